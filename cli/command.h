@@ -1,0 +1,16 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace vernier::cli {
+
+// Exit codes: the model is within its limits, is not, or the run could not be done.
+inline constexpr int exit_pass = 0;
+inline constexpr int exit_fail = 1;
+inline constexpr int exit_error = 2;
+
+// Each command adds its subcommand to the program, and stores its exit code in `exit_code` when it
+// ran. One file per command; main.cpp lists them.
+void add_diff(CLI::App& program, int& exit_code);
+
+}  // namespace vernier::cli

@@ -1,0 +1,17 @@
+# OnnxRuntime::OnnxRuntime from a prefix shaped like ONNX Runtime's release archive:
+# ONNXRUNTIME_ROOT (cache, then environment), else the one scripts/setup.sh makes.
+if(DEFINED ENV{ONNXRUNTIME_ROOT})
+  set(default_root $ENV{ONNXRUNTIME_ROOT})
+else()
+  set(default_root ${CMAKE_SOURCE_DIR}/.deps/onnxruntime)
+endif()
+set(ONNXRUNTIME_ROOT ${default_root} CACHE PATH "Prefix with include/ and lib/ of ONNX Runtime")
+
+find_path(ONNXRUNTIME_INCLUDE_DIR onnxruntime_c_api.h
+  HINTS ${ONNXRUNTIME_ROOT}/include ${ONNXRUNTIME_ROOT}/include/onnxruntime NO_CACHE REQUIRED)
+find_library(ONNXRUNTIME_LIBRARY onnxruntime HINTS ${ONNXRUNTIME_ROOT}/lib NO_CACHE REQUIRED)
+
+add_library(OnnxRuntime::OnnxRuntime SHARED IMPORTED)
+set_target_properties(OnnxRuntime::OnnxRuntime PROPERTIES
+  IMPORTED_LOCATION ${ONNXRUNTIME_LIBRARY}
+  INTERFACE_INCLUDE_DIRECTORIES ${ONNXRUNTIME_INCLUDE_DIR})

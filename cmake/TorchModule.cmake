@@ -1,0 +1,18 @@
+# vernier_torch: the PyTorch runner, a module that the program loads only when a reference is a
+# TorchScript file. Linking libtorch into the program would cost every start about 700 ms.
+set(VERNIER_TORCH_VERSION "")
+if(VERNIER_TORCH)
+  find_package(Torch QUIET)
+endif()
+if(Torch_FOUND)
+  set(VERNIER_TORCH_VERSION ${Torch_VERSION})
+  file(GLOB torch_sources CONFIGURE_DEPENDS vernier/runtime/torch_module/*.cpp)
+  if(torch_sources)
+    add_library(vernier_torch MODULE ${torch_sources})
+    target_include_directories(vernier_torch PRIVATE ${CMAKE_SOURCE_DIR})
+    target_include_directories(vernier_torch SYSTEM PRIVATE ${TORCH_INCLUDE_DIRS})
+    target_link_libraries(vernier_torch PRIVATE ${TORCH_LIBRARIES} fmt::fmt)
+    add_dependencies(vernier_cli vernier_torch)
+  endif()
+endif()
+target_compile_definitions(vernier PRIVATE VERNIER_TORCH_VERSION="${VERNIER_TORCH_VERSION}")

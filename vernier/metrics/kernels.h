@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+
+#include "vernier/tensor/tensor.h"
+
+namespace vernier {
+
+// Everything one pass over a pair gives. Sums run in numpy's order, so each equals numpy's float64
+// expression bit for bit; where numpy propagates NaN, so does this.
+struct PairSums {
+  std::int64_t count = 0;
+  double reference_squares = 0;                // sum r*r
+  double candidate_squares = 0;                // sum c*c
+  double products = 0;                         // sum r*c
+  double difference_squares = 0;               // sum (r-c)*(r-c)
+  double abs_differences = 0;                  // sum |r-c|
+  double max_abs_reference = 0;                // max |r|
+  double max_abs_difference = 0;               // max |r-c|
+  std::int64_t max_abs_difference_index = -1;  // first such element, -1 if empty
+  std::int64_t reference_nan = 0, reference_inf = 0;
+  std::int64_t candidate_nan = 0, candidate_inf = 0;
+  bool operator==(const PairSums&) const = default;
+};
+
+// Shapes may differ, element counts may not: throws Error.
+PairSums measure(const TensorView& reference, const TensorView& candidate);
+
+}  // namespace vernier

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "vernier/tensor/npy.h"
+#include "vernier/tensor/tensor.h"
+
+namespace vernier {
+
+// The arrays of an .npz archive (stored or deflated, zip64 too), read one at a time.
+class NpzReader {
+ public:
+  explicit NpzReader(const std::filesystem::path& path);
+  ~NpzReader();
+  NpzReader(NpzReader&&) noexcept;
+
+  const std::vector<std::string>& names() const;  // in archive order, without ".npy"
+  bool has(const std::string& name) const;
+  NpyHeader header(const std::string& name) const;
+  Tensor read(const std::string& name) const;
+
+ private:
+  friend class NpzArrayStream;
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+// One array of an archive, read along its leading axis in order, without holding all of it.
+class NpzArrayStream {
+ public:
+  NpzArrayStream(const NpzReader& reader, std::string name);
+  ~NpzArrayStream();
+  NpzArrayStream(NpzArrayStream&&) noexcept;
+
+  const NpyHeader& header() const;
+  Tensor next(std::int64_t rows);  // the next rows; throws Error past the end
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Writes an uncompressed .npz (zip64 where needed) under a temporary name; finish() renames it into
+// place, and a writer destroyed before that leaves nothing behind.
+class NpzWriter {
+ public:
+  explicit NpzWriter(const std::filesystem::path& path);
+  ~NpzWriter();
+
+  void add(const std::string& name, const TensorView& tensor);
+  // Reserves room for `rows` slices stacked on a new leading axis; append() then fills them in
+  // turn. Arrays may be filled interleaved: that is how samples stream to disk.
+  void reserve(const std::string& name, DType dtype, const Shape& slice_shape, std::int64_t rows);
+  void append(const std::string& name, const TensorView& slice);
+  // Throws Error if a reserved array was not filled. Rows that were never going to come can be
+  // given up with `truncate`, as after an interrupt.
+  void finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace vernier

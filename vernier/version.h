@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string>
+
+namespace vernier {
+
+std::string version();
+std::string onnxruntime_version();  // of the library that is loaded
+std::string torch_version();        // of the libtorch built against; empty if there is none
+
+}  // namespace vernier
