@@ -1,0 +1,74 @@
+#include "vernier/analysis/limits.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+const std::vector<std::string> metrics = {"max_abs_diff", "sqnr_db"};
+
+Limit parse(std::string_view text) { return parse_limit(text, metrics); }
+
+TEST(Limits, a_metric_an_operator_and_a_value_make_a_limit) {
+  EXPECT_EQ(parse("max_abs_diff>1e-3"),
+            (Limit{.metric = "max_abs_diff", .fails = Limit::Fails::above, .value = 1e-3}));
+  EXPECT_EQ(parse(" sqnr_db <= 20 "),
+            (Limit{.metric = "sqnr_db", .fails = Limit::Fails::at_or_below, .value = 20}));
+}
+
+TEST(Limits, a_tensor_name_may_hold_colons_and_operators) {
+  EXPECT_EQ(parse("a:b>c:sqnr_db<20").tensor, "a:b>c");
+}
+
+TEST(Limits, every_limit_prints_as_it_is_read) {
+  for (const char* text : {"max_abs_diff>0.001", "x:sqnr_db<20", "sqnr_db>=1", "sqnr_db<=-3"})
+    EXPECT_EQ(format_limit(parse(text)), text);
+}
+
+TEST(Limits, a_malformed_limit_is_an_error_that_shows_the_form) {
+  for (const char* text : {"", "max_abs_diff", "max_abs_diff>", "max_abs_diff>x", "typo>1",
+                           "max_abs_diff=1", "max_abs_diff>nan", ">1"})
+    EXPECT_THROW(parse(text), Error) << text;
+}
+
+TEST(Limits, nan_is_within_no_limit) {
+  for (const char* text : {"sqnr_db>1", "sqnr_db>=1", "sqnr_db<1", "sqnr_db<=1"})
+    EXPECT_FALSE(within(parse(text), std::nan(""))) << text;
+}
+
+TEST(Limits, the_boundary_belongs_to_the_operator) {
+  EXPECT_TRUE(within(parse("sqnr_db>1"), 1));
+  EXPECT_FALSE(within(parse("sqnr_db>=1"), 1));
+  EXPECT_TRUE(within(parse("sqnr_db<1"), 1));
+  EXPECT_FALSE(within(parse("sqnr_db<=1"), 1));
+}
+
+TEST(Limits, a_limit_applies_by_name_or_glob) {
+  EXPECT_TRUE(applies_to(parse("sqnr_db<1"), "anything"));
+  EXPECT_TRUE(applies_to(parse("layer*:sqnr_db<1"), "layer1"));
+  EXPECT_TRUE(applies_to(parse("a[0]:sqnr_db<1"), "a[0]"));
+  EXPECT_FALSE(applies_to(parse("layer:sqnr_db<1"), "layer1"));
+}
+
+TEST(Limits, what_is_broken_is_said_with_its_value) {
+  const std::vector<Limit> limits = {parse("sqnr_db<20"), parse("max_abs_diff>1"),
+                                     parse("y:sqnr_db<99")};
+  const auto broken = broken_limits(limits, "x", [](const std::string& metric) {
+    return metric == "sqnr_db" ? std::optional(12.5) : std::nullopt;
+  });
+  EXPECT_THAT(broken, testing::ElementsAre("sqnr_db 12.5 < 20"));
+}
+
+TEST(Limits, a_limit_for_a_tensor_that_is_not_there_is_an_error) {
+  const std::vector<std::string> tensors = {"logits"};
+  EXPECT_NO_THROW(require_tensors(std::vector{parse("log*:sqnr_db<1")}, tensors));
+  EXPECT_THROW(require_tensors(std::vector{parse("logit:sqnr_db<1")}, tensors), Error);
+}
+
+}  // namespace
+}  // namespace vernier

@@ -1,0 +1,124 @@
+#include "vernier/analysis/limits.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+using Fails = Limit::Fails;
+
+struct Operator {
+  std::string_view text;
+  Fails fails;
+};
+
+// Longest first, so that ">=" is not read as ">".
+constexpr std::array<Operator, 4> operators = {{{">=", Fails::at_or_above},
+                                                {"<=", Fails::at_or_below},
+                                                {">", Fails::above},
+                                                {"<", Fails::below}}};
+
+std::string_view text_of(Fails fails) {
+  return std::ranges::find(operators, fails, &Operator::fails)->text;
+}
+
+[[noreturn]] void reject(std::string_view text, const std::string& reason) {
+  throw Error(fmt::format(
+      "[fail-if] '{}': {}; write METRIC>VALUE or TENSOR:METRIC<VALUE, as in 'max_abs_diff>1e-3'",
+      text, reason));
+}
+
+std::string_view trimmed(std::string_view text) {
+  const auto begin = text.find_first_not_of(' ');
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
+}
+
+double parse_value(std::string_view text, std::string_view number) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+  if (error != std::errc{} || end != number.data() + number.size() || value != value)
+    reject(text, fmt::format("'{}' is not a number", number));
+  return value;
+}
+
+}  // namespace
+
+Limit parse_limit(std::string_view text, std::span<const std::string> metrics) {
+  // Tensor names may hold any character, so the condition is read from the right.
+  const auto at = text.find_last_of("<>");
+  if (at == std::string_view::npos) reject(text, "no < or >");
+  const auto found = std::ranges::find_if(
+      operators, [&](const Operator& op) { return text.substr(at).starts_with(op.text); });
+
+  Limit limit{.fails = found->fails,
+              .value = parse_value(text, trimmed(text.substr(at + found->text.size())))};
+  std::string_view subject = trimmed(text.substr(0, at));
+  if (const auto colon = subject.rfind(':'); colon != std::string_view::npos) {
+    limit.tensor = trimmed(subject.substr(0, colon));
+    subject = trimmed(subject.substr(colon + 1));
+  }
+  limit.metric = subject;
+  if (std::ranges::find(metrics, limit.metric) == metrics.end())
+    reject(text, fmt::format("no metric '{}' among {}", limit.metric, fmt::join(metrics, ", ")));
+  return limit;
+}
+
+std::vector<Limit> parse_limits(std::span<const std::string> texts,
+                                std::span<const std::string> metrics) {
+  std::vector<Limit> limits;
+  for (const std::string& text : texts) limits.push_back(parse_limit(text, metrics));
+  return limits;
+}
+
+std::string format_limit(const Limit& limit) {
+  return fmt::format("{}{}{}{}{}", limit.tensor, limit.tensor.empty() ? "" : ":", limit.metric,
+                     text_of(limit.fails), limit.value);
+}
+
+bool applies_to(const Limit& limit, std::string_view tensor) {
+  return limit.tensor.empty() || limit.tensor == tensor ||
+         fnmatch(limit.tensor.c_str(), std::string(tensor).c_str(), 0) == 0;
+}
+
+bool within(const Limit& limit, double value) {
+  switch (limit.fails) {
+    case Fails::above: return value <= limit.value;
+    case Fails::at_or_above: return value < limit.value;
+    case Fails::below: return value >= limit.value;
+    case Fails::at_or_below: return value > limit.value;
+  }
+  return false;
+}
+
+std::vector<std::string> broken_limits(
+    std::span<const Limit> limits, std::string_view tensor,
+    const std::function<std::optional<double>(const std::string& metric)>& value_of) {
+  std::vector<std::string> broken;
+  for (const Limit& limit : limits) {
+    if (!applies_to(limit, tensor)) continue;
+    const std::optional<double> value = value_of(limit.metric);
+    if (value && !within(limit, *value))
+      broken.push_back(fmt::format("{} {:.6g} {} {:.6g}", limit.metric, *value,
+                                   text_of(limit.fails), limit.value));
+  }
+  return broken;
+}
+
+void require_tensors(std::span<const Limit> limits, std::span<const std::string> tensors) {
+  for (const Limit& limit : limits) {
+    if (std::ranges::none_of(tensors, [&](const auto& name) { return applies_to(limit, name); }))
+      throw Error(fmt::format("[fail-if] '{}': no tensor '{}' among {}; fix the name or the glob",
+                              format_limit(limit), limit.tensor, fmt::join(tensors, ", ")));
+  }
+}
+
+}  // namespace vernier

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vernier {
+
+// A condition under which a run fails: "max_abs_diff>1e-3", or "name:metric>value" for the tensors
+// whose name is, or matches as a glob, `name`.
+struct Limit {
+  enum class Fails { above, at_or_above, below, at_or_below };
+
+  std::string tensor;  // empty: every tensor
+  std::string metric;
+  Fails fails = Fails::above;
+  double value = 0;
+  bool operator==(const Limit&) const = default;
+};
+
+// Throws Error for a text that is not of that form, or a metric that is not among `metrics`.
+Limit parse_limit(std::string_view text, std::span<const std::string> metrics);
+std::vector<Limit> parse_limits(std::span<const std::string> texts,
+                                std::span<const std::string> metrics);
+
+std::string format_limit(const Limit& limit);  // as parse_limit reads it
+
+bool applies_to(const Limit& limit, std::string_view tensor);
+
+// Whether the value keeps the limit. NaN keeps none.
+bool within(const Limit& limit, double value);
+
+// The limits for `tensor` that are not kept, as texts: "max_abs_diff 0.2 > 0.001". A metric without
+// a value for this tensor breaks no limit.
+std::vector<std::string> broken_limits(
+    std::span<const Limit> limits, std::string_view tensor,
+    const std::function<std::optional<double>(const std::string& metric)>& value_of);
+
+// Throws Error if a limit names a tensor that is not there: a typing error must not pass.
+void require_tensors(std::span<const Limit> limits, std::span<const std::string> tensors);
+
+}  // namespace vernier

@@ -1,0 +1,35 @@
+#include "vernier/report/number.h"
+
+#include <fmt/format.h>
+
+namespace vernier {
+
+std::string_view nonfinite_name(double value) {
+  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+}
+
+std::string format_decibels(double value) {
+  return std::isfinite(value) ? fmt::format("{:.2f}", value) : std::string(nonfinite_name(value));
+}
+
+std::string format_scientific(double value) {
+  if (!std::isfinite(value)) return std::string(nonfinite_name(value));
+  return value == 0 ? "0" : fmt::format("{:.3e}", value);
+}
+
+std::string format_significant(double value) {
+  return std::isfinite(value) ? fmt::format("{:.6g}", value) : std::string(nonfinite_name(value));
+}
+
+std::string format_metric(std::string_view metric, double value) {
+  if (metric.ends_with("_db")) return format_decibels(value);
+  if (metric.starts_with("cosine") || metric.ends_with("agreement"))
+    return format_significant(value);
+  return format_scientific(value);
+}
+
+Tone decibel_tone(double value, double good, double fair) {
+  return value > good ? Tone::good : value >= fair ? Tone::fair : Tone::bad;
+}
+
+}  // namespace vernier

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include "vernier/report/document.h"
+
+namespace vernier {
+
+// "inf", "-inf" or "nan": how non-finite numbers are written everywhere.
+std::string_view nonfinite_name(double value);
+
+std::string format_decibels(double value);     // "42.13"
+std::string format_scientific(double value);   // "1.234e-05", "0"
+std::string format_significant(double value);  // six significant digits, for cosines and shares
+
+// The text of a metric by its name: decibels, scientific or significant digits.
+std::string format_metric(std::string_view metric, double value);
+
+// Above `good` green, from `fair` up yellow, else (NaN too) red.
+Tone decibel_tone(double value, double good = 40, double fair = 20);
+
+// A number for JSON, which has no non-finite ones: those become strings. A template so that no JSON
+// header is needed here.
+template <typename Json>
+Json json_number(double value) {
+  if (std::isfinite(value)) return Json(value);
+  return Json(std::string(nonfinite_name(value)));
+}
+
+}  // namespace vernier
