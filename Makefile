@@ -1,14 +1,16 @@
 # Two commands do everything: `make demo` and `make test`. Both install what they need.
-.PHONY: demo test build setup format check-format asan clean
+.PHONY: demo test build setup asan tidy format check-format install clean
 preset ?= dev
-vernier := build/$(preset)/bin/vernier
+steps ?= build
+build_dir := build/$(preset)
 
 setup:
-	@scripts/setup.sh build
+	@scripts/setup.sh $(steps)
 
+# Configures anew when set-up has installed something since: it may have brought libtorch.
 build: setup
-	@test -f build/$(preset)/build.ninja || cmake --preset $(preset) >/dev/null
-	@cmake --build --preset $(preset) -- --quiet
+	@[ $(build_dir)/build.ninja -nt .deps/installed ] || cmake --preset $(preset) >/dev/null
+	@cmake --build --preset $(preset)
 
 test: build
 	@ctest --preset $(preset) -j$$(nproc)
@@ -16,8 +18,12 @@ test: build
 asan:
 	@$(MAKE) test preset=asan
 
+demo: steps = build torch
 demo: build
-	@scripts/demo.sh $(vernier)
+	@scripts/demo.sh $(build_dir)/bin/vernier
+
+install: build
+	@cmake --install $(build_dir)
 
 sources := git ls-files '*.cpp' '*.h'
 format:

@@ -1,5 +1,5 @@
 # OnnxRuntime::OnnxRuntime from a prefix shaped like ONNX Runtime's release archive:
-# ONNXRUNTIME_ROOT (cache, then environment), else the one scripts/setup.sh makes.
+# ONNXRUNTIME_ROOT (cache, then environment), else the one scripts/setup.sh makes, else the system's.
 if(DEFINED ENV{ONNXRUNTIME_ROOT})
   set(default_root $ENV{ONNXRUNTIME_ROOT})
 else()
@@ -8,7 +8,7 @@ endif()
 set(ONNXRUNTIME_ROOT ${default_root} CACHE PATH "Prefix with include/ and lib/ of ONNX Runtime")
 
 find_path(ONNXRUNTIME_INCLUDE_DIR onnxruntime_c_api.h
-  HINTS ${ONNXRUNTIME_ROOT}/include ${ONNXRUNTIME_ROOT}/include/onnxruntime NO_CACHE REQUIRED)
+  HINTS ${ONNXRUNTIME_ROOT}/include PATH_SUFFIXES onnxruntime NO_CACHE REQUIRED)
 find_library(ONNXRUNTIME_LIBRARY onnxruntime HINTS ${ONNXRUNTIME_ROOT}/lib NO_CACHE REQUIRED)
 
 add_library(OnnxRuntime::OnnxRuntime SHARED IMPORTED)

