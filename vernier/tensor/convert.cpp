@@ -69,10 +69,8 @@ template <typename Out>
 void decode(const TensorView& tensor, std::int64_t begin, std::span<Out> out) {
   const std::byte* data = tensor.bytes.data();
   switch (tensor.dtype) {
-    case DType::f64:
-      return cast_each<double>(data, begin, out);
-    case DType::f32:
-      return cast_each<float>(data, begin, out);
+    case DType::f64: return cast_each<double>(data, begin, out);
+    case DType::f32: return cast_each<float>(data, begin, out);
     case DType::f16:
       return decode_each<std::uint16_t>(data, begin, out,
                                         [](std::uint16_t bits) { return f16_to_f32(bits); });
@@ -87,26 +85,17 @@ void decode(const TensorView& tensor, std::int64_t begin, std::span<Out> out) {
       return decode_each<std::uint8_t>(data, begin, out, decode_float8<Float8E5M2>);
     case DType::f8e5m2fnuz:
       return decode_each<std::uint8_t>(data, begin, out, decode_float8<Float8E5M2FNUZ>);
-    case DType::i64:
-      return cast_each<std::int64_t>(data, begin, out);
-    case DType::i32:
-      return cast_each<std::int32_t>(data, begin, out);
-    case DType::i16:
-      return cast_each<std::int16_t>(data, begin, out);
-    case DType::i8:
-      return cast_each<std::int8_t>(data, begin, out);
-    case DType::u64:
-      return cast_each<std::uint64_t>(data, begin, out);
-    case DType::u32:
-      return cast_each<std::uint32_t>(data, begin, out);
-    case DType::u16:
-      return cast_each<std::uint16_t>(data, begin, out);
-    case DType::u8:
-      return cast_each<std::uint8_t>(data, begin, out);
+    case DType::i64: return cast_each<std::int64_t>(data, begin, out);
+    case DType::i32: return cast_each<std::int32_t>(data, begin, out);
+    case DType::i16: return cast_each<std::int16_t>(data, begin, out);
+    case DType::i8: return cast_each<std::int8_t>(data, begin, out);
+    case DType::u64: return cast_each<std::uint64_t>(data, begin, out);
+    case DType::u32: return cast_each<std::uint32_t>(data, begin, out);
+    case DType::u16: return cast_each<std::uint16_t>(data, begin, out);
+    case DType::u8: return cast_each<std::uint8_t>(data, begin, out);
     case DType::i4:
       return decode_nibbles(data, begin, out, [](int nibble) { return (nibble ^ 8) - 8; });
-    case DType::u4:
-      return decode_nibbles(data, begin, out, [](int nibble) { return nibble; });
+    case DType::u4: return decode_nibbles(data, begin, out, [](int nibble) { return nibble; });
     case DType::boolean:
       return decode_each<std::uint8_t>(data, begin, out,
                                        [](std::uint8_t value) { return value != 0; });
@@ -195,34 +184,20 @@ void encode(std::span<const Wide> in, std::int64_t begin, Tensor& tensor) {
     case DType::bf16:
       return encode_each<std::uint16_t>(in, begin, data,
                                         [](Wide value) { return f32_to_bf16(to_odd_f32(value)); });
-    case DType::f8e4m3fn:
-      return encode_float8<Float8E4M3FN>(in, begin, data);
-    case DType::f8e4m3fnuz:
-      return encode_float8<Float8E4M3FNUZ>(in, begin, data);
-    case DType::f8e5m2:
-      return encode_float8<Float8E5M2>(in, begin, data);
-    case DType::f8e5m2fnuz:
-      return encode_float8<Float8E5M2FNUZ>(in, begin, data);
-    case DType::i64:
-      return encode_integers<std::int64_t>(in, begin, data);
-    case DType::i32:
-      return encode_integers<std::int32_t>(in, begin, data);
-    case DType::i16:
-      return encode_integers<std::int16_t>(in, begin, data);
-    case DType::i8:
-      return encode_integers<std::int8_t>(in, begin, data);
-    case DType::u64:
-      return encode_integers<std::uint64_t>(in, begin, data);
-    case DType::u32:
-      return encode_integers<std::uint32_t>(in, begin, data);
-    case DType::u16:
-      return encode_integers<std::uint16_t>(in, begin, data);
-    case DType::u8:
-      return encode_integers<std::uint8_t>(in, begin, data);
-    case DType::i4:
-      return encode_nibbles(in, begin, data, -8, 7);
-    case DType::u4:
-      return encode_nibbles(in, begin, data, 0, 15);
+    case DType::f8e4m3fn: return encode_float8<Float8E4M3FN>(in, begin, data);
+    case DType::f8e4m3fnuz: return encode_float8<Float8E4M3FNUZ>(in, begin, data);
+    case DType::f8e5m2: return encode_float8<Float8E5M2>(in, begin, data);
+    case DType::f8e5m2fnuz: return encode_float8<Float8E5M2FNUZ>(in, begin, data);
+    case DType::i64: return encode_integers<std::int64_t>(in, begin, data);
+    case DType::i32: return encode_integers<std::int32_t>(in, begin, data);
+    case DType::i16: return encode_integers<std::int16_t>(in, begin, data);
+    case DType::i8: return encode_integers<std::int8_t>(in, begin, data);
+    case DType::u64: return encode_integers<std::uint64_t>(in, begin, data);
+    case DType::u32: return encode_integers<std::uint32_t>(in, begin, data);
+    case DType::u16: return encode_integers<std::uint16_t>(in, begin, data);
+    case DType::u8: return encode_integers<std::uint8_t>(in, begin, data);
+    case DType::i4: return encode_nibbles(in, begin, data, -8, 7);
+    case DType::u4: return encode_nibbles(in, begin, data, 0, 15);
     case DType::boolean:
       return encode_each<std::uint8_t>(in, begin, data,
                                        [](Wide value) { return std::uint8_t{value != 0}; });
@@ -301,14 +276,10 @@ Tensor convert(const TensorView& tensor, DType dtype) {
 
 float f8_to_f32(DType dtype, std::uint8_t bits) {
   switch (dtype) {
-    case DType::f8e4m3fn:
-      return Float8E4M3FN::to_f32(bits);
-    case DType::f8e4m3fnuz:
-      return Float8E4M3FNUZ::to_f32(bits);
-    case DType::f8e5m2:
-      return Float8E5M2::to_f32(bits);
-    case DType::f8e5m2fnuz:
-      return Float8E5M2FNUZ::to_f32(bits);
+    case DType::f8e4m3fn: return Float8E4M3FN::to_f32(bits);
+    case DType::f8e4m3fnuz: return Float8E4M3FNUZ::to_f32(bits);
+    case DType::f8e5m2: return Float8E5M2::to_f32(bits);
+    case DType::f8e5m2fnuz: return Float8E5M2FNUZ::to_f32(bits);
     default:
       throw Error(fmt::format("[tensor] expected an 8-bit float, found {}", dtype_name(dtype)));
   }
@@ -316,14 +287,10 @@ float f8_to_f32(DType dtype, std::uint8_t bits) {
 
 std::uint8_t f32_to_f8(DType dtype, float value) {
   switch (dtype) {
-    case DType::f8e4m3fn:
-      return Float8E4M3FN::from_f32(value);
-    case DType::f8e4m3fnuz:
-      return Float8E4M3FNUZ::from_f32(value);
-    case DType::f8e5m2:
-      return Float8E5M2::from_f32(value);
-    case DType::f8e5m2fnuz:
-      return Float8E5M2FNUZ::from_f32(value);
+    case DType::f8e4m3fn: return Float8E4M3FN::from_f32(value);
+    case DType::f8e4m3fnuz: return Float8E4M3FNUZ::from_f32(value);
+    case DType::f8e5m2: return Float8E5M2::from_f32(value);
+    case DType::f8e5m2fnuz: return Float8E5M2FNUZ::from_f32(value);
     default:
       throw Error(fmt::format("[tensor] expected an 8-bit float, found {}", dtype_name(dtype)));
   }
