@@ -1,0 +1,175 @@
+#include "vernier/runtime/torch_module/instrument.h"
+
+#include <torch/csrc/jit/api/function_impl.h>
+#include <torch/csrc/jit/ir/constants.h>
+#include <torch/csrc/jit/passes/inliner.h>
+#include <torch/script.h>
+
+#include <set>
+#include <unordered_map>
+
+#include "vernier/runtime/torch_module/call_names.h"
+
+namespace vernier {
+namespace {
+
+using namespace torch::jit;
+
+struct Located {
+  std::string path;
+  Module module;
+};
+
+bool has_children(const Module& module) {
+  const auto children = module.children();
+  return children.begin() != children.end();
+}
+
+// Tracing saves the second call of a module as a method "forward1", and so on.
+bool is_forward(std::string_view method) {
+  constexpr std::string_view forward = "forward";
+  return method.starts_with(forward) &&
+         method.find_first_not_of("0123456789", forward.size()) == std::string_view::npos;
+}
+
+std::string joined(const std::string& path, const std::string& name) {
+  return path.empty() ? name : path + "." + name;
+}
+
+// Tensors, and tuples, lists, dictionaries and optionals of them.
+bool holds_tensors(const c10::TypePtr& type) {
+  if (type->kind() == c10::TypeKind::TensorType) return true;
+  const auto contained = type->containedTypes();
+  return std::any_of(contained.begin(), contained.end(), holds_tensors);
+}
+
+std::map<std::string, double> number_arguments(const Graph& graph) {
+  std::map<std::string, double> numbers;
+  for (const Node* node : graph.nodes()) {
+    const auto* schema = node->maybeSchema();
+    if (!schema || !node->kind().is_aten()) continue;
+    for (std::size_t i = 0; i < node->inputs().size(); ++i) {
+      const auto value = toIValue(node->input(i));
+      if (value && (value->isScalar() || value->isBool()))
+        numbers.emplace(schema->arguments()[i].name(),
+                        value->isBool() ? value->toBool() : value->toScalar().toDouble());
+    }
+  }
+  return numbers;
+}
+
+std::set<std::string> module_paths(const Module& root) {
+  std::set<std::string> paths;
+  for (const auto& [path, module] : root.named_modules()) paths.insert(path);
+  return paths;
+}
+
+class Instrumenter {
+ public:
+  Instrumenter(const Module& root, bool watch_leaves)
+      : watch_leaves_(watch_leaves),
+        graph_(forward_graph(root)->copy()),
+        names_(module_paths(root)) {
+    located_.emplace(graph_->inputs().at(0), Located{"", root});
+    run_ = graph_->addInput("run");
+    run_->setType(c10::AnyType::get());
+    visit(graph_->block(), false);
+    Inline(*graph_);
+    report_uncalled(root);
+  }
+
+  InstrumentedGraph result() && {
+    return {std::move(graph_), std::move(leaves_), std::move(leaf_modules_)};
+  }
+
+ private:
+  static std::shared_ptr<Graph> forward_graph(const Module& module) {
+    return toGraphFunction(module.get_method("forward").function()).graph();
+  }
+
+  void visit(Block* block, bool in_control_flow) {
+    Node* node = block->param_node()->next();
+    while (node != block->return_node()) {
+      Node* previous = node->prev();
+      const bool inlined = visit(node, in_control_flow);
+      node = inlined ? previous->next() : node->next();
+    }
+  }
+
+  // True when the node was replaced by the body of what it calls.
+  bool visit(Node* node, bool in_control_flow) {
+    for (Block* block : node->blocks()) visit(block, true);
+    if (node->kind() == prim::GetAttr) locate(node);
+    if (node->kind() == prim::CallMethod) return visit_call(node, in_control_flow);
+    return false;
+  }
+
+  void locate(Node* node) {
+    const auto parent = located_.find(node->input());
+    if (parent == located_.end()) return;
+    const std::string& name = node->s(attr::name);
+    const c10::IValue value = parent->second.module.attr(name);
+    if (value.isModule())
+      located_.emplace(node->output(),
+                       Located{joined(parent->second.path, name), value.toModule()});
+  }
+
+  bool visit_call(Node* node, bool in_control_flow) {
+    const auto found = located_.find(node->input(0));
+    if (found == located_.end()) return false;
+    const Located callee = found->second;
+    const std::string& method = node->s(attr::name);
+    if (!is_forward(method) || has_children(callee.module)) {
+      auto& function = toGraphFunction(callee.module.get_method(method).function());
+      inlineCallTo(node, &function, function.graph().get());
+      return true;
+    }
+    observe(node, callee, in_control_flow);
+    return false;
+  }
+
+  void observe(Node* call, const Located& callee, bool in_control_flow) {
+    TorchLeaf leaf{.path = names_.next(callee.path),
+                   .type = callee.module.type()->name()->name(),
+                   .constants = number_arguments(*forward_graph(callee.module)),
+                   .in_control_flow = in_control_flow};
+    if (!holds_tensors(call->output()->type()))
+      leaf.not_captured = "returns no tensor but " + call->output()->type()->annotation_str();
+    else if (watch_leaves_)
+      insert_observe(call);
+    leaves_.push_back(std::move(leaf));
+    leaf_modules_.push_back(callee.path);
+  }
+
+  void insert_observe(Node* call) {
+    WithInsertPoint guard(call->next());
+    Value* leaf = graph_->insertConstant(static_cast<std::int64_t>(leaves_.size()));
+    const auto kind = c10::Symbol::fromQualString("vernier::observe");
+    graph_->insertNode(graph_->create(kind, {run_, call->output(), leaf}, 0));
+  }
+
+  void report_uncalled(const Module& root) {
+    const std::set<std::string> called(leaf_modules_.begin(), leaf_modules_.end());
+    for (const auto& [path, module] : root.named_modules())
+      if (!has_children(module) && !path.empty() && !called.contains(path))
+        leaves_.push_back({.path = path,
+                           .type = module.type()->name()->name(),
+                           .not_captured = "never called as a module"});
+  }
+
+  bool watch_leaves_;
+  std::shared_ptr<Graph> graph_;
+  Value* run_ = nullptr;
+  std::unordered_map<const Value*, Located> located_;
+  CallNames names_;
+  std::vector<TorchLeaf> leaves_;
+  std::vector<std::string> leaf_modules_;
+};
+
+}  // namespace
+
+InstrumentedGraph instrument(const Module& module, bool watch_leaves) {
+  return Instrumenter(module, watch_leaves).result();
+}
+
+}  // namespace vernier
