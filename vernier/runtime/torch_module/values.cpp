@@ -47,14 +47,10 @@ at::Tensor copy_of(const TensorView& tensor) {
                            at::TensorOptions(pair.scalar_type))
           .clone();
   switch (tensor.dtype) {
-    case DType::u16:
-      return widen_unsigned<std::uint16_t>(tensor);
-    case DType::u32:
-      return widen_unsigned<std::uint32_t>(tensor);
-    case DType::u64:
-      return widen_unsigned<std::uint64_t>(tensor);
-    default:
-      break;
+    case DType::u16: return widen_unsigned<std::uint16_t>(tensor);
+    case DType::u32: return widen_unsigned<std::uint32_t>(tensor);
+    case DType::u64: return widen_unsigned<std::uint64_t>(tensor);
+    default: break;
   }
   throw Error(
       fmt::format("[torch] input '{}' is {}, which libtorch cannot take; use float32 or int64",
