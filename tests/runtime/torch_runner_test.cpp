@@ -9,7 +9,7 @@
 namespace vernier {
 namespace {
 
-using testing::ElementsAre;
+using testing::Contains;
 using testing::HasSubstr;
 
 std::filesystem::path fixture(const std::string& name) {
@@ -31,8 +31,17 @@ TEST_F(TorchRunnerTest, leaves_are_observed_in_execution_order) {
   std::vector<std::string> observed;
   runner->run(digit(), [&](const TensorView& leaf) { observed.emplace_back(leaf.name); });
   std::vector<std::string> listed;
-  for (const TorchLeaf& leaf : runner->leaves()) listed.push_back(leaf.path);
+  for (const TorchLeaf& leaf : runner->leaves())
+    if (leaf.not_captured.empty()) listed.push_back(leaf.path);
   EXPECT_EQ(observed, listed);
+  EXPECT_THAT(observed, Contains("layer1.0.relu_1"));
+}
+
+TEST_F(TorchRunnerTest, a_traced_identity_is_reported_as_not_captured) {
+  const auto runner = open_torch_runner({.path = fixture("mnist/mnist_cnn.pt")});
+  const auto down = std::ranges::find(runner->leaves(), "layer1.0.down", &TorchLeaf::path);
+  ASSERT_NE(down, runner->leaves().end());
+  EXPECT_THAT(down->not_captured, HasSubstr("unchanged"));
 }
 
 TEST_F(TorchRunnerTest, watching_leaves_does_not_change_the_outputs) {

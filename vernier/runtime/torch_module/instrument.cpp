@@ -43,6 +43,13 @@ bool holds_tensors(const c10::TypePtr& type) {
   return std::any_of(contained.begin(), contained.end(), holds_tensors);
 }
 
+std::string why_not_captured(const c10::TypePtr& type) {
+  if (holds_tensors(type)) return "";
+  // A traced Identity: the value it passes on was made by someone else.
+  if (type->kind() == c10::TypeKind::NoneType) return "it passes its input on unchanged";
+  return "returns no tensor but " + type->annotation_str();
+}
+
 std::map<std::string, double> number_arguments(const Graph& graph) {
   std::map<std::string, double> numbers;
   for (const Node* node : graph.nodes()) {
@@ -133,10 +140,8 @@ class Instrumenter {
                    .type = callee.module.type()->name()->name(),
                    .constants = number_arguments(*forward_graph(callee.module)),
                    .in_control_flow = in_control_flow};
-    if (!holds_tensors(call->output()->type()))
-      leaf.not_captured = "returns no tensor but " + call->output()->type()->annotation_str();
-    else if (watch_leaves_)
-      insert_observe(call);
+    leaf.not_captured = why_not_captured(call->output()->type());
+    if (watch_leaves_ && leaf.not_captured.empty()) insert_observe(call);
     leaves_.push_back(std::move(leaf));
     leaf_modules_.push_back(callee.path);
   }
