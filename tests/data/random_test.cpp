@@ -1,0 +1,157 @@
+#include "vernier/data/random.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/oracle/numpy.h"
+#include "vernier/error.h"
+#include "vernier/tensor/convert.h"
+
+namespace vernier {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+const TensorSpec image = {"image", DType::f32, {{-1, "batch"}, {3, ""}, {-1, ""}}};
+const TensorSpec ids = {"ids", DType::i64, {{-1, "batch"}, {8, ""}}};
+
+InputDraw only_draw(const TensorSpec& input, const RandomOptions& options) {
+  return plan_draws(std::vector{input}, options).at(0);
+}
+
+auto plan(const std::vector<TensorSpec>& inputs, const RandomOptions& options) {
+  return [=] { plan_draws(inputs, options); };
+}
+
+const std::vector<DType> numpy_dtypes = {DType::f64, DType::f32, DType::f16, DType::i64,
+                                         DType::i32, DType::i16, DType::i8,  DType::u64,
+                                         DType::u32, DType::u16, DType::u8,  DType::boolean};
+
+TEST(Random, a_draw_is_what_its_numpy_expression_gives) {
+  const auto python = testing::python_with("numpy");
+  if (!python) GTEST_SKIP() << "no Python with numpy";
+  std::vector<std::string> expressions;
+  std::vector<testing::Bytes> ours;
+  const auto claim = [&](const InputDraw& input, const DrawKey& key) {
+    expressions.push_back(numpy_expression(input, key));
+    ours.push_back(draw(input, key).bytes);
+  };
+  for (const DType dtype : numpy_dtypes) {
+    const TensorSpec input = {"x", dtype, {{2, ""}, {-1, "n"}, {5, ""}}};
+    for (const std::int64_t sample : {0, 1, 99}) {
+      claim(only_draw(input, {}), {42, sample, 0});
+      claim(only_draw(input, {.shapes = {{"x", {2, 7, 5}}}, .ranges = {{"x", {0, 1}}}}),
+            {1ull << 40, sample, 3});
+      if (is_integer(dtype)) claim(only_draw(input, {.ranges = {{"x", {3, 90}}}}), {7, sample, 1});
+      if (is_float(dtype)) {
+        claim(only_draw(input, {.ranges = {{"x", {-1.5, 0.1}}}}), {7, sample, 1});
+        claim(only_draw(input, {.distribution = Distribution::normal}), {7, sample, 1});
+      }
+    }
+  }
+  claim(only_draw({"scalar", DType::f32, {}}, {}), {42, 0, 0});
+  claim(only_draw({"vector", DType::i64, {{3, ""}}}, {}), {42, 0, 0});
+  const auto expected = testing::numpy_bytes(*python, expressions);
+  for (std::size_t i = 0; i < expressions.size(); ++i)
+    EXPECT_TRUE(ours[i] == expected[i]) << expressions[i];
+}
+
+TEST(Random, the_expression_is_one_line_of_python) {
+  EXPECT_EQ(numpy_expression(only_draw(image, {}), {42, 5, 0}),
+            "np.random.default_rng([42, 5, 0]).random((1, 3, 1), dtype=np.float32)");
+  EXPECT_EQ(numpy_expression(only_draw(ids, {.index_lengths = {{"ids", 30522}}}), {42, 0, 1}),
+            "np.random.default_rng([42, 0, 1]).integers(0, 30522, (1, 8), dtype=np.int64)");
+  EXPECT_EQ(numpy_expression(only_draw({"h", DType::bf16, {{2, ""}}}, {}), {1, 0, 0}),
+            "np.random.default_rng([1, 0, 0]).random((2,), dtype=np.float32).astype('bfloat16')");
+}
+
+TEST(Random, a_float_input_is_the_same_draw_in_every_precision) {
+  const std::vector<Dim> shape = {{100, ""}};
+  const Tensor single = draw(only_draw({"x", DType::f32, shape}, {}), {});
+  for (const DType dtype : {DType::f64, DType::f16, DType::bf16, DType::f8e4m3fn})
+    EXPECT_EQ(draw(only_draw({"x", dtype, shape}, {}), {}), convert(single, dtype));
+}
+
+TEST(Random, four_bit_integers_are_drawn_as_eight_bit_ones) {
+  const std::vector<Dim> shape = {{99, ""}};
+  const RandomOptions options{.ranges = {{"x", {-8, 8}}}};
+  EXPECT_EQ(draw(only_draw({"x", DType::i4, shape}, options), {}),
+            convert(draw(only_draw({"x", DType::i8, shape}, options), {}), DType::i4));
+}
+
+TEST(Random, samples_and_inputs_differ_and_any_order_gives_the_same) {
+  const std::vector<TensorSpec> inputs = {image, {"other", DType::f32, {{3, ""}}}};
+  const auto samples = random_samples(inputs, {.samples = 3});
+  EXPECT_EQ(samples->size(), 3);
+  const auto last = samples->sample(2);
+  const auto first = samples->sample(0);
+  EXPECT_EQ(samples->sample(2), last);
+  EXPECT_NE(first[0].bytes, last[0].bytes);
+  EXPECT_NE(first[0].bytes, first[1].bytes);
+  EXPECT_EQ(first[0].name, "image");
+}
+
+TEST(Random, integers_are_below_two_unless_they_are_indices) {
+  EXPECT_EQ(only_draw(ids, {}).range, (DrawRange{0, 2}));
+  EXPECT_EQ(only_draw(ids, {.index_lengths = {{"ids", 77}}}).range, (DrawRange{0, 77}));
+  EXPECT_EQ(only_draw(ids, {.index_lengths = {{"ids", 0}}}).range, (DrawRange{0, 2}));
+  EXPECT_EQ(only_draw({"ids", DType::i8, {}}, {.index_lengths = {{"ids", 1000}}}).range,
+            (DrawRange{0, 128}));
+  EXPECT_EQ(only_draw(ids, {.ranges = {{"ids", {5, 6}}}, .index_lengths = {{"ids", 77}}}).range,
+            (DrawRange{5, 6}));
+}
+
+TEST(Random, dynamic_dims_are_one_unless_a_shape_names_them) {
+  const std::vector<TensorSpec> inputs = {image, ids};
+  EXPECT_EQ(plan_draws(inputs, {})[0].shape, (Shape{1, 3, 1}));
+  const auto draws = plan_draws(inputs, {.shapes = {{"image", {4, 3, 9}}}});
+  EXPECT_EQ(draws[0].shape, (Shape{4, 3, 9}));
+  EXPECT_EQ(draws[1].shape, (Shape{4, 8})) << "batch follows the other input";
+}
+
+TEST(RandomErrors, a_shape_that_does_not_fit_says_what_would) {
+  EXPECT_THAT(plan({image}, {.shapes = {{"image", {1, 4, 9}}}}),
+              ThrowsMessage<Error>(HasSubstr("[inputs] 'image': shape [1,4,9] was asked for, model "
+                                             "expects [batch,3,?]; pass --shape image=1x3x1")));
+  EXPECT_THAT(plan({image}, {.shapes = {{"image", {1, 3}}}}),
+              ThrowsMessage<Error>(HasSubstr("[1,3]")));
+  EXPECT_THAT(plan({image}, {.shapes = {{"image", {1, 3, -2}}}}),
+              ThrowsMessage<Error>(HasSubstr("[1,3,-2]")));
+}
+
+TEST(RandomErrors, an_unknown_input_is_named_with_the_known_ones) {
+  EXPECT_THAT(plan({image, ids}, {.shapes = {{"img", {1}}}}),
+              ThrowsMessage<Error>(HasSubstr(
+                  "--shape: the model has no input 'img'; its inputs are 'image', 'ids'")));
+  EXPECT_THAT(plan({image}, {.ranges = {{"img", {0, 1}}}}),
+              ThrowsMessage<Error>(HasSubstr("--input-range: the model has no input 'img'")));
+}
+
+TEST(RandomErrors, ranges_that_do_not_fit_the_dtype_are_refused) {
+  const TensorSpec byte = {"b", DType::u8, {}};
+  for (const DrawRange range : {DrawRange{0, 257}, {-1, 5}, {0.5, 3}, {3, 3}, {5, 3}, {0, 1e300}})
+    EXPECT_THAT(plan({byte}, {.ranges = {{"b", range}}}),
+                ThrowsMessage<Error>(HasSubstr("is not one of uint8")));
+  const TensorSpec half = {"h", DType::f16, {}};
+  for (const DrawRange range : {DrawRange{0, 1e6}, {2, 1}, {0, NAN}, {-INFINITY, 0}})
+    EXPECT_THAT(plan({half}, {.ranges = {{"h", range}}}),
+                ThrowsMessage<Error>(HasSubstr("is not one of float16")));
+}
+
+TEST(RandomErrors, a_normal_distribution_has_no_range) {
+  EXPECT_THAT(plan({image}, {.ranges = {{"image", {0, 2}}}, .distribution = Distribution::normal}),
+              ThrowsMessage<Error>(HasSubstr("normal distribution has no range")));
+  EXPECT_NO_THROW(plan_draws(std::vector{ids},
+                             {.ranges = {{"ids", {0, 9}}}, .distribution = Distribution::normal}));
+}
+
+TEST(RandomErrors, a_shape_beyond_memory_is_refused_before_it_is_made) {
+  EXPECT_THAT(plan({image}, {.shapes = {{"image", {1 << 20, 3, 1 << 20}}}}),
+              ThrowsMessage<Error>(HasSubstr("larger than the 16 GiB")));
+  EXPECT_THROW(plan_draws(std::vector{image}, {.shapes = {{"image", {1ll << 40, 3, 1ll << 40}}}}),
+               Error);
+}
+
+}  // namespace
+}  // namespace vernier

@@ -1,0 +1,92 @@
+#include "vernier/data/input_shape.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+// One input of one sample. Far above any real one, far below what a typing slip asks for.
+constexpr std::int64_t most_bytes = std::int64_t{1} << 34;
+
+std::string option_value(const TensorSpec& input) {
+  std::vector<std::string> dims;
+  for (const Dim& dim : input.shape)
+    dims.push_back(std::to_string(dim.is_dynamic() ? 1 : dim.size));
+  return fmt::format("{}={}", input.name, fmt::join(dims, "x"));
+}
+
+std::map<std::string, std::int64_t> bind_symbols(std::span<const TensorSpec> inputs,
+                                                 const std::map<std::string, Shape>& given) {
+  std::map<std::string, std::int64_t> sizes;
+  for (const TensorSpec& input : inputs) {
+    const auto shape = given.find(input.name);
+    if (shape == given.end()) continue;
+    for (std::size_t i = 0; i < input.shape.size(); ++i)
+      if (input.shape[i].is_dynamic() && !input.shape[i].symbol.empty())
+        sizes.emplace(input.shape[i].symbol, shape->second[i]);
+  }
+  return sizes;
+}
+
+Shape resolve(const TensorSpec& input, const std::map<std::string, std::int64_t>& symbols) {
+  Shape shape;
+  for (const Dim& dim : input.shape) {
+    const auto bound = symbols.find(dim.symbol);
+    shape.push_back(!dim.is_dynamic() ? dim.size : bound != symbols.end() ? bound->second : 1);
+  }
+  return shape;
+}
+
+void require_makeable(const TensorSpec& input, const Shape& shape) {
+  const std::int64_t count = element_count(shape);
+  if (count > most_bytes || byte_size(input.dtype, count) > most_bytes)
+    throw Error(
+        fmt::format("[inputs] '{}': shape {} is larger than the {} GiB an input may have; "
+                    "pass a smaller --shape",
+                    input.name, format_shape(shape), most_bytes >> 30));
+}
+
+}  // namespace
+
+void require_input(std::span<const TensorSpec> inputs, const std::string& name,
+                   std::string_view option) {
+  std::vector<std::string> names;
+  for (const TensorSpec& input : inputs) names.push_back(fmt::format("'{}'", input.name));
+  if (std::ranges::find(names, fmt::format("'{}'", name)) == names.end())
+    throw Error(fmt::format("[inputs] {}: the model has no input '{}'; its inputs are {}", option,
+                            name, fmt::join(names, ", ")));
+}
+
+bool fits(std::span<const std::int64_t> shape, const std::vector<Dim>& spec) {
+  return std::ranges::equal(shape, spec, [](std::int64_t size, const Dim& dim) {
+    return size >= 0 && (dim.is_dynamic() || dim.size == size);
+  });
+}
+
+std::vector<Shape> resolve_shapes(std::span<const TensorSpec> inputs,
+                                  const std::map<std::string, Shape>& given) {
+  for (const auto& [name, shape] : given) require_input(inputs, name, "--shape");
+  for (const TensorSpec& input : inputs) {
+    const auto shape = given.find(input.name);
+    if (shape != given.end() && !fits(shape->second, input.shape))
+      throw Error(fmt::format(
+          "[inputs] '{}': shape {} was asked for, model expects {}; pass "
+          "--shape {}",
+          input.name, format_shape(shape->second), format_shape(input.shape), option_value(input)));
+  }
+  const auto symbols = bind_symbols(inputs, given);
+  std::vector<Shape> shapes;
+  for (const TensorSpec& input : inputs) {
+    const auto shape = given.find(input.name);
+    shapes.push_back(shape != given.end() ? shape->second : resolve(input, symbols));
+    require_makeable(input, shapes.back());
+  }
+  return shapes;
+}
+
+}  // namespace vernier

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vernier/tensor/tensor.h"
+
+namespace vernier {
+
+// Throws Error unless one of the inputs has this name; `option` is where the name came from.
+void require_input(std::span<const TensorSpec> inputs, const std::string& name,
+                   std::string_view option);
+
+// Whether the dims are those of the spec, a dynamic one being anything.
+bool fits(std::span<const std::int64_t> shape, const std::vector<Dim>& spec);
+
+// The shape of each input: the given one, else its static dims, with dynamic dims 1 unless a given
+// shape sets a dim of the same name. Throws Error for a shape that names no input, does not fit its
+// spec or is too large to make.
+std::vector<Shape> resolve_shapes(std::span<const TensorSpec> inputs,
+                                  const std::map<std::string, Shape>& given);
+
+}  // namespace vernier
