@@ -2,13 +2,14 @@
 # The demonstration: `scripts/demo.sh VERNIER` leaves what it made in demo/.
 set -euo pipefail
 vernier=$(realpath "$1")
+python=$("$(dirname "$0")/find_python.sh" numpy)
 mkdir -p "$(dirname "$0")/../demo"
 cd "$(dirname "$0")/../demo"
 
 step() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 
 step "Two archives: weights in float32, and the same weights after a trip through float16"
-python3 - <<'PYTHON'
+"$python" - <<'PYTHON'
 import numpy
 
 generator = numpy.random.default_rng(42)
