@@ -55,8 +55,8 @@ as_root() {
 mark_changed() { mkdir -p .deps && touch .deps/installed; }
 
 missing_packages() {
-  local installed
-  installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null | sed -n 's/^installed //p')
+  local installed # dpkg-query fails when a package is unknown, grep when none is missing
+  installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null | sed -n 's/^installed //p' || true)
   printf '%s\n' "$@" | grep -vxF "$installed" || true
 }
 
