@@ -1,0 +1,160 @@
+#include "vernier/model/edit.h"
+
+#include <fmt/format.h>
+#include <vernier_onnx.pb.h>
+
+#include <unordered_set>
+
+#include "vernier/error.h"
+#include "vernier/model/graph.h"
+#include "vernier/model/value_kind.h"
+
+namespace vernier {
+namespace {
+
+using vernier_onnx::AttributeProto;
+using vernier_onnx::GraphProto;
+using vernier_onnx::ModelProto;
+using vernier_onnx::NodeProto;
+
+using Wanted = std::function<bool(const std::string&)>;
+
+// Gives each tensor of a model the name it is known by.
+class Labels {
+ public:
+  explicit Labels(const GraphProto& graph) {
+    for (const GraphBody& body : graph_bodies(graph))
+      for (const NodeProto& node : body.graph->node())
+        for (const auto& output : node.output()) ++definitions_[output];
+  }
+
+  std::string label(const std::string& path, const std::string& tensor) {
+    std::string label = path.empty() || definitions_[tensor] == 1 ? tensor : path + "/" + tensor;
+    const std::string stem = label;
+    for (int i = 2; !used_.insert(label).second; ++i) label = fmt::format("{}#{}", stem, i);
+    return label;
+  }
+
+ private:
+  std::unordered_map<std::string, int> definitions_;
+  std::unordered_set<std::string> used_;
+};
+
+NodeProto probe(const std::string& label, const std::string& source, const std::string& tensor) {
+  NodeProto node;
+  node.set_name("vernier.probe:" + label);
+  node.set_domain(std::string(probe_domain));
+  node.set_op_type(std::string(probe_op));
+  node.add_input(source);
+  node.add_output(tensor);
+  AttributeProto& name = *node.add_attribute();
+  name.set_name(std::string(probe_attribute));
+  name.set_type(AttributeProto::STRING);
+  name.set_s(label);
+  return node;
+}
+
+class ProbeInserter {
+ public:
+  ProbeInserter(const ModelProto& model, const Wanted& wanted)
+      : model_(model), wanted_(wanted), labels_(model.graph()) {}
+
+  void graph(GraphProto& graph, const std::string& path, const ValueKinds& outer) {
+    const ValueKinds kinds = value_kinds(model_, graph, outer);
+    google::protobuf::RepeatedPtrField<NodeProto> nodes;
+    nodes.Swap(graph.mutable_node());
+    for (NodeProto& original : nodes) {
+      NodeProto& node = *graph.add_node();
+      node = std::move(original);
+      bodies(node, path, kinds);
+      std::vector<NodeProto> probes = outputs(node, path, kinds);
+      for (NodeProto& added : probes) *graph.add_node() = std::move(added);
+    }
+  }
+
+  Probes result() && { return std::move(result_); }
+
+ private:
+  // Renames the watched outputs of the node; what is returned writes the original names.
+  std::vector<NodeProto> outputs(NodeProto& node, const std::string& path,
+                                 const ValueKinds& kinds) {
+    std::vector<NodeProto> probes;
+    for (std::string& output : *node.mutable_output()) {
+      if (output.empty()) continue;
+      const std::string label = labels_.label(path, output);
+      if (!wanted_(label)) continue;
+      if (const std::string reason = obstacle(node, output, kinds); !reason.empty()) {
+        result_.unwatched.push_back({label, reason});
+        continue;
+      }
+      const std::string source = "vernier.probed:" + label;
+      probes.push_back(probe(label, source, output));
+      output = source;
+      result_.watched.push_back(label);
+    }
+    return probes;
+  }
+
+  void bodies(NodeProto& node, const std::string& path, const ValueKinds& kinds) {
+    for (AttributeProto& attribute : *node.mutable_attribute()) {
+      const std::string prefix = path.empty() ? "" : path + "/";
+      const std::string inner = prefix + node_label(node) + "." + attribute.name();
+      if (attribute.has_g()) graph(*attribute.mutable_g(), inner, kinds);
+      for (GraphProto& body : *attribute.mutable_graphs()) graph(body, inner, kinds);
+    }
+  }
+
+  static std::string obstacle(const NodeProto& node, const std::string& output,
+                              const ValueKinds& kinds) {
+    if (is_op(node, "Constant")) return "a constant: its value is in the model";
+    const auto kind = kinds.find(output);
+    if (kind != kinds.end() && kind->second != ValueKind::tensor)
+      return fmt::format("a {}, not a tensor", kind_name(kind->second));
+    return "";
+  }
+
+  const ModelProto& model_;
+  const Wanted& wanted_;
+  Labels labels_;
+  Probes result_;
+};
+
+void import_probe_domain(ModelProto& model) {
+  for (const auto& import : model.opset_import())
+    if (import.domain() == probe_domain) return;
+  auto& import = *model.add_opset_import();
+  import.set_domain(std::string(probe_domain));
+  import.set_version(1);
+}
+
+}  // namespace
+
+std::vector<std::string> tensor_names(const Model& model) {
+  Labels labels(model.graph());
+  std::vector<std::string> names;
+  for (const GraphBody& body : graph_bodies(model.graph()))
+    for (const NodeProto& node : body.graph->node())
+      for (const auto& output : node.output())
+        if (!output.empty()) names.push_back(labels.label(body.path, output));
+  return names;
+}
+
+Probes insert_probes(Model& model, const Wanted& wanted) {
+  ProbeInserter inserter(model.proto(), wanted);
+  inserter.graph(model.graph(), "", {});
+  import_probe_domain(model.proto());
+  return std::move(inserter).result();
+}
+
+void expose_outputs(Model& model, std::span<const std::string> tensors) {
+  const GraphIndex index(model.graph());
+  std::vector<std::string> added;
+  for (const auto& tensor : tensors) {
+    if (!index.defines(tensor))
+      throw Error(fmt::format("[model] {}: has no tensor '{}'", model.name(), tensor));
+    if (!index.is_output(tensor)) added.push_back(tensor);
+  }
+  for (const auto& tensor : added) model.graph().add_output()->set_name(tensor);
+}
+
+}  // namespace vernier

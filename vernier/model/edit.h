@@ -1,0 +1,50 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vernier/model/model.h"
+
+namespace vernier {
+
+// A pass-through node that shows a tensor as it is produced: domain, operator and the attribute
+// that holds the tensor's name.
+inline constexpr std::string_view probe_domain = "vernier";
+inline constexpr std::string_view probe_op = "Probe";
+inline constexpr std::string_view probe_attribute = "tensor";
+
+struct UnwatchedTensor {
+  std::string name;
+  std::string reason;
+  bool operator==(const UnwatchedTensor&) const = default;
+};
+
+struct Probes {
+  std::vector<std::string> watched;  // in graph order
+  std::vector<UnwatchedTensor> unwatched;
+  bool operator==(const Probes&) const = default;
+};
+
+// Tensors that nodes write, in the main graph and inside bodies, by the names that probes give
+// them: the plain name where it is the only one, else "loop_1.body/name".
+std::vector<std::string> tensor_names(const Model& model);
+
+// Puts a probe behind every node output whose name `wanted` accepts. Constants are not probed (that
+// would hide from operators that they are constant), nor is what is no tensor; both are listed as
+// unwatched.
+Probes insert_probes(
+    Model& model,
+    const std::function<bool(const std::string&)>& wanted = [](const auto&) { return true; });
+
+// Makes tensors of the main graph outputs of the model. Throws Error for unknown names.
+void expose_outputs(Model& model, std::span<const std::string> tensors);
+
+// The part of the main graph that computes `outputs` from `inputs`, as a model of its own. Throws
+// Error when the outputs need something that is neither among the inputs nor a weight.
+Model extract_subgraph(const Model& model, std::span<const TensorSpec> inputs,
+                       std::span<const std::string> outputs);
+
+}  // namespace vernier

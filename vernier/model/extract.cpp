@@ -1,0 +1,100 @@
+#include <fmt/format.h>
+#include <vernier_onnx.pb.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "vernier/error.h"
+#include "vernier/model/edit.h"
+#include "vernier/model/graph.h"
+#include "vernier/model/onnx_type.h"
+
+namespace vernier {
+namespace {
+
+using vernier_onnx::GraphProto;
+using vernier_onnx::ModelProto;
+using vernier_onnx::NodeProto;
+using vernier_onnx::ValueInfoProto;
+
+// What is needed to compute the outputs, walking back from them.
+struct Needed {
+  std::unordered_set<const NodeProto*> nodes;
+  std::unordered_set<std::string> weights;
+};
+
+Needed needed(const Model& model, const GraphIndex& index,
+              const std::unordered_set<std::string>& inputs, std::vector<std::string> pending) {
+  Needed found;
+  std::unordered_set<std::string> seen;
+  while (!pending.empty()) {
+    const std::string tensor = std::move(pending.back());
+    pending.pop_back();
+    if (tensor.empty() || inputs.contains(tensor) || !seen.insert(tensor).second) continue;
+    if (const NodeProto* node = index.producer(tensor)) {
+      found.nodes.insert(node);
+      pending.insert(pending.end(), node->input().begin(), node->input().end());
+      std::ranges::move(captured_names(*node), std::back_inserter(pending));
+    } else if (index.initializer(tensor)) {
+      found.weights.insert(tensor);
+    } else {
+      throw Error(
+          fmt::format("[model] {}: the subgraph needs '{}', which is neither computed from "
+                      "its inputs nor a weight",
+                      model.name(), tensor));
+    }
+  }
+  return found;
+}
+
+void add_input(GraphProto& graph, const TensorSpec& spec) {
+  ValueInfoProto& value = *graph.add_input();
+  value.set_name(spec.name);
+  auto& type = *value.mutable_type()->mutable_tensor_type();
+  type.set_elem_type(onnx_data_type(spec.dtype));
+  for (const Dim& dim : spec.shape) {
+    auto& added = *type.mutable_shape()->add_dim();
+    if (!dim.is_dynamic())
+      added.set_dim_value(dim.size);
+    else if (!dim.symbol.empty())
+      added.set_dim_param(dim.symbol);
+  }
+  type.mutable_shape();  // a scalar has a shape without dimensions, not an unknown shape
+}
+
+}  // namespace
+
+Model extract_subgraph(const Model& model, std::span<const TensorSpec> inputs,
+                       std::span<const std::string> outputs) {
+  const GraphIndex index(model.graph());
+  std::unordered_set<std::string> given;
+  for (const TensorSpec& input : inputs) given.insert(input.name);
+  const Needed part = needed(model, index, given, {outputs.begin(), outputs.end()});
+
+  ModelProto proto;
+  proto.set_ir_version(model.proto().ir_version());
+  *proto.mutable_opset_import() = model.proto().opset_import();
+  *proto.mutable_functions() = model.proto().functions();
+  GraphProto& graph = *proto.mutable_graph();
+  graph.set_name("subgraph");
+  for (const TensorSpec& input : inputs) add_input(graph, input);
+  for (const auto& node : model.graph().node())
+    if (part.nodes.contains(&node)) *graph.add_node() = node;
+  for (const auto& weight : model.graph().initializer()) {
+    if (!part.weights.contains(weight.name())) continue;
+    *graph.add_initializer() = weight;
+    // Before IR 4 a weight is also an input of the graph.
+    if (const auto* info = index.value_info(weight.name()); info && index.is_input(weight.name()))
+      *graph.add_input() = *info;
+  }
+  for (const auto& output : outputs) {
+    const auto* info = index.value_info(output);
+    if (info)
+      *graph.add_output() = *info;
+    else
+      graph.add_output()->set_name(output);
+  }
+  return Model(std::move(proto), model.folder(), model.name());
+}
+
+}  // namespace vernier

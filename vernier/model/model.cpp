@@ -1,0 +1,154 @@
+#include "vernier/model/model.h"
+
+#include <fmt/format.h>
+#include <vernier_onnx.pb.h>
+
+#include <fstream>
+#include <limits>
+#include <sstream>
+#include <unordered_set>
+
+#include "vernier/error.h"
+#include "vernier/model/onnx_type.h"
+#include "vernier/model/tensor_data.h"
+
+namespace vernier {
+namespace {
+
+using vernier_onnx::GraphProto;
+using vernier_onnx::ModelProto;
+using vernier_onnx::TypeProto;
+using vernier_onnx::ValueInfoProto;
+
+std::string other_type(const TypeProto& type) {
+  switch (type.value_case()) {
+    case TypeProto::kTensorType: return onnx_type_name(type.tensor_type().elem_type());
+    case TypeProto::kSequenceType: return "sequence";
+    case TypeProto::kMapType: return "map";
+    case TypeProto::kOptionalType: return "optional";
+    case TypeProto::kSparseTensorType: return "sparse tensor";
+    default: return "unknown";
+  }
+}
+
+bool is_tensor(const TypeProto& type) {
+  return type.has_tensor_type() && dtype_of_onnx(type.tensor_type().elem_type());
+}
+
+TensorSpec spec_of(const ValueInfoProto& value) {
+  const auto& tensor = value.type().tensor_type();
+  TensorSpec spec{value.name(), *dtype_of_onnx(tensor.elem_type()), {}};
+  for (const auto& dim : tensor.shape().dim())
+    spec.shape.push_back(dim.has_dim_value() ? Dim{dim.dim_value(), ""} : Dim{-1, dim.dim_param()});
+  return spec;
+}
+
+std::vector<const ValueInfoProto*> fed_inputs(const GraphProto& graph) {
+  std::unordered_set<std::string_view> weights;
+  for (const auto& tensor : graph.initializer()) weights.insert(tensor.name());
+  for (const auto& tensor : graph.sparse_initializer()) weights.insert(tensor.values().name());
+  std::vector<const ValueInfoProto*> inputs;
+  for (const auto& value : graph.input())
+    if (!weights.contains(value.name())) inputs.push_back(&value);
+  return inputs;
+}
+
+std::vector<const ValueInfoProto*> all_outputs(const GraphProto& graph) {
+  std::vector<const ValueInfoProto*> outputs;
+  for (const auto& value : graph.output()) outputs.push_back(&value);
+  return outputs;
+}
+
+std::vector<TensorSpec> specs(const std::vector<const ValueInfoProto*>& values) {
+  std::vector<TensorSpec> specs;
+  for (const auto* value : values)
+    if (is_tensor(value->type())) specs.push_back(spec_of(*value));
+  return specs;
+}
+
+std::vector<OtherValue> others(const std::vector<const ValueInfoProto*>& values) {
+  std::vector<OtherValue> others;
+  for (const auto* value : values)
+    if (!is_tensor(value->type())) others.push_back({value->name(), other_type(value->type())});
+  return others;
+}
+
+std::string read_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file || std::filesystem::is_directory(path))
+    throw Error(fmt::format("[model] {}: cannot open; expected an ONNX file", path.string()));
+  std::ostringstream text;
+  text << file.rdbuf();
+  return std::move(text).str();
+}
+
+}  // namespace
+
+Model::Model(ModelProto proto, std::filesystem::path folder, std::string name)
+    : proto_(std::make_unique<ModelProto>(std::move(proto))),
+      folder_(std::move(folder)),
+      name_(std::move(name)) {}
+Model::Model(Model&&) noexcept = default;
+Model& Model::operator=(Model&&) noexcept = default;
+Model::~Model() = default;
+
+Model Model::clone() const {
+  Model copy(*proto_, folder_, name_);
+  copy.path_ = path_;
+  return copy;
+}
+
+Model Model::load(const std::filesystem::path& path) {
+  Model model = parse(read_file(path), path.parent_path(), path.string());
+  model.path_ = path;
+  return model;
+}
+
+Model Model::parse(std::string_view bytes, std::filesystem::path folder, std::string name) {
+  if (bytes.size() > std::numeric_limits<int>::max())
+    throw Error(
+        fmt::format("[model] {}: {} bytes, an ONNX file holds at most 2 GB; keep the "
+                    "weights as external data",
+                    name, bytes.size()));
+  ModelProto proto;
+  if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) || !proto.has_graph())
+    throw Error(fmt::format(
+        "[model] {}: expected an ONNX model, found a file that is damaged or something else",
+        name));
+  return Model(std::move(proto), std::move(folder), std::move(name));
+}
+
+const GraphProto& Model::graph() const { return proto_->graph(); }
+GraphProto& Model::graph() { return *proto_->mutable_graph(); }
+
+std::vector<TensorSpec> Model::inputs() const { return specs(fed_inputs(graph())); }
+std::vector<TensorSpec> Model::outputs() const { return specs(all_outputs(graph())); }
+std::vector<OtherValue> Model::other_inputs() const { return others(fed_inputs(graph())); }
+std::vector<OtherValue> Model::other_outputs() const { return others(all_outputs(graph())); }
+
+std::int64_t Model::opset(std::string_view domain) const {
+  const auto is_onnx = [](std::string_view name) { return name.empty() || name == "ai.onnx"; };
+  for (const auto& import : proto_->opset_import())
+    if (import.domain() == domain || (is_onnx(domain) && is_onnx(import.domain())))
+      return import.version();
+  return 0;
+}
+
+Tensor Model::tensor(const vernier_onnx::TensorProto& proto) const {
+  return read_tensor(proto, folder_);
+}
+
+std::string Model::serialize() const { return proto_->SerializeAsString(); }
+
+void Model::save(const std::filesystem::path& path) const {
+  const auto temporary = std::filesystem::path(path).concat(".tmp");
+  std::ofstream file(temporary, std::ios::binary);
+  if (!file || !proto_->SerializeToOstream(&file) || !file.flush()) {
+    std::filesystem::remove(temporary);
+    throw Error(fmt::format("[model] {}: cannot write", path.string()));
+  }
+  file.close();
+  std::filesystem::rename(temporary, path);
+}
+
+}  // namespace vernier

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "vernier/tensor/tensor.h"
+
+namespace vernier_onnx {
+class TensorProto;
+}
+
+namespace vernier {
+
+// Where an initializer's elements are when they are in a file of their own.
+struct ExternalData {
+  std::string location;  // relative to the model's folder
+  std::int64_t offset = 0;
+  std::int64_t length = -1;  // -1: to the end of the file
+  bool operator==(const ExternalData&) const = default;
+};
+
+bool has_external_data(const vernier_onnx::TensorProto& proto);
+ExternalData external_data(const vernier_onnx::TensorProto& proto);
+
+// The file of an external location. Throws Error unless it is inside the folder: absolute paths,
+// "..", and links that lead out are refused.
+std::filesystem::path resolve_external(const std::filesystem::path& folder,
+                                       const std::string& location);
+
+// The tensor with its elements, from raw_data, the typed fields, or a file below `folder`.
+Tensor read_tensor(const vernier_onnx::TensorProto& proto, const std::filesystem::path& folder);
+
+// A proto with the tensor's bytes as raw_data.
+vernier_onnx::TensorProto make_tensor_proto(const TensorView& tensor);
+
+}  // namespace vernier

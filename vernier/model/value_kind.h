@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace vernier_onnx {
+class GraphProto;
+class ModelProto;
+}  // namespace vernier_onnx
+
+namespace vernier {
+
+enum class ValueKind { tensor, sequence, map, optional_tensor, optional_sequence };
+
+using ValueKinds = std::unordered_map<std::string, ValueKind>;
+
+// What kind of value each name of the graph is, from declared types and from what the operators
+// write. `outer` holds the kinds of the graphs around it. A name about which nothing is known is a
+// tensor and left out.
+ValueKinds value_kinds(const vernier_onnx::ModelProto& model, const vernier_onnx::GraphProto& graph,
+                       const ValueKinds& outer = {});
+
+std::string_view kind_name(ValueKind kind);
+
+}  // namespace vernier

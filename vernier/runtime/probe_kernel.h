@@ -1,0 +1,31 @@
+#pragma once
+
+#include <exception>
+#include <memory>
+
+#include "vernier/runtime/runner.h"
+
+struct OrtCustomOpDomain;
+
+namespace vernier {
+
+// What the probes of one session show tensors to, and what went wrong while they did.
+struct ProbeSink {
+  const Observer* observer = nullptr;  // null: nobody is looking
+  std::exception_ptr failure;
+};
+
+// The custom operator behind every Probe node of a session: passes its input through without a
+// copy and shows it to the sink's observer. Must outlive the session.
+class ProbeOp {
+ public:
+  explicit ProbeOp(ProbeSink& sink);
+  ~ProbeOp();
+  OrtCustomOpDomain* domain() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace vernier
