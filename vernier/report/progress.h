@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace vernier {
+
+struct ProgressState {
+  std::string label;
+  std::int64_t done = 0;
+  std::int64_t total = 0;
+  double seconds = 0;  // since the start
+};
+
+// One line without its end: "record  [=====>     ]  12/100  8.1 samples/s  0:11 left", shortened to
+// `width` columns.
+std::string render_progress(const ProgressState& state, int width = 80);
+
+}  // namespace vernier
