@@ -20,20 +20,29 @@ struct NpyHeader {
   bool fortran_order = false;
   bool big_endian = false;
   std::int64_t data_bytes = 0;
+  bool operator==(const NpyHeader&) const = default;
 };
 
-// Reads the header from a stream of `total_bytes` bytes; the element bytes it claims are checked
-// against what is left before anything is allocated. `subject` names the array in errors.
+// Reads the header from a stream of `total_bytes` bytes, which must hold exactly the header and the
+// elements it claims: that is checked before anything is allocated. `subject` names the array in
+// errors. Dtypes that are not plain numbers are refused; object arrays would need pickle.
 NpyHeader read_npy_header(const ByteReader& read, std::int64_t total_bytes,
                           const std::string& subject);
 
 // Reads the elements that follow the header; always C order and little endian.
 Tensor read_npy_data(const ByteReader& read, const NpyHeader& header, std::string name);
 
-// The header bytes of a C-order, little-endian array, padded to 64 bytes as numpy writes them.
-// bfloat16, float8 and 4-bit types have no numpy dtype; see docs/architecture.md for how they are
-// written.
-std::string npy_header(DType dtype, std::span<const std::int64_t> shape);
+// `rows` slices of the leading axis of a C-order array, of which the stream is at the first.
+Tensor read_npy_rows(const ByteReader& read, const NpyHeader& header, std::string name,
+                     std::int64_t rows);
+
+// The dtype that elements are stored as. Where numpy has no such dtype it is the smallest one that
+// holds every value exactly: bfloat16 becomes float32, float8 float16, int4 int8, uint4 uint8.
+DType npy_dtype(DType dtype);
+
+// The header of a C-order, little-endian array stored as npy_dtype(dtype), padded as numpy does to
+// a multiple of 64 bytes, and further to `min_size` if that is more.
+std::string npy_header(DType dtype, std::span<const std::int64_t> shape, std::size_t min_size = 0);
 
 Tensor read_npy(const std::filesystem::path& path);
 void write_npy(const std::filesystem::path& path, const TensorView& tensor);

@@ -10,7 +10,9 @@
 
 namespace vernier {
 
-// The arrays of an .npz archive (stored or deflated, zip64 too), read one at a time.
+// The arrays of an .npz archive (stored or deflated, zip64 too), read one at a time. Members that
+// do not end in ".npy" are not arrays and are passed over. A name may hold any path ("/a/b:0") but
+// no ".." component and no control character. One thread at a time.
 class NpzReader {
  public:
   explicit NpzReader(const std::filesystem::path& path);
@@ -28,14 +30,17 @@ class NpzReader {
   std::shared_ptr<State> state_;
 };
 
-// One array of an archive, read along its leading axis in order, without holding all of it.
+// One array of an archive, read along its leading axis in order, without holding all of it (unless
+// it is in Fortran order). Several may be open at once, and may outlive the reader. The checksum is
+// checked when the last row is read.
 class NpzArrayStream {
  public:
-  NpzArrayStream(const NpzReader& reader, std::string name);
+  NpzArrayStream(const NpzReader& reader, const std::string& name);
   ~NpzArrayStream();
   NpzArrayStream(NpzArrayStream&&) noexcept;
 
   const NpyHeader& header() const;
+  std::int64_t rows_left() const;
   Tensor next(std::int64_t rows);  // the next rows; throws Error past the end
 
  private:
@@ -44,19 +49,23 @@ class NpzArrayStream {
 };
 
 // Writes an uncompressed .npz (zip64 where needed) under a temporary name; finish() renames it into
-// place, and a writer destroyed before that leaves nothing behind.
+// place, and a writer destroyed before that leaves nothing behind. Elements are stored as
+// npy_dtype() says.
 class NpzWriter {
  public:
   explicit NpzWriter(const std::filesystem::path& path);
   ~NpzWriter();
+  NpzWriter(NpzWriter&&) noexcept;
 
   void add(const std::string& name, const TensorView& tensor);
   // Reserves room for `rows` slices stacked on a new leading axis; append() then fills them in
   // turn. Arrays may be filled interleaved: that is how samples stream to disk.
   void reserve(const std::string& name, DType dtype, const Shape& slice_shape, std::int64_t rows);
   void append(const std::string& name, const TensorView& slice);
-  // Throws Error if a reserved array was not filled. Rows that were never going to come can be
-  // given up with `truncate`, as after an interrupt.
+  // Every reserved array ends after its first `rows` rows, which must be there: what an interrupted
+  // run keeps. The room given up stays in the file as a hole that takes no disk space.
+  void truncate(std::int64_t rows);
+  // Throws Error if a reserved array was not filled.
   void finish();
 
  private:

@@ -3,17 +3,31 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <limits>
+#include <new>
+
 #include "vernier/error.h"
 
 namespace vernier {
 
-std::int64_t element_count(std::span<const std::int64_t> shape) {
+std::optional<std::int64_t> checked_element_count(std::span<const std::int64_t> shape) {
+  constexpr std::int64_t max_count = std::numeric_limits<std::int64_t>::max() / 8;
+  if (std::ranges::any_of(shape, [](std::int64_t dim) { return dim < 0; })) return std::nullopt;
+  if (std::ranges::count(shape, 0) > 0) return 0;
   std::int64_t count = 1;
   for (const std::int64_t dim : shape) {
-    if (dim < 0 || __builtin_mul_overflow(count, dim, &count))
-      throw Error(fmt::format("[tensor] shape {} has no valid element count", format_shape(shape)));
+    if (dim > max_count / count) return std::nullopt;
+    count *= dim;
   }
   return count;
+}
+
+std::int64_t element_count(std::span<const std::int64_t> shape) {
+  const std::optional<std::int64_t> count = checked_element_count(shape);
+  if (!count)
+    throw Error(fmt::format("[tensor] shape {} has no valid element count", format_shape(shape)));
+  return *count;
 }
 
 std::string format_shape(std::span<const std::int64_t> shape) {
@@ -29,8 +43,14 @@ std::string format_shape(const std::vector<Dim>& shape) {
 }
 
 Tensor make_tensor(std::string name, DType dtype, Shape shape) {
-  const std::int64_t bytes = byte_size(dtype, element_count(shape));
-  return {std::move(name), dtype, std::move(shape), std::vector<std::byte>(bytes)};
+  const std::int64_t size = byte_size(dtype, element_count(shape));
+  try {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(size));
+    return {std::move(name), dtype, std::move(shape), std::move(bytes)};
+  } catch (const std::bad_alloc&) {
+    throw Error(fmt::format("[tensor] '{}': {} {} takes {} bytes: out of memory", name,
+                            dtype_name(dtype), format_shape(shape), size));
+  }
 }
 
 Tensor copy(TensorView view) {

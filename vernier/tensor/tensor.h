@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,7 +14,10 @@ namespace vernier {
 
 using Shape = std::vector<std::int64_t>;
 
-// Product of the dimensions, 1 for a scalar. Throws Error on a negative dimension or overflow.
+// Product of the dimensions: 1 for a scalar, 0 if any is 0, nothing if one is negative or the bytes
+// of 64-bit elements could not be counted in 63 bits.
+std::optional<std::int64_t> checked_element_count(std::span<const std::int64_t> shape);
+// The same, throwing Error where there is no count.
 std::int64_t element_count(std::span<const std::int64_t> shape);
 
 // "[1,3,224,224]"
@@ -43,7 +47,7 @@ struct Tensor {
   bool operator==(const Tensor&) const = default;
 };
 
-// Zero-filled.
+// Zero-filled. Throws Error if it does not fit in memory.
 Tensor make_tensor(std::string name, DType dtype, Shape shape);
 Tensor copy(TensorView view);
 

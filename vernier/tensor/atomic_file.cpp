@@ -1,0 +1,107 @@
+#include "vernier/tensor/atomic_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <random>
+#include <utility>
+
+#include "vernier/error.h"
+
+namespace vernier {
+namespace fs = std::filesystem;
+namespace {
+
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+// Calls `transfer(done)` for the bytes that are left until all are moved; false on failure. Moving
+// nothing at all is failure too.
+template <typename Transfer>
+bool transfer_all(std::size_t size, Transfer transfer) {
+  for (std::size_t done = 0; done < size;) {
+    const ssize_t moved = transfer(done);
+    if (moved < 0 && errno == EINTR) continue;
+    if (moved <= 0) return false;
+    done += static_cast<std::size_t>(moved);
+  }
+  return true;
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)), target_(path_) {
+  std::error_code ignored;
+  if (fs::is_symlink(path_, ignored)) target_ = fs::weakly_canonical(path_, ignored);
+  if (fs::exists(target_, ignored) && !fs::is_regular_file(target_, ignored)) {
+    descriptor_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor_ < 0) fail("open for writing");
+    return;
+  }
+  std::random_device random;
+  do {
+    temporary_ = target_.parent_path() / fmt::format(".vernier-{:08x}.tmp", random());
+    descriptor_ = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  } while (descriptor_ < 0 && errno == EEXIST);
+  if (descriptor_ < 0) fail("create");
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::append(std::span<const std::byte> bytes) {
+  const auto write_rest = [&](std::size_t done) {
+    return ::write(descriptor_, bytes.data() + done, bytes.size() - done);
+  };
+  if (!transfer_all(bytes.size(), write_rest)) fail("write");
+}
+
+void AtomicFile::append(std::string_view text) { append(bytes_of(text)); }
+
+void AtomicFile::write_at(std::int64_t offset, std::span<const std::byte> bytes) {
+  const auto write_rest = [&](std::size_t done) {
+    return ::pwrite(descriptor_, bytes.data() + done, bytes.size() - done,
+                    offset + static_cast<std::int64_t>(done));
+  };
+  if (!transfer_all(bytes.size(), write_rest)) fail("write");
+}
+
+void AtomicFile::write_at(std::int64_t offset, std::string_view text) {
+  write_at(offset, bytes_of(text));
+}
+
+void AtomicFile::read_at(std::int64_t offset, std::span<std::byte> out) const {
+  errno = 0;
+  const auto read_rest = [&](std::size_t done) {
+    return ::pread(descriptor_, out.data() + done, out.size() - done,
+                   offset + static_cast<std::int64_t>(done));
+  };
+  if (!transfer_all(out.size(), read_rest)) fail("read back");
+}
+
+void AtomicFile::commit() {
+  const int descriptor = std::exchange(descriptor_, -1);
+  if (::close(descriptor) != 0) fail("write");
+  if (temporary_.empty()) return;
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("replace");
+  temporary_.clear();
+}
+
+void AtomicFile::fail(std::string_view action) const {
+  throw Error(
+      fmt::format("[write] {}: cannot {}: {}", path_.string(), action, std::strerror(errno)));
+}
+
+void write_file_atomically(const fs::path& path, std::string_view text) {
+  AtomicFile file(path);
+  file.append(text);
+  file.commit();
+}
+
+}  // namespace vernier

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string_view>
+
+namespace vernier {
+
+// A file written under a temporary name in the directory of `path`; commit() renames it into place,
+// and one destroyed before that leaves nothing behind. Throws Error where the system refuses: no
+// such directory, disk full. A symbolic link is followed. What is not a regular file (a pipe,
+// /dev/stdout) cannot be replaced and is written directly.
+class AtomicFile {
+ public:
+  explicit AtomicFile(std::filesystem::path path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void append(std::span<const std::byte> bytes);
+  void append(std::string_view text);
+  // At a place of the caller's own; append() does not follow it. Bytes skipped over read as zero.
+  void write_at(std::int64_t offset, std::span<const std::byte> bytes);
+  void write_at(std::int64_t offset, std::string_view text);
+  void read_at(std::int64_t offset, std::span<std::byte> out) const;
+  void commit();
+
+ private:
+  [[noreturn]] void fail(std::string_view action) const;
+
+  std::filesystem::path path_;
+  std::filesystem::path target_;     // path_ with links followed
+  std::filesystem::path temporary_;  // empty when written directly
+  int descriptor_ = -1;
+};
+
+void write_file_atomically(const std::filesystem::path& path, std::string_view text);
+
+}  // namespace vernier

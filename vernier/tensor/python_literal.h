@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace vernier {
+
+// A Python literal of the kinds that an .npy header is made of. Lists and tuples are told apart:
+// numpy does.
+struct PythonLiteral {
+  struct Tuple {
+    std::vector<PythonLiteral> items;
+  };
+  struct List {
+    std::vector<PythonLiteral> items;
+  };
+  struct Dict {
+    std::vector<std::pair<PythonLiteral, PythonLiteral>> entries;  // in the order written
+  };
+  struct None {};
+
+  std::variant<None, bool, std::int64_t, std::string, Tuple, List, Dict> value;
+
+  template <typename T>
+  const T* as() const {
+    return std::get_if<T>(&value);
+  }
+};
+
+// Parses the whole text, surrounding whitespace allowed. Throws Error with what was expected, what
+// was found and at which byte; integers beyond 64 bits and nesting deeper than 16 are errors too.
+PythonLiteral parse_python_literal(std::string_view text);
+
+}  // namespace vernier

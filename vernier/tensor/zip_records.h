@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace vernier {
+
+// A stored (uncompressed) member of a zip archive.
+struct ZipEntry {
+  std::string name;  // UTF-8
+  std::uint32_t crc = 0;
+  std::uint64_t size = 0;
+  std::uint64_t offset = 0;  // of its local header
+  bool operator==(const ZipEntry&) const = default;
+};
+
+// The bytes before a member's data. Their number depends on the name alone.
+std::string zip_local_header(const ZipEntry& entry);
+
+// A member's line in the directory at the end of the archive.
+std::string zip_directory_entry(const ZipEntry& entry);
+
+// What follows the directory of `count` members, which takes `size` bytes at `offset`.
+std::string zip_directory_end(std::uint64_t count, std::uint64_t offset, std::uint64_t size);
+
+}  // namespace vernier
