@@ -23,7 +23,11 @@ struct PairSums {
   bool operator==(const PairSums&) const = default;
 };
 
-// Shapes may differ, element counts may not: throws Error.
+// One pass over a pair, on one core. Shapes may differ, element counts may not: throws Error.
 PairSums measure(const TensorView& reference, const TensorView& candidate);
+
+// The sums of a first and a second part taken as one tensor, the second behind the first. Adding up
+// samples in this way is defined by their order: pool them in sample order.
+PairSums pool(const PairSums& first, const PairSums& second);
 
 }  // namespace vernier

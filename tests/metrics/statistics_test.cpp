@@ -1,0 +1,118 @@
+#include "vernier/metrics/statistics.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+namespace vernier {
+namespace {
+
+constexpr double inf = std::numeric_limits<double>::infinity();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+Statistics statistics_of(const std::vector<double>& values) {
+  StatisticsAccumulator accumulator;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    accumulator.add(static_cast<std::int64_t>(i), values[i]);
+  return accumulator.result();
+}
+
+TEST(Statistics, hand_computed_values) {
+  EXPECT_EQ(
+      statistics_of({2, 4, 4, 4, 5, 5, 7, 9}),
+      (Statistics{
+          .count = 8, .mean = 5, .std = 2, .min = 2, .max = 9, .min_sample = 0, .max_sample = 7}));
+}
+
+TEST(Statistics, no_value_leaves_everything_at_its_default) {
+  EXPECT_EQ(statistics_of({}), Statistics{});
+}
+
+TEST(Statistics, one_value_has_no_deviation) {
+  const Statistics one = statistics_of({-0.1});
+  EXPECT_EQ(one.mean, -0.1);
+  EXPECT_EQ(one.std, 0);
+}
+
+TEST(Statistics, mean_and_deviation_are_over_the_finite_values_and_extremes_over_all) {
+  const Statistics mixed = statistics_of({1, inf, 3, nan, -inf});
+  EXPECT_EQ(mixed.mean, 2);
+  EXPECT_EQ(mixed.std, 1);
+  EXPECT_EQ(mixed.min, -inf);
+  EXPECT_EQ(mixed.max, inf);
+  EXPECT_EQ(mixed.count, 5);
+  EXPECT_EQ(mixed.nan, 1);
+  EXPECT_EQ(mixed.positive_inf, 1);
+  EXPECT_EQ(mixed.negative_inf, 1);
+  EXPECT_EQ(mixed.min_sample, 4);
+  EXPECT_EQ(mixed.max_sample, 1);
+  EXPECT_EQ(mixed.nan_sample, 3);
+}
+
+TEST(Statistics, equal_infinities_have_that_mean_and_no_deviation) {
+  EXPECT_EQ(statistics_of({inf, inf}).mean, inf);
+  EXPECT_EQ(statistics_of({inf, inf}).std, 0);
+  EXPECT_EQ(statistics_of({-inf}).mean, -inf);
+  EXPECT_EQ(statistics_of({-inf}).std, 0);
+}
+
+TEST(Statistics, opposite_infinities_or_nan_alone_have_no_mean) {
+  for (const Statistics& none :
+       {statistics_of({inf, -inf}), statistics_of({nan}), statistics_of({inf, nan})}) {
+    EXPECT_TRUE(std::isnan(none.mean));
+    EXPECT_TRUE(std::isnan(none.std));
+  }
+  EXPECT_TRUE(std::isnan(statistics_of({nan}).min));
+  EXPECT_TRUE(std::isnan(statistics_of({nan}).max));
+  EXPECT_EQ(statistics_of({nan}).min_sample, -1);
+}
+
+TEST(Statistics, the_first_of_equal_extremes_is_named) {
+  const Statistics equal = statistics_of({5, 1, 5, 1});
+  EXPECT_EQ(equal.min_sample, 1);
+  EXPECT_EQ(equal.max_sample, 0);
+}
+
+TEST(Statistics, cancellation_loses_nothing) {
+  EXPECT_EQ(statistics_of({1e300, 1, -1e300, 2}).mean, 0.75);
+  // A deviation far below the mean: naive sums of squares give 0 or NaN here.
+  EXPECT_EQ(statistics_of({1e9, 1e9 + 1, 1e9 + 2}).std, std::sqrt(2.0 / 3));
+  EXPECT_EQ(statistics_of({0.1, 0.1, 0.1}).std, 0);
+}
+
+TEST(Statistics, the_whole_range_of_doubles_is_covered) {
+  const double max = std::numeric_limits<double>::max();
+  const double tiny = std::numeric_limits<double>::denorm_min();
+  EXPECT_EQ(statistics_of({max, max, max}).mean, max);
+  EXPECT_EQ(statistics_of({max, max, max}).std, 0);
+  EXPECT_EQ(statistics_of({max, -max}).std, max);
+  EXPECT_EQ(statistics_of({tiny, tiny, tiny}).mean, tiny);
+  EXPECT_EQ(statistics_of({tiny, -tiny}).std, tiny);
+  EXPECT_EQ(statistics_of({tiny, 0, 0, 0}).mean, 0);
+  EXPECT_EQ(statistics_of({3 * tiny, 0}).mean, 2 * tiny);  // 1.5, to even
+  EXPECT_EQ(statistics_of({max, tiny, -max}).mean, 0);
+  EXPECT_EQ(statistics_of({max, 2 * tiny, 0, 0, -max, 4 * tiny}).mean, tiny);
+}
+
+TEST(Statistics, any_split_and_order_gives_the_same_bits) {
+  std::mt19937 engine(7);
+  std::normal_distribution<double> values(30, 8);
+  std::vector<double> samples;
+  for (int i = 0; i < 500; ++i)
+    samples.push_back(i % 97 == 0 ? inf : std::ldexp(values(engine), i % 40 - 20));
+  const Statistics expected = statistics_of(samples);
+  for (const std::size_t workers : {2u, 3u, 7u, 500u}) {
+    std::vector<StatisticsAccumulator> parts(workers);
+    for (std::size_t i = samples.size(); i-- > 0;)
+      parts[i % workers].add(static_cast<std::int64_t>(i), samples[i]);
+    StatisticsAccumulator merged;
+    for (std::size_t i = workers; i-- > 0;) merged.merge(parts[i]);
+    EXPECT_EQ(merged.result(), expected) << workers << " workers";
+  }
+}
+
+}  // namespace
+}  // namespace vernier

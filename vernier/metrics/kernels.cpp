@@ -1,0 +1,170 @@
+#include "vernier/metrics/kernels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "vernier/error.h"
+#include "vernier/metrics/pair_chunk.h"
+#include "vernier/tensor/convert.h"
+
+namespace vernier {
+namespace {
+
+// What numpy's max gives: NaN wins.
+double max_or_nan(double left, double right) {
+  return std::isnan(left) || left > right ? left : right;
+}
+
+// Whether the maximum of the two is in the second: NaN wins, then the first of equals.
+bool second_has_max(const PairSums& first, const PairSums& second) {
+  if (first.count == 0 || second.count == 0) return second.count > 0;
+  return !std::isnan(first.max_abs_difference) &&
+         !(second.max_abs_difference <= first.max_abs_difference);
+}
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+// Elements of a pair, widened.
+struct Widened {
+  std::array<double, chunk_size> reference, candidate;
+};
+
+std::span<const double> widen_into(std::array<double, chunk_size>& buffer, const TensorView& tensor,
+                                   std::int64_t begin, std::size_t count) {
+  const std::span<double> out(buffer.data(), count);
+  widen(tensor, begin, out);
+  return out;
+}
+
+template <typename T>
+std::span<const T> part(const TensorView& tensor, std::int64_t begin, std::size_t count) {
+  return elements<T>(tensor).subspan(static_cast<std::size_t>(begin), count);
+}
+
+ChunkSums sum_chunk_at(const TensorView& reference, const TensorView& candidate, std::int64_t begin,
+                       std::size_t count, Widened& widened) {
+  if (reference.dtype == DType::f32 && candidate.dtype == DType::f32)
+    return sum_chunk(part<float>(reference, begin, count), part<float>(candidate, begin, count));
+  if (reference.dtype == DType::f64 && candidate.dtype == DType::f64)
+    return sum_chunk(part<double>(reference, begin, count), part<double>(candidate, begin, count));
+  return sum_chunk(widen_into(widened.reference, reference, begin, count),
+                   widen_into(widened.candidate, candidate, begin, count));
+}
+
+// The pass over a pair, chunk by chunk.
+class Measurement {
+ public:
+  Measurement(const TensorView& reference, const TensorView& candidate)
+      : reference_(reference), candidate_(candidate) {}
+
+  PairSums run(std::int64_t count) {
+    sums_.count = count;
+    for (std::int64_t begin = 0; begin < count; begin += chunk_size)
+      add_chunk(begin, static_cast<std::size_t>(std::min<std::int64_t>(chunk_size, count - begin)));
+    finish();
+    return sums_;
+  }
+
+ private:
+  void add_chunk(std::int64_t begin, std::size_t count) {
+    const ChunkSums chunk = sum_chunk_at(reference_, candidate_, begin, count, widened_);
+    sums_.reference_squares += chunk.reference_squares;
+    sums_.candidate_squares += chunk.candidate_squares;
+    sums_.products += chunk.products;
+    sums_.difference_squares += chunk.difference_squares;
+    sums_.abs_differences += chunk.abs_differences;
+    // Any NaN or infinity shows in a sum of squares; so does overflow, which costs only time.
+    if (!std::isfinite(chunk.reference_squares) || !std::isfinite(chunk.candidate_squares))
+      return scan_chunk(begin, count);
+    sums_.max_abs_reference = std::max(sums_.max_abs_reference, chunk.max_abs_reference);
+    raise_difference(chunk.max_abs_difference, begin + static_cast<std::int64_t>(chunk.max_leaf),
+                     chunk.max_leaf_size);
+  }
+
+  // A chunk that may hold NaN or infinity, element by element.
+  void scan_chunk(std::int64_t begin, std::size_t count) {
+    const auto reference = widen_into(widened_.reference, reference_, begin, count);
+    const auto candidate = widen_into(widened_.candidate, candidate_, begin, count);
+    for (std::size_t i = 0; i < count; ++i)
+      add_element(reference[i], candidate[i], begin + static_cast<std::int64_t>(i));
+  }
+
+  void add_element(double reference, double candidate, std::int64_t at) {
+    sums_.reference_nan += std::isnan(reference);
+    sums_.candidate_nan += std::isnan(candidate);
+    sums_.reference_inf += std::isinf(reference);
+    sums_.candidate_inf += std::isinf(candidate);
+    sums_.max_abs_reference = std::max(sums_.max_abs_reference, std::abs(reference));
+    const double difference = std::abs(reference - candidate);
+    if (std::isnan(difference) && first_nan_ < 0) first_nan_ = at;
+    raise_difference(difference, at, 1);
+  }
+
+  void raise_difference(double value, std::int64_t leaf, std::size_t count) {
+    if (!(value > sums_.max_abs_difference)) return;
+    sums_.max_abs_difference = value;
+    max_leaf_ = leaf;
+    max_leaf_size_ = count;
+  }
+
+  // As numpy's max and argmax: NaN wins, and the first of equals.
+  void finish() {
+    if (sums_.count > 0) sums_.max_abs_difference_index = first_nan_ < 0 ? find_max() : first_nan_;
+    if (first_nan_ >= 0) sums_.max_abs_difference = nan;
+    if (sums_.reference_nan > 0) sums_.max_abs_reference = nan;
+  }
+
+  std::int64_t find_max() {
+    const auto reference = widen_into(widened_.reference, reference_, max_leaf_, max_leaf_size_);
+    const auto candidate = widen_into(widened_.candidate, candidate_, max_leaf_, max_leaf_size_);
+    for (std::size_t i = 0; i < max_leaf_size_; ++i)
+      if (std::abs(reference[i] - candidate[i]) == sums_.max_abs_difference)
+        return max_leaf_ + static_cast<std::int64_t>(i);
+    return 0;  // no difference is above 0
+  }
+
+  const TensorView& reference_;
+  const TensorView& candidate_;
+  PairSums sums_;
+  std::int64_t max_leaf_ = 0;
+  std::size_t max_leaf_size_ = 0;
+  std::int64_t first_nan_ = -1;
+  Widened widened_;
+};
+
+}  // namespace
+
+PairSums measure(const TensorView& reference, const TensorView& candidate) {
+  const std::int64_t count = reference.size();
+  if (candidate.size() != count)
+    throw Error(
+        fmt::format("[measure] '{}': reference has shape {}, candidate {}; element counts "
+                    "must be equal",
+                    reference.name, format_shape(reference.shape), format_shape(candidate.shape)));
+  return Measurement(reference, candidate).run(count);
+}
+
+PairSums pool(const PairSums& first, const PairSums& second) {
+  PairSums pooled = first;
+  pooled.count += second.count;
+  pooled.reference_squares += second.reference_squares;
+  pooled.candidate_squares += second.candidate_squares;
+  pooled.products += second.products;
+  pooled.difference_squares += second.difference_squares;
+  pooled.abs_differences += second.abs_differences;
+  pooled.max_abs_reference = max_or_nan(first.max_abs_reference, second.max_abs_reference);
+  pooled.reference_nan += second.reference_nan;
+  pooled.reference_inf += second.reference_inf;
+  pooled.candidate_nan += second.candidate_nan;
+  pooled.candidate_inf += second.candidate_inf;
+  if (!second_has_max(first, second)) return pooled;
+  pooled.max_abs_difference = second.max_abs_difference;
+  pooled.max_abs_difference_index = first.count + second.max_abs_difference_index;
+  return pooled;
+}
+
+}  // namespace vernier

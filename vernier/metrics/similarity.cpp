@@ -1,0 +1,137 @@
+#include "vernier/metrics/similarity.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "vernier/metrics/ulp.h"
+#include "vernier/tensor/convert.h"
+
+namespace vernier {
+namespace {
+
+constexpr double inf = std::numeric_limits<double>::infinity();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+// The sign of a NaN depends on the CPU; reports must not.
+double canonical(double value) { return std::isnan(value) ? nan : value; }
+
+// Exact is +inf, also where there is no signal.
+double decibels(double signal, double noise) {
+  return noise == 0 ? inf : canonical(10 * std::log10(signal / noise));
+}
+
+double cosine(const PairSums& sums) {
+  const bool reference_zero = sums.reference_squares == 0;
+  const bool candidate_zero = sums.candidate_squares == 0;
+  if (std::isnan(sums.products)) return nan;
+  if (reference_zero || candidate_zero) return reference_zero && candidate_zero ? 1 : 0;
+  return canonical(sums.products /
+                   (std::sqrt(sums.reference_squares) * std::sqrt(sums.candidate_squares)));
+}
+
+double relative_l2(const PairSums& sums) {
+  if (sums.difference_squares == 0) return 0;
+  return canonical(std::sqrt(sums.difference_squares) / std::sqrt(sums.reference_squares));
+}
+
+// Where numpy's argmax is; -1 if the row holds NaN.
+std::int64_t first_max(std::span<const double> row) {
+  if (std::any_of(row.begin(), row.end(), [](double value) { return std::isnan(value); }))
+    return -1;
+  return std::max_element(row.begin(), row.end()) - row.begin();
+}
+
+}  // namespace
+
+Similarity similarity(const PairSums& sums) {
+  if (sums.count == 0) return {};
+  const auto count = static_cast<double>(sums.count);
+  const double mse = sums.difference_squares / count;
+  return {.count = sums.count,
+          .sqnr_db = decibels(sums.reference_squares, sums.difference_squares),
+          .psnr_db = decibels(sums.max_abs_reference * sums.max_abs_reference, mse),
+          .cosine_similarity = cosine(sums),
+          .mse = canonical(mse),
+          .max_abs_diff = sums.max_abs_difference,
+          .mean_abs_diff = canonical(sums.abs_differences / count),
+          .relative_l2 = relative_l2(sums),
+          .max_abs_diff_index = sums.max_abs_difference_index,
+          .reference_nan = sums.reference_nan,
+          .reference_inf = sums.reference_inf,
+          .candidate_nan = sums.candidate_nan,
+          .candidate_inf = sums.candidate_inf};
+}
+
+Similarity similarity(const TensorView& reference, const TensorView& candidate,
+                      const SimilarityOptions& options) {
+  Similarity result = similarity(measure(reference, candidate));
+  if (options.argmax) result.argmax_agreement = argmax_agreement(reference, candidate);
+  if (!options.ulp) return result;
+  if (const auto ulp = ulp_distance(reference, candidate)) {
+    result.max_ulp_diff = ulp->max;
+    result.p999_ulp_diff = ulp->p999;
+  }
+  return result;
+}
+
+std::optional<double> argmax_agreement(const TensorView& reference, const TensorView& candidate) {
+  const std::int64_t count = reference.size();
+  if (count == 0 || count != candidate.size() || reference.shape.empty() ||
+      candidate.shape.empty() || reference.shape.back() != candidate.shape.back())
+    return std::nullopt;
+  const std::int64_t width = reference.shape.back();
+  std::vector<double> row(static_cast<std::size_t>(width)), other(row.size());
+  std::int64_t agreeing = 0;
+  for (std::int64_t begin = 0; begin < count; begin += width) {
+    widen(reference, begin, row);
+    widen(candidate, begin, other);
+    const std::int64_t at = first_max(row);
+    agreeing += at >= 0 && at == first_max(other);
+  }
+  return static_cast<double>(agreeing) / static_cast<double>(count / width);
+}
+
+std::optional<std::size_t> find_metric(std::string_view name) {
+  for (std::size_t i = 0; i < similarity_metrics.size(); ++i)
+    if (similarity_metrics[i].name == name) return i;
+  return std::nullopt;
+}
+
+std::int64_t worst_sample(const Statistics& statistics, Better better) {
+  if (statistics.nan_sample >= 0) return statistics.nan_sample;
+  return better == Better::higher ? statistics.min_sample : statistics.max_sample;
+}
+
+void SimilarityAccumulator::add(std::int64_t sample, const Similarity& similarity) {
+  SimilarityAccumulator one;
+  one.totals_ = {.samples = 1,
+                 .elements = similarity.count,
+                 .reference_nan = similarity.reference_nan,
+                 .reference_inf = similarity.reference_inf,
+                 .candidate_nan = similarity.candidate_nan,
+                 .candidate_inf = similarity.candidate_inf};
+  for (std::size_t i = 0; i < similarity_metrics.size(); ++i)
+    if (const auto value = similarity_metrics[i].value(similarity))
+      one.statistics_[i].add(sample, *value);
+  merge(one);
+}
+
+void SimilarityAccumulator::merge(const SimilarityAccumulator& other) {
+  totals_.samples += other.totals_.samples;
+  totals_.elements += other.totals_.elements;
+  totals_.reference_nan += other.totals_.reference_nan;
+  totals_.reference_inf += other.totals_.reference_inf;
+  totals_.candidate_nan += other.totals_.candidate_nan;
+  totals_.candidate_inf += other.totals_.candidate_inf;
+  for (std::size_t i = 0; i < statistics_.size(); ++i) statistics_[i].merge(other.statistics_[i]);
+}
+
+SimilaritySummary SimilarityAccumulator::result() const {
+  SimilaritySummary summary = totals_;
+  for (std::size_t i = 0; i < statistics_.size(); ++i)
+    summary.statistics[i] = statistics_[i].result();
+  return summary;
+}
+
+}  // namespace vernier
