@@ -40,6 +40,19 @@ inline std::string output_of(const std::string& command) {
   return output;
 }
 
+// Output made of blobs, each behind its length in 8 bytes.
+inline std::vector<Bytes> blobs_of(const std::string& output) {
+  std::vector<Bytes> blobs;
+  for (std::size_t at = 0; at + 8 <= output.size();) {
+    std::uint64_t size = 0;
+    std::memcpy(&size, output.data() + at, 8);
+    const auto* begin = reinterpret_cast<const std::byte*>(output.data()) + at + 8;
+    blobs.emplace_back(begin, begin + size);
+    at += 8 + size;
+  }
+  return blobs;
+}
+
 // The bytes of each array that an expression gives; `np` is numpy, `rng(...)` its default_rng over
 // the list of its arguments. One process evaluates them all.
 inline std::vector<Bytes> numpy_bytes(const std::string& python,
@@ -52,16 +65,7 @@ for expression in sys.argv[1:]:
     sys.stdout.buffer.write(len(data).to_bytes(8, 'little') + data)
 )");
   for (const std::string& expression : expressions) command += " " + shell_quoted(expression);
-  const std::string output = output_of(command);
-
-  std::vector<Bytes> arrays;
-  for (std::size_t at = 0; at + 8 <= output.size();) {
-    std::uint64_t size = 0;
-    std::memcpy(&size, output.data() + at, 8);
-    const auto* begin = reinterpret_cast<const std::byte*>(output.data()) + at + 8;
-    arrays.emplace_back(begin, begin + size);
-    at += 8 + size;
-  }
+  const std::vector<Bytes> arrays = blobs_of(output_of(command));
   if (arrays.size() != expressions.size()) throw std::runtime_error("numpy failed: " + command);
   return arrays;
 }

@@ -115,14 +115,10 @@ class Decompressor {
 
 J_COLOR_SPACE output_space(int components) {
   switch (components) {
-    case 1:
-      return JCS_GRAYSCALE;
-    case 3:
-      return JCS_RGB;
-    case 4:
-      return JCS_CMYK;
-    default:
-      throw Error(fmt::format("JPEG with {} components", components));
+    case 1: return JCS_GRAYSCALE;
+    case 3: return JCS_RGB;
+    case 4: return JCS_CMYK;
+    default: throw Error(fmt::format("JPEG with {} components", components));
   }
 }
 
