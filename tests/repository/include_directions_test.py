@@ -1,0 +1,71 @@
+"""The folders of vernier/ may include each other in one direction only."""
+
+import tempfile
+import unittest
+from pathlib import Path
+
+from source_tree import ROOT, includes, sources
+
+BELOW = {
+    "tensor": set(),
+    "metrics": {"tensor"},
+    "model": {"tensor"},
+    "runtime": {"tensor", "model"},
+    "data": {"tensor"},
+    "analysis": {"tensor", "metrics", "model", "runtime", "data"},
+    "report": {"tensor", "metrics", "model", "runtime", "data", "analysis"},
+}
+# Libraries that a change of version or of choice should touch in few places: never in a header.
+PRIVATE_LIBRARIES = ("onnxruntime", "torch/", "ATen/", "c10/", "google/protobuf/", "nlohmann/")
+
+
+def folder_of(path):
+    """vernier/tensor/npy.h belongs to tensor, vernier/error.h to no folder: all may include it."""
+    parts = Path(path).parts
+    return parts[1] if parts[0] == "vernier" and len(parts) > 2 else ""
+
+
+def wrong_directions(root):
+    for path in sources(root, ["vernier"]):
+        source = folder_of(path)
+        for included in includes(root / path):
+            target = folder_of(included) if included.startswith("vernier/") else ""
+            if included.startswith("cli/") or target not in BELOW.get(source, set()) | {source, ""}:
+                yield f"{path} includes {included}"
+
+
+def leaked_libraries(root):
+    for path in sources(root, ["vernier", "cli"], (".h",)):
+        for included in includes(root / path):
+            if included.startswith(PRIVATE_LIBRARIES) or included.endswith(".pb.h"):
+                yield f"{path} includes {included}"
+
+
+class IncludeDirections(unittest.TestCase):
+    def test_every_folder_of_the_library_has_its_place(self):
+        folders = {folder_of(path) for path in sources(ROOT, ["vernier"])} - {""}
+        self.assertLessEqual(folders, set(BELOW))
+
+    def test_includes_point_one_way(self):
+        self.assertEqual(list(wrong_directions(ROOT)), [])
+
+    def test_no_header_shows_a_library_that_is_ours_to_hide(self):
+        self.assertEqual(list(leaked_libraries(ROOT)), [])
+
+    def test_wrong_includes_are_found(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            (root / "vernier/tensor").mkdir(parents=True)
+            (root / "vernier/tensor/a.h").write_text(
+                '#include "vernier/error.h"\n#include "vernier/metrics/b.h"\n'
+                '#include "cli/command.h"\n#include <torch/script.h>\n#include "x.pb.h"\n')
+            self.assertEqual(list(wrong_directions(root)), [
+                "vernier/tensor/a.h includes vernier/metrics/b.h",
+                "vernier/tensor/a.h includes cli/command.h"])
+            self.assertEqual(list(leaked_libraries(root)), [
+                "vernier/tensor/a.h includes torch/script.h",
+                "vernier/tensor/a.h includes x.pb.h"])
+
+
+if __name__ == "__main__":
+    unittest.main()
