@@ -21,11 +21,11 @@ double decibels(double signal, double noise) {
   return noise == 0 ? inf : canonical(10 * std::log10(signal / noise));
 }
 
+// Identical tensors, zero or not, are exactly 1: the quotient would round.
 double cosine(const PairSums& sums) {
-  const bool reference_zero = sums.reference_squares == 0;
-  const bool candidate_zero = sums.candidate_squares == 0;
+  if (sums.difference_squares == 0) return 1;
   if (std::isnan(sums.products)) return nan;
-  if (reference_zero || candidate_zero) return reference_zero && candidate_zero ? 1 : 0;
+  if (sums.reference_squares == 0 || sums.candidate_squares == 0) return 0;
   return canonical(sums.products /
                    (std::sqrt(sums.reference_squares) * std::sqrt(sums.candidate_squares)));
 }
