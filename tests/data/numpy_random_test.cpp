@@ -10,8 +10,8 @@
 namespace vernier {
 namespace {
 
-using testing::Bytes;
-using testing::bytes_of;
+using oracle::Bytes;
+using oracle::bytes_of;
 
 // Expressions beside what we say they are; compared in one run of numpy.
 struct Claims {
@@ -24,9 +24,9 @@ struct Claims {
     values.push_back(bytes_of(ours));
   }
   void check() const {
-    const auto python = testing::python_with("numpy");
+    const auto python = oracle::python_with("numpy");
     if (!python) GTEST_SKIP() << "no Python with numpy";
-    const std::vector<Bytes> expected = testing::numpy_bytes(*python, expressions);
+    const std::vector<Bytes> expected = oracle::numpy_bytes(*python, expressions);
     for (std::size_t i = 0; i < expressions.size(); ++i)
       EXPECT_TRUE(values[i] == expected[i]) << expressions[i];
   }

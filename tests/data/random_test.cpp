@@ -29,10 +29,10 @@ const std::vector<DType> numpy_dtypes = {DType::f64, DType::f32, DType::f16, DTy
                                          DType::u32, DType::u16, DType::u8,  DType::boolean};
 
 TEST(Random, a_draw_is_what_its_numpy_expression_gives) {
-  const auto python = testing::python_with("numpy");
+  const auto python = oracle::python_with("numpy");
   if (!python) GTEST_SKIP() << "no Python with numpy";
   std::vector<std::string> expressions;
-  std::vector<testing::Bytes> ours;
+  std::vector<oracle::Bytes> ours;
   const auto claim = [&](const InputDraw& input, const DrawKey& key) {
     expressions.push_back(numpy_expression(input, key));
     ours.push_back(draw(input, key).bytes);
@@ -52,7 +52,7 @@ TEST(Random, a_draw_is_what_its_numpy_expression_gives) {
   }
   claim(only_draw({"scalar", DType::f32, {}}, {}), {42, 0, 0});
   claim(only_draw({"vector", DType::i64, {{3, ""}}}, {}), {42, 0, 0});
-  const auto expected = testing::numpy_bytes(*python, expressions);
+  const auto expected = oracle::numpy_bytes(*python, expressions);
   for (std::size_t i = 0; i < expressions.size(); ++i)
     EXPECT_TRUE(ours[i] == expected[i]) << expressions[i];
 }

@@ -12,7 +12,7 @@
 #include <vector>
 
 // What numpy itself says: tests evaluate Python expressions and compare bytes.
-namespace vernier::testing {
+namespace vernier::oracle {
 
 using Bytes = std::vector<std::byte>;
 
@@ -76,4 +76,4 @@ Bytes bytes_of(const std::vector<T>& values) {
   return {bytes.begin(), bytes.end()};
 }
 
-}  // namespace vernier::testing
+}  // namespace vernier::oracle

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -27,6 +28,10 @@ class Runner {
   // watch.
   virtual std::vector<Tensor> run(std::span<const Tensor> inputs,
                                   const Observer& observer = {}) = 0;
+
+  // Says which sample the next run() is of; the one after the last run otherwise. Only what replays
+  // recorded samples needs to know.
+  virtual void seek(std::int64_t /*sample*/) {}
 };
 
 }  // namespace vernier

@@ -1,0 +1,149 @@
+#include "vernier/data/npz_batches.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "vernier/data/input_shape.h"
+#include "vernier/error.h"
+#include "vernier/tensor/convert.h"
+#include "vernier/tensor/sample_archive.h"
+
+namespace vernier {
+namespace {
+
+// How the rows of one array become one input.
+struct BatchPlan {
+  TensorSpec input;
+  std::int64_t batch = 1;      // rows a sample
+  bool whole_samples = false;  // a row has the input's rank
+  std::int64_t samples = 0;
+};
+
+class NpzSamples : public Samples {
+ public:
+  NpzSamples(SampleArchive archive, std::vector<BatchPlan> plans, std::int64_t count)
+      : archive_(std::move(archive)), plans_(std::move(plans)), count_(count) {}
+
+  std::int64_t size() const override { return count_; }
+  std::vector<Tensor> sample(std::int64_t index) override {
+    std::vector<Tensor> tensors;
+    for (const BatchPlan& plan : plans_) {
+      Tensor rows = archive_.read(plan.input.name, index * plan.batch, plan.batch);
+      if (plan.whole_samples) rows = unstack(std::move(rows));
+      tensors.push_back(rows.dtype == plan.input.dtype ? std::move(rows)
+                                                       : convert(rows, plan.input.dtype));
+    }
+    return tensors;
+  }
+
+ private:
+  SampleArchive archive_;
+  std::vector<BatchPlan> plans_;
+  std::int64_t count_;
+};
+
+std::vector<std::string> quoted(const std::vector<std::string>& names) {
+  std::vector<std::string> result;
+  for (const std::string& name : names) result.push_back(fmt::format("'{}'", name));
+  return result;
+}
+
+void require_arrays(const SampleArchive& archive, std::span<const TensorSpec> inputs) {
+  for (const TensorSpec& input : inputs)
+    if (!archive.has(input.name))
+      throw Error(
+          fmt::format("[npz] {}: has no array for input '{}', it has {}; name the arrays as the "
+                      "model's inputs are named",
+                      archive.subject(), input.name, fmt::join(quoted(archive.names()), ", ")));
+}
+
+// The spec with the dynamic dims that the user gave made static.
+TensorSpec with_shape(TensorSpec input, const std::map<std::string, Shape>& shapes) {
+  const auto given = shapes.find(input.name);
+  if (given == shapes.end()) return input;
+  for (std::size_t i = 0; i < input.shape.size(); ++i) input.shape[i] = {given->second[i], ""};
+  return input;
+}
+
+void require_row_fits(const SampleArchive::Row& row, const TensorSpec& input, bool whole_samples) {
+  const std::vector<Dim> dims(input.shape.begin() + (whole_samples ? 0 : 1), input.shape.end());
+  if (!fits(row.shape, dims))
+    throw Error(
+        fmt::format("[npz] {}: a row of '{}' has shape {}, model expects {}; pass --shape "
+                    "or fix the file",
+                    row.subject, input.name, format_shape(row.shape), format_shape(dims)));
+}
+
+BatchPlan plan_batches(const SampleArchive& archive, const TensorSpec& input) {
+  const std::size_t rank = archive.row(input.name, 0).shape.size() + 1;
+  const std::int64_t rows = archive.rows(input.name);
+  BatchPlan plan{.input = input, .whole_samples = rank == input.shape.size() + 1};
+  if (!plan.whole_samples && rank != input.shape.size())
+    throw Error(
+        fmt::format("[npz] {}: '{}' has rank {}, model expects {}; stack samples on a "
+                    "leading axis, or fix the file",
+                    archive.subject(), input.name, rank, format_shape(input.shape)));
+  if (!plan.whole_samples && !input.shape[0].is_dynamic()) plan.batch = input.shape[0].size;
+  if (plan.batch < 1 || rows < plan.batch)
+    throw Error(fmt::format("[npz] {}: '{}' has {} rows, the model's batch is {}; give it more",
+                            archive.subject(), input.name, rows, plan.batch));
+  plan.samples = rows / plan.batch;
+  const std::int64_t to_check = archive.rows_alike() ? 1 : plan.samples * plan.batch;
+  for (std::int64_t i = 0; i < to_check; ++i)
+    require_row_fits(archive.row(input.name, i), input, plan.whole_samples);
+  return plan;
+}
+
+void require_same_count(const SampleArchive& archive, std::span<const BatchPlan> plans) {
+  for (const BatchPlan& plan : plans)
+    if (plan.samples != plans[0].samples)
+      throw Error(fmt::format(
+          "[npz] {}: '{}' holds {} samples, '{}' holds {}; both must hold as "
+          "many",
+          archive.subject(), plans[0].input.name, plans[0].samples, plan.input.name, plan.samples));
+}
+
+std::vector<std::string> warnings_of(const SampleArchive& archive,
+                                     std::span<const BatchPlan> plans) {
+  std::vector<std::string> warnings;
+  for (const BatchPlan& plan : plans) {
+    const std::string& name = plan.input.name;
+    const DType dtype = archive.row(name, 0).dtype;
+    if (dtype != plan.input.dtype)
+      warnings.push_back(fmt::format("[npz] {}: '{}' is {}, the model takes {}; cast",
+                                     archive.subject(), name, dtype_name(dtype),
+                                     dtype_name(plan.input.dtype)));
+    const std::int64_t rest = archive.rows(name) % plan.batch;
+    if (rest != 0)
+      warnings.push_back(
+          fmt::format("[npz] {}: the last {} of {} rows of '{}' do not fill a batch "
+                      "of {}; left out",
+                      archive.subject(), rest, archive.rows(name), name, plan.batch));
+  }
+  for (const std::string& name : archive.names())
+    if (std::ranges::none_of(plans, [&](const auto& plan) { return plan.input.name == name; }))
+      warnings.push_back(
+          fmt::format("[npz] {}: '{}' is no input of the model; ignored", archive.subject(), name));
+  return warnings;
+}
+
+}  // namespace
+
+NpzBatches npz_batches(const std::filesystem::path& path, std::span<const TensorSpec> inputs,
+                       const std::map<std::string, Shape>& shapes) {
+  resolve_shapes(inputs, shapes);  // what is wrong with them is better said before the file's part
+  SampleArchive archive(path);
+  require_arrays(archive, inputs);
+  std::vector<BatchPlan> plans;
+  for (const TensorSpec& input : inputs)
+    plans.push_back(plan_batches(archive, with_shape(input, shapes)));
+  require_same_count(archive, plans);
+  std::vector<std::string> warnings = warnings_of(archive, plans);
+  const std::int64_t count = plans.empty() ? 0 : plans[0].samples;
+  return {std::make_unique<NpzSamples>(std::move(archive), std::move(plans), count),
+          std::move(warnings)};
+}
+
+}  // namespace vernier

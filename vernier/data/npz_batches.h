@@ -1,0 +1,28 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "vernier/data/samples.h"
+#include "vernier/tensor/tensor.h"
+
+namespace vernier {
+
+struct NpzBatches {
+  std::unique_ptr<Samples> samples;
+  std::vector<std::string> warnings;  // casts, rows left over, arrays that are no input
+};
+
+// Samples from an .npz, or a folder of .npz files, with one array for each input, of exactly its
+// name. An array of the input's rank holds rows of its batch axis: a batch of B takes B rows a
+// sample, B being 1 where it is dynamic unless `shapes` gives it. An array with one more dimension
+// holds whole samples along that leading axis. Another dtype is cast. Throws Error for what does
+// not fit.
+NpzBatches npz_batches(const std::filesystem::path& path, std::span<const TensorSpec> inputs,
+                       const std::map<std::string, Shape>& shapes = {});
+
+}  // namespace vernier

@@ -1,0 +1,209 @@
+#include "vernier/tensor/sample_archive.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <string_view>
+
+#include "vernier/error.h"
+#include "vernier/tensor/npz.h"
+
+namespace vernier {
+
+class SampleArchive::Source {
+ public:
+  virtual ~Source() = default;
+  virtual const std::string& subject() const = 0;
+  virtual const std::vector<std::string>& names() const = 0;
+  virtual std::int64_t rows(const std::string& name) const = 0;
+  virtual bool rows_alike() const = 0;
+  virtual Row row(const std::string& name, std::int64_t index) const = 0;
+  virtual Tensor read(const std::string& name, std::int64_t first, std::int64_t count) = 0;
+};
+
+namespace {
+
+using Row = SampleArchive::Row;
+
+class ArchiveSource : public SampleArchive::Source {
+ public:
+  explicit ArchiveSource(const std::filesystem::path& path)
+      : subject_(path.string()), reader_(path) {}
+
+  const std::string& subject() const override { return subject_; }
+  const std::vector<std::string>& names() const override { return reader_.names(); }
+  std::int64_t rows(const std::string& name) const override { return stacked(name).shape[0]; }
+
+  bool rows_alike() const override { return true; }
+
+  Row row(const std::string& name, std::int64_t) const override {
+    const NpyHeader header = stacked(name);
+    return {subject_, header.dtype, {header.shape.begin() + 1, header.shape.end()}};
+  }
+
+  Tensor read(const std::string& name, std::int64_t first, std::int64_t count) override {
+    NpzArrayStream& stream = stream_at(name, first);
+    return stream.next(count);
+  }
+
+ private:
+  NpyHeader stacked(const std::string& name) const {
+    NpyHeader header = reader_.header(name);
+    if (header.shape.empty())
+      throw Error(fmt::format(
+          "[npz] {}: '{}' is a scalar, expected samples along a leading axis; stack them", subject_,
+          name));
+    return header;
+  }
+
+  NpzArrayStream& stream_at(const std::string& name, std::int64_t first) {
+    auto found = streams_.find(name);
+    if (found != streams_.end() && position(found->second) > first) {
+      streams_.erase(found);
+      found = streams_.end();
+    }
+    if (found == streams_.end())
+      found = streams_.emplace(name, NpzArrayStream(reader_, name)).first;
+    while (position(found->second) < first) found->second.next(1);
+    return found->second;
+  }
+
+  static std::int64_t position(const NpzArrayStream& stream) {
+    return stream.header().shape[0] - stream.rows_left();
+  }
+
+  std::string subject_;
+  NpzReader reader_;
+  std::map<std::string, NpzArrayStream> streams_;
+};
+
+// "a2" before "a10": runs of digits compare as numbers.
+bool natural_less(std::string_view left, std::string_view right) {
+  const auto digits = [](std::string_view text) {
+    return text.substr(0, std::min(text.find_first_not_of("0123456789"), text.size()));
+  };
+  const auto without_zeros = [](std::string_view text) {
+    return text.substr(std::min(text.find_first_not_of('0'), text.size()));
+  };
+  while (!left.empty() && !right.empty()) {
+    const std::string_view left_run = digits(left), right_run = digits(right);
+    if (!left_run.empty() && !right_run.empty()) {
+      const std::string_view left_number = without_zeros(left_run);
+      const std::string_view right_number = without_zeros(right_run);
+      if (left_number.size() != right_number.size())
+        return left_number.size() < right_number.size();
+      if (left_number != right_number) return left_number < right_number;
+      left.remove_prefix(left_run.size());
+      right.remove_prefix(right_run.size());
+    } else {
+      if (left[0] != right[0]) return left[0] < right[0];
+      left.remove_prefix(1);
+      right.remove_prefix(1);
+    }
+  }
+  return left.size() < right.size();
+}
+
+class FolderSource : public SampleArchive::Source {
+ public:
+  explicit FolderSource(const std::filesystem::path& folder) : subject_(folder.string()) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder))
+      if (entry.is_regular_file() && entry.path().extension() == ".npz")
+        files_.push_back(entry.path());
+    std::ranges::sort(files_, natural_less,
+                      [](const auto& file) { return file.filename().string(); });
+    if (files_.empty())
+      throw Error(fmt::format(
+          "[npz] {}: no .npz file in the folder; one for each sample is expected", subject_));
+    names_ = NpzReader(files_[0]).names();
+  }
+
+  const std::string& subject() const override { return subject_; }
+  const std::vector<std::string>& names() const override { return names_; }
+  std::int64_t rows(const std::string&) const override {
+    return static_cast<std::int64_t>(files_.size());
+  }
+
+  bool rows_alike() const override { return false; }
+
+  Row row(const std::string& name, std::int64_t index) const override {
+    const NpzReader reader = open(name, index);
+    const NpyHeader header = reader.header(name);
+    return {files_[index].string(), header.dtype, header.shape};
+  }
+
+  Tensor read(const std::string& name, std::int64_t first, std::int64_t count) override {
+    Tensor stacked = open(name, first).read(name);
+    stacked.shape.insert(stacked.shape.begin(), 1);
+    for (std::int64_t i = 1; i < count; ++i) append(stacked, first + i);
+    return stacked;
+  }
+
+ private:
+  NpzReader open(const std::string& name, std::int64_t index) const {
+    if (index >= static_cast<std::int64_t>(files_.size()))
+      throw Error(fmt::format("[npz] {}: has {} samples, sample {} was asked for", subject_,
+                              files_.size(), index));
+    NpzReader reader(files_[index]);
+    if (!reader.has(name))
+      throw Error(
+          fmt::format("[npz] {}: has no array '{}', expected in every file of the folder; "
+                      "it has {}",
+                      files_[index].string(), name, fmt::join(reader.names(), ", ")));
+    return reader;
+  }
+
+  void append(Tensor& stacked, std::int64_t index) const {
+    const Tensor next = open(stacked.name, index).read(stacked.name);
+    if (next.dtype != stacked.dtype ||
+        !std::ranges::equal(next.shape, std::span(stacked.shape).subspan(1)))
+      throw Error(fmt::format(
+          "[npz] {}: '{}' is {} {}, not like the file before it; rows of one "
+          "batch must be alike",
+          files_[index].string(), next.name, dtype_name(next.dtype), format_shape(next.shape)));
+    stacked.bytes.insert(stacked.bytes.end(), next.bytes.begin(), next.bytes.end());
+    ++stacked.shape[0];
+  }
+
+  std::string subject_;
+  std::vector<std::filesystem::path> files_;
+  std::vector<std::string> names_;
+};
+
+std::unique_ptr<SampleArchive::Source> open_source(const std::filesystem::path& path) {
+  if (std::filesystem::is_directory(path)) return std::make_unique<FolderSource>(path);
+  return std::make_unique<ArchiveSource>(path);
+}
+
+}  // namespace
+
+SampleArchive::SampleArchive(const std::filesystem::path& path) : source_(open_source(path)) {}
+SampleArchive::~SampleArchive() = default;
+SampleArchive::SampleArchive(SampleArchive&&) noexcept = default;
+
+const std::string& SampleArchive::subject() const { return source_->subject(); }
+const std::vector<std::string>& SampleArchive::names() const { return source_->names(); }
+bool SampleArchive::has(const std::string& name) const {
+  return std::ranges::find(names(), name) != names().end();
+}
+std::int64_t SampleArchive::rows(const std::string& name) const { return source_->rows(name); }
+bool SampleArchive::rows_alike() const { return source_->rows_alike(); }
+Row SampleArchive::row(const std::string& name, std::int64_t index) const {
+  return source_->row(name, index);
+}
+Tensor SampleArchive::read(const std::string& name, std::int64_t first, std::int64_t count) {
+  return source_->read(name, first, count);
+}
+
+Tensor unstack(Tensor stacked) {
+  if (stacked.shape.empty() || stacked.shape[0] != 1)
+    throw Error(fmt::format("[npz] '{}': shape {} is not one row", stacked.name,
+                            format_shape(stacked.shape)));
+  stacked.shape.erase(stacked.shape.begin());
+  return stacked;
+}
+
+}  // namespace vernier
