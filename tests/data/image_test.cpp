@@ -14,7 +14,7 @@
 namespace vernier {
 namespace {
 
-using testing::Bytes;
+using oracle::Bytes;
 using ::testing::HasSubstr;
 
 std::string text_of(const Bytes& blob) {
@@ -23,17 +23,17 @@ std::string text_of(const Bytes& blob) {
 
 // Decodes every case that tests/oracle/image_cases.py makes of a format, beside Pillow.
 void compare_with_pillow(const std::string& format) {
-  const auto python = testing::python_with("numpy, PIL");
+  const auto python = oracle::python_with("numpy, PIL");
   if (!python) GTEST_SKIP() << "no Python with numpy and Pillow";
-  const auto blobs = testing::blobs_of(
-      testing::output_of(*python + " " + VERNIER_ORACLES "/image_cases.py " + format));
+  const auto blobs = oracle::blobs_of(
+      oracle::output_of(*python + " " + VERNIER_ORACLES "/image_cases.py " + format));
   ASSERT_FALSE(blobs.empty());
   for (std::size_t i = 0; i + 5 <= blobs.size(); i += 5) {
     const std::string name = text_of(blobs[i]);
     const Image image = decode_image(blobs[i + 1], name);
     EXPECT_EQ(fmt::format("{} {}", image.width, image.height), text_of(blobs[i + 2])) << name;
-    EXPECT_TRUE(testing::bytes_of(with_channels(image, 3).pixels) == blobs[i + 3]) << name;
-    EXPECT_TRUE(testing::bytes_of(with_channels(image, 1).pixels) == blobs[i + 4]) << name;
+    EXPECT_TRUE(oracle::bytes_of(with_channels(image, 3).pixels) == blobs[i + 3]) << name;
+    EXPECT_TRUE(oracle::bytes_of(with_channels(image, 1).pixels) == blobs[i + 4]) << name;
   }
 }
 
@@ -62,11 +62,11 @@ Bytes read_fixture(const std::string& name) {
   std::ifstream file(VERNIER_FIXTURES "/images/" + name, std::ios::binary);
   const std::string content(std::istreambuf_iterator<char>(file), {});
   EXPECT_FALSE(content.empty()) << name;
-  return testing::bytes_of(std::vector<char>(content.begin(), content.end()));
+  return oracle::bytes_of(std::vector<char>(content.begin(), content.end()));
 }
 
 Bytes bytes_of_text(std::string_view text) {
-  return testing::bytes_of(std::vector<char>(text.begin(), text.end()));
+  return oracle::bytes_of(std::vector<char>(text.begin(), text.end()));
 }
 
 std::string failure_of(const Bytes& bytes) {

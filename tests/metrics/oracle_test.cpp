@@ -108,7 +108,7 @@ void expect_numpys_metrics(const Case& expected, const Similarity& result) {
 }
 
 TEST(Oracle, pairs_have_numpys_bits_on_every_simd_target) {
-  const auto python = vernier::testing::python_with("numpy");
+  const auto python = oracle::python_with("numpy");
   if (!python) GTEST_SKIP() << "no Python with numpy";
   Cases cases("pairs", *python);
   while (auto line = cases.next()) {
@@ -125,7 +125,7 @@ TEST(Oracle, pairs_have_numpys_bits_on_every_simd_target) {
 }
 
 TEST(Oracle, statistics_are_the_exact_values_rounded_once) {
-  const auto python = vernier::testing::python_with("numpy");
+  const auto python = oracle::python_with("numpy");
   if (!python) GTEST_SKIP() << "no Python with numpy";
   Cases cases("statistics", *python);
   while (auto line = cases.next()) {
