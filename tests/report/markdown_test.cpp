@@ -17,9 +17,16 @@ TEST(Markdown, every_block_has_its_form) {
             "**FAIL**\n\n```\nrun it\n```\n");
 }
 
+std::string rendered(const std::string& text) { return render_markdown({"", {Paragraph{text}}}); }
+
 TEST(Markdown, names_cannot_become_markup) {
-  const Document document{"", {Table{"", {{"name", Align::left}}, {{"a|b_c<d>\n#"}}, ""}}};
-  EXPECT_EQ(render_markdown(document), "| name |\n|---|\n| a\\|b\\_c\\<d\\> \\# |\n");
+  EXPECT_EQ(rendered("a|b*c<d>`\n"), "a\\|b\\*c\\<d>\\` \n");
+  EXPECT_EQ(rendered("# title"), "\\# title\n");
+  EXPECT_EQ(rendered("_private_ [x](y)"), "\\_private\\_ [x\\](y)\n");
+}
+
+TEST(Markdown, names_that_are_no_markup_stay_as_they_are) {
+  EXPECT_EQ(rendered("sqnr_db [1,10] a#b"), "sqnr_db [1,10] a#b\n");
 }
 
 }  // namespace

@@ -2,16 +2,37 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <string_view>
 
 namespace vernier {
 namespace {
 
+bool is_word(std::string_view text, std::size_t i) {
+  return i < text.size() && (std::isalnum(static_cast<unsigned char>(text[i])) || text[i] == '_');
+}
+
+// Only what would be markup where it stands: sqnr_db and [1,10] stay readable in the source.
+bool is_markup(std::string_view text, std::size_t i) {
+  switch (text[i]) {
+    case '\\':
+    case '`':
+    case '*':
+    case '|':
+    case '<': return true;
+    case '_': return i == 0 || !is_word(text, i - 1) || !is_word(text, i + 1);
+    case ']': return i + 1 < text.size() && (text[i + 1] == '(' || text[i + 1] == '[');
+    case '#':
+    case '>': return i == 0;
+    default: return false;
+  }
+}
+
 std::string escaped(std::string_view text) {
   std::string out;
-  for (const char c : text) {
-    if (std::string_view("\\`*_|<>[]#").find(c) != std::string_view::npos) out += '\\';
-    out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (is_markup(text, i)) out += '\\';
+    out += static_cast<unsigned char>(text[i]) < 0x20 ? ' ' : text[i];
   }
   return out;
 }

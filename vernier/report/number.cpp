@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace vernier {
 
 std::string_view nonfinite_name(double value) {

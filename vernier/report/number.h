@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cmath>
 #include <string>
 #include <string_view>
 
@@ -20,13 +19,5 @@ std::string format_metric(std::string_view metric, double value);
 
 // Above `good` green, from `fair` up yellow, else (NaN too) red.
 Tone decibel_tone(double value, double good = 40, double fair = 20);
-
-// A number for JSON, which has no non-finite ones: those become strings. A template so that no JSON
-// header is needed here.
-template <typename Json>
-Json json_number(double value) {
-  if (std::isfinite(value)) return Json(value);
-  return Json(std::string(nonfinite_name(value)));
-}
 
 }  // namespace vernier

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace vernier::testing {
+
+struct Outcome {
+  int exit_code = -1;  // 128 + N when signal N ended it
+  std::string out;
+  std::string err;
+};
+
+// Runs the real binary in `folder` (here when empty), with standard input closed.
+Outcome run_vernier(const std::vector<std::string>& arguments, const std::string& folder = "");
+
+// Any other program, by the same means.
+Outcome run_program(const std::vector<std::string>& command, const std::string& folder = "");
+
+std::string read_text(const std::string& path);
+
+// Compares with tests/golden/NAME; with VERNIER_UPDATE_GOLDEN set, writes it instead. Versions in
+// the text are replaced by "VERSION" first.
+void expect_golden(const std::string& name, const std::string& text);
+
+// The text is JSON (no bare Infinity or NaN) that keeps docs/schemas/SCHEMA.schema.json.
+void expect_valid_json(const std::string& schema, const std::string& text);
+
+// The run could not be done: exit code 2, nothing on stdout, one line on stderr that holds `part`.
+void expect_error(const Outcome& outcome, const std::string& part);
+
+}  // namespace vernier::testing

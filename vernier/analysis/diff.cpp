@@ -1,0 +1,119 @@
+#include "vernier/analysis/diff.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "vernier/data/arrays.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+bool has(const Arrays& arrays, const std::string& name) {
+  return std::ranges::find(arrays.names(), name) != arrays.names().end();
+}
+
+// One slice along the leading axis.
+TensorView row_of(const Tensor& tensor, std::int64_t row) {
+  const std::int64_t row_bytes = static_cast<std::int64_t>(tensor.bytes.size()) / tensor.shape[0];
+  return {tensor.name, tensor.dtype, std::span(tensor.shape).subspan(1),
+          std::span(tensor.bytes).subspan(row * row_bytes, row_bytes)};
+}
+
+bool can_split(const Tensor& reference, const Tensor& candidate) {
+  return reference.shape == candidate.shape && !reference.shape.empty();
+}
+
+PairResult compare_arrays(const Tensor& reference, const Tensor& candidate, bool by_sample) {
+  PairAccumulator pair(reference.name, {.ulp = true, .argmax = true});
+  if (!by_sample || !can_split(reference, candidate)) {
+    pair.add(0, reference, candidate);
+    return pair.result();
+  }
+  for (std::int64_t row = 0; row < reference.shape[0]; ++row)
+    pair.add(row, row_of(reference, row), row_of(candidate, row));
+  PairResult result = pair.result();
+  result.reference_dtype = reference.dtype;
+  result.candidate_dtype = candidate.dtype;
+  result.reference_shape = reference.shape;
+  result.candidate_shape = candidate.shape;
+  return result;
+}
+
+PairResult one_sided(const Tensor& tensor, PairStatus status) {
+  PairResult pair{.name = tensor.name, .status = status};
+  (status == PairStatus::only_in_reference ? pair.reference_dtype : pair.candidate_dtype) =
+      tensor.dtype;
+  (status == PairStatus::only_in_reference ? pair.reference_shape : pair.candidate_shape) =
+      tensor.shape;
+  return pair;
+}
+
+bool is_npy(const std::filesystem::path& path) {
+  return path.extension() == ".npy" && !std::filesystem::is_directory(path);
+}
+
+// Name in the candidate of the array that belongs to the reference's `name`.
+std::string counterpart(const DiffOptions& options, const Arrays& candidate,
+                        const std::string& name) {
+  return is_npy(options.reference) && is_npy(options.candidate) ? candidate.names().front() : name;
+}
+
+std::vector<PairResult> collect_pairs(const DiffOptions& options) {
+  const auto reference = open_arrays(options.reference);
+  const auto candidate = open_arrays(options.candidate);
+  std::vector<PairResult> pairs;
+  std::vector<std::string> paired;
+  for (const std::string& name : reference->names()) {
+    const std::string twin = counterpart(options, *candidate, name);
+    const Tensor tensor = reference->read(name);
+    if (has(*candidate, twin)) {
+      paired.push_back(twin);
+      pairs.push_back(
+          compare_arrays(tensor, candidate->read(twin), options.leading_axis_is_samples));
+    } else {
+      pairs.push_back(one_sided(tensor, PairStatus::only_in_reference));
+    }
+  }
+  for (const std::string& name : candidate->names())
+    if (std::ranges::find(paired, name) == paired.end())
+      pairs.push_back(one_sided(candidate->read(name), PairStatus::only_in_candidate));
+  return pairs;
+}
+
+bool is_missing(const PairResult& pair) {
+  return pair.status == PairStatus::only_in_reference ||
+         pair.status == PairStatus::only_in_candidate;
+}
+
+// Sorts before everything else when it could not be compared, then NaN, then by SQNR.
+double rank(const PairResult& pair) {
+  if (pair.status != PairStatus::compared) return -INFINITY;
+  const Statistics& sqnr = pair.similarity.statistics[0];
+  if (sqnr.nan > 0) return -INFINITY;
+  return sqnr.min;
+}
+
+}  // namespace
+
+bool DiffResult::pass() const { return std::ranges::all_of(pairs, &PairResult::pass); }
+
+DiffResult diff(const DiffOptions& options) {
+  DiffResult result{collect_pairs(options)};
+  std::vector<std::string> names;
+  for (const PairResult& pair : result.pairs) names.push_back(pair.name);
+  require_tensors(options.limits, names);
+  for (PairResult& pair : result.pairs)
+    if (!(options.allow_missing && is_missing(pair)))
+      pair.failures = judge_pair(pair, options.limits);
+  return result;
+}
+
+std::vector<PairResult> worst_first(std::vector<PairResult> pairs) {
+  std::ranges::stable_sort(pairs, {}, rank);
+  return pairs;
+}
+
+}  // namespace vernier

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "vernier/analysis/limits.h"
+#include "vernier/analysis/pair.h"
+
+namespace vernier {
+
+struct DiffOptions {
+  std::filesystem::path reference;  // .npy, .npz or a folder of .npy files
+  std::filesystem::path candidate;
+  bool leading_axis_is_samples = false;
+  bool allow_missing = false;  // arrays on one side only do not fail
+  std::vector<Limit> limits;
+};
+
+struct DiffResult {
+  std::vector<PairResult> pairs;  // in reference order, then what only the candidate has
+  bool pass() const;
+  bool operator==(const DiffResult&) const = default;
+};
+
+// Compares arrays of the same name, one pair in memory at a time. Two .npy files are one pair
+// whatever they are called.
+DiffResult diff(const DiffOptions& options);
+
+// The pairs with the worst first: those that could not be compared, then by falling noise.
+std::vector<PairResult> worst_first(std::vector<PairResult> pairs);
+
+}  // namespace vernier

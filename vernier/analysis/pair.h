@@ -1,0 +1,53 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "vernier/analysis/limits.h"
+#include "vernier/metrics/similarity.h"
+#include "vernier/tensor/tensor.h"
+
+namespace vernier {
+
+enum class PairStatus { compared, shape_mismatch, only_in_reference, only_in_candidate };
+
+std::string_view pair_status_name(PairStatus status);  // "compared", "shape_mismatch", ...
+
+// A reference tensor and the candidate tensor that should equal it, over all samples.
+struct PairResult {
+  std::string name;
+  PairStatus status = PairStatus::compared;
+  DType reference_dtype = DType::f32;  // of a side that is there
+  DType candidate_dtype = DType::f32;
+  Shape reference_shape;
+  Shape candidate_shape;
+  SimilaritySummary similarity;  // of the samples that could be compared
+  std::string layout;            // what makes a shape mismatch agree, if anything does
+  std::vector<std::string> failures;
+  bool pass() const { return failures.empty(); }
+  bool operator==(const PairResult&) const = default;
+};
+
+// Gathers one pair over its samples. A sample whose shapes differ makes the pair a shape mismatch.
+class PairAccumulator {
+ public:
+  PairAccumulator(std::string name, const SimilarityOptions& options);
+  void add(std::int64_t sample, const TensorView& reference, const TensorView& candidate);
+  PairResult result() const;
+
+ private:
+  PairResult pair_;
+  SimilarityOptions options_;
+  SimilarityAccumulator similarity_;
+};
+
+// Names that limits may use: every metric, and every metric with _mean, _std, _min or _max. The
+// plain name stands for the worst sample.
+std::vector<std::string> pair_limit_metrics();
+
+// What limits and NaN say of the pair; a pair that could not be compared, or holds NaN or infinity
+// on either side, always fails.
+std::vector<std::string> judge_pair(const PairResult& pair, std::span<const Limit> limits);
+
+}  // namespace vernier

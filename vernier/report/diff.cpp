@@ -1,0 +1,112 @@
+#include "vernier/report/diff.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "vernier/report/json.h"
+#include "vernier/report/number.h"
+#include "vernier/report/pair.h"
+
+namespace vernier {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::array<std::string_view, 7> shown_metrics = {
+    "sqnr_db",      "psnr_db",       "cosine_similarity", "mse",
+    "max_abs_diff", "mean_abs_diff", "max_ulp_diff"};
+
+Cell value_cell(const PairResult& pair, std::string_view name) {
+  const std::size_t index = *find_metric(name);
+  const Statistics& statistics = pair.similarity.statistics[index];
+  if (statistics.count == 0) return {"-", Tone::faint};
+  return metric_cell(similarity_metrics[index], statistics.mean);
+}
+
+Table single_table(const std::vector<PairResult>& pairs) {
+  Table table{.columns = {{"array", Align::left}, {"shape", Align::left}, {"dtype", Align::left}}};
+  for (const std::string_view name : shown_metrics) table.columns.push_back({std::string(name)});
+  table.columns.push_back({"verdict", Align::left});
+  for (const PairResult& pair : pairs) {
+    std::vector<Cell> row = {pair.name, format_pair_shape(pair), format_pair_dtype(pair)};
+    for (const std::string_view name : shown_metrics) row.push_back(value_cell(pair, name));
+    row.push_back(verdict_cell(pair));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Block sampled_block(const PairResult& pair) {
+  const std::string title =
+      fmt::format("{}  {}  {}", pair.name, format_pair_shape(pair), format_pair_dtype(pair));
+  if (pair.status != PairStatus::compared)
+    return Paragraph{{title + ": " + verdict_cell(pair).text, verdict_cell(pair).tone}};
+  Table table = statistics_table(pair);
+  table.title = title;
+  table.note = fmt::format("{} samples: {}", pair.similarity.samples, verdict_cell(pair).text);
+  return table;
+}
+
+Paragraph verdict_paragraph(const DiffResult& result) {
+  const auto failed =
+      std::ranges::count_if(result.pairs, [](const auto& pair) { return !pair.pass(); });
+  if (result.pass()) return {{fmt::format("PASS: {} arrays", result.pairs.size()), Tone::good}};
+  return {{fmt::format("FAIL: {} of {} arrays", failed, result.pairs.size()), Tone::bad}};
+}
+
+Json configuration_json(const DiffOptions& options) {
+  Json limits = Json::array();
+  for (const Limit& limit : options.limits) limits.push_back(format_limit(limit));
+  return {{"reference", options.reference.filename().string()},
+          {"candidate", options.candidate.filename().string()},
+          {"leading_axis_is_samples", options.leading_axis_is_samples},
+          {"allow_missing", options.allow_missing},
+          {"fail_if", std::move(limits)}};
+}
+
+Json row_json(const PairResult& pair, bool by_sample) {
+  Json row = pair_json<Json>(pair);
+  if (pair.status != PairStatus::compared) return row;
+  if (!by_sample) {
+    row["metrics"] = metric_values_json<Json>(pair.similarity);
+    return row;
+  }
+  row["samples"] = pair.similarity.samples;
+  row["metrics"] = metric_statistics_json<Json>(pair.similarity);
+  row["worst_sample"] = worst_samples_json<Json>(pair.similarity);
+  row["nonfinite_samples"] = nonfinite_samples_json<Json>(pair.similarity);
+  return row;
+}
+
+}  // namespace
+
+Document describe_diff(const DiffOptions& options, const DiffResult& result, int top) {
+  std::vector<PairResult> pairs = result.pairs;
+  if (top > 0) {
+    pairs = worst_first(std::move(pairs));
+    pairs.resize(std::min<std::size_t>(pairs.size(), top));
+  }
+  Document document;
+  document.blocks.push_back(Panel{
+      "", {{"reference", options.reference.string()}, {"candidate", options.candidate.string()}}});
+  if (!options.leading_axis_is_samples)
+    document.blocks.push_back(single_table(pairs));
+  else
+    for (const PairResult& pair : pairs) document.blocks.push_back(sampled_block(pair));
+  document.blocks.push_back(verdict_paragraph(result));
+  return document;
+}
+
+std::string diff_json(const DiffOptions& options, const DiffResult& result) {
+  Json json = json_header<Json>("diff", {});
+  json["configuration"] = configuration_json(options);
+  json["arrays"] = Json::array();
+  for (const PairResult& pair : result.pairs)
+    json["arrays"].push_back(row_json(pair, options.leading_axis_is_samples));
+  json["pass"] = result.pass();
+  return json_text(json);
+}
+
+}  // namespace vernier

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include "vernier/report/number.h"
+#include "vernier/version.h"
+
+namespace vernier {
+
+// What every JSON result shares. Templates, so that no JSON header is needed here: Json is
+// nlohmann::ordered_json wherever these are used.
+
+inline constexpr int json_schema_version = 1;
+
+// A number; JSON has no non-finite ones, so those become the strings "inf", "-inf" and "nan".
+template <typename Json>
+Json json_number(double value) {
+  if (std::isfinite(value)) return Json(value);
+  return Json(std::string(nonfinite_name(value)));
+}
+
+// The runtimes that a result depends on: their versions are part of it.
+struct Runtimes {
+  bool onnxruntime = false;
+  bool torch = false;
+};
+
+// The first keys of a result: schema_version, command, versions of the tool and its runtimes.
+template <typename Json>
+Json json_header(std::string_view command, const Runtimes& runtimes) {
+  Json versions = {{"vernier", version()}};
+  if (runtimes.onnxruntime) versions["onnxruntime"] = onnxruntime_version();
+  if (runtimes.torch) versions["libtorch"] = torch_version();
+  return {{"schema_version", json_schema_version},
+          {"command", std::string(command)},
+          {"versions", std::move(versions)}};
+}
+
+// Deterministic text: two-space indent, keys in the order they were set, a newline at the end.
+// Bytes in names that are not UTF-8 become U+FFFD.
+template <typename Json>
+std::string json_text(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace vernier
