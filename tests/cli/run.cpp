@@ -71,7 +71,7 @@ void expect_golden(const std::string& name, const std::string& text) {
 }
 
 void expect_valid_json(const std::string& schema, const std::string& text) {
-  const auto python = python_with("jsonschema");
+  const auto python = oracle::python_with("jsonschema");
   ASSERT_TRUE(python) << "no Python has jsonschema: run scripts/setup.sh";
   const TempDir folder;
   const std::string result = folder / "result.json";
