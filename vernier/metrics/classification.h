@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "vernier/tensor/tensor.h"
+
+namespace vernier {
+
+// The best classes of each sample, best first. A sample that has no more (or none, where the model
+// gave NaN) holds -1 in the places left.
+struct Rankings {
+  std::int64_t samples = 0;
+  std::int64_t depth = 0;
+  std::vector<std::int64_t> classes;  // samples x depth
+
+  std::span<const std::int64_t> of(std::int64_t sample) const {
+    return std::span(classes).subspan(sample * depth, depth);
+  }
+  bool operator==(const Rankings&) const = default;
+};
+
+// Ranks the classes of logits [samples, classes] by value, equal values by class; depth is capped
+// at the number of classes. A sample with a NaN ranks none. Any other shape is an Error.
+Rankings rank_logits(const TensorView& logits, std::int64_t depth = 5);
+
+// For each sample, 1 if its label is among its `depth` best classes, else 0.
+std::vector<std::uint8_t> hits(const Rankings& rankings, std::span<const std::int64_t> labels,
+                               std::int64_t depth);
+
+// 100 · part / whole rounded to 4 decimals; NaN if there is no whole.
+double percentage(double part, double whole);
+double accuracy(std::span<const std::uint8_t> hits);  // in percent
+
+struct ClassAccuracy {
+  std::int64_t label = 0;
+  std::int64_t samples = 0;
+  std::int64_t correct = 0;
+  bool operator==(const ClassAccuracy&) const = default;
+};
+
+// One entry for each label that occurs, in order.
+std::vector<ClassAccuracy> accuracy_by_class(std::span<const std::uint8_t> hits,
+                                             std::span<const std::int64_t> labels);
+
+// Samples whose best class differs between reference and candidate.
+struct Flips {
+  std::int64_t flipped = 0;
+  std::int64_t to_wrong = 0;  // the reference was right
+  std::int64_t to_right = 0;  // the candidate is right
+  bool operator==(const Flips&) const = default;
+};
+
+Flips count_flips(const Rankings& reference, const Rankings& candidate,
+                  std::span<const std::int64_t> labels);
+
+// The accuracy in percent that guessing without looking could reach: always naming the commonest
+// label, or for depth > 1 the `depth` commonest.
+double chance_accuracy(std::span<const std::int64_t> labels, std::int64_t depth = 1);
+
+// Labels that are not in [0, classes).
+std::int64_t count_outside(std::span<const std::int64_t> labels, std::int64_t classes);
+
+// The elements of a tensor of integers, for labels and token ids; any other dtype is an Error.
+std::vector<std::int64_t> to_integers(const TensorView& tensor);
+
+}  // namespace vernier

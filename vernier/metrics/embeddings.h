@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "vernier/metrics/inner_products.h"
+#include "vernier/tensor/tensor.h"
+
+namespace vernier {
+
+// Embeddings ready for cosine similarities. The similarity of two rows is their inner product times
+// their scales, 1 / max(length, 1e-9), all in float64. Elements are taken as float32; rows with NaN
+// or infinity are left out.
+struct Embeddings {
+  std::int64_t source_rows = 0;           // with the rows left out
+  std::vector<std::int32_t> row_numbers;  // where each row was in the source
+  std::vector<double> scales;             // of each row
+  PanelMatrix unit_rows;                  // the rows scaled to length 1 and rounded to float32
+  std::span<const float> source;          // the tensor's own elements if it is float32
+  std::vector<float> converted;           // else these
+
+  std::int64_t rows() const { return static_cast<std::int64_t>(row_numbers.size()); }
+  std::int64_t dims() const { return unit_rows.dims; }
+  std::int64_t non_finite() const { return source_rows - rows(); }
+  std::span<const float> row(std::int64_t index) const {
+    const std::span<const float> values = converted.empty() ? source : converted;
+    return values.subspan(row_numbers[index] * dims(), dims());
+  }
+};
+
+// Of a tensor [rows, dims], which must outlive the result; anything else is an Error.
+Embeddings prepare_embeddings(const TensorView& tensor, int threads);
+
+// Similarities of one row with others: widens that row once.
+class RowSimilarity {
+ public:
+  RowSimilarity(const Embeddings& embeddings, std::int64_t row);
+  double with(const Embeddings& others, std::int64_t row) const {
+    return exact_product(values_, others.row(row)) * (scale_ * others.scales[row]);
+  }
+
+ private:
+  std::vector<double> values_;
+  double scale_;
+};
+
+}  // namespace vernier

@@ -1,0 +1,184 @@
+#include "vernier/metrics/inner_products.h"
+
+#include <algorithm>
+
+// The kernels keep arrays of vectors in registers, which needs vectors of a fixed size.
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "vernier/metrics/inner_products.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+// The highway header expands once per target; these do not.
+#ifndef VERNIER_INNER_PRODUCTS_ONCE
+#define VERNIER_INNER_PRODUCTS_ONCE
+namespace vernier {
+// Coordinates summed in one accumulator before it is added to the tile: a chunk of both panels
+// fits the first-level cache, and rounding errors grow with the chunk, not with the dims.
+constexpr std::int64_t chunk_dims = 128;
+constexpr int running_sums = 32;
+}  // namespace vernier
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace vernier::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Floats = hn::CappedTag<float, 16>;
+constexpr int lanes = hn::MaxLanes(Floats());
+// Accumulators: rows x 2 vectors. 32 registers hold 8 x 2, 16 registers 4 x 2.
+constexpr int tile_rows = (HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM_A64) ? 8 : 4;
+constexpr int tile_columns = 2 * lanes;
+
+// Adds `dims` coordinates of tile_rows x tile_columns products to the tile.
+HWY_INLINE void add_products(const PanelColumn* HWY_RESTRICT rows, int row,
+                             const PanelColumn* HWY_RESTRICT columns, int column, std::int64_t dims,
+                             ProductTile& tile) {
+  const Floats d;
+  hn::Vec<Floats> left[tile_rows], right[tile_rows];
+#pragma GCC unroll 8
+  for (int r = 0; r < tile_rows; ++r) left[r] = right[r] = hn::Zero(d);
+  for (std::int64_t k = 0; k < dims; ++k) {
+    const auto column_left = hn::Load(d, &columns[k].values[column]);
+    const auto column_right = hn::Load(d, &columns[k].values[column + lanes]);
+#pragma GCC unroll 8
+    for (int r = 0; r < tile_rows; ++r) {
+      const auto value = hn::Set(d, rows[k].values[row + r]);
+      left[r] = hn::MulAdd(value, column_left, left[r]);
+      right[r] = hn::MulAdd(value, column_right, right[r]);
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < tile_rows; ++r) {
+    float* out = &tile.values[row + r][column];
+    hn::Store(hn::Add(hn::Load(d, out), left[r]), d, out);
+    hn::Store(hn::Add(hn::Load(d, out + lanes), right[r]), d, out + lanes);
+  }
+}
+
+ProductTile panel_products(const PanelColumn* rows, const PanelColumn* columns, std::int64_t dims) {
+  ProductTile tile;
+  for (std::int64_t begin = 0; begin < dims; begin += chunk_dims) {
+    const std::int64_t count = std::min(chunk_dims, dims - begin);
+    for (int row = 0; row < panel_rows; row += tile_rows)
+      for (int column = 0; column < panel_rows; column += tile_columns)
+        add_products(rows + begin, row, columns + begin, column, count, tile);
+  }
+  return tile;
+}
+
+// Bit i: lane i of value is above that of threshold.
+HWY_INLINE std::uint32_t bits_above(hn::Vec<Floats> value, hn::Vec<Floats> threshold) {
+  const Floats d;
+  std::uint8_t bytes[8] = {};
+  hn::StoreMaskBits(d, hn::Gt(value, threshold), bytes);
+  return bytes[0] | std::uint32_t{bytes[1]} << 8;
+}
+
+TileMask above_row(const ProductTile& tile, const float* thresholds) {
+  const Floats d;
+  TileMask mask{};
+  for (int r = 0; r < panel_rows; ++r)
+    for (int c = 0; c < panel_rows; c += lanes)
+      mask[r] |= bits_above(hn::Load(d, &tile.values[r][c]), hn::Set(d, thresholds[r])) << c;
+  return mask;
+}
+
+TileMask above_column(const ProductTile& tile, const float* thresholds) {
+  const Floats d;
+  TileMask mask{};
+  for (int r = 0; r < panel_rows; ++r)
+    for (int c = 0; c < panel_rows; c += lanes)
+      mask[r] |= bits_above(hn::Load(d, &tile.values[r][c]), hn::LoadU(d, thresholds + c)) << c;
+  return mask;
+}
+
+using Doubles = hn::CappedTag<double, 8>;
+
+HWY_INLINE hn::Vec<Doubles> load_f64(const double* values) { return hn::LoadU(Doubles(), values); }
+HWY_INLINE hn::Vec<Doubles> load_f64(const float* values) {
+  return hn::PromoteTo(Doubles(), hn::LoadU(hn::Rebind<float, Doubles>(), values));
+}
+
+// Running sum i takes the terms i, i + 32, i + 64, …; the sums are then added in a tree. A product
+// of two float32 is exact in float64, so it does not matter whether the CPU fuses it.
+template <typename T>
+HWY_INLINE double exact_product_of(const T* left, const float* right, std::int64_t dims) {
+  const Doubles d;
+  constexpr int width = hn::MaxLanes(Doubles());
+  constexpr int vectors = running_sums / width;
+  hn::Vec<Doubles> sums[vectors];
+#pragma GCC unroll 16
+  for (int v = 0; v < vectors; ++v) sums[v] = hn::Zero(d);
+  const std::int64_t whole = dims - dims % running_sums;
+  for (std::int64_t k = 0; k < whole; k += running_sums) {
+#pragma GCC unroll 16
+    for (int v = 0; v < vectors; ++v)
+      sums[v] =
+          hn::MulAdd(load_f64(left + k + v * width), load_f64(right + k + v * width), sums[v]);
+  }
+  HWY_ALIGN double partial[running_sums];
+#pragma GCC unroll 16
+  for (int v = 0; v < vectors; ++v) hn::Store(sums[v], d, partial + v * width);
+  for (std::int64_t k = whole; k < dims; ++k)
+    partial[k - whole] += static_cast<double>(left[k]) * static_cast<double>(right[k]);
+  for (int half = running_sums / 2; half > 0; half /= 2)
+    for (int i = 0; i < half; ++i) partial[i] += partial[i + half];
+  return partial[0];
+}
+
+double exact_product_f64(const double* left, const float* right, std::int64_t dims) {
+  return exact_product_of(left, right, dims);
+}
+double exact_product_f32(const float* left, const float* right, std::int64_t dims) {
+  return exact_product_of(left, right, dims);
+}
+
+}  // namespace vernier::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace vernier {
+
+HWY_EXPORT(panel_products);
+HWY_EXPORT(above_row);
+HWY_EXPORT(above_column);
+HWY_EXPORT(exact_product_f64);
+HWY_EXPORT(exact_product_f32);
+
+ProductTile panel_products(std::span<const PanelColumn> rows,
+                           std::span<const PanelColumn> columns) {
+  return HWY_DYNAMIC_DISPATCH(panel_products)(rows.data(), columns.data(),
+                                              static_cast<std::int64_t>(rows.size()));
+}
+
+TileMask above_row(const ProductTile& tile, std::span<const float, panel_rows> row_thresholds) {
+  return HWY_DYNAMIC_DISPATCH(above_row)(tile, row_thresholds.data());
+}
+
+TileMask above_column(const ProductTile& tile,
+                      std::span<const float, panel_rows> column_thresholds) {
+  return HWY_DYNAMIC_DISPATCH(above_column)(tile, column_thresholds.data());
+}
+
+double exact_product(std::span<const double> left, std::span<const float> right) {
+  return HWY_DYNAMIC_DISPATCH(exact_product_f64)(left.data(), right.data(),
+                                                 static_cast<std::int64_t>(left.size()));
+}
+
+double exact_product(std::span<const float> left, std::span<const float> right) {
+  return HWY_DYNAMIC_DISPATCH(exact_product_f32)(left.data(), right.data(),
+                                                 static_cast<std::int64_t>(left.size()));
+}
+
+// A sum of n float32 products errs by at most n·u·Σ|xy| to first order (u = 2^-24), and Σ|xy| is at
+// most 1: chunk_dims roundings within a chunk, one for each chunk that is added, one in each
+// factor, and one for the lengths. The tenth on top covers the higher orders.
+float panel_product_error(std::int64_t dims) {
+  const std::int64_t chunks = (dims + chunk_dims - 1) / chunk_dims;
+  const std::int64_t roundings = std::min(dims, chunk_dims) + chunks + 3;
+  return 1.1f * 0x1p-24f * static_cast<float>(roundings);
+}
+
+}  // namespace vernier
+#endif

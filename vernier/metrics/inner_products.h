@@ -1,0 +1,54 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace vernier {
+
+inline constexpr int panel_rows = 32;
+
+// One coordinate of the 32 rows of a panel.
+struct alignas(64) PanelColumn {
+  std::array<float, panel_rows> values{};
+};
+
+// A matrix of float32 laid out for products of rows with rows: panels of 32 rows, each a column per
+// coordinate. Rows past the last are zero.
+struct PanelMatrix {
+  std::int64_t rows = 0, dims = 0;
+  std::vector<PanelColumn> columns;  // panels() x dims
+
+  std::int64_t panels() const { return (rows + panel_rows - 1) / panel_rows; }
+  std::span<const PanelColumn> panel(std::int64_t index) const {
+    return std::span(columns).subspan(index * dims, dims);
+  }
+};
+
+// Row r of one panel times row c of the other is at values[r][c].
+struct alignas(64) ProductTile {
+  std::array<std::array<float, panel_rows>, panel_rows> values{};
+};
+
+// The 32 x 32 inner products of two panels over the same dims. The order of summation is fixed, so
+// a product does not depend on where in a matrix, or on which thread, it is computed.
+ProductTile panel_products(std::span<const PanelColumn> rows, std::span<const PanelColumn> columns);
+
+// How far a value of panel_products can be from the cosine similarity of two rows, when the panels
+// hold the rows scaled to length 1 and rounded to float32.
+float panel_product_error(std::int64_t dims);
+
+// For each row of a tile, the columns (bit c for column c) whose product is above the row's
+// threshold, or above the column's.
+using TileMask = std::array<std::uint32_t, panel_rows>;
+TileMask above_row(const ProductTile& tile, std::span<const float, panel_rows> row_thresholds);
+TileMask above_column(const ProductTile& tile,
+                      std::span<const float, panel_rows> column_thresholds);
+
+// The inner product in float64 of rows of equal length. Its terms are summed in an order that is
+// the same on every CPU.
+double exact_product(std::span<const double> left, std::span<const float> right);
+double exact_product(std::span<const float> left, std::span<const float> right);
+
+}  // namespace vernier

@@ -1,0 +1,248 @@
+#include "vernier/metrics/neighbours.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <mutex>
+
+#include "vernier/error.h"
+#include "vernier/metrics/embeddings.h"
+#include "vernier/metrics/parallel.h"
+
+namespace vernier {
+namespace {
+
+// How the search works. All products are computed in float32, a tile of 32 x 32 at a time; when
+// every row is compared with every other, only the tiles on and above the diagonal, each of which
+// serves its rows and its columns. A row keeps a shortlist of somewhat more than k candidates. The
+// error of a float32 product has a bound, so it is known which candidates could be among the k
+// nearest; these are scored again in float64. If the shortlist is too short to hold them all, the
+// row is scored against everything in float64.
+
+constexpr float lowest = -std::numeric_limits<float>::infinity();
+constexpr std::int64_t panels_per_block = 4;
+
+struct Candidate {
+  float similarity;
+  std::int32_t index;
+};
+
+// The best candidates of every query so far, sorted. A handful more than k, so that near ties at
+// the k-th place seldom need the whole row.
+class Shortlists {
+ public:
+  Shortlists(std::int64_t rows, std::int64_t k)
+      : capacity_(k + 6 + k / 16),
+        entries_(rows * capacity_, {lowest, -1}),
+        thresholds_((rows + panel_rows - 1) / panel_rows * panel_rows, lowest) {
+    std::fill(thresholds_.begin() + rows, thresholds_.end(), -lowest);  // no row: takes nothing
+  }
+
+  // What is not in a row's list is not above its threshold.
+  float threshold(std::int64_t row) const { return thresholds_[row]; }
+  std::span<const float, panel_rows> thresholds(std::int64_t panel) const {
+    return std::span<const float, panel_rows>(&thresholds_[panel * panel_rows], panel_rows);
+  }
+  // Best first; places not yet taken have index -1.
+  std::span<const Candidate> of(std::int64_t row) const {
+    return std::span(entries_).subspan(row * capacity_, capacity_);
+  }
+  // The similarity must be above the row's threshold.
+  void insert(std::int64_t row, Candidate candidate) {
+    Candidate* const first = &entries_[row * capacity_];
+    Candidate* place = first + capacity_ - 1;
+    for (; place != first && place[-1].similarity < candidate.similarity; --place)
+      *place = place[-1];
+    *place = candidate;
+    thresholds_[row] = first[capacity_ - 1].similarity;
+  }
+
+ private:
+  std::int64_t capacity_;
+  std::vector<Candidate> entries_;
+  std::vector<float> thresholds_;
+};
+
+class Search {
+ public:
+  Search(const Embeddings& queries, const Embeddings& bank, std::int64_t k, int threads)
+      : queries_(queries),
+        bank_(bank),
+        k_(k),
+        threads_(threads),
+        shortlists_(queries.rows(), k),
+        locks_(queries.unit_rows.panels()) {}
+
+  Neighbours run() {
+    fill_shortlists();
+    Neighbours result{.queries = queries_.source_rows, .k = k_};
+    result.indices.assign(result.queries * k_, -1);
+    result.similarities.assign(result.queries * k_, 0);
+    parallel_for(queries_.unit_rows.panels(), threads_, [&](std::int64_t panel) {
+      const std::int64_t end = std::min(queries_.rows(), (panel + 1) * panel_rows);
+      for (std::int64_t row = panel * panel_rows; row < end; ++row) rank(row, result);
+    });
+    return result;
+  }
+
+ private:
+  struct Scored {
+    double similarity;
+    std::int32_t index;
+  };
+
+  bool leaves_one_out() const { return &queries_ == &bank_; }
+
+  // Blocks of panels small enough for the second-level cache, one pair of blocks at a time.
+  void fill_shortlists() {
+    const std::int64_t rows =
+        (queries_.unit_rows.panels() + panels_per_block - 1) / panels_per_block;
+    const std::int64_t columns =
+        (bank_.unit_rows.panels() + panels_per_block - 1) / panels_per_block;
+    parallel_for(rows * columns, threads_, [&](std::int64_t task) {
+      search_block(task / columns * panels_per_block, task % columns * panels_per_block);
+    });
+  }
+
+  void search_block(std::int64_t first_row, std::int64_t first_column) {
+    const std::int64_t last_row =
+        std::min(first_row + panels_per_block, queries_.unit_rows.panels());
+    const std::int64_t last_column =
+        std::min(first_column + panels_per_block, bank_.unit_rows.panels());
+    for (std::int64_t row = first_row; row < last_row; ++row)
+      for (std::int64_t column = first_column; column < last_column; ++column)
+        if (!leaves_one_out() || row <= column) search_tile(row, column);
+  }
+
+  void search_tile(std::int64_t row_panel, std::int64_t column_panel) {
+    ProductTile tile =
+        panel_products(queries_.unit_rows.panel(row_panel), bank_.unit_rows.panel(column_panel));
+    mask_missing(tile, column_panel);
+    if (leaves_one_out() && row_panel == column_panel)
+      for (int i = 0; i < panel_rows; ++i) tile.values[i][i] = lowest;
+    offer_to_rows(tile, row_panel, column_panel);
+    if (leaves_one_out() && row_panel != column_panel)
+      offer_to_columns(tile, row_panel, column_panel);
+  }
+
+  // The last panel may have fewer than 32 rows.
+  void mask_missing(ProductTile& tile, std::int64_t column_panel) const {
+    const std::int64_t present = bank_.rows() - column_panel * panel_rows;
+    if (present >= panel_rows) return;
+    for (auto& row : tile.values) std::fill(row.begin() + present, row.end(), lowest);
+  }
+
+  void offer_to_rows(const ProductTile& tile, std::int64_t row_panel, std::int64_t column_panel) {
+    const std::lock_guard lock(locks_[row_panel]);
+    const TileMask mask = above_row(tile, shortlists_.thresholds(row_panel));
+    for (int r = 0; r < panel_rows; ++r)
+      for (std::uint32_t bits = mask[r]; bits != 0; bits &= bits - 1)
+        offer(row_panel, r, column_panel, std::countr_zero(bits),
+              tile.values[r][std::countr_zero(bits)]);
+  }
+
+  void offer_to_columns(const ProductTile& tile, std::int64_t row_panel,
+                        std::int64_t column_panel) {
+    const std::lock_guard lock(locks_[column_panel]);
+    const TileMask mask = above_column(tile, shortlists_.thresholds(column_panel));
+    for (int r = 0; r < panel_rows; ++r)
+      for (std::uint32_t bits = mask[r]; bits != 0; bits &= bits - 1)
+        offer(column_panel, std::countr_zero(bits), row_panel, r,
+              tile.values[r][std::countr_zero(bits)]);
+  }
+
+  // The threshold may have risen since the tile was compared with it.
+  void offer(std::int64_t query_panel, int query, std::int64_t bank_panel, int index,
+             float similarity) {
+    const std::int64_t row = query_panel * panel_rows + query;
+    if (similarity > shortlists_.threshold(row))
+      shortlists_.insert(row,
+                         {similarity, static_cast<std::int32_t>(bank_panel * panel_rows + index)});
+  }
+
+  // Writes the neighbours of one query in order.
+  void rank(std::int64_t row, Neighbours& result) {
+    std::vector<Scored> scored = score(row);
+    const auto better = [](const Scored& x, const Scored& y) {
+      return x.similarity > y.similarity || (x.similarity == y.similarity && x.index < y.index);
+    };
+    const auto count = std::min<std::int64_t>(k_, static_cast<std::int64_t>(scored.size()));
+    std::partial_sort(scored.begin(), scored.begin() + count, scored.end(), better);
+    const std::int64_t out = queries_.row_numbers[row] * k_;
+    for (std::int64_t i = 0; i < count; ++i) {
+      result.indices[out + i] = bank_.row_numbers[scored[i].index];
+      result.similarities[out + i] = scored[i].similarity;
+    }
+  }
+
+  // Float64 similarities of every candidate that could be among the k nearest: one that is in
+  // float32 more than twice the error below the k-th has k better ones in float64.
+  std::vector<Scored> score(std::int64_t row) const {
+    const auto candidates = shortlists_.of(row);
+    const float cutoff = candidates[k_ - 1].similarity - 2 * panel_product_error(bank_.dims());
+    const bool complete = candidates.back().index < 0 || candidates.back().similarity < cutoff;
+    if (!complete) return score_all(row);
+    const RowSimilarity similarity(queries_, row);
+    std::vector<Scored> scored;
+    scored.reserve(candidates.size());
+    for (const Candidate& candidate : candidates)
+      if (candidate.index >= 0 && candidate.similarity >= cutoff)
+        scored.push_back({similarity.with(bank_, candidate.index), candidate.index});
+    return scored;
+  }
+
+  std::vector<Scored> score_all(std::int64_t row) const {
+    const RowSimilarity similarity(queries_, row);
+    std::vector<Scored> scored;
+    for (std::int32_t index = 0; index < bank_.rows(); ++index)
+      if (!leaves_one_out() || index != row)
+        scored.push_back({similarity.with(bank_, index), index});
+    return scored;
+  }
+
+  const Embeddings& queries_;
+  const Embeddings& bank_;
+  std::int64_t k_;
+  int threads_;
+  Shortlists shortlists_;
+  std::vector<std::mutex> locks_;  // one for each panel of queries
+};
+
+std::int64_t checked_k(std::int64_t k, std::int64_t most) {
+  if (k < 1) throw Error(fmt::format("[knn] k is {}, expected 1 or more; pass --k", k));
+  return std::min(k, most);
+}
+
+}  // namespace
+
+Neighbours leave_one_out_neighbours(const TensorView& embeddings, const NeighbourOptions& options) {
+  const int threads = thread_count(options.threads);
+  const Embeddings rows = prepare_embeddings(embeddings, threads);
+  if (rows.source_rows < 2)
+    throw Error(
+        fmt::format("[knn] leave-one-out needs at least 2 samples, found {}", rows.source_rows));
+  const std::int64_t k = checked_k(options.k, rows.source_rows - 1);
+  Neighbours result = Search(rows, rows, k, threads).run();
+  result.non_finite = rows.non_finite();
+  return result;
+}
+
+Neighbours bank_neighbours(const TensorView& queries, const TensorView& bank,
+                           const NeighbourOptions& options) {
+  const int threads = thread_count(options.threads);
+  const Embeddings query_rows = prepare_embeddings(queries, threads);
+  const Embeddings bank_rows = prepare_embeddings(bank, threads);
+  if (bank_rows.source_rows < 1) throw Error("[knn] the bank is empty, expected at least 1 sample");
+  if (query_rows.dims() != bank_rows.dims())
+    throw Error(
+        fmt::format("[knn] queries have {} dims, the bank {}; both must come from one model",
+                    query_rows.dims(), bank_rows.dims()));
+  const std::int64_t k = checked_k(options.k, bank_rows.source_rows);
+  Neighbours result = Search(query_rows, bank_rows, k, threads).run();
+  result.non_finite = query_rows.non_finite() + bank_rows.non_finite();
+  return result;
+}
+
+}  // namespace vernier
