@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/temporary_directory.h"
+#include "tests/tensor/tensors.h"
 #include "vernier/error.h"
 #include "vernier/tensor/convert.h"
 #include "vernier/tensor/npz.h"
@@ -10,12 +11,6 @@ namespace vernier {
 namespace {
 
 using testing::ElementsAre;
-
-Tensor counting(std::string name, DType dtype, Shape shape, int first = 0) {
-  Tensor values = make_tensor(std::move(name), DType::f32, std::move(shape));
-  for (float& value : elements<float>(values)) value = static_cast<float>(first++);
-  return convert(values, dtype);
-}
 
 TEST(NpzWriter, what_was_added_is_read_back_under_its_name) {
   const TemporaryDirectory directory;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <concepts>
 #include <cstring>
 #include <limits>
@@ -222,6 +223,14 @@ void widen_checked(const TensorView& tensor, std::int64_t begin, std::span<Out> 
   decode(tensor, begin, out);
 }
 
+template <typename Out>
+std::vector<Out> widen_all(const TensorView& tensor) {
+  check_bytes(tensor);
+  std::vector<Out> out(tensor.size());
+  decode<Out>(tensor, 0, out);
+  return out;
+}
+
 // Through a buffer that stays in cache and holds every value of the source exactly.
 template <typename Wide>
 void convert_through(const TensorView& from, Tensor& to) {
@@ -244,19 +253,8 @@ void widen(const TensorView& tensor, std::int64_t begin, std::span<float> out) {
   widen_checked(tensor, begin, out);
 }
 
-std::vector<double> to_f64(const TensorView& tensor) {
-  check_bytes(tensor);
-  std::vector<double> out(tensor.size());
-  decode<double>(tensor, 0, out);
-  return out;
-}
-
-std::vector<float> to_f32(const TensorView& tensor) {
-  check_bytes(tensor);
-  std::vector<float> out(tensor.size());
-  decode<float>(tensor, 0, out);
-  return out;
-}
+std::vector<double> to_f64(const TensorView& tensor) { return widen_all<double>(tensor); }
+std::vector<float> to_f32(const TensorView& tensor) { return widen_all<float>(tensor); }
 
 Tensor convert(const TensorView& tensor, DType dtype) {
   check_bytes(tensor);

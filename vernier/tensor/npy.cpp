@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <fstream>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
 #include <numeric>
 
 #include "vernier/error.h"
@@ -44,7 +46,7 @@ std::vector<std::byte> transpose(std::span<const std::byte> in, const Shape& sha
 }
 
 std::vector<std::byte> to_c_order(std::vector<std::byte> bytes, const NpyHeader& header) {
-  if (!header.fortran_order || header.shape.size() < 2) return bytes;
+  if (!header.fortran_order || header.shape.size() < 2 || bytes.empty()) return bytes;
   switch (bits(header.dtype)) {
     case 8: return transpose<1>(bytes, header.shape);
     case 16: return transpose<2>(bytes, header.shape);
@@ -78,17 +80,18 @@ Tensor read_npy_rows(const ByteReader& read, const NpyHeader& header, std::strin
 
 Tensor read_npy(const std::filesystem::path& path) {
   const std::string subject = path.string();
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
+                                                             std::fclose);
+  if (!file) throw Error(fmt::format("[npy] {}: cannot open: {}", subject, std::strerror(errno)));
   std::error_code error;
-  const auto size = std::filesystem::file_size(path, error);
-  std::ifstream file(path, std::ios::binary);
-  if (error || !file)
-    throw Error(fmt::format("[npy] {}: cannot open: {}", subject,
-                            error ? error.message() : "permission denied"));
+  const auto size = static_cast<std::int64_t>(std::filesystem::file_size(path, error));
+  if (error) throw Error(fmt::format("[npy] {}: cannot read: {}", subject, error.message()));
   const ByteReader read = [&](std::span<std::byte> out) {
-    file.read(reinterpret_cast<char*>(out.data()), static_cast<std::streamsize>(out.size()));
-    if (!file) throw Error(fmt::format("[npy] {}: cannot read {} bytes", subject, out.size()));
+    const std::size_t count = std::fread(out.data(), 1, out.size(), file.get());
+    if (count != out.size())
+      throw Error(fmt::format("[npy] {}: expected {} bytes, found {}", subject, out.size(), count));
   };
-  const NpyHeader header = read_npy_header(read, static_cast<std::int64_t>(size), subject);
+  const NpyHeader header = read_npy_header(read, size, subject);
   return read_npy_data(read, header, path.stem().string());
 }
 

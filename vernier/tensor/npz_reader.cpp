@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 
 #include "vernier/error.h"
@@ -86,7 +87,7 @@ struct NpzArrayStream::State {
   std::shared_ptr<const NpzReader::State> archive;
   OpenArray array;
   std::int64_t rows_left = 0;
-  Tensor whole = {};  // of a Fortran-order array, once its first rows were asked for
+  std::optional<Tensor> whole = {};  // a Fortran-order array, once its first rows were asked for
 };
 
 NpzArrayStream::NpzArrayStream(const NpzReader& reader, const std::string& name)
@@ -111,8 +112,8 @@ Tensor NpzArrayStream::next(std::int64_t rows) {
   const std::int64_t begin = header().shape.front() - state.rows_left;
   state.rows_left -= rows;
   if (header().fortran_order) {
-    if (begin == 0) state.whole = state.array.read_all(state.name);
-    return slice_rows(state.whole, begin, rows);
+    if (!state.whole) state.whole = state.array.read_all(state.name);
+    return slice_rows(*state.whole, begin, rows);
   }
   Tensor tensor = read_npy_rows(state.array.bytes(), header(), state.name, rows);
   if (state.rows_left == 0) state.array.member.expect_end();

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "vernier/tensor/convert.h"
+#include "vernier/tensor/tensor.h"
+
+// What the tests of tensors and their files are made of.
+namespace vernier {
+
+template <typename T>
+Tensor tensor_of(DType dtype, const std::vector<T>& values) {
+  const auto bytes = std::as_bytes(std::span(values));
+  return {"x", dtype, {std::ssize(values)}, {bytes.begin(), bytes.end()}};
+}
+
+// first, first + 1, ... in C order.
+inline Tensor counting(std::string name, DType dtype, Shape shape, int first = 0) {
+  Tensor values = make_tensor(std::move(name), DType::f32, std::move(shape));
+  for (float& value : elements<float>(values)) value = static_cast<float>(first++);
+  return convert(values, dtype);
+}
+
+inline std::string read_text(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+inline void write_text(const std::filesystem::path& path, std::string_view text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+}  // namespace vernier
