@@ -16,9 +16,9 @@
 namespace vernier {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::ThrowsMessage;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
@@ -147,7 +147,7 @@ Tensor source(DType dtype) {
 }
 
 TEST(Convert, every_pair_of_numpys_dtypes_converts_as_astype_does) {
-  const auto python = testing::python_with("numpy");
+  const auto python = oracle::python_with("numpy");
   if (!python) GTEST_SKIP() << "no Python with numpy";
   const TemporaryDirectory directory;
   std::vector<std::string> expressions;
@@ -162,7 +162,7 @@ TEST(Convert, every_pair_of_numpys_dtypes_converts_as_astype_does) {
           fmt::format("np.load('{}').astype('{}')", path.string(), dtype_name(dtype)));
       found.push_back(convert(source(source_dtype), dtype));
     }
-  const auto expected = testing::numpy_bytes(*python, expressions);
+  const auto expected = oracle::numpy_bytes(*python, expressions);
   for (std::size_t i = 0; i < expected.size(); ++i)
     EXPECT_EQ(found[i].bytes, expected[i]) << expressions[i];
 }

@@ -10,8 +10,8 @@
 namespace vernier {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::ThrowsMessage;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
 
 TEST(SampleArchive, rows_of_an_npz_are_read_in_any_order) {
   const TemporaryDirectory folder;

@@ -126,8 +126,8 @@ void expect_pattern(const Format& format, int found, long double value) {
     EXPECT_EQ(found, expected) << static_cast<double>(value);
 }
 
-class EverySmallFloat : public ::testing::TestWithParam<Format> {};
-INSTANTIATE_TEST_SUITE_P(Formats, EverySmallFloat, ::testing::ValuesIn(formats),
+class EverySmallFloat : public testing::TestWithParam<Format> {};
+INSTANTIATE_TEST_SUITE_P(Formats, EverySmallFloat, testing::ValuesIn(formats),
                          [](const auto& test) {
                            return std::string(dtype_name(test.param.dtype));
                          });
@@ -243,7 +243,7 @@ void expect_same_f16(const std::vector<std::byte>& expected, const Tensor& found
 }
 
 TEST(SmallFloat, narrowing_to_f16_is_numpys) {
-  const auto python = testing::python_with("numpy");
+  const auto python = oracle::python_with("numpy");
   if (!python) GTEST_SKIP() << "no Python with numpy";
   const TemporaryDirectory directory;
   const Tensor wide = tensor_of(DType::f64, hard_cases(formats[0]));
@@ -253,16 +253,16 @@ TEST(SmallFloat, narrowing_to_f16_is_numpys) {
   write_npy(directory / "f64.npy", wide);
   write_npy(directory / "f32.npy", floats);
   const std::string load = "np.load('" + directory.path().string();
-  const auto expected = testing::numpy_bytes(
+  const auto expected = oracle::numpy_bytes(
       *python, {load + "/f64.npy').astype(np.float16)", load + "/f32.npy').astype(np.float16)"});
   expect_same_f16(expected[0], convert(wide, DType::f16));
   expect_same_f16(expected[1], convert(floats, DType::f16));
 }
 
 TEST(SmallFloat, widening_from_f16_is_numpys) {
-  const auto python = testing::python_with("numpy");
+  const auto python = oracle::python_with("numpy");
   if (!python) GTEST_SKIP() << "no Python with numpy";
-  const auto expected = testing::numpy_bytes(
+  const auto expected = oracle::numpy_bytes(
       *python, {"np.arange(65536, dtype=np.uint16).view(np.float16).astype(np.float32)"});
   const auto* values = reinterpret_cast<const float*>(expected[0].data());
   for (int bits = 0; bits < 65536; ++bits) {
