@@ -84,6 +84,12 @@ std::string format_limit(const Limit& limit) {
                      text_of(limit.fails), limit.value);
 }
 
+std::vector<std::string> format_limits(std::span<const Limit> limits) {
+  std::vector<std::string> texts;
+  for (const Limit& limit : limits) texts.push_back(format_limit(limit));
+  return texts;
+}
+
 bool applies_to(const Limit& limit, std::string_view tensor) {
   return limit.tensor.empty() || limit.tensor == tensor ||
          fnmatch(limit.tensor.c_str(), std::string(tensor).c_str(), 0) == 0;

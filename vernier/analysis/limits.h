@@ -27,6 +27,7 @@ std::vector<Limit> parse_limits(std::span<const std::string> texts,
                                 std::span<const std::string> metrics);
 
 std::string format_limit(const Limit& limit);  // as parse_limit reads it
+std::vector<std::string> format_limits(std::span<const Limit> limits);
 
 bool applies_to(const Limit& limit, std::string_view tensor);
 

@@ -57,13 +57,11 @@ Paragraph verdict_paragraph(const DiffResult& result) {
 }
 
 Json configuration_json(const DiffOptions& options) {
-  Json limits = Json::array();
-  for (const Limit& limit : options.limits) limits.push_back(format_limit(limit));
   return {{"reference", options.reference.filename().string()},
           {"candidate", options.candidate.filename().string()},
           {"leading_axis_is_samples", options.leading_axis_is_samples},
           {"allow_missing", options.allow_missing},
-          {"fail_if", std::move(limits)}};
+          {"fail_if", format_limits(options.limits)}};
 }
 
 Json row_json(const PairResult& pair, bool by_sample) {

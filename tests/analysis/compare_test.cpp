@@ -1,0 +1,141 @@
+#include "vernier/analysis/compare.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "tests/temp_dir.h"
+#include "vernier/error.h"
+#include "vernier/runtime/recorded_runner.h"
+#include "vernier/tensor/npz.h"
+
+namespace vernier {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::TempDir;
+
+constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+
+Tensor make(const std::string& name, Shape shape, std::vector<float> values) {
+  Tensor tensor = make_tensor(name, DType::f32, std::move(shape));
+  std::ranges::copy(values, elements<float>(tensor).begin());
+  return tensor;
+}
+
+// Samples of a model without inputs: recorded tensors on both sides need none.
+class NoInputs : public Samples {
+ public:
+  explicit NoInputs(std::int64_t count) : count_(count) {}
+  std::int64_t size() const override { return count_; }
+  std::vector<Tensor> sample(std::int64_t /*index*/) override { return {}; }
+
+ private:
+  std::int64_t count_;
+};
+
+class Compare : public ::testing::Test {
+ protected:
+  RecordedRunner recorded(const std::vector<Tensor>& tensors) {
+    const std::string path = folder / (std::to_string(files_++) + ".npz");
+    NpzWriter writer(path);
+    for (const Tensor& tensor : tensors) writer.add(tensor.name, tensor);
+    writer.finish();
+    return RecordedRunner(path);
+  }
+
+  CompareResult run(const std::vector<Tensor>& reference, const std::vector<Tensor>& candidate,
+                    const CompareOptions& options = {}) {
+    RecordedRunner reference_runner = recorded(reference), candidate_runner = recorded(candidate);
+    NoInputs samples(reference_runner.size());
+    return compare(reference_runner, candidate_runner, samples, options);
+  }
+
+  testing::TempDir folder;
+  int files_ = 0;
+};
+
+TEST_F(Compare, every_output_gets_its_statistics_over_samples) {
+  const CompareResult result =
+      run({make("y", {2, 2}, {1, 2, 3, 4})}, {make("y", {2, 2}, {1, 2, 3, 5})});
+  ASSERT_EQ(result.outputs.size(), 1u);
+  EXPECT_EQ(result.samples, 2);
+  const Statistics& max_abs_diff =
+      result.outputs[0].similarity.statistics[*find_metric("max_abs_diff")];
+  EXPECT_EQ(max_abs_diff.mean, 0.5);
+  EXPECT_EQ(max_abs_diff.max_sample, 1);
+  EXPECT_TRUE(result.pass());
+}
+
+TEST_F(Compare, outputs_pair_by_name_in_reference_order_and_the_rest_is_listed) {
+  const CompareResult result =
+      run({make("a", {1, 1}, {1}), make("b", {1, 1}, {2}), make("c", {1, 1}, {3})},
+          {make("c", {1, 1}, {3}), make("a", {1, 1}, {1}), make("d", {1, 1}, {4})});
+  ASSERT_EQ(result.outputs.size(), 2u);
+  EXPECT_EQ(result.outputs[0].name, "a");
+  EXPECT_EQ(result.outputs[1].name, "c");
+  EXPECT_THAT(result.warnings, ElementsAre(HasSubstr("only in the reference: b"),
+                                           HasSubstr("only in the candidate: d")));
+}
+
+TEST_F(Compare, no_shared_output_is_an_error_with_both_lists) {
+  try {
+    run({make("a", {1, 1}, {1})}, {make("b", {1, 1}, {1})});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("the reference has a, the candidate b"));
+  }
+}
+
+TEST_F(Compare, outputs_without_names_pair_by_position) {
+  const CompareResult result = run({make("output_0", {1, 1}, {1})}, {make("logits", {1, 1}, {1})},
+                                   {.outputs_by_position = true});
+  EXPECT_EQ(result.outputs[0].name, "logits");
+}
+
+TEST_F(Compare, a_shape_mismatch_fails_that_output_and_names_the_layout) {
+  const CompareResult result =
+      run({make("y", {1, 2, 3}, {1, 2, 3, 4, 5, 6})}, {make("y", {1, 3, 2}, {1, 4, 2, 5, 3, 6})});
+  EXPECT_FALSE(result.pass());
+  EXPECT_THAT(result.outputs[0].failures, ElementsAre(HasSubstr("permutation (1,0)")));
+}
+
+TEST_F(Compare, limits_are_judged_per_output) {
+  const auto limits =
+      parse_limits(std::vector<std::string>{"y:max_abs_diff>0.5"}, pair_limit_metrics());
+  EXPECT_FALSE(run({make("y", {1, 1}, {1})}, {make("y", {1, 1}, {2})}, {.limits = limits}).pass());
+  EXPECT_THROW(run({make("z", {1, 1}, {1})}, {make("z", {1, 1}, {2})}, {.limits = limits}), Error);
+}
+
+TEST_F(Compare, nan_that_only_the_candidate_has_is_traced_to_the_first_tensor) {
+  CompareOptions options;
+  options.watch_candidate = [&]() -> std::unique_ptr<Runner> {
+    return std::make_unique<RecordedRunner>(recorded(
+        {make("early", {1, 1}, {1}), make("middle", {1, 1}, {nan}), make("y", {1, 1}, {nan})}));
+  };
+  const CompareResult result = run({make("y", {1, 1}, {1})}, {make("y", {1, 1}, {nan})}, options);
+  EXPECT_FALSE(result.pass());
+  ASSERT_TRUE(result.nan_origin);
+  EXPECT_EQ(*result.nan_origin, (NanOrigin{0, "middle"}));
+}
+
+TEST_F(Compare, nan_on_both_sides_fails_without_an_origin) {
+  const CompareResult result = run({make("y", {1, 1}, {nan})}, {make("y", {1, 1}, {nan})});
+  EXPECT_FALSE(result.pass());
+  EXPECT_FALSE(result.nan_origin);
+}
+
+TEST_F(Compare, an_interrupt_keeps_the_samples_so_far) {
+  CompareOptions options;
+  options.progress = [](std::int64_t done, std::int64_t) { return done < 2; };
+  const CompareResult result =
+      run({make("y", {3, 1}, {1, 2, 3})}, {make("y", {3, 1}, {1, 2, 3})}, options);
+  EXPECT_TRUE(result.interrupted);
+  EXPECT_EQ(result.samples, 2);
+}
+
+}  // namespace
+}  // namespace vernier

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vernier/analysis/limits.h"
+#include "vernier/analysis/pair.h"
+#include "vernier/analysis/progress.h"
+#include "vernier/data/samples.h"
+#include "vernier/runtime/runner.h"
+
+namespace vernier {
+
+struct CompareOptions {
+  std::vector<Limit> limits;
+  // Pair outputs by position: for a reference whose outputs have no names of their own.
+  bool outputs_by_position = false;
+  // Opens the candidate again with every tensor watched, to find where a NaN came from; may be
+  // empty.
+  std::function<std::unique_ptr<Runner>()> watch_candidate;
+  Progress progress;
+};
+
+// The first tensor of the candidate that holds NaN, on the first sample where the candidate's
+// outputs hold NaN and the reference's do not.
+struct NanOrigin {
+  std::int64_t sample = 0;
+  std::string tensor;
+  bool operator==(const NanOrigin&) const = default;
+};
+
+struct CompareResult {
+  std::vector<PairResult> outputs;  // in reference order
+  std::vector<std::string> warnings;
+  std::optional<NanOrigin> nan_origin;
+  std::int64_t samples = 0;  // that were run
+  bool interrupted = false;
+  bool pass() const;
+  bool operator==(const CompareResult&) const = default;
+};
+
+// Runs both models on identical inputs, sample by sample, and compares their outputs. The samples
+// are drawn for the candidate's inputs. Memory does not grow with the samples.
+CompareResult compare(Runner& reference, Runner& candidate, Samples& samples,
+                      const CompareOptions& options);
+
+}  // namespace vernier

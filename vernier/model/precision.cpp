@@ -1,0 +1,56 @@
+#include "vernier/model/precision.h"
+
+#include <vernier_onnx.pb.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "vernier/model/graph.h"
+
+namespace vernier {
+namespace {
+
+constexpr std::array<std::string_view, 6> quantizing_ops = {
+    "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear",
+    "MatMulNBits",    "MatMulInteger",    "ConvInteger"};
+
+bool quantizes(const vernier_onnx::NodeProto& node) {
+  return node.op_type().starts_with("QLinear") || node.op_type().starts_with("QGemm") ||
+         std::ranges::find(quantizing_ops, node.op_type()) != quantizing_ops.end();
+}
+
+std::int64_t weight_elements(const vernier_onnx::GraphProto& graph, bool half) {
+  std::int64_t count = 0;
+  for (const auto& tensor : graph.initializer()) {
+    const bool is_half = tensor.data_type() == vernier_onnx::TensorProto::FLOAT16 ||
+                         tensor.data_type() == vernier_onnx::TensorProto::BFLOAT16;
+    const bool is_single = tensor.data_type() == vernier_onnx::TensorProto::FLOAT;
+    if (half ? is_half : is_single)
+      count += element_count(Shape(tensor.dims().begin(), tensor.dims().end()));
+  }
+  return count;
+}
+
+}  // namespace
+
+std::string_view precision_name(Precision precision) {
+  switch (precision) {
+    case Precision::fp32: return "fp32";
+    case Precision::fp16: return "fp16";
+    case Precision::int8: return "int8";
+  }
+  return "";
+}
+
+Precision precision_of(const Model& model) {
+  std::int64_t half = 0, single = 0;
+  for (const GraphBody& body : graph_bodies(model.graph())) {
+    if (std::ranges::any_of(body.graph->node(), quantizes)) return Precision::int8;
+    half += weight_elements(*body.graph, true);
+    single += weight_elements(*body.graph, false);
+  }
+  return half > single ? Precision::fp16 : Precision::fp32;
+}
+
+}  // namespace vernier

@@ -1,0 +1,136 @@
+#include "vernier/report/compare.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "vernier/report/number.h"
+#include "vernier/report/pair.h"
+
+namespace vernier {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Panel subject_panel(const CompareSubject& subject, const CompareResult& result) {
+  Panel panel;
+  const auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) panel.facts.emplace_back(name, value);
+  };
+  add("candidate", fmt::format("{} ({})", subject.candidate, subject.precision));
+  add("reference", subject.reference);
+  add("task", subject.task);
+  add("device", subject.device);
+  add("samples", fmt::format("{} ({})", result.samples, subject.inputs));
+  add("fails if", fmt::format("{}", fmt::join(format_limits(subject.limits), ", ")));
+  return panel;
+}
+
+// "mean ± std", and the range where the samples differ.
+Cell summary_cell(const Metric& metric, const Statistics& statistics) {
+  if (statistics.count == 0) return {"-", Tone::faint};
+  Cell cell = metric_cell(metric, statistics.mean);
+  if (statistics.min != statistics.max)
+    cell.text += fmt::format(" ± {} [{}, {}]", format_metric(metric.name, statistics.std),
+                             format_metric(metric.name, statistics.min),
+                             format_metric(metric.name, statistics.max));
+  if (statistics.nan > 0) cell = {fmt::format("{}, {} nan", cell.text, statistics.nan), Tone::bad};
+  return cell;
+}
+
+Table metrics_table(const CompareResult& result) {
+  Table table{.columns = {{"metric", Align::left}}};
+  for (const PairResult& pair : result.outputs)
+    table.columns.push_back({fmt::format("{} {}", pair.name, format_pair_shape(pair))});
+  for (std::size_t i = 0; i < similarity_metrics.size(); ++i) {
+    const auto has_values = [&](const PairResult& pair) {
+      return pair.similarity.statistics[i].count > 0;
+    };
+    if (std::ranges::none_of(result.outputs, has_values)) continue;
+    std::vector<Cell> row = {std::string(similarity_metrics[i].name)};
+    for (const PairResult& pair : result.outputs)
+      row.push_back(summary_cell(similarity_metrics[i], pair.similarity.statistics[i]));
+    table.rows.push_back(std::move(row));
+  }
+  std::vector<Cell> worst = {"worst sample (sqnr_db)"};
+  for (const PairResult& pair : result.outputs)
+    worst.emplace_back(
+        std::to_string(worst_sample(pair.similarity.statistics[0], similarity_metrics[0].better)));
+  table.rows.push_back(std::move(worst));
+  table.note = "mean ± population std [min, max] over samples";
+  return table;
+}
+
+std::string nan_origin_text(const NanOrigin& origin) {
+  const std::string where = origin.tensor.empty()
+                                ? "no tensor of the candidate could be watched"
+                                : fmt::format("first in tensor '{}'", origin.tensor);
+  return fmt::format("NaN in the candidate and not in the reference from sample {}: {}",
+                     origin.sample, where);
+}
+
+Paragraph verdict(const CompareResult& result) {
+  if (result.pass()) return {{"PASS", Tone::good}};
+  std::vector<std::string> reasons;
+  for (const PairResult& pair : result.outputs)
+    for (const std::string& failure : pair.failures)
+      reasons.push_back(fmt::format("{}: {}", pair.name, failure));
+  if (result.samples == 0) reasons.emplace_back("no sample was run");
+  return {{fmt::format("FAIL: {}", fmt::join(reasons, "; ")), Tone::bad}};
+}
+
+Json configuration_json(const CompareSubject& subject) {
+  return {{"candidate", subject.candidate},
+          {"reference", subject.reference},
+          {"task", subject.task},
+          {"precision", subject.precision},
+          {"device", subject.device},
+          {"inputs", subject.inputs},
+          {"fail_if", format_limits(subject.limits)}};
+}
+
+Json output_json(const PairResult& pair) {
+  Json json = pair_json<Json>(pair);
+  json["samples"] = pair.similarity.samples;
+  json["metrics"] = metric_statistics_json<Json>(pair.similarity);
+  json["worst_sample"] = worst_samples_json<Json>(pair.similarity);
+  json["nonfinite_samples"] = nonfinite_samples_json<Json>(pair.similarity);
+  return json;
+}
+
+}  // namespace
+
+Document describe_compare(const CompareSubject& subject, const CompareResult& result) {
+  Document document;
+  document.blocks.emplace_back(subject_panel(subject, result));
+  document.blocks.emplace_back(metrics_table(result));
+  for (const std::string& warning : result.warnings)
+    document.blocks.emplace_back(Paragraph{{"warning: " + warning, Tone::fair}});
+  if (result.nan_origin)
+    document.blocks.emplace_back(Paragraph{{nan_origin_text(*result.nan_origin), Tone::bad}});
+  if (result.interrupted)
+    document.blocks.emplace_back(Paragraph{{"interrupted: the samples so far", Tone::fair}});
+  document.blocks.emplace_back(verdict(result));
+  return document;
+}
+
+std::string compare_json(const CompareSubject& subject, const CompareResult& result) {
+  Json json = json_header<Json>("eval", subject.runtimes);
+  json["mode"] = "compare";
+  json["configuration"] = configuration_json(subject);
+  json["samples"] = result.samples;
+  json["interrupted"] = result.interrupted;
+  json["warnings"] = result.warnings;
+  json["outputs"] = Json::array();
+  for (const PairResult& pair : result.outputs) json["outputs"].push_back(output_json(pair));
+  json["nan_origin"] = nullptr;
+  if (result.nan_origin)
+    json["nan_origin"] = {{"sample", result.nan_origin->sample},
+                          {"tensor", result.nan_origin->tensor}};
+  json["pass"] = result.pass();
+  return json_text(json);
+}
+
+}  // namespace vernier
