@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "vernier/tensor/tensor.h"
@@ -15,6 +16,12 @@ class Samples {
   virtual std::int64_t size() const = 0;
   // The inputs of one sample. Any order is allowed; ascending order is the fast one.
   virtual std::vector<Tensor> sample(std::int64_t index) = 0;
+  // The number a sample is known by: its index, unless only some of a longer sequence are used.
+  virtual std::int64_t number(std::int64_t index) const { return index; }
 };
+
+// `count` of the samples, from `first`. Throws Error if there are not so many.
+std::unique_ptr<Samples> select_samples(std::unique_ptr<Samples> all, std::int64_t first,
+                                        std::int64_t count);
 
 }  // namespace vernier

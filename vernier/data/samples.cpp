@@ -1,0 +1,37 @@
+#include "vernier/data/samples.h"
+
+#include <fmt/format.h>
+
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+class SampleWindow : public Samples {
+ public:
+  SampleWindow(std::unique_ptr<Samples> all, std::int64_t first, std::int64_t count)
+      : all_(std::move(all)), first_(first), count_(count) {}
+
+  std::int64_t size() const override { return count_; }
+  std::vector<Tensor> sample(std::int64_t index) override { return all_->sample(first_ + index); }
+  std::int64_t number(std::int64_t index) const override { return all_->number(first_ + index); }
+
+ private:
+  std::unique_ptr<Samples> all_;
+  std::int64_t first_;
+  std::int64_t count_;
+};
+
+}  // namespace
+
+std::unique_ptr<Samples> select_samples(std::unique_ptr<Samples> all, std::int64_t first,
+                                        std::int64_t count) {
+  if (first < 0 || count < 0 || first > all->size() || count > all->size() - first)
+    throw Error(
+        fmt::format("[inputs] {} samples from number {} were asked for, there are {}; pass "
+                    "a smaller --samples or --sample-index",
+                    count, first, all->size()));
+  return std::make_unique<SampleWindow>(std::move(all), first, count);
+}
+
+}  // namespace vernier

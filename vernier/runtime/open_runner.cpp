@@ -1,0 +1,50 @@
+#include "vernier/runtime/open_runner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+constexpr std::array<std::string_view, 5> torch_endings = {".pt", ".pth", ".jit", ".ts",
+                                                           ".torchscript"};
+
+std::string lowercase(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+}  // namespace
+
+ModelFormat model_format(const std::filesystem::path& path) {
+  if (!std::filesystem::exists(path))
+    throw Error(fmt::format("[open] {}: no such file or folder", path.string()));
+  if (std::filesystem::is_directory(path)) return ModelFormat::recorded;
+  const std::string ending = lowercase(path.extension().string());
+  if (ending == ".onnx") return ModelFormat::onnx;
+  if (ending == ".npz") return ModelFormat::recorded;
+  if (std::ranges::find(torch_endings, ending) != torch_endings.end())
+    return ModelFormat::torchscript;
+  throw Error(fmt::format(
+      "[open] {}: expected a model (.onnx, or TorchScript in .pt), or recorded tensors (.npz or a "
+      "folder of them); rename the file if it is one of these",
+      path.string()));
+}
+
+std::unique_ptr<Runner> open_runner(const std::filesystem::path& path,
+                                    const RunnerOptions& options) {
+  switch (model_format(path)) {
+    case ModelFormat::onnx: return std::make_unique<OrtRunner>(Model::load(path), options.onnx);
+    case ModelFormat::recorded: return std::make_unique<RecordedRunner>(path, options.recorded);
+    case ModelFormat::torchscript: break;
+  }
+  TorchOptions torch = options.torch;
+  torch.path = path;
+  return open_torch_runner(torch);
+}
+
+}  // namespace vernier
