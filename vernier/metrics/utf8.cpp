@@ -1,0 +1,70 @@
+#include "vernier/metrics/utf8.h"
+
+#include <fmt/format.h>
+
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+struct Decoded {
+  char32_t code = 0;
+  std::size_t length = 0;  // 0: not UTF-8
+};
+
+// How many bytes the first one announces; 0 if it cannot be first.
+std::size_t announced_length(unsigned char first) {
+  if (first < 0x80) return 1;
+  if (first < 0xc2) return 0;
+  if (first < 0xe0) return 2;
+  if (first < 0xf0) return 3;
+  return first < 0xf5 ? 4 : 0;
+}
+
+Decoded decode_one(std::string_view text) {
+  constexpr char32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const std::size_t length = announced_length(byte(0));
+  if (length == 0 || length > text.size()) return {};
+  if (length == 1) return {byte(0), 1};
+  char32_t code = byte(0) & (0x7f >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return {};
+    code = code << 6 | (byte(i) & 0x3f);
+  }
+  const bool surrogate = code >= 0xd800 && code < 0xe000;
+  if (code < smallest[length] || surrogate || code > 0x10ffff) return {};
+  return {code, length};
+}
+
+}  // namespace
+
+std::u32string decode_utf8(std::string_view text) {
+  std::u32string codes;
+  codes.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const Decoded decoded = decode_one(text.substr(at));
+    if (decoded.length == 0)
+      throw Error(fmt::format("[text] byte {} is not UTF-8; convert the text", at + 1));
+    codes += decoded.code;
+    at += decoded.length;
+  }
+  return codes;
+}
+
+std::string encode_utf8(std::u32string_view codes) {
+  std::string text;
+  for (const char32_t code : codes) {
+    if (code < 0x80) {
+      text += static_cast<char>(code);
+      continue;
+    }
+    const int continuing = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+    text += static_cast<char>((0xff00 >> (continuing + 1) & 0xff) | code >> 6 * continuing);
+    for (int i = continuing - 1; i >= 0; --i)
+      text += static_cast<char>(0x80 | (code >> 6 * i & 0x3f));
+  }
+  return text;
+}
+
+}  // namespace vernier
