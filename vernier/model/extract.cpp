@@ -94,7 +94,7 @@ Model extract_subgraph(const Model& model, std::span<const TensorSpec> inputs,
     else
       graph.add_output()->set_name(output);
   }
-  return Model(std::move(proto), model.folder(), model.name());
+  return model.with(std::move(proto));
 }
 
 }  // namespace vernier

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 #include <vernier_onnx.pb.h>
 
-#include <fstream>
 #include <limits>
-#include <sstream>
 #include <unordered_set>
 
 #include "vernier/error.h"
+#include "vernier/model/mapped_file.h"
 #include "vernier/model/onnx_type.h"
+#include "vernier/model/skeleton.h"
 #include "vernier/model/tensor_data.h"
 
 namespace vernier {
@@ -17,6 +17,7 @@ namespace {
 
 using vernier_onnx::GraphProto;
 using vernier_onnx::ModelProto;
+using vernier_onnx::TensorProto;
 using vernier_onnx::TypeProto;
 using vernier_onnx::ValueInfoProto;
 
@@ -73,13 +74,9 @@ std::vector<OtherValue> others(const std::vector<const ValueInfoProto*>& values)
   return others;
 }
 
-std::string read_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file || std::filesystem::is_directory(path))
-    throw Error(fmt::format("[model] {}: cannot open; expected an ONNX file", path.string()));
-  std::ostringstream text;
-  text << file.rdbuf();
-  return std::move(text).str();
+Error damaged(const std::string& name) {
+  return Error(fmt::format(
+      "[model] {}: expected an ONNX model, found a file that is damaged or something else", name));
 }
 
 }  // namespace
@@ -92,15 +89,29 @@ Model::Model(Model&&) noexcept = default;
 Model& Model::operator=(Model&&) noexcept = default;
 Model::~Model() = default;
 
-Model Model::clone() const {
-  Model copy(*proto_, folder_, name_);
-  copy.path_ = path_;
-  return copy;
+Model Model::with(ModelProto proto) const {
+  Model model(std::move(proto), folder_, name_);
+  model.path_ = path_;
+  model.file_ = file_;
+  return model;
 }
 
+Model Model::clone() const { return with(*proto_); }
+
 Model Model::load(const std::filesystem::path& path) {
-  Model model = parse(read_file(path), path.parent_path(), path.string());
+  auto file = std::make_shared<const MappedFile>(path);
+  const auto light = skeleton(file->bytes(), path.filename().string());
+  if (!light) throw damaged(path.string());
+  Model model = parse(*light, path.parent_path(), path.string());
   model.path_ = path;
+  model.file_ = std::move(file);
+  return model;
+}
+
+Model Model::load_derived(const std::filesystem::path& path, const Model& origin) {
+  Model model = load(path);
+  model.folder_ = origin.folder_;
+  model.name_ = origin.name_;
   return model;
 }
 
@@ -112,9 +123,7 @@ Model Model::parse(std::string_view bytes, std::filesystem::path folder, std::st
                     name, bytes.size()));
   ModelProto proto;
   if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) || !proto.has_graph())
-    throw Error(fmt::format(
-        "[model] {}: expected an ONNX model, found a file that is damaged or something else",
-        name));
+    throw damaged(name);
   return Model(std::move(proto), std::move(folder), std::move(name));
 }
 
@@ -134,21 +143,14 @@ std::int64_t Model::opset(std::string_view domain) const {
   return 0;
 }
 
-Tensor Model::tensor(const vernier_onnx::TensorProto& proto) const {
-  return read_tensor(proto, folder_);
+bool Model::is_inside(const TensorProto& proto) const {
+  return file_ && has_external_data(proto) &&
+         external_data(proto).location == path_.filename().string();
 }
 
-std::string Model::serialize() const { return proto_->SerializeAsString(); }
-
-void Model::save(const std::filesystem::path& path) const {
-  const auto temporary = std::filesystem::path(path).concat(".tmp");
-  std::ofstream file(temporary, std::ios::binary);
-  if (!file || !proto_->SerializeToOstream(&file) || !file.flush()) {
-    std::filesystem::remove(temporary);
-    throw Error(fmt::format("[model] {}: cannot write", path.string()));
-  }
-  file.close();
-  std::filesystem::rename(temporary, path);
+Tensor Model::tensor(const TensorProto& proto) const {
+  if (is_inside(proto)) return read_tensor(proto, file_->bytes());
+  return read_tensor(proto, folder_);
 }
 
 }  // namespace vernier

@@ -24,11 +24,18 @@ struct OtherValue {
   bool operator==(const OtherValue&) const = default;
 };
 
-// An ONNX model: its graph, and the weights wherever they are. Weights must be read with tensor():
-// raw_data may be empty for those that stay in a file.
+class MappedFile;
+struct Rope;
+
+// An ONNX model: its graph, and the weights wherever they are. Large weights of a loaded model are
+// left in the file, as external data whose location is the model file itself: so weights must be
+// read with tensor(), never from raw_data.
 class Model {
  public:
   static Model load(const std::filesystem::path& path);
+  // A file that a tool made from another model: external data is still in that model's folder, and
+  // messages name it.
+  static Model load_derived(const std::filesystem::path& path, const Model& origin);
   // `folder` is where external data is looked for; `name` stands for the model in messages.
   static Model parse(std::string_view bytes, std::filesystem::path folder = {},
                      std::string name = "model");
@@ -37,6 +44,8 @@ class Model {
   Model(Model&&) noexcept;
   Model& operator=(Model&&) noexcept;
   ~Model();
+  // Another graph over the same files.
+  Model with(vernier_onnx::ModelProto proto) const;
   Model clone() const;
 
   vernier_onnx::ModelProto& proto() { return *proto_; }
@@ -61,16 +70,25 @@ class Model {
   // and for external data that is missing, too short or outside the model's folder.
   Tensor tensor(const vernier_onnx::TensorProto& proto) const;
 
-  // Writes the model under a temporary name and renames it into place. Weights that were in files
-  // of their own stay there when the folder is the same, and go to `path`.data otherwise.
+  // Whether the weight's elements are in the model file itself, left there by load().
+  bool is_inside(const vernier_onnx::TensorProto& proto) const;
+
+  // Writes the model under a temporary name and renames it into place. External data stays where it
+  // is if it is in the same folder; else, or when the model would not fit into the 2 GB of an ONNX
+  // file, weights go to `path`.data.
   void save(const std::filesystem::path& path) const;
+
+  // The model as bytes, weights of the model file included; external data stays where it is,
+  // relative to folder(). pieces() makes no copy of the weights that are in the model file.
   std::string serialize() const;
+  Rope pieces() const;
 
  private:
   std::unique_ptr<vernier_onnx::ModelProto> proto_;
   std::filesystem::path path_;
   std::filesystem::path folder_;
   std::string name_;
+  std::shared_ptr<const MappedFile> file_;
 };
 
 }  // namespace vernier

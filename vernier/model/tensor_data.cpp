@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 #include <vernier_onnx.pb.h>
 
+#include <algorithm>
 #include <charconv>
-#include <cstring>
-#include <fstream>
 
 #include "vernier/error.h"
+#include "vernier/model/mapped_file.h"
 #include "vernier/model/onnx_type.h"
 
 namespace vernier {
@@ -67,22 +67,25 @@ void read_field(const TensorProto& proto, DType dtype, std::vector<std::byte>& b
                           found));
 }
 
-Tensor read_external(const TensorProto& proto, const std::filesystem::path& folder, DType dtype,
-                     Shape shape, std::int64_t bytes) {
-  const ExternalData data = external_data(proto);
-  const std::filesystem::path path = resolve_external(folder, data.location);
-  if (data.length >= 0 && data.length != bytes) wrong_size(proto, bytes, data.length);
-  const auto file_size = static_cast<std::int64_t>(std::filesystem::file_size(path));
-  if (data.offset > file_size || bytes > file_size - data.offset)
-    throw Error(fmt::format("[model] tensor '{}': needs bytes {} to {} of '{}', which has {}",
-                            proto.name(), data.offset, data.offset + bytes, data.location,
-                            file_size));
-  Tensor tensor = make_tensor(proto.name(), dtype, std::move(shape));
-  std::ifstream file(path, std::ios::binary);
-  file.seekg(data.offset);
-  if (!file.read(reinterpret_cast<char*>(tensor.bytes.data()), bytes))
-    throw Error(fmt::format("[model] tensor '{}': cannot read '{}'", proto.name(), data.location));
-  return tensor;
+DType number_type(const TensorProto& proto) {
+  const auto dtype = dtype_of_onnx(proto.data_type());
+  if (!dtype)
+    throw Error(fmt::format("[model] tensor '{}': elements of {} cannot be read as numbers",
+                            proto.name(), onnx_type_name(proto.data_type())));
+  return *dtype;
+}
+
+std::int64_t expected_bytes(const TensorProto& proto) {
+  const Shape shape(proto.dims().begin(), proto.dims().end());
+  return byte_size(number_type(proto), element_count(shape));
+}
+
+// Of the right size for the tensor.
+Tensor from_bytes(const TensorProto& proto, std::span<const std::byte> bytes) {
+  return {proto.name(),
+          number_type(proto),
+          {proto.dims().begin(), proto.dims().end()},
+          {bytes.begin(), bytes.end()}};
 }
 
 }  // namespace
@@ -99,6 +102,20 @@ ExternalData external_data(const TensorProto& proto) {
     if (entry.key() == "length") data.length = parse_size(proto, entry.value());
   }
   return data;
+}
+
+void set_external_data(TensorProto& proto, const ExternalData& data) {
+  proto.clear_raw_data();
+  proto.clear_external_data();
+  const auto add = [&](const char* key, const std::string& value) {
+    auto& entry = *proto.add_external_data();
+    entry.set_key(key);
+    entry.set_value(value);
+  };
+  add("location", data.location);
+  add("offset", std::to_string(data.offset));
+  add("length", std::to_string(data.length));
+  proto.set_data_location(TensorProto::EXTERNAL);
 }
 
 std::filesystem::path resolve_external(const std::filesystem::path& folder,
@@ -122,27 +139,40 @@ std::filesystem::path resolve_external(const std::filesystem::path& folder,
   return file;
 }
 
-Tensor read_tensor(const TensorProto& proto, const std::filesystem::path& folder) {
-  const auto dtype = dtype_of_onnx(proto.data_type());
-  if (!dtype)
-    throw Error(fmt::format("[model] tensor '{}': elements of {} cannot be read as numbers",
-                            proto.name(), onnx_type_name(proto.data_type())));
-  Shape shape(proto.dims().begin(), proto.dims().end());
-  const std::int64_t bytes = byte_size(*dtype, element_count(shape));
-  if (has_external_data(proto))
-    return read_external(proto, folder, *dtype, std::move(shape), bytes);
+std::span<const std::byte> external_bytes(const TensorProto& proto,
+                                          std::span<const std::byte> file) {
+  const ExternalData data = external_data(proto);
+  const std::int64_t bytes = expected_bytes(proto);
+  const auto size = static_cast<std::int64_t>(file.size());
+  if (data.length >= 0 && data.length != bytes) wrong_size(proto, bytes, data.length);
+  if (data.offset > size || bytes > size - data.offset)
+    throw Error(
+        fmt::format("[model] tensor '{}': needs {} bytes from byte {} of '{}', which has {}",
+                    proto.name(), bytes, data.offset, data.location, size));
+  return file.subspan(data.offset, bytes);
+}
 
+Tensor read_tensor(const TensorProto& proto, std::span<const std::byte> file) {
+  return from_bytes(proto, external_bytes(proto, file));
+}
+
+Tensor read_tensor(const TensorProto& proto, const std::filesystem::path& folder) {
+  if (has_external_data(proto)) {
+    const MappedFile file(resolve_external(folder, external_data(proto).location));
+    return read_tensor(proto, file.bytes());
+  }
+  const std::int64_t bytes = expected_bytes(proto);
+  if (proto.has_raw_data()) {
+    const auto raw = std::as_bytes(std::span(proto.raw_data()));
+    if (std::ssize(raw) != bytes) wrong_size(proto, bytes, std::ssize(raw));
+    return from_bytes(proto, raw);
+  }
   // 4-bit values come packed in int32_data, one byte to an entry, as they do in raw_data.
-  const std::int64_t width = std::max(bits(*dtype) / 8, 1);
-  const std::int64_t found = proto.has_raw_data()
-                                 ? static_cast<std::int64_t>(proto.raw_data().size())
-                                 : field_size(proto, *dtype) * width;
+  const DType dtype = number_type(proto);
+  const std::int64_t found = field_size(proto, dtype) * std::max(bits(dtype) / 8, 1);
   if (found != bytes) wrong_size(proto, bytes, found);
-  Tensor tensor = make_tensor(proto.name(), *dtype, std::move(shape));
-  if (proto.has_raw_data())
-    std::memcpy(tensor.bytes.data(), proto.raw_data().data(), proto.raw_data().size());
-  else
-    read_field(proto, *dtype, tensor.bytes);
+  Tensor tensor = make_tensor(proto.name(), dtype, Shape(proto.dims().begin(), proto.dims().end()));
+  read_field(proto, dtype, tensor.bytes);
   return tensor;
 }
 

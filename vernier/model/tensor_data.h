@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <string>
 
 #include "vernier/tensor/tensor.h"
@@ -22,6 +23,9 @@ struct ExternalData {
 bool has_external_data(const vernier_onnx::TensorProto& proto);
 ExternalData external_data(const vernier_onnx::TensorProto& proto);
 
+// Says that the elements are in a file, and drops those in the proto.
+void set_external_data(vernier_onnx::TensorProto& proto, const ExternalData& data);
+
 // The file of an external location. Throws Error unless it is inside the folder: absolute paths,
 // "..", and links that lead out are refused.
 std::filesystem::path resolve_external(const std::filesystem::path& folder,
@@ -29,6 +33,13 @@ std::filesystem::path resolve_external(const std::filesystem::path& folder,
 
 // The tensor with its elements, from raw_data, the typed fields, or a file below `folder`.
 Tensor read_tensor(const vernier_onnx::TensorProto& proto, const std::filesystem::path& folder);
+
+// The same, with external data taken from the bytes of its file.
+Tensor read_tensor(const vernier_onnx::TensorProto& proto, std::span<const std::byte> file);
+
+// The bytes of an external tensor in those of its file; Error if they are not all there.
+std::span<const std::byte> external_bytes(const vernier_onnx::TensorProto& proto,
+                                          std::span<const std::byte> file);
 
 // A proto with the tensor's bytes as raw_data.
 vernier_onnx::TensorProto make_tensor_proto(const TensorView& tensor);

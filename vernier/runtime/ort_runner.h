@@ -1,48 +1,20 @@
 #pragma once
 
-#include <map>
 #include <memory>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "vernier/model/edit.h"
 #include "vernier/model/model.h"
+#include "vernier/runtime/ort_options.h"
 #include "vernier/runtime/runner.h"
 
 namespace vernier {
 
-// Which tensors the observer is shown.
-struct Watch {
-  enum class What { none, outputs, all, names, glob };
-  What what = What::none;
-  std::vector<std::string> names = {};  // exact names, or patterns with * and ? for glob
-
-  static Watch none() { return {}; }
-  static Watch outputs() { return {What::outputs}; }
-  static Watch all() { return {What::all}; }
-  static Watch only(std::vector<std::string> names) { return {What::names, std::move(names)}; }
-  static Watch glob(std::string pattern) { return {What::glob, {std::move(pattern)}}; }
-
-  bool intermediates() const { return what != What::none && what != What::outputs; }
-  bool operator==(const Watch&) const = default;
-};
-
-// ONNX Runtime's graph optimisation levels.
-enum class Optimization { disabled, basic, extended, all };
-
-struct OrtOptions {
-  Watch watch;
-  // Unset: disabled while intermediate tensors are watched, else all. Set while they are watched:
-  // the tensors seen are those of the optimised graph.
-  std::optional<Optimization> optimization;
-  int threads = 0;  // 0: as many as there are cores
-  std::string provider = "cpu";
-  std::map<std::string, std::string> provider_options;
-};
-
 // Runs an ONNX model with ONNX Runtime, showing the watched tensors to the observer as they are
 // produced: in execution order, never two at once, without keeping any of them.
+//
+// What is shown is what ONNX Runtime computes: on a cpu without float16 kernels a float16 tensor
+// that was computed in float32 and not rounded is shown as that float32 tensor.
 class OrtRunner : public Runner {
  public:
   explicit OrtRunner(Model model, OrtOptions options = {});
@@ -65,8 +37,5 @@ class OrtRunner : public Runner {
 
 // The model as ONNX Runtime's optimiser leaves it for the cpu provider.
 Model optimize(const Model& model, Optimization level);
-
-// Names of the execution providers of this build of ONNX Runtime: "cpu", "cuda", ...
-std::vector<std::string> available_providers();
 
 }  // namespace vernier

@@ -1,18 +1,23 @@
 #include "vernier/runtime/ort_session.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <onnxruntime_cxx_api.h>
-#include <onnxruntime_session_options_config_keys.h>
+#include <vernier_onnx.pb.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 #include <regex>
+
+#include "vernier/model/skeleton.h"
+#include "vernier/model/tensor_data.h"
+#include "vernier/runtime/pipe.h"
 
 namespace vernier {
 namespace {
 
-constexpr std::string_view provider_suffix = "ExecutionProvider";
+// kOrtSessionOptionsModelExternalInitializersFileFolderPath, newer than some headers.
+constexpr const char* external_folder_key = "session.model_external_initializers_file_folder_path";
 
 std::string one_line(std::string text) {
   std::ranges::replace(text, '\n', ' ');
@@ -20,54 +25,34 @@ std::string one_line(std::string text) {
   return text;
 }
 
+// Errors are left out: what they say comes as an exception too.
 void log_line(void*, OrtLoggingLevel level, const char*, const char*, const char*,
               const char* message) {
-  const char* severity = level >= ORT_LOGGING_LEVEL_ERROR ? "error" : "warning";
-  fmt::print(stderr, "vernier: onnxruntime {}: {}\n", severity, one_line(message));
+  if (level == ORT_LOGGING_LEVEL_ERROR) return;
+  fmt::print(stderr, "vernier: onnxruntime: {}\n", one_line(message));
 }
 
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
-// "CUDAExecutionProvider" is called "cuda" here.
-std::string short_name(std::string provider) {
-  if (provider.ends_with(provider_suffix))
-    provider.resize(provider.size() - provider_suffix.size());
-  return lower(provider);
-}
-
-std::string full_name(const std::string& provider) {
-  for (const std::string& name : Ort::GetAvailableProviders())
-    if (short_name(name) == short_name(provider)) return name;
-  throw Error(fmt::format("[onnxruntime] execution provider '{}': not in this build, which has {}",
-                          provider, fmt::join(available_providers(), ", ")));
-}
-
-void append_provider(Ort::SessionOptions& session, const OrtOptions& options) {
-  std::string name = full_name(options.provider);
-  if (name == "CPUExecutionProvider") return;
-  // The generic call wants the short spelling for most providers ("XNNPACK", "CUDA").
-  name.resize(name.size() - provider_suffix.size());
-  const std::unordered_map<std::string, std::string> settings(options.provider_options.begin(),
-                                                              options.provider_options.end());
-  try {
-    session.AppendExecutionProvider(name, settings);
-  } catch (const Ort::Exception& error) {
-    throw Error(fmt::format("[onnxruntime] execution provider '{}': cannot be used: {}",
-                            options.provider, one_line(error.what())));
+// Whether any weight is in a file beside the model; refuses those that are not in its folder.
+bool has_external_files(const Model& model) {
+  bool found = false;
+  for (const auto& weight : model.graph().initializer()) {
+    if (!has_external_data(weight) || model.is_inside(weight)) continue;
+    resolve_external(model.folder(), external_data(weight).location);
+    found = true;
   }
+  return found;
 }
 
-GraphOptimizationLevel ort_level(Optimization level) {
-  switch (level) {
-    case Optimization::disabled: return ORT_DISABLE_ALL;
-    case Optimization::basic: return ORT_ENABLE_BASIC;
-    case Optimization::extended: return ORT_ENABLE_EXTENDED;
-    default: return ORT_ENABLE_ALL;
-  }
+Ort::Session from_bytes(const Model& model, const std::string& bytes,
+                        Ort::SessionOptions& options) {
+  const std::string folder = model.folder().empty() ? "." : model.folder().string();
+  options.AddConfigEntry(external_folder_key, folder.c_str());
+  return Ort::Session(ort_environment(), bytes.data(), bytes.size(), options);
+}
+
+Ort::Session from_pipe(const Rope& rope, const Ort::SessionOptions& options) {
+  const Pipe pipe(rope);
+  return Ort::Session(ort_environment(), pipe.path().c_str(), options);
 }
 
 }  // namespace
@@ -77,30 +62,36 @@ const Ort::Env& ort_environment() {
   return environment;
 }
 
-void configure_session(Ort::SessionOptions& session, const OrtOptions& options, Optimization level,
-                       const Model& model) {
-  session.SetGraphOptimizationLevel(ort_level(level));
-  session.SetExecutionMode(ORT_SEQUENTIAL);
-  session.SetIntraOpNumThreads(options.threads);
-  const std::string folder = model.folder().empty() ? "." : model.folder().string();
-  session.AddConfigEntry("session.model_external_initializers_file_folder_path", folder.c_str());
-  append_provider(session, options);
+Ort::Session create_session(const Model& model, Ort::SessionOptions& options) {
+  const bool external_files = has_external_files(model);
+  const Rope rope = model.pieces();
+  if (rope.size() > std::numeric_limits<int>::max())
+    return create_session_by_reference(model, options);
+  try {
+    return external_files ? from_bytes(model, flatten(rope), options) : from_pipe(rope, options);
+  } catch (const Ort::Exception& error) {
+    throw ort_error(model.name(), error.what());
+  }
 }
 
-Error ort_error(const std::string& model, const std::string& message) {
+Ort::Session create_session_by_reference(const Model& model, Ort::SessionOptions& options) {
+  has_external_files(model);
+  try {
+    return from_bytes(model, model.proto().SerializeAsString(), options);
+  } catch (const Ort::Exception& error) {
+    throw ort_error(model.name(), error.what());
+  }
+}
+
+Error ort_error(const std::string& model, std::string message) {
+  static const std::regex noise(
+      R"(Load model from /proc/self/fd/\d+ failed:\s*|/onnxruntime_src/\S+:\d+ .*?\) (\[with [^\]]*\] )?)");
   static const std::regex at_node(
       R"(.*while running (\S+) node\. Name:'([^']*)'\s*(?:Status Message:\s*)?(.*))");
-  const std::string line = one_line(message);
-  if (std::smatch match; std::regex_match(line, match, at_node))
-    return Error(fmt::format("[onnxruntime] {}: node '{}' ({}): {}", model, match[2].str(),
-                             match[1].str(), match[3].str()));
-  return Error(fmt::format("[onnxruntime] {}: {}", model, line));
-}
-
-std::vector<std::string> available_providers() {
-  std::vector<std::string> names = Ort::GetAvailableProviders();
-  std::ranges::transform(names, names.begin(), short_name);
-  return names;
+  message = std::regex_replace(one_line(std::move(message)), noise, "");
+  if (std::smatch match; std::regex_match(message, match, at_node))
+    message = fmt::format("node '{}' ({}): {}", match[2].str(), match[1].str(), match[3].str());
+  return Error(fmt::format("[onnxruntime] {}: {}", model, message));
 }
 
 }  // namespace vernier

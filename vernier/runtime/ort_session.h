@@ -3,10 +3,11 @@
 #include <string>
 
 #include "vernier/error.h"
-#include "vernier/runtime/ort_runner.h"
+#include "vernier/model/model.h"
 
 namespace Ort {
 struct Env;
+struct Session;
 struct SessionOptions;
 }  // namespace Ort
 
@@ -15,11 +16,14 @@ namespace vernier {
 // The process's ONNX Runtime environment; its log lines go to stderr in our format.
 const Ort::Env& ort_environment();
 
-// Applies everything of the options but the probes. `model` stands in messages.
-void configure_session(Ort::SessionOptions& session, const OrtOptions& options, Optimization level,
-                       const Model& model);
+// A session that runs the model. No copy of the weights is made on the way: those in the model file
+// are streamed to ONNX Runtime, external data is opened by it.
+Ort::Session create_session(const Model& model, Ort::SessionOptions& options);
+
+// The same for a session that only loads the model: all weights are given as external data.
+Ort::Session create_session_by_reference(const Model& model, Ort::SessionOptions& options);
 
 // What ONNX Runtime said, as one line that names the model, and the node if there is one.
-Error ort_error(const std::string& model, const std::string& message);
+Error ort_error(const std::string& model, std::string message);
 
 }  // namespace vernier

@@ -69,8 +69,11 @@ OrtStatusPtr create_kernel(const OrtCustomOp* op, const OrtApi*, const OrtKernel
                            void** kernel) noexcept {
   try {
     const Ort::ConstKernelInfo details(info);
-    *kernel = new Kernel{static_cast<const Op*>(op)->sink,
-                         details.GetAttribute<std::string>(std::string(probe_attribute).c_str())};
+    ProbeSink& sink = *static_cast<const Op*>(op)->sink;
+    auto name = details.GetAttribute<std::string>(std::string(probe_attribute).c_str());
+    const auto type = details.GetInputTypeInfo(0).GetTensorTypeAndShapeInfo().GetElementType();
+    if (type == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) sink.strings.push_back(name);
+    *kernel = new Kernel{&sink, std::move(name)};
     return nullptr;
   } catch (const std::exception& error) {
     return Ort::GetApi().CreateStatus(ORT_FAIL, error.what());

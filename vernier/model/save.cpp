@@ -1,0 +1,168 @@
+#include <fmt/format.h>
+#include <vernier_onnx.pb.h>
+
+#include <fstream>
+
+#include "vernier/error.h"
+#include "vernier/model/graph.h"
+#include "vernier/model/mapped_file.h"
+#include "vernier/model/model.h"
+#include "vernier/model/skeleton.h"
+#include "vernier/model/tensor_data.h"
+
+namespace vernier {
+namespace {
+
+namespace fs = std::filesystem;
+using vernier_onnx::AttributeProto;
+using vernier_onnx::GraphProto;
+using vernier_onnx::ModelProto;
+using vernier_onnx::TensorProto;
+
+// What protobuf can hold, with room for the graph beside the weights.
+constexpr std::int64_t max_inline_bytes = (std::int64_t{1} << 31) - (std::int64_t{64} << 20);
+constexpr std::size_t min_external_bytes = 1024;
+constexpr std::int64_t alignment = 4096;  // so that a weight can be mapped on its own
+
+// Every weight of the graph, and every constant in it and in its bodies.
+template <typename Visit>
+void for_each_weight(const GraphProto& graph, const Visit& visit) {
+  for (const GraphBody& body : graph_bodies(graph)) {
+    for (const TensorProto& weight : body.graph->initializer()) visit(weight);
+    for (const auto& node : body.graph->node())
+      for (const AttributeProto& attribute : node.attribute())
+        if (attribute.has_t()) visit(attribute.t());
+  }
+}
+
+template <typename Visit>
+void edit_each_weight(GraphProto& graph, const Visit& visit) {
+  for (TensorProto& weight : *graph.mutable_initializer()) visit(weight);
+  for (auto& node : *graph.mutable_node())
+    for (AttributeProto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_t()) visit(*attribute.mutable_t());
+      if (attribute.has_g()) edit_each_weight(*attribute.mutable_g(), visit);
+      for (GraphProto& body : *attribute.mutable_graphs()) edit_each_weight(body, visit);
+    }
+}
+
+// A file that appears under its name only when it is complete.
+class PendingFile {
+ public:
+  explicit PendingFile(fs::path path)
+      : path_(std::move(path)),
+        temporary_(fs::path(path_).concat(".tmp")),
+        stream_(temporary_, std::ios::binary) {
+    check();
+  }
+  ~PendingFile() {
+    std::error_code ignored;
+    if (!committed_) fs::remove(temporary_, ignored);
+  }
+
+  std::ofstream& stream() { return stream_; }
+  std::int64_t pad() {
+    while (stream_.tellp() % alignment != 0) stream_.put('\0');
+    return stream_.tellp();
+  }
+  void commit() {
+    stream_.close();
+    check();
+    fs::rename(temporary_, path_);
+    committed_ = true;
+  }
+
+ private:
+  void check() const {
+    if (!stream_) throw Error(fmt::format("[model] {}: cannot write", path_.string()));
+  }
+
+  fs::path path_;
+  fs::path temporary_;
+  std::ofstream stream_;
+  bool committed_ = false;
+};
+
+void write(std::ostream& out, std::span<const std::byte> bytes) {
+  out.write(reinterpret_cast<const char*>(bytes.data()), std::ssize(bytes));
+}
+
+bool same_folder(const fs::path& a, const fs::path& b) {
+  std::error_code ignored;
+  return fs::equivalent(a.empty() ? "." : a, b.empty() ? "." : b, ignored);
+}
+
+bool needs_data_file(const Model& model, const fs::path& folder) {
+  bool outside = false;
+  std::int64_t inline_bytes = 0;
+  for_each_weight(model.graph(), [&](const TensorProto& weight) {
+    const bool inside = model.is_inside(weight);
+    outside = outside || (has_external_data(weight) && !inside);
+    inline_bytes += inside ? external_data(weight).length : std::ssize(weight.raw_data());
+  });
+  return (outside && !same_folder(model.folder(), folder)) || inline_bytes > max_inline_bytes;
+}
+
+// Whether an edit took weights of the model file elsewhere than to the main graph's weights.
+bool has_strays(const Model& model) {
+  int inside = 0;
+  for_each_weight(model.graph(),
+                  [&](const TensorProto& weight) { inside += model.is_inside(weight); });
+  for (const TensorProto& weight : model.graph().initializer()) inside -= model.is_inside(weight);
+  return inside != 0;
+}
+
+// With all weights of the model file inline.
+Model self_contained(const Model& model) {
+  Model copy = model.clone();
+  edit_each_weight(copy.graph(), [&](TensorProto& weight) {
+    if (model.is_inside(weight)) weight = make_tensor_proto(model.tensor(weight));
+  });
+  return copy;
+}
+
+}  // namespace
+
+Rope Model::pieces() const {
+  if (has_strays(*this)) return self_contained(*this).pieces();
+  auto bytes = std::make_unique<const std::string>(proto_->SerializeAsString());
+  if (bytes->empty())
+    throw Error(
+        fmt::format("[model] {}: {} bytes do not fit into an ONNX file; save the model to "
+                    "move its weights to a file of their own",
+                    name_, proto_->ByteSizeLong()));
+  const auto view = std::as_bytes(std::span(*bytes));
+  Rope rope;
+  if (file_)
+    rope = with_weights(view, path_.filename().string(), file_->bytes());
+  else
+    rope.append(view);
+  rope.owned.push_back(std::move(bytes));
+  return rope;
+}
+
+std::string Model::serialize() const { return flatten(pieces()); }
+
+void Model::save(const fs::path& path) const {
+  PendingFile model_file(path);
+  if (!needs_data_file(*this, path.parent_path())) {
+    for (const auto& piece : pieces().pieces) write(model_file.stream(), piece.bytes);
+    return model_file.commit();
+  }
+  ModelProto proto = *proto_;
+  const fs::path data_path = fs::path(path).concat(".data");
+  PendingFile data_file(data_path);
+  edit_each_weight(*proto.mutable_graph(), [&](TensorProto& weight) {
+    if (!has_external_data(weight) && weight.raw_data().size() < min_external_bytes) return;
+    const Tensor tensor = this->tensor(weight);
+    const std::int64_t offset = data_file.pad();
+    write(data_file.stream(), tensor.bytes);
+    set_external_data(weight, {data_path.filename().string(), offset, std::ssize(tensor.bytes)});
+  });
+  if (!proto.SerializeToOstream(&model_file.stream()))
+    throw Error(fmt::format("[model] {}: cannot write", path.string()));
+  data_file.commit();
+  model_file.commit();
+}
+
+}  // namespace vernier

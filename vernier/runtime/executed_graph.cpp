@@ -1,0 +1,156 @@
+#include "vernier/runtime/executed_graph.h"
+
+#include <onnxruntime_cxx_api.h>
+#include <unistd.h>
+#include <vernier_onnx.pb.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <regex>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "vernier/error.h"
+#include "vernier/model/graph.h"
+#include "vernier/model/mapped_file.h"
+#include "vernier/runtime/ort_options.h"
+#include "vernier/runtime/ort_session.h"
+
+namespace vernier {
+namespace {
+
+using vernier_onnx::AttributeProto;
+using vernier_onnx::GraphProto;
+using vernier_onnx::NodeProto;
+using vernier_onnx::TensorProto;
+using vernier_onnx::ValueInfoProto;
+
+using Names = std::unordered_set<std::string>;
+
+struct TemporaryFile {
+  std::string path = (std::filesystem::temp_directory_path() / "vernier-XXXXXX").string();
+
+  TemporaryFile() {
+    const int fd = mkstemp(path.data());
+    if (fd < 0) throw Error("[onnxruntime] cannot make a temporary file " + path);
+    close(fd);
+  }
+  ~TemporaryFile() { std::filesystem::remove(path); }
+};
+
+vernier_onnx::ModelProto read_proto(const std::string& path, const std::string& name) {
+  const MappedFile file(path);
+  const auto bytes = file.bytes();
+  return std::move(
+      Model::parse({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, {}, name).proto());
+}
+
+bool is_float16(const ValueInfoProto& value) {
+  return value.type().tensor_type().elem_type() == TensorProto::FLOAT16;
+}
+
+bool is_float16(const NodeProto& node) {
+  return std::ranges::any_of(node.attribute(), [](const AttributeProto& attribute) {
+    const bool named = attribute.name() == "to" || attribute.name() == "dtype";
+    return (named && attribute.i() == TensorProto::FLOAT16) ||
+           attribute.t().data_type() == TensorProto::FLOAT16;
+  });
+}
+
+bool has_float16(const GraphProto& graph) {
+  const auto any = [](const auto& values) {
+    return std::ranges::any_of(values, [](const auto& value) { return is_float16(value); });
+  };
+  return any(graph.input()) || any(graph.output()) || any(graph.value_info()) ||
+         any(graph.node()) || std::ranges::any_of(graph.initializer(), [](const auto& weight) {
+           return weight.data_type() == TensorProto::FLOAT16;
+         });
+}
+
+Names node_outputs(const GraphProto& graph) {
+  Names names;
+  for (const GraphBody& body : graph_bodies(graph))
+    for (const NodeProto& node : body.graph->node())
+      names.insert(node.output().begin(), node.output().end());
+  return names;
+}
+
+// ONNX Runtime calls the float32 twin of a float16 tensor x "InsertedPrecisionFreeCast_x", with a
+// "_token_N" behind it if that is taken.
+constexpr std::string_view twin_prefix = "InsertedPrecisionFreeCast_";
+
+std::string twin_of(const std::string& name, const Names& tensors) {
+  static const std::regex pattern("(.*?)(_token_\\d+)?");
+  if (!is_float32_twin(name)) return "";
+  const std::string rest = name.substr(twin_prefix.size());
+  std::smatch match;
+  std::regex_match(rest, match, pattern);
+  const std::string whole = match[1].str() + match[2].str();
+  return tensors.contains(whole) ? whole : match[1].str();
+}
+
+using Renames = std::unordered_map<std::string, std::string>;
+
+// For each tensor of the model that is not in the executed graph, its twin there.
+Renames lost_names(const GraphProto& model, const GraphProto& executed) {
+  const Names tensors = node_outputs(model);
+  const Names present = node_outputs(executed);
+  Renames renames;
+  for (const std::string& name : present)
+    if (const std::string original = twin_of(name, tensors);
+        tensors.contains(original) && !present.contains(original))
+      renames.emplace(name, original);
+  return renames;
+}
+
+template <typename Values>
+void rename_all(Values& values, const Renames& renames) {
+  for (std::string& name : values)
+    if (const auto found = renames.find(name); found != renames.end()) name = found->second;
+}
+
+void rename(GraphProto& graph, const Renames& renames) {
+  for (NodeProto& node : *graph.mutable_node()) {
+    rename_all(*node.mutable_input(), renames);
+    rename_all(*node.mutable_output(), renames);
+    for (AttributeProto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) rename(*attribute.mutable_g(), renames);
+      for (GraphProto& body : *attribute.mutable_graphs()) rename(body, renames);
+    }
+  }
+  // What was said of their types was said of the float16 tensors.
+  if (!renames.empty()) graph.clear_value_info();
+}
+
+}  // namespace
+
+bool runs_another_graph(const Model& model) {
+  if (model.proto().functions_size() > 0) return true;
+  return std::ranges::any_of(graph_bodies(model.graph()),
+                             [](const GraphBody& body) { return has_float16(*body.graph); });
+}
+
+Model executed_graph(const Model& model, const OrtOptions& options, Optimization level) {
+  const TemporaryFile file;
+  Ort::SessionOptions session;
+  configure(session, options, level);
+  session.SetOptimizedModelFilePath(file.path.c_str());
+  session.SetLogSeverityLevel(ORT_LOGGING_LEVEL_ERROR);
+  session.AddConfigEntry("session.disable_prepacking", "1");
+  // Without optimisation no weight is touched, and the written graph refers to them as we do.
+  const bool by_reference = level == Optimization::disabled;
+  if (by_reference)
+    create_session_by_reference(model, session);
+  else
+    create_session(model, session);
+  Model executed = by_reference ? model.with(read_proto(file.path, model.name()))
+                                : Model::load_derived(file.path, model);
+  rename(executed.graph(), lost_names(model.graph(), executed.graph()));
+  return executed;
+}
+
+bool is_float32_twin(const std::string& tensor) { return tensor.starts_with(twin_prefix); }
+
+Model optimize(const Model& model, Optimization level) { return executed_graph(model, {}, level); }
+
+}  // namespace vernier

@@ -1,0 +1,75 @@
+#include "vernier/runtime/ort_options.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <onnxruntime_cxx_api.h>
+
+#include <algorithm>
+
+#include "vernier/error.h"
+#include "vernier/runtime/ort_session.h"
+
+namespace vernier {
+namespace {
+
+constexpr std::string_view suffix = "ExecutionProvider";
+
+// "CUDAExecutionProvider" is "CUDA" for ONNX Runtime's generic call, and "cuda" for us.
+std::string without_suffix(std::string provider) {
+  if (provider.ends_with(suffix)) provider.resize(provider.size() - suffix.size());
+  return provider;
+}
+
+std::string short_name(std::string provider) {
+  provider = without_suffix(std::move(provider));
+  std::ranges::transform(provider, provider.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return provider;
+}
+
+std::string find_provider(const std::string& wanted) {
+  for (const std::string& name : Ort::GetAvailableProviders())
+    if (short_name(name) == short_name(wanted)) return without_suffix(name);
+  throw Error(fmt::format("[onnxruntime] execution provider '{}': not in this build, which has {}",
+                          wanted, fmt::join(available_providers(), ", ")));
+}
+
+void append_provider(Ort::SessionOptions& session, const OrtOptions& options) {
+  const std::string name = find_provider(options.provider);
+  if (name == "CPU") return;
+  const std::unordered_map<std::string, std::string> settings(options.provider_options.begin(),
+                                                              options.provider_options.end());
+  try {
+    session.AppendExecutionProvider(name, settings);
+  } catch (const Ort::Exception& error) {
+    throw ort_error(fmt::format("execution provider '{}' is in this build but cannot be used",
+                                options.provider),
+                    error.what());
+  }
+}
+
+GraphOptimizationLevel ort_level(Optimization level) {
+  switch (level) {
+    case Optimization::disabled: return ORT_DISABLE_ALL;
+    case Optimization::basic: return ORT_ENABLE_BASIC;
+    case Optimization::extended: return ORT_ENABLE_EXTENDED;
+    default: return ORT_ENABLE_ALL;
+  }
+}
+
+}  // namespace
+
+void configure(Ort::SessionOptions& session, const OrtOptions& options, Optimization level) {
+  session.SetGraphOptimizationLevel(ort_level(level));
+  session.SetExecutionMode(ORT_SEQUENTIAL);
+  session.SetIntraOpNumThreads(options.threads);
+  append_provider(session, options);
+}
+
+std::vector<std::string> available_providers() {
+  std::vector<std::string> names = Ort::GetAvailableProviders();
+  std::ranges::transform(names, names.begin(), short_name);
+  return names;
+}
+
+}  // namespace vernier

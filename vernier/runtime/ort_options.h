@@ -1,0 +1,51 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace Ort {
+struct SessionOptions;
+}
+
+namespace vernier {
+
+// Which tensors the observer is shown.
+struct Watch {
+  enum class What { none, outputs, all, names, glob };
+  What what = What::none;
+  std::vector<std::string> names = {};  // exact names, or patterns with * and ? for glob
+
+  static Watch none() { return {}; }
+  static Watch outputs() { return {What::outputs}; }
+  static Watch all() { return {What::all}; }
+  static Watch only(std::vector<std::string> names) { return {What::names, std::move(names)}; }
+  static Watch glob(std::string pattern) { return {What::glob, {std::move(pattern)}}; }
+
+  bool intermediates() const { return what != What::none && what != What::outputs; }
+  bool operator==(const Watch&) const = default;
+};
+
+// ONNX Runtime's graph optimisation levels.
+enum class Optimization { disabled, basic, extended, all };
+
+struct OrtOptions {
+  Watch watch;
+  // Unset: disabled while intermediate tensors are watched, else all. Set while they are watched:
+  // the tensors seen are those of the optimised graph.
+  std::optional<Optimization> optimization;
+  int threads = 0;  // 0: as many as there are cores
+  std::string provider = "cpu";
+  std::map<std::string, std::string> provider_options;
+  bool operator==(const OrtOptions&) const = default;
+};
+
+// Names of the execution providers of this build of ONNX Runtime: "cpu", "cuda", ...
+std::vector<std::string> available_providers();
+
+// Applies threads, execution provider and the level. Throws Error for a provider that cannot be
+// used.
+void configure(Ort::SessionOptions& session, const OrtOptions& options, Optimization level);
+
+}  // namespace vernier

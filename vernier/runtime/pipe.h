@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <thread>
+
+#include "vernier/model/skeleton.h"
+
+namespace vernier {
+
+// A path from which the bytes of a rope can be read once, as from a file, while a thread feeds
+// them. So a reader that takes only paths gets bytes that are in no file, without a copy of them.
+// The reader may stop early. The rope must outlive the pipe.
+class Pipe {
+ public:
+  explicit Pipe(const Rope& rope);
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  ~Pipe();
+
+  const std::string& path() const { return path_; }
+
+ private:
+  int read_end_ = -1;
+  std::string path_;
+  std::jthread writer_;
+};
+
+}  // namespace vernier

@@ -1,0 +1,67 @@
+#include "vernier/runtime/watch.h"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "vernier/error.h"
+#include "vernier/runtime/executed_graph.h"
+
+namespace vernier {
+namespace {
+
+using Names = std::unordered_set<std::string>;
+
+bool accepts(const Watch& watch, const std::string& name) {
+  const auto matches = [&](const std::string& pattern) {
+    return watch.what == Watch::What::glob ? fnmatch(pattern.c_str(), name.c_str(), 0) == 0
+                                           : pattern == name;
+  };
+  return watch.what == Watch::What::all || std::ranges::any_of(watch.names, matches);
+}
+
+Names known_names(const Probes& probes) {
+  Names names(probes.watched.begin(), probes.watched.end());
+  for (const auto& tensor : probes.unwatched) names.insert(tensor.name);
+  return names;
+}
+
+// Tensors of the model that the graph that runs does not have.
+void add_missing(Probes& probes, const std::vector<std::string>& wanted, Optimization level) {
+  const Names known = known_names(probes);
+  for (const auto& name : wanted)
+    if (!known.contains(name))
+      probes.unwatched.push_back({name, level == Optimization::disabled
+                                            ? "not computed by ONNX Runtime under this name"
+                                            : "fused or removed by optimisation"});
+}
+
+void require_known(const Model& model, const Watch& watch, const Probes& probes) {
+  if (watch.what != Watch::What::names) return;
+  const Names known = known_names(probes);
+  for (const auto& name : watch.names)
+    if (!known.contains(name))
+      throw Error(
+          fmt::format("[onnxruntime] {}: no node writes a tensor '{}'; `vernier inspect "
+                      "--tensors` lists those that are written",
+                      model.name(), name));
+}
+
+}  // namespace
+
+Probes watch(Model& model, const OrtOptions& options, Optimization level) {
+  std::vector<std::string> wanted = tensor_names(model);
+  std::erase_if(wanted, [&](const auto& name) { return !accepts(options.watch, name); });
+  const bool another = level != Optimization::disabled || runs_another_graph(model);
+  if (another) model = executed_graph(model, options, level);
+  Probes probes = insert_probes(model, [&](const std::string& name) {
+    return accepts(options.watch, name) && !is_float32_twin(name);
+  });
+  if (another) add_missing(probes, wanted, level);
+  require_known(model, options.watch, probes);
+  return probes;
+}
+
+}  // namespace vernier

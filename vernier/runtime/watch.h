@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "vernier/model/edit.h"
+#include "vernier/runtime/ort_options.h"
+
+namespace vernier {
+
+// Puts probes on what the options ask to watch, after replacing the model by the graph that will
+// run for it where that is another one. Throws Error for a name that neither has.
+Probes watch(Model& model, const OrtOptions& options, Optimization level);
+
+}  // namespace vernier
