@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "vernier/error.h"
+#include "vernier/runtime/sidecar.h"
 #include "vernier/runtime/torch_module/open.h"
 
 namespace vernier {
@@ -48,6 +49,13 @@ OpenTorchModule load_module() {
   return reinterpret_cast<OpenTorchModule>(symbol);
 }
 
+TorchOptions with_sidecar(TorchOptions options) {
+  const auto sidecar = read_sidecar(options.path);
+  if (sidecar && options.inputs.empty()) options.inputs = sidecar->inputs;
+  if (sidecar && options.outputs.empty()) options.outputs = sidecar->outputs;
+  return options;
+}
+
 }  // namespace
 
 std::unique_ptr<TorchRunner> open_torch_runner(const TorchOptions& options) {
@@ -56,7 +64,7 @@ std::unique_ptr<TorchRunner> open_torch_runner(const TorchOptions& options) {
   if (options.precision != DType::f32 && options.precision != DType::f64)
     throw Error(fmt::format("[torch] precision {}: expected float32 or float64",
                             dtype_name(options.precision)));
-  return std::unique_ptr<TorchRunner>(load_module()(options));
+  return std::unique_ptr<TorchRunner>(load_module()(with_sidecar(options)));
 }
 
 }  // namespace vernier

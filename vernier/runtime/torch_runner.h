@@ -11,12 +11,12 @@
 namespace vernier {
 
 struct TorchOptions {
-  std::filesystem::path path;        // a TorchScript file
-  bool watch_leaves = false;         // call the observer for each leaf
-  DType precision = DType::f32;      // f32 or f64; every float parameter and input is made this
-  int threads = 0;                   // 0: as many as libtorch wants
-  std::vector<TensorSpec> inputs;    // empty: as the sidecar, else as the file names them
-  std::vector<std::string> outputs;  // names; empty: as the sidecar, else by position
+  std::filesystem::path path;       // a TorchScript file
+  bool watch_leaves = false;        // call the observer for each leaf
+  DType precision = DType::f32;     // f32 or f64; every float parameter and input is made this
+  int threads = 0;                  // 0: as many as libtorch wants
+  std::vector<TensorSpec> inputs;   // empty: as the sidecar, else as the file has them
+  std::vector<TensorSpec> outputs;  // the same
 };
 
 // One call of a module that has no submodules.
@@ -38,6 +38,8 @@ class TorchRunner : public Runner {
   virtual const std::vector<TorchLeaf>& leaves() const = 0;
   // Whether outputs() are the model's own names, and not positions ("output_0").
   virtual bool has_output_names() const = 0;
+  // What makes the reference doubtful, in a sentence each: traced in training mode.
+  virtual const std::vector<std::string>& warnings() const = 0;
   // Calls `visit` with each parameter and buffer, named by its dotted path.
   virtual void visit_parameters(const Observer& visit) const = 0;
 };

@@ -74,6 +74,7 @@ struct TensorSpec {
   std::string name;
   DType dtype = DType::f32;
   std::vector<Dim> shape;
+  bool ranked = true;  // false: the model does not say how many dimensions it has
   bool operator==(const TensorSpec&) const = default;
 };
 

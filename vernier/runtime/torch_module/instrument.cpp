@@ -2,13 +2,16 @@
 
 #include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/ir/constants.h>
+#include <torch/csrc/jit/passes/inline_fork_wait.h>
 #include <torch/csrc/jit/passes/inliner.h>
 #include <torch/script.h>
 
+#include <algorithm>
 #include <set>
 #include <unordered_map>
 
-#include "vernier/runtime/torch_module/call_names.h"
+#include "vernier/runtime/torch_module/observe.h"
+#include "vernier/runtime/torch_module/walk.h"
 
 namespace vernier {
 namespace {
@@ -71,11 +74,27 @@ std::set<std::string> module_paths(const Module& root) {
   return paths;
 }
 
+bool is_only_waited_for(const Value& future) {
+  return std::ranges::all_of(future.uses(),
+                             [](const Use& use) { return use.user->kind() == aten::wait; });
+}
+
+// A copy in which what would run as a task of its own runs in place, so that its leaves are seen.
+std::shared_ptr<Graph> without_forks(Graph& graph) {
+  bool possible = true;
+  for_each_node(graph, [&](Node* node) {
+    if (node->kind() == prim::fork && !is_only_waited_for(*node->output())) possible = false;
+  });
+  auto copy = graph.copy();
+  if (possible) InlineForkWait(copy);
+  return copy;
+}
+
 class Instrumenter {
  public:
   Instrumenter(const Module& root, bool watch_leaves)
       : watch_leaves_(watch_leaves),
-        graph_(forward_graph(root)->copy()),
+        graph_(without_forks(*forward_graph(root))),
         names_(module_paths(root)) {
     located_.emplace(graph_->inputs().at(0), Located{"", root});
     run_ = graph_->addInput("run");
@@ -86,7 +105,8 @@ class Instrumenter {
   }
 
   InstrumentedGraph result() && {
-    return {std::move(graph_), std::move(leaves_), std::move(leaf_modules_)};
+    names_.restart();
+    return {std::move(graph_), std::move(leaves_), std::move(leaf_modules_), std::move(names_)};
   }
 
  private:
@@ -116,19 +136,20 @@ class Instrumenter {
     if (parent == located_.end()) return;
     const std::string& name = node->s(attr::name);
     const c10::IValue value = parent->second.module.attr(name);
-    if (value.isModule())
-      located_.emplace(node->output(),
-                       Located{joined(parent->second.path, name), value.toModule()});
+    if (!value.isModule()) return;
+    // An interface's methods cannot be inlined; those of the module behind it can.
+    node->output()->setType(value.type());
+    located_.emplace(node->output(), Located{joined(parent->second.path, name), value.toModule()});
   }
 
   bool visit_call(Node* node, bool in_control_flow) {
     const auto found = located_.find(node->input(0));
-    if (found == located_.end()) return false;
+    if (found == located_.end()) return false;  // of a TorchScript class, not a module
     const Located callee = found->second;
     const std::string& method = node->s(attr::name);
     if (!is_forward(method) || has_children(callee.module)) {
       auto& function = toGraphFunction(callee.module.get_method(method).function());
-      inlineCallTo(node, &function, function.graph().get());
+      inlineCallTo(node, &function, without_forks(*function.graph()).get());
       return true;
     }
     observe(node, callee, in_control_flow);
@@ -149,8 +170,7 @@ class Instrumenter {
   void insert_observe(Node* call) {
     WithInsertPoint guard(call->next());
     Value* leaf = graph_->insertConstant(static_cast<std::int64_t>(leaves_.size()));
-    const auto kind = c10::Symbol::fromQualString("vernier::observe");
-    graph_->insertNode(graph_->create(kind, {run_, call->output(), leaf}, 0));
+    graph_->insertNode(graph_->create(observe_symbol(), {run_, call->output(), leaf}, 0));
   }
 
   void report_uncalled(const Module& root) {
@@ -159,7 +179,7 @@ class Instrumenter {
       if (!has_children(module) && !path.empty() && !called.contains(path))
         leaves_.push_back({.path = path,
                            .type = module.type()->name()->name(),
-                           .not_captured = "never called as a module"});
+                           .not_captured = "never called under this name"});
   }
 
   bool watch_leaves_;

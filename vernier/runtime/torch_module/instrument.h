@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "vernier/runtime/torch_module/call_names.h"
 #include "vernier/runtime/torch_runner.h"
 
 namespace torch::jit {
@@ -19,6 +20,7 @@ struct InstrumentedGraph {
   std::shared_ptr<torch::jit::Graph> graph;
   std::vector<TorchLeaf> leaves;
   std::vector<std::string> leaf_modules;  // the path of each leaf's module
+  CallNames names;                        // for the calls of one run
 };
 
 InstrumentedGraph instrument(const torch::jit::Module& module, bool watch_leaves);

@@ -1,110 +1,102 @@
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
-#include <torch/csrc/jit/runtime/custom_operator.h>
 #include <torch/csrc/jit/runtime/graph_executor.h>
 #include <torch/script.h>
-#include <torch/version.h>
 
 #include "vernier/error.h"
-#include "vernier/runtime/torch_module/call_names.h"
 #include "vernier/runtime/torch_module/instrument.h"
+#include "vernier/runtime/torch_module/load.h"
+#include "vernier/runtime/torch_module/observe.h"
 #include "vernier/runtime/torch_module/open.h"
+#include "vernier/runtime/torch_module/precision.h"
+#include "vernier/runtime/torch_module/signature.h"
+#include "vernier/runtime/torch_module/state.h"
+#include "vernier/runtime/torch_module/training_mode.h"
 #include "vernier/runtime/torch_module/values.h"
 
 namespace vernier {
 namespace {
 
-// What one run carries through the graph to the observations in it.
-struct Run : torch::CustomClassHolder {
-  const Observer& observer;
-  const std::vector<std::string>& leaf_modules;
-  CallNames names;
-  std::string last_leaf;
-  std::exception_ptr stopped_by;
+// What a model makes while running, without saying in which dtype, is of the precision too.
+class DefaultDtype {
+ public:
+  explicit DefaultDtype(DType precision) : before_(c10::get_default_dtype()) {
+    const auto type = precision == DType::f64 ? at::kDouble : at::kFloat;
+    c10::set_default_dtype(c10::scalarTypeToTypeMeta(type));
+  }
+  ~DefaultDtype() { c10::set_default_dtype(before_); }
 
-  Run(const Observer& watching, const std::vector<std::string>& modules, CallNames call_names)
-      : observer(watching), leaf_modules(modules), names(std::move(call_names)) {}
+ private:
+  caffe2::TypeMeta before_;
 };
 
-void observe(Run& run, const c10::IValue& value, std::size_t leaf) {
-  run.last_leaf = run.names.next(run.leaf_modules[leaf]);
-  if (!run.observer) return;
-  const auto join = [](const std::string& container, const std::string& key) {
-    return container + "." + key;
-  };
-  try {
-    for_each_tensor(value, run.last_leaf, join,
-                    [&](const std::string& name, const at::Tensor& tensor) {
-                      with_view(tensor, name, run.observer);
-                    });
-  } catch (...) {
-    // The interpreter would turn it into an exception of its own.
-    run.stopped_by = std::current_exception();
-    throw;
-  }
+InstrumentedGraph prepare(torch::jit::Module& module, const TorchOptions& options) {
+  set_precision(module, options.precision);
+  InstrumentedGraph instrumented = instrument(module, options.watch_leaves);
+  set_precision(*instrumented.graph, options.precision);
+  return instrumented;
 }
 
-void observe_operator(torch::jit::Stack& stack) {
-  const auto leaf = static_cast<std::size_t>(torch::jit::pop(stack).toInt());
-  const c10::IValue value = torch::jit::pop(stack);
-  const c10::IValue run = torch::jit::pop(stack);
-  observe(static_cast<Run&>(*run.toCapsule()), value, leaf);
+[[noreturn]] void throw_wrong_count(const std::string& subject, std::string_view what,
+                                    std::size_t found, std::size_t named) {
+  throw Error(fmt::format(
+      "[torch] {}: has {} {}, but {} are named; correct or remove the .json file beside it",
+      subject, found, what, named));
 }
 
-const torch::jit::RegisterOperators registration(
-    {torch::jit::Operator("vernier::observe(Any run, Any value, int leaf) -> ()", observe_operator,
-                          c10::AliasAnalysisKind::CONSERVATIVE)});
-
-std::string first_line(std::string_view text) {
-  return std::string(text.substr(0, text.find('\n')));
+// The specs that the caller knows, else those found in the file.
+std::vector<TensorSpec> chosen(const std::vector<TensorSpec>& known, std::vector<TensorSpec> found,
+                               std::string_view what, const std::string& subject) {
+  if (known.empty()) return found;
+  const bool countable = !found.empty();  // a list may be built only while running
+  if (countable && known.size() != found.size())
+    throw_wrong_count(subject, what, found.size(), known.size());
+  return known;
 }
 
-// The interpreter's message is a traceback; what went wrong is its last line.
-std::string what_failed(const std::exception& error) {
-  const auto* libtorch = dynamic_cast<const c10::Error*>(&error);
-  const std::string text = libtorch ? libtorch->what_without_backtrace() : error.what();
-  const auto cause = text.find("RuntimeError: ");
-  return first_line(cause == std::string::npos ? text : std::string_view(text).substr(cause));
+std::vector<TensorSpec> output_specs(const torch::jit::Graph& graph, DType precision) {
+  std::vector<TensorSpec> specs;
+  for (std::string& name : output_names(graph))
+    specs.push_back({.name = std::move(name), .dtype = precision, .ranked = false});
+  return specs;
 }
 
-torch::jit::Module load(const std::filesystem::path& path) {
-  try {
-    torch::jit::Module module = torch::jit::load(path.string(), at::kCPU);
-    module.eval();
-    return module;
-  } catch (const std::exception& error) {
-    throw Error(fmt::format("[torch] {}: libtorch " TORCH_VERSION
-                            " cannot load it ({}); save TorchScript with "
-                            "`torch.jit.trace(model, example).save(...)`, or record the tensors to "
-                            "an .npz file and use that",
-                            path.string(), what_failed(error)));
-  }
+bool is_positional(const TensorSpec& output) {
+  return output.name.starts_with("output") &&
+         output.name.find_first_not_of("_0123456789", 6) == std::string::npos;
 }
 
 class ScriptRunner final : public TorchRunner {
  public:
   explicit ScriptRunner(const TorchOptions& options)
-      : options_(options), module_(load(options.path)), inputs_(input_specs()) {
-    auto instrumented = instrument(module_, options.watch_leaves);
-    leaves_ = std::move(instrumented.leaves);
-    leaf_modules_ = std::move(instrumented.leaf_modules);
-    for (const auto& [path, module] : module_.named_modules()) module_paths_.insert(path);
-    executor_ = torch::jit::GraphExecutor(instrumented.graph, "forward",
-                                          torch::jit::ExecutorExecutionMode::SIMPLE);
+      : options_(options),
+        module_(load_torchscript(options.path)),
+        inputs_(chosen(options.inputs, input_specs(schema(), subject()), "inputs", subject())),
+        instrumented_(prepare(module_, options)),
+        outputs_(chosen(options.outputs, output_specs(*instrumented_.graph, options.precision),
+                        "outputs", subject())),
+        state_(module_, *instrumented_.graph),
+        executor_(instrumented_.graph, "forward", torch::jit::ExecutorExecutionMode::SIMPLE) {
+    if (const int count = training_mode_operators(*instrumented_.graph))
+      warnings_.push_back(fmt::format(
+          "{} operators of {} run in training mode; call model.eval() before tracing it", count,
+          subject()));
   }
 
   const std::vector<TensorSpec>& inputs() const override { return inputs_; }
   const std::vector<TensorSpec>& outputs() const override { return outputs_; }
-  const std::vector<TorchLeaf>& leaves() const override { return leaves_; }
-  bool has_output_names() const override { return false; }
+  const std::vector<TorchLeaf>& leaves() const override { return instrumented_.leaves; }
+  const std::vector<std::string>& warnings() const override { return warnings_; }
+  bool has_output_names() const override { return std::ranges::none_of(outputs_, is_positional); }
 
   std::vector<Tensor> run(std::span<const Tensor> inputs, const Observer& observer) override {
-    const auto run = c10::make_intrusive<Run>(observer, leaf_modules_, CallNames(module_paths_));
-    torch::jit::Stack stack{module_._ivalue()};
-    for (const Tensor& input : inputs) stack.emplace_back(to_torch(input, options_.precision));
-    stack.push_back(c10::IValue::make_capsule(run));
-    execute(stack, *run);
-    return named_outputs(stack.at(0));
+    if (inputs.size() != inputs_.size())
+      throw Error(fmt::format("[torch] {}: takes {} inputs, given {}", subject(), inputs_.size(),
+                              inputs.size()));
+    Run run{observer, instrumented_.leaf_modules, instrumented_.names, "", nullptr};
+    std::vector<Tensor> outputs = named_outputs(execute(inputs, run));
+    check_precision(outputs);
+    return renamed(std::move(outputs));
   }
 
   void visit_parameters(const Observer& visit) const override {
@@ -113,45 +105,61 @@ class ScriptRunner final : public TorchRunner {
   }
 
  private:
-  std::vector<TensorSpec> input_specs() const {
-    std::vector<TensorSpec> specs;
-    const auto& arguments = module_.get_method("forward").function().getSchema().arguments();
-    for (std::size_t i = 1; i < arguments.size(); ++i)
-      specs.push_back({.name = arguments[i].name()});
-    return specs;
+  std::string subject() const { return options_.path.string(); }
+
+  const c10::FunctionSchema& schema() const {
+    return module_.get_method("forward").function().getSchema();
   }
 
-  void execute(torch::jit::Stack& stack, Run& run) {
+  c10::IValue execute(std::span<const Tensor> inputs, Run& run) {
     const c10::InferenceMode no_gradients;
     const torch::jit::GraphOptimizerEnabledGuard unoptimized(false);
+    const DefaultDtype default_dtype(options_.precision);
     if (options_.threads > 0) at::set_num_threads(options_.threads);
     try {
+      state_.restore();
+      torch::jit::Stack stack{module_._ivalue()};
+      for (c10::IValue& argument : arguments(schema(), inputs, options_.precision))
+        stack.push_back(std::move(argument));
+      stack.push_back(to_value(run));
       executor_.run(stack);
+      return stack.at(0);
+    } catch (const Error&) {
+      throw;
     } catch (const std::exception& error) {
-      if (run.stopped_by) std::rethrow_exception(run.stopped_by);
-      throw Error(fmt::format("[torch] {}: {}", options_.path.string(), what_failed(error)));
+      if (run.thrown_by_observer) std::rethrow_exception(run.thrown_by_observer);
+      const std::string place = run.last_leaf.empty() ? "" : " (after '" + run.last_leaf + "')";
+      throw Error(fmt::format("[torch] {}: {}{}", subject(), what_failed(error), place));
     }
   }
 
-  static std::vector<Tensor> named_outputs(const c10::IValue& value) {
-    std::vector<Tensor> outputs;
-    const auto join = [](const std::string& container, const std::string& key) {
-      return container + "_" + key;
-    };
-    for_each_tensor(value, "output", join, [&](const std::string& name, const at::Tensor& tensor) {
-      with_view(tensor, name, [&](const TensorView& view) { outputs.push_back(copy(view)); });
-    });
+  std::vector<Tensor> renamed(std::vector<Tensor> outputs) const {
+    const auto& names = options_.outputs;
+    if (names.empty()) return outputs;
+    if (names.size() != outputs.size())
+      throw_wrong_count(subject(), "outputs", outputs.size(), names.size());
+    for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i].name = names[i].name;
     return outputs;
+  }
+
+  void check_precision(const std::vector<Tensor>& outputs) const {
+    if (options_.precision != DType::f64) return;
+    for (const Tensor& output : outputs)
+      if (is_float(output.dtype) && output.dtype != DType::f64)
+        throw Error(
+            fmt::format("[torch] {}: output '{}' is {} though run in float64: the model casts "
+                        "to a dtype that it chooses while running; use float32",
+                        subject(), output.name, dtype_name(output.dtype)));
   }
 
   TorchOptions options_;
   torch::jit::Module module_;
   std::vector<TensorSpec> inputs_;
+  InstrumentedGraph instrumented_;
   std::vector<TensorSpec> outputs_;
-  std::vector<TorchLeaf> leaves_;
-  std::vector<std::string> leaf_modules_;
-  std::set<std::string> module_paths_;
+  ModuleState state_;
   torch::jit::GraphExecutor executor_;
+  std::vector<std::string> warnings_;
 };
 
 }  // namespace

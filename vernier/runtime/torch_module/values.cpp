@@ -76,14 +76,19 @@ void with_view(const at::Tensor& tensor, const std::string& name,
          .bytes = {static_cast<const std::byte*>(dense.data_ptr()), dense.nbytes()}});
 }
 
+std::string element_key(const c10::TupleType& tuple, std::size_t index) {
+  return tuple.schema() ? tuple.schema()->arguments().at(index).name() : std::to_string(index);
+}
+
 void for_each_tensor(const c10::IValue& value, const std::string& name, const JoinName& join,
                      const std::function<void(const std::string&, const at::Tensor&)>& visit) {
   if (value.isTensor()) {
     if (value.toTensor().defined()) visit(name, value.toTensor());
   } else if (value.isTuple()) {
-    int index = 0;
-    for (const c10::IValue& element : value.toTupleRef().elements())
-      for_each_tensor(element, join(name, std::to_string(index++)), join, visit);
+    const auto& elements = value.toTupleRef().elements();
+    const auto type = value.type()->expect<c10::TupleType>();
+    for (std::size_t i = 0; i < elements.size(); ++i)
+      for_each_tensor(elements[i], join(name, element_key(*type, i)), join, visit);
   } else if (value.isList()) {
     int index = 0;
     for (const c10::IValue& element : value.toListRef())

@@ -10,7 +10,8 @@ class Tensor;
 }
 namespace c10 {
 struct IValue;
-}
+struct TupleType;
+}  // namespace c10
 
 namespace vernier {
 
@@ -20,6 +21,9 @@ at::Tensor to_torch(const TensorView& tensor, DType precision);
 // Calls `visit` with a view of the tensor in C order, valid during the call.
 void with_view(const at::Tensor& tensor, const std::string& name,
                const std::function<void(const TensorView&)>& visit);
+
+// The name of a named tuple's element, else its position.
+std::string element_key(const c10::TupleType& tuple, std::size_t index);
 
 // Calls `visit` with the tensors inside tuples, lists and dictionaries, depth first. `join` makes
 // the name of an element from its container's name and its position or key. What is not a tensor is

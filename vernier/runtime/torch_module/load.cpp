@@ -1,0 +1,34 @@
+#include "vernier/runtime/torch_module/load.h"
+
+#include <fmt/format.h>
+#include <torch/script.h>
+#include <torch/version.h>
+
+#include "vernier/error.h"
+
+namespace vernier {
+
+std::string what_failed(const std::exception& error) {
+  const auto* libtorch = dynamic_cast<const c10::Error*>(&error);
+  const std::string text = libtorch ? libtorch->what_without_backtrace() : error.what();
+  // The interpreter's message is a traceback that ends with the cause.
+  const auto cause = text.rfind("RuntimeError: ");
+  const auto begin = cause == std::string::npos ? 0 : cause;
+  return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+torch::jit::Module load_torchscript(const std::filesystem::path& path) {
+  try {
+    torch::jit::Module module = torch::jit::load(path.string(), at::kCPU);
+    module.eval();
+    return module;
+  } catch (const std::exception& error) {
+    throw Error(
+        fmt::format("[torch] {}: libtorch {} cannot load it as TorchScript: {}; save it with "
+                    "torch.jit.trace(model, example).save(...), or record its tensors to "
+                    "an .npz file and use that",
+                    path.string(), TORCH_VERSION, what_failed(error)));
+  }
+}
+
+}  // namespace vernier
