@@ -109,7 +109,7 @@ class ProbeInserter {
     if (is_op(node, "Constant")) return "a constant: its value is in the model";
     const auto kind = kinds.find(output);
     if (kind != kinds.end() && kind->second != ValueKind::tensor)
-      return fmt::format("a {}, not a tensor", kind_name(kind->second));
+      return fmt::format("{}, not a tensor", kind_name(kind->second));
     return "";
   }
 

@@ -123,10 +123,10 @@ ValueKinds value_kinds(const ModelProto& model, const GraphProto& graph, const V
 
 std::string_view kind_name(ValueKind kind) {
   switch (kind) {
-    case ValueKind::tensor: return "tensor";
-    case ValueKind::sequence: return "sequence";
-    case ValueKind::map: return "map";
-    default: return "optional";
+    case ValueKind::tensor: return "a tensor";
+    case ValueKind::sequence: return "a sequence";
+    case ValueKind::map: return "a map";
+    default: return "an optional";
   }
 }
 

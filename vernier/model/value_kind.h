@@ -21,6 +21,7 @@ using ValueKinds = std::unordered_map<std::string, ValueKind>;
 ValueKinds value_kinds(const vernier_onnx::ModelProto& model, const vernier_onnx::GraphProto& graph,
                        const ValueKinds& outer = {});
 
+// "a sequence", "an optional".
 std::string_view kind_name(ValueKind kind);
 
 }  // namespace vernier

@@ -13,6 +13,51 @@
 namespace vernier {
 namespace {
 
+struct Outputs {
+  std::vector<TensorSpec> tensors;
+  std::vector<OtherValue> others;
+};
+
+TensorSpec tensor_spec(const std::string& name, DType dtype,
+                       const Ort::ConstTensorTypeAndShapeInfo& info) {
+  TensorSpec spec{name, dtype, {}};
+  const Shape sizes = info.GetShape();
+  std::vector<const char*> symbols(sizes.size());
+  info.GetSymbolicDimensions(symbols.data(), symbols.size());
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    spec.shape.push_back(sizes[i] < 0 ? Dim{-1, symbols[i]} : Dim{sizes[i], ""});
+  return spec;
+}
+
+std::string type_name(const Ort::TypeInfo& type) {
+  switch (type.GetONNXType()) {
+    case ONNX_TYPE_TENSOR: return onnx_type_name(type.GetTensorTypeAndShapeInfo().GetElementType());
+    case ONNX_TYPE_SEQUENCE: return "sequence";
+    case ONNX_TYPE_MAP: return "map";
+    case ONNX_TYPE_OPTIONAL: return "optional";
+    case ONNX_TYPE_SPARSETENSOR: return "sparse tensor";
+    default: return "unknown";
+  }
+}
+
+// From the session, which infers what the model does not say.
+Outputs session_outputs(const Ort::Session& session) {
+  Outputs outputs;
+  const Ort::AllocatorWithDefaultOptions allocator;
+  for (std::size_t i = 0; i < session.GetOutputCount(); ++i) {
+    const std::string name = session.GetOutputNameAllocated(i, allocator).get();
+    const Ort::TypeInfo type = session.GetOutputTypeInfo(i);
+    std::optional<DType> dtype;
+    if (type.GetONNXType() == ONNX_TYPE_TENSOR)
+      dtype = dtype_of_onnx(type.GetTensorTypeAndShapeInfo().GetElementType());
+    if (dtype)
+      outputs.tensors.push_back(tensor_spec(name, *dtype, type.GetTensorTypeAndShapeInfo()));
+    else
+      outputs.others.push_back({name, type_name(type)});
+  }
+  return outputs;
+}
+
 void require_tensors(const Model& model) {
   for (const auto& input : model.other_inputs())
     throw Error(
@@ -51,8 +96,7 @@ Tensor fetch(const std::string& name, const Ort::Value& value) {
 struct OrtRunner::State {
   std::string model;
   std::vector<TensorSpec> inputs;
-  std::vector<TensorSpec> outputs;
-  std::vector<OtherValue> skipped_outputs;
+  Outputs outputs;
   Watch watch;
   Probes probes;
   ProbeSink sink;
@@ -65,8 +109,6 @@ OrtRunner::OrtRunner(Model model, OrtOptions options) : state_(std::make_unique<
   State& state = *state_;
   state.model = model.name();
   state.inputs = model.inputs();
-  state.outputs = model.outputs();
-  state.skipped_outputs = model.other_outputs();
   state.watch = options.watch;
 
   const bool probing = options.watch.intermediates();
@@ -78,6 +120,7 @@ OrtRunner::OrtRunner(Model model, OrtOptions options) : state_(std::make_unique<
   configure(session, options, probing ? Optimization::disabled : level);
   session.Add(state.op.domain());
   state.session = create_session(model, session);
+  state.outputs = session_outputs(state.session);
   for (const auto& name : state.sink.strings) {
     std::erase(state.probes.watched, name);
     state.probes.unwatched.push_back({name, "strings, not numbers"});
@@ -88,11 +131,9 @@ OrtRunner::~OrtRunner() = default;
 OrtRunner::OrtRunner(OrtRunner&&) noexcept = default;
 
 const std::vector<TensorSpec>& OrtRunner::inputs() const { return state_->inputs; }
-const std::vector<TensorSpec>& OrtRunner::outputs() const { return state_->outputs; }
+const std::vector<TensorSpec>& OrtRunner::outputs() const { return state_->outputs.tensors; }
 const Probes& OrtRunner::probes() const { return state_->probes; }
-const std::vector<OtherValue>& OrtRunner::skipped_outputs() const {
-  return state_->skipped_outputs;
-}
+const std::vector<OtherValue>& OrtRunner::skipped_outputs() const { return state_->outputs.others; }
 
 std::vector<Tensor> OrtRunner::run(std::span<const Tensor> inputs, const Observer& observer) {
   State& state = *state_;
@@ -104,8 +145,8 @@ std::vector<Tensor> OrtRunner::run(std::span<const Tensor> inputs, const Observe
   // ORT wants at least one output, also of a model that has only such as are skipped.
   std::vector<const char*> input_names, output_names;
   add_names(input_names, state.inputs);
-  add_names(output_names, state.outputs);
-  add_names(output_names, state.skipped_outputs);
+  add_names(output_names, state.outputs.tensors);
+  add_names(output_names, state.outputs.others);
 
   state.sink.observer = observer ? &observer : nullptr;
   state.sink.failure = nullptr;
@@ -118,8 +159,8 @@ std::vector<Tensor> OrtRunner::run(std::span<const Tensor> inputs, const Observe
     throw ort_error(state.model, error.what());
   }
   std::vector<Tensor> outputs;
-  for (std::size_t i = 0; i < state.outputs.size(); ++i)
-    outputs.push_back(fetch(state.outputs[i].name, values[i]));
+  for (std::size_t i = 0; i < state.outputs.tensors.size(); ++i)
+    outputs.push_back(fetch(state.outputs.tensors[i].name, values[i]));
   if (observer && state.watch.what == Watch::What::outputs)
     for (const Tensor& output : outputs) observer(output);
   return outputs;
