@@ -1,0 +1,222 @@
+#include "vernier/data/resize.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <numbers>
+
+#include "vernier/data/resample.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+constexpr std::array<std::string_view, 6> names = {"nearest", "box",     "bilinear",
+                                                   "hamming", "bicubic", "lanczos"};
+
+// The filters, as functions of the distance in samples of the coarser grid. The order of every
+// operation is Pillow's: the weights are rounded to fixed point afterwards.
+double box(double x) { return x > -0.5 && x <= 0.5 ? 1.0 : 0.0; }
+
+double bilinear(double x) {
+  x = std::abs(x);
+  return x < 1.0 ? 1.0 - x : 0.0;
+}
+
+double hamming(double x) {
+  x = std::abs(x);
+  if (x == 0.0) return 1.0;
+  if (x >= 1.0) return 0.0;
+  x *= std::numbers::pi;
+  return std::sin(x) / x * (0.54f + 0.46f * std::cos(x));
+}
+
+double bicubic(double x) {
+  constexpr double a = -0.5;
+  x = std::abs(x);
+  if (x < 1.0) return ((a + 2.0) * x - (a + 3.0)) * x * x + 1;
+  if (x < 2.0) return (((x - 5) * x + 8) * x - 4) * a;
+  return 0.0;
+}
+
+double sinc(double x) {
+  if (x == 0.0) return 1.0;
+  x *= std::numbers::pi;
+  return std::sin(x) / x;
+}
+
+double lanczos(double x) { return x >= -3.0 && x < 3.0 ? sinc(x) * sinc(x / 3) : 0.0; }
+
+struct Kernel {
+  double (*weight)(double) = box;
+  double support = 0.5;
+};
+
+Kernel kernel_of(Filter filter) {
+  switch (filter) {
+    case Filter::bilinear: return {bilinear, 1.0};
+    case Filter::hamming: return {hamming, 1.0};
+    case Filter::bicubic: return {bicubic, 2.0};
+    case Filter::lanczos: return {lanczos, 3.0};
+    case Filter::nearest:
+    case Filter::box: break;
+  }
+  return {box, 0.5};
+}
+
+struct Range {
+  int begin = 0;
+  int end = 0;
+};
+
+// The taps of the outputs in `range`, of an axis that goes from `in_size` to `out_size` samples.
+struct AxisWeights {
+  std::vector<std::int32_t> weights;
+  std::vector<Taps> taps;
+};
+
+std::vector<double> normalised(std::vector<double> weights) {
+  double sum = 0;
+  for (const double weight : weights) sum += weight;
+  if (sum != 0.0)
+    for (double& weight : weights) weight /= sum;
+  return weights;
+}
+
+std::int32_t fixed_point(double weight) {
+  return static_cast<std::int32_t>((weight < 0 ? -0.5 : 0.5) + weight * (1 << weight_bits));
+}
+
+AxisWeights axis_weights(const Kernel& kernel, int in_size, int out_size, Range range) {
+  const double scale = static_cast<double>(in_size) / out_size;
+  const double filter_scale = std::max(scale, 1.0);
+  const double support = kernel.support * filter_scale;
+  const auto most_taps = static_cast<std::size_t>(std::ceil(support)) * 2 + 1;
+  AxisWeights axis;
+  axis.weights.reserve(most_taps * (range.end - range.begin));  // so that spans stay valid
+  for (int out = range.begin; out < range.end; ++out) {
+    const double center = (out + 0.5) * scale;
+    const int first = std::max(0, static_cast<int>(center - support + 0.5));
+    const int last = std::min(in_size, static_cast<int>(center + support + 0.5));
+    std::vector<double> weights;
+    for (int i = first; i < last; ++i)
+      weights.push_back(kernel.weight((i - center + 0.5) * (1.0 / filter_scale)));
+    const std::size_t begin = axis.weights.size();
+    std::ranges::transform(normalised(std::move(weights)), std::back_inserter(axis.weights),
+                           fixed_point);
+    axis.taps.push_back({first, std::span(axis.weights).subspan(begin)});
+  }
+  return axis;
+}
+
+// The inputs that the taps reach, from the first to one past the last.
+Range reach(const AxisWeights& axis) {
+  const Taps& last = axis.taps.back();
+  return {axis.taps.front().first, last.first + static_cast<int>(last.weights.size())};
+}
+
+Image resample_width(const Image& image, Range rows, const AxisWeights& axis) {
+  Image out = make_image(static_cast<int>(axis.taps.size()), rows.end - rows.begin, image.channels);
+  const std::size_t in_stride = image.pixels.size() / image.height;
+  const std::size_t out_stride = out.pixels.size() / out.height;
+  std::vector<std::uint8_t> row(in_stride + 1);  // weigh_pixels reads one byte further
+  for (int y = 0; y < out.height; ++y) {
+    std::memcpy(row.data(), &image.pixels[(rows.begin + y) * in_stride], in_stride);
+    weigh_pixels(row.data(), image.channels, axis.taps,
+                 std::span(out.pixels).subspan(y * out_stride, out_stride));
+  }
+  return out;
+}
+
+// `top` is the row of the whole image that is the first of this one.
+Image resample_height(const Image& image, const AxisWeights& axis, int top) {
+  Image out = make_image(image.width, static_cast<int>(axis.taps.size()), image.channels);
+  const std::size_t stride = out.pixels.size() / out.height;
+  for (int y = 0; y < out.height; ++y) {
+    const Taps& taps = axis.taps[y];
+    weigh_rows(&image.pixels[(taps.first - top) * stride], stride, taps.weights,
+               std::span(out.pixels).subspan(y * stride, stride));
+  }
+  return out;
+}
+
+// Pillow rounds to 8 bits between the passes, width first, and leaves out a pass that changes
+// nothing.
+Image resample(const Image& image, Size size, Filter filter, Region region) {
+  const Kernel kernel = kernel_of(filter);
+  const Range columns{region.left, region.left + region.width};
+  const Range rows{region.top, region.top + region.height};
+  const AxisWeights vertical = axis_weights(kernel, image.height, size.height, rows);
+  const bool keeps_height = image.height == size.height;
+  const Range needed = keeps_height ? rows : reach(vertical);
+  Image narrowed =
+      image.width == size.width
+          ? crop(image, {region.left, needed.begin, region.width, needed.end - needed.begin})
+          : resample_width(image, needed, axis_weights(kernel, image.width, size.width, columns));
+  return keeps_height ? narrowed : resample_height(narrowed, vertical, needed.begin);
+}
+
+// Which input each output takes: positions are summed up, not multiplied, as Pillow's affine
+// transform does.
+std::vector<int> nearest_positions(int in_size, int out_size) {
+  const double step = static_cast<double>(in_size) / out_size;
+  std::vector<int> positions(out_size);
+  double at = step * 0.5;
+  for (int& position : positions) {
+    position = std::min(static_cast<int>(at), in_size - 1);
+    at += step;
+  }
+  return positions;
+}
+
+Image pick_nearest(const Image& image, Size size, Region region) {
+  Image out = make_image(region.width, region.height, image.channels);
+  const std::vector<int> columns = nearest_positions(image.width, size.width);
+  const std::vector<int> rows = nearest_positions(image.height, size.height);
+  std::uint8_t* to = out.pixels.data();
+  for (int y = 0; y < region.height; ++y) {
+    const std::size_t row = static_cast<std::size_t>(rows[region.top + y]) * image.width;
+    for (int x = 0; x < region.width; ++x, to += image.channels)
+      std::memcpy(to, &image.pixels[(row + columns[region.left + x]) * image.channels],
+                  image.channels);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<Filter> parse_filter(std::string_view name) {
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<Filter>(found - names.begin());
+}
+
+std::string_view filter_name(Filter filter) { return names[static_cast<std::size_t>(filter)]; }
+
+Image resize(const Image& image, Size size, Filter filter) {
+  return resize(image, size, filter, {0, 0, size.width, size.height});
+}
+
+Image resize(const Image& image, Size size, Filter filter, Region region) {
+  if (size.width < 1 || size.height < 1)
+    throw Error(fmt::format("[resize] cannot make an image of {}x{}", size.width, size.height));
+  if (size == Size{image.width, image.height}) return crop(image, region);
+  if (filter == Filter::nearest) return pick_nearest(image, size, region);
+  return resample(image, size, filter, region);
+}
+
+Image crop(const Image& image, Region region) {
+  if (region == Region{0, 0, image.width, image.height}) return image;
+  Image out = make_image(region.width, region.height, image.channels);
+  const std::size_t stride = static_cast<std::size_t>(region.width) * image.channels;
+  for (int y = 0; y < region.height; ++y) {
+    const std::size_t from = static_cast<std::size_t>(region.top + y) * image.width + region.left;
+    std::memcpy(&out.pixels[y * stride], &image.pixels[from * image.channels], stride);
+  }
+  return out;
+}
+
+}  // namespace vernier
