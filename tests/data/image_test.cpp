@@ -8,25 +8,22 @@
 #include <cstring>
 #include <fstream>
 
-#include "tests/oracle/numpy.h"
+#include "tests/oracle/blobs.h"
 #include "vernier/error.h"
 
 namespace vernier {
 namespace {
 
 using oracle::Bytes;
+using oracle::bytes_of_text;
+using oracle::text_of;
 using ::testing::HasSubstr;
-
-std::string text_of(const Bytes& blob) {
-  return {reinterpret_cast<const char*>(blob.data()), blob.size()};
-}
 
 // Decodes every case that tests/oracle/image_cases.py makes of a format, beside Pillow.
 void compare_with_pillow(const std::string& format) {
   const auto python = oracle::python_with("numpy, PIL");
   if (!python) GTEST_SKIP() << "no Python with numpy and Pillow";
-  const auto blobs = oracle::blobs_of(
-      oracle::output_of(*python + " " + VERNIER_ORACLES "/image_cases.py " + format));
+  const auto blobs = oracle::script_blobs(*python, "image_cases.py", format);
   ASSERT_FALSE(blobs.empty());
   for (std::size_t i = 0; i + 5 <= blobs.size(); i += 5) {
     const std::string name = text_of(blobs[i]);
@@ -62,11 +59,7 @@ Bytes read_fixture(const std::string& name) {
   std::ifstream file(VERNIER_FIXTURES "/images/" + name, std::ios::binary);
   const std::string content(std::istreambuf_iterator<char>(file), {});
   EXPECT_FALSE(content.empty()) << name;
-  return oracle::bytes_of(std::vector<char>(content.begin(), content.end()));
-}
-
-Bytes bytes_of_text(std::string_view text) {
-  return oracle::bytes_of(std::vector<char>(text.begin(), text.end()));
+  return bytes_of_text(content);
 }
 
 std::string failure_of(const Bytes& bytes) {

@@ -7,21 +7,16 @@
 #include <random>
 #include <sstream>
 
-#include "tests/oracle/numpy.h"
+#include "tests/oracle/blobs.h"
 #include "vernier/error.h"
 
 namespace vernier {
 namespace {
 
-using testing::Bytes;
+using oracle::samples_of;
 
 const std::vector<Filter> filters = {Filter::nearest, Filter::box,     Filter::bilinear,
                                      Filter::hamming, Filter::bicubic, Filter::lanczos};
-
-std::vector<std::uint8_t> samples_of(const Bytes& blob) {
-  const auto* begin = reinterpret_cast<const std::uint8_t*>(blob.data());
-  return {begin, begin + blob.size()};
-}
 
 struct Case {
   std::string name;
@@ -32,12 +27,11 @@ struct Case {
 };
 
 std::vector<Case> pillow_cases(const std::string& python) {
-  const auto blobs =
-      testing::blobs_of(testing::output_of(python + " " VERNIER_ORACLES "/resize_cases.py"));
+  const auto blobs = oracle::script_blobs(python, "resize_cases.py");
   std::vector<Case> cases;
   for (std::size_t i = 0; i + 3 <= blobs.size(); i += 3) {
     Case one;
-    one.name.assign(reinterpret_cast<const char*>(blobs[i].data()), blobs[i].size());
+    one.name = oracle::text_of(blobs[i]);
     std::string filter;
     std::istringstream(one.name) >> one.image.width >> one.image.height >> one.image.channels >>
         one.size.width >> one.size.height >> filter;
@@ -57,7 +51,7 @@ Image noise(int width, int height, int channels) {
 }
 
 TEST(Resize, every_filter_gives_pillows_bytes_on_every_simd_target) {
-  const auto python = testing::python_with("numpy, PIL");
+  const auto python = oracle::python_with("numpy, PIL");
   if (!python) GTEST_SKIP() << "no Python with numpy and Pillow";
   const std::vector<Case> cases = pillow_cases(*python);
   ASSERT_GT(cases.size(), 3000u);

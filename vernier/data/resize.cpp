@@ -172,16 +172,25 @@ std::vector<int> nearest_positions(int in_size, int out_size) {
   return positions;
 }
 
+template <int channels>
+void pick_pixels(const std::uint8_t* row, std::span<const int> columns, std::uint8_t* out) {
+  for (const int column : columns) {
+    std::memcpy(out, row + std::ptrdiff_t{column} * channels, channels);
+    out += channels;
+  }
+}
+
 Image pick_nearest(const Image& image, Size size, Region region) {
   Image out = make_image(region.width, region.height, image.channels);
   const std::vector<int> columns = nearest_positions(image.width, size.width);
   const std::vector<int> rows = nearest_positions(image.height, size.height);
-  std::uint8_t* to = out.pixels.data();
+  const std::span wanted = std::span(columns).subspan(region.left, region.width);
+  const std::size_t in_stride = image.pixels.size() / image.height;
+  const std::size_t out_stride = out.pixels.size() / out.height;
   for (int y = 0; y < region.height; ++y) {
-    const std::size_t row = static_cast<std::size_t>(rows[region.top + y]) * image.width;
-    for (int x = 0; x < region.width; ++x, to += image.channels)
-      std::memcpy(to, &image.pixels[(row + columns[region.left + x]) * image.channels],
-                  image.channels);
+    const std::uint8_t* row = &image.pixels[rows[region.top + y] * in_stride];
+    std::uint8_t* to = &out.pixels[y * out_stride];
+    image.channels == 3 ? pick_pixels<3>(row, wanted, to) : pick_pixels<1>(row, wanted, to);
   }
   return out;
 }
