@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 void compare_with_pillow(const std::string& format) {
   const auto python = oracle::python_with("numpy, PIL");
   if (!python) GTEST_SKIP() << "no Python with numpy and Pillow";
-  const auto blobs = oracle::script_blobs(*python, "image_cases.py", format);
+  const auto blobs = oracle::script_blobs(*python, VERNIER_ORACLES "/image_cases.py", format);
   ASSERT_FALSE(blobs.empty());
   for (std::size_t i = 0; i + 5 <= blobs.size(); i += 5) {
     const std::string name = text_of(blobs[i]);

@@ -44,7 +44,7 @@ std::string failure_of(Work work) {
 TEST(Preprocess, every_step_gives_the_floats_of_the_image_processors) {
   const auto python = oracle::python_with("numpy, PIL");
   if (!python) GTEST_SKIP() << "no Python with numpy and Pillow";
-  const auto blobs = oracle::script_blobs(*python, "preprocess_cases.py");
+  const auto blobs = oracle::script_blobs(*python, VERNIER_ORACLES "/preprocess_cases.py");
   ASSERT_GE(blobs.size(), 6u * 100);
   const TemporaryDirectory folder;
   for (std::size_t i = 0; i + 6 <= blobs.size(); i += 6) {

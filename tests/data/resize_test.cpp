@@ -27,7 +27,7 @@ struct Case {
 };
 
 std::vector<Case> pillow_cases(const std::string& python) {
-  const auto blobs = oracle::script_blobs(python, "resize_cases.py");
+  const auto blobs = oracle::script_blobs(python, VERNIER_ORACLES "/resize_cases.py");
   std::vector<Case> cases;
   for (std::size_t i = 0; i + 3 <= blobs.size(); i += 3) {
     Case one;

@@ -22,10 +22,10 @@ inline Bytes bytes_of_text(std::string_view text) {
   return {bytes.begin(), bytes.end()};
 }
 
-// The blobs that a script of tests/oracle writes; `arguments` are words.
+// The blobs that a script writes; `arguments` are words.
 inline std::vector<Bytes> script_blobs(const std::string& python, const std::string& script,
                                        const std::string& arguments = "") {
-  return blobs_of(output_of(python + " " VERNIER_ORACLES "/" + script + " " + arguments));
+  return blobs_of(output_of(python + " " + script + " " + arguments));
 }
 
 }  // namespace vernier::oracle
