@@ -5,9 +5,9 @@
 #include <iterator>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "tests/arrays.h"
 #include "vernier/tensor/convert.h"
 #include "vernier/tensor/tensor.h"
 
@@ -21,10 +21,8 @@ Tensor tensor_of(DType dtype, const std::vector<T>& values) {
 }
 
 // first, first + 1, ... in C order.
-inline Tensor counting(std::string name, DType dtype, Shape shape, int first = 0) {
-  Tensor values = make_tensor(std::move(name), DType::f32, std::move(shape));
-  for (float& value : elements<float>(values)) value = static_cast<float>(first++);
-  return convert(values, dtype);
+inline Tensor counting(const std::string& name, DType dtype, const Shape& shape, float first = 0) {
+  return convert(ramp(name, shape, first), dtype);
 }
 
 inline std::string read_text(const std::filesystem::path& path) {

@@ -49,7 +49,8 @@ struct NpzWriter::State {
 
   Array& place(Array array) {
     check_npz_name(path, array.name);
-    if (!positions.emplace(array.name, arrays.size()).second) fail(array.name, "added twice");
+    if (!positions.emplace(array.name, arrays.size()).second)
+      fail(array.name, "expected each name once, found it again");
     array.offset = end;
     array.local_header_size = std::ssize(zip_local_header({.name = array.name + ".npy"}));
     array.npy_header_size = std::ssize(npy_header(array.dtype, array.shape));

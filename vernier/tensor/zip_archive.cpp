@@ -76,7 +76,7 @@ ZipArchive::ZipArchive(std::filesystem::path path)
     : path_(std::move(path)), archive_(open_archive(path_)) {
   const zip_int64_t count = zip_get_num_entries(archive_.get(), 0);
   for (zip_uint64_t i = 0; i < static_cast<zip_uint64_t>(count); ++i) {
-    const char* name = zip_get_name(archive_.get(), i, 0);
+    const char* name = zip_get_name(archive_.get(), i, ZIP_FL_ENC_RAW);
     if (!name)
       throw Error(
           fmt::format("[npz] {}: member {}: {}", path_.string(), i, zip_strerror(archive_.get())));

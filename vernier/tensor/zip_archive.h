@@ -16,7 +16,7 @@ namespace vernier {
 
 struct ZipMember {
   std::uint64_t index = 0;
-  std::string name;
+  std::string name;  // as its bytes are, in whatever encoding
   bool operator==(const ZipMember&) const = default;
 };
 
