@@ -8,9 +8,12 @@ namespace vernier::cli {
 inline constexpr int exit_pass = 0;
 inline constexpr int exit_fail = 1;
 inline constexpr int exit_error = 2;
+inline constexpr int exit_interrupted = 130;  // after Ctrl-C, with what was done so far
 
 // Each command adds its subcommand to the program, and stores its exit code in `exit_code` when it
 // ran. One file per command; main.cpp lists them.
+void add_convert(CLI::App& program, int& exit_code);
 void add_diff(CLI::App& program, int& exit_code);
+void add_eval(CLI::App& program, int& exit_code);
 
 }  // namespace vernier::cli

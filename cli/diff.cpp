@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/output_options.h"
+#include "cli/validators.h"
 #include "vernier/report/diff.h"
 
 namespace vernier::cli {
@@ -48,7 +49,7 @@ void add_diff(CLI::App& program, int& exit_code) {
   command->add_flag("--allow-missing", options->diff.allow_missing,
                     "Arrays on one side only do not fail");
   command->add_option("--top", options->top, "Show only the N worst arrays, the worst first")
-      ->check(CLI::PositiveNumber)
+      ->check(at_least(1))
       ->type_name("N");
   add_output_options(*command, options->output);
   command->callback([options, &exit_code] { exit_code = run(*options); });

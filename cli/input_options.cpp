@@ -1,4 +1,5 @@
 #include "cli/input_options.h"
+#include "cli/validators.h"
 
 #include <fmt/format.h>
 
@@ -126,11 +127,11 @@ void add_input_options(CLI::App& command, InputOptions& options) {
       .add_option("--samples", options.samples,
                   fmt::format("Samples to run (random inputs: {} by default; a file: all)",
                               options.default_samples))
-      ->check(CLI::PositiveNumber)
+      ->check(at_least(1))
       ->type_name("N")
       ->group(group);
   command.add_option("--sample-index", options.sample_index, "Run only sample N, counting from 0")
-      ->check(CLI::NonNegativeNumber)
+      ->check(at_least(0))
       ->excludes("--samples")
       ->type_name("N")
       ->group(group);

@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "cli/command.h"
+#include "vernier/error.h"
 #include "vernier/version.h"
 
 namespace vernier::cli {
@@ -17,6 +18,12 @@ std::string version_text() {
   return text;
 }
 
+// "diff " for the command that was being parsed, nothing before one was named.
+std::string command_of(const CLI::App& program) {
+  const auto commands = program.get_subcommands();
+  return commands.empty() ? "" : commands.front()->get_name() + " ";
+}
+
 int run(int argc, char** argv) {
   CLI::App program{
       "Measures how far a converted neural network has drifted from what it was made from."};
@@ -27,12 +34,16 @@ int run(int argc, char** argv) {
       "Example:\n  vernier diff reference.npz candidate.npz --fail-if 'max_abs_diff>1e-3'\n");
 
   int exit_code = exit_pass;
+  add_convert(program, exit_code);
   add_diff(program, exit_code);
+  add_eval(program, exit_code);
 
   try {
     program.parse(argc, argv);
+  } catch (const CLI::Success& help_or_version) {
+    return program.exit(help_or_version);
   } catch (const CLI::ParseError& error) {
-    return program.exit(error) == 0 ? exit_pass : exit_error;
+    throw Error(fmt::format("{}; see 'vernier {}--help'", error.what(), command_of(program)));
   }
   return exit_code;
 }

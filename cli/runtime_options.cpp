@@ -1,4 +1,5 @@
 #include "cli/runtime_options.h"
+#include "cli/validators.h"
 
 #include <fmt/format.h>
 
@@ -43,7 +44,7 @@ void add_runtime_options(CLI::App& command, RuntimeOptions& options) {
       ->check(CLI::IsMember({"off", "basic", "extended", "all"}))
       ->group(group);
   command.add_option("--threads", options.threads, "Threads (0: as many as there are cores)")
-      ->check(CLI::NonNegativeNumber)
+      ->check(at_least(0))
       ->capture_default_str()
       ->type_name("N")
       ->group(group);

@@ -24,9 +24,9 @@ struct OutputPairing {
   std::vector<std::string> warnings;
 };
 
-std::vector<std::string> names_of(const std::vector<TensorSpec>& specs) {
+std::vector<std::string> names_of(const std::vector<Tensor>& tensors) {
   std::vector<std::string> names;
-  for (const TensorSpec& spec : specs) names.push_back(spec.name);
+  for (const Tensor& tensor : tensors) names.push_back(tensor.name);
   return names;
 }
 
@@ -64,10 +64,8 @@ OutputPairing pair_by_name(const std::vector<std::string>& reference,
   return pairing;
 }
 
-OutputPairing pair_outputs(const Runner& reference_runner, const Runner& candidate_runner,
-                           bool by_position) {
-  const std::vector<std::string> reference = names_of(reference_runner.outputs());
-  const std::vector<std::string> candidate = names_of(candidate_runner.outputs());
+OutputPairing pair_outputs(const std::vector<std::string>& reference,
+                           const std::vector<std::string>& candidate, bool by_position) {
   if (by_position && reference.size() == candidate.size()) return pair_by_position(candidate);
   OutputPairing pairing = pair_by_name(reference, candidate);
   if (pairing.pairs.empty())
@@ -88,23 +86,20 @@ class Comparison {
       : reference_(reference),
         candidate_(candidate),
         options_(options),
-        bindings_(bind_inputs(candidate.inputs(), reference.inputs())),
-        pairing_(pair_outputs(reference, candidate, options.outputs_by_position)) {
-    for (const OutputPair& pair : pairing_.pairs)
-      accumulators_.emplace_back(pair.name, SimilarityOptions{.argmax = true});
-  }
+        bindings_(bind_inputs(candidate.inputs(), reference.inputs())) {}
 
-  void add(std::int64_t index, const std::vector<Tensor>& sample) {
-    reference_.seek(index);
-    candidate_.seek(index);
+  void add(std::int64_t number, const std::vector<Tensor>& sample) {
+    reference_.seek(number);
+    candidate_.seek(number);
     const std::vector<Tensor> reference =
         reference_.run(apply_bindings(bindings_, reference_.inputs(), sample));
     const std::vector<Tensor> candidate = candidate_.run(sample);
+    if (result_.samples == 0) pair(names_of(reference), names_of(candidate));
     for (std::size_t i = 0; i < pairing_.pairs.size(); ++i) {
       const Tensor& expected = reference[pairing_.pairs[i].reference];
       const Tensor& found = candidate[pairing_.pairs[i].candidate];
-      accumulators_[i].add(index, expected, found);
-      if (!result_.nan_origin && has_nan(found) && !has_nan(expected)) trace_nan(index, sample);
+      accumulators_[i].add(number, expected, found);
+      if (!result_.nan_origin && has_nan(found) && !has_nan(expected)) trace_nan(number, sample);
     }
     ++result_.samples;
   }
@@ -122,15 +117,20 @@ class Comparison {
     return std::move(result_);
   }
 
-  std::vector<std::string> output_names() const {
+ private:
+  // What a model returns is known for sure only once it has run.
+  void pair(const std::vector<std::string>& reference, const std::vector<std::string>& candidate) {
+    pairing_ = pair_outputs(reference, candidate, options_.outputs_by_position);
     std::vector<std::string> names;
-    for (const OutputPair& pair : pairing_.pairs) names.push_back(pair.name);
-    return names;
+    for (const OutputPair& output : pairing_.pairs) {
+      names.push_back(output.name);
+      accumulators_.emplace_back(output.name, SimilarityOptions{.argmax = true});
+    }
+    require_tensors(options_.limits, names);
   }
 
- private:
-  void trace_nan(std::int64_t index, const std::vector<Tensor>& sample) {
-    result_.nan_origin = NanOrigin{.sample = index};
+  void trace_nan(std::int64_t number, const std::vector<Tensor>& sample) {
+    result_.nan_origin = NanOrigin{.sample = number};
     if (!options_.watch_candidate) return;
     std::string& origin = result_.nan_origin->tensor;
     options_.watch_candidate()->run(sample, [&](const TensorView& tensor) {
@@ -153,13 +153,21 @@ bool CompareResult::pass() const {
   return samples > 0 && std::ranges::all_of(outputs, &PairResult::pass);
 }
 
+std::vector<std::string> default_limits(Precision precision) {
+  switch (precision) {
+    case Precision::fp32: return {"max_abs_diff_mean>1e-3", "cosine_similarity_mean<0.9999"};
+    case Precision::fp16: return {"sqnr_db_mean<40"};
+    case Precision::int8: return {"sqnr_db_mean<20"};
+  }
+  return {};
+}
+
 CompareResult compare(Runner& reference, Runner& candidate, Samples& samples,
                       const CompareOptions& options) {
   Comparison comparison(reference, candidate, options);
-  require_tensors(options.limits, comparison.output_names());
   bool go_on = true;
   for (std::int64_t index = 0; index < samples.size() && go_on; ++index) {
-    comparison.add(index, samples.sample(index));
+    comparison.add(samples.number(index), samples.sample(index));
     if (options.progress) go_on = options.progress(index + 1, samples.size());
   }
   return comparison.finish(!go_on);

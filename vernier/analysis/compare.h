@@ -10,6 +10,7 @@
 #include "vernier/analysis/pair.h"
 #include "vernier/analysis/progress.h"
 #include "vernier/data/samples.h"
+#include "vernier/model/precision.h"
 #include "vernier/runtime/runner.h"
 
 namespace vernier {
@@ -41,6 +42,9 @@ struct CompareResult {
   bool pass() const;
   bool operator==(const CompareResult&) const = default;
 };
+
+// What a candidate of this precision is expected to keep when nothing else is asked.
+std::vector<std::string> default_limits(Precision precision);
 
 // Runs both models on identical inputs, sample by sample, and compares their outputs. The samples
 // are drawn for the candidate's inputs. Memory does not grow with the samples.

@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <fnmatch.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 
 #include "vernier/error.h"
+#include "vernier/tensor/name_pattern.h"
 
 namespace vernier {
 namespace {
@@ -91,8 +91,7 @@ std::vector<std::string> format_limits(std::span<const Limit> limits) {
 }
 
 bool applies_to(const Limit& limit, std::string_view tensor) {
-  return limit.tensor.empty() || limit.tensor == tensor ||
-         fnmatch(limit.tensor.c_str(), std::string(tensor).c_str(), 0) == 0;
+  return limit.tensor.empty() || matches_name(limit.tensor, std::string(tensor));
 }
 
 bool within(const Limit& limit, double value) {

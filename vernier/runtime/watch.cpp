@@ -1,13 +1,13 @@
 #include "vernier/runtime/watch.h"
 
 #include <fmt/format.h>
-#include <fnmatch.h>
 
 #include <algorithm>
 #include <unordered_set>
 
 #include "vernier/error.h"
 #include "vernier/runtime/executed_graph.h"
+#include "vernier/tensor/name_pattern.h"
 
 namespace vernier {
 namespace {
@@ -16,8 +16,7 @@ using Names = std::unordered_set<std::string>;
 
 bool accepts(const Watch& watch, const std::string& name) {
   const auto matches = [&](const std::string& pattern) {
-    return watch.what == Watch::What::glob ? fnmatch(pattern.c_str(), name.c_str(), 0) == 0
-                                           : pattern == name;
+    return watch.what == Watch::What::glob ? matches_name(pattern, name) : pattern == name;
   };
   return watch.what == Watch::What::all || std::ranges::any_of(watch.names, matches);
 }

@@ -1,0 +1,90 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/command.h"
+#include "vernier/error.h"
+#include "vernier/model/convert_fp16.h"
+#include "vernier/tensor/dtype.h"
+
+namespace vernier::cli {
+namespace {
+
+struct Options {
+  std::string model;
+  std::string output;
+  std::string precision;
+  std::string io = "fp32";
+  std::vector<std::string> keep;
+  bool no_default_keep = false;
+};
+
+// "op:Softmax,node:NAME,tensor:GLOB": an item without a kind goes on with the kind before it.
+void add_kept(Fp16Options& options, const std::string& text) {
+  std::vector<std::string>* list = nullptr;
+  for (const std::string& item : CLI::detail::split(text, ',')) {
+    std::string name = item;
+    for (const auto& [prefix, target] :
+         {std::pair{"op:", &options.keep_ops}, std::pair{"node:", &options.keep_nodes},
+          std::pair{"tensor:", &options.keep_tensors}})
+      if (item.starts_with(prefix)) {
+        list = target;
+        name = item.substr(std::string_view(prefix).size());
+      }
+    if (!list || name.empty())
+      throw Error(fmt::format(
+          "[convert] --keep-fp32 '{}': expected op:TYPE, node:NAME or tensor:GLOB", item));
+    list->push_back(name);
+  }
+}
+
+Fp16Options fp16_options(const Options& options) {
+  Fp16Options result{.fp16_io = options.io == "fp16", .keep_default_ops = !options.no_default_keep};
+  for (const std::string& text : options.keep) add_kept(result, text);
+  return result;
+}
+
+void print_summary(const Options& options, const Fp16Result& result) {
+  fmt::print("{}: {} weights and {} nodes in float16, {} nodes kept in float32, {} casts\n",
+             options.output, result.converted_weights, result.converted_nodes, result.kept_nodes,
+             result.casts);
+  for (const ClampedWeight& weight : result.clamped)
+    fmt::print("  clamped {}: {} of {} values above 65504, {} below 5.96e-8\n", weight.name,
+               weight.overflowed, weight.count, weight.underflowed);
+}
+
+int run(const Options& options) {
+  const Model model = Model::load(options.model);
+  const Fp16Result result = convert_to_fp16(model, fp16_options(options));
+  result.model.save(options.output);
+  print_summary(options, result);
+  return exit_pass;
+}
+
+}  // namespace
+
+void add_convert(CLI::App& program, int& exit_code) {
+  const auto options = std::make_shared<Options>();
+  auto* command = program.add_subcommand("convert", "Convert an ONNX model to another precision");
+  command->add_option("MODEL", options->model, "ONNX model")->required();
+  command->add_option("--precision", options->precision, "Precision to convert to")
+      ->required()
+      ->check(CLI::IsMember({"fp16"}));
+  command->add_option("-o,--output", options->output, "Where to write the converted model")
+      ->required()
+      ->type_name("OUT.onnx");
+  command->add_option("--io", options->io, "Precision of the graph's inputs and outputs")
+      ->check(CLI::IsMember({"fp32", "fp16"}))
+      ->capture_default_str();
+  command
+      ->add_option(
+          "--keep-fp32", options->keep,
+          "Keep in float32: op:TYPE, node:NAME or tensor:GLOB, separated by commas; repeatable")
+      ->type_name("LIST")
+      ->allow_extra_args(false);
+  command->add_flag("--convert-all", options->no_default_keep,
+                    "Convert also the operators that are kept in float32 by default");
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace vernier::cli

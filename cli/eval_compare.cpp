@@ -1,0 +1,101 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+
+#include "cli/command.h"
+#include "cli/eval.h"
+#include "cli/model_argument.h"
+#include "cli/progress.h"
+#include "vernier/analysis/compare.h"
+#include "vernier/error.h"
+#include "vernier/model/convert_fp16.h"
+#include "vernier/report/compare.h"
+
+namespace vernier::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The candidate in the precision that was asked for.
+Model load_candidate(const fs::path& path, const std::string& precision) {
+  if (model_format(path) != ModelFormat::onnx)
+    throw Error(fmt::format("[eval] {}: the candidate must be an .onnx model; export it first",
+                            path.string()));
+  Model model = Model::load(path);
+  const Precision found = precision_of(model);
+  if (precision.empty() || precision == precision_name(found)) return model;
+  if (precision == "fp16" && found == Precision::fp32) return convert_to_fp16(model).model;
+  if (precision != "fp32" && found == Precision::int8) return model;
+  throw Error(fmt::format("[eval] {} is {}: it cannot be made {}; give a model that is {} already",
+                          path.string(), precision_name(found), precision, precision));
+}
+
+std::unique_ptr<Runner> open_reference(const EvalOptions& options, const fs::path& path) {
+  RuntimeOptions runtime = options.reference_runtime;
+  runtime.threads = options.runtime.threads;
+  return open_runner(path, runner_options(runtime));
+}
+
+bool has_positional_outputs(const Runner& reference) {
+  const auto* torch = dynamic_cast<const TorchRunner*>(&reference);
+  return torch && !torch->has_output_names();
+}
+
+fs::path reference_path(const EvalOptions& options, const ModelArgument& argument) {
+  if (!options.reference.empty()) return options.reference;
+  if (!argument.reference.empty()) return argument.reference;
+  throw Error("[eval] no reference: pass --reference MODEL.pt, MODEL.onnx or TENSORS.npz");
+}
+
+std::function<std::unique_ptr<Runner>()> watcher(const EvalOptions& options, const Model& model) {
+  return [&] {
+    OrtOptions watched = runner_options(options.runtime).onnx;
+    watched.watch = Watch::all();
+    watched.optimization = std::nullopt;
+    return std::make_unique<OrtRunner>(model.clone(), watched);
+  };
+}
+
+}  // namespace
+
+int run_compare(const EvalOptions& options) {
+  require_writable(options.output);
+  const ModelArgument argument = resolve_model_argument(options.models);
+  const fs::path reference_file = reference_path(options, argument);
+  const Model model = load_candidate(argument.model, options.precision);
+  const Precision precision = precision_of(model);
+
+  CompareOptions compare_options;
+  compare_options.limits = parse_limits(
+      options.fail_if.empty() ? default_limits(precision) : options.fail_if, pair_limit_metrics());
+  OrtRunner candidate(model.clone(), runner_options(options.runtime).onnx);
+  const auto reference = open_reference(options, reference_file);
+  Inputs inputs = make_inputs(options.input, candidate.inputs(), argument.model);
+  print_warnings(inputs.warnings);
+
+  compare_options.outputs_by_position = has_positional_outputs(*reference);
+  compare_options.watch_candidate = watcher(options, model);
+  ProgressBar progress("comparing");
+  compare_options.progress = std::ref(progress);
+  const CompareResult result = compare(*reference, candidate, *inputs.samples, compare_options);
+
+  const bool torch = model_format(reference_file) == ModelFormat::torchscript;
+  const CompareSubject subject{
+      .candidate = argument.model.filename(),
+      .reference = reference_file.filename(),
+      .task = options.task,
+      .precision =
+          std::string(options.precision.empty() ? precision_name(precision) : options.precision),
+      .device = options.runtime.provider,
+      .inputs = inputs.description,
+      .limits = compare_options.limits,
+      .runtimes = {.onnxruntime = true, .torch = torch}};
+  write_result(options.output, describe_compare(subject, result),
+               [&] { return compare_json(subject, result); });
+  if (result.interrupted) return exit_interrupted;
+  return result.pass() ? exit_pass : exit_fail;
+}
+
+}  // namespace vernier::cli

@@ -1,0 +1,78 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/cli/run.h"
+#include "tests/temp_dir.h"
+
+namespace vernier {
+namespace {
+
+using testing::expect_error;
+using ::testing::HasSubstr;
+using testing::Outcome;
+using testing::run_vernier;
+using testing::TempDir;
+
+const std::string mnist = VERNIER_FIXTURES "/mnist/";
+
+class Convert : public ::testing::Test {
+ protected:
+  Outcome convert(const std::string& model, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments = {"convert", mnist + model, "--precision",
+                                          "fp16",    "-o",          out};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_vernier(arguments);
+  }
+
+  TempDir folder;
+  std::string out = folder / "out.onnx";
+};
+
+TEST_F(Convert, a_converted_model_stays_above_45_db_of_its_original) {
+  for (const char* model : {"mnist_cnn.onnx", "mnist_vit.onnx"}) {
+    const Outcome outcome = convert(model);
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr("nodes in float16"));
+    const Outcome compared =
+        run_vernier({"eval", "--mode", "compare", "-m", out, "--reference", mnist + model,
+                     "--samples", "5", "--fail-if", "sqnr_db<45"});
+    EXPECT_EQ(compared.exit_code, 0) << compared.out << compared.err;
+  }
+}
+
+TEST_F(Convert, half_the_size_is_left) {
+  convert("mnist_cnn.onnx");
+  EXPECT_LT(std::filesystem::file_size(out),
+            std::filesystem::file_size(mnist + "mnist_cnn.onnx") * 0.6);
+}
+
+TEST_F(Convert, inputs_and_outputs_become_half_on_request) {
+  ASSERT_EQ(convert("mnist_cnn.onnx", {"--io", "fp16"}).exit_code, 0);
+  EXPECT_EQ(
+      run_vernier({"eval", "-m", out, "--reference", mnist + "mnist_cnn.onnx", "--samples", "2"})
+          .exit_code,
+      0);
+}
+
+TEST_F(Convert, kept_operators_are_listed_with_their_kind) {
+  const Outcome outcome =
+      convert("mnist_cnn.onnx", {"--keep-fp32", "op:Gemm,Conv", "--keep-fp32", "tensor:logits"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out.find(" 0 nodes kept"), std::string::npos) << outcome.out;
+}
+
+TEST_F(Convert, what_cannot_be_converted_is_an_error_and_writes_nothing) {
+  std::ofstream(folder / "broken.onnx") << "no model";
+  expect_error(run_vernier({"convert", folder / "broken.onnx", "--precision", "fp16", "-o", out}),
+               "broken.onnx");
+  expect_error(convert("mnist_cnn.onnx", {"--keep-fp32", "node:typo"}), "node:typo");
+  expect_error(convert("mnist_cnn.onnx", {"--keep-fp32", "Softmax"}), "expected op:TYPE");
+  expect_error(convert("nowhere.onnx"), "nowhere.onnx");
+  EXPECT_FALSE(std::filesystem::exists(out));
+}
+
+}  // namespace
+}  // namespace vernier

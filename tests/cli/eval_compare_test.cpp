@@ -1,0 +1,100 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/cli/run.h"
+#include "vernier/version.h"
+
+namespace vernier {
+namespace {
+
+using testing::expect_error;
+using testing::expect_valid_json;
+using ::testing::HasSubstr;
+using testing::Outcome;
+using testing::run_vernier;
+
+const std::string mnist = VERNIER_FIXTURES "/mnist/";
+
+Outcome compare(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {"eval", "--mode", "compare"});
+  return run_vernier(arguments);
+}
+
+TEST(EvalCompare, an_export_agrees_with_its_torchscript) {
+  if (torch_version().empty()) GTEST_SKIP() << "built without libtorch";
+  for (const char* name : {"mnist_cnn", "mnist_vit"}) {
+    const Outcome outcome = compare(
+        {"-m", mnist + name + ".onnx", "--reference", mnist + name + ".pt", "--samples", "5"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr("PASS"));
+  }
+}
+
+// The int8 model against the float one: integer arithmetic gives the same bytes everywhere.
+const std::vector<std::string> int8_run = {
+    "-m",           mnist + "mnist_cnn.int8.onnx", "--reference", mnist + "mnist_cnn.onnx",
+    "--input-data", mnist + "mnist_inputs.npz",    "--samples",   "8",
+    "--task",       "image-classification"};
+
+Outcome compare_int8(const std::vector<std::string>& more) {
+  std::vector<std::string> arguments = int8_run;
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return compare(arguments);
+}
+
+TEST(EvalCompare, json_keeps_its_schema_and_has_twenty_keys_an_output_and_more) {
+  const Outcome outcome = compare_int8({"-f", "json"});
+  expect_valid_json("compare", outcome.out);
+  for (const char* metric : {"sqnr_db", "psnr_db", "cosine_similarity", "mse", "max_abs_diff"})
+    for (const char* statistic : {"_mean", "_std", "_min", "_max"})
+      EXPECT_THAT(outcome.out, HasSubstr(std::string("\"") + metric + statistic + "\": "));
+}
+
+TEST(EvalCompare, the_same_run_gives_the_same_bytes) {
+  EXPECT_EQ(compare_int8({"-f", "json"}).out, compare_int8({"-f", "json"}).out);
+}
+
+TEST(EvalCompare, default_limits_depend_on_the_precision_found) {
+  EXPECT_THAT(compare_int8({}).out, HasSubstr("sqnr_db_mean<20"));
+  EXPECT_EQ(compare_int8({}).exit_code, 0);
+  EXPECT_EQ(compare_int8({"--fail-if", "sqnr_db<40"}).exit_code, 1);
+}
+
+TEST(EvalCompare, the_worst_sample_can_be_run_alone) {
+  const Outcome alone = compare({"-m", mnist + "mnist_cnn.int8.onnx", "--reference",
+                                 mnist + "mnist_cnn.onnx", "--sample-index", "3", "-f", "json"});
+  EXPECT_THAT(alone.out, HasSubstr("\"sqnr_db\": 3"));
+  EXPECT_THAT(alone.out, HasSubstr("\"samples\": 1"));
+}
+
+TEST(EvalCompare, a_float_model_is_converted_to_the_precision_asked_for) {
+  const Outcome outcome =
+      compare({"-m", mnist + "mnist_cnn.onnx", "--reference", mnist + "mnist_cnn.onnx",
+               "--precision", "fp16", "--samples", "2"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("(fp16)"));
+}
+
+TEST(EvalCompare, composite_models_are_refused_with_what_to_run) {
+  const Outcome outcome =
+      compare({"-m", "encoder=a.onnx", "-m", "decoder=b.onnx", "--reference", "r.pt"});
+  expect_error(outcome, "encoder=a.onnx, decoder=b.onnx");
+  EXPECT_THAT(outcome.err, HasSubstr("-m a.onnx, then -m b.onnx"));
+  expect_error(compare({"-m", mnist, "--reference", "r.pt"}), "composite");
+}
+
+TEST(EvalCompare, what_cannot_be_run_is_a_one_line_error) {
+  const std::string model = mnist + "mnist_cnn.onnx";
+  expect_error(compare({"-m", model}), "--reference");
+  expect_error(compare({"-m", mnist + "mnist_cnn.pt", "--reference", model}), "must be an .onnx");
+  expect_error(compare({"-m", model, "--reference", "nowhere.pt"}), "nowhere.pt");
+  expect_error(compare({"-m", model, "--reference", model, "--precision", "int8"}),
+               "cannot be made int8");
+  expect_error(compare({"-m", model, "--reference", mnist + "mnist_vit.onnx"}),
+               "no output is in both");
+  expect_error(compare({"-m", model, "--reference", model, "--fail-if", "typo>1"}), "typo");
+  expect_error(compare({"-m", model, "--reference", model, "--samples", "0"}), "samples");
+}
+
+}  // namespace
+}  // namespace vernier

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <unordered_set>
+
+#include "vernier/model/convert_fp16.h"
+
+namespace vernier_onnx {
+class NodeProto;
+}
+
+namespace vernier {
+
+// Which nodes compute in float16.
+class Fp16Policy {
+ public:
+  // Throws Error when an option names nothing in the model. Both must outlive the policy.
+  Fp16Policy(const Model& model, const Fp16Options& options);
+
+  // Nodes with bodies (If, Loop, Scan) pass float16 through unless they are kept by name; operators
+  // of other domains are never converted.
+  bool computes_in_half(const vernier_onnx::NodeProto& node) const;
+  bool is_weight(const std::string& tensor) const { return weights_.contains(tensor); }
+
+ private:
+  bool touches_kept_tensor(const vernier_onnx::NodeProto& node) const;
+
+  const Fp16Options& options_;
+  std::unordered_set<std::string> weights_;  // initializers of any graph
+};
+
+bool has_bodies(const vernier_onnx::NodeProto& node);
+
+// Inputs that an operator wants in float32 even when it computes in float16.
+bool is_float32_only_input(const vernier_onnx::NodeProto& node, int index);
+
+}  // namespace vernier
