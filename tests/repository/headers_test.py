@@ -23,7 +23,7 @@ class Headers(unittest.TestCase):
                     self.assertEqual(includes(ROOT / source)[0], str(own_header(source)))
 
     def test_headers_without_a_source_compile_alone(self):
-        alone = [header for header in sources(ROOT, FOLDERS, (".h",))
+        alone = [header for header in sources(ROOT, ["vernier", "cli"], (".h",))
                  if not (ROOT / header).with_suffix(".cpp").exists()]
         compiler = os.environ.get("CXX", "c++")
         run = subprocess.run(

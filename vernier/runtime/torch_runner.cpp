@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "vernier/error.h"
+#include "vernier/installation.h"
 #include "vernier/runtime/sidecar.h"
 #include "vernier/runtime/torch_module/open.h"
 
@@ -14,27 +15,13 @@ namespace fs = std::filesystem;
 
 constexpr const char* module_name = "libvernier_torch.so";
 
-// The folder of this code: of the program, or of a library that has it inside.
-fs::path own_folder() {
-  Dl_info info{};
-  std::error_code ignored;
-  if (dladdr(reinterpret_cast<const void*>(&open_torch_runner), &info) && info.dli_fname) {
-    const fs::path path = fs::canonical(info.dli_fname, ignored);
-    if (!ignored && path.extension() == ".so") return path.parent_path();
-  }
-  return fs::canonical("/proc/self/exe", ignored).parent_path();
-}
-
 fs::path find_module() {
   if (const char* chosen = std::getenv("VERNIER_TORCH_MODULE")) return chosen;
-  const fs::path folder = own_folder();
-  for (const fs::path& place : {folder, folder / "../lib"})
-    if (fs::exists(place / module_name)) return place / module_name;
-  throw Error(
-      fmt::format("[torch] {}: not found beside {}: this build has no libtorch; run "
-                  "`scripts/setup.sh torch` and "
-                  "build again, or record the model's tensors to an .npz file and use that",
-                  module_name, folder.string()));
+  if (const fs::path path = installed_file(module_name); !path.empty()) return path;
+  throw Error(fmt::format(
+      "[torch] {}: not found: this build has no libtorch; run `scripts/setup.sh torch` and build "
+      "again, or record the model's tensors to an .npz file and use that",
+      module_name));
 }
 
 OpenTorchModule load_module() {
