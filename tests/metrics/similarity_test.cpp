@@ -90,24 +90,6 @@ TEST(Similarity, ulps_of_unlike_dtypes_have_no_meaning) {
   EXPECT_EQ(result.p999_ulp_diff, std::nullopt);
 }
 
-TEST(ArgmaxAgreement, is_the_share_of_rows_whose_first_maximum_stays) {
-  const Tensor reference = f32({1, 5, 5, 9, 0, 0, 1, 2, 3, 4, 4, 4}, {2, 2, 3});
-  const Tensor candidate = f32({1, 6, 6, 8, 9, 0, 1, 2, 3, 4, 5, 4}, {2, 2, 3});
-  EXPECT_EQ(argmax_agreement(reference, candidate), 0.5);
-}
-
-TEST(ArgmaxAgreement, a_row_with_nan_has_changed) {
-  const auto nan32 = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_EQ(argmax_agreement(f32({1, nan32, 2, 1}, {2, 2}), f32({1, nan32, 2, 1}, {2, 2})), 0.5);
-}
-
-TEST(ArgmaxAgreement, has_no_meaning_without_rows_of_one_length) {
-  EXPECT_EQ(argmax_agreement(f32({}, {0, 3}), f32({}, {0, 3})), std::nullopt);
-  EXPECT_EQ(argmax_agreement(f32({1, 2}, {1, 2}), f32({1, 2}, {2, 1})), std::nullopt);
-  const Tensor scalar = make_tensor("x", DType::f32, {});
-  EXPECT_EQ(argmax_agreement(scalar, scalar), std::nullopt);
-}
-
 TEST(Metrics, are_found_by_name) {
   for (std::size_t i = 0; i < similarity_metrics.size(); ++i)
     EXPECT_EQ(find_metric(similarity_metrics[i].name), i);

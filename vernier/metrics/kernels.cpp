@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "vernier/error.h"
 #include "vernier/metrics/pair_chunk.h"
@@ -28,34 +29,31 @@ bool second_has_max(const PairSums& first, const PairSums& second) {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-// Elements of a pair, widened.
-struct Widened {
-  std::array<double, chunk_size> reference, candidate;
+bool fits_f32(DType dtype) { return dtype == DType::f32 || bits(dtype) <= 16; }
+
+// One side of a pair, as float32 or float64 elements.
+template <typename T>
+class Side {
+ public:
+  explicit Side(const TensorView& tensor) : tensor_(tensor) {}
+
+  // Elements [begin, begin + count), count <= chunk_size; valid until the next call.
+  std::span<const T> read(std::int64_t begin, std::size_t count) {
+    constexpr DType own = std::is_same_v<T, float> ? DType::f32 : DType::f64;
+    if (tensor_.dtype == own)
+      return elements<T>(tensor_).subspan(static_cast<std::size_t>(begin), count);
+    const std::span<T> widened(widened_.data(), count);
+    widen(tensor_, begin, widened);
+    return widened;
+  }
+
+ private:
+  const TensorView& tensor_;
+  std::array<T, chunk_size> widened_;
 };
 
-std::span<const double> widen_into(std::array<double, chunk_size>& buffer, const TensorView& tensor,
-                                   std::int64_t begin, std::size_t count) {
-  const std::span<double> out(buffer.data(), count);
-  widen(tensor, begin, out);
-  return out;
-}
-
-template <typename T>
-std::span<const T> part(const TensorView& tensor, std::int64_t begin, std::size_t count) {
-  return elements<T>(tensor).subspan(static_cast<std::size_t>(begin), count);
-}
-
-ChunkSums sum_chunk_at(const TensorView& reference, const TensorView& candidate, std::int64_t begin,
-                       std::size_t count, Widened& widened) {
-  if (reference.dtype == DType::f32 && candidate.dtype == DType::f32)
-    return sum_chunk(part<float>(reference, begin, count), part<float>(candidate, begin, count));
-  if (reference.dtype == DType::f64 && candidate.dtype == DType::f64)
-    return sum_chunk(part<double>(reference, begin, count), part<double>(candidate, begin, count));
-  return sum_chunk(widen_into(widened.reference, reference, begin, count),
-                   widen_into(widened.candidate, candidate, begin, count));
-}
-
 // The pass over a pair, chunk by chunk.
+template <typename T>
 class Measurement {
  public:
   Measurement(const TensorView& reference, const TensorView& candidate)
@@ -71,7 +69,7 @@ class Measurement {
 
  private:
   void add_chunk(std::int64_t begin, std::size_t count) {
-    const ChunkSums chunk = sum_chunk_at(reference_, candidate_, begin, count, widened_);
+    const ChunkSums chunk = sum_chunk(reference_.read(begin, count), candidate_.read(begin, count));
     sums_.reference_squares += chunk.reference_squares;
     sums_.candidate_squares += chunk.candidate_squares;
     sums_.products += chunk.products;
@@ -87,8 +85,7 @@ class Measurement {
 
   // A chunk that may hold NaN or infinity, element by element.
   void scan_chunk(std::int64_t begin, std::size_t count) {
-    const auto reference = widen_into(widened_.reference, reference_, begin, count);
-    const auto candidate = widen_into(widened_.candidate, candidate_, begin, count);
+    const auto reference = reference_.read(begin, count), candidate = candidate_.read(begin, count);
     for (std::size_t i = 0; i < count; ++i)
       add_element(reference[i], candidate[i], begin + static_cast<std::int64_t>(i));
   }
@@ -119,21 +116,19 @@ class Measurement {
   }
 
   std::int64_t find_max() {
-    const auto reference = widen_into(widened_.reference, reference_, max_leaf_, max_leaf_size_);
-    const auto candidate = widen_into(widened_.candidate, candidate_, max_leaf_, max_leaf_size_);
+    const auto reference = reference_.read(max_leaf_, max_leaf_size_);
+    const auto candidate = candidate_.read(max_leaf_, max_leaf_size_);
     for (std::size_t i = 0; i < max_leaf_size_; ++i)
-      if (std::abs(reference[i] - candidate[i]) == sums_.max_abs_difference)
+      if (std::abs(double{reference[i]} - double{candidate[i]}) == sums_.max_abs_difference)
         return max_leaf_ + static_cast<std::int64_t>(i);
     return 0;  // no difference is above 0
   }
 
-  const TensorView& reference_;
-  const TensorView& candidate_;
+  Side<T> reference_, candidate_;
   PairSums sums_;
   std::int64_t max_leaf_ = 0;
   std::size_t max_leaf_size_ = 0;
   std::int64_t first_nan_ = -1;
-  Widened widened_;
 };
 
 }  // namespace
@@ -145,7 +140,9 @@ PairSums measure(const TensorView& reference, const TensorView& candidate) {
         fmt::format("[measure] '{}': reference has shape {}, candidate {}; element counts "
                     "must be equal",
                     reference.name, format_shape(reference.shape), format_shape(candidate.shape)));
-  return Measurement(reference, candidate).run(count);
+  if (fits_f32(reference.dtype) && fits_f32(candidate.dtype))
+    return Measurement<float>(reference, candidate).run(count);
+  return Measurement<double>(reference, candidate).run(count);
 }
 
 PairSums pool(const PairSums& first, const PairSums& second) {

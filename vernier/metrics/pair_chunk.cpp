@@ -16,15 +16,15 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// numpy keeps eight running sums over stride 8 in a leaf: one vector of eight lanes, or two of
-// four, or four of two.
+// numpy keeps eight running sums over stride 8 in a leaf: two vectors of four lanes, or more of
+// fewer. One of eight would be slower: CPUs that split it widen float32 with an extra shuffle.
 constexpr std::size_t stride = 8;
-using Tag = hn::CappedTag<double, stride>;
+using Tag = hn::CappedTag<double, 4>;
 using Vector = hn::Vec<Tag>;
 
 // The five sums of a leaf or of a node of the pairwise tree, padded to whole vectors.
 enum Sum { reference_squares, candidate_squares, products, difference_squares, abs_differences };
-constexpr std::size_t row_size = 8;
+constexpr std::size_t sum_count = 5, row_size = 8;
 struct alignas(64) Row {
   double sums[row_size];
 };
@@ -36,9 +36,17 @@ struct Pair {
   Pair operator+(std::size_t offset) const { return {reference + offset, candidate + offset}; }
 };
 
-HWY_INLINE Vector load(const double* from) { return hn::LoadU(Tag(), from); }
-HWY_INLINE Vector load(const float* from) {
-  return hn::PromoteTo(Tag(), hn::LoadU(hn::Rebind<float, Tag>(), from));
+HWY_INLINE Vector widen(hn::Vec<Tag> values) { return values; }
+HWY_INLINE Vector widen(hn::Vec<hn::Rebind<float, Tag>> values) {
+  return hn::PromoteTo(Tag(), values);
+}
+
+HWY_INLINE Vector add_product(double, Vector sum, Vector left, Vector right) {
+  return hn::Add(sum, hn::Mul(left, right));
+}
+// The product of two float32 is exact in float64, so fused or not, there is one rounding.
+HWY_INLINE Vector add_product(float, Vector sum, Vector left, Vector right) {
+  return hn::MulAdd(left, right, sum);
 }
 
 // Tensors may sit at any address, so elements are not dereferenced in place.
@@ -70,6 +78,38 @@ HWY_INLINE void add_neighbours(const double* in, std::size_t outputs, double* ou
   }
 #endif
 }
+
+// The running sums and maxima of one vector of lanes.
+template <typename T>
+struct Running {
+  using Narrow = hn::Rebind<T, Tag>;
+  Vector rr, cc, rc, dd, abs_d, max_d;
+
+  // An implicit constructor would not be compiled for the target.
+  HWY_INLINE Running() { rr = cc = rc = dd = abs_d = max_d = hn::Zero(Tag()); }
+
+  HWY_INLINE void add(Pair<T> from) {
+    const Vector r = widen(hn::LoadU(Narrow(), from.reference));
+    const Vector c = widen(hn::LoadU(Narrow(), from.candidate));
+    const Vector difference = hn::Sub(r, c);
+    const Vector magnitude = hn::Abs(difference);
+    rr = add_product(T(), rr, r, r);
+    cc = add_product(T(), cc, c, c);
+    rc = add_product(T(), rc, r, c);
+    dd = hn::Add(dd, hn::Mul(difference, difference));
+    abs_d = hn::Add(abs_d, magnitude);
+    max_d = hn::Max(max_d, magnitude);
+  }
+
+  HWY_INLINE void store(double (*to)[stride], std::size_t lane) const {
+    const Tag d;
+    hn::Store(rr, d, to[reference_squares] + lane);
+    hn::Store(cc, d, to[candidate_squares] + lane);
+    hn::Store(rc, d, to[products] + lane);
+    hn::Store(dd, d, to[difference_squares] + lane);
+    hn::Store(abs_d, d, to[abs_differences] + lane);
+  }
+};
 
 // Goes through the leaves of one chunk and keeps their maxima.
 template <typename T>
@@ -106,44 +146,38 @@ class Chunk {
 
   HWY_INLINE Row sum_leaf(std::size_t begin, std::size_t count) {
     const std::size_t strided = count / stride * stride;
-    for (std::size_t lane = 0; lane < stride; lane += hn::Lanes(Tag()))
+    // Two vectors at a time: one alone would wait for its own additions.
+    for (std::size_t lane = 0; lane < stride; lane += 2 * hn::Lanes(Tag()))
       sum_lanes(begin, count, lane, strided);
-    // ((0+1)+(2+3))+((4+5)+(6+7)) for all sums at once.
+    // ((0+1)+(2+3))+((4+5)+(6+7)) for all sums at once, rounded up to whole vectors.
     Row row;
-    add_neighbours(running_[0], 4 * row_size, running_[0]);
-    add_neighbours(running_[0], 2 * row_size, running_[0]);
+    add_neighbours(running_[0], 20, running_[0]);
+    add_neighbours(running_[0], 12, running_[0]);
     add_neighbours(running_[0], row_size, row.sums);
     for (std::size_t i = strided; i < count; ++i) add_element(begin, count, begin + i, row);
     return row;
   }
 
-  // The running sums of one vector of lanes.
+  // The running sums of two vectors of lanes.
   HWY_INLINE void sum_lanes(std::size_t begin, std::size_t count, std::size_t lane,
                             std::size_t strided) {
-    const Tag d;
-    Vector rr = hn::Zero(d), cc = rr, rc = rr, dd = rr, abs_d = rr, max_r = rr, max_d = rr;
     const Pair<T> from = pair_ + (begin + lane);
+    Running<T> low, high;
+    const hn::CappedTag<T, 2 * hn::MaxLanes(Tag())> t;
+    auto max_r = hn::Zero(t);
     for (std::size_t i = 0; i < strided; i += stride) {
-      const Vector r = load(from.reference + i);
-      const Vector c = load(from.candidate + i);
-      const Vector difference = hn::Sub(r, c);
-      const Vector magnitude = hn::Abs(difference);
-      rr = hn::Add(rr, hn::Mul(r, r));
-      cc = hn::Add(cc, hn::Mul(c, c));
-      rc = hn::Add(rc, hn::Mul(r, c));
-      dd = hn::Add(dd, hn::Mul(difference, difference));
-      abs_d = hn::Add(abs_d, magnitude);
-      max_r = hn::Max(max_r, hn::Abs(r));
-      max_d = hn::Max(max_d, magnitude);
+      low.add(from + i);
+      high.add(from + (i + hn::Lanes(Tag())));
+      for (std::size_t j = 0; j < 2 * hn::Lanes(Tag()); j += hn::Lanes(t))
+        max_r = hn::Max(max_r, hn::Abs(hn::LoadU(t, from.reference + (i + j))));
     }
-    hn::Store(rr, d, running_[reference_squares] + lane);
-    hn::Store(cc, d, running_[candidate_squares] + lane);
-    hn::Store(rc, d, running_[products] + lane);
-    hn::Store(dd, d, running_[difference_squares] + lane);
-    hn::Store(abs_d, d, running_[abs_differences] + lane);
+    low.store(running_, lane);
+    high.store(running_, lane + hn::Lanes(Tag()));
+    const Vector max_d = hn::Max(low.max_d, high.max_d);
     // A new maximum is rare: a compare and a branch cost less than a horizontal maximum.
-    if (!hn::AllFalse(d, hn::Gt(max_r, hn::Set(d, maxima_.max_abs_reference))))
-      raise_reference(hn::GetLane(hn::MaxOfLanes(d, max_r)));
+    const Tag d;
+    if (!hn::AllFalse(t, hn::Gt(max_r, hn::Set(t, static_cast<T>(maxima_.max_abs_reference)))))
+      raise_reference(hn::GetLane(hn::MaxOfLanes(t, max_r)));
     if (!hn::AllFalse(d, hn::Gt(max_d, hn::Set(d, maxima_.max_abs_difference))))
       raise_difference(hn::GetLane(hn::MaxOfLanes(d, max_d)), begin, count);
   }
@@ -172,7 +206,7 @@ class Chunk {
 
   Pair<T> pair_;
   ChunkSums maxima_;
-  alignas(64) double running_[row_size][stride] = {};  // rows past the fifth stay 0
+  alignas(64) double running_[sum_count][stride] = {};
 };
 
 ChunkSums sum_f32(const float* reference, const float* candidate, std::size_t count) {

@@ -1,11 +1,9 @@
 #include "vernier/metrics/similarity.h"
 
-#include <algorithm>
 #include <cmath>
-#include <vector>
 
+#include "vernier/metrics/argmax.h"
 #include "vernier/metrics/ulp.h"
-#include "vernier/tensor/convert.h"
 
 namespace vernier {
 namespace {
@@ -33,13 +31,6 @@ double cosine(const PairSums& sums) {
 double relative_l2(const PairSums& sums) {
   if (sums.difference_squares == 0) return 0;
   return canonical(std::sqrt(sums.difference_squares) / std::sqrt(sums.reference_squares));
-}
-
-// Where numpy's argmax is; -1 if the row holds NaN.
-std::int64_t first_max(std::span<const double> row) {
-  if (std::any_of(row.begin(), row.end(), [](double value) { return std::isnan(value); }))
-    return -1;
-  return std::max_element(row.begin(), row.end()) - row.begin();
 }
 
 }  // namespace
@@ -73,23 +64,6 @@ Similarity similarity(const TensorView& reference, const TensorView& candidate,
     result.p999_ulp_diff = ulp->p999;
   }
   return result;
-}
-
-std::optional<double> argmax_agreement(const TensorView& reference, const TensorView& candidate) {
-  const std::int64_t count = reference.size();
-  if (count == 0 || count != candidate.size() || reference.shape.empty() ||
-      candidate.shape.empty() || reference.shape.back() != candidate.shape.back())
-    return std::nullopt;
-  const std::int64_t width = reference.shape.back();
-  std::vector<double> row(static_cast<std::size_t>(width)), other(row.size());
-  std::int64_t agreeing = 0;
-  for (std::int64_t begin = 0; begin < count; begin += width) {
-    widen(reference, begin, row);
-    widen(candidate, begin, other);
-    const std::int64_t at = first_max(row);
-    agreeing += at >= 0 && at == first_max(other);
-  }
-  return static_cast<double>(agreeing) / static_cast<double>(count / width);
 }
 
 std::optional<std::size_t> find_metric(std::string_view name) {
