@@ -103,12 +103,12 @@ Seconds best_of(const Tensor& reference, const Tensor& candidate, int rounds, in
 }
 
 std::optional<double> numpy_seconds(const Tensor& reference, const Tensor& candidate, int rounds) {
-  const auto python = testing::python_with("numpy");
+  const auto python = oracle::python_with("numpy");
   if (!python) return std::nullopt;
   const TemporaryDirectory folder;
   write_raw(folder / "reference", reference);
   write_raw(folder / "candidate", candidate);
-  return std::stod(testing::output_of(
+  return std::stod(oracle::output_of(
       fmt::format("{} {} {} {} {}", *python, VERNIER_BENCH "/metrics_numpy.py",
                   (folder / "reference").string(), (folder / "candidate").string(), rounds)));
 }
