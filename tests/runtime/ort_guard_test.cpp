@@ -6,6 +6,7 @@
 #include <set>
 
 #include "tests/model_builder.h"
+#include "tests/temporary_directory.h"
 #include "vernier/error.h"
 #include "vernier/runtime/ort_runner.h"
 
@@ -120,9 +121,9 @@ TEST(OrtGuard, large_weights_that_stay_in_the_file_give_the_same_results) {
   builder.weight(floats("w", {64, 128}, 0.001f)).weight(floats("v", {128}, 0.1f));
   builder.node("MatMul", {"x", "w"}, {"a"}).node("Add", {"a", "v"}, {"b"});
   builder.node("ReduceSum", {"w"}, {"s"}).node("Mul", {"b", "s"}, {"y"});
-  const auto path = std::filesystem::path(testing::TempDir()) / "large_weights.onnx";
-  builder.model().save(path);
-  const Model model = Model::load(path);
+  const TemporaryDirectory folder;
+  builder.model().save(folder / "m.onnx");
+  const Model model = Model::load(folder / "m.onnx");
   ASSERT_TRUE(model.is_inside(model.graph().initializer(0)));
   const Seen seen = expect_no_effect(model, {floats("x", {3, 64})});
   EXPECT_EQ(seen.outputs,

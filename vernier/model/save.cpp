@@ -1,14 +1,13 @@
 #include <fmt/format.h>
 #include <vernier_onnx.pb.h>
 
-#include <fstream>
-
 #include "vernier/error.h"
 #include "vernier/model/graph.h"
 #include "vernier/model/mapped_file.h"
 #include "vernier/model/model.h"
 #include "vernier/model/skeleton.h"
 #include "vernier/model/tensor_data.h"
+#include "vernier/tensor/atomic_file.h"
 
 namespace vernier {
 namespace {
@@ -44,47 +43,6 @@ void edit_each_weight(GraphProto& graph, const Visit& visit) {
       if (attribute.has_g()) edit_each_weight(*attribute.mutable_g(), visit);
       for (GraphProto& body : *attribute.mutable_graphs()) edit_each_weight(body, visit);
     }
-}
-
-// A file that appears under its name only when it is complete.
-class PendingFile {
- public:
-  explicit PendingFile(fs::path path)
-      : path_(std::move(path)),
-        temporary_(fs::path(path_).concat(".tmp")),
-        stream_(temporary_, std::ios::binary) {
-    check();
-  }
-  ~PendingFile() {
-    std::error_code ignored;
-    if (!committed_) fs::remove(temporary_, ignored);
-  }
-
-  std::ofstream& stream() { return stream_; }
-  std::int64_t pad() {
-    while (stream_.tellp() % alignment != 0) stream_.put('\0');
-    return stream_.tellp();
-  }
-  void commit() {
-    stream_.close();
-    check();
-    fs::rename(temporary_, path_);
-    committed_ = true;
-  }
-
- private:
-  void check() const {
-    if (!stream_) throw Error(fmt::format("[model] {}: cannot write", path_.string()));
-  }
-
-  fs::path path_;
-  fs::path temporary_;
-  std::ofstream stream_;
-  bool committed_ = false;
-};
-
-void write(std::ostream& out, std::span<const std::byte> bytes) {
-  out.write(reinterpret_cast<const char*>(bytes.data()), std::ssize(bytes));
 }
 
 bool same_folder(const fs::path& a, const fs::path& b) {
@@ -144,23 +102,24 @@ Rope Model::pieces() const {
 std::string Model::serialize() const { return flatten(pieces()); }
 
 void Model::save(const fs::path& path) const {
-  PendingFile model_file(path);
+  AtomicFile model_file(path);
   if (!needs_data_file(*this, path.parent_path())) {
-    for (const auto& piece : pieces().pieces) write(model_file.stream(), piece.bytes);
+    for (const auto& piece : pieces().pieces) model_file.append(piece.bytes);
     return model_file.commit();
   }
   ModelProto proto = *proto_;
   const fs::path data_path = fs::path(path).concat(".data");
-  PendingFile data_file(data_path);
+  AtomicFile data_file(data_path);
+  std::int64_t offset = 0;
   edit_each_weight(*proto.mutable_graph(), [&](TensorProto& weight) {
     if (!has_external_data(weight) && weight.raw_data().size() < min_external_bytes) return;
     const Tensor tensor = this->tensor(weight);
-    const std::int64_t offset = data_file.pad();
-    write(data_file.stream(), tensor.bytes);
-    set_external_data(weight, {data_path.filename().string(), offset, std::ssize(tensor.bytes)});
+    const auto length = std::ssize(tensor.bytes);
+    data_file.write_at(offset, tensor.bytes);
+    set_external_data(weight, {data_path.filename().string(), offset, length});
+    offset += (length + alignment - 1) / alignment * alignment;
   });
-  if (!proto.SerializeToOstream(&model_file.stream()))
-    throw Error(fmt::format("[model] {}: cannot write", path.string()));
+  model_file.append(proto.SerializeAsString());
   data_file.commit();
   model_file.commit();
 }

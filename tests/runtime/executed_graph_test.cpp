@@ -1,0 +1,95 @@
+#include "vernier/runtime/executed_graph.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/model_builder.h"
+#include "vernier/error.h"
+#include "vernier/model/graph.h"
+
+namespace vernier {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+
+std::filesystem::path fixture(const std::string& name) {
+  return std::filesystem::path(VERNIER_FIXTURES) / name;
+}
+
+std::vector<std::string> op_types(const Model& model) {
+  std::vector<std::string> types;
+  for (const auto& node : model.graph().node()) types.push_back(node.op_type());
+  return types;
+}
+
+Tensor image() { return make_tensor("input", DType::f32, {1, 1, 28, 28}); }
+
+TEST(ExecutedGraph, is_the_models_own_unless_it_has_float16_or_functions) {
+  EXPECT_FALSE(runs_another_graph(Model::load(fixture("mnist/mnist_vit.onnx"))));
+  GraphBuilder cast;
+  cast.input("x", DType::f32, {{2}}).output("y", DType::f32, {{2}});
+  cast.node("Cast", {"x"}, {"h"}, {int_attribute("to", onnx_data_type(DType::f16))});
+  cast.node("Cast", {"h"}, {"y"}, {int_attribute("to", onnx_data_type(DType::f32))});
+  EXPECT_TRUE(runs_another_graph(cast.model()));
+  GraphBuilder weight;
+  weight.weight(make_tensor("w", DType::f16, {1}));
+  EXPECT_TRUE(runs_another_graph(weight.model()));
+  auto function = GraphBuilder().proto();
+  function.add_functions();
+  EXPECT_TRUE(runs_another_graph(Model(function, {})));
+}
+
+TEST(ExecutedGraph, keeps_the_names_of_float16_tensors_that_it_computes_in_float32) {
+  GraphBuilder builder;
+  builder.input("x", DType::f16, {{4}}).output("y", DType::f16, {{4}});
+  builder.node("Add", {"x", "x"}, {"a"})
+      .node("Mul", {"a", "x"}, {"b"})
+      .node("Sub", {"b", "a"}, {"y"});
+  const Model model = executed_graph(builder.model(), {}, Optimization::disabled);
+  const GraphIndex index(model.graph());
+  EXPECT_EQ(index.producer("a")->op_type(), "Add");
+  EXPECT_EQ(index.producer("b")->op_type(), "Mul");
+  EXPECT_EQ(index.producer("y")->op_type(), "Cast");
+}
+
+TEST(Optimize, fuses_and_folds) {
+  const Model model = Model::load(fixture("mnist/mnist_cnn.onnx"));
+  const Model optimized = optimize(model, Optimization::extended);
+  EXPECT_LT(optimized.graph().node_size(), model.graph().node_size());
+  EXPECT_THAT(op_types(optimized), Contains("FusedConv"));
+  EXPECT_EQ(optimized.name(), model.name());
+  EXPECT_EQ(optimized.inputs(), model.inputs());
+}
+
+TEST(Optimize, weights_of_the_optimised_model_can_be_read) {
+  const Model optimized =
+      optimize(Model::load(fixture("mnist/mnist_vit.onnx")), Optimization::basic);
+  for (const auto& weight : optimized.graph().initializer())
+    EXPECT_NO_THROW(optimized.tensor(weight));
+}
+
+TEST(Optimize, the_optimised_graph_can_be_watched_and_gives_what_optimised_runs_give) {
+  const std::vector<Tensor> inputs = {image()};
+  for (const auto level : {Optimization::basic, Optimization::extended, Optimization::all}) {
+    OrtRunner bare(Model::load(fixture("mnist/mnist_cnn.onnx")),
+                   {.optimization = level, .threads = 1});
+    OrtRunner watched(Model::load(fixture("mnist/mnist_cnn.onnx")),
+                      {.watch = Watch::all(), .optimization = level, .threads = 1});
+    EXPECT_EQ(watched.run(inputs), bare.run(inputs));
+  }
+}
+
+TEST(Optimize, tensors_that_were_fused_away_are_reported) {
+  OrtRunner runner(
+      Model::load(fixture("mnist/mnist_cnn.onnx")),
+      {.watch = Watch::only({"/stem/Conv_output_0", "/layer1/layer1.0/conv1/Conv_output_0"}),
+       .optimization = Optimization::extended});
+  EXPECT_THAT(runner.probes().watched, ElementsAre("/stem/Conv_output_0"));
+  EXPECT_THAT(runner.probes().unwatched,
+              ElementsAre(UnwatchedTensor{"/layer1/layer1.0/conv1/Conv_output_0",
+                                          "fused or removed by optimisation"}));
+}
+
+}  // namespace
+}  // namespace vernier
