@@ -34,8 +34,10 @@ def main():
         sys.exit(__doc__)
     folder, names = sys.argv[1], sys.argv[2:] or ["resnet18", "vit_b_16"]
     os.makedirs(folder, exist_ok=True)
-    # The fused attention of the fast path has no ONNX counterpart.
-    torch.backends.mha.set_fastpath_enabled(False) if hasattr(torch.backends, "mha") else None
+    # The fused attention of the fast path has no ONNX counterpart; PyTorch before 2.0 has no such
+    # switch and does not take that path while exporting.
+    if hasattr(torch.backends, "mha"):
+        torch.backends.mha.set_fastpath_enabled(False)
     for name in names:
         export(name, folder)
 

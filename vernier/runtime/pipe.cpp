@@ -51,6 +51,7 @@ Pipe::Pipe(const Rope& rope) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw Error("[onnxruntime] no file descriptors left for a pipe");
   read_end_ = ends[0];
+  fcntl(ends[1], F_SETPIPE_SZ, static_cast<int>(chunk_bytes));  // fewer turns; a wish, not a need
   path_ = fmt::format("/proc/self/fd/{}", read_end_);
   writer_ = std::jthread([&rope, fd = ends[1]] {
     block_pipe_signal();
