@@ -1,0 +1,104 @@
+#include "vernier/analysis/lockstep.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/arrays.h"
+#include "tests/temporary_directory.h"
+#include "vernier/error.h"
+#include "vernier/runtime/recorded_runner.h"
+
+namespace vernier {
+namespace {
+
+using ::testing::ElementsAre;
+
+// Recorded tensors are shown in the order of their file: any two orders can be tried.
+class Lockstep : public ::testing::Test {
+ protected:
+  RecordedRunner recorded(const std::vector<std::string>& names) {
+    std::vector<Tensor> tensors;
+    for (const std::string& name : names)
+      tensors.push_back(ramp(name, {1, 1000}, static_cast<float>(name[0])));
+    return RecordedRunner(write_npz(folder / (std::to_string(files_++) + ".npz"), tensors));
+  }
+
+  // The names of the candidate's tensors that were paired, in the order they were seen.
+  std::vector<std::string> paired(const std::vector<std::string>& reference,
+                                  const std::vector<std::string>& candidate,
+                                  const LockstepOptions& options) {
+    RecordedRunner reference_runner = recorded(reference), candidate_runner = recorded(candidate);
+    std::vector<std::string> names;
+    run_lockstep(
+        reference_runner, {}, candidate_runner, {},
+        [&](const TensorView& tensor, const TakeReference& take) {
+          const Tensor* twin = take(std::string(tensor.name));
+          if (!twin) return;
+          EXPECT_TRUE(std::ranges::equal(twin->bytes, tensor.bytes));
+          names.emplace_back(tensor.name);
+        },
+        options);
+    return names;
+  }
+
+  TemporaryDirectory folder;
+  int files_ = 0;
+};
+
+const Wants all = {{"a", 1}, {"b", 1}, {"c", 1}, {"d", 1}};
+
+TEST_F(Lockstep, pairs_meet_in_the_order_of_the_candidate) {
+  EXPECT_THAT(paired({"a", "b", "c"}, {"a", "b", "c"}, {.wants = all}), ElementsAre("a", "b", "c"));
+}
+
+TEST_F(Lockstep, opposite_orders_do_not_lock_even_with_no_room) {
+  EXPECT_THAT(paired({"a", "b", "c", "d"}, {"d", "c", "b", "a"}, {.wants = all, .ahead_bytes = 0}),
+              ElementsAre("d", "c", "b", "a"));
+}
+
+TEST_F(Lockstep, a_tensor_that_the_reference_lacks_is_not_waited_for) {
+  EXPECT_THAT(paired({"a", "c"}, {"a", "b", "c"}, {.wants = all, .ahead_bytes = 0}),
+              ElementsAre("a", "c"));
+}
+
+TEST_F(Lockstep, what_is_not_wanted_or_never_taken_does_not_stop_the_reference) {
+  EXPECT_THAT(
+      paired({"a", "b", "c", "d"}, {"a"}, {.wants = {{"a", 1}, {"b", 1}}, .ahead_bytes = 0}),
+      ElementsAre("a"));
+}
+
+TEST_F(Lockstep, a_tensor_may_be_wanted_several_times) {
+  RecordedRunner reference = recorded({"a"}), candidate = recorded({"b", "c"});
+  int taken = 0;
+  run_lockstep(reference, {}, candidate, {},
+               [&](const TensorView&, const TakeReference& take) { taken += take("a") != nullptr; },
+               {.wants = {{"a", 2}}, .ahead_bytes = 0});
+  EXPECT_EQ(taken, 2);
+}
+
+TEST_F(Lockstep, an_error_in_the_observer_ends_both_runs) {
+  RecordedRunner reference = recorded({"a", "b", "c"}), candidate = recorded({"a", "b"});
+  const auto fail = [](const TensorView&, const TakeReference&) { throw Error("stop"); };
+  EXPECT_THROW(run_lockstep(reference, {}, candidate, {}, fail, {.wants = all, .ahead_bytes = 0}),
+               Error);
+}
+
+TEST_F(Lockstep, an_error_in_the_reference_reaches_the_caller) {
+  RecordedRunner reference = recorded({"a"}), candidate = recorded({"a"});
+  reference.run();  // the only sample is gone now
+  const auto take_all = [](const TensorView& tensor, const TakeReference& take) {
+    take(std::string(tensor.name));
+  };
+  EXPECT_THROW(run_lockstep(reference, {}, candidate, {}, take_all, {.wants = all}), Error);
+}
+
+TEST_F(Lockstep, the_outputs_of_both_are_returned) {
+  RecordedRunner reference = recorded({"a"}), candidate = recorded({"b"});
+  const LockstepOutputs outputs = run_lockstep(reference, {}, candidate, {},
+                                               [](const TensorView&, const TakeReference&) {}, {});
+  EXPECT_EQ(outputs.reference[0].name, "a");
+  EXPECT_EQ(outputs.candidate[0].name, "b");
+}
+
+}  // namespace
+}  // namespace vernier
