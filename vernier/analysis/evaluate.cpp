@@ -1,0 +1,190 @@
+#include "vernier/analysis/evaluate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "vernier/error.h"
+#include "vernier/metrics/rank_correlation.h"
+
+namespace vernier {
+namespace {
+
+constexpr std::array<std::string_view, 5> agreement_names{
+    "flipped", "flipped_to_wrong", "flipped_to_right", "neighbour_overlap", "rank_correlation"};
+
+double rounded(double value) { return std::nearbyint(value * 1e4) / 1e4; }
+
+Interval rounded(const Interval& interval) {
+  return {rounded(interval.low), rounded(interval.high)};
+}
+
+std::vector<std::int64_t> all_samples(std::int64_t count) {
+  std::vector<std::int64_t> samples(count);
+  std::iota(samples.begin(), samples.end(), 0);
+  return samples;
+}
+
+MetricResult alone(const MetricScore& candidate, std::int64_t samples,
+                   const BootstrapOptions& options) {
+  return {.name = candidate.name,
+          .candidate = rounded(candidate.of_samples(all_samples(samples))),
+          .interval = rounded(bootstrap_interval(samples, candidate.of_samples, options)),
+          .chance = candidate.chance};
+}
+
+MetricResult beside(const MetricScore& reference, const MetricScore& candidate,
+                    std::int64_t samples, const BootstrapOptions& options) {
+  const Statistic delta = [&](std::span<const std::int64_t> drawn) {
+    return candidate.of_samples(drawn) - reference.of_samples(drawn);
+  };
+  const std::vector<std::int64_t> all = all_samples(samples);
+  return {.name = candidate.name,
+          .candidate = rounded(candidate.of_samples(all)),
+          .reference = rounded(reference.of_samples(all)),
+          .delta = rounded(delta(all)),
+          .interval = rounded(bootstrap_interval(samples, delta, options)),
+          .chance = candidate.chance};
+}
+
+void require_same_samples(const TaskScores& reference, const TaskScores& candidate) {
+  if (reference.samples != candidate.samples ||
+      reference.metrics.size() != candidate.metrics.size())
+    throw Error(fmt::format(
+        "[evaluate] the reference has {} metrics of {} samples, the candidate {} "
+        "of {}; both must do the same task on the same samples",
+        reference.metrics.size(), reference.samples, candidate.metrics.size(), candidate.samples));
+}
+
+std::vector<std::pair<std::string, double>> agreement(const TaskScores& reference,
+                                                      const TaskScores& candidate) {
+  std::vector<std::pair<std::string, double>> values;
+  const auto add = [&](double value) {
+    values.emplace_back(agreement_names[values.size()], rounded(value));
+  };
+  if (candidate.rankings.depth == 0) return values;
+  const Flips flips = count_flips(reference.rankings, candidate.rankings, candidate.labels);
+  add(static_cast<double>(flips.flipped));
+  add(static_cast<double>(flips.to_wrong));
+  add(static_cast<double>(flips.to_right));
+  if (candidate.neighbours.queries == 0) return values;
+  add(mean_neighbour_overlap(reference.neighbours, candidate.neighbours));
+  add(similarity_rank_correlation(reference.embeddings, candidate.embeddings));
+  return values;
+}
+
+std::vector<ClassResult> class_results(const TaskScores* reference, const TaskScores& candidate,
+                                       std::span<const std::string> names) {
+  std::vector<ClassResult> results;
+  for (const ClassScore& entry : candidate.classes) {
+    const bool has_name = entry.label >= 0 && static_cast<std::size_t>(entry.label) < names.size();
+    ClassResult result{.label = entry.label,
+                       .name = has_name ? names[entry.label] : std::to_string(entry.label),
+                       .support = entry.support,
+                       .candidate = entry.score};
+    if (reference) {
+      const auto twin = std::ranges::find(reference->classes, entry.label, &ClassScore::label);
+      if (twin != reference->classes.end()) result.reference = twin->score;
+    }
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+std::vector<std::string> chance_warnings(const Evaluation& evaluation) {
+  std::vector<std::string> warnings;
+  for (const MetricResult& metric : evaluation.metrics)
+    if (metric.chance && metric.candidate <= *metric.chance)
+      warnings.push_back(fmt::format(
+          "{} {:.4f} is not above chance ({:.4f}, by always naming the commonest labels); do the "
+          "labels belong to these samples?",
+          metric.name, metric.candidate, *metric.chance));
+  return warnings;
+}
+
+std::optional<double> value_of(const Evaluation& evaluation, const std::string& name) {
+  for (const MetricResult& metric : evaluation.metrics) {
+    if (metric.name == name) return metric.candidate;
+    if (metric.name + "_delta" == name) return metric.delta;
+  }
+  for (const auto& [measure, value] : evaluation.agreement)
+    if (measure == name) return value;
+  return std::nullopt;
+}
+
+std::vector<std::string> judge_metric(const MetricResult& metric, double verdict) {
+  if (std::isnan(metric.candidate)) return {fmt::format("{} is nan", metric.name)};
+  const bool within_verdict = !metric.delta || std::abs(*metric.delta) <= verdict;
+  if (within_verdict) return {};
+  return {fmt::format("{} differs by {:+.4f}, more than {:g} points", metric.name, *metric.delta,
+                      verdict)};
+}
+
+std::vector<std::string> judge(const Evaluation& evaluation, const EvaluateOptions& options) {
+  std::vector<std::string> failures;
+  const auto append = [&](std::vector<std::string> more, const std::string& prefix = "") {
+    for (std::string& failure : more) failures.push_back(prefix + failure);
+  };
+  for (const MetricResult& metric : evaluation.metrics)
+    append(judge_metric(metric, options.verdict));
+  append(broken_limits(options.limits, "",
+                       [&](const std::string& name) { return value_of(evaluation, name); }));
+  for (const ClassResult& entry : evaluation.classes) {
+    const auto value = [&](const std::string& name) -> std::optional<double> {
+      if (name != evaluation.class_metric) return std::nullopt;
+      return entry.candidate;
+    };
+    append(broken_limits(options.limits, entry.name, value), fmt::format("class {}: ", entry.name));
+  }
+  return failures;
+}
+
+// A limit with a name before its metric is for a class, and only the metric of classes has those.
+void require_classes(const Evaluation& evaluation, std::span<const Limit> limits) {
+  std::vector<std::string> names;
+  for (const ClassResult& entry : evaluation.classes) names.push_back(entry.name);
+  for (const Limit& limit : limits) {
+    if (limit.tensor.empty()) continue;
+    if (limit.metric != evaluation.class_metric)
+      throw Error(fmt::format("[fail-if] '{}': {} is not a metric of classes; write '{}' alone",
+                              format_limit(limit), limit.metric, limit.metric));
+    require_tensors({&limit, 1}, names);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> evaluation_limit_metrics(std::span<const std::string> metrics,
+                                                  const std::string& class_metric,
+                                                  bool has_reference) {
+  std::vector<std::string> names(metrics.begin(), metrics.end());
+  if (!class_metric.empty()) names.push_back(class_metric);
+  if (!has_reference) return names;
+  for (const std::string& metric : metrics) names.push_back(metric + "_delta");
+  names.insert(names.end(), agreement_names.begin(), agreement_names.end());
+  return names;
+}
+
+Evaluation evaluate(const TaskScores* reference, const TaskScores& candidate,
+                    const EvaluateOptions& options) {
+  if (reference) require_same_samples(*reference, candidate);
+  Evaluation result{.samples = candidate.samples,
+                    .class_metric = candidate.class_metric,
+                    .counts = candidate.counts};
+  for (std::size_t i = 0; i < candidate.metrics.size(); ++i)
+    result.metrics.push_back(
+        reference ? beside(reference->metrics[i], candidate.metrics[i], candidate.samples,
+                           options.bootstrap)
+                  : alone(candidate.metrics[i], candidate.samples, options.bootstrap));
+  if (reference) result.agreement = agreement(*reference, candidate);
+  result.classes = class_results(reference, candidate, options.class_names);
+  require_classes(result, options.limits);
+  result.warnings = chance_warnings(result);
+  result.failures = judge(result, options);
+  return result;
+}
+
+}  // namespace vernier

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "vernier/analysis/limits.h"
+#include "vernier/analysis/task_scores.h"
+#include "vernier/metrics/bootstrap.h"
+
+namespace vernier {
+
+// All numbers of an evaluation are rounded to 4 decimals; metrics are in percent.
+
+struct MetricResult {
+  std::string name;
+  double candidate = 0;
+  std::optional<double> reference;
+  std::optional<double> delta;   // candidate - reference
+  Interval interval;             // bootstrap, of the delta if there is one, else of the candidate
+  std::optional<double> chance;  // what guessing without looking gives
+  bool operator==(const MetricResult&) const = default;
+};
+
+struct ClassResult {
+  std::int64_t label = 0;
+  std::string name;  // the label's name, or its number
+  std::int64_t support = 0;
+  double candidate = 0;
+  std::optional<double> reference;
+  bool operator==(const ClassResult&) const = default;
+};
+
+// How a task is done: the candidate alone, or beside its reference.
+struct Evaluation {
+  std::int64_t samples = 0;
+  std::vector<MetricResult> metrics;
+  std::vector<std::pair<std::string, double>> agreement;  // between the sides, without labels
+  std::string class_metric;
+  std::vector<ClassResult> classes;
+  std::vector<std::pair<std::string, std::int64_t>> counts;  // of the candidate
+  std::vector<std::string> warnings;
+  std::vector<std::string> failures;
+  bool pass() const { return failures.empty(); }
+  bool operator==(const Evaluation&) const = default;
+};
+
+struct EvaluateOptions {
+  double verdict = 0.5;  // percentage points that a metric may differ from the reference's
+  std::vector<Limit> limits;
+  BootstrapOptions bootstrap;
+  std::span<const std::string> class_names;  // by label; may be shorter, or empty
+};
+
+// What limits may name: the metrics, the metric of the classes, and, where there is a reference,
+// <metric>_delta and the measures of agreement.
+std::vector<std::string> evaluation_limit_metrics(std::span<const std::string> metrics,
+                                                  const std::string& class_metric,
+                                                  bool has_reference);
+
+// Judges the candidate's scores: a metric that is NaN fails, one that differs from the reference's
+// by more than the verdict allows fails, and so does a broken limit. A metric that is no better
+// than chance is a warning. `reference` may be null.
+Evaluation evaluate(const TaskScores* reference, const TaskScores& candidate,
+                    const EvaluateOptions& options = {});
+
+}  // namespace vernier

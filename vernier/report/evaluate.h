@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "vernier/analysis/evaluate.h"
+#include "vernier/report/document.h"
+#include "vernier/report/json.h"
+
+namespace vernier {
+
+// What was evaluated, for the panel and the JSON configuration; file names only, no folders.
+struct EvaluationSubject {
+  using Fact = std::variant<std::string, std::int64_t, double, bool>;
+  std::string command;  // "score" or "eval"
+  std::string task;
+  std::vector<std::pair<std::string, Fact>> facts;
+  Runtimes runtimes;
+};
+
+Document describe_evaluation(const EvaluationSubject& subject, const EvaluateOptions& options,
+                             const Evaluation& evaluation);
+
+// Schema: docs/schemas/evaluation.schema.json.
+std::string evaluation_json(const EvaluationSubject& subject, const EvaluateOptions& options,
+                            const Evaluation& evaluation);
+
+}  // namespace vernier
