@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -12,9 +11,6 @@
 
 namespace vernier {
 namespace {
-
-constexpr std::array<std::string_view, 5> agreement_names{
-    "flipped", "flipped_to_wrong", "flipped_to_right", "neighbour_overlap", "rank_correlation"};
 
 double rounded(double value) { return std::nearbyint(value * 1e4) / 1e4; }
 
@@ -59,21 +55,17 @@ void require_same_samples(const TaskScores& reference, const TaskScores& candida
         reference.metrics.size(), reference.samples, candidate.metrics.size(), candidate.samples));
 }
 
-std::vector<std::pair<std::string, double>> agreement(const TaskScores& reference,
-                                                      const TaskScores& candidate) {
-  std::vector<std::pair<std::string, double>> values;
-  const auto add = [&](double value) {
-    values.emplace_back(agreement_names[values.size()], rounded(value));
-  };
-  if (candidate.rankings.depth == 0) return values;
-  const Flips flips = count_flips(reference.rankings, candidate.rankings, candidate.labels);
-  add(static_cast<double>(flips.flipped));
-  add(static_cast<double>(flips.to_wrong));
-  add(static_cast<double>(flips.to_right));
-  if (candidate.neighbours.queries == 0) return values;
-  add(mean_neighbour_overlap(reference.neighbours, candidate.neighbours));
-  add(similarity_rank_correlation(reference.embeddings, candidate.embeddings));
-  return values;
+Agreement agreement(const TaskScores& reference, const TaskScores& candidate) {
+  Agreement result;
+  if (candidate.rankings.samples > 0)
+    result.flips = count_flips(reference.rankings, candidate.rankings, candidate.labels);
+  if (candidate.neighbours.queries > 0) {
+    result.neighbour_overlap =
+        rounded(mean_neighbour_overlap(reference.neighbours, candidate.neighbours));
+    result.rank_correlation =
+        rounded(similarity_rank_correlation(reference.embeddings, candidate.embeddings));
+  }
+  return result;
 }
 
 std::vector<ClassResult> class_results(const TaskScores* reference, const TaskScores& candidate,
@@ -110,7 +102,7 @@ std::optional<double> value_of(const Evaluation& evaluation, const std::string& 
     if (metric.name == name) return metric.candidate;
     if (metric.name + "_delta" == name) return metric.delta;
   }
-  for (const auto& [measure, value] : evaluation.agreement)
+  for (const auto& [measure, value] : agreement_values(evaluation.agreement))
     if (measure == name) return value;
   return std::nullopt;
 }
@@ -157,6 +149,20 @@ void require_classes(const Evaluation& evaluation, std::span<const Limit> limits
 
 }  // namespace
 
+std::vector<std::pair<std::string, double>> agreement_values(const Agreement& agreement) {
+  std::vector<std::pair<std::string, double>> values;
+  if (agreement.flips) {
+    values.emplace_back("flipped", agreement.flips->flipped);
+    values.emplace_back("flipped_to_wrong", agreement.flips->to_wrong);
+    values.emplace_back("flipped_to_right", agreement.flips->to_right);
+  }
+  if (agreement.neighbour_overlap)
+    values.emplace_back("neighbour_overlap", *agreement.neighbour_overlap);
+  if (agreement.rank_correlation)
+    values.emplace_back("rank_correlation", *agreement.rank_correlation);
+  return values;
+}
+
 std::vector<std::string> evaluation_limit_metrics(std::span<const std::string> metrics,
                                                   const std::string& class_metric,
                                                   bool has_reference) {
@@ -164,7 +170,8 @@ std::vector<std::string> evaluation_limit_metrics(std::span<const std::string> m
   if (!class_metric.empty()) names.push_back(class_metric);
   if (!has_reference) return names;
   for (const std::string& metric : metrics) names.push_back(metric + "_delta");
-  names.insert(names.end(), agreement_names.begin(), agreement_names.end());
+  const Agreement every_measure{.flips = Flips{}, .neighbour_overlap = 0, .rank_correlation = 0};
+  for (const auto& [name, value] : agreement_values(every_measure)) names.push_back(name);
   return names;
 }
 
@@ -182,7 +189,9 @@ Evaluation evaluate(const TaskScores* reference, const TaskScores& candidate,
   if (reference) result.agreement = agreement(*reference, candidate);
   result.classes = class_results(reference, candidate, options.class_names);
   require_classes(result, options.limits);
-  result.warnings = chance_warnings(result);
+  result.warnings = candidate.warnings;
+  for (std::string& warning : chance_warnings(result))
+    result.warnings.push_back(std::move(warning));
   result.failures = judge(result, options);
   return result;
 }

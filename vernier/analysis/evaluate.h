@@ -33,11 +33,19 @@ struct ClassResult {
   bool operator==(const ClassResult&) const = default;
 };
 
+// How alike the two sides answer, beyond their metrics; empty where the task has no such measure.
+struct Agreement {
+  std::optional<Flips> flips;
+  std::optional<double> neighbour_overlap;  // mean share of common neighbours, 0 to 1
+  std::optional<double> rank_correlation;   // mean Spearman correlation, -1 to 1
+  bool operator==(const Agreement&) const = default;
+};
+
 // How a task is done: the candidate alone, or beside its reference.
 struct Evaluation {
   std::int64_t samples = 0;
   std::vector<MetricResult> metrics;
-  std::vector<std::pair<std::string, double>> agreement;  // between the sides, without labels
+  Agreement agreement;
   std::string class_metric;
   std::vector<ClassResult> classes;
   std::vector<std::pair<std::string, std::int64_t>> counts;  // of the candidate
@@ -53,6 +61,10 @@ struct EvaluateOptions {
   BootstrapOptions bootstrap;
   std::span<const std::string> class_names;  // by label; may be shorter, or empty
 };
+
+// The measures of agreement that are there, by name: flipped, flipped_to_wrong, flipped_to_right,
+// neighbour_overlap, rank_correlation.
+std::vector<std::pair<std::string, double>> agreement_values(const Agreement& agreement);
 
 // What limits may name: the metrics, the metric of the classes, and, where there is a reference,
 // <metric>_delta and the measures of agreement.

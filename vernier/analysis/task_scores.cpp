@@ -87,6 +87,9 @@ TaskScores score_knn(Tensor embeddings, std::vector<std::int64_t> labels, const 
   scores.labels = std::move(labels);
   add_ranking_metrics(scores, "knn_top1", "knn_top5", knn_depth);
   scores.counts = {{"non_finite_samples", scores.neighbours.non_finite}};
+  if (scores.neighbours.k < task.k)
+    scores.warnings.push_back(
+        fmt::format("only {} neighbours vote: there are no more samples", scores.neighbours.k));
   return scores;
 }
 
@@ -101,7 +104,13 @@ TaskScores score_classification(const TensorView& predictions, std::vector<std::
   require_as_many(scores.samples, scores.labels.size());
   add_ranking_metrics(scores, "top1_accuracy", fmt::format("top{}_accuracy", k),
                       are_classes ? 1 : k);
-  if (are_classes) return scores;
+  if (are_classes) {
+    scores.warnings.emplace_back("predicted classes give top1_accuracy alone; logits give both");
+    return scores;
+  }
+  if (k >= predictions.shape[1])
+    scores.warnings.push_back(
+        fmt::format("top{}_accuracy says nothing: there are {} classes", k, predictions.shape[1]));
   std::int64_t without_class = 0;
   for (std::int64_t sample = 0; sample < scores.samples; ++sample)
     without_class += scores.rankings.of(sample)[0] < 0;

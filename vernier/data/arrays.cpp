@@ -1,6 +1,7 @@
 #include "vernier/data/arrays.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -64,6 +65,20 @@ std::unique_ptr<Arrays> open_arrays(const fs::path& path) {
   if (path.extension() == ".npz") return std::make_unique<NpzArrays>(path);
   throw Error(fmt::format("[arrays] {}: expected .npy, .npz or a folder of .npy files, found '{}'",
                           path.string(), path.extension().string()));
+}
+
+Tensor read_array(const std::string& argument) {
+  const std::size_t colon = fs::exists(argument) ? std::string::npos : argument.rfind(':');
+  const auto arrays = open_arrays(argument.substr(0, colon));
+  const std::vector<std::string>& names = arrays->names();
+  const std::string known = fmt::format("{}", fmt::join(names, ", "));
+  if (colon == std::string::npos && names.size() != 1)
+    throw Error(fmt::format("[arrays] {}: holds {} arrays ({}); name one as {}:NAME", argument,
+                            names.size(), known, argument));
+  const std::string name = colon == std::string::npos ? names.front() : argument.substr(colon + 1);
+  if (std::ranges::find(names, name) == names.end())
+    throw Error(fmt::format("[arrays] {}: no array '{}' among {}", argument, name, known));
+  return arrays->read(name);
 }
 
 }  // namespace vernier

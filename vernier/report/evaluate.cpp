@@ -39,8 +39,7 @@ Panel subject_panel(const EvaluationSubject& subject, const EvaluateOptions& opt
                     const Evaluation& evaluation) {
   Panel panel;
   panel.facts.emplace_back("task", subject.task);
-  for (const auto& [name, fact] : subject.facts)
-    if (!fact_text(fact).empty()) panel.facts.emplace_back(name, fact_text(fact));
+  for (const auto& [name, fact] : subject.facts) panel.facts.emplace_back(name, fact_text(fact));
   panel.facts.emplace_back("samples", std::to_string(evaluation.samples));
   for (const auto& [name, count] : evaluation.counts)
     if (count > 0) panel.facts.emplace_back(name, Cell(std::to_string(count), Tone::fair));
@@ -73,7 +72,9 @@ Table metric_table(const Evaluation& evaluation, const EvaluateOptions& options)
   Table table{.columns = {{"metric", Align::left}, {"candidate"}}};
   if (both) table.columns.insert(table.columns.end(), {{"reference"}, {"delta"}});
   table.columns.push_back({level + (both ? " of delta" : " interval")});
-  table.columns.push_back({"chance"});
+  const bool has_chance = std::ranges::any_of(
+      evaluation.metrics, [](const MetricResult& metric) { return metric.chance.has_value(); });
+  if (has_chance) table.columns.push_back({"chance"});
   for (const MetricResult& metric : evaluation.metrics) {
     std::vector<Cell> row = {metric.name, four_decimals(metric.candidate)};
     if (both) {
@@ -81,7 +82,7 @@ Table metric_table(const Evaluation& evaluation, const EvaluateOptions& options)
       row.push_back(delta_cell(metric.delta.value_or(NAN), options.verdict));
     }
     row.emplace_back(interval_text(metric));
-    row.push_back(optional_cell(metric.chance));
+    if (has_chance) row.push_back(optional_cell(metric.chance));
     table.rows.push_back(std::move(row));
   }
   table.note = fmt::format("percent; interval: {}bootstrap of {} draws", both ? "paired " : "",
@@ -90,14 +91,14 @@ Table metric_table(const Evaluation& evaluation, const EvaluateOptions& options)
 }
 
 Panel agreement_panel(const Evaluation& evaluation) {
-  Panel panel{.title = "candidate beside reference, without labels"};
-  for (const auto& [name, value] : evaluation.agreement)
+  Panel panel{.title = "candidate beside reference"};
+  for (const auto& [name, value] : agreement_values(evaluation.agreement))
     panel.facts.emplace_back(name, fmt::format("{:g}", value));
   return panel;
 }
 
-// The worst first: those that lost most to the reference, else those with the lowest scores.
-std::vector<ClassResult> worst_first(std::vector<ClassResult> classes) {
+// Those first that lost most to the reference, then those with the lowest scores.
+std::vector<ClassResult> lowest_first(std::vector<ClassResult> classes) {
   std::ranges::stable_sort(classes, {}, [](const ClassResult& entry) {
     return std::pair(entry.reference ? entry.candidate - *entry.reference : 0, entry.candidate);
   });
@@ -112,7 +113,7 @@ Table class_table(const Evaluation& evaluation) {
   if (classes.size() > most_classes) {
     table.note =
         fmt::format("the {} worst of {} classes; JSON has all", worst_classes, classes.size());
-    classes = worst_first(std::move(classes));
+    classes = lowest_first(std::move(classes));
     classes.resize(worst_classes);
   }
   const bool both = has_reference(evaluation);
@@ -158,6 +159,17 @@ Json metric_json(const MetricResult& metric) {
           {"chance", optional_json(metric.chance)}};
 }
 
+Json agreement_json(const Agreement& agreement) {
+  Json json = Json::object();
+  for (const auto& [name, value] : agreement_values(agreement)) {
+    if (name.starts_with("flipped"))
+      json[name] = static_cast<std::int64_t>(value);
+    else
+      json[name] = json_number<Json>(value);
+  }
+  return json;
+}
+
 Json class_json(const ClassResult& entry) {
   return {{"label", entry.label},
           {"name", entry.name},
@@ -185,7 +197,8 @@ Document describe_evaluation(const EvaluationSubject& subject, const EvaluateOpt
   Document document;
   document.blocks.emplace_back(subject_panel(subject, options, evaluation));
   document.blocks.emplace_back(metric_table(evaluation, options));
-  if (!evaluation.agreement.empty()) document.blocks.emplace_back(agreement_panel(evaluation));
+  if (evaluation.agreement != Agreement{})
+    document.blocks.emplace_back(agreement_panel(evaluation));
   if (!evaluation.classes.empty()) document.blocks.emplace_back(class_table(evaluation));
   for (const std::string& warning : evaluation.warnings)
     document.blocks.emplace_back(Paragraph{{"warning: " + warning, Tone::fair}});
@@ -206,9 +219,7 @@ std::string evaluation_json(const EvaluationSubject& subject, const EvaluateOpti
   json["metrics"] = Json::array();
   for (const MetricResult& metric : evaluation.metrics)
     json["metrics"].push_back(metric_json(metric));
-  json["agreement"] = Json::object();
-  for (const auto& [name, value] : evaluation.agreement)
-    json["agreement"][name] = json_number<Json>(value);
+  json["agreement"] = agreement_json(evaluation.agreement);
   json["class_metric"] = evaluation.class_metric;
   json["classes"] = Json::array();
   for (const ClassResult& entry : evaluation.classes) json["classes"].push_back(class_json(entry));

@@ -1,0 +1,234 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/score_options.h"
+#include "vernier/analysis/segmentation.h"
+#include "vernier/analysis/sequences.h"
+#include "vernier/data/arrays.h"
+#include "vernier/data/text_lines.h"
+#include "vernier/error.h"
+#include "vernier/metrics/pooling.h"
+
+namespace vernier::cli {
+namespace {
+
+std::vector<std::string> to_strings(std::span<const std::string_view> names) {
+  return {names.begin(), names.end()};
+}
+
+// The labels of a task that has one file of them.
+std::vector<std::int64_t> read_labels(const std::string& argument) {
+  const Tensor labels = read_array(argument);
+  if (labels.shape.size() != 1)
+    throw Error(fmt::format("[score] {}: labels have shape {}, expected [samples]", argument,
+                            format_shape(labels.shape)));
+  return to_integers(labels);
+}
+
+struct KnnOptions {
+  ScoreOptions score;
+  KnnTask task;
+  std::string pooling;
+  std::string bank, bank_labels;
+};
+
+Tensor read_embeddings(const std::string& argument, const std::string& pooling) {
+  const Tensor output = read_array(argument);
+  return pool(output, pooling.empty() ? default_pooling(output) : *parse_pooling(pooling));
+}
+
+int run_knn(const KnnOptions& options) {
+  const std::vector<std::int64_t> labels = read_labels(options.score.labels[0]);
+  std::optional<EmbeddingBank> bank;
+  if (!options.bank.empty())
+    bank = {read_embeddings(options.bank, options.pooling), read_labels(options.bank_labels)};
+  ScoreTask task{.name = "knn",
+                 .metrics = {"knn_top1", "knn_top5"},
+                 .class_metric = "accuracy",
+                 .facts = {{"k", options.task.k}}};
+  if (!options.pooling.empty()) task.facts.emplace_back("pooling", options.pooling);
+  if (bank) task.facts.emplace_back("bank", shown_name(options.bank));
+  if (options.task.temperature > 0)
+    task.facts.emplace_back("temperature", options.task.temperature);
+  task.score = [&](const std::string& predictions) {
+    return score_knn(read_embeddings(predictions, options.pooling), labels, options.task,
+                     bank ? &*bank : nullptr);
+  };
+  return run_score(options.score, task);
+}
+
+void add_knn(CLI::App& score, int& exit_code) {
+  const auto options = std::make_shared<KnnOptions>();
+  auto* command = score.add_subcommand("knn", "k nearest neighbours of embeddings");
+  add_score_options(*command, options->score, "Embeddings: .npy, .npz or .npz:NAME",
+                    "Labels [samples]: .npy, .npz or .npz:NAME");
+  command->get_option("LABELS")->expected(1);
+  command->add_option("--k", options->task.k, "Neighbours that vote")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      ->add_option("--temperature", options->task.temperature,
+                   "Votes are exp(similarity / T) instead of the similarity")
+      ->check(CLI::PositiveNumber)
+      ->type_name("T");
+  command
+      ->add_option("--pooling", options->pooling,
+                   "How an output becomes an embedding (default: token 0 of [samples,tokens,dims])")
+      ->check(CLI::IsMember(to_strings(pooling_names())));
+  auto* bank = command->add_option("--bank", options->bank,
+                                   "Search these embeddings instead of the samples themselves");
+  auto* bank_labels =
+      command->add_option("--bank-labels", options->bank_labels, "Labels of the bank");
+  bank->needs(bank_labels);
+  bank_labels->needs(bank);
+  command->add_option("--threads", options->task.threads, "Threads (default: one for each core)")
+      ->check(CLI::PositiveNumber);
+  command->callback([options, &exit_code] { exit_code = run_knn(*options); });
+}
+
+struct TopKOptions {
+  ScoreOptions score;
+  std::int64_t k = 5;
+};
+
+int run_top_k(const TopKOptions& options) {
+  const std::vector<std::int64_t> labels = read_labels(options.score.labels[0]);
+  std::vector<std::string> metrics{"top1_accuracy"};
+  if (options.k > 1) metrics.push_back(fmt::format("top{}_accuracy", options.k));
+  return run_score(options.score, {.name = "top-k",
+                                   .metrics = metrics,
+                                   .class_metric = "accuracy",
+                                   .facts = {{"k", options.k}},
+                                   .score = [&](const std::string& predictions) {
+                                     return score_classification(read_array(predictions), labels,
+                                                                 options.k);
+                                   }});
+}
+
+void add_top_k(CLI::App& score, int& exit_code) {
+  const auto options = std::make_shared<TopKOptions>();
+  auto* command = score.add_subcommand("top-k", "Top-1 and top-k accuracy of a classifier");
+  add_score_options(*command, options->score,
+                    "Logits [samples,classes] or classes [samples]: .npy, .npz or .npz:NAME",
+                    "Labels [samples]: .npy, .npz or .npz:NAME");
+  command->get_option("LABELS")->expected(1);
+  command->add_option("--k", options->k, "The label is among the K best")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->callback([options, &exit_code] { exit_code = run_top_k(*options); });
+}
+
+struct MiouOptions {
+  ScoreOptions score;
+  SegmentationOptions segmentation;
+};
+
+int run_miou(const MiouOptions& options) {
+  const Tensor labels = read_array(options.score.labels[0]);
+  ScoreTask task{
+      .name = "miou", .metrics = {"mean_iou", "overall_accuracy"}, .class_metric = "iou"};
+  if (options.segmentation.classes > 0)
+    task.facts.emplace_back("classes", options.segmentation.classes);
+  if (options.segmentation.ignored_label)
+    task.facts.emplace_back("ignore_label", *options.segmentation.ignored_label);
+  task.score = [&](const std::string& predictions) {
+    return score_segmentation(
+        image_confusions(read_array(predictions), labels, options.segmentation));
+  };
+  return run_score(options.score, task);
+}
+
+void add_miou(CLI::App& score, int& exit_code) {
+  const auto options = std::make_shared<MiouOptions>();
+  auto* command = score.add_subcommand("miou", "Mean intersection over union of a segmentation");
+  add_score_options(*command, options->score,
+                    "Classes [images,height,width] or logits [images,classes,height,width]",
+                    "Labels [images,height,width]");
+  command->get_option("LABELS")->expected(1);
+  command->add_option("--classes", options->segmentation.classes, "Number of classes")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--ignore-label", options->segmentation.ignored_label,
+                      "Leave out pixels with this label");
+  command->callback([options, &exit_code] { exit_code = run_miou(*options); });
+}
+
+struct BleuCommandOptions {
+  ScoreOptions score;
+  std::string tokenisation = "13a";
+  bool lowercase = false;
+  std::string smoothing = "exp";
+  BleuOptions bleu;
+  std::optional<std::int64_t> ignored_id;
+};
+
+bool is_array(const std::string& argument) {
+  return argument.ends_with(".npy") || argument.ends_with(".npz") ||
+         argument.find(".npz:") != std::string::npos;
+}
+
+std::vector<SequencePair> read_sequences(const BleuCommandOptions& options,
+                                         const std::string& predictions) {
+  if (is_array(predictions)) {
+    std::vector<Tensor> targets;
+    for (const std::string& file : options.score.labels) targets.push_back(read_array(file));
+    return pair_token_ids(read_array(predictions), targets, options.ignored_id);
+  }
+  std::vector<std::vector<std::string>> targets;
+  for (const std::string& file : options.score.labels) targets.push_back(read_lines(file));
+  return pair_sentences(
+      read_lines(predictions), targets,
+      {.tokenisation = *parse_tokenisation(options.tokenisation), .lowercase = options.lowercase});
+}
+
+int run_bleu(BleuCommandOptions& options) {
+  options.bleu.smoothing = *parse_smoothing(options.smoothing);
+  ScoreTask task{.name = "bleu", .metrics = {"bleu", "token_accuracy"}};
+  if (!is_array(options.score.predictions))
+    task.facts = {{"tokenize", options.tokenisation}, {"lowercase", options.lowercase}};
+  task.facts.emplace_back("smooth", options.smoothing);
+  if (options.bleu.smoothing_value)
+    task.facts.emplace_back("smooth_value", *options.bleu.smoothing_value);
+  task.facts.emplace_back("effective_order", options.bleu.effective_order);
+  task.score = [&](const std::string& predictions) {
+    return score_sequences(read_sequences(options, predictions), options.bleu);
+  };
+  return run_score(options.score, task);
+}
+
+void add_bleu(CLI::App& score, int& exit_code) {
+  const auto options = std::make_shared<BleuCommandOptions>();
+  auto* command = score.add_subcommand("bleu", "BLEU and token accuracy of text or token ids");
+  add_score_options(*command, options->score,
+                    "A sentence a line, or token ids [sequences,tokens] in .npy or .npz",
+                    "The same, to match; several files are several targets for each sentence");
+  command->add_option("--tokenize", options->tokenisation, "How sentences become tokens")
+      ->check(CLI::IsMember(to_strings(tokenisation_names())))
+      ->capture_default_str();
+  command->add_flag("--lowercase", options->lowercase, "Compare in lower case");
+  command->add_option("--smooth", options->smoothing, "What replaces a precision of zero")
+      ->check(CLI::IsMember(to_strings(smoothing_names())))
+      ->capture_default_str();
+  command->add_option("--smooth-value", options->bleu.smoothing_value,
+                      "Of floor (default 0.1) and add-k (default 1)");
+  command->add_flag("--effective-order", options->bleu.effective_order,
+                    "Leave out n-gram orders that the predictions are too short for");
+  command->add_option("--ignore-id", options->ignored_id, "Leave out this token id, as padding is");
+  command->callback([options, &exit_code] { exit_code = run_bleu(*options); });
+}
+
+}  // namespace
+
+void add_score(CLI::App& program, int& exit_code) {
+  auto* score = program.add_subcommand(
+      "score", "Score predictions against labels, in arrays or text, without running a model");
+  score->require_subcommand(1);
+  add_bleu(*score, exit_code);
+  add_top_k(*score, exit_code);
+  add_miou(*score, exit_code);
+  add_knn(*score, exit_code);
+}
+
+}  // namespace vernier::cli

@@ -1,0 +1,137 @@
+#include "vernier/analysis/evaluate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "tests/metrics/pair.h"
+#include "vernier/error.h"
+#include "vernier/tensor/npz.h"
+
+namespace vernier {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// A classifier of `samples` samples and two classes, label 0, that is wrong on the first `wrong`.
+TaskScores classifier(std::int64_t samples, std::int64_t wrong) {
+  std::vector<float> logits;
+  std::vector<std::int64_t> labels;
+  for (std::int64_t i = 0; i < samples; ++i) {
+    labels.push_back(i % 2);
+    const bool says_one = (labels.back() == 1) != (i < wrong);
+    logits.insert(logits.end(), {says_one ? 0.0F : 1.0F, says_one ? 1.0F : 0.0F});
+  }
+  return score_classification(f32(logits, {samples, 2}), labels, 1);
+}
+
+std::vector<Limit> limits(std::vector<std::string> texts, bool has_reference = true) {
+  const std::vector<std::string> metrics{"top1_accuracy"};
+  return parse_limits(texts, evaluation_limit_metrics(metrics, "accuracy", has_reference));
+}
+
+TEST(Evaluate, a_candidate_alone_has_an_interval_of_its_value) {
+  const Evaluation result = evaluate(nullptr, classifier(1000, 100));
+  ASSERT_EQ(result.metrics.size(), 1u);
+  const MetricResult& metric = result.metrics[0];
+  EXPECT_EQ(metric.candidate, 90);
+  EXPECT_FALSE(metric.reference);
+  EXPECT_FALSE(metric.delta);
+  EXPECT_NEAR(metric.interval.low, 88.1, 0.4);
+  EXPECT_NEAR(metric.interval.high, 91.9, 0.4);
+  EXPECT_TRUE(result.pass());
+  EXPECT_EQ(result.agreement, Agreement{});
+}
+
+TEST(Evaluate, beside_a_reference_the_interval_is_of_the_paired_delta) {
+  const TaskScores reference = classifier(1000, 100);
+  const Evaluation result = evaluate(&reference, classifier(1000, 104), {.verdict = 0.5});
+  const MetricResult& metric = result.metrics[0];
+  EXPECT_EQ(metric.candidate, 89.6);
+  EXPECT_EQ(metric.reference, 90);
+  EXPECT_EQ(metric.delta, -0.4);
+  // The sides differ in four samples only: far narrower than either side's own interval.
+  EXPECT_GE(metric.interval.low, -0.9);
+  EXPECT_LE(metric.interval.high, 0);
+  EXPECT_TRUE(result.pass());
+}
+
+TEST(Evaluate, a_delta_beyond_the_verdict_fails_in_either_direction) {
+  const TaskScores reference = classifier(1000, 100);
+  EXPECT_THAT(evaluate(&reference, classifier(1000, 110)).failures,
+              ElementsAre("top1_accuracy differs by -1.0000, more than 0.5 points"));
+  EXPECT_THAT(evaluate(&reference, classifier(1000, 90)).failures,
+              ElementsAre("top1_accuracy differs by +1.0000, more than 0.5 points"));
+  EXPECT_TRUE(evaluate(&reference, classifier(1000, 110), {.verdict = 1}).pass());
+}
+
+TEST(Evaluate, flips_are_counted_between_the_sides) {
+  const TaskScores reference = classifier(1000, 100);
+  EXPECT_EQ(evaluate(&reference, classifier(1000, 104)).agreement,
+            (Agreement{.flips = Flips{.flipped = 4, .to_wrong = 4}}));
+}
+
+TEST(Evaluate, no_better_than_chance_is_a_warning) {
+  const Evaluation result = evaluate(nullptr, classifier(1000, 700));
+  ASSERT_EQ(result.warnings.size(), 1u);
+  EXPECT_THAT(result.warnings[0], HasSubstr("top1_accuracy 30.0000 is not above chance (50.0000"));
+  EXPECT_TRUE(result.pass());
+  EXPECT_THAT(evaluate(nullptr, classifier(1000, 499)).warnings, IsEmpty());
+}
+
+TEST(Evaluate, nan_fails) {
+  const Evaluation result = evaluate(nullptr, score_sequences({}));
+  EXPECT_THAT(result.failures, ElementsAre("token_accuracy is nan"));
+}
+
+TEST(Evaluate, limits_reach_metrics_deltas_agreement_and_classes) {
+  const TaskScores reference = classifier(1000, 0), candidate = classifier(1000, 4);
+  const auto failures = [&](const std::string& limit) {
+    return evaluate(&reference, candidate, {.limits = limits({limit})}).failures;
+  };
+  EXPECT_THAT(failures("top1_accuracy<99"), IsEmpty());
+  EXPECT_THAT(failures("top1_accuracy<99.9"), ElementsAre("top1_accuracy 99.6 < 99.9"));
+  EXPECT_THAT(failures("top1_accuracy_delta<-0.3"), ElementsAre("top1_accuracy_delta -0.4 < -0.3"));
+  EXPECT_THAT(failures("flipped>3"), ElementsAre("flipped 4 > 3"));
+  EXPECT_THAT(failures("1:accuracy<99.9"), ElementsAre("class 1: accuracy 99.6 < 99.9"));
+  EXPECT_THAT(failures("accuracy<99.9"), testing::SizeIs(2));
+}
+
+TEST(Evaluate, limits_that_could_never_hold_are_errors) {
+  EXPECT_THROW(evaluate(nullptr, classifier(10, 0), {.limits = limits({"7:accuracy<9"})}), Error);
+  EXPECT_THROW(evaluate(nullptr, classifier(10, 0), {.limits = limits({"1:top1_accuracy<9"})}),
+               Error);
+  EXPECT_THROW(limits({"top1_accuracy_delta<0"}, false), Error);
+}
+
+TEST(Evaluate, classes_carry_their_names_and_both_scores) {
+  const TaskScores reference = classifier(10, 0);
+  const std::vector<std::string> names{"cat"};
+  const Evaluation result = evaluate(&reference, classifier(10, 1), {.class_names = names});
+  EXPECT_EQ(result.classes[0], (ClassResult{0, "cat", 5, 80, 100}));
+  EXPECT_EQ(result.classes[1].name, "1");
+}
+
+TEST(Evaluate, sides_with_different_samples_are_an_error) {
+  const TaskScores reference = classifier(10, 0);
+  EXPECT_THROW(evaluate(&reference, classifier(11, 0)), Error);
+}
+
+TEST(Evaluate, half_precision_embeddings_of_the_digits_stay_where_they_were) {
+  const NpzReader features(VERNIER_FIXTURES "/mnist/mnist_features.npz");
+  const Tensor embedding = features.read("embedding");
+  const auto labels = to_integers(features.read("label"));
+  const TaskScores reference = score_knn(embedding, labels);
+  const Evaluation result = evaluate(&reference, score_knn(convert(embedding, DType::f16), labels));
+  EXPECT_EQ(result.metrics[0].reference, 94.4);
+  EXPECT_TRUE(result.pass());
+  EXPECT_GT(result.agreement.neighbour_overlap, 0.99);
+  EXPECT_GT(result.agreement.rank_correlation, 0.99);
+}
+
+}  // namespace
+}  // namespace vernier
