@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "tests/failure.h"
 #include "tests/oracle/blobs.h"
 #include "vernier/error.h"
 
@@ -62,13 +63,8 @@ Bytes read_fixture(const std::string& name) {
   return bytes_of_text(content);
 }
 
-std::string failure_of(const Bytes& bytes) {
-  try {
-    decode_image(bytes, "x.img");
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "decoded";
+std::string decode_failure(const Bytes& bytes) {
+  return failure_of([&] { decode_image(bytes, "x.img"); });
 }
 
 TEST(Image, committed_images_have_pillows_pixels) {
@@ -84,7 +80,7 @@ TEST(Image, half_a_file_is_an_error_that_names_the_subject) {
   for (const Fixture& fixture : fixtures) {
     Bytes bytes = read_fixture(fixture.name);
     bytes.resize(bytes.size() / 2);
-    EXPECT_THAT(failure_of(bytes), ::testing::StartsWith("[image] x.img: ")) << fixture.name;
+    EXPECT_THAT(decode_failure(bytes), ::testing::StartsWith("[image] x.img: ")) << fixture.name;
   }
 }
 
@@ -130,7 +126,7 @@ TEST(Image, a_progressive_jpeg_that_ends_between_scans_is_truncated) {
   const std::byte start_of_scan[] = {std::byte{0xFF}, std::byte{0xDA}};
   const auto last = std::find_end(bytes.begin(), bytes.end(), start_of_scan, start_of_scan + 2);
   bytes.erase(last, bytes.end());
-  EXPECT_THAT(failure_of(bytes), HasSubstr("truncated JPEG"));
+  EXPECT_THAT(decode_failure(bytes), HasSubstr("truncated JPEG"));
 }
 
 TEST(Image, endless_scans_are_refused) {
@@ -139,7 +135,7 @@ TEST(Image, endless_scans_are_refused) {
   const auto last = std::find_end(bytes.begin(), bytes.end(), start_of_scan, start_of_scan + 2);
   const Bytes scan(last, bytes.end() - 2);
   for (int i = 0; i < 600; ++i) bytes.insert(bytes.end() - 2, scan.begin(), scan.end());
-  EXPECT_THAT(failure_of(bytes), HasSubstr("more than 500 scans"));
+  EXPECT_THAT(decode_failure(bytes), HasSubstr("more than 500 scans"));
 }
 
 TEST(Image, a_claimed_size_beyond_the_limit_is_refused_before_any_pixel_is_made) {
@@ -147,33 +143,33 @@ TEST(Image, a_claimed_size_beyond_the_limit_is_refused_before_any_pixel_is_made)
   const std::byte start_of_frame[] = {std::byte{0xFF}, std::byte{0xC0}};
   auto frame = std::search(jpeg.begin(), jpeg.end(), start_of_frame, start_of_frame + 2);
   std::fill_n(frame + 5, 4, std::byte{0xF0});
-  EXPECT_THAT(failure_of(jpeg), HasSubstr("the limit is"));
+  EXPECT_THAT(decode_failure(jpeg), HasSubstr("the limit is"));
 
   Bytes png = read_fixture("interlaced.png");
   png[17] = std::byte{0x0F};  // a width of 983,080; the checksum is wrong then, so fix it
   const auto crc = crc32(0, reinterpret_cast<const Bytef*>(png.data()) + 12, 17);
   for (int i = 0; i < 4; ++i) png[29 + i] = std::byte(crc >> (24 - 8 * i));
-  EXPECT_THAT(failure_of(png), HasSubstr("cannot hold the 983080x24 pixels claimed"));
+  EXPECT_THAT(decode_failure(png), HasSubstr("cannot hold the 983080x24 pixels claimed"));
 
   Bytes bmp = read_fixture("runs.bmp");
   std::fill_n(bmp.begin() + 18, 3, std::byte{0xFF});
   std::fill_n(bmp.begin() + 22, 3, std::byte{0xFF});
-  EXPECT_THAT(failure_of(bmp), HasSubstr("the limit is"));
+  EXPECT_THAT(decode_failure(bmp), HasSubstr("the limit is"));
 }
 
 TEST(Image, headers_that_claim_more_than_the_file_holds_are_truncated) {
-  EXPECT_THAT(failure_of(bytes_of_text("P6\n9999999999 9999999999\n255\nxyz")),
+  EXPECT_THAT(decode_failure(bytes_of_text("P6\n9999999999 9999999999\n255\nxyz")),
               HasSubstr("truncated PPM"));
-  EXPECT_THAT(failure_of(bytes_of_text("P4 9 9999\nxyz")), HasSubstr("truncated PPM"));
-  EXPECT_THAT(failure_of(bytes_of_text("P2 2 2 255 1 2 3")), HasSubstr("truncated PPM"));
+  EXPECT_THAT(decode_failure(bytes_of_text("P4 9 9999\nxyz")), HasSubstr("truncated PPM"));
+  EXPECT_THAT(decode_failure(bytes_of_text("P2 2 2 255 1 2 3")), HasSubstr("truncated PPM"));
 }
 
 TEST(Image, malformed_netpbm_headers_are_told) {
-  EXPECT_THAT(failure_of(bytes_of_text("P5 x 2 255\n")), HasSubstr("expected a number"));
-  EXPECT_THAT(failure_of(bytes_of_text("P5 2 2 70000\nabcd")), HasSubstr("1 to 65535"));
-  EXPECT_THAT(failure_of(bytes_of_text("P5 0 2 255\nabcd")), HasSubstr("size of 0x2"));
-  EXPECT_THAT(failure_of(bytes_of_text("P2 1 1 9 10 ")), HasSubstr("above the maximum 9"));
-  EXPECT_THAT(failure_of(bytes_of_text("P1 1 1 2")), HasSubstr("expected 0 or 1"));
+  EXPECT_THAT(decode_failure(bytes_of_text("P5 x 2 255\n")), HasSubstr("expected a number"));
+  EXPECT_THAT(decode_failure(bytes_of_text("P5 2 2 70000\nabcd")), HasSubstr("1 to 65535"));
+  EXPECT_THAT(decode_failure(bytes_of_text("P5 0 2 255\nabcd")), HasSubstr("size of 0x2"));
+  EXPECT_THAT(decode_failure(bytes_of_text("P2 1 1 9 10 ")), HasSubstr("above the maximum 9"));
+  EXPECT_THAT(decode_failure(bytes_of_text("P1 1 1 2")), HasSubstr("expected 0 or 1"));
 }
 
 TEST(Image, bitmaps_of_unknown_shape_are_told) {
@@ -182,15 +178,15 @@ TEST(Image, bitmaps_of_unknown_shape_are_told) {
   header[14] = std::byte{41};
   depth[28] = std::byte{7};
   compression[30] = std::byte{4};
-  EXPECT_THAT(failure_of(header), HasSubstr("header of 41 bytes"));
-  EXPECT_THAT(failure_of(depth), HasSubstr("7 bits a pixel"));
-  EXPECT_THAT(failure_of(compression), HasSubstr("compression 4"));
+  EXPECT_THAT(decode_failure(header), HasSubstr("header of 41 bytes"));
+  EXPECT_THAT(decode_failure(depth), HasSubstr("7 bits a pixel"));
+  EXPECT_THAT(decode_failure(compression), HasSubstr("compression 4"));
 }
 
 TEST(Image, other_formats_are_named) {
-  EXPECT_THAT(failure_of(bytes_of_text("GIF89a...")), HasSubstr("found GIF; convert it"));
-  EXPECT_THAT(failure_of(bytes_of_text("hello")), HasSubstr("found an unknown format"));
-  EXPECT_THAT(failure_of({}), HasSubstr("the image is empty"));
+  EXPECT_THAT(decode_failure(bytes_of_text("GIF89a...")), HasSubstr("found GIF; convert it"));
+  EXPECT_THAT(decode_failure(bytes_of_text("hello")), HasSubstr("found an unknown format"));
+  EXPECT_THAT(decode_failure({}), HasSubstr("the image is empty"));
 }
 
 }  // namespace

@@ -6,10 +6,10 @@
 #include <fstream>
 #include <sstream>
 
+#include "tests/failure.h"
 #include "tests/oracle/blobs.h"
 #include "tests/temporary_directory.h"
 #include "vernier/data/preprocessing_config.h"
-#include "vernier/error.h"
 #include "vernier/tensor/convert.h"
 
 namespace vernier {
@@ -29,16 +29,6 @@ Image counting(int width, int height, int channels = 3) {
   for (std::size_t i = 0; i < image.pixels.size(); ++i)
     image.pixels[i] = static_cast<std::uint8_t>(i);
   return image;
-}
-
-template <typename Work>
-std::string failure_of(Work work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(Preprocess, every_step_gives_the_floats_of_the_image_processors) {

@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "tests/failure.h"
 #include "tests/temporary_directory.h"
 #include "vernier/error.h"
 
@@ -19,13 +20,8 @@ Preprocessing parse(const std::string& json) {
   return read_preprocessing(folder / "config.json");
 }
 
-std::string failure_of(const std::string& json) {
-  try {
-    parse(json);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
+std::string parse_failure(const std::string& json) {
+  return failure_of([&] { parse(json); });
 }
 
 ResizeRule to_edge(int edge, Filter filter) { return {.shortest_edge = edge, .filter = filter}; }
@@ -138,26 +134,31 @@ TEST(PreprocessingConfig, a_sidecar_says_it_in_our_own_words) {
 }
 
 TEST(PreprocessingConfig, what_is_malformed_is_told) {
-  EXPECT_THAT(failure_of("{"), HasSubstr("config.json: not valid JSON"));
-  EXPECT_THAT(failure_of("[1]"), HasSubstr("expected an object"));
-  EXPECT_THAT(failure_of(R"({"hidden_size": 8})"), HasSubstr("expected an image processor's"));
-  EXPECT_THAT(failure_of(R"({"size": 0})"), HasSubstr("'size' must be a number of pixels"));
-  EXPECT_THAT(failure_of(R"({"size": 1e9})"), HasSubstr("'size' must be a number of pixels"));
-  EXPECT_THAT(failure_of(R"({"size": {"height": 8}})"), HasSubstr("size: 'width' must be"));
-  EXPECT_THAT(failure_of(R"({"size": {}})"), HasSubstr("expected height and width, or an edge"));
-  EXPECT_THAT(failure_of(R"({"size": {"max_height": 8}})"), HasSubstr("unknown key 'max_height'"));
-  EXPECT_THAT(failure_of(R"({"size": 8, "resample": 6})"), HasSubstr("'resample' must be 0 to 5"));
-  EXPECT_THAT(failure_of(R"({"size": 8, "crop_pct": 0})"), HasSubstr("'crop_pct' must be above 0"));
-  EXPECT_THAT(failure_of(R"({"do_resize": 1})"), HasSubstr("'do_resize' must be true or false"));
-  EXPECT_THAT(failure_of(R"({"do_normalize": true})"), HasSubstr("needs image_mean and image_std"));
-  EXPECT_THAT(failure_of(R"({"image_mean": ["a"], "image_std": 1})"), HasSubstr("finite numbers"));
-  EXPECT_THAT(failure_of(R"({"image_mean": 0, "image_std": [1, 0]})"), HasSubstr("has a zero"));
-  EXPECT_THAT(failure_of(R"({"size": 8, "do_thumbnail": true})"), HasSubstr("is not supported"));
+  EXPECT_THAT(parse_failure("{"), HasSubstr("config.json: not valid JSON"));
+  EXPECT_THAT(parse_failure("[1]"), HasSubstr("expected an object"));
+  EXPECT_THAT(parse_failure(R"({"hidden_size": 8})"), HasSubstr("expected an image processor's"));
+  EXPECT_THAT(parse_failure(R"({"size": 0})"), HasSubstr("'size' must be a number of pixels"));
+  EXPECT_THAT(parse_failure(R"({"size": 1e9})"), HasSubstr("'size' must be a number of pixels"));
+  EXPECT_THAT(parse_failure(R"({"size": {"height": 8}})"), HasSubstr("size: 'width' must be"));
+  EXPECT_THAT(parse_failure(R"({"size": {}})"), HasSubstr("expected height and width, or an edge"));
+  EXPECT_THAT(parse_failure(R"({"size": {"max_height": 8}})"),
+              HasSubstr("unknown key 'max_height'"));
+  EXPECT_THAT(parse_failure(R"({"size": 8, "resample": 6})"),
+              HasSubstr("'resample' must be 0 to 5"));
+  EXPECT_THAT(parse_failure(R"({"size": 8, "crop_pct": 0})"),
+              HasSubstr("'crop_pct' must be above 0"));
+  EXPECT_THAT(parse_failure(R"({"do_resize": 1})"), HasSubstr("'do_resize' must be true or false"));
+  EXPECT_THAT(parse_failure(R"({"do_normalize": true})"),
+              HasSubstr("needs image_mean and image_std"));
+  EXPECT_THAT(parse_failure(R"({"image_mean": ["a"], "image_std": 1})"),
+              HasSubstr("finite numbers"));
+  EXPECT_THAT(parse_failure(R"({"image_mean": 0, "image_std": [1, 0]})"), HasSubstr("has a zero"));
+  EXPECT_THAT(parse_failure(R"({"size": 8, "do_thumbnail": true})"), HasSubstr("is not supported"));
 }
 
 TEST(PreprocessingConfig, a_malformed_sidecar_is_told) {
   const auto failure = [](const std::string& body) {
-    return failure_of(R"({"preprocessing": )" + body + "}");
+    return parse_failure(R"({"preprocessing": )" + body + "}");
   };
   EXPECT_THAT(failure("3"), HasSubstr("preprocessing: expected an object"));
   EXPECT_THAT(failure(R"({"crop": 3})"), HasSubstr("unknown key 'crop'"));

@@ -1,0 +1,139 @@
+#include "vernier/data/loader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/arrays.h"
+#include "tests/data/counting_dataset.h"
+#include "tests/failure.h"
+#include "tests/temporary_directory.h"
+#include "vernier/data/selection.h"
+#include "vernier/tensor/convert.h"
+
+namespace vernier {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const Preprocessing as_is{.rescale_factor = 1};
+
+TensorSpec pixels(std::int64_t batch = -1, std::int64_t edge = 1) {
+  return {"pixels", DType::f32, {{batch, "N"}, {1, ""}, {edge, ""}, {edge, ""}}};
+}
+
+std::vector<Batch> load(Dataset& dataset, const TensorSpec& input, LoaderOptions options,
+                        DatasetReport* report = nullptr) {
+  options.preprocessing = as_is;
+  Loader loader(dataset, select(dataset.size(), {}), input, std::move(options));
+  std::vector<Batch> batches;
+  while (auto batch = loader.next()) batches.push_back(std::move(*batch));
+  if (report) *report = loader.report();
+  return batches;
+}
+
+TEST(Loader, batches_hold_rows_ids_and_labels_in_order) {
+  CountingDataset dataset(5);
+  const auto batches = load(dataset, pixels(), {.batch = 2});
+  ASSERT_EQ(batches.size(), 3u);
+  EXPECT_EQ(batches[1].input.shape, (Shape{2, 1, 1, 1}));
+  EXPECT_THAT(to_f64(batches[1].input), ElementsAre(2, 3));
+  EXPECT_THAT(batches[1].ids, ElementsAre("#2", "#3"));
+  EXPECT_THAT(batches[1].labels, ElementsAre(2, 3));
+  EXPECT_EQ(batches[2].input.shape, (Shape{1, 1, 1, 1}));
+}
+
+TEST(Loader, a_fixed_batch_is_filled_up_with_the_last_example) {
+  CountingDataset dataset(5);
+  const auto batches = load(dataset, pixels(3), {.batch = 1});
+  ASSERT_EQ(batches.size(), 2u);
+  EXPECT_THAT(to_f64(batches[1].input), ElementsAre(3, 4, 4));
+  EXPECT_EQ(batches[1].input.shape, (Shape{3, 1, 1, 1}));
+  EXPECT_THAT(batches[1].labels, ElementsAre(3, 4));
+  EXPECT_THAT(batches[1].positions, ElementsAre(3, 4));
+}
+
+TEST(Loader, bad_examples_are_left_out_and_counted) {
+  CountingDataset dataset(8);
+  dataset.names = {"a", "b", "c", "d", "e", "f", "g", "h", "i"};
+  dataset.damaged = {1};
+  dataset.unlabelled = {2};
+  DatasetReport report;
+  const auto batches =
+      load(dataset, pixels(),
+           {.batch = 9,
+            .needs_labels = true,
+            .mapping = LabelMapping{{0, 0}, {1, 1}, {2, 2}, {3, 30}, {4, 4}, {6, 99}},
+            .model_labels = 40},
+           &report);
+  ASSERT_EQ(batches.size(), 1u);
+  EXPECT_THAT(batches[0].labels, ElementsAre(0, 30, 4));
+  EXPECT_EQ(report.selected, 8);
+  EXPECT_EQ(report.used, 3);
+  EXPECT_EQ(report.unreadable, 1);
+  EXPECT_EQ(report.without_label, 1);
+  EXPECT_EQ(report.unknown_labels, 3);  // 5 and 7 are not mapped, 6 to a label too high
+  EXPECT_EQ(report.bad(), 5);
+  EXPECT_THAT(report.problems, ElementsAre("[image] #1: the image is empty", "#2: has no label",
+                                           "#5: its label 5 is none of the model's",
+                                           "#6: its label 99 is none of the model's",
+                                           "#7: its label 7 is none of the model's"));
+  EXPECT_THAT(report.empty_classes, ElementsAre("b", "c", "f", "g", "h", "i"));
+}
+
+TEST(Loader, labels_are_of_no_matter_when_they_are_not_needed) {
+  CountingDataset dataset(3);
+  dataset.unlabelled = {1};
+  const auto batches = load(dataset, pixels(), {.batch = 3, .model_labels = 1});
+  EXPECT_THAT(batches.at(0).labels, ElementsAre(0, -1, 2));
+}
+
+TEST(Loader, more_bad_examples_than_allowed_end_the_work) {
+  CountingDataset dataset(6);
+  dataset.damaged = {1, 3, 4};
+  EXPECT_EQ(load(dataset, pixels(), {.max_bad = 3}).size(), 3u);
+  EXPECT_EQ(failure_of([&] { load(dataset, pixels(), {.max_bad = 2}); }),
+            "[dataset] 3 bad examples, --max-bad is 2; the first: [image] #1: the image is empty");
+}
+
+TEST(Loader, nothing_usable_is_an_error) {
+  CountingDataset dataset(2);
+  dataset.damaged = {0, 1};
+  EXPECT_THAT(failure_of([&] { load(dataset, pixels(), {}); }),
+              HasSubstr("none of 2 examples can be used; the first: [image] #0"));
+}
+
+TEST(Loader, preprocessing_that_does_not_fit_the_model_is_an_error_at_once) {
+  CountingDataset dataset(2);
+  EXPECT_THAT(failure_of([&] { load(dataset, pixels(-1, 28), {}); }),
+              HasSubstr("an image of 1x1 (height x width), model expects 28x28"));
+}
+
+TEST(Loader, ready_inputs_are_cast_and_must_fit) {
+  const TemporaryDirectory folder;
+  const auto path = write_npz(folder / "x.npz", {ramp("input", {3, 2})});
+  const auto dataset = open_dataset(path);
+  const TensorSpec pair{"x", DType::f64, {{-1, "N"}, {2, ""}}};
+  const auto batches = load(*dataset, pair, {.batch = 3});
+  EXPECT_EQ(batches.at(0).input.name, "x");
+  EXPECT_EQ(batches[0].input.dtype, DType::f64);
+  EXPECT_EQ(batches[0].input.shape, (Shape{3, 2}));
+  EXPECT_THAT(to_f64(batches[0].input), ElementsAre(0, 1, 2, 3, 4, 5));
+  const TensorSpec triple{"x", DType::f32, {{-1, "N"}, {3, ""}}};
+  EXPECT_THAT(failure_of([&] { load(*dataset, triple, {}); }),
+              HasSubstr("x: a row has shape [2], model expects [3]"));
+}
+
+TEST(Loader, images_of_several_sizes_cannot_share_a_batch) {
+  const TemporaryDirectory folder;
+  write_text(folder / "a.pgm", grey_pgm(2, 2, 1));
+  write_text(folder / "b.pgm", grey_pgm(3, 2, 1));
+  const auto dataset = open_dataset(folder.path());
+  const TensorSpec any{"x", DType::f32, {{-1, ""}, {1, ""}, {-1, ""}, {-1, ""}}};
+  EXPECT_EQ(load(*dataset, any, {.batch = 1}).size(), 2u);
+  EXPECT_THAT(failure_of([&] { load(*dataset, any, {.batch = 2}); }),
+              HasSubstr("cannot share a batch"));
+}
+
+}  // namespace
+}  // namespace vernier

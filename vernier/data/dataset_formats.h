@@ -1,0 +1,28 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "vernier/data/dataset.h"
+
+// The formats behind open_dataset.
+namespace vernier {
+
+bool is_image_name(const std::filesystem::path& path);
+std::unique_ptr<Dataset> open_image_folder(const std::filesystem::path& folder,
+                                           const DatasetOptions& options);
+
+bool is_idx_name(const std::filesystem::path& path);
+// `images` is a file of images, or the folder that has them.
+std::unique_ptr<Dataset> open_idx(const std::filesystem::path& images,
+                                  const DatasetOptions& options);
+
+std::unique_ptr<Dataset> open_npz(const std::filesystem::path& path, const DatasetOptions& options);
+
+// `files` are shown relative to `root`.
+std::unique_ptr<Dataset> open_parquet(std::vector<std::filesystem::path> files,
+                                      const std::filesystem::path& root,
+                                      const DatasetOptions& options);
+
+}  // namespace vernier

@@ -1,0 +1,78 @@
+#include "vernier/data/dataset_samples.h"
+
+#include <fmt/format.h>
+
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+// Loads in order ahead of use; a step back, or forward past the next one, starts anew from there.
+class LoadedSamples : public Samples {
+ public:
+  LoadedSamples(std::unique_ptr<Dataset> dataset, std::vector<std::int64_t> positions,
+                TensorSpec input, std::int64_t batch, LoaderOptions options)
+      : dataset_(std::move(dataset)),
+        positions_(std::move(positions)),
+        input_(std::move(input)),
+        batch_(batch),
+        options_(std::move(options)) {}
+
+  std::int64_t size() const override {
+    return static_cast<std::int64_t>(positions_.size()) / batch_;
+  }
+  std::vector<Tensor> sample(std::int64_t index) override {
+    if (index == current_) return {tensor_};
+    if (!loader_ || index != current_ + 1) start_at(index);
+    auto batch = loader_->next();
+    if (!batch)
+      throw Error(fmt::format("[dataset] sample {}: its images can no longer be read", index));
+    tensor_ = std::move(batch->input);
+    current_ = index;
+    return {tensor_};
+  }
+
+ private:
+  void start_at(std::int64_t index) {
+    loader_.reset();  // its thread reads the dataset: only one may
+    loader_ = std::make_unique<Loader>(
+        *dataset_, std::vector(positions_.begin() + index * batch_, positions_.end()), input_,
+        options_);
+  }
+
+  std::unique_ptr<Dataset> dataset_;
+  std::vector<std::int64_t> positions_;
+  TensorSpec input_;
+  std::int64_t batch_;
+  LoaderOptions options_;
+  std::unique_ptr<Loader> loader_;
+  std::int64_t current_ = -1;
+  Tensor tensor_;
+};
+
+}  // namespace
+
+DatasetSamples dataset_samples(std::unique_ptr<Dataset> dataset,
+                               std::span<const std::int64_t> positions,
+                               std::span<const TensorSpec> inputs, LoaderOptions options) {
+  if (inputs.size() != 1)
+    throw Error(fmt::format(
+        "[dataset] a dataset feeds one input, the model has {}; record its inputs to an .npz and "
+        "use --input-data",
+        inputs.size()));
+  options.needs_labels = false;
+  Loader loader(*dataset, {positions.begin(), positions.end()}, inputs[0], options);
+  std::vector<std::int64_t> usable;
+  while (const auto batch = loader.next())
+    usable.insert(usable.end(), batch->positions.begin(), batch->positions.end());
+  const std::int64_t batch = loader.batch();
+  if (static_cast<std::int64_t>(usable.size()) < batch)
+    throw Error(fmt::format("[dataset] {}: {} examples, the model's batch is {}; give it more",
+                            inputs[0].name, usable.size(), batch));
+  const DatasetReport report = loader.report();
+  return {std::make_unique<LoadedSamples>(std::move(dataset), std::move(usable), inputs[0], batch,
+                                          std::move(options)),
+          report};
+}
+
+}  // namespace vernier

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "vernier/data/loader.h"
+#include "vernier/data/samples.h"
+
+namespace vernier {
+
+struct DatasetSamples {
+  std::unique_ptr<Samples> samples;
+  DatasetReport report;
+};
+
+// A dataset as the samples of a model with one input; labels are ignored. Every example is read
+// once here, so that bad ones are left out before the first sample is used. With a batch of B,
+// samples are B examples each, and the rest is dropped.
+DatasetSamples dataset_samples(std::unique_ptr<Dataset> dataset,
+                               std::span<const std::int64_t> positions,
+                               std::span<const TensorSpec> inputs, LoaderOptions options);
+
+}  // namespace vernier

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace vernier {
+
+// From a label of the dataset to the label of the model that means the same.
+using LabelMapping = std::map<std::int64_t, std::int64_t>;
+
+// Reads a JSON object from class names (of `classes`) or label numbers of the dataset to label
+// numbers of the model: {"tench": 0, "7": 1}. Labels that it leaves out have no counterpart.
+// Throws Error for a key that is neither, or a value that is no label.
+LabelMapping read_label_mapping(const std::filesystem::path& path,
+                                const std::vector<std::string>& classes);
+
+}  // namespace vernier

@@ -1,0 +1,209 @@
+#include "vernier/data/loader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <thread>
+
+#include "vernier/data/input_shape.h"
+#include "vernier/data/prefetch.h"
+#include "vernier/error.h"
+#include "vernier/tensor/convert.h"
+
+namespace vernier {
+namespace {
+
+constexpr std::size_t problems_shown = 5;
+
+int thread_count(int wanted) {
+  if (wanted > 0) return wanted;
+  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 4);
+}
+
+bool has_fixed_batch(const TensorSpec& input) {
+  return !input.shape.empty() && !input.shape[0].is_dynamic();
+}
+
+std::int64_t batch_size(const TensorSpec& input, std::int64_t wanted) {
+  return has_fixed_batch(input) ? input.shape[0].size : std::max<std::int64_t>(1, wanted);
+}
+
+// A ready input, given a batch axis of 1.
+Tensor fit_tensor(Tensor tensor, const TensorSpec& input) {
+  const std::vector<Dim> row(input.shape.begin() + !input.shape.empty(), input.shape.end());
+  if (!fits(tensor.shape, row))
+    throw Error(fmt::format("[dataset] {}: a row has shape {}, model expects {}", input.name,
+                            format_shape(tensor.shape), format_shape(row)));
+  tensor.name = input.name;
+  tensor.shape.insert(tensor.shape.begin(), 1);
+  return tensor.dtype == input.dtype ? std::move(tensor) : convert(tensor, input.dtype);
+}
+
+// Why the label cannot be used, and what it is to the model.
+struct LabelVerdict {
+  enum { usable, missing, unknown } kind = usable;
+  std::int64_t label = -1;
+};
+
+LabelVerdict judge_label(const std::optional<std::int64_t>& label, const LoaderOptions& options) {
+  if (!options.needs_labels) return {LabelVerdict::usable, label.value_or(-1)};
+  if (!label || *label < 0) return {LabelVerdict::missing};
+  std::int64_t mapped = *label;
+  if (options.mapping) {
+    const auto found = options.mapping->find(*label);
+    if (found == options.mapping->end()) return {LabelVerdict::unknown, *label};
+    mapped = found->second;
+  }
+  if (options.model_labels > 0 && mapped >= options.model_labels)
+    return {LabelVerdict::unknown, mapped};
+  return {LabelVerdict::usable, mapped};
+}
+
+Prepared prepare(Example example, const TensorSpec& input, const LoaderOptions& options) {
+  Prepared result{.id = example.id, .label = example.label};
+  // An image whose label is of no use need not be decoded.
+  if (judge_label(example.label, options).kind != LabelVerdict::usable) return result;
+  if (const auto* unreadable = std::get_if<Unreadable>(&example.content)) {
+    result.problem = unreadable->reason;
+    return result;
+  }
+  if (auto* tensor = std::get_if<Tensor>(&example.content)) {
+    result.input = fit_tensor(std::move(*tensor), input);
+    return result;
+  }
+  Image image;
+  if (const auto* encoded = std::get_if<EncodedImage>(&example.content)) {
+    try {
+      image = decode_image(*encoded, example.id);
+    } catch (const Error& error) {
+      result.problem = error.what();
+      return result;
+    }
+  } else {
+    image = std::get<Image>(std::move(example.content));
+  }
+  result.input = preprocess(std::move(image), options.preprocessing, image_input(input));
+  return result;
+}
+
+Tensor stack(std::vector<Tensor> rows, std::int64_t size) {
+  Tensor batch = std::move(rows[0]);
+  const std::size_t row_bytes = batch.bytes.size();
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    if (rows[i].shape != batch.shape)
+      throw Error(
+          fmt::format("[dataset] {}: images of the shapes {} and {} cannot share a batch; "
+                      "resize them to one size, or use a batch of 1",
+                      batch.name, format_shape(batch.shape), format_shape(rows[i].shape)));
+    batch.bytes.insert(batch.bytes.end(), rows[i].bytes.begin(), rows[i].bytes.end());
+  }
+  const std::vector<std::byte> last(batch.bytes.end() - row_bytes, batch.bytes.end());
+  while (batch.bytes.size() < row_bytes * size)
+    batch.bytes.insert(batch.bytes.end(), last.begin(), last.end());
+  batch.shape[0] = static_cast<std::int64_t>(batch.bytes.size() / row_bytes);
+  return batch;
+}
+
+}  // namespace
+
+struct Loader::State {
+  State(Dataset& dataset, std::vector<std::int64_t> positions_, const TensorSpec& input_,
+        LoaderOptions options_)
+      : positions(std::move(positions_)),
+        input(input_),
+        options(std::move(options_)),
+        batch(batch_size(input, options.batch)),
+        classes(dataset.classes()),
+        report{.selected = static_cast<std::int64_t>(positions.size())},
+        prefetch(
+            dataset,
+            [this](Example example) { return prepare(std::move(example), input, options); },
+            prefetch_options()) {}
+
+  Prefetch::Options prefetch_options() const {
+    const int threads = thread_count(options.threads);
+    const auto ahead = std::max<std::int64_t>(2 * threads, 2 * batch);
+    return {positions, threads, static_cast<std::size_t>(ahead)};
+  }
+
+  std::optional<Batch> next() {
+    std::vector<Tensor> rows;
+    Batch result;
+    while (static_cast<std::int64_t>(rows.size()) < batch) {
+      std::optional<Prepared> prepared = prefetch.next();
+      if (!prepared) break;
+      const std::int64_t position = positions[consumed++];
+      if (!count(*prepared)) continue;
+      rows.push_back(std::move(*prepared->input));
+      result.positions.push_back(position);
+      result.ids.push_back(std::move(prepared->id));
+      result.labels.push_back(judge_label(prepared->label, options).label);
+    }
+    if (rows.empty()) {
+      finish();
+      return std::nullopt;
+    }
+    result.input = stack(std::move(rows), has_fixed_batch(input) ? batch : 1);
+    return result;
+  }
+
+  // Whether the example is of use; counts it either way.
+  bool count(const Prepared& prepared) {
+    const LabelVerdict verdict = judge_label(prepared.label, options);
+    if (prepared.input) {
+      ++report.used;
+      if (prepared.label) used_labels.insert(*prepared.label);
+      return true;
+    }
+    if (verdict.kind == LabelVerdict::missing) {
+      ++report.without_label;
+      note(prepared.id + ": has no label");
+    } else if (verdict.kind == LabelVerdict::unknown) {
+      ++report.unknown_labels;
+      note(fmt::format("{}: its label {} is none of the model's", prepared.id, verdict.label));
+    } else {
+      ++report.unreadable;
+      note(prepared.problem);
+    }
+    return false;
+  }
+
+  void note(const std::string& problem) {
+    if (report.problems.size() < problems_shown) report.problems.push_back(problem);
+    if (options.max_bad && report.bad() > *options.max_bad)
+      throw Error(fmt::format("[dataset] {} bad examples, --max-bad is {}; the first: {}",
+                              report.bad(), *options.max_bad, report.problems[0]));
+  }
+
+  void finish() {
+    if (report.used == 0)
+      throw Error(fmt::format("[dataset] none of {} examples can be used; the first: {}",
+                              report.selected, report.problems.at(0)));
+    report.empty_classes.clear();
+    for (std::size_t label = 0; label < classes.size(); ++label)
+      if (!used_labels.contains(static_cast<std::int64_t>(label)))
+        report.empty_classes.push_back(classes[label]);
+  }
+
+  std::vector<std::int64_t> positions;
+  std::size_t consumed = 0;
+  TensorSpec input;
+  LoaderOptions options;
+  std::int64_t batch;
+  std::vector<std::string> classes;
+  DatasetReport report;
+  std::set<std::int64_t> used_labels;
+  Prefetch prefetch;  // last: its threads use the rest
+};
+
+Loader::Loader(Dataset& dataset, std::vector<std::int64_t> positions, const TensorSpec& input,
+               LoaderOptions options)
+    : state_(std::make_unique<State>(dataset, std::move(positions), input, std::move(options))) {}
+Loader::~Loader() = default;
+
+std::int64_t Loader::batch() const { return state_->batch; }
+std::optional<Batch> Loader::next() { return state_->next(); }
+const DatasetReport& Loader::report() const { return state_->report; }
+
+}  // namespace vernier

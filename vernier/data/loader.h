@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vernier/data/dataset.h"
+#include "vernier/data/label_mapping.h"
+#include "vernier/data/preprocess.h"
+
+namespace vernier {
+
+struct LoaderOptions {
+  Preprocessing preprocessing;
+  std::int64_t batch = 1;     // where the model's batch axis is dynamic
+  bool needs_labels = false;  // an example without one is bad then
+  std::optional<LabelMapping> mapping;
+  std::int64_t model_labels = 0;        // how many labels the model has; 0: any
+  std::optional<std::int64_t> max_bad;  // more bad examples than this end the work
+  int threads = 0;                      // that decode and preprocess; 0: one for each core, up to 4
+};
+
+// What became of the examples that were asked for.
+struct DatasetReport {
+  std::int64_t selected = 0;
+  std::int64_t used = 0;
+  std::int64_t unreadable = 0;  // damaged, empty or missing images
+  std::int64_t without_label = 0;
+  std::int64_t unknown_labels = 0;    // that the model does not have, or the mapping leaves out
+  std::vector<std::string> problems;  // what was wrong with the first few bad ones
+  std::vector<std::string> empty_classes;  // of the dataset's, those that no example used is of
+  std::int64_t bad() const { return unreadable + without_label + unknown_labels; }
+  bool operator==(const DatasetReport&) const = default;
+};
+
+// Rows of one run. Where the model's batch is fixed and too few examples are left, the last one
+// is repeated in `input` alone.
+struct Batch {
+  Tensor input;
+  std::vector<std::int64_t> positions;  // in the dataset
+  std::vector<std::string> ids;
+  std::vector<std::int64_t> labels;  // the model's, -1 for none
+};
+
+// The examples of a dataset as batches of a model's input, decoded and preprocessed by other
+// threads ahead of their use. Bad examples are left out and counted.
+class Loader {
+ public:
+  // The dataset must outlive this.
+  Loader(Dataset& dataset, std::vector<std::int64_t> positions, const TensorSpec& input,
+         LoaderOptions options);
+  ~Loader();
+
+  std::int64_t batch() const;  // examples in each, but for the last
+  // The next batch, nothing after the last. Throws Error when too many examples are bad, or all
+  // are, or when preprocessing does not fit the model.
+  std::optional<Batch> next();
+  // Complete once next() has given nothing.
+  const DatasetReport& report() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace vernier

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vernier/data/dataset.h"
+
+namespace vernier {
+
+// An example made ready for the model, or why it could not be.
+struct Prepared {
+  std::string id;
+  std::optional<std::int64_t> label;
+  std::optional<Tensor> input;
+  std::string problem;  // if there is no input
+};
+
+using Prepare = std::function<Prepared(Example)>;
+
+// Reads examples and prepares them ahead of their use: one thread reads, others prepare, at most
+// `ahead` examples wait, and they come out in order whichever was ready first.
+class Prefetch {
+ public:
+  struct Options {
+    std::vector<std::int64_t> positions;
+    int threads = 1;
+    std::size_t ahead = 4;
+  };
+  // `prepare` is called from several threads at once. The dataset must outlive this.
+  Prefetch(Dataset& dataset, Prepare prepare, Options options);
+  ~Prefetch();
+
+  // The next example, nothing after the last. Throws what reading or preparing threw.
+  std::optional<Prepared> next();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace vernier
