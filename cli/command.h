@@ -15,6 +15,7 @@ inline constexpr int exit_interrupted = 130;  // after Ctrl-C, with what was don
 void add_convert(CLI::App& program, int& exit_code);
 void add_diff(CLI::App& program, int& exit_code);
 void add_eval(CLI::App& program, int& exit_code);
+void add_export(CLI::App& program, int& exit_code);
 void add_score(CLI::App& program, int& exit_code);
 
 }  // namespace vernier::cli

@@ -37,6 +37,7 @@ int run(int argc, char** argv) {
   add_convert(program, exit_code);
   add_diff(program, exit_code);
   add_eval(program, exit_code);
+  add_export(program, exit_code);
   add_score(program, exit_code);
 
   try {

@@ -1,0 +1,88 @@
+"""One export, from the source to the folder."""
+
+import warnings
+
+import torch
+
+from vernier_export import axes, onnx_file
+from vernier_export.errors import ExportError, first_line
+from vernier_export.folder import complete
+from vernier_export.sidecar import describe, write_sidecar
+from vernier_export.source import resolve
+from vernier_export.tracing import Frozen, Trace
+
+
+def export(options, say):
+    """Writes the folder; `say(kind, message)` tells of notes and warnings."""
+    warnings.simplefilter("ignore")  # other people's; the trace is checked by running it
+    source = resolve_source(options)
+    complaints = prepare(source)
+    if source.weights.startswith("random"):
+        say("note", f"{options.source} has random weights ({source.weights.split(', ')[1]})")
+    opset = options.opset or onnx_file.newest_opset()
+    symbols = axes.parse_dynamic(options.dynamic, source.inputs)
+    torch.manual_seed(options.seed)
+    trace = Trace(source)
+    complaints += check(trace, options.allow_frozen)
+    dynamic, frozen = trace.dynamic(symbols)
+    complaints += frozen
+    for complaint in complaints:
+        say("warning", complaint)
+    output_names = [name for name, _ in trace.outputs]
+    with complete(options.output) as folder:
+        trace.module.save(str(folder / "model.pt"))
+        onnx_file.write_onnx(folder / "model.onnx", source, output_names, dynamic, opset)
+        leaves = None
+        if options.instrument:
+            layers = folder / "model.layers.onnx"
+            leaves = onnx_file.write_layers(layers, source, output_names, dynamic, opset)
+        if source.processor is not None:
+            source.processor.save_pretrained(folder)
+        described = describe(
+            options.source, source, trace.outputs, dynamic, opset, complaints, leaves
+        )
+        write_sidecar(folder / "model.json", described)
+
+
+def check(trace, allow_frozen):
+    try:
+        trace.check_values()
+    except Frozen as error:
+        if allow_frozen:
+            return [str(error)]
+        raise ExportError(
+            f"{error}; rewrite what depends on values, or pass --allow-frozen to export it as it is"
+        ) from error
+    return []
+
+
+def resolve_source(options):
+    try:
+        source = resolve(options.source, options)
+    except ExportError:
+        raise
+    except Exception as error:  # whatever somebody else's model code raises
+        raise ExportError(f"{type(error).__name__}: {first_line(error)}") from error
+    for name, example in source.inputs.items():
+        if not isinstance(example, torch.Tensor):
+            raise ExportError(
+                f"example input '{name}' is no tensor but {type(example).__name__}; "
+                "wrap the model in one that takes tensors"
+            )
+    return source
+
+
+def prepare(source):
+    """Eval mode, on the CPU, in float32. Returns what deserves a warning."""
+    complaints = []
+    if source.model.training and any(
+        isinstance(module, (torch.nn.modules.batchnorm._BatchNorm, torch.nn.modules.dropout._DropoutNd))
+        for module in source.model.modules()
+    ):
+        complaints.append("the model was in training mode; it is exported in eval mode")
+    source.model.eval().cpu().float()
+    source.inputs = {
+        name: (each.float() if each.is_floating_point() else each).detach().cpu()
+        for name, each in source.inputs.items()
+    }
+    return complaints

@@ -1,0 +1,113 @@
+"""A Hugging Face id or a local folder, through transformers' own tables of tasks.
+
+The only place that knows transformers. It uses `pipelines.check_task`, the AutoModel classes that
+the task names, `from_pretrained`, `main_input_name`, the configuration, and `AutoImageProcessor`.
+"""
+
+import inspect
+
+import torch
+
+from vernier_export.errors import ExportError, first_line
+from vernier_export.source import Source
+
+TOKENS = 16  # in the example text
+
+
+def resolve_transformers(name, options):
+    transformers = import_transformers(name)
+    if not options.task:
+        raise ExportError("a Hugging Face model needs --task, such as image-classification")
+    torch.manual_seed(options.seed)  # a head without weights is made at random
+    model = load_model(name, model_classes(transformers, options.task)).float()
+    set_if_present(model.config, "use_cache", False)
+    set_if_present(model.config, "return_dict", True)
+    return Source(
+        model,
+        example_inputs(model),
+        by_keyword=True,
+        task=options.task,
+        weights=name,
+        processor=image_processor(transformers, name),
+        packages=["transformers"],
+    )
+
+
+def import_transformers(name):
+    try:
+        import transformers
+        import transformers.pipelines
+    except ImportError as error:
+        raise ExportError(
+            f"'{name}' is no torchvision/NAME and no FILE.py:FUNCTION; as a Hugging Face model it "
+            f"needs transformers ({first_line(error)}): pip install transformers"
+        ) from error
+    return transformers
+
+
+def model_classes(transformers, task):
+    try:
+        description = transformers.pipelines.check_task(task)[1]
+    except KeyError as error:
+        raise ExportError(f"--task {task}: {error.args[0]}") from error
+    classes = description["pt"]
+    return classes if isinstance(classes, (tuple, list)) else (classes,)
+
+
+def load_model(name, classes):
+    reasons = []
+    for each in classes:
+        try:
+            return each.from_pretrained(name)
+        except ValueError as error:  # not a class for this configuration: perhaps the next one
+            reasons.append(first_line(error))
+        except OSError as error:
+            raise ExportError(first_line(error)) from error
+    raise ExportError(reasons[-1])
+
+
+def set_if_present(config, key, value):
+    if hasattr(config, key):
+        setattr(config, key, value)
+
+
+def setting(config, key, default=None):
+    """A value of the configuration, also of those inside it (`vision_config`, `text_config`)."""
+    if getattr(config, key, None) is not None:
+        return getattr(config, key)
+    for inner in vars(config).values():
+        if hasattr(inner, "to_dict") and getattr(inner, key, None) is not None:
+            return getattr(inner, key)
+    return default
+
+
+def example_inputs(model):
+    config = model.config
+    if setting(config, "vocab_size") and takes(model, "input_ids"):
+        length = min(TOKENS, setting(config, "max_position_embeddings", TOKENS))
+        inputs = {"input_ids": torch.randint(0, setting(config, "vocab_size"), (1, length))}
+        if takes(model, "attention_mask"):
+            inputs["attention_mask"] = torch.ones(1, length, dtype=torch.int64)
+    else:
+        inputs = {}
+    if setting(config, "image_size") and takes(model, "pixel_values"):
+        size = setting(config, "image_size")
+        height, width = size if isinstance(size, (tuple, list)) else (size, size)
+        inputs["pixel_values"] = torch.rand(1, setting(config, "num_channels", 3), height, width)
+    if not inputs:
+        raise ExportError(
+            f"its input '{model.main_input_name}' is neither text nor image; write a function that "
+            "returns (model, example inputs) and export FILE.py:FUNCTION"
+        )
+    return inputs
+
+
+def takes(model, name):
+    return name in inspect.signature(model.forward).parameters
+
+
+def image_processor(transformers, name):
+    try:
+        return transformers.AutoImageProcessor.from_pretrained(name)
+    except (OSError, ValueError, AttributeError, ImportError):  # it has none
+        return None

@@ -1,0 +1,169 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <map>
+
+#include "tests/cli/run.h"
+#include "tests/temp_dir.h"
+#include "vernier/runtime/ort_runner.h"
+#include "vernier/runtime/sidecar.h"
+#include "vernier/runtime/torch_runner.h"
+#include "vernier/version.h"
+
+namespace vernier {
+namespace {
+
+using testing::expect_error;
+using ::testing::HasSubstr;
+using testing::Outcome;
+using testing::read_text;
+using testing::run_program;
+using testing::run_vernier;
+using testing::TempDir;
+
+constexpr const char* model_file = R"(
+import torch
+from torch import nn
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 3, 3, padding=1)
+        self.norm = nn.BatchNorm2d(3)
+        self.act = nn.ReLU(inplace=True)
+
+    def forward(self, x):
+        return self.act(x + self.act(self.norm(self.conv(x))))
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.Sequential(Block(), Block())
+        self.head = nn.Linear(3, 4)
+
+    def forward(self, pixels):
+        return {"logits": self.head(self.blocks(pixels).mean((2, 3)))}
+
+def model():
+    torch.manual_seed(0)
+    return Model().eval(), torch.rand(1, 3, 8, 8)
+)";
+
+bool can_export() {
+  const std::string script =
+      "IFS=:; for d in $PATH; do \"$d/python3\" -c 'import importlib.util as u, sys; "
+      "sys.exit(u.find_spec(\"torch\") is None)' 2>/dev/null && exit 0; done; exit 1";
+  return run_program({"sh", "-c", script}).exit_code == 0;
+}
+
+class ExportTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!can_export()) GTEST_SKIP() << "no python3 on PATH has PyTorch";
+    std::ofstream(folder_ / "models.py") << model_file;
+  }
+
+  // Runs with the cache in the test's own folder.
+  Outcome run_cached(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(),
+                     {"env", "XDG_CACHE_HOME=" + folder_ / "cache", VERNIER_BINARY});
+    return run_program(arguments, folder_.path());
+  }
+
+  TempDir folder_;
+};
+
+std::map<std::string, Tensor> by_name(std::vector<Tensor> tensors) {
+  std::map<std::string, Tensor> result;
+  for (Tensor& tensor : tensors) result.emplace(tensor.name, std::move(tensor));
+  return result;
+}
+
+void expect_close(const Tensor& reference, const Tensor& candidate) {
+  ASSERT_EQ(reference.shape, candidate.shape) << reference.name;
+  const auto r = elements<float>(reference.view());
+  const auto c = elements<float>(candidate.view());
+  for (std::size_t i = 0; i < r.size(); ++i) ASSERT_NEAR(r[i], c[i], 1e-5) << reference.name;
+}
+
+Tensor pixels() {
+  Tensor tensor = make_tensor("pixels", DType::f32, {2, 3, 8, 8});
+  float value = 0;
+  for (float& element : elements<float>(tensor)) element = std::sin(value++);
+  return tensor;
+}
+
+TEST_F(ExportTest, the_exported_models_agree_layer_by_layer) {
+  if (torch_version().empty()) GTEST_SKIP() << "this build has no libtorch";
+  const Outcome outcome =
+      run_vernier({"export", "models.py:model", "-o", "out", "--instrument"}, folder_.path());
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "out/model.onnx\nout/model.pt\nout/model.layers.onnx\nout/model.json\n");
+
+  const auto reference =
+      open_torch_runner({.path = folder_ / "out/model.pt", .watch_leaves = true});
+  OrtRunner candidate(Model::load(folder_ / "out/model.layers.onnx"));
+  auto expected = reference->run(std::vector{pixels()}, {});
+  reference->run(std::vector{pixels()},
+                 [&](const TensorView& leaf) { expected.push_back(copy(leaf)); });
+  const auto found = by_name(candidate.run(std::vector{pixels()}));
+  EXPECT_EQ(found.size(), 10u);
+  ASSERT_EQ(found.size(), expected.size());
+  for (const Tensor& tensor : expected) {
+    ASSERT_TRUE(found.contains(tensor.name)) << tensor.name;
+    expect_close(tensor, found.at(tensor.name));
+  }
+}
+
+TEST_F(ExportTest, the_sidecar_names_the_inputs_and_outputs_of_both_models) {
+  ASSERT_EQ(run_vernier({"export", "models.py:model", "-o", "out"}, folder_.path()).exit_code, 0);
+  const auto sidecar = read_sidecar(folder_ / "out/model.pt");
+  const OrtRunner candidate(Model::load(folder_ / "out/model.onnx"));
+  ASSERT_TRUE(sidecar);
+  EXPECT_EQ(sidecar->inputs, candidate.inputs());
+  EXPECT_EQ(sidecar->outputs, candidate.outputs());
+}
+
+TEST_F(ExportTest, why_a_model_cannot_be_exported_is_one_line) {
+  expect_error(run_vernier({"export", "models.py:other", "-o", "out"}, folder_.path()),
+               "[export] models.py:other: models.py has no function 'other'");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
+}
+
+TEST_F(ExportTest, an_interpreter_that_does_not_run_is_an_error) {
+  expect_error(run_vernier({"export", "torchvision/resnet18", "-o", "out", "--python", "/nowhere"},
+                           folder_.path()),
+               "--python /nowhere: it does not run");
+}
+
+TEST_F(ExportTest, a_model_id_is_exported_once) {
+  const std::vector<std::string> command = {"export", "torchvision/squeezenet1_1", "--shape",
+                                            "1x3x32x32"};
+  const Outcome first = run_cached(command);
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_THAT(first.err, HasSubstr("random weights"));
+  const Outcome second = run_cached(command);
+  EXPECT_EQ(second.out, first.out);
+  EXPECT_EQ(second.err, "");
+}
+
+TEST_F(ExportTest, a_function_is_exported_each_time) {
+  const Outcome first = run_cached({"export", "models.py:model"});
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  const std::string sidecar = first.out.substr(first.out.rfind('\n', first.out.size() - 2) + 1);
+  const auto path = sidecar.substr(0, sidecar.size() - 1);
+  std::ofstream(path) << "{}";
+  ASSERT_EQ(run_cached({"export", "models.py:model"}).exit_code, 0);
+  EXPECT_THAT(read_text(path), HasSubstr("logits"));
+}
+
+TEST(ExportWithoutPython, says_how_to_get_one) {
+  expect_error(run_program({"/usr/bin/env", "PATH=/nowhere", VERNIER_BINARY, "export",
+                            "models.py:f", "-o", "out"}),
+               "no python3 on PATH has PyTorch (0 tried)");
+}
+
+}  // namespace
+}  // namespace vernier

@@ -1,0 +1,104 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "vernier/error.h"
+#include "vernier/runtime/exporter.h"
+#include "vernier/runtime/python.h"
+#include "vernier/version.h"
+
+namespace vernier {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path cache_folder() {
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && fs::path(cache).is_absolute())
+    return fs::path(cache) / "vernier";
+  if (const char* home = std::getenv("HOME")) return fs::path(home) / ".cache" / "vernier";
+  throw Error("[export] no place for the cache of models: set XDG_CACHE_HOME or HOME");
+}
+
+bool is_function(const std::string& source) { return source.find(':') != std::string::npos; }
+
+// Size and time of a file, or of all in a folder.
+std::string fingerprint(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored)) {
+    const auto time = fs::last_write_time(path, ignored).time_since_epoch().count();
+    return fmt::format("{} {} {}\n", path.string(), fs::file_size(path, ignored), time);
+  }
+  std::vector<std::string> lines;
+  for (const auto& entry : fs::directory_iterator(path, ignored))
+    if (entry.is_regular_file()) lines.push_back(fingerprint(entry.path()));
+  std::ranges::sort(lines);
+  std::string text;
+  for (const std::string& line : lines) text += line;
+  return text;
+}
+
+// Everything that the export depends on, except whether it is instrumented.
+std::string cache_key(const ExportOptions& options) {
+  const ProcessResult versions = run_exporter(find_python(options.python), {"--versions"});
+  if (versions.exit_code != 0)
+    throw Error(fmt::format("[export] {}: cannot ask Python for its versions", options.source));
+  std::string key = fmt::format(
+      "vernier {}\nsource {}\ntask {}\nseed {}\nshape {}\nopset {}\ndynamic {}\nfrozen {}\n{}",
+      version(), options.source, options.task, options.seed, options.shape, options.opset,
+      options.dynamic, options.allow_frozen, versions.out);
+  if (!options.weights.empty()) key += fingerprint(fs::absolute(options.weights));
+  if (fs::exists(options.source)) key += fingerprint(fs::absolute(options.source));
+  return key;
+}
+
+// FNV-1a, 64 bits. The key itself is kept beside the model: this only names the folder.
+std::uint64_t hash(std::string_view text) {
+  std::uint64_t value = 0xcbf29ce484222325u;
+  for (const unsigned char byte : text) value = (value ^ byte) * 0x100000001b3u;
+  return value;
+}
+
+std::string readable(std::string source) {
+  std::ranges::replace_if(
+      source, [](unsigned char c) { return !std::isalnum(c) && c != '-' && c != '.'; }, '_');
+  return source;
+}
+
+std::string read_text(const fs::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+bool is_current(const fs::path& folder, const std::string& key, bool instrument) {
+  const ExportedModel found = exported_in(folder);
+  return read_text(folder / "key.txt") == key && fs::exists(found.onnx) &&
+         fs::exists(found.torchscript) && (!instrument || !found.layers.empty());
+}
+
+}  // namespace
+
+bool is_export_source(const std::string& text) {
+  if (fs::is_directory(text))  // of Hugging Face, before anything was exported from it
+    return fs::exists(fs::path(text) / "config.json") && !fs::exists(exported_in(text).onnx);
+  constexpr std::array<std::string_view, 8> files = {".onnx", ".pt",          ".pth", ".jit",
+                                                     ".ts",   ".torchscript", ".npz", ".npy"};
+  return !fs::exists(text) && std::ranges::find(files, fs::path(text).extension()) == files.end();
+}
+
+ExportedModel resolve_model(const ExportOptions& options, bool rebuild) {
+  const std::string key = cache_key(options);
+  const fs::path folder =
+      cache_folder() / fmt::format("{}-{:016x}", readable(options.source), hash(key));
+  if (!rebuild && !is_function(options.source) && is_current(folder, key, options.instrument))
+    return exported_in(folder);
+  fs::remove(folder / "key.txt");
+  const ExportedModel exported = export_model(options, folder);
+  std::ofstream(folder / "key.txt") << key;
+  return exported;
+}
+
+}  // namespace vernier

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace vernier {
+
+struct ProcessResult {
+  int exit_code = 0;  // 128 + N when signal N ended it; 127 when the program could not be started
+  std::string out;    // what it wrote to standard output
+};
+
+// Runs a program, found on PATH unless it has a slash, and waits for it. `environment` is added to
+// this process's own. Standard input is empty; standard error is this process's.
+ProcessResult run_process(const std::vector<std::string>& command,
+                          const std::map<std::string, std::string>& environment = {});
+
+}  // namespace vernier
