@@ -1,5 +1,5 @@
 # Two commands do everything: `make demo` and `make test`. Both install what they need.
-.PHONY: demo test build setup asan tidy format check-format install clean
+.PHONY: demo test build setup asan lint format check-format install clean
 preset ?= dev
 steps ?= build
 build_dir := build/$(preset)
@@ -31,6 +31,12 @@ format:
 
 check-format:
 	@$(sources) | xargs clang-format --dry-run --Werror
+
+# A few minutes: not part of `make test`.
+lint: steps = build lint
+lint: build
+	@shellcheck scripts/*.sh .ci/run
+	@run-clang-tidy -p $(build_dir) -quiet '^$(CURDIR)/(vernier|cli)/'
 
 clean:
 	@rm -rf build

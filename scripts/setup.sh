@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # shellcheck disable=SC2086,SC2016  # pins are split into words; $(...) is apt's own notation
-# Installs what Vernier needs on Debian 12 or 13: `scripts/setup.sh [build] [torch]`.
+# Installs what Vernier needs on Debian 12 or 13: `scripts/setup.sh [build] [torch] [lint]`.
 #   build   compiler, libraries and test tools; ONNX Runtime and DuckDB into .deps/
 #   torch   libtorch, PyTorch and torchvision, for the PyTorch runner and `vernier export`
+#   lint    clang-tidy and shellcheck, for `make lint`
 # Idempotent: what is installed already is left alone, and nothing is downloaded twice.
 # Each folder of .deps/ has the shape of a release archive (include/, lib/, share/). An
 # ONNXRUNTIME_ROOT in the environment, or Debian's own libonnxruntime-dev, is used instead of making
@@ -19,6 +20,7 @@ build_packages=(
   python3 python3-numpy python3-pil python3-jsonschema libonnx-testdata
 )
 torch_packages=(libtorch-dev python3-torch python3-torchvision)
+lint_packages=(clang-tidy shellcheck)
 native_onnxruntime_packages=(libonnxruntime-dev libonnx-dev)
 
 # Downloads are pinned: package, version, sha256.
@@ -167,6 +169,7 @@ for step in "$@"; do
       make_prefix duckdb "$duckdb_pin" "$duckdb_header_pin"
       ;;
     torch) install_packages "${torch_packages[@]}" ;;
-    *) die "unknown step '$step': use build or torch" ;;
+    lint) install_packages "${lint_packages[@]}" ;;
+    *) die "unknown step '$step': use build, torch or lint" ;;
   esac
 done

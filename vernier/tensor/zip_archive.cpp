@@ -9,7 +9,7 @@ namespace vernier {
 namespace {
 
 // A deflate stream spends at least two bits on a match of at most 258 bytes.
-constexpr std::uint64_t max_deflate_ratio = 258 * 4;
+constexpr std::uint64_t max_deflate_ratio = std::uint64_t{258} * 4;
 
 zip_t* open_archive(const std::filesystem::path& path) {
   int code = 0;
