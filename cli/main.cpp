@@ -30,8 +30,6 @@ int run(int argc, char** argv) {
   program.name("vernier");
   program.set_version_flag("--version", version_text);
   program.require_subcommand(1);
-  program.footer(
-      "Example:\n  vernier diff reference.npz candidate.npz --fail-if 'max_abs_diff>1e-3'\n");
 
   int exit_code = exit_pass;
   add_convert(program, exit_code);
@@ -39,6 +37,9 @@ int run(int argc, char** argv) {
   add_eval(program, exit_code);
   add_export(program, exit_code);
   add_score(program, exit_code);
+  // After the commands, which would inherit it.
+  program.footer(
+      "Example:\n  vernier diff reference.npz candidate.npz --fail-if 'max_abs_diff>1e-3'\n");
 
   try {
     program.parse(argc, argv);

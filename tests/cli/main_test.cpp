@@ -34,6 +34,7 @@ TEST(Main, help_lists_commands_and_shows_an_example) {
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_THAT(outcome.out, HasSubstr("diff "));
   EXPECT_THAT(outcome.out, HasSubstr("Example:\n  vernier diff"));
+  EXPECT_THAT(run_vernier({"score", "--help"}).out, Not(HasSubstr("vernier diff")));
 }
 
 TEST(Main, a_wrong_or_missing_command_is_a_usage_error) {
