@@ -7,8 +7,10 @@
 #include <charconv>
 #include <limits>
 
+#include "vernier/data/dataset_samples.h"
 #include "vernier/data/npz_batches.h"
 #include "vernier/data/random.h"
+#include "vernier/data/selection.h"
 #include "vernier/error.h"
 #include "vernier/model/index_range.h"
 #include "vernier/runtime/open_runner.h"
@@ -100,6 +102,40 @@ Inputs from_file(const InputOptions& options, std::span<const TensorSpec> inputs
   return {select(options, std::move(batches.samples)), name, std::move(batches.warnings)};
 }
 
+// The examples of the samples that were asked for; each sample takes `batch` of them.
+std::vector<std::int64_t> dataset_positions(const InputOptions& options, std::int64_t size,
+                                            std::int64_t batch) {
+  const std::int64_t first = options.sample_index.value_or(0);
+  const std::int64_t count =
+      options.sample_index ? 1 : options.samples.value_or(options.default_samples);
+  if (first >= size / batch && options.sample_index)
+    throw Error(
+        fmt::format("[inputs] --sample-index {}: the dataset has {} samples", first, size / batch));
+  const auto all =
+      select_positions(size, {.shuffle = options.dataset.shuffle, .seed = options.seed});
+  const auto begin = all.begin() + first * batch;
+  return {begin, count < (all.end() - begin) / batch ? begin + count * batch : all.end()};
+}
+
+std::string dataset_description(const InputOptions& options) {
+  const DatasetFlags& flags = options.dataset;
+  std::string text = std::filesystem::path(flags.name).lexically_normal().filename().string();
+  if (!std::filesystem::exists(flags.name)) text = flags.name;
+  if (!flags.split.empty()) text += ", " + flags.split + " split";
+  if (flags.shuffle) text += fmt::format(", shuffled with seed {}", options.seed);
+  return text;
+}
+
+Inputs from_dataset(const InputOptions& options, std::span<const TensorSpec> inputs,
+                    const std::filesystem::path& model) {
+  auto dataset = open_dataset(options.dataset);
+  const std::int64_t batch = inputs.empty() ? 1 : batch_size(inputs[0], options.dataset.batch);
+  const auto positions = dataset_positions(options, dataset->size(), batch);
+  DatasetSamples made = dataset_samples(std::move(dataset), positions, inputs,
+                                        loader_options(options.dataset, model));
+  return {std::move(made.samples), dataset_description(options), warnings_of(made.report)};
+}
+
 Inputs from_random(const InputOptions& options, std::span<const TensorSpec> inputs,
                    const std::filesystem::path& model) {
   RandomOptions random{.samples = options.sample_index
@@ -124,9 +160,10 @@ Inputs from_random(const InputOptions& options, std::span<const TensorSpec> inpu
 void add_input_options(CLI::App& command, InputOptions& options) {
   const std::string group = "Inputs";
   command
-      .add_option("--samples", options.samples,
-                  fmt::format("Samples to run (random inputs: {} by default; a file: all)",
-                              options.default_samples))
+      .add_option(
+          "--samples", options.samples,
+          fmt::format("Samples to run (random inputs and datasets: {} by default; a file: all)",
+                      options.default_samples))
       ->check(at_least(1))
       ->type_name("N")
       ->group(group);
@@ -135,10 +172,11 @@ void add_input_options(CLI::App& command, InputOptions& options) {
       ->excludes("--samples")
       ->type_name("N")
       ->group(group);
-  auto* seed = command.add_option("--seed", options.seed, "Seed of random inputs")
-                   ->capture_default_str()
-                   ->type_name("N")
-                   ->group(group);
+  auto* seed =
+      command.add_option("--seed", options.seed, "Seed of random inputs, and of --shuffle")
+          ->capture_default_str()
+          ->type_name("N")
+          ->group(group);
   command
       .add_option("--shape", options.shapes,
                   "Shape of an input, as in ids=1x128; the name may be left out when there is one "
@@ -167,11 +205,18 @@ void add_input_options(CLI::App& command, InputOptions& options) {
       ->excludes(range)
       ->excludes(distribution)
       ->group(group);
+  add_dataset_options(command, options.dataset)
+      ->excludes("--input-data")
+      ->excludes("--shape")
+      ->excludes(range)
+      ->excludes(distribution);
 }
 
 Inputs make_inputs(const InputOptions& options, std::span<const TensorSpec> inputs,
                    const std::filesystem::path& model) {
-  return options.data.empty() ? from_random(options, inputs, model) : from_file(options, inputs);
+  if (!options.dataset.name.empty()) return from_dataset(options, inputs, model);
+  if (!options.data.empty()) return from_file(options, inputs);
+  return from_random(options, inputs, model);
 }
 
 void print_warnings(std::span<const std::string> warnings) {

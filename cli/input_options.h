@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/dataset_options.h"
 #include "vernier/data/samples.h"
 #include "vernier/tensor/tensor.h"
 
@@ -23,10 +24,13 @@ struct InputOptions {
   std::vector<std::string> shapes;  // NAME=1x3x224x224, or without a name
   std::vector<std::string> ranges;  // NAME=LOW:HIGH, or without a name
   std::string distribution = "uniform";
-  std::string data;  // .npz or folder; empty: random
+  std::string data;  // .npz or folder
+  DatasetFlags dataset;
+  // Neither: random.
 };
 
-// --samples --seed --shape --input-range --input-dist --input-data --sample-index
+// --samples --seed --shape --input-range --input-dist --input-data --sample-index, and those of
+// datasets
 void add_input_options(CLI::App& command, InputOptions& options);
 
 struct Inputs {
@@ -35,8 +39,9 @@ struct Inputs {
   std::vector<std::string> warnings;
 };
 
-// The samples for a model with these inputs. Index ranges of integer inputs are looked for in
-// `model` when it is an ONNX file. Throws Error for options that do not fit.
+// The samples for a model with these inputs. How images are prepared is looked for beside `model`;
+// index ranges of integer inputs are looked for in `model` when it is an ONNX file. Throws Error
+// for options that do not fit.
 Inputs make_inputs(const InputOptions& options, std::span<const TensorSpec> inputs,
                    const std::filesystem::path& model);
 

@@ -25,7 +25,7 @@ TensorSpec pixels(std::int64_t batch = -1, std::int64_t edge = 1) {
 std::vector<Batch> load(Dataset& dataset, const TensorSpec& input, LoaderOptions options,
                         DatasetReport* report = nullptr) {
   options.preprocessing = as_is;
-  Loader loader(dataset, select(dataset.size(), {}), input, std::move(options));
+  Loader loader(dataset, select_positions(dataset.size(), {}), input, std::move(options));
   std::vector<Batch> batches;
   while (auto batch = loader.next()) batches.push_back(std::move(*batch));
   if (report) *report = loader.report();

@@ -65,7 +65,7 @@ DatasetSamples dataset_samples(std::unique_ptr<Dataset> dataset,
   std::vector<std::int64_t> usable;
   while (const auto batch = loader.next())
     usable.insert(usable.end(), batch->positions.begin(), batch->positions.end());
-  const std::int64_t batch = loader.batch();
+  const std::int64_t batch = batch_size(inputs[0], options.batch);
   if (static_cast<std::int64_t>(usable.size()) < batch)
     throw Error(fmt::format("[dataset] {}: {} examples, the model's batch is {}; give it more",
                             inputs[0].name, usable.size(), batch));

@@ -25,10 +25,6 @@ bool has_fixed_batch(const TensorSpec& input) {
   return !input.shape.empty() && !input.shape[0].is_dynamic();
 }
 
-std::int64_t batch_size(const TensorSpec& input, std::int64_t wanted) {
-  return has_fixed_batch(input) ? input.shape[0].size : std::max<std::int64_t>(1, wanted);
-}
-
 // A ready input, given a batch axis of 1.
 Tensor fit_tensor(Tensor tensor, const TensorSpec& input) {
   const std::vector<Dim> row(input.shape.begin() + !input.shape.empty(), input.shape.end());
@@ -106,6 +102,10 @@ Tensor stack(std::vector<Tensor> rows, std::int64_t size) {
 }
 
 }  // namespace
+
+std::int64_t batch_size(const TensorSpec& input, std::int64_t wanted) {
+  return has_fixed_batch(input) ? input.shape[0].size : std::max<std::int64_t>(1, wanted);
+}
 
 struct Loader::State {
   State(Dataset& dataset, std::vector<std::int64_t> positions_, const TensorSpec& input_,
@@ -202,7 +202,6 @@ Loader::Loader(Dataset& dataset, std::vector<std::int64_t> positions, const Tens
     : state_(std::make_unique<State>(dataset, std::move(positions), input, std::move(options))) {}
 Loader::~Loader() = default;
 
-std::int64_t Loader::batch() const { return state_->batch; }
 std::optional<Batch> Loader::next() { return state_->next(); }
 const DatasetReport& Loader::report() const { return state_->report; }
 

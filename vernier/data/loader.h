@@ -35,6 +35,9 @@ struct DatasetReport {
   bool operator==(const DatasetReport&) const = default;
 };
 
+// Examples in a batch: as many as the model's batch axis has, or as wanted where it is dynamic.
+std::int64_t batch_size(const TensorSpec& input, std::int64_t wanted);
+
 // Rows of one run. Where the model's batch is fixed and too few examples are left, the last one
 // is repeated in `input` alone.
 struct Batch {
@@ -53,7 +56,6 @@ class Loader {
          LoaderOptions options);
   ~Loader();
 
-  std::int64_t batch() const;  // examples in each, but for the last
   // The next batch, nothing after the last. Throws Error when too many examples are bad, or all
   // are, or when preprocessing does not fit the model.
   std::optional<Batch> next();

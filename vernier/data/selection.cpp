@@ -6,7 +6,7 @@
 
 namespace vernier {
 
-std::vector<std::int64_t> select(std::int64_t size, const Selection& selection) {
+std::vector<std::int64_t> select_positions(std::int64_t size, const Selection& selection) {
   std::vector<std::int64_t> positions(size);
   std::iota(positions.begin(), positions.end(), 0);
   if (selection.shuffle) {

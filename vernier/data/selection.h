@@ -14,6 +14,6 @@ struct Selection {
 };
 
 // Positions in a dataset of `size` examples; all of them when more are asked for.
-std::vector<std::int64_t> select(std::int64_t size, const Selection& selection);
+std::vector<std::int64_t> select_positions(std::int64_t size, const Selection& selection);
 
 }  // namespace vernier

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vernier/data/dataset.h"
+#include "vernier/data/loader.h"
+
+namespace vernier::cli {
+
+// A dataset and how its images are prepared, the same options for every command that takes one.
+struct DatasetFlags {
+  std::string name;  // empty: none
+  std::string split;
+  bool shuffle = false;
+  std::vector<std::string> columns;  // image=NAME, label=NAME
+  std::int64_t batch = 1;
+  std::optional<std::int64_t> max_bad;
+  std::string preprocess;  // file
+  std::string image_size;  // HxW, or N for NxN
+  int resize_edge = 0;
+  std::string center_crop;  // HxW, or N for NxN
+  std::string interpolation;
+  std::optional<double> rescale;
+  std::vector<double> mean;
+  std::vector<double> std;
+};
+
+// --dataset --split --shuffle --column --batch --max-bad --preprocess --image-size --resize-edge
+// --center-crop --interpolation --rescale --mean --std. Returns --dataset, to be excluded with
+// others.
+CLI::Option* add_dataset_options(CLI::App& command, DatasetFlags& flags);
+
+// Throws Error for a column that is neither image nor label.
+std::unique_ptr<Dataset> open_dataset(const DatasetFlags& flags);
+
+// What --preprocess, else the files beside the model say, changed by the other flags.
+Preprocessing make_preprocessing(const DatasetFlags& flags, const std::filesystem::path& model);
+
+// Everything but what concerns labels.
+LoaderOptions loader_options(const DatasetFlags& flags, const std::filesystem::path& model);
+
+// One line for each kind of example that was left out.
+std::vector<std::string> warnings_of(const DatasetReport& report);
+
+}  // namespace vernier::cli
