@@ -16,7 +16,8 @@ void add_model_options(CLI::App& command, EvalOptions& options) {
       ->check(CLI::IsMember({"compare"}))
       ->capture_default_str();
   command
-      .add_option("-m,--model", options.models, "The candidate: .onnx file, or folder of an export")
+      .add_option("-m,--model", options.models,
+                  "The candidate: .onnx file, folder of an export, or an id (see vernier export)")
       ->required()
       ->type_name("MODEL")
       ->allow_extra_args(false);
@@ -24,7 +25,7 @@ void add_model_options(CLI::App& command, EvalOptions& options) {
       .add_option("--reference", options.reference,
                   "What to compare with: TorchScript .pt, .onnx, or recorded .npz")
       ->type_name("MODEL");
-  command.add_option("--task", options.task, "What the model is for; shown in the report");
+  command.add_option("--task", options.id.task, "What the model is for; shown in the report");
   command
       .add_option("--precision", options.precision, "Convert the candidate to this precision first")
       ->check(CLI::IsMember(precisions));
@@ -41,6 +42,7 @@ void add_eval(CLI::App& program, int& exit_code) {
   const auto options = std::make_shared<EvalOptions>();
   auto* command = program.add_subcommand("eval", "Measure a converted model against its reference");
   add_model_options(*command, *options);
+  add_model_id_options(*command, options->id);
   add_input_options(*command, options->input);
   add_runtime_options(*command, options->runtime);
   command

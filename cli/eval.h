@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cli/input_options.h"
+#include "cli/model_argument.h"
 #include "cli/output_options.h"
 #include "cli/runtime_options.h"
 
@@ -14,7 +15,7 @@ struct EvalOptions {
   std::string mode = "compare";
   std::vector<std::string> models;
   std::string reference;
-  std::string task;
+  ModelIdOptions id;      // with the task
   std::string precision;  // empty: what the model is
   std::vector<std::string> fail_if;
   InputOptions input{.default_samples = 100};

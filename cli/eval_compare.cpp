@@ -35,7 +35,10 @@ Model load_candidate(const fs::path& path, const std::string& precision) {
 std::unique_ptr<Runner> open_reference(const EvalOptions& options, const fs::path& path) {
   RuntimeOptions runtime = options.reference_runtime;
   runtime.threads = options.runtime.threads;
-  return open_runner(path, runner_options(runtime));
+  auto reference = open_runner(path, runner_options(runtime));
+  if (const auto* torch = dynamic_cast<const TorchRunner*>(reference.get()))
+    print_warnings(torch->warnings());
+  return reference;
 }
 
 bool has_positional_outputs(const Runner& reference) {
@@ -62,7 +65,7 @@ std::function<std::unique_ptr<Runner>()> watcher(const EvalOptions& options, con
 
 int run_compare(const EvalOptions& options) {
   require_writable(options.output);
-  const ModelArgument argument = resolve_model_argument(options.models);
+  const ModelArgument argument = resolve_model_argument(options.models, options.id);
   const fs::path reference_file = reference_path(options, argument);
   const Model model = load_candidate(argument.model, options.precision);
   const Precision precision = precision_of(model);
@@ -83,9 +86,9 @@ int run_compare(const EvalOptions& options) {
 
   const bool torch = model_format(reference_file) == ModelFormat::torchscript;
   const CompareSubject subject{
-      .candidate = argument.model.filename(),
+      .candidate = argument.name,
       .reference = reference_file.filename(),
-      .task = options.task,
+      .task = options.id.task,
       .precision =
           std::string(options.precision.empty() ? precision_name(precision) : options.precision),
       .device = options.runtime.provider,

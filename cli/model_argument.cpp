@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "vernier/error.h"
+#include "vernier/runtime/exporter.h"
 
 namespace vernier::cli {
 namespace {
@@ -40,22 +41,41 @@ std::vector<std::string> onnx_files(const fs::path& folder) {
 ModelArgument resolve_folder(const fs::path& folder) {
   if (fs::exists(folder / "model.json") && fs::exists(folder / "model.onnx")) {
     const fs::path reference = folder / "model.pt";
-    return {folder / "model.onnx", fs::exists(reference) ? reference : fs::path()};
+    return {folder / "model.onnx", fs::exists(reference) ? reference : fs::path(), "model.onnx"};
   }
   const std::vector<std::string> files = onnx_files(folder);
   if (files.empty())
     throw Error(
         fmt::format("[model] {}: no .onnx file in this folder; name the file", folder.string()));
   if (files.size() > 1) refuse_composite(folder.string(), files);
-  return {files.front(), {}};
+  return {files.front(), {}, fs::path(files.front()).filename()};
+}
+
+ModelArgument resolve_id(const std::string& id, const ModelIdOptions& options) {
+  const ExportedModel exported = resolve_model(
+      {.source = id, .task = options.task, .python = options.python}, options.rebuild);
+  return {exported.onnx, exported.torchscript, id};
 }
 
 }  // namespace
 
-ModelArgument resolve_model_argument(const std::vector<std::string>& arguments) {
+void add_model_id_options(CLI::App& command, ModelIdOptions& options) {
+  const std::string group = "Models by id";
+  command
+      .add_option("--python", options.python,
+                  "Interpreter to export with (the first that has PyTorch)")
+      ->type_name("PROGRAM")
+      ->group(group);
+  command.add_flag("--rebuild", options.rebuild, "Export again what is in the cache")->group(group);
+}
+
+ModelArgument resolve_model_argument(const std::vector<std::string>& arguments,
+                                     const ModelIdOptions& options) {
   if (arguments.size() > 1) refuse_composite("-m", arguments);
-  const fs::path path = without_role(arguments.front());
-  return fs::is_directory(path) ? resolve_folder(path) : ModelArgument{path, {}};
+  const std::string argument = without_role(arguments.front());
+  if (is_export_source(argument)) return resolve_id(argument, options);
+  const fs::path path = argument;
+  return fs::is_directory(path) ? resolve_folder(path) : ModelArgument{path, {}, path.filename()};
 }
 
 }  // namespace vernier::cli

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -10,11 +11,23 @@ namespace vernier::cli {
 struct ModelArgument {
   std::filesystem::path model;
   std::filesystem::path reference;  // what it was exported from; empty when that is not known
+  std::string name;                 // for reports: the file's own name, or the id
 };
 
-// Resolves -m: a file, a folder with one .onnx file, or the folder of an export (whose reference is
-// the model.pt beside it). Throws Error for composite models, with the components and the command
-// to run for each.
-ModelArgument resolve_model_argument(const std::vector<std::string>& arguments);
+// How a model that is named by an id is exported.
+struct ModelIdOptions {
+  std::string task;
+  std::string python;
+  bool rebuild = false;
+};
+
+// --python --rebuild; the task is an option of its own.
+void add_model_id_options(CLI::App& command, ModelIdOptions& options);
+
+// Resolves -m: a file, a folder with one .onnx file, the folder of an export (whose reference is
+// the model.pt beside it), or the id of a model, which is exported unless that was done before.
+// Throws Error for composite models, with the components and the command to run for each.
+ModelArgument resolve_model_argument(const std::vector<std::string>& arguments,
+                                     const ModelIdOptions& options);
 
 }  // namespace vernier::cli

@@ -149,6 +149,15 @@ TEST_F(ExportTest, a_model_id_is_exported_once) {
   EXPECT_EQ(second.err, "");
 }
 
+TEST_F(ExportTest, a_function_is_compared_with_its_own_reference_in_one_command) {
+  if (torch_version().empty()) GTEST_SKIP() << "this build has no libtorch";
+  const Outcome outcome =
+      run_cached({"eval", "--mode", "compare", "-m", "models.py:model", "--samples", "2"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("candidate  models.py:model (fp32)"));
+  EXPECT_THAT(outcome.out, HasSubstr("logits [1,4]"));
+}
+
 TEST_F(ExportTest, a_function_is_exported_each_time) {
   const Outcome first = run_cached({"export", "models.py:model"});
   ASSERT_EQ(first.exit_code, 0) << first.err;
@@ -163,6 +172,16 @@ TEST(ExportWithoutPython, says_how_to_get_one) {
   expect_error(run_program({"/usr/bin/env", "PATH=/nowhere", VERNIER_BINARY, "export",
                             "models.py:f", "-o", "out"}),
                "no python3 on PATH has PyTorch (0 tried)");
+}
+
+// A program that came without the module says so: here it is copied away from it.
+TEST(TorchModule, is_asked_for_only_when_a_model_needs_it) {
+  const TempDir folder;
+  std::filesystem::copy(VERNIER_BINARY, folder / "vernier");
+  const std::string models = VERNIER_FIXTURES "/mnist/";
+  expect_error(run_program({folder / "vernier", "eval", "-m", models + "mnist_cnn.onnx",
+                            "--reference", models + "mnist_cnn.pt"}),
+               "libvernier_torch.so: not found: this build has no libtorch");
 }
 
 }  // namespace

@@ -53,6 +53,15 @@ TEST_F(NpzBatchesTest, a_given_shape_sets_the_dynamic_batch) {
   EXPECT_EQ(batches.samples->sample(0)[0].shape, (Shape{3, 3}));
 }
 
+TEST_F(NpzBatchesTest, an_input_of_unknown_rank_takes_one_row_a_sample_or_the_shape_given) {
+  const TensorSpec unranked = {.name = "x", .ranked = false};
+  const auto path = write_npz(folder_ / "a.npz", {ramp("x", {6, 3})});
+  EXPECT_THAT(npz_batches(path, std::vector{unranked}).samples->sample(1),
+              ElementsAre(ramp("x", {1, 3}, 3)));
+  const auto batches = npz_batches(path, std::vector{unranked}, {{"x", {2, 3}}});
+  EXPECT_THAT(batches.samples->sample(1), ElementsAre(ramp("x", {2, 3}, 6)));
+}
+
 TEST_F(NpzBatchesTest, an_extra_leading_axis_holds_whole_samples) {
   const auto path = write_npz(folder_ / "a.npz", {ramp("x", {4, 2, 3}), ramp("rate", {4})});
   const auto batches =

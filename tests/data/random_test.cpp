@@ -120,6 +120,12 @@ TEST(RandomErrors, a_shape_that_does_not_fit_says_what_would) {
               ThrowsMessage<Error>(HasSubstr("[1,3,-2]")));
 }
 
+TEST(RandomErrors, an_input_of_unknown_rank_needs_a_shape) {
+  const TensorSpec unranked = {.name = "x", .ranked = false};
+  EXPECT_THAT(plan({unranked}, {}), ThrowsMessage<Error>(HasSubstr("pass it, as in --shape x=")));
+  EXPECT_EQ(plan_draws(std::vector{unranked}, {.shapes = {{"x", {2, 3}}}})[0].shape, (Shape{2, 3}));
+}
+
 TEST(RandomErrors, an_unknown_input_is_named_with_the_known_ones) {
   EXPECT_THAT(plan({image, ids}, {.shapes = {{"img", {1}}}}),
               ThrowsMessage<Error>(HasSubstr(

@@ -34,6 +34,10 @@ std::map<std::string, std::int64_t> bind_symbols(std::span<const TensorSpec> inp
 }
 
 Shape resolve(const TensorSpec& input, const std::map<std::string, std::int64_t>& symbols) {
+  if (!input.ranked)
+    throw Error(fmt::format(
+        "[inputs] '{}': the model does not say its shape; pass it, as in --shape {}=1x3x224x224",
+        input.name, input.name));
   Shape shape;
   for (const Dim& dim : input.shape) {
     const auto bound = symbols.find(dim.symbol);
@@ -68,17 +72,21 @@ bool fits(std::span<const std::int64_t> shape, const std::vector<Dim>& spec) {
   });
 }
 
-std::vector<Shape> resolve_shapes(std::span<const TensorSpec> inputs,
-                                  const std::map<std::string, Shape>& given) {
+void check_shapes(std::span<const TensorSpec> inputs, const std::map<std::string, Shape>& given) {
   for (const auto& [name, shape] : given) require_input(inputs, name, "--shape");
   for (const TensorSpec& input : inputs) {
     const auto shape = given.find(input.name);
-    if (shape != given.end() && !fits(shape->second, input.shape))
+    if (shape != given.end() && input.ranked && !fits(shape->second, input.shape))
       throw Error(fmt::format(
           "[inputs] '{}': shape {} was asked for, model expects {}; pass "
           "--shape {}",
           input.name, format_shape(shape->second), format_shape(input.shape), option_value(input)));
   }
+}
+
+std::vector<Shape> resolve_shapes(std::span<const TensorSpec> inputs,
+                                  const std::map<std::string, Shape>& given) {
+  check_shapes(inputs, given);
   const auto symbols = bind_symbols(inputs, given);
   std::vector<Shape> shapes;
   for (const TensorSpec& input : inputs) {

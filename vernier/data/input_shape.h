@@ -17,9 +17,12 @@ void require_input(std::span<const TensorSpec> inputs, const std::string& name,
 // Whether the dims are those of the spec, a dynamic one being anything.
 bool fits(std::span<const std::int64_t> shape, const std::vector<Dim>& spec);
 
+// Throws Error for a shape that names no input or does not fit its spec.
+void check_shapes(std::span<const TensorSpec> inputs, const std::map<std::string, Shape>& given);
+
 // The shape of each input: the given one, else its static dims, with dynamic dims 1 unless a given
-// shape sets a dim of the same name. Throws Error for a shape that names no input, does not fit its
-// spec or is too large to make.
+// shape sets a dim of the same name. Throws Error as check_shapes() does, for a shape that is too
+// large to make, and for an input of unknown rank without one.
 std::vector<Shape> resolve_shapes(std::span<const TensorSpec> inputs,
                                   const std::map<std::string, Shape>& given);
 

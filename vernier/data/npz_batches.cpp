@@ -59,9 +59,15 @@ void require_arrays(const SampleArchive& archive, std::span<const TensorSpec> in
                       archive.subject(), input.name, fmt::join(quoted(archive.names()), ", ")));
 }
 
-// The spec with the dynamic dims that the user gave made static.
-TensorSpec with_shape(TensorSpec input, const std::map<std::string, Shape>& shapes) {
+// The spec with the dynamic dims that the user gave made static. An input of unknown rank without
+// given ones takes a batch of rows.
+TensorSpec with_shape(TensorSpec input, const std::map<std::string, Shape>& shapes,
+                      const SampleArchive& archive) {
   const auto given = shapes.find(input.name);
+  if (!input.ranked) {
+    const Shape row = archive.row(input.name, 0).shape;
+    input.shape.resize(given != shapes.end() ? given->second.size() : row.size() + 1);
+  }
   if (given == shapes.end()) return input;
   for (std::size_t i = 0; i < input.shape.size(); ++i) input.shape[i] = {given->second[i], ""};
   return input;
@@ -133,12 +139,12 @@ std::vector<std::string> warnings_of(const SampleArchive& archive,
 
 NpzBatches npz_batches(const std::filesystem::path& path, std::span<const TensorSpec> inputs,
                        const std::map<std::string, Shape>& shapes) {
-  resolve_shapes(inputs, shapes);  // what is wrong with them is better said before the file's part
+  check_shapes(inputs, shapes);  // what is wrong with them is better said before the file's part
   SampleArchive archive(path);
   require_arrays(archive, inputs);
   std::vector<BatchPlan> plans;
   for (const TensorSpec& input : inputs)
-    plans.push_back(plan_batches(archive, with_shape(input, shapes)));
+    plans.push_back(plan_batches(archive, with_shape(input, shapes, archive)));
   require_same_count(archive, plans);
   std::vector<std::string> warnings = warnings_of(archive, plans);
   const std::int64_t count = plans.empty() ? 0 : plans[0].samples;

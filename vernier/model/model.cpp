@@ -38,7 +38,7 @@ bool is_tensor(const TypeProto& type) {
 
 TensorSpec spec_of(const ValueInfoProto& value) {
   const auto& tensor = value.type().tensor_type();
-  TensorSpec spec{value.name(), *dtype_of_onnx(tensor.elem_type()), {}};
+  TensorSpec spec{value.name(), *dtype_of_onnx(tensor.elem_type()), {}, tensor.has_shape()};
   for (const auto& dim : tensor.shape().dim())
     spec.shape.push_back(dim.has_dim_value() ? Dim{dim.dim_value(), ""} : Dim{-1, dim.dim_param()});
   return spec;
