@@ -10,5 +10,7 @@ set(DUCKDB_ROOT ${default_root} CACHE PATH "Prefix with include/duckdb.h and lib
 find_path(DUCKDB_INCLUDE_DIR duckdb.h HINTS ${DUCKDB_ROOT}/include NO_CACHE REQUIRED)
 add_library(DuckDb::Headers INTERFACE IMPORTED)
 set_target_properties(DuckDb::Headers PROPERTIES
-  INTERFACE_INCLUDE_DIRECTORIES ${DUCKDB_INCLUDE_DIR}
-  INTERFACE_COMPILE_DEFINITIONS VERNIER_DUCKDB_LIBRARY="${DUCKDB_ROOT}/lib/libduckdb.so")
+  INTERFACE_INCLUDE_DIRECTORIES ${DUCKDB_INCLUDE_DIR})
+# Only the file that loads it: a path in every command line would make every compilation differ.
+set_source_files_properties(vernier/data/duckdb_query.cpp PROPERTIES
+  COMPILE_DEFINITIONS VERNIER_DUCKDB_LIBRARY="${DUCKDB_ROOT}/lib/libduckdb.so")

@@ -16,4 +16,5 @@ if(Torch_FOUND)
     add_dependencies(vernier_cli vernier_torch)
   endif()
 endif()
-target_compile_definitions(vernier PRIVATE VERNIER_TORCH_VERSION="${VERNIER_TORCH_VERSION}")
+set_source_files_properties(vernier/version.cpp PROPERTIES COMPILE_DEFINITIONS
+  "VERNIER_VERSION=\"${PROJECT_VERSION}\";VERNIER_TORCH_VERSION=\"${VERNIER_TORCH_VERSION}\"")
