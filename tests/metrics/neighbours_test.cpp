@@ -87,6 +87,12 @@ TEST_P(NeighboursOnTarget, a_bank_equals_sorting_everything) {
         << k;
 }
 
+TEST(Neighbours, a_large_k_equals_sorting_everything) {
+  const Tensor embeddings = random_embeddings(1200, 3);
+  EXPECT_EQ(leave_one_out_neighbours(embeddings, {.k = 1100}).indices,
+            naive_neighbours(embeddings, embeddings, 1100, true));
+}
+
 TEST(Neighbours, similarities_are_hand_computed) {
   const Neighbours found = leave_one_out_neighbours(f32({1, 0, 3, 4, 0, 2}, {3, 2}), {.k = 2});
   EXPECT_EQ(found.indices, (std::vector<std::int32_t>{1, 2, 2, 0, 1, 0}));

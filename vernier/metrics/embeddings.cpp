@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "vernier/error.h"
 #include "vernier/metrics/parallel.h"
@@ -14,10 +13,12 @@ namespace vernier {
 namespace {
 
 constexpr double length_floor = 1e-9;
+constexpr std::int64_t most_rows =
+    1 << 29;  // what the index beside a candidate's similarity has room for
 
 void check(const TensorView& tensor) {
   const bool is_matrix = tensor.shape.size() == 2 && tensor.shape[1] > 0;
-  if (!is_matrix || tensor.shape[0] > std::numeric_limits<std::int32_t>::max())
+  if (!is_matrix || tensor.shape[0] > most_rows)
     throw Error(fmt::format("[knn] embeddings '{}' have shape {}, expected [samples,dims]",
                             tensor.name, format_shape(tensor.shape)));
 }
@@ -42,6 +43,7 @@ void fill_panel(const Embeddings& embeddings, std::int64_t panel, std::span<Pane
   constexpr std::size_t step = 64;
   const std::int64_t first = panel * panel_rows;
   const std::int64_t count = std::min<std::int64_t>(panel_rows, embeddings.rows() - first);
+  if (count < panel_rows) std::ranges::fill(columns, PanelColumn{});
   for (std::size_t begin = 0; begin < columns.size(); begin += step) {
     const std::size_t end = std::min(columns.size(), begin + step);
     for (std::int64_t r = 0; r < count; ++r) {
@@ -56,11 +58,9 @@ void fill_panel(const Embeddings& embeddings, std::int64_t panel, std::span<Pane
 void fill_panels(Embeddings& embeddings, int threads) {
   PanelMatrix& matrix = embeddings.unit_rows;
   matrix.rows = embeddings.rows();
-  matrix.columns.resize(matrix.panels() * matrix.dims);
-  parallel_for(matrix.panels(), threads, [&](std::int64_t panel) {
-    const auto columns = std::span(matrix.columns).subspan(panel * matrix.dims, matrix.dims);
-    fill_panel(embeddings, panel, columns);
-  });
+  matrix.columns = std::make_unique_for_overwrite<PanelColumn[]>(matrix.panels() * matrix.dims);
+  parallel_for(matrix.panels(), threads,
+               [&](std::int64_t panel) { fill_panel(embeddings, panel, matrix.panel(panel)); });
 }
 
 }  // namespace
@@ -86,9 +86,10 @@ Embeddings prepare_embeddings(const TensorView& tensor, int threads) {
 }
 
 RowSimilarity::RowSimilarity(const Embeddings& embeddings, std::int64_t row)
-    : scale_(embeddings.scales[row]) {
-  const std::span<const float> values = embeddings.row(row);
-  values_.assign(values.begin(), values.end());
+    : values_(hwy::AllocateAligned<double>(embeddings.dims())),
+      dims_(embeddings.dims()),
+      scale_(embeddings.scales[row]) {
+  std::ranges::copy(embeddings.row(row), values_.get());
 }
 
 }  // namespace vernier

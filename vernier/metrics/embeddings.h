@@ -1,5 +1,7 @@
 #pragma once
 
+#include <hwy/aligned_allocator.h>
+
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -37,11 +39,13 @@ class RowSimilarity {
  public:
   RowSimilarity(const Embeddings& embeddings, std::int64_t row);
   double with(const Embeddings& others, std::int64_t row) const {
-    return exact_product(values_, others.row(row)) * (scale_ * others.scales[row]);
+    return exact_product(std::span<const double>(values_.get(), dims_), others.row(row)) *
+           (scale_ * others.scales[row]);
   }
 
  private:
-  std::vector<double> values_;
+  hwy::AlignedFreeUniquePtr<double[]> values_;
+  std::size_t dims_;
   double scale_;
 };
 

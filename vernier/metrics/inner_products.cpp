@@ -100,31 +100,48 @@ HWY_INLINE hn::Vec<Doubles> load_f64(const float* values) {
   return hn::PromoteTo(Doubles(), hn::LoadU(hn::Rebind<float, Doubles>(), values));
 }
 
-// Running sum i takes the terms i, i + 32, i + 64, …; the sums are then added in a tree. A product
-// of two float32 is exact in float64, so it does not matter whether the CPU fuses it.
+constexpr int sum_lanes = hn::MaxLanes(Doubles());
+constexpr int sum_vectors = running_sums / sum_lanes;
+
+// Adds 32 products to the running sums. A product of two float32 is exact in float64, so it does
+// not matter whether the CPU fuses it.
+template <typename T>
+HWY_INLINE void add_terms(const T* left, const float* right,
+                          hn::Vec<Doubles> (&sums)[sum_vectors]) {
+#pragma GCC unroll 16
+  for (int v = 0; v < sum_vectors; ++v)
+    sums[v] = hn::MulAdd(load_f64(left + v * sum_lanes), load_f64(right + v * sum_lanes), sums[v]);
+}
+
+// Sum i and sum i + 16, then of those i and i + 8, and so on.
+HWY_INLINE double sum_in_a_tree(hn::Vec<Doubles> (&sums)[sum_vectors]) {
+#pragma GCC unroll 16
+  for (int half = sum_vectors / 2; half > 0; half /= 2)
+#pragma GCC unroll 16
+    for (int v = 0; v < half; ++v) sums[v] = hn::Add(sums[v], sums[v + half]);
+  HWY_ALIGN double lanes_left[sum_lanes];
+  hn::Store(sums[0], Doubles(), lanes_left);
+  for (int half = sum_lanes / 2; half > 0; half /= 2)
+    for (int i = 0; i < half; ++i) lanes_left[i] += lanes_left[i + half];
+  return lanes_left[0];
+}
+
+// Running sum i takes the terms i, i + 32, i + 64, …; what is missing of the last 32 is zero.
 template <typename T>
 HWY_INLINE double exact_product_of(const T* left, const float* right, std::int64_t dims) {
-  const Doubles d;
-  constexpr int width = hn::MaxLanes(Doubles());
-  constexpr int vectors = running_sums / width;
-  hn::Vec<Doubles> sums[vectors];
+  hn::Vec<Doubles> sums[sum_vectors];
 #pragma GCC unroll 16
-  for (int v = 0; v < vectors; ++v) sums[v] = hn::Zero(d);
-  const std::int64_t whole = dims - dims % running_sums;
-  for (std::int64_t k = 0; k < whole; k += running_sums) {
-#pragma GCC unroll 16
-    for (int v = 0; v < vectors; ++v)
-      sums[v] =
-          hn::MulAdd(load_f64(left + k + v * width), load_f64(right + k + v * width), sums[v]);
+  for (int v = 0; v < sum_vectors; ++v) sums[v] = hn::Zero(Doubles());
+  std::int64_t k = 0;
+  for (; k + running_sums <= dims; k += running_sums) add_terms(left + k, right + k, sums);
+  if (k < dims) {
+    T left_rest[running_sums] = {};
+    float right_rest[running_sums] = {};
+    std::copy(left + k, left + dims, left_rest);
+    std::copy(right + k, right + dims, right_rest);
+    add_terms(left_rest, right_rest, sums);
   }
-  HWY_ALIGN double partial[running_sums];
-#pragma GCC unroll 16
-  for (int v = 0; v < vectors; ++v) hn::Store(sums[v], d, partial + v * width);
-  for (std::int64_t k = whole; k < dims; ++k)
-    partial[k - whole] += static_cast<double>(left[k]) * static_cast<double>(right[k]);
-  for (int half = running_sums / 2; half > 0; half /= 2)
-    for (int i = 0; i < half; ++i) partial[i] += partial[i + half];
-  return partial[0];
+  return sum_in_a_tree(sums);
 }
 
 double exact_product_f64(const double* left, const float* right, std::int64_t dims) {

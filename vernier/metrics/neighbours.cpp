@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
 #include <mutex>
 
 #include "vernier/error.h"
@@ -21,47 +20,68 @@ namespace {
 // nearest; these are scored again in float64. If the shortlist is too short to hold them all, the
 // row is scored against everything in float64.
 
-constexpr float lowest = -std::numeric_limits<float>::infinity();
+constexpr float nothing = -2;  // below every cosine
 constexpr std::int64_t panels_per_block = 4;
+constexpr std::int64_t longest_shortlist = 1000;  // from here on scoring everything is faster
 
-struct Candidate {
-  float similarity;
-  std::int32_t index;
+// A similarity and an index in one number that sorts by similarity: a float32 leaves the low 29
+// bits of a float64 free.
+class Candidate {
+ public:
+  static constexpr std::uint64_t index_bits = (1u << 29) - 1;
+
+  Candidate(float similarity, std::int64_t index)
+      : key_(std::bit_cast<double>(std::bit_cast<std::uint64_t>(static_cast<double>(similarity)) |
+                                   static_cast<std::uint64_t>(index))) {}
+  explicit Candidate(double key) : key_(key) {}
+
+  double key() const { return key_; }
+  std::int32_t index() const { return static_cast<std::int32_t>(bits() & index_bits); }
+  float similarity() const {
+    return static_cast<float>(std::bit_cast<double>(bits() & ~index_bits));
+  }
+  bool exists() const { return key_ > nothing; }
+
+ private:
+  std::uint64_t bits() const { return std::bit_cast<std::uint64_t>(key_); }
+  double key_;
 };
 
-// The best candidates of every query so far, sorted. A handful more than k, so that near ties at
-// the k-th place seldom need the whole row.
+// The best candidates of every query so far, sorted. A few more than k, so that near ties at the
+// k-th place seldom need the whole row.
 class Shortlists {
  public:
   Shortlists(std::int64_t rows, std::int64_t k)
-      : capacity_(k + 6 + k / 16),
-        entries_(rows * capacity_, {lowest, -1}),
-        thresholds_((rows + panel_rows - 1) / panel_rows * panel_rows, lowest) {
-    std::fill(thresholds_.begin() + rows, thresholds_.end(), -lowest);  // no row: takes nothing
+      : capacity_(k + 4 + k / 16),
+        keys_(rows * capacity_, nothing),
+        thresholds_((rows + panel_rows - 1) / panel_rows * panel_rows, nothing) {
+    std::fill(thresholds_.begin() + rows, thresholds_.end(), 2.0f);  // no row: takes nothing
   }
 
+  std::int64_t capacity() const { return capacity_; }
   // What is not in a row's list is not above its threshold.
   float threshold(std::int64_t row) const { return thresholds_[row]; }
   std::span<const float, panel_rows> thresholds(std::int64_t panel) const {
     return std::span<const float, panel_rows>(&thresholds_[panel * panel_rows], panel_rows);
   }
-  // Best first; places not yet taken have index -1.
-  std::span<const Candidate> of(std::int64_t row) const {
-    return std::span(entries_).subspan(row * capacity_, capacity_);
+  // Best first; places not yet taken hold no candidate.
+  Candidate at(std::int64_t row, std::int64_t place) const {
+    return Candidate(keys_[row * capacity_ + place]);
   }
-  // The similarity must be above the row's threshold.
+  // Every place takes the middle of its own key, the one before it and the new one: no branches, as
+  // where the new one belongs cannot be predicted.
   void insert(std::int64_t row, Candidate candidate) {
-    Candidate* const first = &entries_[row * capacity_];
-    Candidate* place = first + capacity_ - 1;
-    for (; place != first && place[-1].similarity < candidate.similarity; --place)
-      *place = place[-1];
-    *place = candidate;
-    thresholds_[row] = first[capacity_ - 1].similarity;
+    double* const keys = &keys_[row * capacity_];
+    const double key = candidate.key();
+    for (std::int64_t i = capacity_ - 1; i > 0; --i)
+      keys[i] = std::max(keys[i], std::min(keys[i - 1], key));
+    keys[0] = std::max(keys[0], key);
+    thresholds_[row] = at(row, capacity_ - 1).similarity();
   }
 
  private:
   std::int64_t capacity_;
-  std::vector<Candidate> entries_;
+  std::vector<double> keys_;
   std::vector<float> thresholds_;
 };
 
@@ -72,11 +92,12 @@ class Search {
         bank_(bank),
         k_(k),
         threads_(threads),
-        shortlists_(queries.rows(), k),
+        uses_shortlists_(k <= longest_shortlist),
+        shortlists_(uses_shortlists_ ? queries.rows() : 0, k),
         locks_(queries.unit_rows.panels()) {}
 
   Neighbours run() {
-    fill_shortlists();
+    if (uses_shortlists_) fill_shortlists();
     Neighbours result{.queries = queries_.source_rows, .k = k_};
     result.indices.assign(result.queries * k_, -1);
     result.similarities.assign(result.queries * k_, 0);
@@ -121,7 +142,7 @@ class Search {
         panel_products(queries_.unit_rows.panel(row_panel), bank_.unit_rows.panel(column_panel));
     mask_missing(tile, column_panel);
     if (leaves_one_out() && row_panel == column_panel)
-      for (int i = 0; i < panel_rows; ++i) tile.values[i][i] = lowest;
+      for (int i = 0; i < panel_rows; ++i) tile.values[i][i] = nothing;
     offer_to_rows(tile, row_panel, column_panel);
     if (leaves_one_out() && row_panel != column_panel)
       offer_to_columns(tile, row_panel, column_panel);
@@ -131,7 +152,7 @@ class Search {
   void mask_missing(ProductTile& tile, std::int64_t column_panel) const {
     const std::int64_t present = bank_.rows() - column_panel * panel_rows;
     if (present >= panel_rows) return;
-    for (auto& row : tile.values) std::fill(row.begin() + present, row.end(), lowest);
+    for (auto& row : tile.values) std::fill(row.begin() + present, row.end(), nothing);
   }
 
   void offer_to_rows(const ProductTile& tile, std::int64_t row_panel, std::int64_t column_panel) {
@@ -158,8 +179,7 @@ class Search {
              float similarity) {
     const std::int64_t row = query_panel * panel_rows + query;
     if (similarity > shortlists_.threshold(row))
-      shortlists_.insert(row,
-                         {similarity, static_cast<std::int32_t>(bank_panel * panel_rows + index)});
+      shortlists_.insert(row, {similarity, bank_panel * panel_rows + index});
   }
 
   // Writes the neighbours of one query in order.
@@ -180,16 +200,19 @@ class Search {
   // Float64 similarities of every candidate that could be among the k nearest: one that is in
   // float32 more than twice the error below the k-th has k better ones in float64.
   std::vector<Scored> score(std::int64_t row) const {
-    const auto candidates = shortlists_.of(row);
-    const float cutoff = candidates[k_ - 1].similarity - 2 * panel_product_error(bank_.dims());
-    const bool complete = candidates.back().index < 0 || candidates.back().similarity < cutoff;
-    if (!complete) return score_all(row);
+    if (!uses_shortlists_) return score_all(row);
+    const float cutoff =
+        shortlists_.at(row, k_ - 1).similarity() - 2 * panel_product_error(bank_.dims());
+    const Candidate last = shortlists_.at(row, shortlists_.capacity() - 1);
+    if (last.exists() && last.similarity() >= cutoff) return score_all(row);
     const RowSimilarity similarity(queries_, row);
     std::vector<Scored> scored;
-    scored.reserve(candidates.size());
-    for (const Candidate& candidate : candidates)
-      if (candidate.index >= 0 && candidate.similarity >= cutoff)
-        scored.push_back({similarity.with(bank_, candidate.index), candidate.index});
+    scored.reserve(shortlists_.capacity());
+    for (std::int64_t place = 0; place < shortlists_.capacity(); ++place) {
+      const Candidate candidate = shortlists_.at(row, place);
+      if (!candidate.exists() || candidate.similarity() < cutoff) break;
+      scored.push_back({similarity.with(bank_, candidate.index()), candidate.index()});
+    }
     return scored;
   }
 
@@ -206,6 +229,7 @@ class Search {
   const Embeddings& bank_;
   std::int64_t k_;
   int threads_;
+  bool uses_shortlists_;
   Shortlists shortlists_;
   std::vector<std::mutex> locks_;  // one for each panel of queries
 };
