@@ -89,6 +89,20 @@ std::map<std::string, DrawRange> parse_ranges(const InputOptions& options,
   return ranges;
 }
 
+void require_consistent(const InputOptions& options) {
+  const auto refuse_together = [](bool both, std::string_view first, std::string_view others) {
+    if (both)
+      throw Error(fmt::format("[inputs] {} does not go with {}; leave one out", first, others));
+  };
+  const bool draws = !options.ranges.empty() || options.distribution != "uniform";
+  const bool file = !options.data.empty();
+  const bool dataset = !options.dataset.name.empty();
+  refuse_together(options.samples && options.sample_index, "--samples", "--sample-index");
+  refuse_together(file && draws, "--input-data", "--input-range or --input-dist");
+  refuse_together(dataset && (draws || file || !options.shapes.empty()), "--dataset",
+                  "--input-data, --shape, --input-range or --input-dist");
+}
+
 // Which samples of those there are.
 std::unique_ptr<Samples> select(const InputOptions& options, std::unique_ptr<Samples> all) {
   const std::int64_t first = options.sample_index.value_or(0);
@@ -169,14 +183,12 @@ void add_input_options(CLI::App& command, InputOptions& options) {
       ->group(group);
   command.add_option("--sample-index", options.sample_index, "Run only sample N, counting from 0")
       ->check(at_least(0))
-      ->excludes("--samples")
       ->type_name("N")
       ->group(group);
-  auto* seed =
-      command.add_option("--seed", options.seed, "Seed of random inputs, and of --shuffle")
-          ->capture_default_str()
-          ->type_name("N")
-          ->group(group);
+  command.add_option("--seed", options.seed, "Seed of random inputs, and of --shuffle")
+      ->capture_default_str()
+      ->type_name("N")
+      ->group(group);
   command
       .add_option("--shape", options.shapes,
                   "Shape of an input, as in ids=1x128; the name may be left out when there is one "
@@ -184,36 +196,29 @@ void add_input_options(CLI::App& command, InputOptions& options) {
       ->type_name("[NAME=]DIMS")
       ->allow_extra_args(false)
       ->group(group);
-  auto* range = command
-                    .add_option("--input-range", options.ranges,
-                                "Range of an input's random values, as in image=0:255; of "
-                                "integers the end is excluded; repeatable")
-                    ->type_name("[NAME=]LOW:HIGH")
-                    ->allow_extra_args(false)
-                    ->group(group);
-  auto* distribution =
-      command.add_option("--input-dist", options.distribution, "Distribution of random floats")
-          ->check(CLI::IsMember({"uniform", "normal"}))
-          ->capture_default_str()
-          ->group(group);
+  command
+      .add_option("--input-range", options.ranges,
+                  "Range of an input's random values, as in image=0:255; of "
+                  "integers the end is excluded; repeatable")
+      ->type_name("[NAME=]LOW:HIGH")
+      ->allow_extra_args(false)
+      ->group(group);
+  command.add_option("--input-dist", options.distribution, "Distribution of random floats")
+      ->check(CLI::IsMember({"uniform", "normal"}))
+      ->capture_default_str()
+      ->group(group);
   command
       .add_option("--input-data", options.data,
                   "Real inputs: an .npz with an array for each input, its leading axis the "
                   "samples, or a folder of .npz files, one a sample")
       ->type_name("PATH")
-      ->excludes(seed)
-      ->excludes(range)
-      ->excludes(distribution)
       ->group(group);
-  add_dataset_options(command, options.dataset)
-      ->excludes("--input-data")
-      ->excludes("--shape")
-      ->excludes(range)
-      ->excludes(distribution);
+  add_dataset_options(command, options.dataset);
 }
 
 Inputs make_inputs(const InputOptions& options, std::span<const TensorSpec> inputs,
                    const std::filesystem::path& model) {
+  require_consistent(options);
   if (!options.dataset.name.empty()) return from_dataset(options, inputs, model);
   if (!options.data.empty()) return from_file(options, inputs);
   return from_random(options, inputs, model);

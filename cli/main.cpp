@@ -40,6 +40,7 @@ int run(int argc, char** argv) {
   // After the commands, which would inherit it.
   program.footer(
       "Example:\n  vernier diff reference.npz candidate.npz --fail-if 'max_abs_diff>1e-3'\n");
+  add_record(program, exit_code);
 
   try {
     program.parse(argc, argv);

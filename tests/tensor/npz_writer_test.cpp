@@ -84,6 +84,24 @@ TEST_F(NpzWriterTest, rows_of_types_that_numpy_lacks_are_widened) {
   EXPECT_EQ(NpzReader(path_).read("y"), counting("y", DType::f32, {2}));
 }
 
+TEST_F(NpzWriterTest, a_dropped_array_is_not_in_the_file) {
+  NpzWriter writer(path_);
+  for (const std::string name : {"x", "y", "z"}) writer.reserve(name, DType::f32, {2}, 2);
+  writer.append("x", counting("", DType::f32, {2}));
+  writer.append("y", counting("", DType::f32, {2}));
+  writer.drop("x");
+  EXPECT_THROW(writer.drop("x"), Error);
+  writer.append("y", counting("", DType::f32, {2}, 2));
+  writer.append("z", counting("", DType::f32, {2}));
+  writer.append("z", counting("", DType::f32, {2}, 2));
+  writer.finish();
+
+  const NpzReader reader(path_);
+  EXPECT_THAT(reader.names(), ElementsAre("y", "z"));
+  for (const std::string& name : reader.names())
+    EXPECT_EQ(reader.read(name), counting(name, DType::f32, {2, 2}));
+}
+
 TEST_F(NpzWriterTest, an_interrupted_run_keeps_the_rows_it_has) {
   NpzWriter writer(path_);
   writer.reserve("x", DType::f32, {100}, 1000);

@@ -23,6 +23,10 @@ std::string format_significant(double value) {
   return std::isfinite(value) ? fmt::format("{:.6g}", value) : std::string(nonfinite_name(value));
 }
 
+std::string format_count(std::int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 std::string format_metric(std::string_view metric, double value) {
   if (metric.ends_with("_db")) return format_decibels(value);
   if (metric.starts_with("cosine") || metric.ends_with("agreement"))

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,8 @@ std::string_view nonfinite_name(double value);
 std::string format_decibels(double value);     // "42.13"
 std::string format_scientific(double value);   // "1.234e-05", "0"
 std::string format_significant(double value);  // six significant digits, for cosines and shares
+
+std::string format_count(std::int64_t count, std::string_view noun);  // "1 array", "2 arrays"
 
 // The text of a metric by its name: decibels, scientific or significant digits.
 std::string format_metric(std::string_view metric, double value);

@@ -62,6 +62,8 @@ class NpzWriter {
   // turn. Arrays may be filled interleaved: that is how samples stream to disk.
   void reserve(const std::string& name, DType dtype, const Shape& slice_shape, std::int64_t rows);
   void append(const std::string& name, const TensorView& slice);
+  // Gives up an array that was reserved or added: it will not be in the file.
+  void drop(const std::string& name);
   // Every reserved array ends after its first `rows` rows, which must be there: what an interrupted
   // run keeps. The room given up stays in the file as a hole that takes no disk space.
   void truncate(std::int64_t rows);

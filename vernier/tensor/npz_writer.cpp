@@ -133,6 +133,17 @@ void NpzWriter::append(const std::string& name, const TensorView& slice) {
   state_->write_row(array, slice);
 }
 
+// The room stays in the file; readers only see what the directory lists.
+void NpzWriter::drop(const std::string& name) {
+  const auto found = state_->positions.find(name);
+  if (found == state_->positions.end()) state_->fail(name, "was not reserved");
+  const std::size_t position = found->second;
+  state_->arrays.erase(state_->arrays.begin() + static_cast<std::ptrdiff_t>(position));
+  state_->positions.erase(found);
+  for (auto& [other, index] : state_->positions)
+    if (index > position) --index;
+}
+
 void NpzWriter::truncate(std::int64_t rows) {
   for (Array& array : state_->arrays) {
     if (array.shape.size() == array.row_shape.size()) continue;  // added whole
