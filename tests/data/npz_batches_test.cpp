@@ -98,6 +98,19 @@ TEST_F(NpzBatchesTest, a_folder_holds_one_sample_a_file_and_dynamic_dims_may_dif
   EXPECT_EQ(batches.samples->sample(1)[0], ramp("x", {2, 3}));
 }
 
+TEST_F(NpzBatchesTest, an_input_without_a_known_rank_takes_the_array_as_it_is) {
+  const TensorSpec unranked = {.name = "x", .ranked = false};
+  const Tensor ids = make_tensor("x", DType::i64, {4, 3});
+  const auto path = write_npz(folder_ / "a.npz", {ids});
+  const auto batches = npz_batches(path, std::vector{unranked});
+  EXPECT_THAT(batches.warnings, IsEmpty());
+  EXPECT_THAT(batches.samples->sample(3), ElementsAre(make_tensor("x", DType::i64, {1, 3})));
+  EXPECT_THAT(npz_batches(folder_.path(), std::vector{unranked}).samples->sample(0),
+              ElementsAre(ids));
+  const auto pairs = npz_batches(path, std::vector{unranked}, {{"x", {2, 3}}});
+  EXPECT_THAT(pairs.samples->sample(1), ElementsAre(make_tensor("x", DType::i64, {2, 3})));
+}
+
 TEST_F(NpzBatchesTest, a_missing_array_names_those_that_are_there) {
   EXPECT_THAT(opening(write_npz(folder_ / "a.npz", {ramp("X", {4, 3}), ramp("y", {4})}), {dynamic}),
               ThrowsMessage<Error>(HasSubstr("has no array for input 'x', it has 'X', 'y'; name")));

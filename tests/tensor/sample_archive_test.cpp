@@ -19,7 +19,7 @@ TEST(SampleArchive, rows_of_an_npz_are_read_in_any_order) {
   SampleArchive archive(folder / "a.npz");
   EXPECT_EQ(archive.names(), (std::vector<std::string>{"x", "y"}));
   EXPECT_EQ(archive.rows("x"), 5);
-  EXPECT_TRUE(archive.rows_alike());
+  EXPECT_FALSE(archive.is_folder());
   EXPECT_EQ(archive.row("x", 0).shape, (Shape{2}));
   EXPECT_EQ(archive.read("x", 1, 2), ramp("x", {2, 2}, 2));
   EXPECT_EQ(archive.read("x", 4, 1), ramp("x", {1, 2}, 8));
@@ -34,7 +34,7 @@ TEST(SampleArchive, files_of_a_folder_are_rows_in_natural_order) {
   write_npz(folder / "s010b.npz", {ramp("x", {3}, 11)});
   SampleArchive archive(folder.path());
   EXPECT_EQ(archive.rows("x"), 4);
-  EXPECT_FALSE(archive.rows_alike());
+  EXPECT_TRUE(archive.is_folder());
   for (const auto& [row, first] :
        std::vector<std::pair<int, float>>{{0, 1}, {1, 2}, {2, 10}, {3, 11}})
     EXPECT_EQ(unstack(archive.read("x", row, 1)), ramp("x", {3}, first));

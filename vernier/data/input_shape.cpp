@@ -66,8 +66,8 @@ void require_input(std::span<const TensorSpec> inputs, const std::string& name,
                             name, fmt::join(names, ", ")));
 }
 
-bool fits(std::span<const std::int64_t> shape, const std::vector<Dim>& spec) {
-  return std::ranges::equal(shape, spec, [](std::int64_t size, const Dim& dim) {
+bool fits(std::span<const std::int64_t> shape, const std::vector<Dim>& dims) {
+  return std::ranges::equal(shape, dims, [](std::int64_t size, const Dim& dim) {
     return size >= 0 && (dim.is_dynamic() || dim.size == size);
   });
 }

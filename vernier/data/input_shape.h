@@ -14,8 +14,8 @@ namespace vernier {
 void require_input(std::span<const TensorSpec> inputs, const std::string& name,
                    std::string_view option);
 
-// Whether the dims are those of the spec, a dynamic one being anything.
-bool fits(std::span<const std::int64_t> shape, const std::vector<Dim>& spec);
+// Whether the shape is of these dims, a dynamic one being anything.
+bool fits(std::span<const std::int64_t> shape, const std::vector<Dim>& dims);
 
 // Throws Error for a shape that names no input or does not fit its spec.
 void check_shapes(std::span<const TensorSpec> inputs, const std::map<std::string, Shape>& given);

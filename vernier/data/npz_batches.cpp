@@ -59,17 +59,19 @@ void require_arrays(const SampleArchive& archive, std::span<const TensorSpec> in
                       archive.subject(), input.name, fmt::join(quoted(archive.names()), ", ")));
 }
 
-// The spec with the dynamic dims that the user gave made static. An input of unknown rank without
-// given ones takes a batch of rows.
-TensorSpec with_shape(TensorSpec input, const std::map<std::string, Shape>& shapes,
-                      const SampleArchive& archive) {
-  const auto given = shapes.find(input.name);
+// The spec with the dims that the user gave, else those of the array where the model says nothing.
+TensorSpec completed(TensorSpec input, const SampleArchive& archive,
+                     const std::map<std::string, Shape>& shapes) {
   if (!input.ranked) {
-    const Shape row = archive.row(input.name, 0).shape;
-    input.shape.resize(given != shapes.end() ? given->second.size() : row.size() + 1);
+    const SampleArchive::Row row = archive.row(input.name, 0);
+    const std::size_t batch_axis = archive.is_folder() ? 0 : 1;
+    input = {.name = input.name, .dtype = row.dtype};
+    input.shape.resize(batch_axis + row.shape.size());
   }
+  const auto given = shapes.find(input.name);
   if (given == shapes.end()) return input;
-  for (std::size_t i = 0; i < input.shape.size(); ++i) input.shape[i] = {given->second[i], ""};
+  input.shape.clear();
+  for (const std::int64_t size : given->second) input.shape.push_back({size, ""});
   return input;
 }
 
@@ -96,7 +98,7 @@ BatchPlan plan_batches(const SampleArchive& archive, const TensorSpec& input) {
     throw Error(fmt::format("[npz] {}: '{}' has {} rows, the model's batch is {}; give it more",
                             archive.subject(), input.name, rows, plan.batch));
   plan.samples = rows / plan.batch;
-  const std::int64_t to_check = archive.rows_alike() ? 1 : plan.samples * plan.batch;
+  const std::int64_t to_check = archive.is_folder() ? plan.samples * plan.batch : 1;
   for (std::int64_t i = 0; i < to_check; ++i)
     require_row_fits(archive.row(input.name, i), input, plan.whole_samples);
   return plan;
@@ -139,12 +141,12 @@ std::vector<std::string> warnings_of(const SampleArchive& archive,
 
 NpzBatches npz_batches(const std::filesystem::path& path, std::span<const TensorSpec> inputs,
                        const std::map<std::string, Shape>& shapes) {
-  check_shapes(inputs, shapes);  // what is wrong with them is better said before the file's part
+  check_shapes(inputs, shapes);
   SampleArchive archive(path);
   require_arrays(archive, inputs);
   std::vector<BatchPlan> plans;
   for (const TensorSpec& input : inputs)
-    plans.push_back(plan_batches(archive, with_shape(input, shapes, archive)));
+    plans.push_back(plan_batches(archive, completed(input, archive, shapes)));
   require_same_count(archive, plans);
   std::vector<std::string> warnings = warnings_of(archive, plans);
   const std::int64_t count = plans.empty() ? 0 : plans[0].samples;

@@ -19,7 +19,7 @@ class SampleArchive::Source {
   virtual const std::string& subject() const = 0;
   virtual const std::vector<std::string>& names() const = 0;
   virtual std::int64_t rows(const std::string& name) const = 0;
-  virtual bool rows_alike() const = 0;
+  virtual bool is_folder() const = 0;
   virtual Row row(const std::string& name, std::int64_t index) const = 0;
   virtual Tensor read(const std::string& name, std::int64_t first, std::int64_t count) = 0;
 };
@@ -37,7 +37,7 @@ class ArchiveSource : public SampleArchive::Source {
   const std::vector<std::string>& names() const override { return reader_.names(); }
   std::int64_t rows(const std::string& name) const override { return stacked(name).shape[0]; }
 
-  bool rows_alike() const override { return true; }
+  bool is_folder() const override { return false; }
 
   Row row(const std::string& name, std::int64_t) const override {
     const NpyHeader header = stacked(name);
@@ -127,7 +127,7 @@ class FolderSource : public SampleArchive::Source {
     return static_cast<std::int64_t>(files_.size());
   }
 
-  bool rows_alike() const override { return false; }
+  bool is_folder() const override { return true; }
 
   Row row(const std::string& name, std::int64_t index) const override {
     const NpzReader reader = open(name, index);
@@ -190,7 +190,7 @@ bool SampleArchive::has(const std::string& name) const {
   return std::ranges::find(names(), name) != names().end();
 }
 std::int64_t SampleArchive::rows(const std::string& name) const { return source_->rows(name); }
-bool SampleArchive::rows_alike() const { return source_->rows_alike(); }
+bool SampleArchive::is_folder() const { return source_->is_folder(); }
 Row SampleArchive::row(const std::string& name, std::int64_t index) const {
   return source_->row(name, index);
 }

@@ -23,7 +23,7 @@ class SampleArchive {
   const std::vector<std::string>& names() const;  // of a folder: those of its first file
   bool has(const std::string& name) const;
   std::int64_t rows(const std::string& name) const;
-  bool rows_alike() const;  // an .npz; in a folder each file is its own
+  bool is_folder() const;  // then rows need not be alike
 
   struct Row {
     std::string subject;  // names the file in messages
