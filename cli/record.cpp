@@ -94,7 +94,7 @@ int run(const Options& options) {
   fmt::print("{}: {} of {}\n", options.output, format_count(result.tensors.size(), "array"),
              format_count(result.samples, "sample"));
   if (result.interrupted) fmt::print(stderr, "interrupted: kept the samples that were finished\n");
-  return result.interrupted ? exit_error : exit_pass;
+  return result.interrupted ? exit_interrupted : exit_pass;
 }
 
 }  // namespace
