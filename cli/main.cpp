@@ -36,11 +36,11 @@ int run(int argc, char** argv) {
   add_diff(program, exit_code);
   add_eval(program, exit_code);
   add_export(program, exit_code);
+  add_record(program, exit_code);
   add_score(program, exit_code);
   // After the commands, which would inherit it.
   program.footer(
       "Example:\n  vernier diff reference.npz candidate.npz --fail-if 'max_abs_diff>1e-3'\n");
-  add_record(program, exit_code);
 
   try {
     program.parse(argc, argv);

@@ -97,7 +97,7 @@ TEST(DatasetOptions, flags_that_say_nothing_sensible_are_refused) {
   expect_error(compare(path, {"--mean", "1,2"}), "the model takes 1 channels, mean or std has 2");
   expect_error(compare(path, {"--std", "0"}), "expected no zero");
   expect_error(compare(path, {"--preprocess", "nowhere.json"}), "nowhere.json");
-  expect_error(compare(path, {"--input-data", "x.npz"}), "--input-data excludes --dataset");
+  expect_error(compare(path, {"--input-data", "x.npz"}), "--dataset does not go with --input-data");
   expect_error(run_vernier({"eval", "-m", model, "--reference", model, "--split", "test"}),
                "--split requires --dataset");
 }

@@ -166,11 +166,12 @@ TEST_F(Record, nothing_is_written_when_it_cannot_be_done) {
   expect_error(record({cnn, "--shape", "image=1"}), "no input 'image'; its inputs are 'input'");
   expect_error(record({cnn, "--input-range", "0-255"}), "expected LOW:HIGH");
   expect_error(record({cnn, "--input-range", "255:0"}), "range 255:0 is not one of float32");
-  expect_error(record({cnn, "--samples", "2", "--sample-index", "1"}), "pass one of them");
+  expect_error(record({cnn, "--samples", "2", "--sample-index", "1"}),
+               "--samples does not go with --sample-index");
   expect_error(record({cnn, "--input-data", folder / "none.npz"}), "none.npz");
   expect_error(record({cnn, "--input-data", folder / "r.npz"}), "has no array for input 'input'");
   expect_error(record({cnn, "--input-data", folder / "r.npz", "--input-dist", "normal"}),
-               "leave out --input-range and --input-dist");
+               "--input-data does not go with --input-range");
   expect_error(record({cnn, "--ep", "abacus"}), "abacus");
   expect_error(record({cnn, "--ep-option", "fast"}), "expected KEY=VALUE");
   expect_error(record({two_inputs(), "--shape", "1x4"}), "the model has 2 inputs; say which one");
