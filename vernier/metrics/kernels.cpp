@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <type_traits>
+#include <vector>
 
 #include "vernier/error.h"
 #include "vernier/metrics/pair_chunk.h"
@@ -14,18 +15,6 @@
 
 namespace vernier {
 namespace {
-
-// What numpy's max gives: NaN wins.
-double max_or_nan(double left, double right) {
-  return std::isnan(left) || left > right ? left : right;
-}
-
-// Whether the maximum of the two is in the second: NaN wins, then the first of equals.
-bool second_has_max(const PairSums& first, const PairSums& second) {
-  if (first.count == 0 || second.count == 0) return second.count > 0;
-  return !std::isnan(first.max_abs_difference) &&
-         !(second.max_abs_difference <= first.max_abs_difference);
-}
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
@@ -43,6 +32,13 @@ class Side {
     if (tensor_.dtype == own)
       return elements<T>(tensor_).subspan(static_cast<std::size_t>(begin), count);
     const std::span<T> widened(widened_.data(), count);
+    widen(tensor_, begin, widened);
+    return widened;
+  }
+
+  // The same in float64, for what goes element by element.
+  std::vector<double> read_f64(std::int64_t begin, std::size_t count) const {
+    std::vector<double> widened(count);
     widen(tensor_, begin, widened);
     return widened;
   }
@@ -85,7 +81,8 @@ class Measurement {
 
   // A chunk that may hold NaN or infinity, element by element.
   void scan_chunk(std::int64_t begin, std::size_t count) {
-    const auto reference = reference_.read(begin, count), candidate = candidate_.read(begin, count);
+    const auto reference = reference_.read_f64(begin, count);
+    const auto candidate = candidate_.read_f64(begin, count);
     for (std::size_t i = 0; i < count; ++i)
       add_element(reference[i], candidate[i], begin + static_cast<std::int64_t>(i));
   }
@@ -116,10 +113,10 @@ class Measurement {
   }
 
   std::int64_t find_max() {
-    const auto reference = reference_.read(max_leaf_, max_leaf_size_);
-    const auto candidate = candidate_.read(max_leaf_, max_leaf_size_);
+    const auto reference = reference_.read_f64(max_leaf_, max_leaf_size_);
+    const auto candidate = candidate_.read_f64(max_leaf_, max_leaf_size_);
     for (std::size_t i = 0; i < max_leaf_size_; ++i)
-      if (std::abs(double{reference[i]} - double{candidate[i]}) == sums_.max_abs_difference)
+      if (std::abs(reference[i] - candidate[i]) == sums_.max_abs_difference)
         return max_leaf_ + static_cast<std::int64_t>(i);
     return 0;  // no difference is above 0
   }
@@ -130,6 +127,18 @@ class Measurement {
   std::size_t max_leaf_size_ = 0;
   std::int64_t first_nan_ = -1;
 };
+
+// What numpy's max gives: NaN wins.
+double max_or_nan(double left, double right) {
+  return std::isnan(left) || left > right ? left : right;
+}
+
+// Whether the maximum of the two is in the second: NaN wins, then the first of equals.
+bool second_has_max(const PairSums& first, const PairSums& second) {
+  if (first.count == 0 || second.count == 0) return second.count > 0;
+  return !std::isnan(first.max_abs_difference) &&
+         !(second.max_abs_difference <= first.max_abs_difference);
+}
 
 }  // namespace
 
