@@ -1,5 +1,5 @@
 // Leave-one-out nearest neighbours beside FAISS's knn_inner_product and numpy, k = 10, in one run:
-//   knn_bench [THREADS]      1,000 and 10,000 embeddings of 768 dims; one thread for each core
+//   knn_bench [THREADS [ROWS…]]   768 dims; one thread for each core, 1,000 and 10,000 rows
 // Vernier and numpy start from raw embeddings; FAISS is given unit vectors, and not timed for that.
 // CPU seconds count all threads, and suffer less than the clock on the wall from a busy machine.
 #include <faiss/utils/Heap.h>
@@ -91,14 +91,14 @@ struct NumpyRuns {
   Indices truth;
 };
 
-NumpyRuns run_numpy(const Tensor& embeddings, int runs, int threads) {
+NumpyRuns run_numpy(const Tensor& embeddings, int runs) {
   const auto python = oracle::python_with("numpy");
   if (!python) throw std::runtime_error("no Python with numpy");
   const TemporaryDirectory folder;
   write_npy(folder / "embeddings.npy", embeddings);
-  std::istringstream seconds(oracle::output_of(fmt::format(
-      "OPENBLAS_NUM_THREADS={} {} {}/knn_numpy.py {} {} {} {}", threads, *python, VERNIER_BENCH,
-      (folder / "embeddings.npy").string(), k, runs, (folder / "out.npz").string())));
+  std::istringstream seconds(oracle::output_of(
+      fmt::format("{} {}/knn_numpy.py {} {} {} {}", *python, VERNIER_BENCH,
+                  (folder / "embeddings.npy").string(), k, runs, (folder / "out.npz").string())));
   NumpyRuns result;
   seconds >> result.full.wall >> result.full.cpu >> result.partial.wall >> result.partial.cpu;
   const NpzReader archive(folder / "out.npz");
@@ -136,7 +136,7 @@ void bench(std::int64_t rows, int runs, int threads) {
     });
     run_once(faiss, [&] { return faiss_neighbours(unit); });
   }
-  const NumpyRuns numpy = run_numpy(embeddings, runs, threads);
+  const NumpyRuns numpy = run_numpy(embeddings, runs);
   fmt::print("{} x {}: best of {} runs\n", rows, dims, runs);
   fmt::print("  {:<20} {:>12} {:>12} {:>8} {:>8} {:>10}\n", "", "wall", "cpu", "x wall", "x cpu",
              "rows wrong");
@@ -147,17 +147,22 @@ void bench(std::int64_t rows, int runs, int threads) {
 }  // namespace
 }  // namespace vernier
 
-// OpenBLAS, under FAISS, is told its threads by the environment, before it is loaded.
+// The libraries under FAISS and numpy are told by the environment, before they are loaded, how many
+// threads to use, and to let them sleep while they wait: spinning, they would take the cores from
+// each other and from whatever is timed next.
 int main(int argc, char** argv) {
   const int threads = vernier::thread_count(argc > 1 ? std::stoi(argv[1]) : 0);
-  const std::string wanted = std::to_string(threads);
-  const char* given = std::getenv("OPENBLAS_NUM_THREADS");
-  if (!given || given != wanted) {
-    setenv("OPENBLAS_NUM_THREADS", wanted.c_str(), 1);
+  if (!std::getenv("KNN_BENCH_READY")) {
+    setenv("KNN_BENCH_READY", "1", 1);
+    setenv("OPENBLAS_NUM_THREADS", std::to_string(threads).c_str(), 1);
+    setenv("OPENBLAS_THREAD_TIMEOUT", "4", 1);
+    setenv("OMP_WAIT_POLICY", "passive", 1);
     execv("/proc/self/exe", argv);
   }
   omp_set_num_threads(threads);
   fmt::print("{} threads; x: times vernier's; wrong: other than float64 neighbours\n", threads);
-  vernier::bench(1'000, 20, threads);
-  vernier::bench(10'000, 3, threads);
+  std::vector<std::int64_t> sizes{1'000, 10'000};
+  if (argc > 2) sizes.clear();
+  for (int i = 2; i < argc; ++i) sizes.push_back(std::stoi(argv[i]));
+  for (const std::int64_t rows : sizes) vernier::bench(rows, rows > 5'000 ? 3 : 20, threads);
 }
