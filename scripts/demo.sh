@@ -1,30 +1,25 @@
 #!/usr/bin/env bash
-# The demonstration: `scripts/demo.sh VERNIER` leaves what it made in demo/.
+# The demonstration: `scripts/demo.sh VERNIER` exports a ResNet-18 with random weights, compares its
+# exports with PyTorch, and leaves what it made in demo/.
 set -euo pipefail
 vernier=$(realpath "$1")
-python=$("$(dirname "$0")/find_python.sh" numpy)
 mkdir -p "$(dirname "$0")/../demo"
 cd "$(dirname "$0")/../demo"
 
-step() { printf '\n\033[1m%s\033[0m\n' "$*"; }
+step() { printf '\n\033[1m%s\033[0m\n' "$1"; }
+show() { printf '$ vernier %s\n' "$*"; "$vernier" "$@"; }
 
-step "Two archives: weights in float32, and the same weights after a trip through float16"
-"$python" - <<'PYTHON'
-import numpy
+step "Export a PyTorch model to ONNX, beside a TorchScript file of the same model"
+[ -f resnet18/model.onnx ] || show export torchvision/resnet18 -o resnet18
 
-generator = numpy.random.default_rng(42)
-reference = {
-    "conv.weight": generator.normal(0, 0.1, (64, 3, 7, 7)),
-    "norm.running_var": generator.uniform(1e-8, 1, 64),
-    "fc.weight": generator.normal(0, 0.02, (1000, 512)),
-    "fc.bias": numpy.zeros(1000),
-}
-reference = {name: array.astype(numpy.float32) for name, array in reference.items()}
-numpy.savez("reference.npz", **reference)
-candidate = {name: array.astype(numpy.float16).astype(numpy.float32) for name, array in reference.items()}
-numpy.savez("candidate.npz", **candidate)
-PYTHON
-echo "demo/reference.npz demo/candidate.npz"
+step "Is the export faithful? PyTorch and ONNX Runtime on identical inputs"
+show eval --model resnet18/model.onnx --reference resnet18/model.pt --samples 4
 
-step "vernier diff reference.npz candidate.npz"
-"$vernier" diff reference.npz candidate.npz
+step "Convert it to float16, and measure what that costs"
+show convert resnet18/model.onnx --precision fp16 -o resnet18/model.fp16.onnx
+show eval --model resnet18/model.fp16.onnx --reference resnet18/model.pt --samples 4
+
+step "Record the outputs of both, and compare the files"
+show record resnet18/model.onnx --samples 4 -o reference.npz
+show record resnet18/model.fp16.onnx --samples 4 -o candidate.npz
+show diff reference.npz candidate.npz --fail-if 'sqnr_db<40'

@@ -15,7 +15,7 @@ cd "$(dirname "$0")/.."
 build_packages=(
   g++ cmake ninja-build ccache pkg-config clang-format git
   libcli11-dev nlohmann-json3-dev libfmt-dev libhwy-dev libzip-dev zlib1g-dev
-  libprotobuf-dev protobuf-compiler libgtest-dev libgmock-dev libbenchmark-dev
+  libprotobuf-dev protobuf-compiler libgtest-dev libgmock-dev
   libopenblas-dev libfaiss-dev libjpeg-dev libpng-dev libwebp-dev
   python3 python3-numpy python3-pil python3-jsonschema libonnx-testdata
 )
