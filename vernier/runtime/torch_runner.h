@@ -13,7 +13,7 @@ namespace vernier {
 struct TorchOptions {
   std::filesystem::path path;       // a TorchScript file
   bool watch_leaves = false;        // call the observer for each leaf
-  DType precision = DType::f32;     // f32 or f64; every float parameter and input is made this
+  DType precision = DType::f32;     // f32 or f64: what narrower floats are widened to
   int threads = 0;                  // 0: as many as libtorch wants
   std::vector<TensorSpec> inputs;   // empty: as the sidecar, else as the file has them
   std::vector<TensorSpec> outputs;  // the same

@@ -79,6 +79,12 @@ bool is_only_waited_for(const Value& future) {
                              [](const Use& use) { return use.user->kind() == aten::wait; });
 }
 
+bool has_forks(Graph& graph) {
+  bool found = false;
+  for_each_node(graph, [&](const Node* node) { found |= node->kind() == prim::fork; });
+  return found;
+}
+
 // A copy in which what would run as a task of its own runs in place, so that its leaves are seen.
 std::shared_ptr<Graph> without_forks(Graph& graph) {
   bool possible = true;
@@ -175,11 +181,12 @@ class Instrumenter {
 
   void report_uncalled(const Module& root) {
     const std::set<std::string> called(leaf_modules_.begin(), leaf_modules_.end());
+    const std::string reason = has_forks(*graph_) ? "never called, or only in a task of its own"
+                                                  : "never called under this name";
     for (const auto& [path, module] : root.named_modules())
       if (!has_children(module) && !path.empty() && !called.contains(path))
-        leaves_.push_back({.path = path,
-                           .type = module.type()->name()->name(),
-                           .not_captured = "never called under this name"});
+        leaves_.push_back(
+            {.path = path, .type = module.type()->name()->name(), .not_captured = reason});
   }
 
   bool watch_leaves_;

@@ -1,7 +1,6 @@
 #include "vernier/runtime/torch_module/precision.h"
 
 #include <torch/csrc/jit/ir/constants.h>
-#include <torch/csrc/jit/passes/constant_pooling.h>
 #include <torch/script.h>
 
 #include "vernier/runtime/torch_module/walk.h"
