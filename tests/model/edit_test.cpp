@@ -46,6 +46,15 @@ TEST(InsertProbes, every_tensor_is_the_default) {
   EXPECT_EQ(model.graph().node_size(), 6);
 }
 
+TEST(RemoveProbe, undoes_one_probe) {
+  Model model = chain().model();
+  insert_probes(model);
+  remove_probe(model, "a");
+  remove_probe(model, "y");
+  EXPECT_THAT(wiring(model.graph()), ElementsAre("Neg x -> a", "Abs a -> vernier.probed:b",
+                                                 "Probe vernier.probed:b -> b", "Relu b -> y"));
+}
+
 GraphBuilder branch(const std::string& op) {
   GraphBuilder builder;
   builder.node(op, {"x"}, {"same"}).output("same", DType::f32, {{2}});
@@ -73,6 +82,15 @@ TEST(TensorNames, are_those_that_probes_have) {
   Model model = conditional().model();
   const auto names = tensor_names(model);
   EXPECT_THAT(insert_probes(model).watched, testing::UnorderedElementsAreArray(names));
+}
+
+TEST(RemoveProbe, finds_it_inside_a_body) {
+  Model model = conditional().model();
+  insert_probes(model, [](const auto& name) { return name.starts_with("node_1."); });
+  remove_probe(model, "node_1.else_branch/same");
+  const auto bodies = graph_bodies(model.graph());
+  EXPECT_EQ(bodies[1].graph->node_size(), 2);
+  EXPECT_THAT(wiring(*bodies[2].graph), ElementsAre("Abs x -> same"));
 }
 
 TEST(TensorNames, stay_apart_in_bodies_of_nodes_without_a_name) {

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "tests/arrays.h"
+#include "tests/fixture.h"
 #include "tests/model_builder.h"
 #include "tests/temporary_directory.h"
 #include "vernier/error.h"
@@ -17,8 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-fs::path fixture(const std::string& name) { return fs::path(VERNIER_FIXTURES) / name; }
 
 std::string read_file(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);

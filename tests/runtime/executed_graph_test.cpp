@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/fixture.h"
 #include "tests/model_builder.h"
 #include "vernier/error.h"
 #include "vernier/model/graph.h"
@@ -12,10 +13,6 @@ namespace {
 
 using testing::Contains;
 using testing::ElementsAre;
-
-std::filesystem::path fixture(const std::string& name) {
-  return std::filesystem::path(VERNIER_FIXTURES) / name;
-}
 
 std::vector<std::string> op_types(const Model& model) {
   std::vector<std::string> types;

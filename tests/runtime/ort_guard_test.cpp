@@ -115,6 +115,23 @@ TEST(OrtGuard, float16_arithmetic_is_not_rounded_by_probes) {
   EXPECT_EQ(seen.of("c")[0].dtype, DType::f16);
 }
 
+TEST(OrtGuard, float16_inside_branches_is_not_rounded_by_probes) {
+  GraphBuilder branch("branch");
+  branch.node("Mul", {"a", "x"}, {"m"}).node("Sub", {"m", "x"}, {"s"});
+  branch.node("Mul", {"s", "a"}, {"out"}).output("out", DType::f16, {{3}});
+  GraphBuilder builder;
+  builder.input("x", DType::f16, {{3}})
+      .input("c", DType::boolean, {})
+      .output("y", DType::f16, {{3}});
+  builder.node("Add", {"x", "x"}, {"a"});
+  builder.node("If", {"c"}, {"z"},
+               {graph_attribute("then_branch", branch), graph_attribute("else_branch", branch)});
+  builder.node("Div", {"z", "a"}, {"y"});
+  const Seen seen = expect_no_effect(builder.model(),
+                                     {halves("x", {0x3c01, 0x3d57, 0x4249}), boolean("c", true)});
+  EXPECT_THAT(seen.names, IsSupersetOf({"a", "node_2.then_branch/m", "node_2.then_branch/s", "y"}));
+}
+
 TEST(OrtGuard, large_weights_that_stay_in_the_file_give_the_same_results) {
   GraphBuilder builder;
   builder.input("x", DType::f32, {{3}, {64}}).output("y");
@@ -277,8 +294,19 @@ TEST(OrtGuard, strings_pass_a_probe_and_are_reported) {
   builder.node("Cast", {"text"}, {"y"}, {cast_to(DType::f32)});
   const Seen seen = expect_no_effect(builder.model(), {floats("x", {2})});
   EXPECT_THAT(seen.names, ElementsAre("y"));
-  EXPECT_EQ(seen.reason("text"), "strings, not numbers");
+  EXPECT_EQ(seen.reason("text"), "elements of string");
   EXPECT_THAT(seen.probes.watched, Not(Contains("text")));
+}
+
+TEST(OrtGuard, types_that_no_probe_takes_are_reported) {
+  constexpr int int2 = 26;
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{3}}).output("y", DType::f32, {{3}}).output("f");
+  builder.node("Cast", {"x"}, {"f"}, {int_attribute("to", int2)});
+  builder.node("Cast", {"f"}, {"y"}, {cast_to(DType::f32)});
+  const Seen seen = expect_no_effect(builder.model(25, 13), {floats("x", {3})});
+  EXPECT_THAT(seen.names, ElementsAre("y"));
+  EXPECT_EQ(seen.reason("f"), "of type tensor(int2)");
 }
 
 TEST(OrtGuard, constants_are_reported_not_probed) {
@@ -310,6 +338,18 @@ TEST(OrtGuard, an_output_that_is_also_read_inside_is_seen_once) {
       .output("y", DType::f32, {{2}});
   builder.node("Neg", {"x"}, {"a"}).node("Abs", {"a"}, {"y"});
   EXPECT_THAT(expect_no_effect(builder.model(), {floats("x", {2})}).names, ElementsAre("a", "y"));
+}
+
+TEST(OrtGuard, a_subgraph_gives_what_the_whole_gives_there) {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{2}}).weight(floats("w", {2})).output("y", DType::f32, {{2}});
+  builder.node("Exp", {"x"}, {"a"}).node("Mul", {"a", "w"}, {"b"}).node("Tanh", {"b"}, {"y"});
+  const Model model = builder.model();
+  const Seen whole = expect_no_effect(model, {floats("x", {2})});
+  const Tensor a = whole.of("a")[0];
+  const Model part =
+      extract_subgraph(model, std::vector{spec_of(a)}, std::vector<std::string>{"b"});
+  EXPECT_EQ(OrtRunner(part.clone()).run(std::vector{a})[0], whole.of("b")[0]);
 }
 
 TEST(OrtGuard, empty_tensors_are_shown) {

@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "tests/fixture.h"
 #include "tests/model_builder.h"
 #include "tests/temporary_directory.h"
 #include "vernier/error.h"
@@ -19,8 +20,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::UnorderedElementsAreArray;
-
-fs::path fixture(const std::string& name) { return fs::path(VERNIER_FIXTURES) / name; }
 
 Tensor floats(const std::string& name, Shape shape) {
   Tensor tensor = make_tensor(name, DType::f32, std::move(shape));

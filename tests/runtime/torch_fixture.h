@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/fixture.h"
 #include "vernier/runtime/torch_runner.h"
 #include "vernier/version.h"
 
@@ -19,10 +20,6 @@ class TorchTest : public ::testing::Test {
     if (torch_version().empty()) GTEST_SKIP() << "this build has no libtorch";
   }
 };
-
-inline std::filesystem::path fixture(const std::string& name) {
-  return std::filesystem::path(VERNIER_FIXTURES) / name;
-}
 
 inline std::unique_ptr<TorchRunner> watch(const std::string& name) {
   return open_torch_runner({.path = fixture(name), .watch_leaves = true});

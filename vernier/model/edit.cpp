@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <vernier_onnx.pb.h>
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "vernier/error.h"
@@ -87,7 +88,7 @@ class ProbeInserter {
         result_.unwatched.push_back({label, reason});
         continue;
       }
-      const std::string source = "vernier.probed:" + label;
+      const std::string source = std::string(probed_prefix) + label;
       probes.push_back(probe(label, source, output));
       output = source;
       result_.watched.push_back(label);
@@ -119,6 +120,24 @@ class ProbeInserter {
   Probes result_;
 };
 
+// Gives the producer of a probed tensor its output back and drops the probe.
+void remove_probe(GraphProto& graph, const std::string& source) {
+  auto& nodes = *graph.mutable_node();
+  const auto is_probe = [&](const NodeProto& node) {
+    return is_op(node, probe_op, probe_domain) && node.input(0) == source;
+  };
+  if (const auto found = std::ranges::find_if(nodes, is_probe); found != nodes.end()) {
+    const std::string tensor = found->output(0);
+    nodes.erase(found);
+    for (NodeProto& node : nodes) std::ranges::replace(*node.mutable_output(), source, tensor);
+  }
+  for (NodeProto& node : nodes)
+    for (AttributeProto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) remove_probe(*attribute.mutable_g(), source);
+      for (GraphProto& body : *attribute.mutable_graphs()) remove_probe(body, source);
+    }
+}
+
 void import_probe_domain(ModelProto& model) {
   for (const auto& import : model.opset_import())
     if (import.domain() == probe_domain) return;
@@ -144,6 +163,10 @@ Probes insert_probes(Model& model, const Wanted& wanted) {
   inserter.graph(model.graph(), "", {});
   import_probe_domain(model.proto());
   return std::move(inserter).result();
+}
+
+void remove_probe(Model& model, const std::string& tensor) {
+  remove_probe(model.graph(), std::string(probed_prefix) + tensor);
 }
 
 void expose_outputs(Model& model, std::span<const std::string> tensors) {

@@ -15,6 +15,8 @@ namespace vernier {
 inline constexpr std::string_view probe_domain = "vernier";
 inline constexpr std::string_view probe_op = "Probe";
 inline constexpr std::string_view probe_attribute = "tensor";
+// What stands before a probed tensor's name in the name of the tensor that its probe reads.
+inline constexpr std::string_view probed_prefix = "vernier.probed:";
 
 struct UnwatchedTensor {
   std::string name;
@@ -39,8 +41,14 @@ Probes insert_probes(
     Model& model,
     const std::function<bool(const std::string&)>& wanted = [](const auto&) { return true; });
 
+// Takes the probe of that name out again.
+void remove_probe(Model& model, const std::string& tensor);
+
 // Makes tensors of the main graph outputs of the model. Throws Error for unknown names.
 void expose_outputs(Model& model, std::span<const std::string> tensors);
+
+// The spec of an input that takes tensors like this one.
+TensorSpec spec_of(const TensorView& tensor);
 
 // The part of the main graph that computes `outputs` from `inputs`, as a model of its own. Throws
 // Error when the outputs need something that is neither among the inputs nor a weight.

@@ -15,6 +15,7 @@ namespace {
 using vernier_onnx::GraphProto;
 using vernier_onnx::ModelProto;
 using vernier_onnx::NodeProto;
+using vernier_onnx::TensorProto;
 using vernier_onnx::ValueInfoProto;
 
 // What is needed to compute the outputs, walking back from them.
@@ -62,7 +63,25 @@ void add_input(GraphProto& graph, const TensorSpec& spec) {
   type.mutable_shape();  // a scalar has a shape without dimensions, not an unknown shape
 }
 
+void add_weight(GraphProto& graph, const TensorProto& weight, const GraphIndex& index) {
+  *graph.add_initializer() = weight;
+  // Before IR 4 a weight is also an input of the graph.
+  if (index.is_input(weight.name())) *graph.add_input() = *index.value_info(weight.name());
+}
+
+void add_output(GraphProto& graph, const std::string& name, const GraphIndex& index) {
+  ValueInfoProto& output = *graph.add_output();
+  if (const ValueInfoProto* info = index.value_info(name)) output = *info;
+  output.set_name(name);
+}
+
 }  // namespace
+
+TensorSpec spec_of(const TensorView& tensor) {
+  TensorSpec spec{std::string(tensor.name), tensor.dtype, {}};
+  for (const std::int64_t size : tensor.shape) spec.shape.push_back({size, ""});
+  return spec;
+}
 
 Model extract_subgraph(const Model& model, std::span<const TensorSpec> inputs,
                        std::span<const std::string> outputs) {
@@ -78,22 +97,11 @@ Model extract_subgraph(const Model& model, std::span<const TensorSpec> inputs,
   GraphProto& graph = *proto.mutable_graph();
   graph.set_name("subgraph");
   for (const TensorSpec& input : inputs) add_input(graph, input);
-  for (const auto& node : model.graph().node())
+  for (const NodeProto& node : model.graph().node())
     if (part.nodes.contains(&node)) *graph.add_node() = node;
-  for (const auto& weight : model.graph().initializer()) {
-    if (!part.weights.contains(weight.name())) continue;
-    *graph.add_initializer() = weight;
-    // Before IR 4 a weight is also an input of the graph.
-    if (const auto* info = index.value_info(weight.name()); info && index.is_input(weight.name()))
-      *graph.add_input() = *info;
-  }
-  for (const auto& output : outputs) {
-    const auto* info = index.value_info(output);
-    if (info)
-      *graph.add_output() = *info;
-    else
-      graph.add_output()->set_name(output);
-  }
+  for (const TensorProto& weight : model.graph().initializer())
+    if (part.weights.contains(weight.name())) add_weight(graph, weight, index);
+  for (const auto& output : outputs) add_output(graph, output, index);
   return model.with(std::move(proto));
 }
 

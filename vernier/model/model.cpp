@@ -76,7 +76,9 @@ std::vector<OtherValue> others(const std::vector<const ValueInfoProto*>& values)
 
 Error damaged(const std::string& name) {
   return Error(fmt::format(
-      "[model] {}: expected an ONNX model, found a file that is damaged or something else", name));
+      "[model] {}: expected an ONNX model, found a file that is damaged or something else; export "
+      "it again, or fetch it again if it was downloaded",
+      name));
 }
 
 }  // namespace

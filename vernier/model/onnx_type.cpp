@@ -21,6 +21,19 @@ std::optional<DType> dtype_of_onnx(int data_type) {
 
 int onnx_data_type(DType dtype) { return data_types[static_cast<std::size_t>(dtype)]; }
 
+int onnx_bits(int data_type) {
+  if (const auto dtype = dtype_of_onnx(data_type)) return bits(*dtype);
+  switch (data_type) {
+    case 14: return 64;
+    case 15: return 128;
+    case 23: return 4;
+    case 24: return 8;
+    case 25:
+    case 26: return 2;
+    default: return 0;
+  }
+}
+
 std::string onnx_type_name(int data_type) {
   if (const auto dtype = dtype_of_onnx(data_type)) return std::string(dtype_name(*dtype));
   switch (data_type) {
@@ -28,6 +41,10 @@ std::string onnx_type_name(int data_type) {
     case 8: return "string";
     case 14: return "complex64";
     case 15: return "complex128";
+    case 23: return "float4_e2m1";
+    case 24: return "float8_e8m0";
+    case 25: return "uint2";
+    case 26: return "int2";
     default: return "type " + std::to_string(data_type);
   }
 }

@@ -1,5 +1,6 @@
 #include "vernier/runtime/executed_graph.h"
 
+#include <fmt/format.h>
 #include <onnxruntime_cxx_api.h>
 #include <unistd.h>
 #include <vernier_onnx.pb.h>
@@ -67,21 +68,12 @@ bool has_float16(const GraphProto& graph) {
          });
 }
 
-Names node_outputs(const GraphProto& graph) {
-  Names names;
-  for (const GraphBody& body : graph_bodies(graph))
-    for (const NodeProto& node : body.graph->node())
-      names.insert(node.output().begin(), node.output().end());
-  return names;
-}
-
 // ONNX Runtime calls the float32 twin of a float16 tensor x "InsertedPrecisionFreeCast_x", with a
 // "_token_N" behind it if that is taken.
 constexpr std::string_view twin_prefix = "InsertedPrecisionFreeCast_";
 
 std::string twin_of(const std::string& name, const Names& tensors) {
   static const std::regex pattern("(.*?)(_token_\\d+)?");
-  if (!is_float32_twin(name)) return "";
   const std::string rest = name.substr(twin_prefix.size());
   std::smatch match;
   std::regex_match(rest, match, pattern);
@@ -90,18 +82,6 @@ std::string twin_of(const std::string& name, const Names& tensors) {
 }
 
 using Renames = std::unordered_map<std::string, std::string>;
-
-// For each tensor of the model that is not in the executed graph, its twin there.
-Renames lost_names(const GraphProto& model, const GraphProto& executed) {
-  const Names tensors = node_outputs(model);
-  const Names present = node_outputs(executed);
-  Renames renames;
-  for (const std::string& name : present)
-    if (const std::string original = twin_of(name, tensors);
-        tensors.contains(original) && !present.contains(original))
-      renames.emplace(name, original);
-  return renames;
-}
 
 template <typename Values>
 void rename_all(Values& values, const Renames& renames) {
@@ -113,13 +93,54 @@ void rename(GraphProto& graph, const Renames& renames) {
   for (NodeProto& node : *graph.mutable_node()) {
     rename_all(*node.mutable_input(), renames);
     rename_all(*node.mutable_output(), renames);
-    for (AttributeProto& attribute : *node.mutable_attribute()) {
+    for (AttributeProto& attribute : *node.mutable_attribute())
       if (attribute.has_g()) rename(*attribute.mutable_g(), renames);
-      for (GraphProto& body : *attribute.mutable_graphs()) rename(body, renames);
-    }
   }
   // What was said of their types was said of the float16 tensors.
-  if (!renames.empty()) graph.clear_value_info();
+  graph.clear_value_info();
+}
+
+Names outputs_of(const GraphProto& graph) {
+  Names names;
+  for (const NodeProto& node : graph.node())
+    names.insert(node.output().begin(), node.output().end());
+  return names;
+}
+
+Names all_outputs(const GraphProto& graph) {
+  Names names;
+  for (const GraphBody& body : graph_bodies(graph)) names.merge(outputs_of(*body.graph));
+  return names;
+}
+
+// The new names of what the graph's nodes write. A twin of a tensor of the model that is not here
+// itself takes its name. A twin that has the name of one in a graph around this one, as ONNX
+// Runtime writes them though ONNX forbids it, gets another.
+Renames new_names(const GraphProto& graph, const Names& tensors, const Names& around) {
+  const Names here = outputs_of(graph);
+  const auto free = [&](const std::string& name) {
+    return !here.contains(name) && !around.contains(name);
+  };
+  Renames renames;
+  for (const std::string& name : here) {
+    if (!is_float32_twin(name)) continue;
+    const std::string original = twin_of(name, tensors);
+    if (tensors.contains(original) && free(original)) renames.emplace(name, original);
+    if (renames.contains(name) || !around.contains(name)) continue;
+    int number = 1;
+    while (!free(fmt::format("{}_{}", name, number))) ++number;
+    renames.emplace(name, fmt::format("{}_{}", name, number));
+  }
+  return renames;
+}
+
+void restore_names(GraphProto& graph, const Names& tensors, Names around) {
+  if (const Renames renames = new_names(graph, tensors, around); !renames.empty())
+    rename(graph, renames);
+  around.merge(outputs_of(graph));
+  for (NodeProto& node : *graph.mutable_node())
+    for (AttributeProto& attribute : *node.mutable_attribute())
+      if (attribute.has_g()) restore_names(*attribute.mutable_g(), tensors, around);
 }
 
 }  // namespace
@@ -145,7 +166,7 @@ Model executed_graph(const Model& model, const OrtOptions& options, Optimization
     create_session(model, session);
   Model executed = by_reference ? model.with(read_proto(file.path, model.name()))
                                 : Model::load_derived(file.path, model);
-  rename(executed.graph(), lost_names(model.graph(), executed.graph()));
+  restore_names(executed.graph(), all_outputs(model.graph()), {});
   return executed;
 }
 

@@ -35,8 +35,8 @@ std::string find_provider(const std::string& wanted) {
 }
 
 void append_provider(Ort::SessionOptions& session, const OrtOptions& options) {
+  if (is_cpu(options.provider)) return;
   const std::string name = find_provider(options.provider);
-  if (name == "CPU") return;
   const std::unordered_map<std::string, std::string> settings(options.provider_options.begin(),
                                                               options.provider_options.end());
   try {
@@ -58,6 +58,8 @@ GraphOptimizationLevel ort_level(Optimization level) {
 }
 
 }  // namespace
+
+bool is_cpu(const std::string& provider) { return short_name(provider) == "cpu"; }
 
 void configure(Ort::SessionOptions& session, const OrtOptions& options, Optimization level) {
   session.SetGraphOptimizationLevel(ort_level(level));

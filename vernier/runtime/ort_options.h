@@ -44,6 +44,9 @@ struct OrtOptions {
 // Names of the execution providers of this build of ONNX Runtime: "cpu", "cuda", ...
 std::vector<std::string> available_providers();
 
+// Whether a provider's name, in whatever spelling, is that of the cpu.
+bool is_cpu(const std::string& provider);
+
 // Applies threads, execution provider and the level. Throws Error for a provider that cannot be
 // used.
 void configure(Ort::SessionOptions& session, const OrtOptions& options, Optimization level);

@@ -58,6 +58,25 @@ Outputs session_outputs(const Ort::Session& session) {
   return outputs;
 }
 
+void give_up(Probes& probes, const UnwatchedTensor& tensor) {
+  std::erase(probes.watched, tensor.name);
+  probes.unwatched.push_back(tensor);
+}
+
+// Some types can only be told from tensors by asking: probes that ONNX Runtime refuses are removed.
+Ort::Session create_probed_session(Model& model, Ort::SessionOptions& options, Probes& probes) {
+  while (true) {
+    try {
+      return create_session(model, options);
+    } catch (const Error& error) {
+      const auto refused = refused_probe(error.what());
+      if (!refused) throw;
+      remove_probe(model, refused->name);
+      give_up(probes, *refused);
+    }
+  }
+}
+
 void require_tensors(const Model& model) {
   for (const auto& input : model.other_inputs())
     throw Error(
@@ -119,12 +138,9 @@ OrtRunner::OrtRunner(Model model, OrtOptions options) : state_(std::make_unique<
   Ort::SessionOptions session;
   configure(session, options, probing ? Optimization::disabled : level);
   session.Add(state.op.domain());
-  state.session = create_session(model, session);
+  state.session = create_probed_session(model, session, state.probes);
   state.outputs = session_outputs(state.session);
-  for (const auto& name : state.sink.strings) {
-    std::erase(state.probes.watched, name);
-    state.probes.unwatched.push_back({name, "strings, not numbers"});
-  }
+  for (const auto& tensor : state.sink.unreadable) give_up(state.probes, tensor);
 }
 
 OrtRunner::~OrtRunner() = default;

@@ -1,11 +1,12 @@
 #include "vernier/runtime/probe_kernel.h"
 
+#include <fmt/format.h>
 #include <onnxruntime_cxx_api.h>
 
 #include <algorithm>
 #include <cstring>
 
-#include "vernier/model/edit.h"
+#include "vernier/error.h"
 #include "vernier/model/onnx_type.h"
 
 namespace vernier {
@@ -26,18 +27,23 @@ void copy_strings(const Ort::ConstValue& source, Ort::UnownedValue& target) {
     target.FillStringTensorElement(source.GetStringTensorElement(i).c_str(), i);
 }
 
-// ORT gives the output the input's buffer, unless something forbids it: the output is a graph
-// output with memory of its own, or the input is needed again.
-void pass_through(const Ort::ConstValue& source, Ort::UnownedValue& target, std::size_t bytes) {
-  if (source.GetTensorTypeAndShapeInfo().GetElementType() == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) {
-    if (source.GetTensorRawData() != target.GetTensorMutableRawData()) copy_strings(source, target);
-  } else if (source.GetTensorRawData() != target.GetTensorMutableRawData()) {
-    std::memcpy(target.GetTensorMutableRawData(), source.GetTensorRawData(), bytes);
-  }
+std::size_t byte_count(int data_type, const Shape& shape) {
+  const std::int64_t bits = element_count(shape) * onnx_bits(data_type);
+  return static_cast<std::size_t>((bits + 7) / 8);
 }
 
-void show(const Kernel& kernel, const TensorView& view) {
-  if (kernel.sink->observer) (*kernel.sink->observer)(view);
+// ORT gives the output the input's buffer, unless something forbids it: the output is a graph
+// output with memory of its own, or the input is needed again.
+void pass_through(const Ort::ConstValue& source, Ort::UnownedValue& target, int data_type,
+                  std::size_t bytes) {
+  if (source.GetTensorRawData() == target.GetTensorMutableRawData()) return;
+  if (data_type == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING)
+    copy_strings(source, target);
+  else if (onnx_bits(data_type) != 0)
+    std::memcpy(target.GetTensorMutableRawData(), source.GetTensorRawData(), bytes);
+  else
+    throw Error(fmt::format("[onnxruntime] elements of {} cannot be passed through a probe",
+                            onnx_type_name(data_type)));
 }
 
 void compute(const Kernel& kernel, OrtKernelContext* raw) {
@@ -45,13 +51,14 @@ void compute(const Kernel& kernel, OrtKernelContext* raw) {
   const Ort::ConstValue source = context.GetInput(0);
   const auto info = source.GetTensorTypeAndShapeInfo();
   const Shape shape = info.GetShape();
+  const int data_type = info.GetElementType();
+  const std::size_t bytes = byte_count(data_type, shape);
   Ort::UnownedValue target = context.GetOutput(0, shape);
-  const auto dtype = dtype_of_onnx(info.GetElementType());
-  const std::size_t bytes = dtype ? byte_size(*dtype, element_count(shape)) : 0;
-  pass_through(source, target, bytes);
-  if (!dtype) return;
+  pass_through(source, target, data_type, bytes);
+  const auto dtype = dtype_of_onnx(data_type);
+  if (!dtype || !kernel.sink->observer) return;
   const auto* data = static_cast<const std::byte*>(source.GetTensorRawData());
-  show(kernel, {kernel.tensor, *dtype, shape, {data, bytes}});
+  (*kernel.sink->observer)({kernel.tensor, *dtype, shape, {data, bytes}});
 }
 
 OrtStatusPtr guarded_compute(void* raw_kernel, OrtKernelContext* context) noexcept {
@@ -71,8 +78,9 @@ OrtStatusPtr create_kernel(const OrtCustomOp* op, const OrtApi*, const OrtKernel
     const Ort::ConstKernelInfo details(info);
     ProbeSink& sink = *static_cast<const Op*>(op)->sink;
     auto name = details.GetAttribute<std::string>(std::string(probe_attribute).c_str());
-    const auto type = details.GetInputTypeInfo(0).GetTensorTypeAndShapeInfo().GetElementType();
-    if (type == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) sink.strings.push_back(name);
+    const int type = details.GetInputTypeInfo(0).GetTensorTypeAndShapeInfo().GetElementType();
+    if (!dtype_of_onnx(type))
+      sink.unreadable.push_back({name, fmt::format("elements of {}", onnx_type_name(type))});
     *kernel = new Kernel{&sink, std::move(name)};
     return nullptr;
   } catch (const std::exception& error) {

@@ -3,6 +3,7 @@
 #include <exception>
 #include <memory>
 
+#include "vernier/model/edit.h"
 #include "vernier/runtime/runner.h"
 
 struct OrtCustomOpDomain;
@@ -13,7 +14,7 @@ namespace vernier {
 struct ProbeSink {
   const Observer* observer = nullptr;  // null: nobody is looking
   std::exception_ptr failure;
-  std::vector<std::string> strings = {};  // probes on strings, which no observer can be shown
+  std::vector<UnwatchedTensor> unreadable = {};  // probes on what no observer can be shown
 };
 
 // The custom operator behind every Probe node of a session: passes its input through without a

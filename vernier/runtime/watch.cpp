@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <regex>
 #include <unordered_set>
 
 #include "vernier/error.h"
@@ -53,7 +54,9 @@ void require_known(const Model& model, const Watch& watch, const Probes& probes)
 Probes watch(Model& model, const OrtOptions& options, Optimization level) {
   std::vector<std::string> wanted = tensor_names(model);
   std::erase_if(wanted, [&](const auto& name) { return !accepts(options.watch, name); });
-  const bool another = level != Optimization::disabled || runs_another_graph(model);
+  // What other providers run cannot be written down as a model.
+  const bool another =
+      level != Optimization::disabled || (is_cpu(options.provider) && runs_another_graph(model));
   if (another) model = executed_graph(model, options, level);
   Probes probes = insert_probes(model, [&](const std::string& name) {
     return accepts(options.watch, name) && !is_float32_twin(name);
@@ -61,6 +64,15 @@ Probes watch(Model& model, const OrtOptions& options, Optimization level) {
   if (another) add_missing(probes, wanted, level);
   require_known(model, options.watch, probes);
   return probes;
+}
+
+std::optional<UnwatchedTensor> refused_probe(const std::string& message) {
+  static const std::regex pattern(
+      fmt::format(R"(.*Type '([^']*)' of input parameter \({}(.*)\) of operator \({}\).*)",
+                  probed_prefix, probe_op));
+  std::smatch match;
+  if (!std::regex_match(message, match, pattern)) return std::nullopt;
+  return UnwatchedTensor{match[2], fmt::format("of type {}", match[1].str())};
 }
 
 }  // namespace vernier

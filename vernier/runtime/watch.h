@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,5 +12,9 @@ namespace vernier {
 // Puts probes on what the options ask to watch, after replacing the model by the graph that will
 // run for it where that is another one. Throws Error for a name that neither has.
 Probes watch(Model& model, const OrtOptions& options, Optimization level);
+
+// The probe that ONNX Runtime refused with this message because of the type of its tensor, if that
+// is what it says.
+std::optional<UnwatchedTensor> refused_probe(const std::string& message);
 
 }  // namespace vernier
