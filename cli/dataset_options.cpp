@@ -167,6 +167,26 @@ LoaderOptions loader_options(const DatasetFlags& flags, const std::filesystem::p
           .max_bad = flags.max_bad};
 }
 
+void add_label_options(CLI::App& command, DatasetFlags& flags) {
+  command
+      .add_option("--label-mapping", flags.label_mapping,
+                  "JSON object from the dataset's labels or class names to the model's labels")
+      ->needs("--dataset")
+      ->type_name("FILE")
+      ->group(group);
+}
+
+LoaderOptions labelled_loader_options(const DatasetFlags& flags, const std::filesystem::path& model,
+                                      const std::vector<std::string>& classes,
+                                      std::int64_t model_labels) {
+  LoaderOptions options = loader_options(flags, model);
+  options.needs_labels = true;
+  options.model_labels = model_labels;
+  if (!flags.label_mapping.empty())
+    options.mapping = read_label_mapping(flags.label_mapping, classes);
+  return options;
+}
+
 std::vector<std::string> warnings_of(const DatasetReport& report) {
   std::vector<std::string> warnings;
   const auto add = [&](std::int64_t count, std::string_view what) {

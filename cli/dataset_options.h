@@ -21,8 +21,9 @@ struct DatasetFlags {
   std::vector<std::string> columns;  // image=NAME, label=NAME
   std::int64_t batch = 1;
   std::optional<std::int64_t> max_bad;
-  std::string preprocess;  // file
-  std::string image_size;  // HxW, or N for NxN
+  std::string label_mapping;  // file
+  std::string preprocess;     // file
+  std::string image_size;     // HxW, or N for NxN
   int resize_edge = 0;
   std::string center_crop;  // HxW, or N for NxN
   std::string interpolation;
@@ -42,8 +43,16 @@ std::unique_ptr<Dataset> open_dataset(const DatasetFlags& flags);
 // What --preprocess, else the files beside the model say, changed by the other flags.
 Preprocessing make_preprocessing(const DatasetFlags& flags, const std::filesystem::path& model);
 
+// --label-mapping, for commands that look at labels.
+void add_label_options(CLI::App& command, DatasetFlags& flags);
+
 // Everything but what concerns labels.
 LoaderOptions loader_options(const DatasetFlags& flags, const std::filesystem::path& model);
+
+// For a model that tells `model_labels` labels apart (0: any), over a dataset of these classes.
+LoaderOptions labelled_loader_options(const DatasetFlags& flags, const std::filesystem::path& model,
+                                      const std::vector<std::string>& classes,
+                                      std::int64_t model_labels);
 
 // One line for each kind of example that was left out.
 std::vector<std::string> warnings_of(const DatasetReport& report);

@@ -224,11 +224,14 @@ class ParquetDataset : public Dataset {
     std::map<std::int64_t, Example> found;
     if (rows.empty()) return found;
     const std::string parameters[] = {literal_path(file.path)};
-    duckdb_.query(fmt::format("{} WHERE file_row_number IN ({})", select_, fmt::join(rows, ",")),
-                  parameters, file.id, [&](const DuckDbRow& row) {
-                    const std::int64_t number = row.integer(0).value();
-                    found[file.first + number] = example(file, number, row);
-                  });
+    const auto [first, last] = std::ranges::minmax(rows);  // lets DuckDB skip parts of the file
+    const std::string sql =
+        fmt::format("{} WHERE file_row_number BETWEEN {} AND {} AND file_row_number IN ({})",
+                    select_, first, last, fmt::join(rows, ","));
+    duckdb_.query(sql, parameters, file.id, [&](const DuckDbRow& row) {
+      const std::int64_t number = row.integer(0).value();
+      found[file.first + number] = example(file, number, row);
+    });
     return found;
   }
 
