@@ -20,24 +20,20 @@ using vernier_onnx::NodeProto;
 
 using Wanted = std::function<bool(const std::string&)>;
 
-// Gives each tensor of a model the name it is known by.
-class Labels {
+// Gives each tensor of a model a name that no other has.
+class UniqueLabels {
  public:
-  explicit Labels(const GraphProto& graph) {
-    for (const GraphBody& body : graph_bodies(graph))
-      for (const NodeProto& node : body.graph->node())
-        for (const auto& output : node.output()) ++definitions_[output];
-  }
+  explicit UniqueLabels(const GraphProto& graph) : labels_(graph) {}
 
   std::string label(const std::string& path, const std::string& tensor) {
-    std::string label = path.empty() || definitions_[tensor] == 1 ? tensor : path + "/" + tensor;
-    const std::string stem = label;
+    const std::string stem = labels_(path, tensor);
+    std::string label = stem;
     for (int i = 2; !used_.insert(label).second; ++i) label = fmt::format("{}#{}", stem, i);
     return label;
   }
 
  private:
-  std::unordered_map<std::string, int> definitions_;
+  TensorLabels labels_;
   std::unordered_set<std::string> used_;
 };
 
@@ -116,7 +112,7 @@ class ProbeInserter {
 
   const ModelProto& model_;
   const Wanted& wanted_;
-  Labels labels_;
+  UniqueLabels labels_;
   Probes result_;
 };
 
@@ -148,8 +144,20 @@ void import_probe_domain(ModelProto& model) {
 
 }  // namespace
 
+TensorLabels::TensorLabels(const GraphProto& graph) {
+  for (const GraphBody& body : graph_bodies(graph))
+    for (const NodeProto& node : body.graph->node())
+      for (const auto& output : node.output()) ++definitions_[output];
+}
+
+std::string TensorLabels::operator()(const std::string& path, const std::string& tensor) const {
+  const auto found = definitions_.find(tensor);
+  const bool unique = found == definitions_.end() || found->second == 1;
+  return path.empty() || unique ? tensor : path + "/" + tensor;
+}
+
 std::vector<std::string> tensor_names(const Model& model) {
-  Labels labels(model.graph());
+  UniqueLabels labels(model.graph());
   std::vector<std::string> names;
   for (const GraphBody& body : graph_bodies(model.graph()))
     for (const NodeProto& node : body.graph->node())

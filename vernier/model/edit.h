@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "vernier/model/model.h"
@@ -28,6 +29,17 @@ struct Probes {
   std::vector<std::string> watched;  // in graph order
   std::vector<UnwatchedTensor> unwatched;
   bool operator==(const Probes&) const = default;
+};
+
+// The name that a probe gives a tensor: its own where it is the only one of that name in the model,
+// or in the main graph; else with the path of the body in front.
+class TensorLabels {
+ public:
+  explicit TensorLabels(const vernier_onnx::GraphProto& graph);
+  std::string operator()(const std::string& path, const std::string& tensor) const;
+
+ private:
+  std::unordered_map<std::string, int> definitions_;
 };
 
 // Tensors that nodes write, in the main graph and inside bodies, by the names that probes give

@@ -1,0 +1,313 @@
+#include "vernier/model/quantization.h"
+
+#include <vernier_onnx.pb.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <unordered_set>
+
+#include "vernier/model/edit.h"
+#include "vernier/model/graph.h"
+#include "vernier/model/n_bits.h"
+#include "vernier/model/onnx_type.h"
+
+namespace vernier {
+namespace {
+
+using vernier_onnx::NodeProto;
+using vernier_onnx::TensorProto;
+
+bool is_quantize(const NodeProto* node) { return node && node->op_type() == "QuantizeLinear"; }
+bool is_dequantize(const NodeProto* node) { return node && node->op_type() == "DequantizeLinear"; }
+
+// Where a QOperator node has the scale and zero point of its output, and of its weight.
+struct QOperator {
+  int output_scale;
+  int weight = -1;  // its scale and zero point follow it
+};
+const std::map<std::string, QOperator> q_operators = {
+    {"QLinearConv", {6, 3}},     {"QLinearMatMul", {6, 3}},
+    {"QGemm", {7, 3}},           {"QLinearAdd", {6}},
+    {"QLinearMul", {6}},         {"QLinearSigmoid", {3}},
+    {"QLinearLeakyRelu", {3}},   {"QLinearSoftmax", {3}},
+    {"QLinearAveragePool", {3}}, {"QLinearGlobalAveragePool", {3}},
+    {"QLinearReduceMean", {3}},  {"QLinearConcat", {0}}};
+
+std::string input_of(const NodeProto& node, int index) {
+  return index < node.input_size() ? node.input(index) : std::string();
+}
+
+// One graph of the model with all that is needed to read its constants.
+class GraphReader {
+ public:
+  GraphReader(const Model& model, const TensorLabels& labels, const GraphBody& body,
+              const GraphIndex& index)
+      : model_(model), labels_(labels), body_(body), index_(index) {}
+
+  void find(Quantization& found) {
+    for (const NodeProto& node : body_.graph->node()) {
+      if (is_dequantize(&node))
+        add_dequantize(node, found);
+      else if (is_quantize(&node))
+        add_lone_quantize(node, found);
+      else if (const auto op = q_operators.find(node.op_type()); op != q_operators.end())
+        add_q_operator(node, op->second, found);
+      else if (node.op_type() == "MatMulInteger" || node.op_type() == "ConvInteger")
+        add_integer_operator(node, found);
+      else if (node.op_type() == "MatMulNBits")
+        add_n_bits(node, found);
+    }
+  }
+
+ private:
+  std::string label(const std::string& tensor) const { return labels_(body_.path, tensor); }
+
+  // A weight, or the value of a Constant node.
+  std::optional<Tensor> constant(const std::string& name) const {
+    if (name.empty()) return std::nullopt;
+    if (const TensorProto* tensor = index_.initializer(name)) return model_.tensor(*tensor);
+    const NodeProto* node = index_.producer(name);
+    if (!node || node->op_type() != "Constant") return std::nullopt;
+    const auto* value = attribute(*node, "value");
+    return value ? std::optional(model_.tensor(value->t())) : std::nullopt;
+  }
+
+  // The grid of constants `scale` and `zero_point`; nothing when they are computed.
+  std::optional<QuantizationGrid> grid(const std::string& scale, const std::string& zero_point,
+                                       DType fallback) const {
+    std::optional<Tensor> scales = constant(scale);
+    if (!scales) return std::nullopt;
+    QuantizationGrid result{.dtype = fallback, .scale = *std::move(scales)};
+    if (!zero_point.empty()) {
+      result.zero_point = constant(zero_point);
+      if (!result.zero_point) return std::nullopt;
+      result.dtype = result.zero_point->dtype;
+    }
+    return result;
+  }
+
+  std::optional<QuantizationGrid> node_grid(const NodeProto& node, DType fallback) const {
+    auto result = grid(input_of(node, 1), input_of(node, 2), fallback);
+    if (!result) return result;
+    result->axis = attribute_int(node, "axis", 1);
+    result->block_size = attribute_int(node, "block_size", 0);
+    return result;
+  }
+
+  DType quantized_type(const NodeProto& quantize) const {
+    const auto type = dtype_of_onnx(static_cast<int>(attribute_int(quantize, "output_dtype", 0)));
+    return type.value_or(DType::u8);
+  }
+
+  // With the node that computes the tensor.
+  QuantizedActivation written(QuantizedActivation activation, const std::string& tensor) const {
+    const NodeProto* node = index_.producer(tensor);
+    if (!node) return activation;
+    activation.writer = node->name();
+    activation.writer_op = node->op_type();
+    const auto at = std::ranges::find(node->output(), tensor);
+    activation.writer_output = static_cast<int>(at - node->output().begin());
+    return activation;
+  }
+
+  void add_dequantize(const NodeProto& node, Quantization& found) {
+    const NodeProto* source = index_.producer(node.input(0));
+    if (is_quantize(source)) {
+      if (constant(source->input(0)))
+        add_fake_quantized(*source, node, found);
+      else
+        add_pair(*source, node, found);
+    } else if (const auto stored = constant(node.input(0))) {
+      const auto weight_grid = node_grid(node, stored->dtype);
+      if (weight_grid)
+        add_weight(
+            {.name = node.input(0), .real_name = label(node.output(0)), .grid = *weight_grid},
+            *stored, node.output(0), found);
+    }
+  }
+
+  // One row for each tensor and grid, however many readers got a DequantizeLinear of their own.
+  void add_pair(const NodeProto& quantize, const NodeProto& dequantize, Quantization& found) {
+    const std::string key =
+        quantize.input(0) + '\n' + input_of(quantize, 1) + '\n' + input_of(quantize, 2);
+    if (!seen_.insert(key).second) return;
+    const auto pair_grid = node_grid(quantize, quantized_type(quantize));
+    if (!pair_grid) {
+      found.notes.push_back(label(quantize.input(0)) + ": its scale is computed by the model");
+      return;
+    }
+    const std::string before = label(quantize.input(0)), after = label(dequantize.output(0));
+    found.activations.push_back(
+        written({.name = index_.is_output(dequantize.output(0)) ? after : before,
+                 .before = before,
+                 .after = after,
+                 .stored = label(quantize.output(0)),
+                 .grid = *pair_grid,
+                 .node = node_label(quantize)},
+                quantize.input(0)));
+  }
+
+  // Before a QOperator node: the stored numbers go on without coming back.
+  void add_lone_quantize(const NodeProto& node, Quantization& found) {
+    const auto readers = index_.consumers(node.output(0));
+    if (std::ranges::any_of(readers, [](const NodeProto* reader) { return is_dequantize(reader); }))
+      return;
+    const auto input_grid = node_grid(node, quantized_type(node));
+    if (!input_grid || constant(node.input(0))) return;
+    found.activations.push_back(written({.name = label(node.input(0)),
+                                         .before = label(node.input(0)),
+                                         .stored = label(node.output(0)),
+                                         .grid = *input_grid,
+                                         .node = node_label(node)},
+                                        node.input(0)));
+  }
+
+  void add_q_operator(const NodeProto& node, const QOperator& op, Quantization& found) {
+    const auto output =
+        grid(input_of(node, op.output_scale), input_of(node, op.output_scale + 1), DType::u8);
+    if (output)
+      found.activations.push_back(written({.name = label(node.output(0)),
+                                           .stored = label(node.output(0)),
+                                           .grid = *output,
+                                           .node = node_label(node)},
+                                          node.output(0)));
+    if (op.weight < 0) return;
+    const auto stored = constant(input_of(node, op.weight));
+    if (!stored) return;
+    auto weight_grid =
+        grid(input_of(node, op.weight + 1), input_of(node, op.weight + 2), stored->dtype);
+    if (!weight_grid) return;
+    const bool by_row = node.op_type() == "QLinearConv" || attribute_int(node, "transB", 0) == 1;
+    weight_grid->axis = by_row ? 0 : static_cast<std::int64_t>(stored->shape.size()) - 1;
+    QuantizedWeight weight{
+        .name = node.input(op.weight), .form = WeightForm::q_operator, .grid = *weight_grid};
+    read_by(weight, node, op.weight);
+    weight.real = dequantize(*stored, weight.grid);
+    found.weights.push_back(std::move(weight));
+  }
+
+  // Dynamic quantization: the weight's scale is a factor of the product behind the integer
+  // operator.
+  void add_integer_operator(const NodeProto& node, Quantization& found) {
+    const auto stored = constant(input_of(node, 1));
+    const std::string real_output = first_real_output(node.output(0));
+    if (!real_output.empty()) found.outputs.push_back(label(real_output));
+    const std::string scale = stored ? weight_scale(node.output(0)) : std::string();
+    auto weight_grid = stored ? grid(scale, input_of(node, 3), stored->dtype) : std::nullopt;
+    if (!weight_grid) {
+      found.notes.push_back(node_label(node) + ": the scale of its weight was not found");
+      return;
+    }
+    weight_grid->axis =
+        node.op_type() == "ConvInteger" ? 0 : static_cast<std::int64_t>(stored->shape.size()) - 1;
+    QuantizedWeight weight{
+        .name = node.input(1), .form = WeightForm::integer_operator, .grid = *weight_grid};
+    read_by(weight, node, 1);
+    weight.reader_output = real_output.empty() ? "" : label(real_output);
+    weight.real = dequantize(*stored, weight.grid);
+    found.weights.push_back(std::move(weight));
+  }
+
+  // The product of the integer result, once it is real: behind Cast and Mul.
+  std::string first_real_output(const std::string& integers) const {
+    std::string tensor = integers;
+    for (int step = 0; step < 2; ++step) {
+      const auto readers = index_.consumers(tensor);
+      if (readers.size() != 1) return "";
+      const std::string& op = readers[0]->op_type();
+      if (op != "Cast" && op != "Mul") return "";
+      tensor = readers[0]->output(0);
+      if (op == "Mul") return tensor;
+    }
+    return "";
+  }
+
+  std::string weight_scale(const std::string& integers) const {
+    const std::string product = first_real_output(integers);
+    const NodeProto* multiply = product.empty() ? nullptr : index_.producer(product);
+    if (!multiply) return "";
+    for (const std::string& factor : multiply->input()) {
+      if (constant(factor)) return factor;
+      const NodeProto* scales = index_.producer(factor);
+      if (!scales || scales->op_type() != "Mul") continue;
+      for (const std::string& scale : scales->input())
+        if (constant(scale)) return scale;
+    }
+    return "";
+  }
+
+  void add_n_bits(const NodeProto& node, Quantization& found) {
+    found.outputs.push_back(label(node.output(0)));
+    const auto packed = constant(input_of(node, 1));
+    const auto scales = constant(input_of(node, 2));
+    if (!packed || !scales) {
+      found.notes.push_back(node_label(node) + ": its weight is not constant");
+      return;
+    }
+    const NBitsWeight unpacked = unpack_n_bits(node, *packed, *scales, constant(input_of(node, 3)));
+    QuantizedWeight weight{
+        .name = node.input(1), .form = WeightForm::n_bits, .grid = unpacked.grid};
+    read_by(weight, node, 1);
+    weight.real = unpacked.real;
+    found.weights.push_back(std::move(weight));
+  }
+
+  void add_fake_quantized(const NodeProto& quantize, const NodeProto& node, Quantization& found) {
+    if (!seen_.insert("weight\n" + quantize.output(0)).second) return;
+    const auto weight_grid = node_grid(quantize, quantized_type(quantize));
+    if (!weight_grid) return;
+    QuantizedWeight weight{.name = quantize.input(0),
+                           .form = WeightForm::fake_quantized,
+                           .real_name = label(node.output(0)),
+                           .grid = *weight_grid};
+    weight.real = fake_quantize(*constant(quantize.input(0)), *weight_grid);
+    set_reader(weight, node.output(0));
+    found.weights.push_back(std::move(weight));
+  }
+
+  void add_weight(QuantizedWeight weight, const Tensor& stored, const std::string& real,
+                  Quantization& found) {
+    if (!seen_.insert("weight\n" + weight.name).second) return;
+    weight.real = dequantize(stored, weight.grid);
+    set_reader(weight, real);
+    found.weights.push_back(std::move(weight));
+  }
+
+  void set_reader(QuantizedWeight& weight, const std::string& real) const {
+    const auto readers = index_.consumers(real);
+    if (readers.empty()) return;
+    const auto& inputs = readers[0]->input();
+    const auto at = std::ranges::find(inputs, real);
+    read_by(weight, *readers[0], static_cast<int>(at - inputs.begin()));
+  }
+
+  void read_by(QuantizedWeight& weight, const NodeProto& node, int input) const {
+    weight.reader = node.name();
+    weight.reader_input = input;
+    weight.reader_output = node.output_size() > 0 ? label(node.output(0)) : "";
+  }
+
+  const Model& model_;
+  const TensorLabels& labels_;
+  const GraphBody& body_;
+  const GraphIndex& index_;
+  std::unordered_set<std::string> seen_;
+};
+
+}  // namespace
+
+Quantization find_quantization(const Model& model) {
+  Quantization found;
+  const TensorLabels labels(model.graph());
+  const std::vector<GraphBody> bodies = graph_bodies(model.graph());
+  std::deque<GraphIndex> indices;  // does not move its elements: inner ones point at outer ones
+  for (const GraphBody& body : bodies) {
+    const GraphIndex* outer = body.outer < 0 ? nullptr : &indices[body.outer];
+    const GraphIndex& index = indices.emplace_back(*body.graph, outer);
+    GraphReader(model, labels, body, index).find(found);
+  }
+  return found;
+}
+
+}  // namespace vernier
