@@ -151,6 +151,14 @@ const std::vector<TensorSpec>& OrtRunner::outputs() const { return state_->outpu
 const Probes& OrtRunner::probes() const { return state_->probes; }
 const std::vector<OtherValue>& OrtRunner::skipped_outputs() const { return state_->outputs.others; }
 
+std::vector<Tensor> OrtRunner::run_rewriting(std::span<const Tensor> inputs,
+                                             const Rewriter& rewriter) {
+  state_->sink.rewriter = &rewriter;
+  const std::unique_ptr<ProbeSink, void (*)(ProbeSink*)> reset(
+      &state_->sink, [](ProbeSink* sink) { sink->rewriter = nullptr; });
+  return run(inputs);
+}
+
 std::vector<Tensor> OrtRunner::run(std::span<const Tensor> inputs, const Observer& observer) {
   State& state = *state_;
   if (inputs.size() != state.inputs.size())

@@ -6,6 +6,7 @@
 #include "vernier/model/edit.h"
 #include "vernier/model/model.h"
 #include "vernier/runtime/ort_options.h"
+#include "vernier/runtime/rewriter.h"
 #include "vernier/runtime/runner.h"
 
 namespace vernier {
@@ -24,6 +25,9 @@ class OrtRunner : public Runner {
   const std::vector<TensorSpec>& inputs() const override;
   const std::vector<TensorSpec>& outputs() const override;
   std::vector<Tensor> run(std::span<const Tensor> inputs, const Observer& observer = {}) override;
+
+  // Runs one sample with watched tensors changed on the way.
+  std::vector<Tensor> run_rewriting(std::span<const Tensor> inputs, const Rewriter& rewriter);
 
   // What is watched, and what was asked for but cannot be, with the reason.
   const Probes& probes() const;

@@ -56,9 +56,13 @@ void compute(const Kernel& kernel, OrtKernelContext* raw) {
   Ort::UnownedValue target = context.GetOutput(0, shape);
   pass_through(source, target, data_type, bytes);
   const auto dtype = dtype_of_onnx(data_type);
-  if (!dtype || !kernel.sink->observer) return;
+  if (!dtype) return;
   const auto* data = static_cast<const std::byte*>(source.GetTensorRawData());
-  (*kernel.sink->observer)({kernel.tensor, *dtype, shape, {data, bytes}});
+  const TensorView view{kernel.tensor, *dtype, shape, {data, bytes}};
+  if (kernel.sink->observer) (*kernel.sink->observer)(view);
+  if (kernel.sink->rewriter)
+    (*kernel.sink->rewriter)(view,
+                             {static_cast<std::byte*>(target.GetTensorMutableRawData()), bytes});
 }
 
 OrtStatusPtr guarded_compute(void* raw_kernel, OrtKernelContext* context) noexcept {

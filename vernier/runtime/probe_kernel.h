@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "vernier/model/edit.h"
+#include "vernier/runtime/rewriter.h"
 #include "vernier/runtime/runner.h"
 
 struct OrtCustomOpDomain;
@@ -13,6 +14,7 @@ namespace vernier {
 // What the probes of one session show tensors to, and what went wrong while they did.
 struct ProbeSink {
   const Observer* observer = nullptr;  // null: nobody is looking
+  const Rewriter* rewriter = nullptr;  // null: nobody changes anything
   std::exception_ptr failure;
   std::vector<UnwatchedTensor> unreadable = {};  // probes on what no observer can be shown
 };
