@@ -33,6 +33,7 @@ int run(int argc, char** argv) {
 
   int exit_code = exit_pass;
   add_convert(program, exit_code);
+  add_debug(program, exit_code);
   add_diff(program, exit_code);
   add_eval(program, exit_code);
   add_export(program, exit_code);

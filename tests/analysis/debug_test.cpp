@@ -1,0 +1,211 @@
+#include "vernier/analysis/debug.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/model_builder.h"
+#include "vernier/data/npz_batches.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+using Json = nlohmann::json;
+
+const std::string mnist = VERNIER_FIXTURES "/mnist/";
+
+// One sample of one input, whatever the model.
+class OneSample : public Samples {
+ public:
+  explicit OneSample(Tensor input) : input_(std::move(input)) {}
+  std::int64_t size() const override { return 1; }
+  std::vector<Tensor> sample(std::int64_t /*index*/) override { return {input_}; }
+
+ private:
+  Tensor input_;
+};
+
+DebugResult debug_mnist(const std::string& float_model, const std::string& quantized_model) {
+  const Model reference = Model::load(mnist + float_model);
+  const Model candidate = Model::load(mnist + quantized_model);
+  NpzBatches all = npz_batches(mnist + "mnist_inputs.npz", candidate.inputs());
+  auto samples = select_samples(std::move(all.samples), 0, 8);
+  return debug(reference, candidate, *samples, {});
+}
+
+// ONNX Runtime's own debugger: identical tensors are a large finite number there, and unsigned
+// weights wrap around zero. Both are documented corrections.
+void expect_agreement(const DebugResult& result, const std::string& expected_file) {
+  std::ifstream file(mnist + expected_file);
+  const Json expected = Json::parse(file);
+  int compared = 0;
+  for (const DebugActivation& row : result.activations) {
+    const Json& numbers = expected["activations"].at(row.tensor_name);
+    if (std::isfinite(*row.local_sqnr_db)) {
+      EXPECT_NEAR(*row.local_sqnr_db, numbers["local_sqnr_db"].get<double>(), 0.01)
+          << row.tensor_name;
+      ++compared;
+    }
+    if (std::isfinite(*row.cumulative_sqnr_db)) {
+      EXPECT_NEAR(*row.cumulative_sqnr_db, numbers["cumulative_sqnr_db"].get<double>(), 0.01)
+          << row.tensor_name;
+    }
+  }
+  for (const DebugWeight& row : result.weights) {
+    if (row.dtype == DType::u8 || !std::isfinite(*row.weight_sqnr_db)) continue;
+    EXPECT_NEAR(*row.weight_sqnr_db, expected["weights"].at(row.weight_name).get<double>(), 0.01)
+        << row.weight_name;
+  }
+  EXPECT_EQ(result.activations.size(), expected["activations"].size());
+  EXPECT_EQ(result.weights.size(), expected["weights"].size());
+  EXPECT_GT(compared, 10);
+}
+
+TEST(Debug, agrees_with_onnx_runtime_on_a_convolutional_network) {
+  expect_agreement(debug_mnist("mnist_cnn.float.onnx", "mnist_cnn.int8.onnx"),
+                   "mnist_cnn.int8.expected.json");
+  expect_agreement(debug_mnist("mnist_cnn.float.onnx", "mnist_cnn.int8_per_channel.onnx"),
+                   "mnist_cnn.int8_per_channel.expected.json");
+}
+
+TEST(Debug, agrees_with_onnx_runtime_on_a_transformer) {
+  expect_agreement(debug_mnist("mnist_vit.float.onnx", "mnist_vit.int8.onnx"),
+                   "mnist_vit.int8.expected.json");
+}
+
+TEST(Debug, a_relu_folded_into_the_range_is_no_damage) {
+  const DebugResult result = debug_mnist("mnist_cnn.float.onnx", "mnist_cnn.int8.onnx");
+  int folded = 0;
+  for (const DebugActivation& row : result.activations)
+    if (row.verdict == DamageVerdict::clipped_by_design) {
+      EXPECT_THAT(row.tensor_name, HasSubstr("Relu"));
+      ++folded;
+    }
+  EXPECT_EQ(folded, 6);
+}
+
+// y = relu(x) * 3 with a grid of step 1 on relu's output.
+GraphBuilder float_graph() {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{4, ""}})
+      .weight(tensor_of<float>("w", DType::f32, {4}, {3, 3, 3, 3}))
+      .node("Relu", {"x"}, {"r"})
+      .node("Mul", {"r", "w"}, {"y"})
+      .output("y", DType::f32, {{4, ""}});
+  return builder;
+}
+
+GraphBuilder quantized_graph(float step, const std::string& prefix = "") {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{4, ""}})
+      .weight(tensor_of<float>("s", DType::f32, {}, {step}))
+      .weight(tensor_of<std::int8_t>("z", DType::i8, {}, {0}))
+      .weight(tensor_of<float>("w", DType::f32, {4}, {3, 3, 3, 3}))
+      .node("Relu", {"x"}, {prefix + "r"})
+      .node("QuantizeLinear", {prefix + "r", "s", "z"}, {prefix + "q"})
+      .node("DequantizeLinear", {prefix + "q", "s", "z"}, {prefix + "d"})
+      .node("Mul", {prefix + "d", "w"}, {"y"})
+      .output("y", DType::f32, {{4, ""}});
+  return builder;
+}
+
+OneSample sample() { return OneSample(tensor_of<float>("x", DType::f32, {4}, {-5, 1, 2.25F, 3})); }
+
+TEST(Debug, local_and_cumulative_are_computed_by_hand) {
+  OneSample inputs = sample();
+  const DebugResult result = debug(float_graph().model(), quantized_graph(1).model(), inputs, {});
+  ASSERT_THAT(result.activations, SizeIs(1));
+  // Signal 1 + 5.0625 + 9, noise 0.0625.
+  const double sqnr_db = 10 * std::log10(15.0625 / 0.0625);
+  EXPECT_NEAR(*result.activations[0].local_sqnr_db, sqnr_db, 1e-12);
+  EXPECT_NEAR(*result.activations[0].cumulative_sqnr_db, sqnr_db, 1e-12);
+  EXPECT_NEAR(*result.activations[0].introduced_sqnr_db, sqnr_db, 1e-12);
+  EXPECT_NEAR(*result.model_outputs[0].cumulative_sqnr_db, sqnr_db, 1e-12);
+  EXPECT_EQ(result.activations[0].verdict, DamageVerdict::healthy);
+}
+
+TEST(Debug, a_coarse_grid_is_an_originator_and_a_fine_one_exact) {
+  OneSample inputs = sample();
+  EXPECT_EQ(
+      debug(float_graph().model(), quantized_graph(3).model(), inputs, {}).activations[0].verdict,
+      DamageVerdict::originator);
+  EXPECT_EQ(debug(float_graph().model(), quantized_graph(0.25F).model(), inputs, {})
+                .activations[0]
+                .verdict,
+            DamageVerdict::exact);
+}
+
+TEST(Debug, renamed_tensors_are_found_by_their_node_or_value) {
+  OneSample inputs = sample();
+  const DebugResult by_node =
+      debug(float_graph().model(), quantized_graph(1, "new_").model(), inputs, {});
+  EXPECT_EQ(by_node.activations[0].twin, (Twin{"r", TwinMatch::topology}));
+  GraphBuilder unnamed = quantized_graph(1, "new_");
+  for (auto& node : *unnamed.graph().mutable_node()) node.clear_name();
+  const DebugResult by_value = debug(float_graph().model(), unnamed.model(), inputs, {});
+  EXPECT_EQ(by_value.activations[0].twin, (Twin{"r", TwinMatch::value}));
+}
+
+// relu's coarse grid damages everything behind it; the last node works on a fine grid.
+TEST(Debug, introduced_error_leaves_out_what_was_inherited) {
+  GraphBuilder reference = float_graph(), candidate = quantized_graph(3);
+  for (GraphBuilder* builder : {&reference, &candidate}) {
+    builder->graph().clear_output();
+    builder->graph().mutable_node()->rbegin()->set_output(0, "m");
+  }
+  reference.node("Neg", {"m"}, {"n"}).node("Identity", {"n"}, {"y"});
+  candidate.weight(tensor_of<float>("fine", DType::f32, {}, {0.25F}))
+      .node("QuantizeLinear", {"m", "fine", "z"}, {"mq"})
+      .node("DequantizeLinear", {"mq", "fine", "z"}, {"md"})
+      .node("Neg", {"md"}, {"n"})
+      .node("QuantizeLinear", {"n", "fine", "z"}, {"nq"})
+      .node("DequantizeLinear", {"nq", "fine", "z"}, {"nd"})
+      .node("Identity", {"nd"}, {"y"});
+  reference.output("y", DType::f32, {{4, ""}});
+  candidate.output("y", DType::f32, {{4, ""}});
+  OneSample inputs = sample();
+  const DebugResult result = debug(reference.model(), candidate.model(), inputs, {});
+  ASSERT_THAT(result.activations, SizeIs(3));
+  EXPECT_EQ(result.activations[0].verdict, DamageVerdict::originator);
+  EXPECT_EQ(result.activations[2].tensor_name, "n");
+  EXPECT_EQ(result.activations[2].verdict, DamageVerdict::inheritor);
+  EXPECT_LT(*result.activations[2].cumulative_sqnr_db, 20);
+  EXPECT_GT(*result.activations[2].introduced_sqnr_db, 30);
+}
+
+TEST(Debug, limits_speak_of_classes_and_names) {
+  OneSample inputs = sample();
+  const auto judged = [&](const std::string& text) {
+    return debug(float_graph().model(), quantized_graph(3).model(), inputs,
+                 {.limits = {parse_limit(text, debug_limit_metrics())}})
+        .pass();
+  };
+  EXPECT_FALSE(judged("output:cumulative<30"));
+  EXPECT_TRUE(judged("output:cumulative<1"));
+  EXPECT_FALSE(judged("r:local<30"));
+  EXPECT_FALSE(judged("cumulative<30"));
+  EXPECT_THROW(judged("typo:local<30"), Error);
+}
+
+TEST(Debug, models_that_do_not_fit_are_errors) {
+  OneSample inputs = sample();
+  const Model plain = float_graph().model(), quantized = quantized_graph(1).model();
+  EXPECT_THROW(debug(plain, plain, inputs, {}), Error);
+  EXPECT_THROW(debug(quantized, plain, inputs, {}), Error);
+  GraphBuilder stranger;
+  stranger.input("x", DType::f32, {{4, ""}})
+      .node("Sin", {"x"}, {"s1"})
+      .output("s1", DType::f32, {{4, ""}});
+  GraphBuilder unnamed = quantized_graph(1, "new_");
+  for (auto& node : *unnamed.graph().mutable_node()) node.clear_name();
+  EXPECT_THROW(debug(stranger.model(), unnamed.model(), inputs, {}), Error);
+}
+
+}  // namespace
+}  // namespace vernier

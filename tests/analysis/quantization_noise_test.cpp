@@ -1,0 +1,77 @@
+#include "vernier/analysis/quantization_noise.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/model_builder.h"
+
+namespace vernier {
+namespace {
+
+Tensor ramp_between(float low, float high, int count) {
+  Tensor tensor = make_tensor("x", DType::f32, {count});
+  const auto values = elements<float>(tensor);
+  for (int i = 0; i < count; ++i)
+    values[i] = low + (high - low) * static_cast<float>(i) / (count - 1);
+  return tensor;
+}
+
+QuantizationNoise noise_of(const RealRange& grid, const Tensor& tensor) {
+  NoiseAccumulator noise(grid);
+  noise.add(tensor);
+  return noise.result();
+}
+
+TEST(QuantizationNoise, what_fits_is_not_clipped) {
+  const QuantizationNoise noise = noise_of({-128, 127, 1}, ramp_between(-128, 127, 1000));
+  EXPECT_EQ(noise.clipped_share, 0);
+  EXPECT_EQ(noise.clipping_noise, 0);
+  EXPECT_EQ(noise.observed_low, -128);
+  EXPECT_EQ(noise.observed_high, 127);
+}
+
+TEST(QuantizationNoise, clipping_is_counted_by_hand) {
+  const Tensor tensor = tensor_of<float>("x", DType::f32, {4}, {-3, 0, 5, 12});
+  const QuantizationNoise noise = noise_of({0, 10, 1}, tensor);
+  EXPECT_EQ(noise.clipped_share, 0.5);
+  EXPECT_EQ(noise.clipping_noise, 9 + 4);
+  EXPECT_NEAR(noise.clipping_low_share, 9.0 / 13, 1e-12);
+}
+
+TEST(QuantizationNoise, a_range_that_is_too_narrow_is_to_be_widened) {
+  const QuantizationNoise noise = noise_of({-64, 63.5, 0.5}, ramp_between(-200, 200, 10000));
+  EXPECT_NEAR(noise.observed_range.factor, 400 / 127.5, 1e-6);
+  EXPECT_GT(noise.best_range.gain_db, 20);
+}
+
+TEST(QuantizationNoise, a_range_twice_too_wide_costs_six_decibels) {
+  const QuantizationNoise noise = noise_of({-256, 254, 2}, ramp_between(-127, 127, 10000));
+  EXPECT_NEAR(noise.best_range.gain_db, 6.0, 0.3);
+  EXPECT_LT(noise.best_range.factor, 0.6);
+}
+
+TEST(QuantizationNoise, outliers_are_better_cut_off) {
+  Tensor tensor = ramp_between(-1, 1, 100000);
+  elements<float>(tensor)[0] = 50;
+  const double step = 100.0 / 255;
+  const QuantizationNoise noise = noise_of({-128 * step, 127 * step, step}, tensor);
+  EXPECT_LT(noise.best_range.factor, 0.9);
+  EXPECT_GT(noise.best_range.gain_db, 1);
+}
+
+TEST(QuantizationNoise, samples_widen_the_histogram_as_they_come) {
+  NoiseAccumulator noise({-128, 127, 1});
+  noise.add(ramp_between(-1, 1, 100));
+  noise.add(ramp_between(-100, 100, 100));
+  EXPECT_EQ(noise.result().observed_high, 100);
+  EXPECT_GT(noise.result().best_range.factor, 0.5);
+}
+
+TEST(QuantizationNoise, nothing_and_zeros_have_no_advice) {
+  EXPECT_EQ(noise_of({-1, 1, 0.1}, make_tensor("x", DType::f32, {0})).best_range, RangeAdvice{});
+  EXPECT_EQ(noise_of({-1, 1, 0.1}, make_tensor("x", DType::f32, {8})).best_range, RangeAdvice{});
+}
+
+}  // namespace
+}  // namespace vernier

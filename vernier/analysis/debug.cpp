@@ -1,0 +1,174 @@
+#include "vernier/analysis/debug.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "vernier/analysis/activation_damage.h"
+#include "vernier/analysis/match_by_value.h"
+#include "vernier/analysis/weight_damage.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+// Operators that a quantizer may fold into the range of the grid behind them.
+bool is_clipping_op(const std::string& op) { return op == "Relu" || op == "Clip"; }
+
+// The float tensor is what a Relu or Clip gives and the quantized model has none: the grid cuts off
+// what that operator would have.
+bool is_clipped_by_design(const DebugActivation& row, const TwinFinder& twins, double low_db) {
+  if (!row.noise || row.noise->clipping_noise == 0 || is_clipping_op(row.op)) return false;
+  if (!is_clipping_op(twins.writer_op(row.twin.tensor))) return false;
+  return row.rounding_share < 0.5 && row.cumulative_sqnr_db && *row.cumulative_sqnr_db >= low_db;
+}
+
+DamageVerdict verdict_of(const DebugActivation& row, const TwinFinder& twins, double low_db) {
+  const auto is_low = [&](const std::optional<double>& sqnr) { return sqnr && !(*sqnr >= low_db); };
+  if (!row.local_sqnr_db && !row.cumulative_sqnr_db) return DamageVerdict::unmatched;
+  if (row.local_sqnr_db.value_or(INFINITY) == INFINITY &&
+      row.cumulative_sqnr_db.value_or(INFINITY) == INFINITY)
+    return DamageVerdict::exact;
+  if (is_low(row.local_sqnr_db)) {
+    if (is_clipped_by_design(row, twins, low_db)) return DamageVerdict::clipped_by_design;
+    if (!row.cumulative_sqnr_db || is_low(row.cumulative_sqnr_db)) return DamageVerdict::originator;
+    return DamageVerdict::healthy;
+  }
+  return is_low(row.cumulative_sqnr_db) ? DamageVerdict::inheritor : DamageVerdict::healthy;
+}
+
+Statistics summarise(const std::vector<std::optional<double>>& values) {
+  StatisticsAccumulator statistics;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (values[i]) statistics.add(static_cast<std::int64_t>(i), *values[i]);
+  return statistics.result();
+}
+
+template <typename Row, typename Member>
+Statistics summarise(const std::vector<Row>& rows, Member member) {
+  std::vector<std::optional<double>> values;
+  for (const Row& row : rows) values.push_back(row.*member);
+  return summarise(values);
+}
+
+// What limits may speak of: a class of tensors, a name, and its numbers.
+struct Judged {
+  std::string kind, name;
+  std::optional<double> local, cumulative, weight;
+};
+
+std::vector<Judged> judged_rows(const DebugResult& result) {
+  std::vector<Judged> rows;
+  for (const DebugOutput& row : result.model_outputs)
+    rows.push_back({"output", row.output_name, {}, row.cumulative_sqnr_db, {}});
+  for (const DebugActivation& row : result.activations)
+    rows.push_back({"activation", row.tensor_name, row.local_sqnr_db, row.cumulative_sqnr_db, {}});
+  for (const DebugWeight& row : result.weights)
+    rows.push_back({"weight", row.weight_name, {}, {}, row.weight_sqnr_db});
+  return rows;
+}
+
+std::vector<std::string> judge(const DebugResult& result, const std::vector<Limit>& limits) {
+  const std::vector<Judged> rows = judged_rows(result);
+  std::vector<std::string> names = {"output", "activation", "weight"}, failures;
+  for (const Judged& row : rows) names.push_back(row.name);
+  require_tensors(limits, names);
+  for (const Judged& row : rows) {
+    const auto value = [&](const std::string& metric) {
+      return metric == "local" ? row.local : metric == "weight" ? row.weight : row.cumulative;
+    };
+    for (const Limit& limit : limits) {
+      Limit by_name = limit;
+      if (limit.tensor == row.kind) by_name.tensor.clear();
+      for (const std::string& broken : broken_limits(std::array{by_name}, row.name, value))
+        failures.push_back(fmt::format("{} {}: {}", row.kind, row.name, broken));
+    }
+  }
+  return failures;
+}
+
+Quantization require_quantization(const Model& float_model, const Model& quantized_model) {
+  Quantization quantization = find_quantization(quantized_model);
+  if (!quantization.empty()) return quantization;
+  if (float_model.serialize() == quantized_model.serialize())
+    throw Error(
+        fmt::format("[debug] {} and {} are the same model; pass the quantized one as --quant-model",
+                    float_model.name(), quantized_model.name()));
+  if (!find_quantization(float_model).empty())
+    throw Error(fmt::format(
+        "[debug] {} is the quantized one of the two; swap --float-model and --quant-model",
+        float_model.name()));
+  throw Error(
+      fmt::format("[debug] {}: nothing in it is quantized; pass a quantized model as --quant-model",
+                  quantized_model.name()));
+}
+
+void require_kinship(const ActivationDamage& damage, const std::vector<DebugWeight>& weights,
+                     const Model& float_model, const Model& quantized_model) {
+  const bool weight_twin = std::ranges::any_of(
+      weights, [](const DebugWeight& weight) { return weight.weight_sqnr_db.has_value(); });
+  if (damage.any_twin() || weight_twin) return;
+  throw Error(
+      fmt::format("[debug] no tensor of {} was recognised in {}; are they the same network?",
+                  quantized_model.name(), float_model.name()));
+}
+
+std::vector<Twin> find_twins(const Model& float_model, const Model& quantized_model,
+                             const Quantization& quantization, const TwinFinder& finder,
+                             Samples& samples, const OrtOptions& runtime) {
+  std::vector<Twin> twins;
+  for (const QuantizedActivation& activation : quantization.activations)
+    twins.push_back(finder.activation(activation));
+  return match_by_value(float_model, quantized_model, quantization.activations, std::move(twins),
+                        samples.sample(0), runtime);
+}
+
+}  // namespace
+
+std::string_view damage_verdict_name(DamageVerdict verdict) {
+  switch (verdict) {
+    case DamageVerdict::exact: return "exact";
+    case DamageVerdict::healthy: return "healthy";
+    case DamageVerdict::clipped_by_design: return "clipped by design";
+    case DamageVerdict::originator: return "originator";
+    case DamageVerdict::inheritor: return "inheritor";
+    case DamageVerdict::unmatched: return "unmatched";
+  }
+  return "";
+}
+
+std::vector<std::string> debug_limit_metrics() { return {"local", "cumulative", "weight"}; }
+
+DebugResult debug(const Model& float_model, const Model& quantized_model, Samples& samples,
+                  const DebugOptions& options) {
+  const Quantization quantization = require_quantization(float_model, quantized_model);
+  const TwinFinder twins(float_model);
+  DebugResult result{.weights = measure_weights(quantization.weights, twins),
+                     .notes = quantization.notes};
+  ActivationDamage damage(
+      float_model, quantized_model, quantization,
+      find_twins(float_model, quantized_model, quantization, twins, samples, options.runtime),
+      twins, options.runtime);
+  require_kinship(damage, result.weights, float_model, quantized_model);
+
+  for (std::int64_t i = 0; i < samples.size() && !result.interrupted; ++i) {
+    const std::vector<Tensor> sample = samples.sample(i);
+    damage.add(sample);
+    if (i == 0) damage.add_introduced(sample);
+    ++result.samples;
+    if (options.progress) result.interrupted = !options.progress(i + 1, samples.size());
+  }
+  result.activations = damage.activations();
+  for (DebugActivation& row : result.activations)
+    row.verdict = verdict_of(row, twins, options.low_db);
+  result.model_outputs = damage.outputs();
+  result.local = summarise(result.activations, &DebugActivation::local_sqnr_db);
+  result.cumulative = summarise(result.activations, &DebugActivation::cumulative_sqnr_db);
+  result.weight = summarise(result.weights, &DebugWeight::weight_sqnr_db);
+  result.failures = judge(result, options.limits);
+  return result;
+}
+
+}  // namespace vernier

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vernier/analysis/float_twin.h"
+#include "vernier/analysis/limits.h"
+#include "vernier/analysis/progress.h"
+#include "vernier/analysis/quantization_noise.h"
+#include "vernier/data/samples.h"
+#include "vernier/metrics/statistics.h"
+#include "vernier/runtime/ort_options.h"
+
+namespace vernier {
+
+// What local and cumulative SQNR say of a tensor when they are read together.
+enum class DamageVerdict { exact, healthy, clipped_by_design, originator, inheritor, unmatched };
+std::string_view damage_verdict_name(DamageVerdict verdict);
+
+struct DebugActivation {
+  std::string tensor_name;
+  std::optional<double> local_sqnr_db;  // before against after the grid, in the quantized model
+  std::optional<double> cumulative_sqnr_db;  // float model against quantized model
+  bool local_is_estimated = false;           // from the scale: the operator shows no `before`
+  Twin twin;
+  DamageVerdict verdict = DamageVerdict::healthy;
+  std::string node;  // that computes it
+  std::string op;
+  QuantizationGrid grid;
+  std::optional<QuantizationNoise> noise;    // per-tensor integer grids
+  double rounding_share = 0;                 // of the local noise; the rest is clipping
+  std::optional<double> introduced_sqnr_db;  // what its node adds by itself, on float inputs
+};
+
+struct ChannelDamage {
+  std::int64_t channel = 0;
+  double sqnr_db = 0;
+  bool operator==(const ChannelDamage&) const = default;
+};
+
+struct DebugWeight {
+  std::string weight_name;
+  std::optional<double> weight_sqnr_db;
+  Twin twin;
+  WeightForm form = WeightForm::dequantized;
+  Granularity granularity = Granularity::per_tensor;
+  DType dtype = DType::i8;
+  std::vector<ChannelDamage> worst_channels;  // the three worst, the worst first
+  std::optional<double> per_channel_gain_db;  // of going per channel, where it is per tensor
+};
+
+struct DebugOutput {
+  std::string output_name;
+  std::optional<double> cumulative_sqnr_db;
+};
+
+struct DebugResult {
+  std::vector<DebugActivation> activations;  // in execution order
+  std::vector<DebugWeight> weights;          // in graph order
+  std::vector<DebugOutput> model_outputs;
+  Statistics local, cumulative, weight;
+  std::vector<std::string> notes;
+  std::vector<std::string> failures;  // limits that were not kept
+  std::int64_t samples = 0;
+  bool interrupted = false;
+  bool pass() const { return failures.empty(); }
+};
+
+struct DebugOptions {
+  double low_db = 20;  // below: damaged
+  std::vector<Limit> limits;
+  OrtOptions runtime;
+  Progress progress;
+};
+
+// The metrics that limits may name: local, cumulative, weight. As tensor name, "output" stands for
+// every graph output, "activation" and "weight" for every one of these.
+std::vector<std::string> debug_limit_metrics();
+
+// Measures what quantization did to every tensor and weight. Both models run side by side on the
+// samples, which are drawn for the quantized model's inputs; sums are pooled over samples. One more
+// pass, over the first sample, measures what each node adds by itself: there its inputs are the
+// float model's. Throws Error when the quantized model has no quantization in it, or when the two
+// do not belong together.
+DebugResult debug(const Model& float_model, const Model& quantized_model, Samples& samples,
+                  const DebugOptions& options);
+
+}  // namespace vernier

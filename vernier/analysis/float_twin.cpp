@@ -1,0 +1,121 @@
+#include "vernier/analysis/float_twin.h"
+
+#include <fmt/format.h>
+#include <vernier_onnx.pb.h>
+
+#include <array>
+
+#include "vernier/error.h"
+#include "vernier/model/edit.h"
+#include "vernier/model/graph.h"
+#include "vernier/tensor/convert.h"
+
+namespace vernier {
+namespace {
+
+using vernier_onnx::NodeProto;
+
+// What quantizers append to the names of tensors they move.
+constexpr std::array<std::string_view, 6> suffixes = {"_DequantizeLinear_Output",
+                                                      "_DequantizeLinear_Output_1",
+                                                      "_QuantizeLinear_Output",
+                                                      "_QuantizeLinear_Input",
+                                                      "_quantized",
+                                                      "_fake_quantized"};
+
+}  // namespace
+
+std::string_view twin_match_name(TwinMatch match) {
+  switch (match) {
+    case TwinMatch::none: return "none";
+    case TwinMatch::name: return "name";
+    case TwinMatch::suffix: return "suffix";
+    case TwinMatch::topology: return "topology";
+    case TwinMatch::value: return "value";
+  }
+  return "";
+}
+
+TwinFinder::TwinFinder(const Model& float_model) : model_(float_model) {
+  const TensorLabels labels(model_.graph());
+  for (const TensorSpec& input : model_.inputs()) inputs_.insert(input.name);
+  tensors_ = inputs_;
+  for (const GraphBody& body : graph_bodies(model_.graph())) {
+    for (const auto& tensor : body.graph->initializer()) weights_.insert(tensor.name());
+    for (const NodeProto& node : body.graph->node()) {
+      std::vector<std::string> outputs;
+      for (const auto& output : node.output()) {
+        outputs.push_back(labels(body.path, output));
+        writer_ops_[outputs.back()] = node.op_type();
+        (node.op_type() == "Constant" ? weights_ : tensors_).insert(outputs.back());
+      }
+      const std::vector<std::string> inputs(node.input().begin(), node.input().end());
+      if (!outputs.empty()) inputs_by_output_[outputs[0]] = inputs;
+      if (node.name().empty()) continue;
+      outputs_of_[node.name()] = outputs;
+      inputs_of_[node.name()] = inputs;
+    }
+  }
+}
+
+Twin TwinFinder::by_name(const std::unordered_set<std::string>& names,
+                         const std::string& name) const {
+  if (name.empty()) return {};
+  if (names.contains(name)) return {name, TwinMatch::name};
+  for (const std::string_view suffix : suffixes)
+    if (name.ends_with(suffix)) {
+      const std::string stem = name.substr(0, name.size() - suffix.size());
+      if (names.contains(stem)) return {stem, TwinMatch::suffix};
+    }
+  return {};
+}
+
+Twin TwinFinder::tensor(const std::string& name) const { return by_name(tensors_, name); }
+
+Twin TwinFinder::activation(const QuantizedActivation& activation) const {
+  for (const std::string& name :
+       {activation.name, activation.before, activation.after, activation.stored})
+    if (Twin twin = tensor(name); twin.match != TwinMatch::none) return twin;
+  const auto node = outputs_of_.find(activation.writer);
+  if (node == outputs_of_.end() || activation.writer_output < 0) return {};
+  if (static_cast<std::size_t>(activation.writer_output) >= node->second.size()) return {};
+  return {node->second[activation.writer_output], TwinMatch::topology};
+}
+
+Twin TwinFinder::weight(const QuantizedWeight& weight) const {
+  for (const std::string& name : {weight.name, weight.real_name})
+    if (Twin twin = by_name(weights_, name); twin.match != TwinMatch::none) return twin;
+  const auto input_of = [&](const auto& nodes, const std::string& key, int index) -> Twin {
+    const auto node = nodes.find(key);
+    if (key.empty() || node == nodes.end() || index < 0) return {};
+    if (static_cast<std::size_t>(index) >= node->second.size()) return {};
+    const std::string& name = node->second[index];
+    return weights_.contains(name) ? Twin{name, TwinMatch::topology} : Twin{};
+  };
+  if (Twin twin = input_of(inputs_of_, weight.reader, weight.reader_input);
+      twin.match != TwinMatch::none)
+    return twin;
+  // QLinearConv and QLinearMatMul have their weight at 3; the float operators at 1.
+  const Twin output = tensor(weight.reader_output);
+  const int float_input = weight.reader_input == 3 ? 1 : weight.reader_input;
+  return input_of(inputs_by_output_, output.tensor, float_input);
+}
+
+Tensor TwinFinder::read_weight(const std::string& name) const {
+  for (const GraphBody& body : graph_bodies(model_.graph())) {
+    for (const auto& tensor : body.graph->initializer())
+      if (tensor.name() == name) return convert(model_.tensor(tensor), DType::f32);
+    for (const NodeProto& node : body.graph->node())
+      if (node.op_type() == "Constant" && node.output(0) == name)
+        if (const auto* value = attribute(node, "value"))
+          return convert(model_.tensor(value->t()), DType::f32);
+  }
+  throw Error(fmt::format("[debug] {}: no weight '{}'", model_.name(), name));
+}
+
+std::string TwinFinder::writer_op(const std::string& tensor) const {
+  const auto found = writer_ops_.find(tensor);
+  return found == writer_ops_.end() ? "" : found->second;
+}
+
+}  // namespace vernier

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "vernier/model/model.h"
+#include "vernier/model/quantization.h"
+
+namespace vernier {
+
+// How a tensor of the float model was recognised.
+enum class TwinMatch { none, name, suffix, topology, value };
+std::string_view twin_match_name(TwinMatch match);
+
+struct Twin {
+  std::string tensor;  // of the float model; empty: none was found
+  TwinMatch match = TwinMatch::none;
+  bool operator==(const Twin&) const = default;
+};
+
+// Finds the tensors of a float model that belong to those of a quantized one: by name, by name
+// without what quantizers append, then by the node that computes or reads them.
+class TwinFinder {
+ public:
+  explicit TwinFinder(const Model& float_model);
+
+  Twin activation(const QuantizedActivation& activation) const;
+  Twin tensor(const std::string& name) const;
+  Twin weight(const QuantizedWeight& weight) const;
+
+  // The weight itself, in float32. Throws Error if there is none of that name.
+  Tensor read_weight(const std::string& name) const;
+  std::string writer_op(const std::string& tensor) const;  // empty for inputs
+  bool is_input(const std::string& tensor) const { return inputs_.contains(tensor); }
+  const std::unordered_set<std::string>& weights() const { return weights_; }
+
+ private:
+  Twin by_name(const std::unordered_set<std::string>& names, const std::string& name) const;
+
+  const Model& model_;
+  std::unordered_set<std::string> tensors_;  // node outputs and inputs
+  std::unordered_set<std::string> inputs_;
+  std::unordered_set<std::string> weights_;  // initializers and constants
+  std::unordered_map<std::string, std::vector<std::string>> outputs_of_;  // by node name
+  std::unordered_map<std::string, std::vector<std::string>> inputs_of_;
+  std::unordered_map<std::string, std::vector<std::string>> inputs_by_output_;
+  std::unordered_map<std::string, std::string> writer_ops_;
+};
+
+}  // namespace vernier

@@ -1,0 +1,124 @@
+#include "vernier/analysis/weight_damage.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "vernier/analysis/layout.h"
+#include "vernier/analysis/match_by_value.h"
+#include "vernier/metrics/similarity.h"
+
+namespace vernier {
+namespace {
+
+constexpr std::size_t shown_channels = 3;
+
+// Along which axis a weight has its output channels.
+std::int64_t channel_axis(const QuantizedWeight& weight) {
+  const auto rank = static_cast<std::int64_t>(weight.real.shape.size());
+  if (granularity(weight.grid) == Granularity::per_channel)
+    return weight.grid.axis < 0 ? weight.grid.axis + rank : weight.grid.axis;
+  return rank == 2 && weight.form != WeightForm::n_bits ? 1 : 0;
+}
+
+// The float weight in the shape of the quantized one: MatMulNBits stores the transpose.
+std::optional<Tensor> shaped_like(Tensor twin, const Tensor& real) {
+  if (twin.shape == real.shape) return twin;
+  if (twin.shape.size() == 2 && Shape{twin.shape[1], twin.shape[0]} == real.shape)
+    return permute_axes(twin, std::vector{1, 0});
+  if (twin.size() != real.size()) return std::nullopt;
+  twin.shape = real.shape;
+  return twin;
+}
+
+// The tensor with one axis in front, so that each channel is a run of elements.
+Tensor channels_first(const Tensor& tensor, std::int64_t axis) {
+  std::vector<int> order = {static_cast<int>(axis)};
+  for (int i = 0; i < static_cast<int>(tensor.shape.size()); ++i)
+    if (i != axis) order.push_back(i);
+  return permute_axes(tensor, order);
+}
+
+TensorView channel_of(const Tensor& tensor, std::int64_t channel) {
+  const std::int64_t bytes = static_cast<std::int64_t>(tensor.bytes.size()) / tensor.shape[0];
+  return {tensor.name, tensor.dtype, std::span(tensor.shape).subspan(1),
+          std::span(tensor.bytes).subspan(channel * bytes, bytes)};
+}
+
+std::vector<ChannelDamage> worst_channels(const Tensor& reference, const Tensor& candidate) {
+  std::vector<ChannelDamage> channels;
+  for (std::int64_t i = 0; i < reference.shape[0]; ++i)
+    channels.push_back({i, similarity(channel_of(reference, i), channel_of(candidate, i)).sqnr_db});
+  std::ranges::stable_sort(channels, {}, [](const ChannelDamage& channel) {
+    return std::isnan(channel.sqnr_db) ? -INFINITY : channel.sqnr_db;
+  });
+  channels.resize(std::min(channels.size(), shown_channels));
+  return channels;
+}
+
+// What a scale for each channel would give: symmetric, from the channel's largest weight.
+double per_channel_sqnr_db(const Tensor& reference, DType dtype) {
+  const StoredRange range = stored_range(dtype);
+  const double steps = is_signed(dtype) ? range.high : (range.high - range.low) / 2;
+  PairSums sums;
+  for (std::int64_t i = 0; i < reference.shape[0]; ++i) {
+    const TensorView channel = channel_of(reference, i);
+    float largest = 0;
+    for (const float value : elements<float>(channel))
+      largest = std::max(largest, std::fabs(value));
+    QuantizationGrid grid{.dtype = is_signed(dtype) ? dtype : DType::i8,
+                          .scale = make_tensor("", DType::f32, {})};
+    elements<float>(grid.scale)[0] = largest > 0 ? static_cast<float>(largest / steps) : 1.0F;
+    sums = pool(sums, measure(channel, fake_quantize(channel, grid)));
+  }
+  return similarity(sums).sqnr_db;
+}
+
+bool has_channels(const Tensor& tensor) { return tensor.shape.size() >= 2 && tensor.size() > 0; }
+
+// The float weight most like it, if any is like it at all.
+Twin twin_by_value(const QuantizedWeight& weight, const TwinFinder& twins) {
+  Twin best;
+  double best_db = value_match_db;
+  for (const std::string& name : twins.weights()) {
+    const auto reference = shaped_like(twins.read_weight(name), weight.real);
+    if (!reference || reference->size() < 2) continue;
+    const double sqnr_db = similarity(*reference, weight.real).sqnr_db;
+    if (sqnr_db > best_db) {
+      best_db = sqnr_db;
+      best = {name, TwinMatch::value};
+    }
+  }
+  return best;
+}
+
+DebugWeight measure_weight(const QuantizedWeight& weight, const TwinFinder& twins) {
+  DebugWeight row{.weight_name = weight.name,
+                  .twin = twins.weight(weight),
+                  .form = weight.form,
+                  .granularity = granularity(weight.grid),
+                  .dtype = weight.grid.dtype};
+  if (row.twin.match == TwinMatch::none) row.twin = twin_by_value(weight, twins);
+  if (row.twin.match == TwinMatch::none) return row;
+  row.weight_name = row.twin.tensor;
+  const auto reference = shaped_like(twins.read_weight(row.twin.tensor), weight.real);
+  if (!reference) return row;
+  row.weight_sqnr_db = similarity(*reference, weight.real).sqnr_db;
+  if (!has_channels(weight.real)) return row;
+  const std::int64_t axis = channel_axis(weight);
+  const Tensor by_channel = channels_first(*reference, axis);
+  row.worst_channels = worst_channels(by_channel, channels_first(weight.real, axis));
+  if (row.granularity == Granularity::per_tensor && is_integer(row.dtype) && bits(row.dtype) <= 16)
+    row.per_channel_gain_db = per_channel_sqnr_db(by_channel, row.dtype) - *row.weight_sqnr_db;
+  return row;
+}
+
+}  // namespace
+
+std::vector<DebugWeight> measure_weights(const std::vector<QuantizedWeight>& weights,
+                                         const TwinFinder& twins) {
+  std::vector<DebugWeight> rows;
+  for (const QuantizedWeight& weight : weights) rows.push_back(measure_weight(weight, twins));
+  return rows;
+}
+
+}  // namespace vernier

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <vector>
+
+#include "vernier/analysis/debug.h"
+
+namespace vernier {
+
+// How far each quantized weight is from its float twin.
+std::vector<DebugWeight> measure_weights(const std::vector<QuantizedWeight>& weights,
+                                         const TwinFinder& twins);
+
+}  // namespace vernier
