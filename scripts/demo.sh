@@ -13,13 +13,13 @@ step "Export a PyTorch model to ONNX, beside a TorchScript file of the same mode
 [ -f resnet18/model.onnx ] || show export torchvision/resnet18 -o resnet18
 
 step "Is the export faithful? PyTorch and ONNX Runtime on identical inputs"
-show eval --model resnet18/model.onnx --reference resnet18/model.pt --samples 4
+show eval --model resnet18/model.onnx --reference resnet18/model.pt --samples 20
 
 step "Convert it to float16, and measure what that costs"
 show convert resnet18/model.onnx --precision fp16 -o resnet18/model.fp16.onnx
-show eval --model resnet18/model.fp16.onnx --reference resnet18/model.pt --samples 4
+show eval --model resnet18/model.fp16.onnx --reference resnet18/model.pt --samples 20
 
 step "Record the outputs of both, and compare the files"
-show record resnet18/model.onnx --samples 4 -o reference.npz
-show record resnet18/model.fp16.onnx --samples 4 -o candidate.npz
+show record resnet18/model.onnx --samples 20 -o reference.npz
+show record resnet18/model.fp16.onnx --samples 20 -o candidate.npz
 show diff reference.npz candidate.npz --fail-if 'sqnr_db<40'
