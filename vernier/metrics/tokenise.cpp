@@ -11,7 +11,7 @@
 
 #include "vernier/error.h"
 #include "vernier/metrics/unicode_categories.h"
-#include "vernier/metrics/utf8.h"
+#include "vernier/utf8.h"
 
 namespace vernier {
 namespace {

@@ -89,7 +89,9 @@ void decode(const TensorView& tensor, std::int64_t begin, std::span<Out> out) {
     case DType::i64: return cast_each<std::int64_t>(data, begin, out);
     case DType::i32: return cast_each<std::int32_t>(data, begin, out);
     case DType::i16: return cast_each<std::int16_t>(data, begin, out);
-    case DType::i8: return cast_each<std::int8_t>(data, begin, out);
+    case DType::i8:
+      return decode_each<std::int8_t>(data, begin, out,
+                                      [](std::int8_t value) { return int{value}; });
     case DType::u64: return cast_each<std::uint64_t>(data, begin, out);
     case DType::u32: return cast_each<std::uint32_t>(data, begin, out);
     case DType::u16: return cast_each<std::uint16_t>(data, begin, out);
@@ -205,17 +207,9 @@ void encode(std::span<const Wide> in, std::int64_t begin, Tensor& tensor) {
   }
 }
 
-void check_bytes(const TensorView& tensor) {
-  const std::int64_t expected = byte_size(tensor.dtype, tensor.size());
-  if (static_cast<std::int64_t>(tensor.bytes.size()) != expected)
-    throw Error(fmt::format("[tensor] '{}': {} {} takes {} bytes, found {}", tensor.name,
-                            dtype_name(tensor.dtype), format_shape(tensor.shape), expected,
-                            tensor.bytes.size()));
-}
-
 template <typename Out>
 void widen_checked(const TensorView& tensor, std::int64_t begin, std::span<Out> out) {
-  check_bytes(tensor);
+  check_byte_count(tensor);
   const auto count = static_cast<std::int64_t>(out.size());
   if (begin < 0 || begin > tensor.size() - count)
     throw Error(fmt::format("[tensor] '{}': elements {} to {} asked for, found {}", tensor.name,
@@ -225,7 +219,7 @@ void widen_checked(const TensorView& tensor, std::int64_t begin, std::span<Out> 
 
 template <typename Out>
 std::vector<Out> widen_all(const TensorView& tensor) {
-  check_bytes(tensor);
+  check_byte_count(tensor);
   std::vector<Out> out(tensor.size());
   decode<Out>(tensor, 0, out);
   return out;
@@ -257,7 +251,7 @@ std::vector<double> to_f64(const TensorView& tensor) { return widen_all<double>(
 std::vector<float> to_f32(const TensorView& tensor) { return widen_all<float>(tensor); }
 
 Tensor convert(const TensorView& tensor, DType dtype) {
-  check_bytes(tensor);
+  check_byte_count(tensor);
   if (tensor.dtype == dtype) return copy(tensor);
   Tensor result =
       make_tensor(std::string(tensor.name), dtype, {tensor.shape.begin(), tensor.shape.end()});

@@ -78,6 +78,11 @@ Tensor read_npy_rows(const ByteReader& read, const NpyHeader& header, std::strin
   return read_elements(read, header, std::move(name), std::move(shape));
 }
 
+NpyElements::NpyElements(const TensorView& tensor) : own_(tensor.bytes) {
+  check_byte_count(tensor);
+  if (npy_dtype(tensor.dtype) != tensor.dtype) widened_ = convert(tensor, npy_dtype(tensor.dtype));
+}
+
 Tensor read_npy(const std::filesystem::path& path) {
   const std::string subject = path.string();
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
@@ -96,10 +101,10 @@ Tensor read_npy(const std::filesystem::path& path) {
 }
 
 void write_npy(const std::filesystem::path& path, const TensorView& tensor) {
-  const Tensor stored = convert(tensor, npy_dtype(tensor.dtype));
+  const NpyElements stored(tensor);
   AtomicFile file(path);
   file.append(npy_header(tensor.dtype, tensor.shape));
-  file.append(stored.bytes);
+  file.append(stored.bytes());
   file.commit();
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -39,6 +40,18 @@ Tensor read_npy_rows(const ByteReader& read, const NpyHeader& header, std::strin
 // The dtype that elements are stored as. Where numpy has no such dtype it is the smallest one that
 // holds every value exactly: bfloat16 becomes float32, float8 float16, int4 int8, uint4 uint8.
 DType npy_dtype(DType dtype);
+
+// The elements of a tensor as they are stored: its own bytes, or widened ones. Valid as long as the
+// tensor is.
+class NpyElements {
+ public:
+  explicit NpyElements(const TensorView& tensor);
+  std::span<const std::byte> bytes() const { return widened_ ? widened_->bytes : own_; }
+
+ private:
+  std::span<const std::byte> own_;
+  std::optional<Tensor> widened_;
+};
 
 // The header of a C-order, little-endian array stored as npy_dtype(dtype), padded as numpy does to
 // a multiple of 64 bytes, and further to `min_size` if that is more.

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -56,14 +57,14 @@ class HeaderReader {
       : read_(read), left_(total_bytes), subject_(subject) {}
 
   NpyHeader parse() {
-    const std::string text = read_text();
-    const PythonLiteral literal = parse_dictionary(text);
+    text_ = read_text();
+    const PythonLiteral literal = parse_dictionary();
     const auto* dict = literal.as<PythonLiteral::Dict>();
     if (!dict || dict->entries.size() != 3)
-      fail("header", "a dictionary of descr, fortran_order and shape", quoted(text));
+      fail("header", "a dictionary of descr, fortran_order and shape", quoted(text_));
     const auto [dtype, order] = read_descr(field(*dict, "descr"));
     const bool* fortran_order = field(*dict, "fortran_order").as<bool>();
-    if (!fortran_order) fail("fortran_order", "True or False", "another value");
+    if (!fortran_order) fail("fortran_order", "True or False", quoted(text_));
     NpyHeader header = {.dtype = dtype,
                         .shape = read_shape(field(*dict, "shape")),
                         .fortran_order = *fortran_order,
@@ -80,7 +81,7 @@ class HeaderReader {
   }
 
   static std::string quoted(std::string_view text) {
-    return fmt::format("{:?}", text.substr(0, 60));
+    return fmt::format("{:?}", text.substr(0, 100));
   }
 
   std::string take(std::int64_t count, std::string_view field) {
@@ -109,9 +110,9 @@ class HeaderReader {
     return take(length, "header");
   }
 
-  PythonLiteral parse_dictionary(std::string_view text) const {
+  PythonLiteral parse_dictionary() const {
     try {
-      return parse_python_literal(text);
+      return parse_python_literal(text_);
     } catch (const Error& error) {
       throw Error(fmt::format("[npy] {}: header: {}", subject_, error.what()));
     }
@@ -120,13 +121,13 @@ class HeaderReader {
   const PythonLiteral& field(const PythonLiteral::Dict& dict, std::string_view wanted) const {
     for (const auto& [key, value] : dict.entries)
       if (const auto* name = key.as<std::string>(); name && *name == wanted) return value;
-    fail("header", fmt::format("the key '{}'", wanted), "none");
+    fail("header", fmt::format("the key '{}'", wanted), quoted(text_));
   }
 
   // Type and byte order ('<', '>', '=', '|'), as in "<f4"; without an order it is the machine's.
   std::pair<DType, char> read_descr(const PythonLiteral& value) const {
     const auto* descr = value.as<std::string>();
-    if (!descr) fail("descr", "a plain number type", "a structured type");
+    if (!descr) fail("descr", "the name of a number type", quoted(text_));
     const bool has_order = descr->find_first_of("<>=|") == 0;
     const std::string_view code = std::string_view(*descr).substr(has_order ? 1 : 0);
     const auto* known = std::ranges::find(codes, code, &Code::code);
@@ -138,11 +139,11 @@ class HeaderReader {
 
   Shape read_shape(const PythonLiteral& value) const {
     const auto* tuple = value.as<PythonLiteral::Tuple>();
-    if (!tuple) fail("shape", "a tuple", "another value");
+    if (!tuple) fail("shape", "a tuple", quoted(text_));
     Shape shape;
     for (const PythonLiteral& item : tuple->items) {
       const auto* size = item.as<std::int64_t>();
-      if (!size || *size < 0) fail("shape", "sizes of at least 0", "another value");
+      if (!size || *size < 0) fail("shape", "sizes of at least 0", quoted(text_));
       shape.push_back(*size);
     }
     return shape;
@@ -163,16 +164,14 @@ class HeaderReader {
   const ByteReader& read_;
   std::int64_t left_;
   const std::string& subject_;
+  std::string text_;  // the header
 };
 
 std::string dictionary(DType dtype, std::span<const std::int64_t> shape) {
   const std::string_view code = std::ranges::find(codes, dtype, &Code::dtype)->code;
-  std::string dims;
-  for (const std::int64_t dim : shape) dims += fmt::format("{}, ", dim);
-  if (shape.size() > 1) dims.resize(dims.size() - 2);
-  if (shape.size() == 1) dims.pop_back();
-  return fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}), }}",
-                     bits(dtype) == 8 ? '|' : '<', code, dims);
+  return fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}{}), }}",
+                     bits(dtype) == 8 ? '|' : '<', code, fmt::join(shape, ", "),
+                     shape.size() == 1 ? "," : "");
 }
 
 }  // namespace
@@ -197,7 +196,7 @@ DType npy_dtype(DType dtype) {
 
 std::string npy_header(DType dtype, std::span<const std::int64_t> shape, std::size_t min_size) {
   const std::string text = dictionary(npy_dtype(dtype), shape);
-  const bool is_long = text.size() + 64 > 0xffff;
+  const bool is_long = std::max(text.size() + 64, min_size) > 0xffff;
   const std::size_t prefix = is_long ? 12 : 10;
   const std::size_t size = std::max((prefix + text.size() + 1 + 63) / 64 * 64, min_size);
   std::string header(magic);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "vernier/error.h"
+#include "vernier/utf8.h"
 
 namespace vernier {
 namespace {
@@ -24,30 +25,6 @@ bool has_parent_component(std::string_view name) {
     if (slash == std::string_view::npos) return false;
     name.remove_prefix(slash + 1);
   }
-}
-
-// Bytes of the UTF-8 sequence that `text` begins with, 0 if it is none: too long, too short, a
-// surrogate or past the last code point.
-std::size_t utf8_sequence(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const auto first = byte(0);
-  const std::size_t length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-  if (length == 1) return 1;
-  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if (byte(i) >> 6 != 2) return 0;
-  const bool is_valid = (first != 0xe0 || byte(1) >= 0xa0) && (first != 0xed || byte(1) < 0xa0) &&
-                        (first != 0xf0 || byte(1) >= 0x90) && (first != 0xf4 || byte(1) < 0x90);
-  return is_valid ? length : 0;
-}
-
-bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t length = utf8_sequence(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
 }
 
 }  // namespace

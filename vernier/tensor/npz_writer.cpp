@@ -6,7 +6,6 @@
 
 #include "vernier/error.h"
 #include "vernier/tensor/atomic_file.h"
-#include "vernier/tensor/convert.h"
 #include "vernier/tensor/npz.h"
 #include "vernier/tensor/npz_name.h"
 #include "vernier/tensor/zip_records.h"
@@ -60,9 +59,9 @@ struct NpzWriter::State {
   }
 
   void write_row(Array& array, const TensorView& row) {
-    const Tensor stored = convert(row, npy_dtype(row.dtype));
-    file.write_at(array.data_offset() + array.rows_written * array.row_bytes, stored.bytes);
-    array.data_crc = crc_of(stored.bytes, array.data_crc);
+    const NpyElements stored(row);
+    file.write_at(array.data_offset() + array.rows_written * array.row_bytes, stored.bytes());
+    array.data_crc = crc_of(stored.bytes(), array.data_crc);
     ++array.rows_written;
   }
 
@@ -81,7 +80,7 @@ struct NpzWriter::State {
     const std::string header = npy_header(array.dtype, array.shape, array.npy_header_size);
     const std::int64_t data_bytes = array.rows * array.row_bytes;
     const std::uint32_t header_crc = crc_of(std::as_bytes(std::span(header)));
-    const ZipEntry entry = {
+    ZipEntry entry = {
         .name = array.name + ".npy",
         .crc = static_cast<std::uint32_t>(crc32_combine(header_crc, array.data_crc, data_bytes)),
         .size = static_cast<std::uint64_t>(array.npy_header_size + data_bytes),

@@ -36,10 +36,19 @@ std::string format_shape(std::span<const std::int64_t> shape) {
 
 std::string format_shape(const std::vector<Dim>& shape) {
   std::vector<std::string> dims;
+  dims.reserve(shape.size());
   for (const Dim& dim : shape)
     dims.push_back(dim.is_dynamic() ? (dim.symbol.empty() ? "?" : dim.symbol)
                                     : std::to_string(dim.size));
   return fmt::format("[{}]", fmt::join(dims, ","));
+}
+
+void check_byte_count(const TensorView& tensor) {
+  const std::int64_t expected = byte_size(tensor.dtype, tensor.size());
+  if (static_cast<std::int64_t>(tensor.bytes.size()) != expected)
+    throw Error(fmt::format("[tensor] '{}': {} {} takes {} bytes, found {}", tensor.name,
+                            dtype_name(tensor.dtype), format_shape(tensor.shape), expected,
+                            tensor.bytes.size()));
 }
 
 Tensor make_tensor(std::string name, DType dtype, Shape shape) {

@@ -47,6 +47,9 @@ struct Tensor {
   bool operator==(const Tensor&) const = default;
 };
 
+// Throws Error if the bytes are not as many as dtype and shape say.
+void check_byte_count(const TensorView& tensor);
+
 // Zero-filled. Throws Error if it does not fit in memory.
 Tensor make_tensor(std::string name, DType dtype, Shape shape);
 Tensor copy(TensorView view);

@@ -5,8 +5,9 @@
 
 namespace vernier {
 
-// The code points of UTF-8 text. Throws Error where it is not valid: cut short, overlong, a
-// surrogate, or past U+10FFFF.
+// Valid UTF-8: nothing cut short, overlong, a surrogate, or past U+10FFFF.
+bool is_utf8(std::string_view text);
+// The code points of UTF-8 text. Throws Error where it is not valid.
 std::u32string decode_utf8(std::string_view text);
 std::string encode_utf8(std::u32string_view codes);
 

@@ -1,4 +1,4 @@
-#include "vernier/metrics/utf8.h"
+#include "vernier/utf8.h"
 
 #include <fmt/format.h>
 
@@ -38,6 +38,15 @@ Decoded decode_one(std::string_view text) {
 }
 
 }  // namespace
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = decode_one(text).length;
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
 
 std::u32string decode_utf8(std::string_view text) {
   std::u32string codes;
