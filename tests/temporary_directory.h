@@ -1,9 +1,9 @@
 #pragma once
 
-#include <gtest/gtest.h>
+#include <stdlib.h>
 
-#include <cstdlib>
 #include <filesystem>
+#include <stdexcept>
 #include <string>
 
 namespace vernier {
@@ -13,7 +13,8 @@ class TemporaryDirectory {
  public:
   TemporaryDirectory() {
     std::string pattern = (std::filesystem::temp_directory_path() / "vernier-XXXXXX").string();
-    path_ = mkdtemp(pattern.data());
+    if (!mkdtemp(pattern.data())) throw std::runtime_error("no temporary directory");
+    path_ = pattern;
   }
   ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
   TemporaryDirectory(const TemporaryDirectory&) = delete;

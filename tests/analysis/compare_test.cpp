@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "tests/temp_dir.h"
+#include "tests/temporary_directory.h"
 #include "vernier/error.h"
 #include "vernier/runtime/recorded_runner.h"
 #include "vernier/tensor/npz.h"
@@ -16,7 +16,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::TempDir;
 
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 
@@ -54,7 +53,7 @@ class Compare : public ::testing::Test {
     return compare(reference_runner, candidate_runner, samples, options);
   }
 
-  testing::TempDir folder;
+  TemporaryDirectory folder;
   int files_ = 0;
 };
 

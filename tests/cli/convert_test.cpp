@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "tests/cli/run.h"
-#include "tests/temp_dir.h"
+#include "tests/temporary_directory.h"
 
 namespace vernier {
 namespace {
@@ -14,7 +14,6 @@ using testing::expect_error;
 using ::testing::HasSubstr;
 using testing::Outcome;
 using testing::run_vernier;
-using testing::TempDir;
 
 const std::string mnist = VERNIER_FIXTURES "/mnist/";
 
@@ -27,7 +26,7 @@ class Convert : public ::testing::Test {
     return run_vernier(arguments);
   }
 
-  TempDir folder;
+  TemporaryDirectory folder;
   std::string out = folder / "out.onnx";
 };
 

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "tests/cli/run.h"
-#include "tests/temp_dir.h"
+#include "tests/temporary_directory.h"
 #include "vernier/tensor/npy.h"
 #include "vernier/tensor/npz.h"
 
@@ -19,7 +19,6 @@ using testing::expect_valid_json;
 using testing::Outcome;
 using testing::read_text;
 using testing::run_vernier;
-using testing::TempDir;
 
 Tensor make(const std::string& name, Shape shape, std::vector<float> values) {
   Tensor tensor = make_tensor(name, DType::f32, std::move(shape));
@@ -63,7 +62,7 @@ class Diff : public ::testing::Test {
     return run_vernier(arguments, folder.path());
   }
 
-  TempDir folder;
+  TemporaryDirectory folder;
 };
 
 TEST_F(Diff, text_shows_every_kind_of_row) {

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "tests/cli/run.h"
-#include "tests/temp_dir.h"
+#include "tests/temporary_directory.h"
 #include "vernier/runtime/ort_runner.h"
 #include "vernier/runtime/sidecar.h"
 #include "vernier/runtime/torch_runner.h"
@@ -21,7 +21,6 @@ using testing::Outcome;
 using testing::read_text;
 using testing::run_program;
 using testing::run_vernier;
-using testing::TempDir;
 
 constexpr const char* model_file = R"(
 import torch
@@ -68,11 +67,11 @@ class ExportTest : public ::testing::Test {
   // Runs with the cache in the test's own folder.
   Outcome run_cached(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(),
-                     {"env", "XDG_CACHE_HOME=" + folder_ / "cache", VERNIER_BINARY});
+                     {"env", "XDG_CACHE_HOME=" + (folder_ / "cache").string(), VERNIER_BINARY});
     return run_program(arguments, folder_.path());
   }
 
-  TempDir folder_;
+  TemporaryDirectory folder_;
 };
 
 std::map<std::string, Tensor> by_name(std::vector<Tensor> tensors) {
@@ -176,7 +175,7 @@ TEST(ExportWithoutPython, says_how_to_get_one) {
 
 // A program that came without the module says so: here it is copied away from it.
 TEST(TorchModule, is_asked_for_only_when_a_model_needs_it) {
-  const TempDir folder;
+  const TemporaryDirectory folder;
   std::filesystem::copy(VERNIER_BINARY, folder / "vernier");
   const std::string models = VERNIER_FIXTURES "/mnist/";
   expect_error(run_program({folder / "vernier", "eval", "-m", models + "mnist_cnn.onnx",

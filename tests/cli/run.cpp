@@ -12,7 +12,7 @@
 #include <sstream>
 
 #include "tests/oracle/numpy.h"
-#include "tests/temp_dir.h"
+#include "tests/temporary_directory.h"
 
 namespace vernier::testing {
 namespace {
@@ -45,7 +45,7 @@ std::string read_text(const std::string& path) {
 }
 
 Outcome run_program(const std::vector<std::string>& command, const std::string& folder) {
-  const TempDir streams;
+  const TemporaryDirectory streams;
   const std::string out = streams / "out", err = streams / "err";
   const pid_t child = fork();
   if (child == 0) exec_child(command, folder, out, err);
@@ -73,7 +73,7 @@ void expect_golden(const std::string& name, const std::string& text) {
 void expect_valid_json(const std::string& schema, const std::string& text) {
   const auto python = oracle::python_with("jsonschema");
   ASSERT_TRUE(python) << "no Python has jsonschema: run scripts/setup.sh";
-  const TempDir folder;
+  const TemporaryDirectory folder;
   const std::string result = folder / "result.json";
   std::ofstream(result, std::ios::binary) << text;
   const Outcome outcome = run_program({*python, VERNIER_ORACLES "/validate_schema.py",

@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "tests/cli/run.h"
-#include "tests/temp_dir.h"
+#include "tests/temporary_directory.h"
 #include "vernier/tensor/npy.h"
 #include "vernier/tensor/npz.h"
 
@@ -18,7 +18,6 @@ using testing::expect_valid_json;
 using testing::Outcome;
 using testing::read_text;
 using testing::run_vernier;
-using testing::TempDir;
 
 const std::string features = VERNIER_FIXTURES "/mnist/mnist_features.npz";
 
@@ -38,7 +37,7 @@ class Score : public ::testing::Test {
     return run_vernier(arguments, folder.path());
   }
 
-  TempDir folder;
+  TemporaryDirectory folder;
 };
 
 TEST_F(Score, knn_of_the_digits_has_the_known_figures) {

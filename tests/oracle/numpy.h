@@ -59,6 +59,7 @@ inline std::vector<Bytes> numpy_bytes(const std::string& python,
                                       const std::vector<std::string>& expressions) {
   std::string command = python + " -c " + shell_quoted(R"(
 import sys, numpy as np
+np.seterr(all='ignore')
 rng = lambda *entropy: np.random.default_rng(list(entropy))
 for expression in sys.argv[1:]:
     data = np.ascontiguousarray(eval(expression)).tobytes()

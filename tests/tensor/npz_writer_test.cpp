@@ -186,6 +186,9 @@ TEST_F(NpzWriterTest, an_impossible_reservation_is_refused) {
   NpzWriter writer(path_);
   EXPECT_THROW(writer.reserve("x", DType::f32, {2}, -1), Error);
   EXPECT_THROW(writer.reserve("x", DType::f32, {1ll << 40}, 1ll << 40), Error);
+  writer.reserve("x", DType::f64, {1 << 19}, 1ll << 40);
+  EXPECT_THAT([&] { writer.reserve("y", DType::f64, {1 << 19}, 1ll << 40); },
+              refuses("'y': expected an archive of less than 2^63 bytes, found more"));
 }
 
 TEST_F(NpzWriterTest, a_full_disk_is_named) {

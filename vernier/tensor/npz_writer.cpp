@@ -2,6 +2,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 
 #include "vernier/error.h"
@@ -48,12 +49,15 @@ struct NpzWriter::State {
 
   Array& place(Array array) {
     check_npz_name(path, array.name);
-    if (!positions.emplace(array.name, arrays.size()).second)
-      fail(array.name, "expected each name once, found it again");
     array.offset = end;
     array.local_header_size = std::ssize(zip_local_header({.name = array.name + ".npy"}));
     array.npy_header_size = std::ssize(npy_header(array.dtype, array.shape));
     array.row_bytes = byte_size(npy_dtype(array.dtype), element_count(array.row_shape));
+    if (array.rows * array.row_bytes >
+        std::numeric_limits<std::int64_t>::max() - array.data_offset())
+      fail(array.name, "expected an archive of less than 2^63 bytes, found more");
+    if (!positions.emplace(array.name, arrays.size()).second)
+      fail(array.name, "expected each name once, found it again");
     end = array.end();
     return arrays.emplace_back(std::move(array));
   }
