@@ -18,6 +18,7 @@ void add_diff(CLI::App& program, int& exit_code);
 void add_eval(CLI::App& program, int& exit_code);
 void add_export(CLI::App& program, int& exit_code);
 void add_score(CLI::App& program, int& exit_code);
+void add_inspect(CLI::App& program, int& exit_code);
 void add_record(CLI::App& program, int& exit_code);
 
 }  // namespace vernier::cli

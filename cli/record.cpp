@@ -42,22 +42,8 @@ std::unique_ptr<Runner> open(const Options& options, const TensorSelection& tens
   return open_runner(options.model, runner);
 }
 
-// What the runner cannot show, for a selection that asked for it.
-std::vector<LeftOutTensor> unseen_tensors(const Runner* runner) {
-  std::vector<LeftOutTensor> unseen;
-  if (const auto* onnx = dynamic_cast<const OrtRunner*>(runner)) {
-    for (const auto& [name, reason] : onnx->probes().unwatched) unseen.push_back({name, reason});
-    for (const auto& [name, type] : onnx->skipped_outputs())
-      unseen.push_back({name, fmt::format("a {}, not a tensor", type)});
-  }
-  if (const auto* torch = dynamic_cast<const TorchRunner*>(runner))
-    for (const TorchLeaf& leaf : torch->leaves())
-      if (!leaf.not_captured.empty()) unseen.push_back({leaf.path, leaf.not_captured});
-  return unseen;
-}
-
 // One line for each reason, with the first few names.
-void print_left_out(const std::vector<LeftOutTensor>& tensors) {
+void print_left_out(const std::vector<UnwatchedTensor>& tensors) {
   constexpr std::size_t shown = 3;
   std::map<std::string, std::vector<std::string>> by_reason;
   for (const auto& [name, reason] : tensors) by_reason[reason].push_back(name);
@@ -89,7 +75,7 @@ int run(const Options& options) {
     record_options.progress = std::ref(bar);
     result = record(*inputs.samples, runner.get(), record_options);
   }
-  if (record_options.tensors.intermediates) print_left_out(unseen_tensors(runner.get()));
+  if (run_model) print_left_out(unwatched_tensors(*runner));
   print_left_out(result.left_out);
   fmt::print("{}: {} of {}\n", options.output, format_count(result.tensors.size(), "array"),
              format_count(result.samples, "sample"));

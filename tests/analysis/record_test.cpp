@@ -136,10 +136,10 @@ TEST_F(RecordTest, what_cannot_be_stacked_is_left_out_with_the_reason) {
   EXPECT_THAT(names(result), ElementsAre("x", "sum", "positive", "y"));
   EXPECT_THAT(
       result.left_out,
-      ElementsAre(LeftOutTensor{"e", "not produced in the first sample"},
-                  LeftOutTensor{"places", "has shape [1,1] in sample 1, [1,3] in the first"},
-                  LeftOutTensor{"inside", "not produced in sample 1"},
-                  LeftOutTensor{"t", "not produced in sample 1"}));
+      ElementsAre(UnwatchedTensor{"e", "not produced in the first sample"},
+                  UnwatchedTensor{"places", "has shape [1,1] in sample 1, [1,3] in the first"},
+                  UnwatchedTensor{"inside", "not produced in sample 1"},
+                  UnwatchedTensor{"t", "not produced in sample 1"}));
   EXPECT_THAT(NpzReader(folder_ / "a.npz").names(), ElementsAre("x", "sum", "positive", "y"));
   EXPECT_EQ(NpzReader(folder_ / "a.npz").read("y").shape, (Shape{2, 3}));
 }

@@ -31,5 +31,19 @@ TEST(Number, decibels_are_green_above_40_yellow_from_20_else_red) {
   EXPECT_EQ(decibel_tone(std::nan("")), Tone::bad);
 }
 
+TEST(Number, bytes_have_three_digits_and_a_unit) {
+  EXPECT_EQ(format_bytes(0), "0 B");
+  EXPECT_EQ(format_bytes(999), "999 B");
+  EXPECT_EQ(format_bytes(1000), "1.00 kB");
+  EXPECT_EQ(format_bytes(12345678), "12.3 MB");
+  EXPECT_EQ(format_bytes(999999), "1.00 MB");
+  EXPECT_EQ(format_bytes(INT64_MAX), "9.22e+03 PB");
+}
+
+TEST(Number, counts_agree_with_their_noun) {
+  EXPECT_EQ(format_count(0, "array"), "0 arrays");
+  EXPECT_EQ(format_count(1, "array"), "1 array");
+}
+
 }  // namespace
 }  // namespace vernier

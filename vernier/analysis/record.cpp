@@ -1,21 +1,18 @@
 #include "vernier/analysis/record.h"
 
 #include <fmt/format.h>
-#include <fnmatch.h>
 
-#include <algorithm>
 #include <unordered_set>
 
 #include "vernier/analysis/recording.h"
 #include "vernier/error.h"
+#include "vernier/tensor/name_pattern.h"
 
 namespace vernier {
 namespace {
 
-bool matches(const TensorSelection& selection, const std::string& name) {
-  return std::ranges::any_of(selection.patterns, [&](const std::string& pattern) {
-    return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
-  });
+bool matches(const TensorSelection& selection, std::string_view name) {
+  return matches_any_name(selection.patterns, std::string(name));
 }
 
 class Recorder {
@@ -48,7 +45,7 @@ class Recorder {
     Observer observer;
     if (selection_.needs_intermediates())
       observer = [&](const TensorView& tensor) {
-        if (selection_.intermediates || matches(selection_, std::string(tensor.name))) add(tensor);
+        if (selection_.intermediates || matches(selection_, tensor.name)) add(tensor);
       };
     runner_->seek(number);
     const std::vector<Tensor> outputs = runner_->run(inputs, observer);

@@ -7,6 +7,7 @@
 
 #include "vernier/analysis/progress.h"
 #include "vernier/data/samples.h"
+#include "vernier/model/edit.h"
 #include "vernier/runtime/runner.h"
 
 namespace vernier {
@@ -39,16 +40,10 @@ struct RecordedTensor {
   bool operator==(const RecordedTensor&) const = default;
 };
 
-struct LeftOutTensor {
-  std::string name;
-  std::string reason;
-  bool operator==(const LeftOutTensor&) const = default;
-};
-
 struct RecordResult {
-  std::vector<RecordedTensor> tensors;  // in the order they were first produced
-  std::vector<LeftOutTensor> left_out;  // could not be stacked: shape varies, not in every sample
-  std::int64_t samples = 0;             // that were written
+  std::vector<RecordedTensor> tensors;    // in the order they were first produced
+  std::vector<UnwatchedTensor> left_out;  // could not be stacked: shape varies, not in every sample
+  std::int64_t samples = 0;               // that were written
   bool interrupted = false;
   bool operator==(const RecordResult&) const = default;
 };

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 
 namespace vernier {
@@ -21,6 +22,15 @@ std::string format_scientific(double value) {
 
 std::string format_significant(double value) {
   return std::isfinite(value) ? fmt::format("{:.6g}", value) : std::string(nonfinite_name(value));
+}
+
+std::string format_bytes(std::int64_t bytes) {
+  constexpr std::array<const char*, 5> units = {"kB", "MB", "GB", "TB", "PB"};
+  if (bytes < 1000) return fmt::format("{} B", bytes);
+  auto value = static_cast<double>(bytes) / 1000;
+  std::size_t unit = 0;
+  for (; value >= 999.5 && unit + 1 < units.size(); ++unit) value /= 1000;
+  return fmt::format("{:#.3g} {}", value, units[unit]);
 }
 
 std::string format_count(std::int64_t count, std::string_view noun) {

@@ -15,6 +15,7 @@ std::string format_decibels(double value);     // "42.13"
 std::string format_scientific(double value);   // "1.234e-05", "0"
 std::string format_significant(double value);  // six significant digits, for cosines and shares
 
+std::string format_bytes(std::int64_t bytes);                         // "0 B", "12.3 kB", "1.50 GB"
 std::string format_count(std::int64_t count, std::string_view noun);  // "1 array", "2 arrays"
 
 // The text of a metric by its name: decibels, scientific or significant digits.

@@ -1,0 +1,129 @@
+#include "vernier/analysis/inspect.h"
+
+#include <vernier_onnx.pb.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "vernier/model/graph.h"
+
+namespace vernier {
+namespace {
+
+using OperatorNames = std::unordered_map<std::string, std::string>;
+
+Inspection inspect_onnx(const std::filesystem::path& path) {
+  const Model model = Model::load(path);
+  Inspection inspection{.format = ModelFormat::onnx,
+                        .inputs = model.inputs(),
+                        .outputs = model.outputs(),
+                        .other_inputs = model.other_inputs(),
+                        .other_outputs = model.other_outputs(),
+                        .onnx = summarize(model)};
+  inspection.weights = inspection.onnx->weights;
+  return inspection;
+}
+
+std::vector<WeightTotal> parameter_totals(const TorchRunner& runner) {
+  std::vector<WeightTotal> totals;
+  runner.visit_parameters([&](const TensorView& tensor) {
+    const std::string dtype(dtype_name(tensor.dtype));
+    auto total = std::ranges::find(totals, dtype, &WeightTotal::dtype);
+    if (total == totals.end()) total = totals.insert(total, {.dtype = dtype});
+    ++total->tensors;
+    total->elements += tensor.size();
+    total->bytes += static_cast<std::int64_t>(tensor.bytes.size());
+  });
+  std::ranges::stable_sort(totals, std::greater{}, &WeightTotal::bytes);
+  return totals;
+}
+
+Inspection inspect_torch(const std::filesystem::path& path) {
+  const auto runner = open_torch_runner({.path = path});
+  return {.format = ModelFormat::torchscript,
+          .inputs = runner->inputs(),
+          .outputs = runner->outputs(),
+          .weights = parameter_totals(*runner),
+          .leaves = runner->leaves(),
+          .warnings = runner->warnings()};
+}
+
+Inspection inspect_recorded(const std::filesystem::path& path) {
+  const RecordedRunner runner(path);
+  return {.format = ModelFormat::recorded,
+          .outputs = runner.outputs(),
+          .recorded_samples = runner.size()};
+}
+
+// The operator that writes each tensor, by the plain name and by the one with the body's path.
+OperatorNames onnx_operators(const Model& model) {
+  OperatorNames operators;
+  for (const GraphBody& body : graph_bodies(model.graph()))
+    for (const auto& node : body.graph->node())
+      for (const std::string& output : node.output()) {
+        operators.emplace(output, node.op_type());
+        if (!body.path.empty()) operators.emplace(body.path + "/" + output, node.op_type());
+      }
+  return operators;
+}
+
+OperatorNames operators_of(const Runner& runner, const std::filesystem::path& path) {
+  OperatorNames operators;
+  if (dynamic_cast<const OrtRunner*>(&runner)) operators = onnx_operators(Model::load(path));
+  if (const auto* torch = dynamic_cast<const TorchRunner*>(&runner))
+    for (const TorchLeaf& leaf : torch->leaves()) operators.emplace(leaf.path, leaf.type);
+  return operators;
+}
+
+class TensorWatcher {
+ public:
+  explicit TensorWatcher(OperatorNames operators) : operators_(std::move(operators)) {}
+
+  void add(const TensorView& tensor) {
+    const auto found = operators_.find(std::string(tensor.name));
+    LiveTensor live{.name = std::string(tensor.name),
+                    .op = found == operators_.end() ? "" : found->second,
+                    .dtype = tensor.dtype,
+                    .shape = {tensor.shape.begin(), tensor.shape.end()},
+                    .statistics = tensor_statistics(tensor)};
+    const int index = static_cast<int>(live_.tensors.size());
+    if (live_.first_nan < 0 && live.statistics.nan > 0) live_.first_nan = index;
+    if (live_.first_inf < 0 && live.statistics.inf() > 0) live_.first_inf = index;
+    seen_.insert(live.name);
+    live_.tensors.push_back(std::move(live));
+  }
+  bool has(const std::string& name) const { return seen_.contains(name); }
+  LiveTensors result() && { return std::move(live_); }
+
+ private:
+  OperatorNames operators_;
+  std::unordered_set<std::string> seen_;
+  LiveTensors live_;
+};
+
+}  // namespace
+
+Inspection inspect(const std::filesystem::path& path) {
+  switch (model_format(path)) {
+    case ModelFormat::onnx: return inspect_onnx(path);
+    case ModelFormat::torchscript: return inspect_torch(path);
+    case ModelFormat::recorded: break;
+  }
+  return inspect_recorded(path);
+}
+
+LiveTensors watch_tensors(Runner& runner, std::span<const Tensor> inputs,
+                          const std::filesystem::path& path) {
+  TensorWatcher watcher(operators_of(runner, path));
+  for (const Tensor& input : inputs) watcher.add(input);
+  const std::vector<Tensor> outputs =
+      runner.run(inputs, [&](const TensorView& tensor) { watcher.add(tensor); });
+  for (const Tensor& output : outputs)
+    if (!watcher.has(output.name)) watcher.add(output);
+  LiveTensors live = std::move(watcher).result();
+  live.unwatched = unwatched_tensors(runner);
+  return live;
+}
+
+}  // namespace vernier

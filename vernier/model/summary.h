@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "vernier/model/model.h"
+#include "vernier/model/quantization_summary.h"
+
+namespace vernier {
+
+// Weights of one element type: initializers and constants, of the main graph and of bodies.
+struct WeightTotal {
+  std::string dtype;
+  std::int64_t tensors = 0;
+  std::int64_t elements = 0;
+  std::int64_t bytes = 0;
+  bool operator==(const WeightTotal&) const = default;
+};
+
+struct OpsetImport {
+  std::string domain;  // "ai.onnx" for ONNX itself
+  std::int64_t version = 0;
+  bool operator==(const OpsetImport&) const = default;
+};
+
+struct OperatorCount {
+  std::string domain;  // "ai.onnx" for ONNX itself
+  std::string op_type;
+  std::int64_t count = 0;
+  bool operator==(const OperatorCount&) const = default;
+};
+
+struct ExternalFile {
+  std::string location;
+  std::int64_t tensors = 0;
+  std::int64_t bytes = 0;
+  bool operator==(const ExternalFile&) const = default;
+};
+
+// The body of an If, Loop, Scan or similar node.
+struct BodySummary {
+  std::string path;
+  std::string op_type;  // of the node that has it
+  std::int64_t nodes = 0;
+  int depth = 1;  // 1: directly inside the main graph
+  bool operator==(const BodySummary&) const = default;
+};
+
+struct FunctionSummary {
+  std::string domain;
+  std::string name;
+  std::int64_t nodes = 0;
+  std::int64_t calls = 0;  // from graphs
+  bool operator==(const FunctionSummary&) const = default;
+};
+
+// What an ONNX file says, without running it.
+struct ModelSummary {
+  std::int64_t ir_version = 0;
+  std::string producer;  // "pytorch 1.13.1"
+  std::vector<OpsetImport> opsets;
+  std::string precision;
+  std::int64_t nodes = 0;                // of the main graph and of bodies
+  std::vector<OperatorCount> operators;  // of the same; the most frequent first, then by name
+  std::vector<WeightTotal> weights;      // the most bytes first
+  QuantizationSummary quantization;
+  std::vector<ExternalFile> external_files;  // by location
+  std::vector<BodySummary> bodies;           // in graph order
+  std::vector<FunctionSummary> functions;    // in the order of the file
+  std::map<std::string, std::int64_t> index_lengths;
+  bool operator==(const ModelSummary&) const = default;
+};
+
+ModelSummary summarize(const Model& model);
+
+}  // namespace vernier

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "vernier/analysis/inspect.h"
+#include "vernier/report/document.h"
+
+namespace vernier {
+
+// `model` is the file's name; `live` is there when the model was run.
+Document describe_inspection(const std::string& model, const Inspection& inspection,
+                             const std::optional<LiveTensors>& live);
+
+// Schema: docs/schemas/inspect.schema.json.
+std::string inspection_json(const std::string& model, const Inspection& inspection,
+                            const std::optional<LiveTensors>& live);
+
+std::string_view format_name(ModelFormat format);  // "onnx", "torchscript", "recorded"
+
+}  // namespace vernier
