@@ -57,7 +57,7 @@ ActivationDamage::ActivationDamage(const Model& float_model, const Model& quanti
                                    const Quantization& quantization,
                                    const std::vector<Twin>& activation_twins,
                                    const TwinFinder& twins, const OrtOptions& runtime)
-    : quantized_model_(quantized_model), twins_(twins), runtime_(runtime) {
+    : twins_(twins), runtime_(runtime) {
   add_sites(quantization, activation_twins);
   std::set<std::string> inputs, watched, float_watched;
   for (const TensorSpec& input : quantized_model.inputs()) inputs.insert(input.name);
@@ -169,17 +169,12 @@ void ActivationDamage::add_outputs(const LockstepOutputs& outputs) {
 }
 
 void ActivationDamage::add_introduced(const std::vector<Tensor>& sample) {
-  std::vector<std::string> watched;
   LockstepOptions options;
-  for (const auto& [tensor, index] : entering_) {
-    const Site& site = sites_[index];
-    if (site.activation.writer.empty() && site.activation.writer_op.empty()) continue;
-    if (site.twin.match == TwinMatch::none || twins_.is_input(site.twin.tensor)) continue;
-    ++options.wants[site.twin.tensor];
-    if (watched.empty() || watched.back() != tensor) watched.push_back(tensor);
-  }
-  const auto runner = open_watching(quantized_model_, watched);
-  RewritingRunner rewriting(*runner);
+  for (const auto& [tensor, index] : entering_)
+    if (const Twin& twin = sites_[index].twin;
+        twin.match != TwinMatch::none && !twins_.is_input(twin.tensor))
+      ++options.wants[twin.tensor];
+  RewritingRunner rewriting(*quantized_runner_);
   float_inputs_ = apply_bindings(bindings_, float_runner_->inputs(), sample);
   run_lockstep(
       *float_runner_, float_inputs_, rewriting, sample,

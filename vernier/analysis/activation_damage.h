@@ -62,7 +62,6 @@ class ActivationDamage {
   std::unique_ptr<OrtRunner> open_watching(const Model& model,
                                            std::vector<std::string> tensors) const;
 
-  const Model& quantized_model_;
   const TwinFinder& twins_;
   OrtOptions runtime_;
   std::vector<Site> sites_;

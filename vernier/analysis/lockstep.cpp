@@ -42,7 +42,13 @@ class Exchange {
     changed_.notify_all();
   }
 
-  // By the candidate.
+  // By the candidate, before it starts: small models then never wait for each other tensor by
+  // tensor.
+  void wait_for_head_start() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return closed_ || bytes_ > ahead_bytes_; });
+  }
+
   const Tensor* take(const std::string& name) {
     std::unique_lock lock(mutex_);
     if (!wants_.contains(name)) return nullptr;

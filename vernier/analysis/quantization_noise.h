@@ -32,7 +32,7 @@ struct QuantizationNoise {
 };
 
 // Gathers the values that go into a grid. Ends and clipping are exact; the best range comes from a
-// histogram of at most some 16,000 values a sample.
+// histogram of at most some 2,000 values a sample.
 class NoiseAccumulator {
  public:
   explicit NoiseAccumulator(const RealRange& representable);
@@ -40,7 +40,7 @@ class NoiseAccumulator {
   QuantizationNoise result() const;
 
  private:
-  static constexpr int bins = 4096;
+  static constexpr int bins = 1024;
 
   void add_clipping(std::span<const float> values);
   void add_histogram(std::span<const float> values);

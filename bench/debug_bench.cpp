@@ -1,0 +1,124 @@
+// What it costs to debug a quantized model: runs both models bare, and then through `debug`, each
+// in a process of its own, and prints time and peak memory as ratios to the bare runs.
+//   debug_bench FLOAT.onnx QUANT.onnx [SAMPLES]
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "vernier/analysis/bind_inputs.h"
+#include "vernier/analysis/debug.h"
+#include "vernier/data/random.h"
+#include "vernier/runtime/ort_runner.h"
+
+namespace {
+
+using namespace vernier;
+
+constexpr int rounds = 3;
+
+struct Job {
+  std::string mode;  // "bare" or "debug"
+  std::string float_model;
+  std::string quantized_model;
+  int samples = 8;
+};
+
+struct Cost {
+  double wall_seconds = 0;
+  double cpu_seconds = 0;
+  double peak_mb = 0;
+};
+
+// Both models, one after the other, on every sample.
+void run_bare(const Model& float_model, const Model& quantized_model, Samples& samples) {
+  const OrtOptions options{.optimization = Optimization::disabled, .threads = 1};
+  OrtRunner reference(float_model.clone(), options), candidate(quantized_model.clone(), options);
+  const InputBindings bindings = bind_inputs(candidate.inputs(), reference.inputs());
+  for (std::int64_t i = 0; i < samples.size(); ++i) {
+    const std::vector<Tensor> sample = samples.sample(i);
+    reference.run(apply_bindings(bindings, reference.inputs(), sample));
+    candidate.run(sample);
+  }
+}
+
+void run_job(const Job& job) {
+  const Model float_model = Model::load(job.float_model);
+  const Model quantized_model = Model::load(job.quantized_model);
+  const auto samples = random_samples(quantized_model.inputs(), {.samples = job.samples});
+  if (job.mode == "bare")
+    run_bare(float_model, quantized_model, *samples);
+  else
+    debug(float_model, quantized_model, *samples, {.runtime = {.threads = 1}});
+}
+
+Cost in_a_process(const std::string& self, const Job& job) {
+  FILE* pipe = popen(fmt::format("'{}' --child {} '{}' '{}' {}", self, job.mode, job.float_model,
+                                 job.quantized_model, job.samples)
+                         .c_str(),
+                     "r");
+  Cost cost;
+  const int read =
+      pipe ? std::fscanf(pipe, "%lf %lf %lf", &cost.wall_seconds, &cost.cpu_seconds, &cost.peak_mb)
+           : 0;
+  if (!pipe || pclose(pipe) != 0 || read != 3) {
+    fmt::print(stderr, "debug_bench: {} failed\n", job.mode);
+    std::exit(2);
+  }
+  return cost;
+}
+
+void child(const Job& job) {
+  const auto start = std::chrono::steady_clock::now();
+  run_job(job);
+  const double wall =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) { return time.tv_sec + time.tv_usec * 1e-6; };
+  fmt::print("{} {} {}\n", wall, seconds(usage.ru_utime) + seconds(usage.ru_stime),
+             static_cast<double>(usage.ru_maxrss) / 1024);
+}
+
+// The best of several processes, which take turns with the other job's.
+Cost best(const Cost& a, const Cost& b) {
+  return {std::min(a.wall_seconds, b.wall_seconds), std::min(a.cpu_seconds, b.cpu_seconds),
+          std::min(a.peak_mb, b.peak_mb)};
+}
+
+void measure(const std::string& self, Job job) {
+  Cost bare{1e9, 1e9, 1e9}, debugged = bare;
+  for (int round = 0; round < rounds; ++round) {
+    job.mode = "bare";
+    bare = best(bare, in_a_process(self, job));
+    job.mode = "debug";
+    debugged = best(debugged, in_a_process(self, job));
+  }
+  fmt::print(
+      "{:>4} samples: bare {:.3f} s, {:.3f} s cpu, {:.0f} MB; debug {:.2f}x, {:.2f}x cpu, {:.2f}x "
+      "memory\n",
+      job.samples, bare.wall_seconds, bare.cpu_seconds, bare.peak_mb,
+      debugged.wall_seconds / bare.wall_seconds, debugged.cpu_seconds / bare.cpu_seconds,
+      debugged.peak_mb / bare.peak_mb);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 6 && std::string(argv[1]) == "--child") {
+    child({argv[2], argv[3], argv[4], std::atoi(argv[5])});
+    return 0;
+  }
+  if (argc < 3) {
+    fmt::print(stderr, "usage: debug_bench FLOAT.onnx QUANT.onnx [SAMPLES]\n");
+    return 2;
+  }
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe");
+  const int samples = argc > 3 ? std::atoi(argv[3]) : 64;
+  for (const int count : {1, 8, samples}) measure(self, {"", argv[1], argv[2], count});
+}
