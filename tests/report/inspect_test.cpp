@@ -110,6 +110,13 @@ TEST(InspectReport, quantization_has_a_panel_of_its_own) {
       << text;
 }
 
+TEST(InspectReport, sizes_that_no_file_could_have_do_not_overflow) {
+  const Inspection inspection{
+      .weights = {{"float32", 1, INT64_MAX, INT64_MAX}, {"int8", 1, INT64_MAX, INT64_MAX}}};
+  const std::string text = render_terminal(describe_inspection("m.onnx", inspection, {}), false);
+  EXPECT_NE(text.find("9223372036854775807, 9.22e+03 PB"), std::string::npos) << text;
+}
+
 TEST(InspectReport, json_keeps_what_text_leaves_out) {
   const auto json =
       nlohmann::json::parse(inspection_json("m.onnx", small_inspection(), small_run()));

@@ -20,14 +20,16 @@ bool quantizes(const vernier_onnx::NodeProto& node) {
          std::ranges::find(quantizing_ops, node.op_type()) != quantizing_ops.end();
 }
 
-std::int64_t weight_elements(const vernier_onnx::GraphProto& graph, bool half) {
-  std::int64_t count = 0;
+// A double: sizes are what the file claims, and need not add up to an integer.
+double weight_elements(const vernier_onnx::GraphProto& graph, bool half) {
+  double count = 0;
   for (const auto& tensor : graph.initializer()) {
     const bool is_half = tensor.data_type() == vernier_onnx::TensorProto::FLOAT16 ||
                          tensor.data_type() == vernier_onnx::TensorProto::BFLOAT16;
     const bool is_single = tensor.data_type() == vernier_onnx::TensorProto::FLOAT;
     if (half ? is_half : is_single)
-      count += element_count(Shape(tensor.dims().begin(), tensor.dims().end()));
+      count +=
+          static_cast<double>(element_count(Shape(tensor.dims().begin(), tensor.dims().end())));
   }
   return count;
 }
@@ -44,7 +46,7 @@ std::string_view precision_name(Precision precision) {
 }
 
 Precision precision_of(const Model& model) {
-  std::int64_t half = 0, single = 0;
+  double half = 0, single = 0;
   for (const GraphBody& body : graph_bodies(model.graph())) {
     if (std::ranges::any_of(body.graph->node(), quantizes)) return Precision::int8;
     half += weight_elements(*body.graph, true);

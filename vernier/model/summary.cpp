@@ -27,12 +27,6 @@ std::int64_t weight_bytes(const TensorProto& tensor, std::int64_t elements) {
   return dtype ? byte_size(*dtype, elements) : 0;
 }
 
-// Sizes are what the file claims: a liar's total stays at the largest number.
-std::int64_t add_sizes(std::int64_t left, std::int64_t right) {
-  std::int64_t sum = 0;
-  return __builtin_add_overflow(left, right, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
-}
-
 class SummaryBuilder {
  public:
   explicit SummaryBuilder(const Model& model) : model_(model) {}
@@ -99,6 +93,11 @@ std::vector<FunctionSummary> summarize_functions(const Model& model,
 }
 
 }  // namespace
+
+std::int64_t add_sizes(std::int64_t left, std::int64_t right) {
+  std::int64_t sum = 0;
+  return __builtin_add_overflow(left, right, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
+}
 
 ModelSummary summarize(const Model& model) {
   SummaryBuilder builder(model);

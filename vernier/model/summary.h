@@ -73,6 +73,9 @@ struct ModelSummary {
   bool operator==(const ModelSummary&) const = default;
 };
 
+// Sizes are what a file claims: a sum that is too large stays at the largest number.
+std::int64_t add_sizes(std::int64_t left, std::int64_t right);
+
 ModelSummary summarize(const Model& model);
 
 }  // namespace vernier

@@ -20,8 +20,8 @@ std::string weights_text(const Inspection& inspection) {
   WeightTotal sum;
   std::vector<std::string> parts;
   for (const WeightTotal& total : inspection.weights) {
-    sum.elements += total.elements;
-    sum.bytes += total.bytes;
+    sum.elements = add_sizes(sum.elements, total.elements);
+    sum.bytes = add_sizes(sum.bytes, total.bytes);
     parts.push_back(fmt::format("{} {} in {}", total.elements, total.dtype,
                                 format_count(total.tensors, "tensor")));
   }
