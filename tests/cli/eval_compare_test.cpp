@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/cli/run.h"
+#include "tests/temporary_directory.h"
 #include "vernier/version.h"
 
 namespace vernier {
@@ -73,6 +74,18 @@ TEST(EvalCompare, a_float_model_is_converted_to_the_precision_asked_for) {
                "--precision", "fp16", "--samples", "2"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("(fp16)"));
+}
+
+TEST(EvalCompare, recorded_tensors_are_a_reference) {
+  const TemporaryDirectory folder;
+  const std::string recorded = (folder / "r.npz").string();
+  ASSERT_EQ(
+      run_vernier({"record", mnist + "mnist_cnn.onnx", "--samples", "3", "-o", recorded}).exit_code,
+      0);
+  const Outcome outcome =
+      compare({"-m", mnist + "mnist_cnn.onnx", "--reference", recorded, "--samples", "3"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("inf"));
 }
 
 TEST(EvalCompare, composite_models_are_refused_with_what_to_run) {
