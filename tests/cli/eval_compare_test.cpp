@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/cli/run.h"
+#include "tests/oracle/numpy.h"
 #include "tests/temporary_directory.h"
 #include "vernier/version.h"
 
@@ -86,6 +87,26 @@ TEST(EvalCompare, recorded_tensors_are_a_reference) {
       compare({"-m", mnist + "mnist_cnn.onnx", "--reference", recorded, "--samples", "3"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("inf"));
+}
+
+TEST(EvalCompare, one_sample_has_the_figures_that_numpy_gives) {
+  const TemporaryDirectory folder;
+  const std::string result = folder / "result.json", reference = folder / "r.npz",
+                    candidate = folder / "c.npz";
+  const auto record = [&](const std::string& model, const std::string& out) {
+    return run_vernier({"record", mnist + model, "-o", out, "--sample-index", "3"}).exit_code;
+  };
+  ASSERT_EQ(record("mnist_cnn.onnx", reference), 0);
+  ASSERT_EQ(record("mnist_cnn.int8.onnx", candidate), 0);
+  ASSERT_EQ(compare({"-m", mnist + "mnist_cnn.int8.onnx", "--reference", mnist + "mnist_cnn.onnx",
+                     "--sample-index", "3", "--fail-if", "sqnr_db<0", "-o", result})
+                .exit_code,
+            0);
+  const auto python = oracle::python_with("numpy");
+  ASSERT_TRUE(python);
+  const Outcome checked = testing::run_program(
+      {*python, VERNIER_ORACLES "/compare_recorded.py", result, reference, candidate});
+  EXPECT_EQ(checked.exit_code, 0) << checked.err;
 }
 
 TEST(EvalCompare, composite_models_are_refused_with_what_to_run) {
