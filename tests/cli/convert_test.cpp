@@ -5,7 +5,9 @@
 #include <fstream>
 
 #include "tests/cli/run.h"
+#include "tests/oracle/numpy.h"
 #include "tests/temporary_directory.h"
+#include "vernier/version.h"
 
 namespace vernier {
 namespace {
@@ -39,6 +41,18 @@ TEST_F(Convert, a_converted_model_stays_above_45_db_of_its_original) {
         run_vernier({"eval", "--mode", "compare", "-m", out, "--reference", mnist + model,
                      "--samples", "5", "--fail-if", "sqnr_db<45"});
     EXPECT_EQ(compared.exit_code, 0) << compared.out << compared.err;
+  }
+}
+
+TEST_F(Convert, torchvision_models_stay_above_45_db_of_pytorch) {
+  if (torch_version().empty() || !oracle::python_with("torchvision"))
+    GTEST_SKIP() << "needs libtorch and torchvision";
+  for (const char* model : {"torchvision/resnet18", "torchvision/mobilenet_v3_small"}) {
+    const Outcome outcome =
+        testing::run_program({"env", "XDG_CACHE_HOME=" + (folder / "cache").string(),
+                              VERNIER_BINARY, "eval", "--mode", "compare", "-m", model,
+                              "--precision", "fp16", "--samples", "2", "--fail-if", "sqnr_db<45"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   }
 }
 
