@@ -21,7 +21,10 @@ bool is_clipping_op(const std::string& op) { return op == "Relu" || op == "Clip"
 // what that operator would have.
 bool is_clipped_by_design(const DebugActivation& row, const TwinFinder& twins, double low_db) {
   if (!row.noise || row.noise->clipping_noise == 0 || is_clipping_op(row.op)) return false;
-  if (!is_clipping_op(twins.writer_op(row.twin.tensor))) return false;
+  const std::string folded = twins.writer_op(row.twin.tensor);
+  if (!is_clipping_op(folded)) return false;
+  // A Relu cuts off the low end alone: noise at the high end is a grid that is too narrow.
+  if (folded == "Relu" && row.noise->clipping_low_share < 0.9) return false;
   return row.rounding_share < 0.5 && row.cumulative_sqnr_db && *row.cumulative_sqnr_db >= low_db;
 }
 
