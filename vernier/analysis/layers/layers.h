@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vernier/analysis/layers/cause.h"
+#include "vernier/analysis/layout.h"
+#include "vernier/analysis/progress.h"
+#include "vernier/data/samples.h"
+#include "vernier/model/model.h"
+#include "vernier/runtime/ort_options.h"
+
+namespace vernier {
+
+// How a layer of the reference was recognised in the candidate.
+enum class Alignment {
+  name,      // a tensor of its name
+  scope,     // the last tensor under the scope that the exporter named after it
+  metadata,  // the same, where nodes carry their scope as metadata
+  value,     // the tensor that holds its values
+  position,  // the output in the same place
+  fused,     // computed together with a later layer: there is no tensor of its own
+  elided,    // it does nothing in eval mode: compared with the tensor that carries its value
+  unmatched  // nothing in the candidate stands for it
+};
+
+std::string_view alignment_name(Alignment alignment);
+
+// The largest error of each side against the same layer in float64.
+struct LayerTruth {
+  double error_reference = 0;
+  double error_candidate = 0;
+  // Candidate over reference: above 1 the candidate is further from the truth. 1 if both are 0.
+  double ratio = 1;
+  bool operator==(const LayerTruth&) const = default;
+};
+
+struct LayerLayout {
+  Layout layout;
+  std::string description;  // "NCHW to NHWC, permutation (0,2,3,1)"
+  bool operator==(const LayerLayout&) const = default;
+};
+
+// One layer of the reference. Numbers are those of the worst sample; NaN where a side holds NaN, or
+// where nothing was compared.
+struct LayerRow {
+  std::string layer;   // dotted path of a leaf; else the name of the reference's tensor
+  std::string type;    // "Conv2d"; empty unless the reference is PyTorch
+  std::string tensor;  // of the candidate; empty if there is none
+  Alignment alignment = Alignment::unmatched;
+  Shape reference_shape;
+  Shape candidate_shape;
+  DType reference_dtype = DType::f32;
+  DType candidate_dtype = DType::f32;
+  bool compared = false;  // false: no counterpart, or one of another element count
+  double max_abs_diff = NAN;
+  double mean_abs_diff = NAN;
+  double sqnr_db = NAN;
+  double cosine_similarity = NAN;
+  bool exceeds = false;
+  std::int64_t reference_nan = 0, reference_inf = 0;  // elements, over all samples
+  std::int64_t candidate_nan = 0, candidate_inf = 0;
+  std::optional<LayerLayout> layout;              // under which an exceeding pair agrees
+  std::optional<LayerTruth> truth;                // when it was asked for
+  std::optional<double> introduced_max_abs_diff;  // what it adds by itself, on reference inputs
+  Cause cause = Cause::none;
+  std::string detail;  // the evidence for the cause
+};
+
+struct LayersResult {
+  std::vector<LayerRow> rows;               // in the order in which the reference runs them
+  std::optional<std::size_t> drift_origin;  // the first row that exceeds
+  std::int64_t layers_exceeding = 0;
+  std::vector<std::string> warnings;
+  std::int64_t samples = 0;
+  bool interrupted = false;
+  std::int64_t layers_total() const { return static_cast<std::int64_t>(rows.size()); }
+  bool pass() const { return layers_exceeding == 0; }
+};
+
+struct LayersOptions {
+  std::filesystem::path reference;  // TorchScript, ONNX, or a recording
+  double tolerance = 1e-4;          // a layer exceeds when max_abs_diff is greater
+  bool truth = false;               // run the reference in float64 as well (TorchScript only)
+  OrtOptions runtime;  // with an optimisation level: the graph that the optimiser makes is compared
+  Progress progress;
+};
+
+// Runs the reference and the candidate on the same samples, which are drawn for the candidate's
+// inputs, aligns the reference's layers with the candidate's tensors and compares each pair while
+// both run. Throws Error when they cannot be run side by side.
+LayersResult validate_layers(const Model& candidate, Samples& samples,
+                             const LayersOptions& options);
+
+}  // namespace vernier
