@@ -340,6 +340,15 @@ TEST(OrtGuard, an_output_that_is_also_read_inside_is_seen_once) {
   EXPECT_THAT(expect_no_effect(builder.model(), {floats("x", {2})}).names, ElementsAre("a", "y"));
 }
 
+TEST(OrtGuard, a_tensor_may_be_an_output_twice_over) {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{2}}).output("y", DType::f32, {{2}});
+  builder.node("Neg", {"x"}, {"y"}).output("y", DType::f32, {{2}});
+  const Model model = builder.model();
+  const Seen seen = expect_no_effect(model, {floats("x", {2})});
+  EXPECT_THAT(seen.names, ElementsAre("y"));
+}
+
 TEST(OrtGuard, a_subgraph_gives_what_the_whole_gives_there) {
   GraphBuilder builder;
   builder.input("x", DType::f32, {{2}}).weight(floats("w", {2})).output("y", DType::f32, {{2}});
