@@ -1,10 +1,17 @@
 // Linked into every program of the asan preset, so that no environment variable is needed.
 
+extern "C" const char* __asan_default_options();
 extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_options();
 
-// ONNX Runtime keeps a few bytes until the process ends.
-extern "C" const char* __lsan_default_suppressions() { return "leak:libonnxruntime.so\n"; }
+// Following thread-local storage into libraries loaded later makes the leak checker crash once
+// libtorch has run in several threads.
+extern "C" const char* __asan_default_options() { return "intercept_tls_get_addr=0"; }
+
+// ONNX Runtime and libtorch keep a few bytes until the process ends.
+extern "C" const char* __lsan_default_suppressions() {
+  return "leak:libonnxruntime.so\nleak:libtorch_cpu.so\n";
+}
 
 // Nothing is printed about what was suppressed: tests look at stderr.
 extern "C" const char* __lsan_default_options() { return "print_suppressions=0"; }
