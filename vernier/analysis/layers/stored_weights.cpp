@@ -1,0 +1,121 @@
+#include "vernier/analysis/layers/stored_weights.h"
+
+#include <vernier_onnx.pb.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+
+#include "vernier/model/onnx_type.h"
+#include "vernier/model/scope.h"
+
+namespace vernier {
+namespace {
+
+using vernier_onnx::NodeProto;
+using vernier_onnx::TensorProto;
+
+// Longer than any chain of Identity, Cast and Transpose that a model needs; a cycle ends here.
+constexpr int max_chain = 16;
+
+const TensorProto* constant_value(const NodeProto& node) {
+  if (!is_op(node, "Constant")) return nullptr;
+  const auto* value = attribute(node, "value");
+  return value && value->has_t() ? &value->t() : nullptr;
+}
+
+bool swaps_two_axes(const NodeProto& node) {
+  const auto permutation = attribute_ints(node, "perm");
+  return permutation.empty() || permutation == std::vector<std::int64_t>{1, 0};
+}
+
+// What an input of the node is for a PyTorch module that has parameters of these names.
+std::string role_of(const NodeProto& node, int input) {
+  static constexpr std::array<const char*, 5> batch_norm = {"", "weight", "bias", "running_mean",
+                                                            "running_var"};
+  const std::string& op = node.op_type();
+  if (op == "BatchNormalization" && input < 5) return batch_norm[input];
+  if (op == "MatMul" || op == "Mul" || op == "Gather" || op == "PRelu") return "weight";
+  if (op == "Add") return "bias";
+  return input == 1 ? "weight" : input == 2 ? "bias" : "";
+}
+
+std::size_t hash_of(std::span<const std::byte> bytes) {
+  return std::hash<std::string_view>{}({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+}  // namespace
+
+Shape shape_of(const TensorProto& stored) { return {stored.dims().begin(), stored.dims().end()}; }
+
+StoredWeights::StoredWeights(const Model& model) : model_(model) {
+  for (const GraphBody& body : graph_bodies(model.graph()))
+    indices_.emplace_back(*body.graph, body.outer < 0 ? nullptr : &indices_[body.outer]);
+  for (const GraphIndex& index : indices_)
+    for (const NodeProto& node : index.graph().node()) add_uses(index, node);
+}
+
+void StoredWeights::add_uses(const GraphIndex& index, const NodeProto& node) {
+  const std::string module = module_path(node);
+  if (module.empty()) return;
+  for (int i = 0; i < node.input_size(); ++i)
+    if (const Resolved found = resolve(index, node.input(i)); found.stored)
+      uses_[module].push_back({&node, role_of(node, i), found.stored, found.turned});
+}
+
+StoredWeights::Resolved StoredWeights::resolve(const GraphIndex& index, const std::string& tensor,
+                                               int depth) const {
+  if (const TensorProto* stored = index.initializer(tensor)) return {stored};
+  const NodeProto* producer = index.producer(tensor);
+  if (!producer || depth > max_chain) return {};
+  if (const TensorProto* stored = constant_value(*producer)) return {stored};
+  const bool turns = is_op(*producer, "Transpose") && swaps_two_axes(*producer);
+  if (producer->input_size() == 0 ||
+      !(turns || is_op(*producer, "Identity") || is_op(*producer, "Cast")))
+    return {};
+  Resolved found = resolve(index, producer->input(0), depth + 1);
+  if (turns && found.stored && found.stored->dims_size() != 2) return {};
+  found.turned ^= turns;
+  return found;
+}
+
+const TensorProto* StoredWeights::find(const std::string& tensor) const {
+  for (const GraphIndex& index : indices_)
+    if (const Resolved found = resolve(index, tensor); found.stored) return found.stored;
+  return nullptr;
+}
+
+std::vector<std::string> StoredWeights::names_read_by(const NodeProto& node) const {
+  std::vector<std::string> names;
+  for (const std::string& input : node.input()) {
+    const TensorProto* stored = find(input);
+    if (!stored) continue;
+    names.push_back(input);
+    if (stored->name() != input) names.push_back(stored->name());
+  }
+  return names;
+}
+
+const std::vector<WeightUse>& StoredWeights::uses_of(const std::string& module) const {
+  static const std::vector<WeightUse> none;
+  const auto found = uses_.find(module);
+  return found == uses_.end() ? none : found->second;
+}
+
+const TensorProto* StoredWeights::with_content(const TensorView& content) const {
+  const std::size_t hash = hash_of(content.bytes);
+  for (const GraphIndex& index : indices_)
+    for (const TensorProto& stored : index.graph().initializer()) {
+      if (dtype_of_onnx(stored.data_type()) != content.dtype ||
+          !std::ranges::equal(stored.dims(), content.shape))
+        continue;
+      const auto known = hashes_.find(&stored);
+      if (known != hashes_.end() && known->second != hash) continue;
+      const Tensor tensor = read(stored);
+      hashes_[&stored] = hash_of(tensor.bytes);
+      if (std::ranges::equal(tensor.bytes, content.bytes)) return &stored;
+    }
+  return nullptr;
+}
+
+}  // namespace vernier

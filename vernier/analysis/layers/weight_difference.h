@@ -1,0 +1,17 @@
+#pragma once
+
+#include "vernier/analysis/layers/folding.h"
+#include "vernier/analysis/layers/weights.h"
+
+namespace vernier {
+
+// Compares bits, or the values where the types differ. Both have as many elements.
+WeightDifference difference(const TensorView& expected, const TensorView& found);
+
+// Compares with numbers that are known within bounds.
+WeightDifference difference(const Expected& expected, const TensorView& found);
+
+// The expected numbers in float32.
+Tensor as_tensor(const Expected& expected);
+
+}  // namespace vernier

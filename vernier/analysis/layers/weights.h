@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vernier/model/model.h"
+#include "vernier/runtime/torch_runner.h"
+
+namespace vernier {
+
+// What became of a parameter in the candidate.
+enum class WeightMatch {
+  exact,       // an initializer of the same bits
+  transposed,  // the same bits with two axes swapped, as its reader wants them
+  folded,      // a batch norm was multiplied in: the result is that within float32 rounding
+  rounded,     // rounded to the narrower type of the initializer
+  differs,     // its initializer has other bits
+  unlike,      // the layer reads something else in its place, which may have a reason
+  not_found    // nothing says which initializer it is: folded, tied or unused
+};
+
+std::string_view weight_match_name(WeightMatch match);
+
+// How an initializer differs from what it should be.
+struct WeightDifference {
+  std::int64_t differing = 0;          // elements
+  std::int64_t first = -1;             // of them, in the order of the initializer
+  double max_abs_diff = 0;             // NaN where a side holds NaN
+  std::optional<double> max_ulp_diff;  // nothing where it has no meaning
+  bool operator==(const WeightDifference&) const = default;
+};
+
+// One parameter or buffer of the reference.
+struct ComparedWeight {
+  std::string parameter;    // "layer1.0.conv1.weight"
+  std::string module;       // "layer1.0.conv1"
+  std::string initializer;  // of the candidate; empty if there is none
+  WeightMatch match = WeightMatch::not_found;
+  std::int64_t elements = 0;
+  WeightDifference difference;  // of `differs` and `unlike`
+  std::string remark;           // what else is known of the difference
+  bool operator==(const ComparedWeight&) const = default;
+};
+
+using VisitTensors = std::function<void(const Observer&)>;
+
+// Finds the initializer that carries each parameter, by the node of its module that reads it, by
+// name, then by content, and compares the two bit by bit. `visit` shows the parameters and is
+// called twice; `leaves` are in execution order. Only one-dimensional parameters are copied.
+std::vector<ComparedWeight> compare_weights(const VisitTensors& visit,
+                                            std::span<const TorchLeaf> leaves,
+                                            const Model& candidate);
+std::vector<ComparedWeight> compare_weights(const TorchRunner& reference, const Model& candidate);
+// The initializers of an ONNX model as parameters.
+std::vector<ComparedWeight> compare_weights(const Model& reference, const Model& candidate);
+
+// Those whose initializer has other bits.
+std::vector<ComparedWeight> weight_mismatches(std::span<const ComparedWeight> weights);
+
+// "fc.weight is not what initializer fc.weight holds: 1 of 240 elements differ, the first at 17, by
+// up to 2.98e-08 (1 ulp)"
+std::string describe_difference(const ComparedWeight& weight);
+
+}  // namespace vernier
