@@ -5,8 +5,8 @@
 
 #include "cli/command.h"
 #include "cli/score_options.h"
-#include "vernier/analysis/segmentation.h"
-#include "vernier/analysis/sequences.h"
+#include "vernier/analysis/task/segmentation.h"
+#include "vernier/analysis/task/sequences.h"
 #include "vernier/data/arrays.h"
 #include "vernier/data/text_lines.h"
 #include "vernier/error.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/output_options.h"
-#include "vernier/analysis/evaluate.h"
+#include "vernier/analysis/task/evaluate.h"
 #include "vernier/report/evaluate.h"
 
 namespace vernier::cli {

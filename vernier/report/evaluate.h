@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "vernier/analysis/evaluate.h"
+#include "vernier/analysis/task/evaluate.h"
 #include "vernier/report/document.h"
 #include "vernier/report/json.h"
 

@@ -1,4 +1,4 @@
-#include "vernier/analysis/segmentation.h"
+#include "vernier/analysis/task/segmentation.h"
 
 #include <fmt/format.h>
 

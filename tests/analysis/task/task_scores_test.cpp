@@ -1,4 +1,4 @@
-#include "vernier/analysis/task_scores.h"
+#include "vernier/analysis/task/task_scores.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "vernier/analysis/limits.h"
-#include "vernier/analysis/task_scores.h"
+#include "vernier/analysis/task/task_scores.h"
 #include "vernier/metrics/bootstrap.h"
 
 namespace vernier {

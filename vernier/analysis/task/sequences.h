@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "vernier/analysis/task_scores.h"
+#include "vernier/analysis/task/task_scores.h"
 #include "vernier/metrics/tokenise.h"
 
 namespace vernier {

@@ -1,4 +1,4 @@
-#include "vernier/analysis/evaluate.h"
+#include "vernier/analysis/task/evaluate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

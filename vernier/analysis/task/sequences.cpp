@@ -1,4 +1,4 @@
-#include "vernier/analysis/sequences.h"
+#include "vernier/analysis/task/sequences.h"
 
 #include <fmt/format.h>
 
