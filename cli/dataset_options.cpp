@@ -148,6 +148,14 @@ std::unique_ptr<Dataset> open_dataset(const DatasetFlags& flags) {
   return vernier::open_dataset(flags.name, options);
 }
 
+std::string describe_dataset(const DatasetFlags& flags, std::uint64_t seed) {
+  std::string text = std::filesystem::path(flags.name).lexically_normal().filename().string();
+  if (!std::filesystem::exists(flags.name)) text = flags.name;
+  if (!flags.split.empty()) text += ", " + flags.split + " split";
+  if (flags.shuffle) text += fmt::format(", shuffled with seed {}", seed);
+  return text;
+}
+
 Preprocessing make_preprocessing(const DatasetFlags& flags, const std::filesystem::path& model) {
   const auto file = preprocessing_file(flags, model);
   Preprocessing result = file ? read_preprocessing(*file) : Preprocessing{};

@@ -40,6 +40,9 @@ CLI::Option* add_dataset_options(CLI::App& command, DatasetFlags& flags);
 // Throws Error for a column that is neither image nor label.
 std::unique_ptr<Dataset> open_dataset(const DatasetFlags& flags);
 
+// "digits, test split, shuffled with seed 42": for reports, without folders.
+std::string describe_dataset(const DatasetFlags& flags, std::uint64_t seed);
+
 // What --preprocess, else the files beside the model say, changed by the other flags.
 Preprocessing make_preprocessing(const DatasetFlags& flags, const std::filesystem::path& model);
 

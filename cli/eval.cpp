@@ -1,8 +1,14 @@
 #include "cli/eval.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/evaluation_options.h"
+#include "cli/validators.h"
+#include "vernier/analysis/task/task.h"
 
 namespace vernier::cli {
 namespace {
@@ -12,9 +18,10 @@ const std::vector<std::string> precisions = {"fp32", "fp16",  "int8",  "int16", 
 
 void add_model_options(CLI::App& command, EvalOptions& options) {
   command
-      .add_option("--mode", options.mode, "compare: candidate and reference on identical inputs")
-      ->check(CLI::IsMember({"compare"}))
-      ->capture_default_str();
+      .add_option("--mode", options.mode,
+                  "compare: candidate and reference on identical inputs; task: how well they do a "
+                  "task (with --task the default); reference: the same, of one reference alone")
+      ->check(CLI::IsMember({"compare", "task", "reference"}));
   command
       .add_option("-m,--model", options.models,
                   "The candidate: .onnx file, folder of an export, or an id (see vernier export)")
@@ -25,7 +32,11 @@ void add_model_options(CLI::App& command, EvalOptions& options) {
       .add_option("--reference", options.reference,
                   "What to compare with: TorchScript .pt, .onnx, or recorded .npz")
       ->type_name("MODEL");
-  command.add_option("--task", options.id.task, "What the model is for; shown in the report");
+  command
+      .add_option("--task", options.id.task,
+                  fmt::format("What the model is for. Scored, on a --dataset, can be {}",
+                              fmt::join(task_names(), ", ")))
+      ->type_name("TASK");
   command
       .add_option("--precision", options.precision, "Convert the candidate to this precision first")
       ->check(CLI::IsMember(precisions));
@@ -36,7 +47,31 @@ void add_model_options(CLI::App& command, EvalOptions& options) {
       ->allow_extra_args(false);
 }
 
+void add_task_options(CLI::App& command, EvalOptions& options) {
+  command.option_defaults()->group("Tasks");
+  add_judgement_options(command, options.evaluate);
+  command
+      .add_option("--k", options.k,
+                  "image-feature-extraction: neighbours that vote (10); image-classification: the "
+                  "label is among the K best (5)")
+      ->check(at_least(1));
+  add_embedding_options(command, options.knn, options.pooling);
+  command
+      .add_option("--bank-split", options.bank_split,
+                  "Search the embeddings of this split, as train, instead of the samples' own")
+      ->needs("--dataset")
+      ->type_name("NAME");
+  command.add_flag("--timings", options.timings, "Say on stderr where the time went");
+  command.option_defaults()->group("Options");
+}
+
 }  // namespace
+
+RuntimeOptions reference_runtime(const EvalOptions& options) {
+  RuntimeOptions runtime = options.reference_runtime;
+  runtime.threads = options.runtime.threads;
+  return runtime;
+}
 
 void add_eval(CLI::App& program, int& exit_code) {
   const auto options = std::make_shared<EvalOptions>();
@@ -53,8 +88,13 @@ void add_eval(CLI::App& program, int& exit_code) {
       ->add_option("--reference-optimize", options->reference_runtime.optimize,
                    "Graph optimisation level of an ONNX reference")
       ->check(CLI::IsMember({"off", "basic", "extended", "all"}));
+  add_task_options(*command, *options);
+  add_label_options(*command, options->input.dataset);
   add_output_options(*command, options->output);
-  command->callback([options, &exit_code] { exit_code = run_compare(*options); });
+  command->callback([options, &exit_code] {
+    if (options->mode.empty()) options->mode = options->id.task.empty() ? "compare" : "task";
+    exit_code = options->mode == "compare" ? run_compare(*options) : run_task(*options);
+  });
 }
 
 }  // namespace vernier::cli

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -7,12 +9,13 @@
 #include "cli/model_argument.h"
 #include "cli/output_options.h"
 #include "cli/runtime_options.h"
+#include "vernier/analysis/task/evaluate.h"
 
 namespace vernier::cli {
 
 // The options of `vernier eval`, whatever its mode.
 struct EvalOptions {
-  std::string mode = "compare";
+  std::string mode;  // empty: task if there is one, else compare
   std::vector<std::string> models;
   std::string reference;
   ModelIdOptions id;      // with the task
@@ -22,9 +25,21 @@ struct EvalOptions {
   RuntimeOptions runtime;
   RuntimeOptions reference_runtime;
   OutputOptions output;
+
+  // Of tasks.
+  EvaluateOptions evaluate;
+  std::optional<std::int64_t> k;  // neighbours that vote, or places that count
+  KnnTask knn;
+  std::string pooling;
+  std::string bank_split;
+  bool timings = false;
 };
 
-// Each mode in a file of its own: eval_compare.cpp.
+// How a reference is run: on as many threads as the candidate.
+RuntimeOptions reference_runtime(const EvalOptions& options);
+
+// Each mode in a file of its own: eval_compare.cpp, eval_task.cpp.
 int run_compare(const EvalOptions& options);
+int run_task(const EvalOptions& options);
 
 }  // namespace vernier::cli

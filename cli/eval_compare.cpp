@@ -6,40 +6,17 @@
 
 #include "cli/command.h"
 #include "cli/eval.h"
+#include "cli/eval_models.h"
 #include "cli/model_argument.h"
 #include "cli/progress.h"
 #include "vernier/analysis/compare.h"
 #include "vernier/error.h"
-#include "vernier/model/convert_fp16.h"
 #include "vernier/report/compare.h"
 
 namespace vernier::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-// The candidate in the precision that was asked for.
-Model load_candidate(const fs::path& path, const std::string& precision) {
-  if (model_format(path) != ModelFormat::onnx)
-    throw Error(fmt::format("[eval] {}: the candidate must be an .onnx model; export it first",
-                            path.string()));
-  Model model = Model::load(path);
-  const Precision found = precision_of(model);
-  if (precision.empty() || precision == precision_name(found)) return model;
-  if (precision == "fp16" && found == Precision::fp32) return convert_to_fp16(model).model;
-  if (precision != "fp32" && found == Precision::int8) return model;
-  throw Error(fmt::format("[eval] {} is {}: it cannot be made {}; give a model that is {} already",
-                          path.string(), precision_name(found), precision, precision));
-}
-
-std::unique_ptr<Runner> open_reference(const EvalOptions& options, const fs::path& path) {
-  RuntimeOptions runtime = options.reference_runtime;
-  runtime.threads = options.runtime.threads;
-  auto reference = open_runner(path, runner_options(runtime));
-  if (const auto* torch = dynamic_cast<const TorchRunner*>(reference.get()))
-    print_warnings(torch->warnings());
-  return reference;
-}
 
 bool has_positional_outputs(const Runner& reference) {
   const auto* torch = dynamic_cast<const TorchRunner*>(&reference);
@@ -74,7 +51,7 @@ int run_compare(const EvalOptions& options) {
   compare_options.limits = parse_limits(
       options.fail_if.empty() ? default_limits(precision) : options.fail_if, pair_limit_metrics());
   OrtRunner candidate(model.clone(), runner_options(options.runtime).onnx);
-  const auto reference = open_reference(options, reference_file);
+  const auto reference = open_reference(reference_file, reference_runtime(options));
   Inputs inputs = make_inputs(options.input, candidate.inputs(), argument.model);
   print_warnings(inputs.warnings);
 

@@ -131,15 +131,6 @@ std::vector<std::int64_t> dataset_positions(const InputOptions& options, std::in
   return {begin, count < (all.end() - begin) / batch ? begin + count * batch : all.end()};
 }
 
-std::string dataset_description(const InputOptions& options) {
-  const DatasetFlags& flags = options.dataset;
-  std::string text = std::filesystem::path(flags.name).lexically_normal().filename().string();
-  if (!std::filesystem::exists(flags.name)) text = flags.name;
-  if (!flags.split.empty()) text += ", " + flags.split + " split";
-  if (flags.shuffle) text += fmt::format(", shuffled with seed {}", options.seed);
-  return text;
-}
-
 Inputs from_dataset(const InputOptions& options, std::span<const TensorSpec> inputs,
                     const std::filesystem::path& model) {
   auto dataset = open_dataset(options.dataset);
@@ -147,7 +138,8 @@ Inputs from_dataset(const InputOptions& options, std::span<const TensorSpec> inp
   const auto positions = dataset_positions(options, dataset->size(), batch);
   DatasetSamples made = dataset_samples(std::move(dataset), positions, inputs,
                                         loader_options(options.dataset, model));
-  return {std::move(made.samples), dataset_description(options), warnings_of(made.report)};
+  return {std::move(made.samples), describe_dataset(options.dataset, options.seed),
+          warnings_of(made.report)};
 }
 
 Inputs from_random(const InputOptions& options, std::span<const TensorSpec> inputs,

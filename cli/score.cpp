@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/evaluation_options.h"
 #include "cli/score_options.h"
 #include "vernier/analysis/task/segmentation.h"
 #include "vernier/analysis/task/sequences.h"
@@ -69,15 +70,7 @@ void add_knn(CLI::App& score, int& exit_code) {
   command->add_option("--k", options->task.k, "Neighbours that vote")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command
-      ->add_option("--temperature", options->task.temperature,
-                   "Votes are exp(similarity / T) instead of the similarity")
-      ->check(CLI::PositiveNumber)
-      ->type_name("T");
-  command
-      ->add_option("--pooling", options->pooling,
-                   "How an output becomes an embedding (default: token 0 of [samples,tokens,dims])")
-      ->check(CLI::IsMember(to_strings(pooling_names())));
+  add_embedding_options(*command, options->task, options->pooling);
   auto* bank = command->add_option("--bank", options->bank,
                                    "Search these embeddings instead of the samples themselves");
   auto* bank_labels =

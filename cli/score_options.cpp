@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "cli/command.h"
+#include "cli/evaluation_options.h"
 
 namespace vernier::cli {
 namespace {
@@ -35,21 +36,12 @@ void add_score_options(CLI::App& command, ScoreOptions& options,
       .add_option("--reference", options.reference,
                   "The reference's predictions, to score beside these")
       ->type_name("FILE");
-  command
-      .add_option("--verdict", options.evaluate.verdict,
-                  "Percentage points that a metric may differ from the reference's")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  add_judgement_options(command, options.evaluate);
   command
       .add_option("--fail-if", options.fail_if,
                   "Exit 1 when METRIC<VALUE or CLASS:METRIC<VALUE holds; repeatable")
       ->type_name("LIMIT")
       ->allow_extra_args(false);
-  command
-      .add_option("--resamples", options.evaluate.bootstrap.resamples,
-                  "Draws of the bootstrap interval")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
   command.add_option("--seed", options.evaluate.bootstrap.seed, "Seed of the bootstrap")
       ->capture_default_str();
   add_output_options(command, options.output);

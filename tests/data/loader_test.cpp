@@ -135,5 +135,13 @@ TEST(Loader, images_of_several_sizes_cannot_share_a_batch) {
               HasSubstr("cannot share a batch"));
 }
 
+TEST(Loader, ready_rows_feed_an_input_of_unknown_rank) {
+  const TemporaryDirectory folder;
+  const auto dataset = open_dataset(write_npz(folder / "x.npz", {ramp("x", {3, 4})}));
+  const auto batches = load(*dataset, {"x", DType::f32, {}, false}, {.batch = 2});
+  ASSERT_EQ(batches.size(), 2u);
+  EXPECT_EQ(batches[0].input.shape, (Shape{2, 4}));
+}
+
 }  // namespace
 }  // namespace vernier

@@ -126,6 +126,12 @@ TEST(Preprocess, the_axis_of_the_channels_is_read_off_the_spec) {
   EXPECT_EQ(image_input(spec({1, -1, -1, 3})).layout, Layout::nhwc);
 }
 
+TEST(Preprocess, an_input_of_unknown_rank_takes_images_as_they_are) {
+  const ImageInput input = image_input({"pixels", DType::f32, {}, false});
+  for (const int channels : {1, 3})
+    EXPECT_EQ(preprocess(counting(4, 2, channels), {}, input).shape, (Shape{1, channels, 2, 4}));
+}
+
 TEST(Preprocess, an_input_that_holds_no_images_is_an_error) {
   for (const auto& dims : std::vector<std::vector<std::int64_t>>{{1, 768}, {1, 4, 32, 32}, {}})
     EXPECT_THAT(failure_of([&] { image_input(spec(dims)); }),

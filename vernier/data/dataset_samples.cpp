@@ -52,25 +52,30 @@ class LoadedSamples : public Samples {
 
 }  // namespace
 
-DatasetSamples dataset_samples(std::unique_ptr<Dataset> dataset,
-                               std::span<const std::int64_t> positions,
-                               std::span<const TensorSpec> inputs, LoaderOptions options) {
+const TensorSpec& only_input(std::span<const TensorSpec> inputs) {
   if (inputs.size() != 1)
     throw Error(fmt::format(
         "[dataset] a dataset feeds one input, the model has {}; record its inputs to an .npz and "
         "use --input-data",
         inputs.size()));
+  return inputs[0];
+}
+
+DatasetSamples dataset_samples(std::unique_ptr<Dataset> dataset,
+                               std::span<const std::int64_t> positions,
+                               std::span<const TensorSpec> inputs, LoaderOptions options) {
+  const TensorSpec& input = only_input(inputs);
   options.needs_labels = false;
-  Loader loader(*dataset, {positions.begin(), positions.end()}, inputs[0], options);
+  Loader loader(*dataset, {positions.begin(), positions.end()}, input, options);
   std::vector<std::int64_t> usable;
   while (const auto batch = loader.next())
     usable.insert(usable.end(), batch->positions.begin(), batch->positions.end());
-  const std::int64_t batch = batch_size(inputs[0], options.batch);
+  const std::int64_t batch = batch_size(input, options.batch);
   if (static_cast<std::int64_t>(usable.size()) < batch)
     throw Error(fmt::format("[dataset] {}: {} examples, the model's batch is {}; give it more",
-                            inputs[0].name, usable.size(), batch));
+                            input.name, usable.size(), batch));
   const DatasetReport report = loader.report();
-  return {std::make_unique<LoadedSamples>(std::move(dataset), std::move(usable), inputs[0], batch,
+  return {std::make_unique<LoadedSamples>(std::move(dataset), std::move(usable), input, batch,
                                           std::move(options)),
           report};
 }

@@ -14,6 +14,9 @@ struct DatasetSamples {
   DatasetReport report;
 };
 
+// The input that a dataset feeds. Throws Error unless there is exactly one.
+const TensorSpec& only_input(std::span<const TensorSpec> inputs);
+
 // A dataset as the samples of a model with one input; labels are ignored. Every example is read
 // once here, so that bad ones are left out before the first sample is used. With a batch of B,
 // samples are B examples each, and the rest is dropped.

@@ -28,7 +28,7 @@ bool has_fixed_batch(const TensorSpec& input) {
 // A ready input, given a batch axis of 1.
 Tensor fit_tensor(Tensor tensor, const TensorSpec& input) {
   const std::vector<Dim> row(input.shape.begin() + !input.shape.empty(), input.shape.end());
-  if (!fits(tensor.shape, row))
+  if (input.ranked && !fits(tensor.shape, row))
     throw Error(fmt::format("[dataset] {}: a row has shape {}, model expects {}", input.name,
                             format_shape(tensor.shape), format_shape(row)));
   tensor.name = input.name;

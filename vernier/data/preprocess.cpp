@@ -142,6 +142,7 @@ bool is_channel_count(const Dim& dim) { return dim.size == 1 || dim.size == 3; }
 }  // namespace
 
 ImageInput image_input(const TensorSpec& spec) {
+  if (!spec.ranked) return {.name = spec.name, .dtype = spec.dtype, .channels = 0};
   const auto& dims = spec.shape;
   const bool is_image = dims.size() == 4 && (is_channel_count(dims[1]) ||
                                              is_channel_count(dims[3]) || dims[1].is_dynamic());
@@ -179,7 +180,9 @@ Size resized_size(const ResizeRule& rule, Size image) {
   return is_portrait ? Size{new_shorter, new_longer} : Size{new_longer, new_shorter};
 }
 
-Tensor preprocess(Image image, const Preprocessing& preprocessing, const ImageInput& input) {
+Tensor preprocess(Image image, const Preprocessing& preprocessing, const ImageInput& model_input) {
+  ImageInput input = model_input;
+  if (input.channels == 0) input.channels = image.channels;
   check_values(preprocessing, input);
   const Image ready =
       resize_and_crop(with_channels(std::move(image), input.channels), preprocessing);

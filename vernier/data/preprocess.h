@@ -50,7 +50,7 @@ struct ImageInput {
   std::string name;
   DType dtype = DType::f32;
   Layout layout = Layout::nchw;
-  int channels = 3;
+  int channels = 3;         // 0: those of the image
   std::int64_t batch = -1;  // -1: any
   std::int64_t height = -1;
   std::int64_t width = -1;
@@ -58,7 +58,8 @@ struct ImageInput {
 };
 
 // Reads the layout off the spec: the axis of 1 or 3 is that of the channels. Channels that are
-// dynamic are taken to be 3, in front. Throws Error for what is not a batch of images.
+// dynamic are taken to be 3, in front; an input of unknown rank takes images as they are, channels
+// in front. Throws Error for what is not a batch of images.
 ImageInput image_input(const TensorSpec& spec);
 
 // The size to which a rule takes an image; the arithmetic of Hugging Face's image processors and of

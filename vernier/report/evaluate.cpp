@@ -66,10 +66,12 @@ std::string interval_text(const MetricResult& metric) {
   return fmt::format("[{}, {}]", text(metric.interval.low), text(metric.interval.high));
 }
 
-Table metric_table(const Evaluation& evaluation, const EvaluateOptions& options) {
+Table metric_table(const EvaluationSubject& subject, const EvaluateOptions& options,
+                   const Evaluation& evaluation) {
   const bool both = has_reference(evaluation);
   const std::string level = percent(options.bootstrap.level);
-  Table table{.columns = {{"metric", Align::left}, {"candidate"}}};
+  Table table{
+      .columns = {{"metric", Align::left}, {subject.reference_alone ? "reference" : "candidate"}}};
   if (both) table.columns.insert(table.columns.end(), {{"reference"}, {"delta"}});
   table.columns.push_back({level + (both ? " of delta" : " interval")});
   const bool has_chance = std::ranges::any_of(
@@ -149,14 +151,22 @@ Json optional_json(const std::optional<double>& value) {
   return value ? json_number<Json>(*value) : Json(nullptr);
 }
 
-Json metric_json(const MetricResult& metric) {
-  return {{"name", metric.name},
-          {"candidate", json_number<Json>(metric.candidate)},
-          {"reference", optional_json(metric.reference)},
-          {"delta", optional_json(metric.delta)},
-          {"interval",
-           {json_number<Json>(metric.interval.low), json_number<Json>(metric.interval.high)}},
-          {"chance", optional_json(metric.chance)}};
+// Candidate and reference, of a metric or a class. What was scored alone may be either.
+template <typename Result>
+void add_sides(Json& json, const Result& result, const EvaluationSubject& subject) {
+  const bool alone = subject.reference_alone;
+  json["candidate"] = alone ? Json(nullptr) : json_number<Json>(result.candidate);
+  json["reference"] = alone ? json_number<Json>(result.candidate) : optional_json(result.reference);
+}
+
+Json metric_json(const MetricResult& metric, const EvaluationSubject& subject) {
+  Json json = {{"name", metric.name}};
+  add_sides(json, metric, subject);
+  json.update({{"delta", optional_json(metric.delta)},
+               {"interval",
+                {json_number<Json>(metric.interval.low), json_number<Json>(metric.interval.high)}},
+               {"chance", optional_json(metric.chance)}});
+  return json;
 }
 
 Json agreement_json(const Agreement& agreement) {
@@ -170,12 +180,10 @@ Json agreement_json(const Agreement& agreement) {
   return json;
 }
 
-Json class_json(const ClassResult& entry) {
-  return {{"label", entry.label},
-          {"name", entry.name},
-          {"support", entry.support},
-          {"candidate", json_number<Json>(entry.candidate)},
-          {"reference", optional_json(entry.reference)}};
+Json class_json(const ClassResult& entry, const EvaluationSubject& subject) {
+  Json json = {{"label", entry.label}, {"name", entry.name}, {"support", entry.support}};
+  add_sides(json, entry, subject);
+  return json;
 }
 
 Json configuration_json(const EvaluationSubject& subject, const EvaluateOptions& options) {
@@ -196,7 +204,7 @@ Document describe_evaluation(const EvaluationSubject& subject, const EvaluateOpt
                              const Evaluation& evaluation) {
   Document document;
   document.blocks.emplace_back(subject_panel(subject, options, evaluation));
-  document.blocks.emplace_back(metric_table(evaluation, options));
+  document.blocks.emplace_back(metric_table(subject, options, evaluation));
   if (evaluation.agreement != Agreement{})
     document.blocks.emplace_back(agreement_panel(evaluation));
   if (!evaluation.classes.empty()) document.blocks.emplace_back(class_table(evaluation));
@@ -218,11 +226,12 @@ std::string evaluation_json(const EvaluationSubject& subject, const EvaluateOpti
   for (const auto& [name, count] : evaluation.counts) json["counts"][name] = count;
   json["metrics"] = Json::array();
   for (const MetricResult& metric : evaluation.metrics)
-    json["metrics"].push_back(metric_json(metric));
+    json["metrics"].push_back(metric_json(metric, subject));
   json["agreement"] = agreement_json(evaluation.agreement);
   json["class_metric"] = evaluation.class_metric;
   json["classes"] = Json::array();
-  for (const ClassResult& entry : evaluation.classes) json["classes"].push_back(class_json(entry));
+  for (const ClassResult& entry : evaluation.classes)
+    json["classes"].push_back(class_json(entry, subject));
   json["warnings"] = evaluation.warnings;
   json["failures"] = evaluation.failures;
   json["pass"] = evaluation.pass();

@@ -17,6 +17,7 @@ struct EvaluationSubject {
   std::string command;  // "score" or "eval"
   std::string task;
   std::vector<std::pair<std::string, Fact>> facts;
+  bool reference_alone = false;  // what was scored is a reference, and there is no candidate
   Runtimes runtimes;
 };
 

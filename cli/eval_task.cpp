@@ -1,0 +1,214 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdio>
+#include <functional>
+
+#include "cli/command.h"
+#include "cli/eval.h"
+#include "cli/eval_models.h"
+#include "cli/progress.h"
+#include "vernier/analysis/task/evaluate_task.h"
+#include "vernier/data/dataset_samples.h"
+#include "vernier/data/selection.h"
+#include "vernier/error.h"
+#include "vernier/model/precision.h"
+#include "vernier/report/evaluate.h"
+#include "vernier/report/task_timings.h"
+#include "vernier/report/terminal.h"
+
+namespace vernier::cli {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::int64_t default_samples = 1000;
+
+void require_task_options(const EvalOptions& options) {
+  const auto task = parse_task(options.id.task);
+  if (!task)
+    throw Error(fmt::format(
+        "[eval] --task {}: expected one of {}; other models can be compared "
+        "with --mode compare",
+        options.id.task.empty() ? "is missing" : options.id.task, fmt::join(task_names(), ", ")));
+  if (options.input.dataset.name.empty())
+    throw Error(
+        fmt::format("[eval] --task {} scores a labelled dataset: pass --dataset, or --mode "
+                    "compare to compare outputs on other inputs",
+                    options.id.task));
+  const bool embeds = task == Task::image_feature_extraction;
+  if (!embeds &&
+      (!options.pooling.empty() || !options.bank_split.empty() || options.knn.temperature > 0))
+    throw Error(
+        "[eval] --pooling, --bank-split and --temperature are for --task "
+        "image-feature-extraction; leave them out");
+  if (options.mode == "reference" && (!options.reference.empty() || !options.precision.empty()))
+    throw Error("[eval] --mode reference scores -m alone: leave out --reference and --precision");
+}
+
+TaskOptions task_options(const EvalOptions& options) {
+  TaskOptions task{.task = *parse_task(options.id.task), .knn = options.knn};
+  if (!options.pooling.empty()) task.pooling = parse_pooling(options.pooling);
+  if (options.k) task.top_k = task.knn.k = *options.k;
+  task.knn.threads = options.runtime.threads;
+  return task;
+}
+
+// The models as they are run. Alone, a reference takes the candidate's place.
+struct Models {
+  fs::path path;  // of what the inputs are made for
+  fs::path reference_path;
+  std::string precision;
+  std::unique_ptr<Runner> reference;
+  std::unique_ptr<Runner> candidate;
+};
+
+Models open_reference_alone(const EvalOptions& options, const ModelArgument& argument) {
+  Models models{.path = argument.reference.empty() ? argument.model : argument.reference};
+  models.candidate = open_reference(models.path, reference_runtime(options));
+  return models;
+}
+
+Models open_models(const EvalOptions& options, const ModelArgument& argument) {
+  if (options.mode == "reference") return open_reference_alone(options, argument);
+  Model model = load_candidate(argument.model, options.precision);
+  Models models{.path = argument.model,
+                .reference_path =
+                    options.reference.empty() ? argument.reference : fs::path(options.reference)};
+  models.precision = options.precision.empty() ? std::string(precision_name(precision_of(model)))
+                                               : options.precision;
+  models.candidate =
+      std::make_unique<OrtRunner>(std::move(model), runner_options(options.runtime).onnx);
+  if (!models.reference_path.empty())
+    models.reference = open_reference(models.reference_path, reference_runtime(options));
+  return models;
+}
+
+// The classes of a classifier's logits [samples, classes], 0 if it does not say.
+std::int64_t class_count(Task task, const Runner& model) {
+  if (task != Task::image_classification || model.outputs().empty()) return 0;
+  const std::vector<Dim>& shape = model.outputs()[0].shape;
+  return shape.size() == 2 && !shape[1].is_dynamic() ? shape[1].size : 0;
+}
+
+// A split of the dataset on its way to the models.
+struct Examples {
+  std::unique_ptr<Dataset> dataset;
+  std::vector<std::string> class_names;  // of the model's labels
+  bool mapped = false;
+  std::unique_ptr<Loader> loader;
+};
+
+std::vector<std::string> mapped_names(const std::vector<std::string>& classes,
+                                      const LabelMapping& mapping) {
+  std::vector<std::string> names;
+  for (std::size_t label = 0; label < classes.size(); ++label) {
+    const auto found = mapping.find(static_cast<std::int64_t>(label));
+    if (found == mapping.end()) continue;
+    const auto place = static_cast<std::size_t>(found->second);
+    for (std::size_t next = names.size(); next <= place; ++next)
+      names.push_back(std::to_string(next));
+    names[place] = classes[label];
+  }
+  return names;
+}
+
+Examples open_examples(const EvalOptions& options, const std::string& split, std::int64_t samples,
+                       const Models& models, std::int64_t classes) {
+  DatasetFlags flags = options.input.dataset;
+  flags.split = split;
+  Examples examples{.dataset = open_dataset(flags)};
+  const LoaderOptions loader_options =
+      labelled_loader_options(flags, models.path, examples.dataset->classes(), classes);
+  examples.mapped = loader_options.mapping.has_value();
+  examples.class_names = examples.mapped
+                             ? mapped_names(examples.dataset->classes(), *loader_options.mapping)
+                             : examples.dataset->classes();
+  examples.loader = std::make_unique<Loader>(
+      *examples.dataset,
+      select_positions(examples.dataset->size(),
+                       {.samples = samples, .shuffle = flags.shuffle, .seed = options.input.seed}),
+      only_input(models.candidate->inputs()), loader_options);
+  return examples;
+}
+
+EvaluationSubject subject_of(const EvalOptions& options, const ModelArgument& argument,
+                             const Models& models, const TaskOptions& task) {
+  const bool alone = options.mode == "reference";
+  EvaluationSubject subject{.command = "eval", .task = options.id.task, .reference_alone = alone};
+  const auto add = [&](const char* name, EvaluationSubject::Fact fact) {
+    subject.facts.emplace_back(name, std::move(fact));
+  };
+  add(alone ? "reference" : "candidate", argument.name);
+  if (!models.precision.empty()) add("precision", models.precision);
+  if (models.reference) add("reference", models.reference_path.filename().string());
+  add("device", options.runtime.provider);
+  add("dataset", describe_dataset(options.input.dataset, options.input.seed));
+  if (task.task == Task::image_feature_extraction) {
+    add("k", task.knn.k);
+    if (task.pooling) add("pooling", options.pooling);
+    if (!options.bank_split.empty()) add("bank_split", options.bank_split);
+    if (task.knn.temperature > 0) add("temperature", task.knn.temperature);
+  }
+  const fs::path& torch = alone ? models.path : models.reference_path;
+  subject.runtimes.torch = !torch.empty() && model_format(torch) == ModelFormat::torchscript;
+  subject.runtimes.onnxruntime = !alone || !subject.runtimes.torch;
+  return subject;
+}
+
+void add_data_warnings(TaskEvaluation& result) {
+  const auto add = [&](const DatasetReport& report) {
+    for (std::string& warning : warnings_of(report))
+      result.evaluation.warnings.push_back(std::move(warning));
+  };
+  add(result.bank);
+  add(result.data);
+  const std::size_t empty = result.data.empty_classes.size();
+  if (empty > 0)
+    result.evaluation.warnings.push_back(
+        fmt::format("[dataset] {} of its classes have no sample here, '{}' is the first; --shuffle "
+                    "or more --samples would reach them",
+                    empty, result.data.empty_classes[0]));
+}
+
+}  // namespace
+
+int run_task(const EvalOptions& options) {
+  require_writable(options.output);
+  require_task_options(options);
+  const ModelArgument argument = resolve_model_argument(options.models, options.id);
+  EvaluateTaskOptions run{.task = task_options(options), .evaluate = options.evaluate};
+  const Models models = open_models(options, argument);
+  const TaskMetrics metrics = task_metrics(run.task);
+  run.evaluate.bootstrap.seed = options.input.seed;
+  run.evaluate.limits = parse_limits(
+      options.fail_if,
+      evaluation_limit_metrics(metrics.metrics, metrics.class_metric, models.reference != nullptr));
+
+  const std::int64_t classes = class_count(run.task.task, *models.candidate);
+  const Examples examples =
+      open_examples(options, options.input.dataset.split,
+                    options.input.samples.value_or(default_samples), models, classes);
+  Examples bank;
+  if (!options.bank_split.empty())
+    bank = open_examples(options, options.bank_split, 0, models, classes);
+  run.evaluate.class_names = examples.class_names;
+  if (!examples.mapped) run.dataset_classes = examples.class_names.size();
+
+  TaskEvaluation result;
+  {
+    ProgressBar progress("evaluating");
+    run.progress = std::ref(progress);
+    result = evaluate_task({.reference = models.reference.get(), .candidate = *models.candidate},
+                           {.examples = *examples.loader, .bank = bank.loader.get()}, run);
+  }
+  add_data_warnings(result);
+  const EvaluationSubject subject = subject_of(options, argument, models, run.task);
+  write_result(options.output, describe_evaluation(subject, run.evaluate, result.evaluation),
+               [&] { return evaluation_json(subject, run.evaluate, result.evaluation); });
+  if (options.timings)
+    fmt::print(stderr, "{}", render_terminal(describe_timings(result.timings), false));
+  if (result.interrupted) return exit_interrupted;
+  return result.evaluation.pass() ? exit_pass : exit_fail;
+}
+
+}  // namespace vernier::cli

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <vector>
+
+#include "vernier/analysis/task/task.h"
+#include "vernier/data/loader.h"
+
+namespace vernier {
+
+// What one model answered to the examples of a dataset, kept as far as its task needs it.
+class Predictions {
+ public:
+  explicit Predictions(const TaskOptions& options) : options_(options) {}
+
+  // An output of the model, of which the first rows belong to the examples of the batch. Throws
+  // Error for a shape that the task cannot read.
+  void add(const TensorView& output, const Batch& batch);
+
+  std::int64_t examples() const { return static_cast<std::int64_t>(labels_.size()); }
+  // Elements of an embedding, or classes; 0 before the first output.
+  std::int64_t width() const { return width_; }
+
+  // `bank` holds the embeddings to search instead of the examples themselves; may be null.
+  TaskScores score(const EmbeddingBank* bank = nullptr) const;
+  EmbeddingBank as_bank() const { return {rows(), labels_}; }
+
+ private:
+  void add_rows(const Tensor& rows);
+  Tensor rows() const;
+
+  TaskOptions options_;
+  std::string name_;  // of the output
+  std::int64_t width_ = 0;
+  std::vector<float> values_;  // examples x width
+  std::vector<std::int64_t> labels_;
+};
+
+}  // namespace vernier

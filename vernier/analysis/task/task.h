@@ -1,0 +1,35 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vernier/analysis/task/task_scores.h"
+#include "vernier/metrics/pooling.h"
+
+namespace vernier {
+
+// What a model is for, by Hugging Face's names.
+enum class Task { image_feature_extraction, image_classification };
+
+std::optional<Task> parse_task(std::string_view name);
+std::string_view task_name(Task task);
+std::span<const std::string_view> task_names();
+
+struct TaskOptions {
+  Task task = Task::image_classification;
+  std::int64_t top_k = 5;          // of a classifier
+  KnnTask knn;                     // of embeddings
+  std::optional<Pooling> pooling;  // nothing: what the output's shape can only mean
+};
+
+// What limits may name before anything has been scored.
+struct TaskMetrics {
+  std::vector<std::string> metrics;
+  std::string class_metric;
+};
+TaskMetrics task_metrics(const TaskOptions& options);
+
+}  // namespace vernier
