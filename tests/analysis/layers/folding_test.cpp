@@ -30,7 +30,7 @@ TEST(Folding, finds_the_groups_of_a_transposed_convolution) {
 TEST(Folding, the_bound_is_that_of_a_few_roundings) {
   const auto weight = tensor_of<float>("w", DType::f32, {2, 1}, {1, -1});
   const auto folded = fold_weight(weight, 0, norm);
-  EXPECT_NEAR(folded->bounds[1], 3 * 6 / 16777216.0, 1e-12);
+  EXPECT_NEAR(folded->bound(1), 3 * 6 / 16777216.0, 1e-12);
 }
 
 TEST(Folding, needs_as_many_channels) {

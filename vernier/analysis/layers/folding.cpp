@@ -15,10 +15,6 @@ constexpr double unit_roundoff = 1.0 / (1 << 24);
 constexpr double weight_roundings = 6;
 constexpr double bias_roundings = 8;
 
-double bound(double roundings, double magnitude) {
-  return roundings * unit_roundoff * magnitude + std::numeric_limits<float>::min();
-}
-
 std::vector<double> scales(const BatchNorm& norm) {
   std::vector<double> scale(norm.channels());
   for (std::size_t i = 0; i < scale.size(); ++i)
@@ -30,53 +26,62 @@ std::int64_t product(std::span<const std::int64_t> dims) {
   return std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>());
 }
 
-// Which output channel each element of a weight belongs to.
-struct Channels {
-  std::int64_t inner = 1;  // elements between neighbours along the channel axis
-  std::int64_t width = 1;  // channels along that axis
-  std::int64_t group = 0;  // elements of one group; 0: there are no groups
-  std::int64_t of(std::int64_t index) const {
-    return index / inner % width + (group == 0 ? 0 : index / group * width);
+// The elements of a weight as runs of one output channel each.
+struct Runs {
+  std::int64_t outer = 1;  // blocks before the channel axis
+  std::int64_t width = 1;  // channels along it
+  std::int64_t inner = 1;  // elements of a run
+  std::int64_t outer_of_group = 1;
+
+  // Calls visit(first element, channel) for each run, in order.
+  template <typename Visit>
+  void for_each(Visit visit) const {
+    for (std::int64_t i = 0; i < outer; ++i)
+      for (std::int64_t channel = 0; channel < width; ++channel)
+        visit((i * width + channel) * inner, i / outer_of_group * width + channel);
   }
 };
 
-std::optional<Channels> channels_of(std::span<const std::int64_t> shape, int axis,
-                                    std::int64_t count) {
+std::optional<Runs> runs_of(std::span<const std::int64_t> shape, int axis, std::int64_t channels) {
   if (axis < 0 || static_cast<std::size_t>(axis) >= shape.size() || shape[axis] == 0)
     return std::nullopt;
-  Channels channels{.inner = product(shape.subspan(axis + 1)), .width = shape[axis]};
-  if (channels.width == count) return channels;
-  const std::int64_t groups = count / channels.width;
-  if (axis != 1 || groups * channels.width != count || groups == 0 || shape[0] % groups != 0)
+  Runs runs{product(shape.first(axis)), shape[axis], product(shape.subspan(axis + 1))};
+  const std::int64_t groups = channels / runs.width;
+  const bool grouped = groups > 1 && axis == 1;
+  if (groups * runs.width != channels || (groups != 1 && !grouped) || runs.outer % groups != 0)
     return std::nullopt;
-  channels.group = shape[0] / groups * product(shape.subspan(1));
-  return channels;
+  runs.outer_of_group = runs.outer / groups;
+  return runs;
 }
 
 }  // namespace
 
+double Expected::bound(std::size_t index) const {
+  const double magnitude = magnitudes.empty() ? std::fabs(values[index]) : magnitudes[index];
+  return roundings * unit_roundoff * magnitude + std::numeric_limits<float>::min();
+}
+
 std::optional<Expected> fold_weight(const TensorView& weight, int axis, const BatchNorm& norm) {
-  const auto channels = channels_of(weight.shape, axis, static_cast<std::int64_t>(norm.channels()));
-  if (!channels || weight.bytes.empty()) return std::nullopt;
+  const auto runs = runs_of(weight.shape, axis, static_cast<std::int64_t>(norm.channels()));
+  if (!runs || weight.bytes.empty()) return std::nullopt;
   const std::vector<double> scale = scales(norm);
-  Expected expected{to_f64(weight), {}};
-  expected.bounds.resize(expected.values.size());
-  for (std::size_t i = 0; i < expected.values.size(); ++i) {
-    expected.values[i] *= scale[channels->of(static_cast<std::int64_t>(i))];
-    expected.bounds[i] = bound(weight_roundings, std::fabs(expected.values[i]));
-  }
+  Expected expected{.values = to_f64(weight), .roundings = weight_roundings};
+  runs->for_each([&](std::int64_t begin, std::int64_t channel) {
+    double* run = expected.values.data() + begin;
+    for (std::int64_t i = 0; i < runs->inner; ++i) run[i] *= scale[channel];
+  });
   return expected;
 }
 
 std::optional<Expected> fold_bias(std::span<const double> bias, const BatchNorm& norm) {
   if (!bias.empty() && bias.size() != norm.channels()) return std::nullopt;
   const std::vector<double> scale = scales(norm);
-  Expected expected;
+  Expected expected{.roundings = bias_roundings};
   for (std::size_t i = 0; i < scale.size(); ++i) {
     const double before = bias.empty() ? 0 : bias[i];
     expected.values.push_back((before - norm.mean[i]) * scale[i] + norm.bias[i]);
     const double terms = (std::fabs(before) + std::fabs(norm.mean[i])) * std::fabs(scale[i]);
-    expected.bounds.push_back(bound(bias_roundings, terms + std::fabs(norm.bias[i])));
+    expected.magnitudes.push_back(terms + std::fabs(norm.bias[i]));
   }
   return expected;
 }

@@ -16,10 +16,14 @@ struct BatchNorm {
   std::size_t channels() const { return mean.size(); }
 };
 
-// Numbers that float32 arithmetic can only come close to: `bounds` says how close.
+// Numbers that float32 arithmetic only comes close to: each rounding on the way adds half an ulp of
+// a magnitude at most.
 struct Expected {
   std::vector<double> values;
-  std::vector<double> bounds;
+  std::vector<double> magnitudes;  // empty: those of the values
+  double roundings = 0;
+  // How far from its value an element may be.
+  double bound(std::size_t index) const;
 };
 
 // A weight with the batch norm behind it multiplied in, computed in float64. `axis` is the weight's

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <functional>
 
 #include "vernier/model/onnx_type.h"
@@ -113,7 +114,9 @@ const TensorProto* StoredWeights::with_content(const TensorView& content) const 
       if (known != hashes_.end() && known->second != hash) continue;
       const Tensor tensor = read(stored);
       hashes_[&stored] = hash_of(tensor.bytes);
-      if (std::ranges::equal(tensor.bytes, content.bytes)) return &stored;
+      if (tensor.bytes.size() == content.bytes.size() &&
+          std::memcmp(tensor.bytes.data(), content.bytes.data(), content.bytes.size()) == 0)
+        return &stored;
     }
   return nullptr;
 }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
+#include "vernier/analysis/layout.h"
 #include "vernier/metrics/kernels.h"
 #include "vernier/metrics/ulp.h"
 #include "vernier/tensor/convert.h"
@@ -37,11 +39,43 @@ WeightDifference count_values(const TensorView& expected, const TensorView& foun
   return count(expected.size(), [&](std::int64_t i) { return !(left[i] == right[i]); });
 }
 
+// Square blocks stay in the cache, whichever way they are read.
+constexpr std::int64_t block = 32;
+
+template <typename Element>
+bool same_swapped(std::span<const Element> parameter, std::span<const Element> found,
+                  std::int64_t rows, std::int64_t columns) {
+  for (std::int64_t top = 0; top < rows; top += block)
+    for (std::int64_t left = 0; left < columns; left += block)
+      for (std::int64_t i = top; i < std::min(top + block, rows); ++i)
+        for (std::int64_t j = left; j < std::min(left + block, columns); ++j)
+          if (parameter[i * columns + j] != found[j * rows + i]) return false;
+  return true;
+}
+
 }  // namespace
+
+bool same_bits(const TensorView& parameter, const TensorView& found, bool swap) {
+  if (parameter.dtype != found.dtype || parameter.bytes.size() != found.bytes.size()) return false;
+  if (!swap)
+    return std::memcmp(parameter.bytes.data(), found.bytes.data(), found.bytes.size()) == 0;
+  if (bits(parameter.dtype) == 32)
+    return same_swapped(elements<std::uint32_t>(parameter), elements<std::uint32_t>(found),
+                        parameter.shape[0], parameter.shape[1]);
+  const Tensor swapped = permute_axes(parameter, std::vector{1, 0});
+  return same_bits(swapped, found, false);
+}
+
+bool within_bounds(const Expected& expected, const TensorView& found) {
+  const std::vector<float> values = to_f32(found);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (!(std::fabs(expected.values[i] - double{values[i]}) <= expected.bound(i))) return false;
+  return true;
+}
 
 WeightDifference difference(const TensorView& expected, const TensorView& found) {
   const bool comparable = expected.dtype == found.dtype && bits(expected.dtype) >= 8;
-  if (comparable && std::ranges::equal(expected.bytes, found.bytes)) return {};
+  if (same_bits(expected, found, false)) return {};
   WeightDifference result =
       comparable ? count_bits(expected, found) : count_values(expected, found);
   result.max_abs_diff = measure(expected, found).max_abs_difference;
@@ -53,7 +87,7 @@ WeightDifference difference(const Expected& expected, const TensorView& found) {
   const std::vector<double> values = to_f64(found);
   const auto distance = [&](std::int64_t i) { return std::fabs(expected.values[i] - values[i]); };
   WeightDifference result = count(static_cast<std::int64_t>(values.size()), [&](std::int64_t i) {
-    return !(distance(i) <= expected.bounds[i]);
+    return !(distance(i) <= expected.bound(i));
   });
   if (result.differing == 0) return result;
   const Tensor rounded = as_tensor(expected);

@@ -53,8 +53,6 @@ bool swapped_order(std::span<const std::int64_t> left, std::span<const std::int6
 
 Tensor turned(const TensorView& tensor) { return permute_axes(tensor, std::vector{1, 0}); }
 
-bool is_match(WeightMatch match) { return match < WeightMatch::differs; }
-
 // An initializer that should be a parameter.
 struct Target {
   const TensorProto* stored = nullptr;
@@ -82,16 +80,14 @@ class Comparison {
     const ComparedWeight row{.parameter = std::string(parameter.name),
                              .module = module_of(parameter.name),
                              .elements = parameter.size()};
-    std::optional<ComparedWeight> first;
-    for (const Target& target : targets(parameter)) {
-      ComparedWeight found = judge(row, parameter, target);
-      if (is_match(found.match)) return found;
-      if (!first) first = std::move(found);
-    }
-    if (auto folded = judge_fold(row, parameter)) return *folded;
-    if (!first) return search(row, parameter);
-    if (first->match == WeightMatch::not_found) return search(row, parameter);
-    return may_be_folded(*first, parameter) ? row : *first;
+    const std::vector<Target> found = targets(parameter);
+    for (const Target& target : found)
+      if (const auto match = same_as(row, parameter, target)) return *match;
+    if (const auto folded = judge_fold(row, parameter)) return *folded;
+    if (found.empty()) return search(row, parameter);
+    const ComparedWeight judged = judge(row, parameter, found.front());
+    if (judged.match == WeightMatch::not_found) return search(row, parameter);
+    return may_be_folded(judged, parameter) ? row : judged;
   }
 
  private:
@@ -134,18 +130,29 @@ class Comparison {
     return result;
   }
 
+  // The row of a parameter that the target holds bit by bit.
+  std::optional<ComparedWeight> same_as(ComparedWeight row, const TensorView& parameter,
+                                        const Target& target) const {
+    const Tensor found = candidate_.read(*target.stored);
+    for (const bool swap : swaps(parameter, found, target)) {
+      if (!same_bits(parameter, found, swap)) continue;
+      row.initializer = target.stored->name();
+      row.match = swap ? WeightMatch::transposed : WeightMatch::exact;
+      return row;
+    }
+    return std::nullopt;
+  }
+
+  // The row of a parameter that the target does not hold bit by bit.
   ComparedWeight judge(ComparedWeight row, const TensorView& parameter,
                        const Target& target) const {
     const Tensor found = candidate_.read(*target.stored);
     row.initializer = target.stored->name();
     const std::vector<bool> orders = swaps(parameter, found, target);
     if (orders.empty()) return judge_shape(std::move(row), parameter, found);
-    for (const bool swap : orders)
-      if (const auto judged = judge_order(row, parameter, found, swap); is_match(judged.match))
-        return judged;
-    ComparedWeight judged = judge_order(row, parameter, found, orders.front());
+    ComparedWeight judged = judge_order(std::move(row), parameter, found, orders.front());
     if (orders.size() == 1 && swapped_order(parameter.shape, found.shape) &&
-        is_match(judge_order(row, parameter, found, !orders.front()).match)) {
+        same_bits(parameter, found, !orders.front())) {
       judged.match = WeightMatch::differs;
       judged.remark = "its axes are swapped";
     }
@@ -171,9 +178,7 @@ class Comparison {
     row.difference = difference(expected, found);
     if (row.difference.differing == 0 ||
         (narrower && row.difference.max_ulp_diff.value_or(2) <= 1)) {
-      row.match = narrower ? WeightMatch::rounded
-                  : swap   ? WeightMatch::transposed
-                           : WeightMatch::exact;
+      row.match = narrower ? WeightMatch::rounded : WeightMatch::exact;
       row.difference = {};
       return row;
     }
@@ -232,9 +237,9 @@ class Comparison {
                                        const Expected& expected, const Tensor& found) {
     if (found.size() != static_cast<std::int64_t>(expected.values.size())) return row;
     row.initializer = found.name;
-    row.difference = difference(expected, found);
     row.match = WeightMatch::folded;
-    if (row.difference.differing == 0) return row;
+    if (within_bounds(expected, found)) return row;
+    row.difference = difference(expected, found);
     row.remark = fmt::format("{} is folded in", fold.norm);
     return as_difference(std::move(row), similarity(as_tensor(expected), found).sqnr_db);
   }
