@@ -92,7 +92,7 @@ std::vector<std::string> StoredWeights::names_read_by(const NodeProto& node) con
     const TensorProto* stored = find(input);
     if (!stored) continue;
     names.push_back(input);
-    if (stored->name() != input) names.push_back(stored->name());
+    if (!stored->name().empty() && stored->name() != input) names.push_back(stored->name());
   }
   return names;
 }

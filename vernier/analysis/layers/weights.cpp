@@ -53,6 +53,11 @@ bool swapped_order(std::span<const std::int64_t> left, std::span<const std::int6
 
 Tensor turned(const TensorView& tensor) { return permute_axes(tensor, std::vector{1, 0}); }
 
+// A constant in a node has no name of its own; it was found by the parameter's.
+std::string name_of(const TensorProto& stored, const std::string& parameter) {
+  return stored.name().empty() ? parameter : stored.name();
+}
+
 // An initializer that should be a parameter.
 struct Target {
   const TensorProto* stored = nullptr;
@@ -136,7 +141,7 @@ class Comparison {
     const Tensor found = candidate_.read(*target.stored);
     for (const bool swap : swaps(parameter, found, target)) {
       if (!same_bits(parameter, found, swap)) continue;
-      row.initializer = target.stored->name();
+      row.initializer = name_of(*target.stored, row.parameter);
       row.match = swap ? WeightMatch::transposed : WeightMatch::exact;
       return row;
     }
@@ -147,7 +152,7 @@ class Comparison {
   ComparedWeight judge(ComparedWeight row, const TensorView& parameter,
                        const Target& target) const {
     const Tensor found = candidate_.read(*target.stored);
-    row.initializer = target.stored->name();
+    row.initializer = name_of(*target.stored, row.parameter);
     const std::vector<bool> orders = swaps(parameter, found, target);
     if (orders.empty()) return judge_shape(std::move(row), parameter, found);
     ComparedWeight judged = judge_order(std::move(row), parameter, found, orders.front());

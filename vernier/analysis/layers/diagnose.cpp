@@ -1,0 +1,257 @@
+#include "vernier/analysis/layers/diagnose.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "vernier/analysis/layers/operator_evidence.h"
+#include "vernier/analysis/layers/region.h"
+#include "vernier/analysis/layers/stored_weights.h"
+#include "vernier/analysis/layers/value_evidence.h"
+#include "vernier/model/dtypes.h"
+
+namespace vernier {
+namespace {
+
+// A candidate this many times as far from the truth as the reference is still only rounded.
+constexpr double rounding_factor = 4;
+
+// From this SQNR on a difference may be rounding, as far as one can tell without the truth.
+constexpr double rounding_db = 100;
+
+DTypes all_dtypes(const Model& model) {
+  DTypes result;
+  for (const auto& [graph, dtypes] : infer_dtypes(model.graph()))
+    result.insert(dtypes.begin(), dtypes.end());
+  return result;
+}
+
+// What the graph of the candidate tells, and how the rows lie in it.
+class CandidateGraph {
+ public:
+  CandidateGraph(const Model& model, std::span<const LayerRow> rows)
+      : index_(model), weights_(model), dtypes_(all_dtypes(model)), rows_(rows) {
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      if (!rows[i].tensor.empty()) rows_of_[rows[i].tensor].push_back(i);
+  }
+
+  Region region(const std::string& tensor) const {
+    return index_.region_of(tensor,
+                            [&](const std::string& name) { return rows_of_.contains(name); });
+  }
+
+  // The rows of a tensor, in the order of the reference: an elided layer shares that of another.
+  const std::vector<std::size_t>& rows_of(const std::string& tensor) const {
+    static const std::vector<std::size_t> none;
+    const auto found = rows_of_.find(tensor);
+    return found == rows_of_.end() ? none : found->second;
+  }
+
+  // The nearest rows out of tolerance that the tensor is computed from, walking back.
+  std::optional<std::size_t> exceeding_before(const std::string& tensor) const {
+    std::vector<std::string> waiting = region(tensor).sources;
+    std::unordered_set<std::string> seen(waiting.begin(), waiting.end());
+    for (std::size_t i = 0; i < waiting.size(); ++i) {
+      for (const std::size_t row : rows_of(waiting[i]))
+        if (rows_[row].exceeds) return row;
+      for (std::string& source : region(waiting[i]).sources)
+        if (seen.insert(source).second) waiting.push_back(std::move(source));
+    }
+    return std::nullopt;
+  }
+
+  const StoredWeights& weights() const { return weights_; }
+  const DTypes& dtypes() const { return dtypes_; }
+
+ private:
+  ModelIndex index_;
+  StoredWeights weights_;
+  DTypes dtypes_;
+  std::span<const LayerRow> rows_;
+  std::unordered_map<std::string, std::vector<std::size_t>> rows_of_;
+};
+
+std::int64_t nonfinite(const LayerRow& row) { return row.candidate_nan + row.candidate_inf; }
+
+std::int64_t reference_nonfinite(const LayerRow& row) {
+  return row.reference_nan + row.reference_inf;
+}
+
+class Diagnoser {
+ public:
+  Diagnoser(std::span<const LayerRow> rows, const DiagnoseOptions& options)
+      : rows_(rows), options_(options) {
+    if (options.candidate) candidate_.emplace(*options.candidate, rows);
+    if (options.reference) reference_.emplace(*options.reference);
+    for (const LayerRow& row : rows) layers_.insert(row.layer);
+  }
+
+  Diagnosis diagnose(std::size_t index) const {
+    const LayerRow& row = rows_[index];
+    if (!row.exceeds) return {};
+    if (const auto same = earlier_row_of_its_tensor(index))
+      return {Cause::inherited,
+              fmt::format("its tensor is that of {}, which is out of tolerance", *same)};
+    const Region region = candidate_ ? candidate_->region(row.tensor) : Region{};
+    if (std::string found = wrong_weight(row, region); !found.empty())
+      return {Cause::weight_bit_mismatch, std::move(found)};
+    if (row.layout)
+      return {Cause::layout_mismatch,
+              "the values agree once the axes are reordered: " + row.layout->description};
+    if (std::string found = wrong_operator(index, region); !found.empty())
+      return {Cause::missing_or_extra_op, std::move(found)};
+    if (std::string found = lost_precision(row, region); !found.empty())
+      return {Cause::precision_loss, std::move(found)};
+    if (std::string found = new_nonfinite(row, region); !found.empty())
+      return {Cause::nonfinite, std::move(found)};
+    if (std::string found = rounding(row); !found.empty())
+      return {Cause::rounding, std::move(found)};
+    if (std::string found = wrong_result(row, region); !found.empty())
+      return {Cause::op_implementation, std::move(found)};
+    if (std::string found = inheritance(index); !found.empty())
+      return {Cause::inherited, std::move(found)};
+    return {Cause::unknown, what_is_not_known(row)};
+  }
+
+ private:
+  // Whether the layer may be at fault: on the reference's inputs it is not right, or was not run.
+  bool may_be_at_fault(const LayerRow& row) const {
+    return !(row.introduced_max_abs_diff && *row.introduced_max_abs_diff <= options_.tolerance);
+  }
+
+  std::optional<std::string> earlier_row_of_its_tensor(std::size_t index) const {
+    if (!candidate_ || rows_[index].tensor.empty()) return std::nullopt;
+    const std::size_t first = candidate_->rows_of(rows_[index].tensor).front();
+    if (first >= index || !rows_[first].exceeds) return std::nullopt;
+    return rows_[first].layer;
+  }
+
+  std::string wrong_weight(const LayerRow& row, const Region& region) const {
+    if (!candidate_ || !may_be_at_fault(row)) return "";
+    return differing_weight(region, candidate_->weights(), options_.weights, row.layer);
+  }
+
+  std::string wrong_operator(std::size_t index, const Region& region) const {
+    const LayerRow& row = rows_[index];
+    if (row.alignment == Alignment::unmatched && row.tensor.empty())
+      return "nothing in the candidate stands for it: no tensor has its name, and none its values";
+    if (!candidate_ || !may_be_at_fault(row)) return "";
+    std::string found = training_operator(region, candidate_->weights());
+    if (found.empty()) found = late_source(index, region);
+    if (found.empty()) found = missing_operator(region, row.type);
+    if (found.empty() && reference_) found = differing_operators(reference_region(row), region);
+    return found;
+  }
+
+  // A layer that reads what the reference computes only after it stands in another place.
+  std::string late_source(std::size_t index, const Region& region) const {
+    for (const std::string& source : region.sources) {
+      const auto& sources = candidate_->rows_of(source);
+      if (!sources.empty() && sources.front() > index)
+        return fmt::format("it reads {}, which the reference computes after it",
+                           rows_[sources.front()].layer);
+    }
+    return "";
+  }
+
+  Region reference_region(const LayerRow& row) const {
+    return reference_->region_of(row.layer,
+                                 [&](const std::string& name) { return layers_.contains(name); });
+  }
+
+  std::string lost_precision(const LayerRow& row, const Region& region) const {
+    if (is_float(row.candidate_dtype) && bits(row.candidate_dtype) < bits(row.reference_dtype))
+      return fmt::format("{} is {}", row.tensor, dtype_name(row.candidate_dtype));
+    return candidate_ ? low_precision(region, candidate_->dtypes()) : "";
+  }
+
+  std::string new_nonfinite(const LayerRow& row, const Region& region) const {
+    if (nonfinite(row) == reference_nonfinite(row)) return "";
+    const auto is_bad = [&](std::size_t source) { return nonfinite(rows_[source]) > 0; };
+    for (const std::string& source : region.sources)
+      if (std::ranges::any_of(candidate_->rows_of(source), is_bad)) return "";
+    std::string text = fmt::format(
+        "{} elements of the candidate are not finite, {} of the reference; its inputs are",
+        nonfinite(row), reference_nonfinite(row));
+    const std::string constant =
+        candidate_ ? nonfinite_constant(region, candidate_->weights()) : std::string();
+    return constant.empty() ? text : text + ", but " + constant;
+  }
+
+  static std::string rounding(const LayerRow& row) {
+    if (!row.truth || !(row.truth->error_candidate <= rounding_factor * row.truth->error_reference))
+      return "";
+    return fmt::format("against float64 the candidate errs by {:.3g}, the reference by {:.3g}",
+                       row.truth->error_candidate, row.truth->error_reference);
+  }
+
+  std::string wrong_result(const LayerRow& row, const Region& region) const {
+    if (!candidate_ || !row.introduced_max_abs_diff || !may_be_at_fault(row)) return "";
+    std::string why;
+    if (const auto leaf = std::ranges::find(options_.leaves, row.layer, &TorchLeaf::path);
+        leaf != options_.leaves.end())
+      why = differing_constant(region, candidate_->weights(), *leaf);
+    if (why.empty() && reference_) why = differing_attribute(reference_region(row), region);
+    if (why.empty() && row.sqnr_db >= rounding_db) return "";
+    if (why.empty()) why = "computed by " + operator_names(region);
+    return fmt::format("on the reference's inputs it is still {:.3g} off: {}",
+                       *row.introduced_max_abs_diff, why);
+  }
+
+  std::string inheritance(std::size_t index) const {
+    const LayerRow& row = rows_[index];
+    if (may_be_at_fault(row) && row.introduced_max_abs_diff) return "";
+    const auto source =
+        candidate_ ? candidate_->exceeding_before(row.tensor) : exceeding_above(index);
+    if (!source) return "";
+    if (!candidate_)
+      return fmt::format("{} before it is out of tolerance already", rows_[*source].layer);
+    if (!row.introduced_max_abs_diff)
+      return fmt::format("it is computed from {}, which is out of tolerance", rows_[*source].layer);
+    return fmt::format("by itself it is only {:.3g} off; it is computed from {}",
+                       *row.introduced_max_abs_diff, rows_[*source].layer);
+  }
+
+  std::optional<std::size_t> exceeding_above(std::size_t index) const {
+    while (index-- > 0)
+      if (rows_[index].exceeds) return index;
+    return std::nullopt;
+  }
+
+  static std::string what_is_not_known(const LayerRow& row) {
+    if (!row.compared) return "the shapes differ, and no operator or weight says why";
+    if (row.introduced_max_abs_diff && row.sqnr_db >= rounding_db)
+      return fmt::format(
+          "by itself it is {:.3g} off at {:.0f} dB: rounding may have added up, "
+          "which --truth fp64 tells",
+          *row.introduced_max_abs_diff, row.sqnr_db);
+    if (row.introduced_max_abs_diff)
+      return fmt::format("by itself it is {:.3g} off; the difference added up over layers",
+                         *row.introduced_max_abs_diff);
+    return "nothing of what was looked at explains it";
+  }
+
+  std::span<const LayerRow> rows_;
+  const DiagnoseOptions& options_;
+  std::optional<CandidateGraph> candidate_;
+  std::optional<ModelIndex> reference_;
+  std::set<std::string> layers_;
+};
+
+}  // namespace
+
+std::vector<Diagnosis> diagnose(std::span<const LayerRow> rows, const DiagnoseOptions& options) {
+  if (std::ranges::none_of(rows, &LayerRow::exceeds)) return std::vector<Diagnosis>(rows.size());
+  const Diagnoser diagnoser(rows, options);
+  std::vector<Diagnosis> diagnoses;
+  for (std::size_t i = 0; i < rows.size(); ++i) diagnoses.push_back(diagnoser.diagnose(i));
+  return diagnoses;
+}
+
+}  // namespace vernier
