@@ -42,6 +42,7 @@ TEST(Scope, a_node_of_no_module_has_no_path) {
 TEST(Scope, metadata_says_more_than_the_name) {
   EXPECT_EQ(path_of("node_conv2d_3", "['', 'layer1', 'layer1.0', 'layer1.0.conv1', 'conv2d_3']"),
             "layer1.0.conv1");
+  EXPECT_EQ(path_of("node_relu_1", "['', 'layer1', 'layer1.relu@1', 'relu_1']"), "layer1.relu_1");
   EXPECT_EQ(path_of("node_add", "['', 'add']"), "");
   EXPECT_EQ(path_of("node_add", "not a list"), "");
 }

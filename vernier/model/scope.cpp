@@ -2,7 +2,7 @@
 
 #include <vernier_onnx.pb.h>
 
-#include <string_view>
+#include <algorithm>
 #include <vector>
 
 namespace vernier {
@@ -31,7 +31,9 @@ std::string joined(const std::string& path, const std::string& parent, std::stri
   return path.empty() ? std::string(part) : path + "." + std::string(part);
 }
 
-std::string path_in_name(std::string_view name) {
+}  // namespace
+
+std::string module_path_in_name(std::string_view name) {
   if (!name.starts_with('/')) return "";
   std::string path;
   std::string parent;
@@ -46,15 +48,20 @@ std::string path_in_name(std::string_view name) {
   return path;
 }
 
-}  // namespace
-
-std::string module_path(const vernier_onnx::NodeProto& node) {
+std::optional<std::string> module_path_in_metadata(const vernier_onnx::NodeProto& node) {
   for (const auto& entry : node.metadata_props()) {
     if (entry.key() != scopes_key) continue;
     const std::vector<std::string> scopes = quoted(entry.value());
-    return scopes.size() < 2 ? "" : scopes[scopes.size() - 2];
+    if (scopes.size() < 2) return "";
+    std::string path = scopes[scopes.size() - 2];
+    std::ranges::replace(path, '@', '_');  // the second call of "relu" is "relu@1" there
+    return path;
   }
-  return path_in_name(node.name());
+  return std::nullopt;
+}
+
+std::string module_path(const vernier_onnx::NodeProto& node) {
+  return module_path_in_metadata(node).value_or(module_path_in_name(node.name()));
 }
 
 }  // namespace vernier
