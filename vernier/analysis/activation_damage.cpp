@@ -5,6 +5,7 @@
 #include <cstring>
 #include <set>
 
+#include "vernier/analysis/rewriting_runner.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/tensor/convert.h"
 
@@ -31,25 +32,6 @@ const Tensor* find_tensor(const std::vector<Tensor>& tensors, const std::string&
   const auto found = std::ranges::find(tensors, name, &Tensor::name);
   return found == tensors.end() ? nullptr : &*found;
 }
-
-// Lets lockstep run a model while tensors are changed on the way.
-class RewritingRunner : public Runner {
- public:
-  explicit RewritingRunner(OrtRunner& runner) : runner_(runner) {}
-  const std::vector<TensorSpec>& inputs() const override { return runner_.inputs(); }
-  const std::vector<TensorSpec>& outputs() const override { return runner_.outputs(); }
-  std::vector<Tensor> run(std::span<const Tensor> inputs, const Observer& observer) override {
-    return runner_.run_rewriting(inputs, [&](const TensorView& tensor, std::span<std::byte> bytes) {
-      bytes_ = bytes;
-      observer(tensor);
-    });
-  }
-  std::span<std::byte> bytes() const { return bytes_; }  // of the tensor being observed
-
- private:
-  OrtRunner& runner_;
-  std::span<std::byte> bytes_;
-};
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <unordered_map>
@@ -29,7 +30,7 @@ class Exchange {
     if (failed_) throw Abandoned();
     const auto want = wants_.find(std::string(tensor.name));
     if (want == wants_.end() || finished_) return;
-    tensors_[want->first].push_back(copy(tensor));
+    tensors_[want->first].push_back(std::make_shared<const Tensor>(copy(tensor)));
     bytes_ += static_cast<std::int64_t>(tensor.bytes.size());
     changed_.notify_all();
     changed_.wait(lock, [&] { return bytes_ <= ahead_bytes_ || candidate_waits_ || finished_; });
@@ -56,19 +57,16 @@ class Exchange {
     changed_.notify_all();
     changed_.wait(lock, [&] { return closed_ || !tensors_[name].empty(); });
     candidate_waits_ = false;
-    std::deque<Tensor>& waiting = tensors_[name];
+    auto& waiting = tensors_[name];
     if (waiting.empty()) return nullptr;
-    int& uses = uses_[name];
-    if (++uses < wants_.at(name)) {
-      taken_ = waiting.front();
-    } else {
+    taken_ = waiting.front();
+    if (int& uses = uses_[name]; ++uses == wants_.at(name)) {
       uses = 0;
-      taken_ = std::move(waiting.front());
       waiting.pop_front();
-      bytes_ -= static_cast<std::int64_t>(taken_.bytes.size());
+      bytes_ -= static_cast<std::int64_t>(taken_->bytes.size());
       changed_.notify_all();
     }
-    return &taken_;
+    return taken_.get();
   }
 
   // Nothing more will be taken: the reference runs to its end, or stops if the candidate failed.
@@ -85,10 +83,10 @@ class Exchange {
   std::mutex mutex_;
   std::condition_variable changed_;
   // A tensor that is produced several times, as in a loop, is taken in the order of production.
-  std::unordered_map<std::string, std::deque<Tensor>> tensors_;
+  std::unordered_map<std::string, std::deque<std::shared_ptr<const Tensor>>> tensors_;
   std::unordered_map<std::string, int> uses_;  // of the front tensor
   std::int64_t bytes_ = 0;
-  Tensor taken_;
+  std::shared_ptr<const Tensor> taken_;
   bool candidate_waits_ = false;
   bool closed_ = false;
   bool finished_ = false;
