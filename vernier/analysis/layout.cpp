@@ -68,7 +68,8 @@ bool is_squeeze(std::span<const std::int64_t> reference, std::span<const std::in
   return without_ones(reference) == without_ones(candidate);
 }
 
-std::optional<Layout> better(std::optional<Layout> best, Layout layout, double min_sqnr_db) {
+std::optional<LayoutChange> better(std::optional<LayoutChange> best, LayoutChange layout,
+                                   double min_sqnr_db) {
   if (!(layout.sqnr_db >= min_sqnr_db)) return best;
   if (best && !(layout.sqnr_db > best->sqnr_db)) return best;
   return layout;
@@ -91,10 +92,10 @@ Tensor permute_axes(const TensorView& tensor, std::span<const int> permutation) 
   return out;
 }
 
-std::optional<Layout> find_layout(const TensorView& reference, const TensorView& candidate,
-                                  double min_sqnr_db) {
+std::optional<LayoutChange> find_layout(const TensorView& reference, const TensorView& candidate,
+                                        double min_sqnr_db) {
   if (reference.size() != candidate.size() || reference.size() < 2) return std::nullopt;
-  std::optional<Layout> best;
+  std::optional<LayoutChange> best;
   if (!std::ranges::equal(reference.shape, candidate.shape))
     best = better(best, {{}, sqnr_of(reference, candidate)}, min_sqnr_db);
   if (best || reference.shape.size() > max_rank) return best;
@@ -111,7 +112,8 @@ std::optional<Layout> find_layout(const TensorView& reference, const TensorView&
   return best;
 }
 
-std::string describe_layout(const Layout& layout, std::span<const std::int64_t> reference_shape,
+std::string describe_layout(const LayoutChange& layout,
+                            std::span<const std::int64_t> reference_shape,
                             std::span<const std::int64_t> candidate_shape) {
   if (layout.permutation.empty())
     return fmt::format("{} {} to {}",

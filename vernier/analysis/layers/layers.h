@@ -41,7 +41,7 @@ struct LayerTruth {
 };
 
 struct LayerLayout {
-  Layout layout;
+  LayoutChange layout;
   std::string description;  // "NCHW to NHWC, permutation (0,2,3,1)"
   bool operator==(const LayerLayout&) const = default;
 };
@@ -96,5 +96,10 @@ struct LayersOptions {
 // both run. Throws Error when they cannot be run side by side.
 LayersResult validate_layers(const Model& candidate, Samples& samples,
                              const LayersOptions& options);
+
+// Compares tensors recorded from the candidate with the reference's, recorded too, by their names:
+// nothing is run. Throws Error when the recordings do not hold as many samples.
+LayersResult validate_recorded_layers(const std::filesystem::path& candidate,
+                                      const LayersOptions& options);
 
 }  // namespace vernier

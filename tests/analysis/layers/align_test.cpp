@@ -1,0 +1,86 @@
+#include "vernier/analysis/layers/align.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace vernier {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+std::vector<Layer> layers(const std::vector<std::string>& names) {
+  std::vector<Layer> list;
+  for (const std::string& name : names) list.push_back({.name = name});
+  return list;
+}
+
+TEST(Align, a_tensor_of_the_same_name_comes_first) {
+  const std::vector<CandidateTensor> tensors = {{.name = "a/Relu", .layer = "relu"},
+                                                {.name = "relu"}};
+  EXPECT_THAT(align(layers({"relu"}), tensors), ElementsAre(Placement{Alignment::name, 1}));
+}
+
+TEST(Align, the_first_of_several_outputs_stands_for_the_layer) {
+  const std::vector<CandidateTensor> tensors = {{.name = "lstm.0"}, {.name = "lstm.1"}};
+  EXPECT_THAT(align(layers({"lstm"}), tensors), ElementsAre(Placement{Alignment::name, 0}));
+}
+
+TEST(Align, the_last_tensor_that_leaves_the_scope_is_the_layers) {
+  // gelu: erf -> mul, both in the scope; the shape is read by nobody else and comes last.
+  const std::vector<CandidateTensor> tensors = {{.name = "x"},
+                                                {.name = "erf", .layer = "gelu", .inputs = {0}},
+                                                {.name = "mul", .layer = "gelu", .inputs = {0, 1}},
+                                                {.name = "shape", .layer = "gelu", .inputs = {2}},
+                                                {.name = "fc", .layer = "fc", .inputs = {2}}};
+  EXPECT_THAT(align(layers({"gelu"}), tensors), ElementsAre(Placement{Alignment::scope, 2}));
+}
+
+TEST(Align, scopes_in_metadata_are_told_apart) {
+  const std::vector<CandidateTensor> tensors = {
+      {.name = "val_7", .layer = "fc", .layer_is_metadata = true}};
+  EXPECT_THAT(align(layers({"fc"}), tensors), ElementsAre(Placement{Alignment::metadata, 0}));
+}
+
+TEST(Align, outputs_are_placed_by_position_if_there_are_as_many) {
+  const std::vector<CandidateTensor> one = {{.name = "y", .is_output = true}};
+  const std::vector<CandidateTensor> two = {{.name = "y", .is_output = true},
+                                            {.name = "z", .is_output = true}};
+  const std::vector<Layer> reference = {{.name = "out", .is_output = true}};
+  EXPECT_THAT(align(reference, one), ElementsAre(Placement{Alignment::position, 0}));
+  EXPECT_THAT(align(reference, two), ElementsAre(Placement{}));
+}
+
+TEST(Align, what_nothing_names_has_no_place) {
+  const std::vector<CandidateTensor> tensors = {{.name = "x"}, {.name = "y"}};
+  EXPECT_THAT(align(layers({"fc", "drop"}), tensors), ElementsAre(Placement{}, Placement{}));
+  EXPECT_THAT(placed_pairs(align(layers({"fc"}), tensors)), IsEmpty());
+}
+
+TEST(Align, contenders_keep_the_order_of_computation) {
+  // x -> a -> b -> c, where a is layer 0 and c is layer 4.
+  const std::vector<CandidateTensor> tensors = {{.name = "x"},
+                                                {.name = "a", .inputs = {0}},
+                                                {.name = "b", .inputs = {1}},
+                                                {.name = "c", .inputs = {2}}};
+  std::vector<Placement> placements(6);
+  placements[0] = {Alignment::name, 1};
+  placements[4] = {Alignment::name, 3};
+  placements[2] = {Alignment::fused, std::nullopt};
+  EXPECT_THAT(contended_pairs(placements, tensors),
+              ElementsAre(LayerPair{1, 1}, LayerPair{3, 1}, LayerPair{1, 2}, LayerPair{3, 2},
+                          LayerPair{1, 3}, LayerPair{3, 3}, LayerPair{5, 3}));
+}
+
+TEST(Align, results_of_a_body_narrow_what_is_listed_before_them) {
+  // y = If(...), listed before t, the tensor of its branch, which is computed from x.
+  const std::vector<CandidateTensor> tensors = {
+      {.name = "x"}, {.name = "y", .inputs = {2}}, {.name = "t", .inputs = {0}}};
+  std::vector<Placement> placements(3);
+  placements[1] = {Alignment::name, 0};
+  EXPECT_THAT(contended_pairs(placements, tensors),
+              ElementsAre(LayerPair{0, 0}, LayerPair{2, 0}, LayerPair{2, 1}, LayerPair{2, 2}));
+}
+
+}  // namespace
+}  // namespace vernier

@@ -1,0 +1,183 @@
+#include "vernier/analysis/layers/layers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "tests/arrays.h"
+#include "tests/failure.h"
+#include "tests/runtime/torch_fixture.h"
+#include "tests/temporary_directory.h"
+#include "vernier/data/random.h"
+
+namespace vernier {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+LayersResult validate(const Model& candidate, LayersOptions options, std::int64_t samples = 1) {
+  if (options.reference.empty()) options.reference = fixture("mnist/mnist_cnn.pt");
+  const auto inputs = random_samples(candidate.inputs(),
+                                     {.samples = samples, .distribution = Distribution::normal});
+  return validate_layers(candidate, *inputs, options);
+}
+
+Model mnist(const std::string& name) { return Model::load(fixture("mnist/" + name)); }
+
+std::map<Alignment, int> alignments(const LayersResult& result) {
+  std::map<Alignment, int> counts;
+  for (const LayerRow& row : result.rows) ++counts[row.alignment];
+  return counts;
+}
+
+const LayerRow& row(const LayersResult& result, const std::string& layer) {
+  const auto found = std::ranges::find(result.rows, layer, &LayerRow::layer);
+  if (found == result.rows.end()) throw std::out_of_range(layer);
+  return *found;
+}
+
+class Layers : public TorchTest {};
+
+TEST_F(Layers, an_export_is_within_tolerance_and_every_layer_has_its_place) {
+  const LayersResult result = validate(mnist("mnist_cnn.onnx"), {});
+  EXPECT_TRUE(result.pass());
+  EXPECT_FALSE(result.drift_origin);
+  EXPECT_EQ(result.layers_total(), 26);
+  EXPECT_THAT(alignments(result),
+              ElementsAre(std::pair(Alignment::scope, 9), std::pair(Alignment::value, 8),
+                          std::pair(Alignment::fused, 8), std::pair(Alignment::elided, 1)));
+  const LayerRow& norm = row(result, "layer1.0.bn1");
+  EXPECT_EQ(norm.tensor, "/layer1/layer1.0/conv1/Conv_output_0");
+  EXPECT_EQ(norm.type, "BatchNorm2d");
+  EXPECT_EQ(norm.reference_shape, (Shape{1, 8, 28, 28}));
+  EXPECT_LT(norm.max_abs_diff, 1e-4);
+  EXPECT_GT(norm.sqnr_db, 100);
+  EXPECT_FALSE(row(result, "layer1.0.conv1").compared);
+}
+
+TEST_F(Layers, samples_are_added_up_to_the_worst) {
+  const LayersResult one = validate(mnist("mnist_cnn.onnx"), {});
+  const LayersResult more = validate(mnist("mnist_cnn.onnx"), {}, 4);
+  EXPECT_EQ(more.samples, 4);
+  EXPECT_GE(row(more, "fc").max_abs_diff, row(one, "fc").max_abs_diff);
+  EXPECT_LE(row(more, "fc").sqnr_db, row(one, "fc").sqnr_db);
+}
+
+TEST_F(Layers, truth_tells_which_side_is_further_from_float64) {
+  const LayersResult result = validate(mnist("mnist_cnn.onnx"), {.truth = true});
+  const auto& truth = row(result, "fc").truth;
+  ASSERT_TRUE(truth);
+  EXPECT_GT(truth->error_reference, 0);
+  EXPECT_LT(truth->error_reference, 1e-4);
+  EXPECT_DOUBLE_EQ(truth->ratio, truth->error_candidate / truth->error_reference);
+  EXPECT_FALSE(row(result, "layer1.0.conv1").truth);
+}
+
+TEST_F(Layers, a_tolerance_of_nothing_makes_the_first_rounding_the_origin) {
+  const LayersResult result = validate(mnist("mnist_cnn.onnx"), {.tolerance = 0});
+  ASSERT_TRUE(result.drift_origin);
+  EXPECT_EQ(result.rows[*result.drift_origin].layer, "layer1.0.bn1");
+  EXPECT_EQ(result.layers_total(), 26);
+  const LayerRow& last = row(result, "fc");
+  ASSERT_TRUE(last.introduced_max_abs_diff);
+  EXPECT_LE(*last.introduced_max_abs_diff, last.max_abs_diff);
+}
+
+TEST_F(Layers, an_optimised_graph_has_fused_layers_and_no_drift) {
+  for (const Optimization level :
+       {Optimization::basic, Optimization::extended, Optimization::all}) {
+    LayersOptions options;
+    options.runtime.optimization = level;
+    const LayersResult result = validate(mnist("mnist_cnn.onnx"), options);
+    EXPECT_TRUE(result.pass());
+    EXPECT_EQ(result.layers_total(), 26);
+    EXPECT_EQ(alignments(result).count(Alignment::unmatched), 0);
+  }
+}
+
+TEST_F(Layers, two_onnx_models_are_compared_tensor_by_tensor) {
+  const LayersResult result =
+      validate(mnist("mnist_cnn.float.onnx"), {.reference = fixture("mnist/mnist_cnn.onnx")});
+  EXPECT_TRUE(result.pass());
+  EXPECT_EQ(row(result, "logits").alignment, Alignment::name);
+  EXPECT_EQ(row(result, "logits").type, "");
+}
+
+TEST_F(Layers, only_pytorch_can_tell_the_truth) {
+  EXPECT_THAT(failure_of([] {
+                validate(mnist("mnist_cnn.onnx"),
+                         {.reference = fixture("mnist/mnist_cnn.onnx"), .truth = true});
+              }),
+              HasSubstr("only a TorchScript reference can be run in float64"));
+}
+
+TEST_F(Layers, an_interrupted_run_keeps_the_samples_so_far) {
+  const LayersResult result =
+      validate(mnist("mnist_cnn.onnx"), {.progress = [](auto done, auto) { return done < 2; }}, 4);
+  EXPECT_TRUE(result.interrupted);
+  EXPECT_EQ(result.samples, 2);
+}
+
+class RecordedLayers : public ::testing::Test {
+ protected:
+  LayersResult validate(const std::vector<Tensor>& reference,
+                        const std::vector<Tensor>& candidate) {
+    return validate_recorded_layers(write_npz(folder / "candidate.npz", candidate),
+                                    {.reference = write_npz(folder / "reference.npz", reference)});
+  }
+  TemporaryDirectory folder;
+};
+
+TEST_F(RecordedLayers, recordings_are_compared_by_name_or_scope) {
+  const LayersResult result = validate({ramp("a", {2, 3}), ramp("b", {2, 3})},
+                                       {ramp("/b/Relu_output_0", {2, 3}), ramp("a", {2, 3})});
+  EXPECT_TRUE(result.pass());
+  EXPECT_EQ(result.samples, 2);
+  EXPECT_EQ(row(result, "a").alignment, Alignment::name);
+  EXPECT_EQ(row(result, "b").alignment, Alignment::scope);
+  EXPECT_EQ(row(result, "b").sqnr_db, INFINITY);
+}
+
+TEST_F(RecordedLayers, a_missing_layer_is_a_row_that_exceeds) {
+  const LayersResult result = validate({ramp("a", {1, 3}), ramp("b", {1, 3})}, {ramp("b", {1, 3})});
+  EXPECT_EQ(result.drift_origin, 0u);
+  EXPECT_EQ(result.layers_exceeding, 1);
+  EXPECT_EQ(row(result, "a").alignment, Alignment::unmatched);
+  EXPECT_EQ(row(result, "a").reference_shape, (Shape{3}));
+  EXPECT_FALSE(row(result, "a").compared);
+}
+
+TEST_F(RecordedLayers, another_shape_is_a_row_that_exceeds) {
+  const LayersResult result =
+      validate({ramp("a", {1, 3, 4}), ramp("b", {1, 3}), ramp("c", {1, 2})},
+               {ramp("a", {1, 4, 3}), ramp("b", {1, 5}), ramp("c", {1, 2})});
+  EXPECT_EQ(result.layers_exceeding, 2);
+  EXPECT_TRUE(row(result, "a").compared);
+  EXPECT_TRUE(row(result, "a").exceeds);
+  EXPECT_FALSE(row(result, "b").compared);
+  EXPECT_EQ(row(result, "b").candidate_shape, (Shape{5}));
+  EXPECT_FALSE(row(result, "c").exceeds);
+}
+
+TEST_F(RecordedLayers, nan_exceeds_on_whichever_side_it_is) {
+  Tensor broken = ramp("a", {1, 3});
+  elements<float>(broken)[1] = NAN;
+  const LayersResult result = validate({ramp("a", {1, 3})}, {broken});
+  EXPECT_EQ(result.layers_exceeding, 1);
+  EXPECT_EQ(row(result, "a").candidate_nan, 1);
+  EXPECT_EQ(row(result, "a").reference_nan, 0);
+  EXPECT_EQ(validate({broken}, {ramp("a", {1, 3})}).layers_exceeding, 1);
+  EXPECT_EQ(validate({broken}, {broken}).layers_exceeding, 1);
+}
+
+TEST_F(RecordedLayers, recordings_of_other_lengths_are_refused) {
+  EXPECT_THAT(failure_of([&] {
+                validate({ramp("a", {2, 3})}, {ramp("a", {1, 3})});
+              }),
+              HasSubstr("holds 2 samples"));
+}
+
+}  // namespace
+}  // namespace vernier

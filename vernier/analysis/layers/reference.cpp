@@ -1,0 +1,76 @@
+#include "vernier/analysis/layers/reference.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "vernier/error.h"
+#include "vernier/runtime/open_runner.h"
+
+namespace vernier {
+namespace {
+
+std::vector<Layer> leaves_of(const TorchRunner& runner) {
+  std::vector<Layer> layers;
+  for (const TorchLeaf& leaf : runner.leaves())
+    if (leaf.not_captured.empty()) layers.push_back({.name = leaf.path, .type = leaf.type});
+  return layers;
+}
+
+std::vector<Layer> tensors_of(const OrtRunner& runner) {
+  std::vector<Layer> layers;
+  for (const std::string& name : runner.probes().watched)
+    layers.push_back({.name = name,
+                      .is_output = std::ranges::find(runner.outputs(), name, &TensorSpec::name) !=
+                                   runner.outputs().end()});
+  return layers;
+}
+
+std::vector<Layer> layers_of(const Runner& runner) {
+  if (const auto* torch = dynamic_cast<const TorchRunner*>(&runner)) return leaves_of(*torch);
+  if (const auto* onnx = dynamic_cast<const OrtRunner*>(&runner)) return tensors_of(*onnx);
+  std::vector<Layer> layers;
+  for (const TensorSpec& array : runner.outputs()) layers.push_back({.name = array.name});
+  return layers;
+}
+
+RunnerOptions watching(const LayersOptions& options) {
+  RunnerOptions runner;
+  runner.onnx = {.watch = Watch::all(), .threads = options.runtime.threads};
+  runner.torch = {.watch_leaves = true, .threads = options.runtime.threads};
+  return runner;
+}
+
+std::unique_ptr<Runner> open_truth(const LayersOptions& options) {
+  if (model_format(options.reference) != ModelFormat::torchscript)
+    throw Error(
+        fmt::format("[layers] {}: only a TorchScript reference can be run in float64; "
+                    "leave --truth out",
+                    options.reference.string()));
+  RunnerOptions runner = watching(options);
+  runner.torch.precision = DType::f64;
+  return open_runner(options.reference, runner);
+}
+
+}  // namespace
+
+LayersReference open_layers_reference(const LayersOptions& options) {
+  LayersReference reference;
+  if (options.truth) reference.truth = open_truth(options);
+  reference.runner = open_runner(options.reference, watching(options));
+  reference.layers = layers_of(*reference.runner);
+  reference.is_recorded = model_format(options.reference) == ModelFormat::recorded;
+  if (const TorchRunner* torch = reference.torch()) {
+    reference.warnings = torch->warnings();
+    for (const UnwatchedTensor& leaf : unwatched_tensors(*torch))
+      reference.warnings.push_back(fmt::format("{} is not compared: {}", leaf.name, leaf.reason));
+  }
+  if (reference.layers.empty())
+    throw Error(
+        fmt::format("[layers] {}: it has no layer to compare; trace the model from its "
+                    "modules, or pass another --reference",
+                    options.reference.string()));
+  return reference;
+}
+
+}  // namespace vernier

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "vernier/analysis/layers/align.h"
+#include "vernier/runtime/runner.h"
+#include "vernier/runtime/torch_runner.h"
+
+namespace vernier {
+
+// The side that is trusted, opened so that it shows its layers.
+struct LayersReference {
+  std::unique_ptr<Runner> runner;
+  std::unique_ptr<Runner> truth;  // the same in float64; null unless it was asked for
+  std::vector<Layer> layers;      // in the order in which they run
+  std::vector<std::string> warnings;
+  bool is_recorded = false;
+
+  const TorchRunner* torch() const { return dynamic_cast<const TorchRunner*>(runner.get()); }
+};
+
+// Throws Error if there is no such file, or for a truth that only PyTorch can tell.
+LayersReference open_layers_reference(const LayersOptions& options);
+
+}  // namespace vernier

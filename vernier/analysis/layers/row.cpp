@@ -1,0 +1,93 @@
+#include "vernier/analysis/layers/row.h"
+
+#include <algorithm>
+
+#include "vernier/metrics/similarity.h"
+
+namespace vernier {
+namespace {
+
+// From this SQNR on, a difference is no matter of layout.
+constexpr double like_db = 40;
+
+// The first of the two that is worse; NaN is worst.
+double larger(double before, double value) {
+  return std::isnan(before) || before > value ? before : value;
+}
+double smaller(double before, double value) {
+  return std::isnan(before) || before < value ? before : value;
+}
+
+// Another order of the same elements leaves their squares' sum as it is.
+bool may_be_permuted(const PairSums& sums) {
+  const double ratio = sums.candidate_squares / sums.reference_squares;
+  return ratio > 0.7 && ratio < 1.4;
+}
+
+std::optional<LayerLayout> layout_of(const LayerSample& sample, const PairSums& sums) {
+  if (similarity(sums).sqnr_db >= like_db &&
+      std::ranges::equal(sample.reference.shape, sample.candidate.shape))
+    return std::nullopt;
+  if (!may_be_permuted(sums)) return std::nullopt;
+  auto layout = find_layout(sample.reference, sample.candidate);
+  if (!layout) return std::nullopt;
+  std::string description =
+      describe_layout(*layout, sample.reference.shape, sample.candidate.shape);
+  return LayerLayout{std::move(*layout), std::move(description)};
+}
+
+LayerTruth with_errors(const std::optional<LayerTruth>& before, const LayerSample& sample) {
+  LayerTruth truth = before.value_or(LayerTruth{});
+  truth.error_reference =
+      larger(truth.error_reference, measure(*sample.truth, sample.reference).max_abs_difference);
+  truth.error_candidate =
+      larger(truth.error_candidate, measure(*sample.truth, sample.candidate).max_abs_difference);
+  truth.ratio = truth.error_candidate == truth.error_reference
+                    ? 1
+                    : truth.error_candidate / truth.error_reference;
+  return truth;
+}
+
+void add_figures(LayerRow& row, const Similarity& figures) {
+  const bool first = !row.compared;
+  row.compared = true;
+  row.max_abs_diff = first ? figures.max_abs_diff : larger(row.max_abs_diff, figures.max_abs_diff);
+  row.mean_abs_diff =
+      first ? figures.mean_abs_diff : larger(row.mean_abs_diff, figures.mean_abs_diff);
+  row.sqnr_db = first ? figures.sqnr_db : smaller(row.sqnr_db, figures.sqnr_db);
+  row.cosine_similarity =
+      first ? figures.cosine_similarity : smaller(row.cosine_similarity, figures.cosine_similarity);
+  row.reference_nan += figures.reference_nan;
+  row.reference_inf += figures.reference_inf;
+  row.candidate_nan += figures.candidate_nan;
+  row.candidate_inf += figures.candidate_inf;
+}
+
+bool shape_may_differ(Alignment alignment) {
+  return alignment == Alignment::value || alignment == Alignment::elided;
+}
+
+}  // namespace
+
+LayerRow with_sample(LayerRow row, const LayerSample& sample) {
+  row.reference_shape.assign(sample.reference.shape.begin(), sample.reference.shape.end());
+  row.candidate_shape.assign(sample.candidate.shape.begin(), sample.candidate.shape.end());
+  row.reference_dtype = sample.reference.dtype;
+  row.candidate_dtype = sample.candidate.dtype;
+  if (sample.reference.size() != sample.candidate.size()) return row;
+  const PairSums sums = measure(sample.reference, sample.candidate);
+  add_figures(row, similarity(sums));
+  if (!row.layout && is_exceeding(row, sample.tolerance)) row.layout = layout_of(sample, sums);
+  if (sample.truth && sample.truth->size() == sample.reference.size())
+    row.truth = with_errors(row.truth, sample);
+  return row;
+}
+
+bool is_exceeding(const LayerRow& row, double tolerance) {
+  if (row.alignment == Alignment::fused) return false;
+  if (!row.compared) return true;
+  if (row.reference_shape != row.candidate_shape && !shape_may_differ(row.alignment)) return true;
+  return !(row.max_abs_diff <= tolerance);
+}
+
+}  // namespace vernier

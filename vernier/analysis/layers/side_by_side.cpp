@@ -1,0 +1,84 @@
+#include "vernier/analysis/layers/side_by_side.h"
+
+#include "vernier/analysis/lockstep.h"
+
+namespace vernier {
+namespace {
+
+// Notes each layer as it runs.
+class NotingRunner : public Runner {
+ public:
+  explicit NotingRunner(Runner& runner) : runner_(runner) {}
+  const std::vector<TensorSpec>& inputs() const override { return runner_.inputs(); }
+  const std::vector<TensorSpec>& outputs() const override { return runner_.outputs(); }
+  std::vector<Tensor> run(std::span<const Tensor> inputs, const Observer& observer) override {
+    return runner_.run(inputs, [&](const TensorView& tensor) {
+      seen.push_back({std::string(tensor.name), tensor.dtype,
+                      Shape(tensor.shape.begin(), tensor.shape.end())});
+      observer(tensor);
+    });
+  }
+
+  std::vector<SeenLayer> seen;
+
+ private:
+  Runner& runner_;
+};
+
+// Shows the inputs before anything is computed from them: a layer may be one that hands them on.
+class InputShowingRunner : public Runner {
+ public:
+  explicit InputShowingRunner(Runner& runner) : runner_(runner) {}
+  const std::vector<TensorSpec>& inputs() const override { return runner_.inputs(); }
+  const std::vector<TensorSpec>& outputs() const override { return runner_.outputs(); }
+  std::vector<Tensor> run(std::span<const Tensor> inputs, const Observer& observer) override {
+    for (std::size_t i = 0; i < runner_.inputs().size(); ++i) {
+      TensorView input = inputs[i];
+      input.name = runner_.inputs()[i].name;
+      observer(input);
+    }
+    return runner_.run(inputs, observer);
+  }
+
+ private:
+  Runner& runner_;
+};
+
+}  // namespace
+
+SideBySide::SideBySide(Runner& reference, Runner& candidate,
+                       const std::vector<CandidateTensor>& tensors)
+    : reference_(reference),
+      candidate_(candidate),
+      tensors_(tensors),
+      bindings_(bind_inputs(candidate.inputs(), reference.inputs())) {}
+
+std::vector<Tensor> SideBySide::reference_inputs(const std::vector<Tensor>& sample) const {
+  return apply_bindings(bindings_, reference_.inputs(), sample);
+}
+
+std::vector<SeenLayer> SideBySide::run(std::int64_t number, const std::vector<Tensor>& sample,
+                                       std::span<const Layer> layers, const SideBySideRun& run) {
+  LockstepOptions options;
+  std::map<std::string, std::vector<LayerPair>> by_tensor;
+  for (const LayerPair& pair : run.pairs) {
+    by_tensor[tensors_[pair.tensor].name].push_back(pair);
+    ++options.wants[layers[pair.layer].name];
+  }
+  const auto observe = [&](const TensorView& tensor, const TakeReference& take) {
+    const auto found = by_tensor.find(std::string(tensor.name));
+    if (found == by_tensor.end()) return;
+    for (const LayerPair& pair : found->second)
+      if (const Tensor* reference = take(layers[pair.layer].name))
+        run.visit(pair, *reference, tensor);
+    if (run.tensor_done) run.tensor_done();
+  };
+  NotingRunner reference(reference_);
+  InputShowingRunner candidate(candidate_);
+  reference_.seek(number);
+  candidate_.seek(number);
+  run_lockstep(reference, reference_inputs(sample), candidate, sample, observe, options);
+  return std::move(reference.seen);
+}
+
+}  // namespace vernier

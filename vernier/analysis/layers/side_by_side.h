@@ -1,0 +1,54 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "vernier/analysis/bind_inputs.h"
+#include "vernier/analysis/layers/align.h"
+#include "vernier/analysis/layers/reference.h"
+
+namespace vernier {
+
+// What is done with a layer's tensor and the candidate's as both are there.
+using PairVisitor = std::function<void(const LayerPair& pair, const Tensor& reference,
+                                       const TensorView& candidate)>;
+
+// A layer as it ran.
+struct SeenLayer {
+  std::string name;
+  DType dtype = DType::f32;
+  Shape shape;
+};
+
+// One run of the reference beside the candidate.
+struct SideBySideRun {
+  std::span<const LayerPair> pairs;
+  PairVisitor visit;
+  std::function<void()> tensor_done;  // after the last pair of each tensor; may be empty
+};
+
+// Runs reference and candidate on the same sample, and shows pairs of their tensors while both run.
+class SideBySide {
+ public:
+  // All must outlive it.
+  SideBySide(Runner& reference, Runner& candidate, const std::vector<CandidateTensor>& tensors);
+
+  // Runs sample `number`. Gives the layers that ran, in that order, also those of no pair.
+  std::vector<SeenLayer> run(std::int64_t number, const std::vector<Tensor>& sample,
+                             std::span<const Layer> layers, const SideBySideRun& run);
+
+  // What the reference is fed for a sample of the candidate's.
+  std::vector<Tensor> reference_inputs(const std::vector<Tensor>& sample) const;
+  const std::vector<std::string>& warnings() const { return bindings_.warnings; }
+
+ private:
+  Runner& reference_;
+  Runner& candidate_;
+  const std::vector<CandidateTensor>& tensors_;
+  InputBindings bindings_;
+};
+
+}  // namespace vernier

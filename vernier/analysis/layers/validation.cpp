@@ -1,0 +1,259 @@
+#include "vernier/analysis/layers/validation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "vernier/analysis/layers/likeness.h"
+#include "vernier/analysis/layers/resolve.h"
+#include "vernier/analysis/layers/row.h"
+#include "vernier/analysis/rewriting_runner.h"
+#include "vernier/metrics/similarity.h"
+#include "vernier/tensor/convert.h"
+
+namespace vernier {
+namespace {
+
+// What a layer adds by itself is nothing from this SQNR on, whatever its size.
+constexpr double sound_db = 60;
+
+// A recorded sample may have lost its batch of one to the axis of samples.
+TensorView with_batch_axis(TensorView reference, const TensorView& candidate) {
+  if (candidate.shape.size() == reference.shape.size() + 1 && candidate.shape[0] == 1 &&
+      std::ranges::equal(reference.shape, candidate.shape.subspan(1)))
+    reference.shape = candidate.shape;
+  return reference;
+}
+
+// The layer that the name belongs to: a layer with several outputs is seen as "lstm.0", "lstm.1".
+std::string type_of(const std::string& name, const std::vector<Layer>& layers) {
+  for (const Layer& layer : layers)
+    if (name == layer.name || name.starts_with(layer.name + ".")) return layer.type;
+  return "";
+}
+
+}  // namespace
+
+Validation::Validation(LayersReference& reference, Runner& candidate,
+                       std::vector<CandidateTensor> tensors, bool has_graph,
+                       const LayersOptions& options)
+    : reference_(reference),
+      tensors_(std::move(tensors)),
+      has_graph_(has_graph),
+      options_(options),
+      side_by_side_(*reference.runner, candidate, tensors_),
+      layers_(reference.layers),
+      placements_(align(layers_, tensors_)),
+      warnings_(reference.warnings) {
+  const auto& more = side_by_side_.warnings();
+  warnings_.insert(warnings_.end(), more.begin(), more.end());
+}
+
+bool Validation::measure(Samples& samples) {
+  samples_ = 0;
+  for (std::int64_t i = 0; i < samples.size(); ++i) {
+    const std::vector<Tensor> sample = samples.sample(i);
+    run_truth(sample);
+    if (i == 0)
+      add_first(samples.number(i), sample);
+    else
+      add(samples.number(i), sample);
+    ++samples_;
+    if (options_.progress && !options_.progress(i + 1, samples.size())) return false;
+  }
+  return true;
+}
+
+// libtorch's default dtype is one for the whole process: float32 and float64 cannot run at once, so
+// the truth is kept for the sample.
+void Validation::run_truth(const std::vector<Tensor>& sample) {
+  truth_.clear();
+  if (!reference_.truth) return;
+  reference_.truth->run(side_by_side_.reference_inputs(sample), [&](const TensorView& tensor) {
+    truth_.emplace(tensor.name, copy(tensor));
+  });
+}
+
+std::vector<LayerPair> Validation::contended() const {
+  return has_graph_ ? contended_pairs(placements_, tensors_) : std::vector<LayerPair>();
+}
+
+void Validation::add_first(std::int64_t number, const std::vector<Tensor>& sample) {
+  std::vector<LayerPair> pairs = placed_pairs(placements_);
+  const std::set<LayerPair> placed(pairs.begin(), pairs.end());
+  if (!resolved_) {
+    const std::vector<LayerPair> more = contended();
+    pairs.insert(pairs.end(), more.begin(), more.end());
+  }
+  std::map<LayerPair, LayerRow> found;
+  std::vector<Likeness> likenesses;
+  const auto visit = [&](const LayerPair& pair, const Tensor& reference,
+                         const TensorView& candidate) {
+    // A layer may have been folded into the one before it even if it looks nothing like it.
+    const bool follows = pair.layer > 0 && placed.contains({pair.layer - 1, pair.tensor});
+    if (!placed.contains(pair) && !follows && !may_be_alike(reference, candidate)) return;
+    const auto before = found.emplace(pair, blank_row(pair)).first;
+    const LayerRow& row = before->second =
+        compared(std::move(before->second), reference, candidate);
+    likenesses.push_back({pair, row.sqnr_db, row.reference_shape == row.candidate_shape});
+  };
+  const std::vector<SeenLayer> seen =
+      side_by_side_.run(number, sample, layers_, {.pairs = pairs, .visit = visit});
+  if (adopt(seen)) return add_first(number, sample);
+
+  for (std::size_t layer = 0; layer < layers_.size(); ++layer)
+    if (const auto tensor = placements_[layer].tensor; tensor && !found.contains({layer, *tensor}))
+      placements_[layer] = {};
+  if (!resolved_) placements_ = resolve_by_value(layers_, std::move(placements_), likenesses);
+  resolved_ = true;
+  rows_.clear();
+  for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
+    const Placement& place = placements_[layer];
+    LayerRow row = place.tensor
+                       ? found.at({layer, *place.tensor})
+                       : LayerRow{.layer = layers_[layer].name, .type = layers_[layer].type};
+    row.alignment = place.alignment;
+    const auto ran = std::ranges::find(seen, row.layer, &SeenLayer::name);
+    row.reference_shape = ran->shape;
+    row.reference_dtype = ran->dtype;
+    rows_.push_back(std::move(row));
+  }
+}
+
+void Validation::add(std::int64_t number, const std::vector<Tensor>& sample) {
+  const std::vector<LayerPair> pairs = placed_pairs(placements_);
+  side_by_side_.run(
+      number, sample, layers_,
+      {.pairs = pairs,
+       .visit = [&](const LayerPair& pair, const Tensor& reference, const TensorView& candidate) {
+         rows_[pair.layer] = compared(std::move(rows_[pair.layer]), reference, candidate);
+       }});
+}
+
+// What runs is known for sure only once it ran. True if the layers are others than was thought.
+bool Validation::adopt(const std::vector<SeenLayer>& seen) {
+  std::vector<Layer> ran;
+  std::set<std::string> names;
+  for (const SeenLayer& layer : seen)
+    if (names.insert(layer.name).second)
+      ran.push_back({.name = layer.name, .type = type_of(layer.name, layers_)});
+  for (Layer& layer : ran)
+    if (const auto known = std::ranges::find(layers_, layer.name, &Layer::name);
+        known != layers_.end())
+      layer = *known;
+  if (std::ranges::all_of(layers_,
+                          [&](const Layer& layer) { return names.contains(layer.name); }) &&
+      ran.size() == layers_.size())
+    return false;
+  for (const Layer& layer : layers_)
+    if (std::ranges::none_of(ran, [&](const Layer& other) {
+          return other.name == layer.name || other.name.starts_with(layer.name + ".");
+        }))
+      warnings_.push_back(fmt::format("{} is not compared: it did not run", layer.name));
+  layers_ = std::move(ran);
+  placements_ = align(layers_, tensors_);
+  return true;
+}
+
+LayerRow Validation::blank_row(const LayerPair& pair) const {
+  const Alignment alignment = placements_[pair.layer].alignment;
+  return {.layer = layers_[pair.layer].name,
+          .type = layers_[pair.layer].type,
+          .tensor = tensors_[pair.tensor].name,
+          .alignment = alignment == Alignment::unmatched ? Alignment::value : alignment};
+}
+
+LayerRow Validation::compared(LayerRow row, const Tensor& reference,
+                              const TensorView& candidate) const {
+  const auto truth = truth_.find(row.layer);
+  const TensorView view =
+      reference_.is_recorded ? with_batch_axis(reference, candidate) : TensorView(reference);
+  return with_sample(std::move(row), {.reference = view,
+                                      .candidate = candidate,
+                                      .truth = truth == truth_.end() ? nullptr : &truth->second,
+                                      .tolerance = options_.tolerance});
+}
+
+bool Validation::measure_introduced(OrtRunner& candidate, std::int64_t number,
+                                    const std::vector<Tensor>& sample) {
+  std::vector<LayerPair> pairs = contended();
+  const std::vector<LayerPair> placed = placed_pairs(placements_);
+  pairs.insert(pairs.end(), placed.begin(), placed.end());
+  RewritingRunner rewriting(candidate);
+  SideBySide side_by_side(*reference_.runner, rewriting, tensors_);
+  std::vector<Likeness> likenesses;
+  std::vector<std::byte> next;
+  const auto visit = [&](const LayerPair& pair, const Tensor& reference, const TensorView& tensor) {
+    const bool is_placed = placements_[pair.layer].tensor.has_value();
+    if (reference.size() != tensor.size() || (!is_placed && !may_be_alike(reference, tensor)))
+      return;
+    const Similarity figures = similarity(vernier::measure(reference, tensor));
+    const bool same_shape = std::ranges::equal(reference.shape, tensor.shape);
+    likenesses.push_back({pair, figures.sqnr_db, same_shape});
+    if (!is_placed) return;
+    introduced_[pair.layer] = {figures.max_abs_diff, figures.sqnr_db};
+    next = replacement(pair.layer, reference, tensor);
+  };
+  // Only once all pairs of the tensor are measured.
+  const auto rewrite = [&] {
+    if (!next.empty() && next.size() == rewriting.bytes().size())
+      std::memcpy(rewriting.bytes().data(), next.data(), next.size());
+    next.clear();
+  };
+  side_by_side.run(number, sample, layers_,
+                   {.pairs = pairs, .visit = visit, .tensor_done = rewrite});
+  std::vector<Placement> places = resolve_by_value(layers_, placements_, likenesses);
+  std::swap(places, placements_);
+  return places != placements_;
+}
+
+// The reference's tensor as the candidate would hold it.
+std::vector<std::byte> Validation::replacement(std::size_t layer, const Tensor& reference,
+                                               const TensorView& candidate) const {
+  const auto& layout = rows_[layer].layout;
+  const Tensor converted = convert(reference, candidate.dtype);
+  return layout && !layout->layout.permutation.empty()
+             ? permute_axes(converted, layout->layout.permutation).bytes
+             : converted.bytes;
+}
+
+bool Validation::any_exceeds() const {
+  return std::ranges::any_of(
+      rows_, [&](const LayerRow& row) { return is_exceeding(row, options_.tolerance); });
+}
+
+// Whether the layer comes out right on the reference's inputs.
+bool Validation::is_sound(std::size_t layer) const {
+  if (!is_exceeding(rows_[layer], options_.tolerance)) return true;
+  const auto found = introduced_.find(layer);
+  return found != introduced_.end() &&
+         (found->second.max_abs_diff <= options_.tolerance || found->second.sqnr_db >= sound_db);
+}
+
+// A layer without a tensor of its own was computed somewhere if what comes after it is right.
+bool Validation::is_fused(std::size_t layer) const {
+  if (!has_graph_ || rows_[layer].alignment != Alignment::unmatched) return false;
+  for (std::size_t next = layer + 1; next < rows_.size(); ++next)
+    if (rows_[next].compared && rows_[next].alignment != Alignment::elided) return is_sound(next);
+  return false;
+}
+
+LayersResult Validation::result() const {
+  LayersResult result{.rows = rows_, .warnings = warnings_, .samples = samples_};
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    LayerRow& row = result.rows[i];
+    if (is_fused(i)) row.alignment = Alignment::fused;
+    row.exceeds = is_exceeding(row, options_.tolerance);
+    if (const auto found = introduced_.find(i); found != introduced_.end())
+      row.introduced_max_abs_diff = found->second.max_abs_diff;
+    if (!row.exceeds) continue;
+    row.cause = Cause::unknown;
+    if (!result.drift_origin) result.drift_origin = i;
+    ++result.layers_exceeding;
+  }
+  return result;
+}
+
+}  // namespace vernier
