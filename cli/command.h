@@ -17,6 +17,7 @@ void add_debug(CLI::App& program, int& exit_code);
 void add_diff(CLI::App& program, int& exit_code);
 void add_eval(CLI::App& program, int& exit_code);
 void add_export(CLI::App& program, int& exit_code);
+void add_layers(CLI::App& program, int& exit_code);
 void add_score(CLI::App& program, int& exit_code);
 void add_inspect(CLI::App& program, int& exit_code);
 void add_record(CLI::App& program, int& exit_code);

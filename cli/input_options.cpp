@@ -94,7 +94,7 @@ void require_consistent(const InputOptions& options) {
     if (both)
       throw Error(fmt::format("[inputs] {} does not go with {}; leave one out", first, others));
   };
-  const bool draws = !options.ranges.empty() || options.distribution != "uniform";
+  const bool draws = !options.ranges.empty() || !options.distribution.empty();
   const bool file = !options.data.empty();
   const bool dataset = !options.dataset.name.empty();
   refuse_together(options.samples && options.sample_index, "--samples", "--sample-index");
@@ -144,20 +144,21 @@ Inputs from_dataset(const InputOptions& options, std::span<const TensorSpec> inp
 
 Inputs from_random(const InputOptions& options, std::span<const TensorSpec> inputs,
                    const std::filesystem::path& model) {
-  RandomOptions random{.samples = options.sample_index
-                                      ? std::numeric_limits<std::int64_t>::max()
+  const std::string& distribution =
+      options.distribution.empty() ? options.default_distribution : options.distribution;
+  RandomOptions random{
+      .samples = options.sample_index ? std::numeric_limits<std::int64_t>::max()
                                       : options.samples.value_or(options.default_samples),
-                       .seed = options.seed,
-                       .shapes = parse_shapes(options, inputs),
-                       .ranges = parse_ranges(options, inputs),
-                       .distribution = options.distribution == "normal" ? Distribution::normal
-                                                                        : Distribution::uniform};
+      .seed = options.seed,
+      .shapes = parse_shapes(options, inputs),
+      .ranges = parse_ranges(options, inputs),
+      .distribution = distribution == "normal" ? Distribution::normal : Distribution::uniform};
   const bool has_integers =
       std::ranges::any_of(inputs, [](const auto& input) { return is_integer(input.dtype); });
   if (has_integers && model_format(model) == ModelFormat::onnx)
     random.index_lengths = index_lengths(Model::load(model));
   return {select(options, random_samples(inputs, random)),
-          fmt::format("random {}, seed {}", options.distribution, options.seed),
+          fmt::format("random {}, seed {}", distribution, options.seed),
           {}};
 }
 
@@ -195,9 +196,11 @@ void add_input_options(CLI::App& command, InputOptions& options) {
       ->type_name("[NAME=]LOW:HIGH")
       ->allow_extra_args(false)
       ->group(group);
-  command.add_option("--input-dist", options.distribution, "Distribution of random floats")
+  command
+      .add_option("--input-dist", options.distribution,
+                  fmt::format("Distribution of random floats ({} by default)",
+                              options.default_distribution))
       ->check(CLI::IsMember({"uniform", "normal"}))
-      ->capture_default_str()
       ->group(group);
   command
       .add_option("--input-data", options.data,

@@ -18,13 +18,14 @@ namespace vernier::cli {
 // What a command feeds to models, the same options for every command that runs one.
 struct InputOptions {
   std::int64_t default_samples = 1;
+  std::string default_distribution = "uniform";
   std::optional<std::int64_t> samples;
   std::optional<std::int64_t> sample_index;
   std::uint64_t seed = 42;
   std::vector<std::string> shapes;  // NAME=1x3x224x224, or without a name
   std::vector<std::string> ranges;  // NAME=LOW:HIGH, or without a name
-  std::string distribution = "uniform";
-  std::string data;  // .npz or folder
+  std::string distribution;         // empty: the default
+  std::string data;                 // .npz or folder
   DatasetFlags dataset;
   // Neither: random.
 };

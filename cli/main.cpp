@@ -38,6 +38,7 @@ int run(int argc, char** argv) {
   add_eval(program, exit_code);
   add_export(program, exit_code);
   add_inspect(program, exit_code);
+  add_layers(program, exit_code);
   add_record(program, exit_code);
   add_score(program, exit_code);
   // After the commands, which would inherit it.

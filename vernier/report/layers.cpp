@@ -1,0 +1,178 @@
+#include "vernier/report/layers.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "vernier/report/number.h"
+
+namespace vernier {
+namespace {
+
+// "60: 38 by scope, 20 fused, 2 by value"
+std::string alignment_summary(const LayersResult& result) {
+  std::map<Alignment, int> counts;
+  for (const LayerRow& row : result.rows) ++counts[row.alignment];
+  std::vector<std::string> parts;
+  for (const auto& [alignment, count] : counts) {
+    const bool is_status = alignment >= Alignment::fused;
+    parts.push_back(
+        fmt::format("{} {}{}", count, is_status ? "" : "by ", alignment_name(alignment)));
+  }
+  return fmt::format("{}: {}", result.layers_total(), fmt::join(parts, ", "));
+}
+
+std::string label(const LayerRow& row) {
+  return row.type.empty() ? row.layer : fmt::format("{} ({})", row.layer, row.type);
+}
+
+// What is wrong with a row that exceeds.
+std::string finding(const LayerRow& row, double tolerance) {
+  if (row.alignment == Alignment::unmatched) return "nothing in the candidate stands for it";
+  if (!row.compared ||
+      (row.reference_shape != row.candidate_shape && row.max_abs_diff <= tolerance))
+    return fmt::format("its shape is {}, the candidate's {}", format_shape(row.reference_shape),
+                       format_shape(row.candidate_shape));
+  return fmt::format("max_abs_diff {} is above {}", format_scientific(row.max_abs_diff),
+                     format_scientific(tolerance));
+}
+
+std::string evidence(const LayerRow& row) {
+  std::string text(cause_name(row.cause));
+  if (!row.detail.empty()) text += ": " + row.detail;
+  if (row.layout && row.cause != Cause::layout_mismatch)
+    text += fmt::format("; agrees after {}", row.layout->description);
+  return text;
+}
+
+Paragraph verdict(const LayersSubject& subject, const LayersResult& result) {
+  if (result.drift_origin) {
+    const LayerRow& origin = result.rows[*result.drift_origin];
+    return {{fmt::format("drift origin: {}: {}", label(origin), finding(origin, subject.tolerance)),
+             Tone::bad}};
+  }
+  const std::vector<LayerRow> worst = worst_rows(result);
+  if (worst.empty()) return {{"nothing was compared", Tone::bad}};
+  return {{fmt::format("no drift: {} of {} layers exceed {}; the worst is {} with {}", 0,
+                       result.layers_total(), format_scientific(subject.tolerance), worst[0].layer,
+                       format_scientific(worst[0].max_abs_diff)),
+           Tone::good}};
+}
+
+Cell number_cell(const LayerRow& row, std::string text) {
+  return row.compared ? Cell(std::move(text)) : Cell("-", Tone::faint);
+}
+
+Cell difference_cell(const LayerRow& row) {
+  if (!row.compared)
+    return {row.alignment == Alignment::fused ? "-" : "none",
+            row.exceeds ? Tone::bad : Tone::faint};
+  return {format_scientific(row.max_abs_diff), row.exceeds ? Tone::bad : Tone::plain};
+}
+
+Cell shape_cell(const LayerRow& row) {
+  if (row.candidate_shape.empty() || row.candidate_shape == row.reference_shape)
+    return format_shape(row.reference_shape);
+  return fmt::format("{} vs {}", format_shape(row.reference_shape),
+                     format_shape(row.candidate_shape));
+}
+
+Table rows_table(const std::string& title, const std::vector<LayerRow>& rows, bool has_truth) {
+  Table table{.title = title,
+              .columns = {{"layer", Align::left},
+                          {"type", Align::left},
+                          {"aligned by", Align::left},
+                          {"shape", Align::left},
+                          {"max_abs_diff"},
+                          {"mean_abs_diff"},
+                          {"SQNR dB"},
+                          {"cosine"}}};
+  if (has_truth)
+    table.columns.insert(table.columns.end(),
+                         {{"reference error"}, {"candidate error"}, {"ratio"}});
+  table.columns.push_back({"cause", Align::left});
+  for (const LayerRow& row : rows) {
+    std::vector<Cell> cells = {row.layer,
+                               row.type,
+                               std::string(alignment_name(row.alignment)),
+                               shape_cell(row),
+                               difference_cell(row),
+                               number_cell(row, format_scientific(row.mean_abs_diff)),
+                               number_cell(row, format_decibels(row.sqnr_db)),
+                               number_cell(row, format_significant(row.cosine_similarity))};
+    if (has_truth && row.truth)
+      cells.insert(cells.end(), {format_scientific(row.truth->error_reference),
+                                 format_scientific(row.truth->error_candidate),
+                                 fmt::format("{:.2f}", row.truth->ratio)});
+    else if (has_truth)
+      cells.insert(cells.end(), 3, Cell("-", Tone::faint));
+    cells.emplace_back(row.exceeds ? std::string(cause_name(row.cause)) : "");
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+std::vector<LayerRow> rows_around(const LayersResult& result, int around) {
+  const auto origin = static_cast<std::ptrdiff_t>(*result.drift_origin);
+  const auto size = static_cast<std::ptrdiff_t>(result.rows.size());
+  return {result.rows.begin() + std::max<std::ptrdiff_t>(0, origin - around),
+          result.rows.begin() + std::min(size, origin + around + 1)};
+}
+
+Panel header(const LayersSubject& subject, const LayersResult& result) {
+  Panel panel{"",
+              {{"candidate", subject.candidate},
+               {"reference", subject.reference},
+               {"samples", fmt::format("{} ({})", result.samples, subject.inputs)}}};
+  if (!subject.optimize.empty()) panel.facts.emplace_back("optimised", subject.optimize);
+  panel.facts.emplace_back("layers", alignment_summary(result));
+  panel.facts.emplace_back(
+      "exceeding", Cell{fmt::format("{} of {}, tolerance {}", result.layers_exceeding,
+                                    result.layers_total(), format_scientific(subject.tolerance)),
+                        result.pass() ? Tone::good : Tone::bad});
+  return panel;
+}
+
+void add_notes(const LayersResult& result, Document& document) {
+  for (const std::string& warning : result.warnings)
+    document.blocks.emplace_back(Paragraph{{"note: " + warning, Tone::fair}});
+  if (result.interrupted)
+    document.blocks.emplace_back(Paragraph{{"interrupted: the samples so far", Tone::fair}});
+}
+
+}  // namespace
+
+std::vector<LayerRow> worst_rows(const LayersResult& result) {
+  std::vector<LayerRow> rows;
+  for (const LayerRow& row : result.rows)
+    if (row.compared || row.exceeds) rows.push_back(row);
+  std::ranges::stable_sort(rows, std::greater{}, [](const LayerRow& row) {
+    return std::isnan(row.max_abs_diff) ? INFINITY : row.max_abs_diff;
+  });
+  return rows;
+}
+
+Document describe_layers(const LayersSubject& subject, const LayersResult& result, bool full) {
+  const bool has_truth =
+      std::ranges::any_of(result.rows, [](const LayerRow& row) { return row.truth.has_value(); });
+  Document document;
+  document.blocks.emplace_back(header(subject, result));
+  document.blocks.emplace_back(verdict(subject, result));
+  if (result.drift_origin) {
+    document.blocks.emplace_back(
+        Paragraph{"cause: " + evidence(result.rows[*result.drift_origin])});
+    document.blocks.emplace_back(
+        rows_table("Around the origin", rows_around(result, subject.around), has_truth));
+  }
+  std::vector<LayerRow> worst = worst_rows(result);
+  worst.resize(std::min<std::size_t>(worst.size(), subject.top));
+  document.blocks.emplace_back(rows_table("Worst layers", worst, has_truth));
+  if (full) document.blocks.emplace_back(rows_table("All layers", result.rows, has_truth));
+  add_notes(result, document);
+  return document;
+}
+
+}  // namespace vernier

@@ -1,0 +1,68 @@
+#include <nlohmann/json.hpp>
+
+#include "vernier/report/layers.h"
+
+namespace vernier {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Null for what was not compared.
+Json figure(const LayerRow& row, double value) {
+  return row.compared ? json_number<Json>(value) : Json(nullptr);
+}
+
+Json truth_json(const LayerTruth& truth) {
+  return {{"error_reference", json_number<Json>(truth.error_reference)},
+          {"error_candidate", json_number<Json>(truth.error_candidate)},
+          {"ratio", json_number<Json>(truth.ratio)}};
+}
+
+Json row_json(const LayerRow& row) {
+  const bool has_tensor = !row.tensor.empty();
+  Json json = {{"layer", row.layer},
+               {"type", row.type.empty() ? Json(nullptr) : Json(row.type)},
+               {"tensor", has_tensor ? Json(row.tensor) : Json(nullptr)},
+               {"aligned_by", std::string(alignment_name(row.alignment))},
+               {"shape", row.reference_shape},
+               {"candidate_shape", has_tensor ? Json(row.candidate_shape) : Json(nullptr)},
+               {"max_abs_diff", figure(row, row.max_abs_diff)},
+               {"mean_abs_diff", figure(row, row.mean_abs_diff)},
+               {"sqnr_db", figure(row, row.sqnr_db)},
+               {"cosine_similarity", figure(row, row.cosine_similarity)},
+               {"nan", {{"reference", row.reference_nan}, {"candidate", row.candidate_nan}}},
+               {"inf", {{"reference", row.reference_inf}, {"candidate", row.candidate_inf}}},
+               {"exceeds_tol", row.exceeds},
+               {"layout", row.layout ? Json(row.layout->description) : Json(nullptr)},
+               {"introduced_max_abs_diff", row.introduced_max_abs_diff
+                                               ? json_number<Json>(*row.introduced_max_abs_diff)
+                                               : Json(nullptr)},
+               {"cause", std::string(cause_name(row.cause))},
+               {"detail", row.detail}};
+  if (row.truth) json["truth"] = truth_json(*row.truth);
+  return json;
+}
+
+}  // namespace
+
+std::string layers_json(const LayersSubject& subject, const LayersResult& result) {
+  Json json = json_header<Json>("layers", subject.runtimes);
+  json["model"] = subject.candidate;
+  json["reference"] = subject.reference;
+  json["inputs"] = subject.inputs;
+  json["optimize"] = subject.optimize.empty() ? Json(nullptr) : Json(subject.optimize);
+  json["tolerance"] = subject.tolerance;
+  json["samples"] = result.samples;
+  json["interrupted"] = result.interrupted;
+  json["layers"] = Json::array();
+  for (const LayerRow& row : result.rows) json["layers"].push_back(row_json(row));
+  json["drift_origin"] =
+      result.drift_origin ? Json(result.rows[*result.drift_origin].layer) : Json(nullptr);
+  json["layers_total"] = result.layers_total();
+  json["layers_exceeding"] = result.layers_exceeding;
+  json["warnings"] = result.warnings;
+  json["pass"] = result.pass();
+  return json_text(json);
+}
+
+}  // namespace vernier
