@@ -2,8 +2,10 @@
 
 #include <vernier_onnx.pb.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "vernier/model/model.h"
 #include "vernier/model/tensor_data.h"
@@ -29,6 +31,54 @@ void edit_weight(Model& model, const std::string& name, Change change) {
   Tensor tensor = model.tensor(proto);
   change(elements<float>(tensor));
   proto = make_tensor_proto(tensor);
+}
+
+// Sets the number that a Constant node holds.
+inline void set_constant(Model& model, const std::string& name, float value) {
+  vernier_onnx::NodeProto& constant = node(model, name);
+  Tensor tensor = model.tensor(constant.attribute(0).t());
+  elements<float>(tensor)[0] = value;
+  *constant.mutable_attribute(0)->mutable_t() = make_tensor_proto(tensor);
+}
+
+// Lets those that read one tensor read another.
+inline void rewire(Model& model, const std::string& from, const std::string& to) {
+  for (auto& each : *model.graph().mutable_node())
+    std::ranges::replace(*each.mutable_input(), from, to);
+}
+
+// Takes a node with one input and one output out of the graph.
+inline void remove_node(Model& model, const std::string& name) {
+  const vernier_onnx::NodeProto removed = node(model, name);
+  rewire(model, removed.output(0), removed.input(0));
+  auto& nodes = *model.graph().mutable_node();
+  nodes.erase(std::ranges::find(nodes, name, [](const auto& each) { return each.name(); }));
+}
+
+// Puts nodes of one input and one output behind the node, so that the last of them writes what it
+// wrote.
+inline void insert_after(Model& model, const std::string& name,
+                         std::vector<vernier_onnx::NodeProto> inserted) {
+  vernier_onnx::NodeProto& before = node(model, name);
+  const std::string output = before.output(0);
+  before.set_output(0, output + "_before");
+  std::string input = before.output(0);
+  for (std::size_t i = 0; i < inserted.size(); ++i) {
+    vernier_onnx::NodeProto& added = inserted[i];
+    added.set_name(output + "_inserted_" + std::to_string(i));
+    if (added.input_size() == 0) added.add_input();
+    added.set_input(0, input);
+    input = i + 1 == inserted.size() ? output : output + "_" + std::to_string(i);
+    added.add_output(input);
+  }
+  auto& nodes = *model.graph().mutable_node();
+  vernier_onnx::GraphProto rest;
+  for (const auto& each : nodes) {
+    *rest.add_node() = each;
+    if (each.name() != name) continue;
+    for (const auto& added : inserted) *rest.add_node() = added;
+  }
+  nodes.Swap(rest.mutable_node());
 }
 
 }  // namespace vernier

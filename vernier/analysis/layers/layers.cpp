@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "vernier/analysis/layers/explain.h"
 #include "vernier/analysis/layers/validation.h"
 #include "vernier/error.h"
 #include "vernier/runtime/recorded_runner.h"
@@ -75,7 +76,7 @@ LayersResult validate_layers(const Model& candidate, Samples& samples,
     complete = validation.measure(samples);
   LayersResult result = validation.result();
   result.interrupted = !complete;
-  return result;
+  return explain(std::move(result), reference, {candidate, graph}, options);
 }
 
 LayersResult validate_recorded_layers(const std::filesystem::path& candidate,
@@ -92,7 +93,7 @@ LayersResult validate_recorded_layers(const std::filesystem::path& candidate,
   const bool complete = validation.measure(samples);
   LayersResult result = validation.result();
   result.interrupted = !complete;
-  return result;
+  return explain(std::move(result), options);
 }
 
 }  // namespace vernier

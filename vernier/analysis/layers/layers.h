@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "vernier/analysis/layers/cause.h"
+#include "vernier/analysis/layers/weights.h"
 #include "vernier/analysis/layout.h"
 #include "vernier/analysis/progress.h"
 #include "vernier/data/samples.h"
@@ -76,6 +77,8 @@ struct LayersResult {
   std::vector<LayerRow> rows;               // in the order in which the reference runs them
   std::optional<std::size_t> drift_origin;  // the first row that exceeds
   std::int64_t layers_exceeding = 0;
+  // Parameters whose initializer has other bits, also where no layer exceeds because of them.
+  std::vector<ComparedWeight> weight_mismatches;
   std::vector<std::string> warnings;
   std::int64_t samples = 0;
   bool interrupted = false;

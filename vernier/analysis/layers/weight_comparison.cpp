@@ -1,0 +1,297 @@
+#include "vernier/analysis/layers/weights.h"
+
+#include <fmt/format.h>
+#include <vernier_onnx.pb.h>
+
+#include <algorithm>
+
+#include "vernier/analysis/layers/folded_norms.h"
+#include "vernier/analysis/layers/stored_weights.h"
+#include "vernier/analysis/layers/weight_difference.h"
+#include "vernier/analysis/layout.h"
+#include "vernier/metrics/similarity.h"
+#include "vernier/model/onnx_type.h"
+#include "vernier/tensor/convert.h"
+
+namespace vernier {
+namespace {
+
+using vernier_onnx::TensorProto;
+
+// From this SQNR on an initializer is the parameter, changed, and not something else.
+constexpr double same_weight_db = 20;
+
+std::string module_of(std::string_view parameter) {
+  const std::size_t dot = parameter.rfind('.');
+  return dot == std::string_view::npos ? "" : std::string(parameter.substr(0, dot));
+}
+
+std::string_view role_of(std::string_view parameter) {
+  return parameter.substr(parameter.rfind('.') + 1);
+}
+
+// Names that exporters count up say nothing about what they name.
+bool is_numbered(std::string_view name) {
+  return name.starts_with("onnx::") || name.starts_with("val_") ||
+         name.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+Shape without_ones(std::span<const std::int64_t> shape) {
+  Shape result;
+  std::ranges::copy_if(shape, std::back_inserter(result), [](auto dim) { return dim != 1; });
+  return result;
+}
+
+bool same_order(std::span<const std::int64_t> left, std::span<const std::int64_t> right) {
+  return without_ones(left) == without_ones(right);
+}
+
+bool swapped_order(std::span<const std::int64_t> left, std::span<const std::int64_t> right) {
+  return left.size() == 2 && right.size() == 2 && left[0] == right[1] && left[1] == right[0];
+}
+
+Tensor turned(const TensorView& tensor) { return permute_axes(tensor, std::vector{1, 0}); }
+
+// A constant in a node has no name of its own; it was found by the parameter's.
+std::string name_of(const TensorProto& stored, const std::string& parameter) {
+  return stored.name().empty() ? parameter : stored.name();
+}
+
+// An initializer that should be a parameter.
+struct Target {
+  const TensorProto* stored = nullptr;
+  const vernier_onnx::NodeProto* reader = nullptr;  // null: found by its name alone
+  bool turned = false;                              // on the way to the reader
+};
+
+// Whether a linear layer's weight must be stored with its axes swapped: it computes x times the
+// transposed weight.
+bool stored_swapped(const Target& target) {
+  const bool reader_swaps =
+      is_op(*target.reader, "Gemm") && attribute_int(*target.reader, "transB", 0) != 0;
+  return reader_swaps == target.turned;
+}
+
+class Comparison {
+ public:
+  Comparison(std::span<const TorchLeaf> leaves, Vectors vectors, const Model& candidate)
+      : leaves_(leaves),
+        vectors_(std::move(vectors)),
+        candidate_(candidate),
+        folds_(find_folds(leaves, vectors_, candidate_)) {}
+
+  ComparedWeight compare(const TensorView& parameter) const {
+    const ComparedWeight row{.parameter = std::string(parameter.name),
+                             .module = module_of(parameter.name),
+                             .elements = parameter.size()};
+    const std::vector<Target> found = targets(parameter);
+    for (const Target& target : found)
+      if (const auto match = same_as(row, parameter, target)) return *match;
+    if (const auto folded = judge_fold(row, parameter)) return *folded;
+    if (found.empty()) return search(row, parameter);
+    const ComparedWeight judged = judge(row, parameter, found.front());
+    if (judged.match == WeightMatch::not_found) return search(row, parameter);
+    return may_be_folded(judged, parameter) ? row : judged;
+  }
+
+ private:
+  // What the module's own nodes read as this parameter; else what has its name.
+  std::vector<Target> targets(const TensorView& parameter) const {
+    const TensorProto* named = candidate_.find(std::string(parameter.name));
+    std::vector<Target> found;
+    for (const WeightUse& use : candidate_.uses_of(module_of(parameter.name))) {
+      const Target target{use.stored, use.node, use.turned};
+      if (use.stored == named) return {target};
+      if (use.role == role_of(parameter.name) && fits(parameter, *use.stored))
+        found.push_back(target);
+    }
+    if (found.empty() && named && dtype_of_onnx(named->data_type())) found.push_back({named});
+    return found;
+  }
+
+  static bool fits(const TensorView& parameter, const TensorProto& stored) {
+    const auto dtype = dtype_of_onnx(stored.data_type());
+    const Shape shape = shape_of(stored);
+    return dtype && is_float(*dtype) == is_float(parameter.dtype) &&
+           (same_order(parameter.shape, shape) || swapped_order(parameter.shape, shape));
+  }
+
+  bool is_linear(const std::string& module) const {
+    const auto leaf = std::ranges::find(leaves_, module, &TorchLeaf::path);
+    return leaf != leaves_.end() && leaf->type.ends_with("Linear");
+  }
+
+  // The orders of axes in which the initializer may hold the parameter.
+  std::vector<bool> swaps(const TensorView& parameter, const Tensor& found,
+                          const Target& target) const {
+    const bool straight = same_order(parameter.shape, found.shape);
+    const bool swapped = swapped_order(parameter.shape, found.shape);
+    if (straight && swapped && target.reader && is_linear(module_of(parameter.name)))
+      return {stored_swapped(target)};
+    std::vector<bool> result;
+    if (straight) result.push_back(false);
+    if (swapped) result.push_back(true);
+    return result;
+  }
+
+  // The row of a parameter that the target holds bit by bit.
+  std::optional<ComparedWeight> same_as(ComparedWeight row, const TensorView& parameter,
+                                        const Target& target) const {
+    const Tensor found = candidate_.read(*target.stored);
+    for (const bool swap : swaps(parameter, found, target)) {
+      if (!same_bits(parameter, found, swap)) continue;
+      row.initializer = name_of(*target.stored, row.parameter);
+      row.match = swap ? WeightMatch::transposed : WeightMatch::exact;
+      return row;
+    }
+    return std::nullopt;
+  }
+
+  // The row of a parameter that the target does not hold bit by bit.
+  ComparedWeight judge(ComparedWeight row, const TensorView& parameter,
+                       const Target& target) const {
+    const Tensor found = candidate_.read(*target.stored);
+    row.initializer = name_of(*target.stored, row.parameter);
+    const std::vector<bool> orders = swaps(parameter, found, target);
+    if (orders.empty()) return judge_shape(std::move(row), parameter, found);
+    ComparedWeight judged = judge_order(std::move(row), parameter, found, orders.front());
+    if (orders.size() == 1 && swapped_order(parameter.shape, found.shape) &&
+        same_bits(parameter, found, !orders.front())) {
+      judged.match = WeightMatch::differs;
+      judged.remark = "its axes are swapped";
+    }
+    return judged;
+  }
+
+  static ComparedWeight judge_shape(ComparedWeight row, const TensorView& parameter,
+                                    const Tensor& found) {
+    if (is_numbered(row.parameter)) return row;
+    row.match = WeightMatch::differs;
+    row.difference.differing = row.elements;
+    row.remark = fmt::format("its shape is {}, not {}", format_shape(found.shape),
+                             format_shape(parameter.shape));
+    return row;
+  }
+
+  static ComparedWeight judge_order(ComparedWeight row, const TensorView& parameter,
+                                    const Tensor& found, bool swap) {
+    Tensor expected = swap ? turned(parameter) : copy(parameter);
+    const bool narrower = is_float(found.dtype) && bits(found.dtype) < bits(expected.dtype);
+    if (found.dtype != expected.dtype && is_float(found.dtype))
+      expected = convert(expected, found.dtype);
+    row.difference = difference(expected, found);
+    if (row.difference.differing == 0 ||
+        (narrower && row.difference.max_ulp_diff.value_or(2) <= 1)) {
+      row.match = narrower ? WeightMatch::rounded : WeightMatch::exact;
+      row.difference = {};
+      return row;
+    }
+    return as_difference(std::move(row), similarity(expected, found).sqnr_db);
+  }
+
+  static ComparedWeight as_difference(ComparedWeight row, double sqnr_db) {
+    const bool same_name = row.initializer == row.parameter && !is_numbered(row.parameter);
+    row.match = same_name || sqnr_db >= same_weight_db ? WeightMatch::differs
+                : is_numbered(row.parameter)           ? WeightMatch::not_found
+                                                       : WeightMatch::unlike;
+    return row;
+  }
+
+  // Parameters that were folded are judged where they ended up: the weight of the layer, and its
+  // bias, which stands for the last of the batch norm's parameters.
+  std::optional<ComparedWeight> judge_fold(ComparedWeight row, const TensorView& parameter) const {
+    const std::string_view role = role_of(parameter.name);
+    for (const Fold& fold : folds_) {
+      if (row.module == fold.layer && role == "weight")
+        return judge_folded_weight(std::move(row), parameter, fold);
+      const bool has_bias = vectors_.contains(fold.norm + ".bias");
+      if (row.module == fold.norm && role == (has_bias ? "bias" : "running_mean"))
+        return judge_folded_bias(std::move(row), fold);
+      if ((row.module == fold.layer && role == "bias") ||
+          (row.module == fold.norm && vectors_.contains(row.parameter))) {
+        row.match = WeightMatch::folded;
+        return row;
+      }
+    }
+    return std::nullopt;
+  }
+
+  ComparedWeight judge_folded_weight(ComparedWeight row, const TensorView& parameter,
+                                     const Fold& fold) const {
+    for (const Target& target : targets(parameter)) {
+      const Tensor found = candidate_.read(*target.stored);
+      const bool swap = swaps(parameter, found, target) == std::vector{true};
+      const Tensor expected = swap ? turned(parameter) : copy(parameter);
+      const bool second = swap || fold.layer_type.starts_with("ConvTranspose");
+      if (const auto folded = fold_weight(expected, second ? 1 : 0, fold.parameters))
+        return judge_expected(std::move(row), fold, *folded, found);
+    }
+    return row;
+  }
+
+  ComparedWeight judge_folded_bias(ComparedWeight row, const Fold& fold) const {
+    const auto& uses = candidate_.uses_of(fold.layer);
+    const auto use = std::ranges::find(uses, "bias", &WeightUse::role);
+    const auto folded = fold_bias(fold.bias, fold.parameters);
+    if (use == uses.end() || !folded) return row;
+    return judge_expected(std::move(row), fold, *folded, candidate_.read(*use->stored));
+  }
+
+  static ComparedWeight judge_expected(ComparedWeight row, const Fold& fold,
+                                       const Expected& expected, const Tensor& found) {
+    if (found.size() != static_cast<std::int64_t>(expected.values.size())) return row;
+    row.initializer = found.name;
+    row.match = WeightMatch::folded;
+    if (within_bounds(expected, found)) return row;
+    row.difference = difference(expected, found);
+    row.remark = fmt::format("{} is folded in", fold.norm);
+    return as_difference(std::move(row), similarity(as_tensor(expected), found).sqnr_db);
+  }
+
+  // A tensor of the parameter's content, whatever its name.
+  ComparedWeight search(ComparedWeight row, const TensorView& parameter) const {
+    if (parameter.size() < 2) return row;
+    const TensorProto* stored = candidate_.with_content(parameter);
+    row.match = stored ? WeightMatch::exact : WeightMatch::not_found;
+    if (!stored && parameter.shape.size() == 2) {
+      stored = candidate_.with_content(turned(parameter));
+      if (stored) row.match = WeightMatch::transposed;
+    }
+    if (stored) row.initializer = stored->name();
+    return row;
+  }
+
+  // A batch norm that is no leaf, or does not tell its epsilon, may have been folded in.
+  bool may_be_folded(const ComparedWeight& row, const TensorView& parameter) const {
+    if (row.initializer == row.parameter || parameter.shape.empty()) return false;
+    const std::int64_t channels = parameter.shape[0];
+    return lacks_unknown_norm(leaves_, vectors_, candidate_, static_cast<std::size_t>(channels));
+  }
+
+  std::span<const TorchLeaf> leaves_;
+  Vectors vectors_;
+  StoredWeights candidate_;
+  std::vector<Fold> folds_;
+};
+
+Vectors vectors_of(const VisitTensors& visit) {
+  Vectors vectors;
+  visit([&](const TensorView& parameter) {
+    if (parameter.shape.size() == 1 && is_float(parameter.dtype))
+      vectors.emplace(parameter.name, to_f64(parameter));
+  });
+  return vectors;
+}
+
+}  // namespace
+
+std::vector<ComparedWeight> compare_weights(const VisitTensors& visit,
+                                            std::span<const TorchLeaf> leaves,
+                                            const Model& candidate) {
+  const Comparison comparison(leaves, vectors_of(visit), candidate);
+  std::vector<ComparedWeight> rows;
+  visit([&](const TensorView& parameter) { rows.push_back(comparison.compare(parameter)); });
+  return rows;
+}
+
+}  // namespace vernier
