@@ -36,7 +36,17 @@ TEST(QuantizationNoise, clipping_is_counted_by_hand) {
   const QuantizationNoise noise = noise_of({0, 10, 1}, tensor);
   EXPECT_EQ(noise.clipped_share, 0.5);
   EXPECT_EQ(noise.clipping_noise, 9 + 4);
-  EXPECT_NEAR(noise.clipping_low_share, 9.0 / 13, 1e-12);
+}
+
+// The grid from 0 to 127.5 stands for a Relu too: what is below 0 is not lost by it.
+TEST(QuantizationNoise, a_folded_relu_needs_no_room_below_zero) {
+  NoiseAccumulator noise({0, 127.5, 0.5}, {.low = 0});
+  noise.add(ramp_between(-127.5, 127.5, 10000));
+  const QuantizationNoise result = noise.result();
+  EXPECT_NEAR(result.clipped_share, 0.5, 0.01);
+  EXPECT_EQ(result.observed_low, -127.5);
+  EXPECT_NEAR(result.observed_range.factor, 1, 1e-6);
+  EXPECT_LT(result.best_range.gain_db, 0.5);
 }
 
 TEST(QuantizationNoise, a_range_that_is_too_narrow_is_to_be_widened) {

@@ -1,5 +1,8 @@
 #include "vernier/analysis/activation_damage.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -26,6 +29,16 @@ std::optional<double> estimated_sqnr_db(const PairSums& stored, const Quantizati
   if (!range || stored.count == 0) return std::nullopt;
   const double noise = static_cast<double>(stored.count) * range->step * range->step / 12;
   return 10 * std::log10(stored.reference_squares / noise);
+}
+
+// Operators that a quantizer may fold into the range of the grid behind them.
+bool is_clipping_op(const std::string& op) { return op == "Relu" || op == "Clip"; }
+
+Tensor clamp(const TensorView& tensor, const ClipRange& range) {
+  Tensor clamped = convert(tensor, DType::f32);
+  for (float& value : elements<float>(clamped))
+    value = static_cast<float>(std::clamp<double>(value, range.low, range.high));
+  return clamped;
 }
 
 const Tensor* find_tensor(const std::vector<Tensor>& tensors, const std::string& name) {
@@ -68,8 +81,10 @@ void ActivationDamage::add_sites(const Quantization& quantization,
   for (std::size_t i = 0; i < quantization.activations.size(); ++i) {
     const QuantizedActivation& activation = quantization.activations[i];
     Site site{.activation = activation, .twin = activation_twins[i]};
+    if (!is_clipping_op(activation.writer_op)) site.folded = twins_.clip_range(site.twin.tensor);
     const auto range = representable_range(activation.grid);
-    if (range && !activation.before.empty()) site.noise.emplace(*range);
+    if (range && !activation.before.empty())
+      site.noise.emplace(*range, site.folded.value_or(ClipRange{}));
     sites_.push_back(std::move(site));
   }
   for (const std::string& output : quantization.outputs)
@@ -115,9 +130,13 @@ void ActivationDamage::observe(const TensorView& tensor, const TakeReference& ta
   for (auto site = first; site != last; ++site) leave(sites_[site->second], tensor, take);
 }
 
-const Tensor* ActivationDamage::float_tensor(const Twin& twin, const TakeReference& take) const {
-  if (twin.match == TwinMatch::none) return nullptr;
-  return twins_.is_input(twin.tensor) ? find_tensor(float_inputs_, twin.tensor) : take(twin.tensor);
+// The site's float twin in the layout of `like`, which is what the quantized model has there.
+const Tensor* ActivationDamage::float_tensor(Site& site, const TensorView& like,
+                                             const TakeReference& take) {
+  const std::string& name = site.twin.tensor;
+  if (site.twin.match == TwinMatch::none) return nullptr;
+  const Tensor* twin = twins_.is_input(name) ? find_tensor(float_inputs_, name) : take(name);
+  return twin ? site.relayout(*twin, like) : nullptr;
 }
 
 void ActivationDamage::leave(Site& site, const TensorView& tensor, const TakeReference& take) {
@@ -129,24 +148,27 @@ void ActivationDamage::leave(Site& site, const TensorView& tensor, const TakeRef
     after = real;
   }
   if (const auto held = held_.find(site.activation.before); held != held_.end()) {
-    if (held->second.tensor.size() == after.size())
+    if (held->second.tensor.size() == after.size()) {
       add_to(site.local, measure(held->second.tensor, after));
+      if (site.folded)
+        add_to(site.intended, measure(clamp(held->second.tensor, *site.folded), after));
+    }
     if (--held->second.uses == 0) held_.erase(held);
   } else if (site.activation.before.empty()) {
     site.stored = pool(site.stored, measure(after, after));
   }
-  if (const Tensor* twin = float_tensor(site.twin, take); twin && twin->size() == after.size())
+  if (const Tensor* twin = float_tensor(site, after, take))
     add_to(site.cumulative, measure(*twin, after));
 }
 
 void ActivationDamage::add_outputs(const LockstepOutputs& outputs) {
   if (outputs_.empty())
-    for (const Tensor& output : outputs.candidate) outputs_.emplace_back(output.name, std::nullopt);
+    for (const Tensor& output : outputs.candidate) outputs_.push_back({.name = output.name});
   for (std::size_t i = 0; i < outputs.candidate.size(); ++i) {
     const Tensor* twin = find_tensor(outputs.reference, outputs.candidate[i].name);
     if (!twin && outputs.reference.size() == outputs.candidate.size()) twin = &outputs.reference[i];
-    if (twin && twin->size() == outputs.candidate[i].size())
-      add_to(outputs_[i].second, measure(*twin, outputs.candidate[i]));
+    if (twin) twin = outputs_[i].relayout(*twin, outputs.candidate[i]);
+    if (twin) add_to(outputs_[i].cumulative, measure(*twin, outputs.candidate[i]));
   }
 }
 
@@ -174,8 +196,8 @@ void ActivationDamage::rebase(const TensorView& tensor, const TakeReference& tak
   std::vector<std::byte> replacement;
   for (auto entry = first; entry != last; ++entry) {
     Site& site = sites_[entry->second];
-    const Tensor* twin = float_tensor(site.twin, take);
-    if (!twin || twin->size() != tensor.size()) continue;
+    const Tensor* twin = float_tensor(site, tensor, take);
+    if (!twin) continue;
     add_to(site.introduced, measure(*twin, fake_quantize(tensor, site.activation.grid)));
     if (twin->dtype == tensor.dtype) replacement = twin->bytes;
   }
@@ -193,14 +215,15 @@ std::vector<DebugActivation> ActivationDamage::activations() const {
   for (const Site* site : ordered) {
     DebugActivation row{.tensor_name = site->activation.name,
                         .local_sqnr_db = sqnr_of(site->local),
+                        .intended_sqnr_db = sqnr_of(site->intended),
                         .cumulative_sqnr_db = sqnr_of(site->cumulative),
                         .twin = site->twin,
                         .node = site->activation.writer,
                         .op = site->activation.writer_op,
-                        .grid = site->activation.grid,
                         .introduced_sqnr_db = sqnr_of(site->introduced)};
-    if (!row.local_sqnr_db && site->stored.count > 0) {
-      row.local_sqnr_db = estimated_sqnr_db(site->stored, site->activation.grid);
+    if (!site->activation.stored.empty()) row.grid = site->activation.grid;
+    if (row.grid && !row.local_sqnr_db && site->stored.count > 0) {
+      row.local_sqnr_db = estimated_sqnr_db(site->stored, *row.grid);
       row.local_is_estimated = row.local_sqnr_db.has_value();
     }
     if (site->noise) row.noise = site->noise->result();
@@ -214,8 +237,21 @@ std::vector<DebugActivation> ActivationDamage::activations() const {
 
 std::vector<DebugOutput> ActivationDamage::outputs() const {
   std::vector<DebugOutput> rows;
-  for (const auto& [name, sums] : outputs_) rows.push_back({name, sqnr_of(sums)});
+  for (const Output& output : outputs_) rows.push_back({output.name, sqnr_of(output.cumulative)});
   return rows;
+}
+
+std::vector<std::string> ActivationDamage::notes() const {
+  std::map<std::string, std::vector<std::string>> tensors;  // by layout
+  for (const Site& site : sites_)
+    tensors[site.relayout.description()].push_back(site.activation.name);
+  for (const Output& output : outputs_)
+    tensors[output.relayout.description()].push_back(output.name);
+  tensors.erase("");
+  std::vector<std::string> notes;
+  for (const auto& [layout, names] : tensors)
+    notes.push_back(fmt::format("compared after {}: {}", layout, fmt::join(names, ", ")));
+  return notes;
 }
 
 bool ActivationDamage::any_twin() const {

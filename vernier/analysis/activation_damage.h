@@ -9,6 +9,7 @@
 #include "vernier/analysis/bind_inputs.h"
 #include "vernier/analysis/debug.h"
 #include "vernier/analysis/lockstep.h"
+#include "vernier/analysis/relayout.h"
 #include "vernier/metrics/kernels.h"
 #include "vernier/runtime/ort_runner.h"
 
@@ -32,6 +33,8 @@ class ActivationDamage {
   // In the order in which the tensors were first produced.
   std::vector<DebugActivation> activations() const;
   std::vector<DebugOutput> outputs() const;
+  // What was compared in another layout than the float model's.
+  std::vector<std::string> notes() const;
   bool any_twin() const;
 
  private:
@@ -39,10 +42,18 @@ class ActivationDamage {
   struct Site {
     QuantizedActivation activation;
     Twin twin;
-    std::optional<PairSums> local, cumulative, introduced;
+    std::optional<ClipRange> folded;  // a Relu or Clip that the quantized model leaves to the grid
+    std::optional<PairSums> local, intended, cumulative, introduced;
     PairSums stored;  // of real values against themselves, where local can only be estimated
     std::optional<NoiseAccumulator> noise;
+    Relayout relayout;
     int order = -1;  // of the first production
+  };
+
+  struct Output {
+    std::string name;
+    std::optional<PairSums> cumulative;
+    Relayout relayout;
   };
 
   // A tensor that waits for what comes back from its grids.
@@ -57,7 +68,7 @@ class ActivationDamage {
   void observe(const TensorView& tensor, const TakeReference& take);
   void leave(Site& site, const TensorView& tensor, const TakeReference& take);
   void rebase(const TensorView& tensor, const TakeReference& take, std::span<std::byte> bytes);
-  const Tensor* float_tensor(const Twin& twin, const TakeReference& take) const;
+  const Tensor* float_tensor(Site& site, const TensorView& like, const TakeReference& take);
   void add_outputs(const LockstepOutputs& outputs);
   std::unique_ptr<OrtRunner> open_watching(const Model& model,
                                            std::vector<std::string> tensors) const;
@@ -71,7 +82,7 @@ class ActivationDamage {
   LockstepOptions lockstep_;
   std::vector<Tensor> float_inputs_;  // of the sample under way
   std::map<std::string, Held> held_;
-  std::vector<std::pair<std::string, std::optional<PairSums>>> outputs_;
+  std::vector<Output> outputs_;
   int produced_ = 0;
 };
 

@@ -14,32 +14,18 @@
 namespace vernier {
 namespace {
 
-// Operators that a quantizer may fold into the range of the grid behind them.
-bool is_clipping_op(const std::string& op) { return op == "Relu" || op == "Clip"; }
-
-// The float tensor is what a Relu or Clip gives and the quantized model has none: the grid cuts off
-// what that operator would have.
-bool is_clipped_by_design(const DebugActivation& row, const TwinFinder& twins, double low_db) {
-  if (!row.noise || row.noise->clipping_noise == 0 || is_clipping_op(row.op)) return false;
-  const std::string folded = twins.writer_op(row.twin.tensor);
-  if (!is_clipping_op(folded)) return false;
-  // A Relu cuts off the low end alone: noise at the high end is a grid that is too narrow.
-  if (folded == "Relu" && row.noise->clipping_low_share < 0.9) return false;
-  return row.rounding_share < 0.5 && row.cumulative_sqnr_db && *row.cumulative_sqnr_db >= low_db;
-}
-
-DamageVerdict verdict_of(const DebugActivation& row, const TwinFinder& twins, double low_db) {
+// What a grid cuts off in place of a Relu or Clip is no damage of its own.
+DamageVerdict verdict_of(const DebugActivation& row, double low_db) {
   const auto is_low = [&](const std::optional<double>& sqnr) { return sqnr && !(*sqnr >= low_db); };
   if (!row.local_sqnr_db && !row.cumulative_sqnr_db) return DamageVerdict::unmatched;
   if (row.local_sqnr_db.value_or(INFINITY) == INFINITY &&
       row.cumulative_sqnr_db.value_or(INFINITY) == INFINITY)
     return DamageVerdict::exact;
-  if (is_low(row.local_sqnr_db)) {
-    if (is_clipped_by_design(row, twins, low_db)) return DamageVerdict::clipped_by_design;
-    if (!row.cumulative_sqnr_db || is_low(row.cumulative_sqnr_db)) return DamageVerdict::originator;
-    return DamageVerdict::healthy;
-  }
-  return is_low(row.cumulative_sqnr_db) ? DamageVerdict::inheritor : DamageVerdict::healthy;
+  const bool damaged = !row.cumulative_sqnr_db || is_low(row.cumulative_sqnr_db);
+  if (is_low(row.intended_sqnr_db ? row.intended_sqnr_db : row.local_sqnr_db))
+    return damaged ? DamageVerdict::originator : DamageVerdict::healthy;
+  if (is_low(row.cumulative_sqnr_db)) return DamageVerdict::inheritor;
+  return is_low(row.local_sqnr_db) ? DamageVerdict::clipped_by_design : DamageVerdict::healthy;
 }
 
 Statistics summarise(const std::vector<std::optional<double>>& values) {
@@ -164,9 +150,9 @@ DebugResult debug(const Model& float_model, const Model& quantized_model, Sample
     if (options.progress) result.interrupted = !options.progress(i + 1, samples.size());
   }
   result.activations = damage.activations();
-  for (DebugActivation& row : result.activations)
-    row.verdict = verdict_of(row, twins, options.low_db);
+  for (DebugActivation& row : result.activations) row.verdict = verdict_of(row, options.low_db);
   result.model_outputs = damage.outputs();
+  std::ranges::copy(damage.notes(), std::back_inserter(result.notes));
   result.local = summarise(result.activations, &DebugActivation::local_sqnr_db);
   result.cumulative = summarise(result.activations, &DebugActivation::cumulative_sqnr_db);
   result.weight = summarise(result.weights, &DebugWeight::weight_sqnr_db);

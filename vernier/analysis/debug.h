@@ -23,13 +23,15 @@ std::string_view damage_verdict_name(DamageVerdict verdict);
 struct DebugActivation {
   std::string tensor_name;
   std::optional<double> local_sqnr_db;  // before against after the grid, in the quantized model
+  // The same with the Relu or Clip applied that the grid stands for as well; nothing: no such one.
+  std::optional<double> intended_sqnr_db;
   std::optional<double> cumulative_sqnr_db;  // float model against quantized model
   bool local_is_estimated = false;           // from the scale: the operator shows no `before`
   Twin twin;
   DamageVerdict verdict = DamageVerdict::healthy;
   std::string node;  // that computes it
   std::string op;
-  QuantizationGrid grid;
+  std::optional<QuantizationGrid> grid;      // nothing: it is only computed from quantized weights
   std::optional<QuantizationNoise> noise;    // per-tensor integer grids
   double rounding_share = 0;                 // of the local noise; the rest is clipping
   std::optional<double> introduced_sqnr_db;  // what its node adds by itself, on float inputs

@@ -46,9 +46,9 @@ TwinFinder::TwinFinder(const Model& float_model) : model_(float_model) {
       std::vector<std::string> outputs;
       for (const auto& output : node.output()) {
         outputs.push_back(labels(body.path, output));
-        writer_ops_[outputs.back()] = node.op_type();
         (node.op_type() == "Constant" ? weights_ : tensors_).insert(outputs.back());
       }
+      if (const auto range = clip_range_of(node)) clip_ranges_[outputs[0]] = *range;
       const std::vector<std::string> inputs(node.input().begin(), node.input().end());
       if (!outputs.empty()) inputs_by_output_[outputs[0]] = inputs;
       if (node.name().empty()) continue;
@@ -56,6 +56,23 @@ TwinFinder::TwinFinder(const Model& float_model) : model_(float_model) {
       inputs_of_[node.name()] = inputs;
     }
   }
+}
+
+// Before opset 11 the bounds of a Clip are attributes, then inputs.
+std::optional<ClipRange> TwinFinder::clip_range_of(const NodeProto& node) const {
+  if (is_op(node, "Relu")) return ClipRange{.low = 0};
+  if (!is_op(node, "Clip")) return std::nullopt;
+  ClipRange range;
+  if (attribute(node, "min")) range.low = attribute_float(node, "min", 0);
+  if (attribute(node, "max")) range.high = attribute_float(node, "max", 0);
+  for (int i = 1; i < node.input_size(); ++i) {
+    if (node.input(i).empty()) continue;
+    if (!weights_.contains(node.input(i))) return std::nullopt;
+    const Tensor bound = read_weight(node.input(i));
+    if (bound.size() != 1) return std::nullopt;
+    (i == 1 ? range.low : range.high) = elements<float>(bound)[0];
+  }
+  return range.low <= range.high ? std::optional(range) : std::nullopt;
 }
 
 Twin TwinFinder::by_name(const std::unordered_set<std::string>& names,
@@ -113,9 +130,9 @@ Tensor TwinFinder::read_weight(const std::string& name) const {
   throw Error(fmt::format("[debug] {}: no weight '{}'", model_.name(), name));
 }
 
-std::string TwinFinder::writer_op(const std::string& tensor) const {
-  const auto found = writer_ops_.find(tensor);
-  return found == writer_ops_.end() ? "" : found->second;
+std::optional<ClipRange> TwinFinder::clip_range(const std::string& tensor) const {
+  const auto found = clip_ranges_.find(tensor);
+  return found == clip_ranges_.end() ? std::nullopt : std::optional(found->second);
 }
 
 }  // namespace vernier

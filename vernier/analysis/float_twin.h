@@ -6,8 +6,13 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "vernier/analysis/quantization_noise.h"
 #include "vernier/model/model.h"
 #include "vernier/model/quantization.h"
+
+namespace vernier_onnx {
+class NodeProto;
+}
 
 namespace vernier {
 
@@ -33,11 +38,13 @@ class TwinFinder {
 
   // The weight itself, in float32. Throws Error if there is none of that name.
   Tensor read_weight(const std::string& name) const;
-  std::string writer_op(const std::string& tensor) const;  // empty for inputs
+  // Of a tensor that a Relu or a Clip with constant bounds writes.
+  std::optional<ClipRange> clip_range(const std::string& tensor) const;
   bool is_input(const std::string& tensor) const { return inputs_.contains(tensor); }
   const std::unordered_set<std::string>& weights() const { return weights_; }
 
  private:
+  std::optional<ClipRange> clip_range_of(const vernier_onnx::NodeProto& node) const;
   Twin by_name(const std::unordered_set<std::string>& names, const std::string& name) const;
 
   const Model& model_;
@@ -47,7 +54,7 @@ class TwinFinder {
   std::unordered_map<std::string, std::vector<std::string>> outputs_of_;  // by node name
   std::unordered_map<std::string, std::vector<std::string>> inputs_of_;
   std::unordered_map<std::string, std::vector<std::string>> inputs_by_output_;
-  std::unordered_map<std::string, std::string> writer_ops_;
+  std::unordered_map<std::string, ClipRange> clip_ranges_;
 };
 
 }  // namespace vernier

@@ -98,7 +98,7 @@ std::optional<LayoutChange> find_layout(const TensorView& reference, const Tenso
   std::optional<LayoutChange> best;
   if (!std::ranges::equal(reference.shape, candidate.shape))
     best = better(best, {{}, sqnr_of(reference, candidate)}, min_sqnr_db);
-  if (best || reference.shape.size() > max_rank) return best;
+  if (reference.shape.size() > max_rank) return best;
 
   std::vector<int> permutation(reference.shape.size());
   std::iota(permutation.begin(), permutation.end(), 0);

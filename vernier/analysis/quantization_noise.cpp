@@ -40,7 +40,8 @@ double decibels(double before, double after) {
 
 }  // namespace
 
-NoiseAccumulator::NoiseAccumulator(const RealRange& representable) : grid_(representable) {}
+NoiseAccumulator::NoiseAccumulator(const RealRange& representable, const ClipRange& folded)
+    : grid_(representable), folded_(folded) {}
 
 void NoiseAccumulator::add(const TensorView& before) {
   std::vector<float> widened;
@@ -58,13 +59,10 @@ void NoiseAccumulator::add(const TensorView& before) {
 
 void NoiseAccumulator::add_clipping(std::span<const float> values) {
   for (const double value : values) {
-    if (value < grid_.low - grid_.step / 2) {
-      ++clipped_;
-      clipping_low_ += (grid_.low - value) * (grid_.low - value);
-    } else if (value > grid_.high + grid_.step / 2) {
-      ++clipped_;
-      clipping_high_ += (value - grid_.high) * (value - grid_.high);
-    }
+    const double outside = std::max(grid_.low - value, value - grid_.high);
+    if (!(outside > grid_.step / 2)) continue;
+    ++clipped_;
+    clipping_noise_ += outside * outside;
   }
 }
 
@@ -89,7 +87,8 @@ void NoiseAccumulator::add_histogram(std::span<const float> values) {
   const std::size_t stride = (values.size() + histogram_values - 1) / histogram_values;
   for (std::size_t i = 0; i < values.size(); i += stride) {
     if (std::isnan(values[i])) continue;
-    const auto bin = static_cast<int>((values[i] + reach_) / (2 * reach_) * bins);
+    const double value = std::clamp<double>(values[i], folded_.low, folded_.high);
+    const auto bin = static_cast<int>((value + reach_) / (2 * reach_) * bins);
     ++histogram_[std::clamp(bin, 0, bins - 1)];
   }
 }
@@ -121,10 +120,10 @@ QuantizationNoise NoiseAccumulator::result() const {
   QuantizationNoise noise{.representable = grid_, .observed_low = low_, .observed_high = high_};
   if (count_ == 0) return noise;
   noise.clipped_share = static_cast<double>(clipped_) / static_cast<double>(count_);
-  noise.clipping_noise = clipping_low_ + clipping_high_;
-  if (noise.clipping_noise > 0) noise.clipping_low_share = clipping_low_ / noise.clipping_noise;
+  noise.clipping_noise = clipping_noise_;
   // A grid must be able to hold zero.
-  const double low = std::min(low_, 0.0), high = std::max(high_, 0.0);
+  const double low = std::min(std::max(low_, folded_.low), 0.0);
+  const double high = std::max(std::min(high_, folded_.high), 0.0);
   noise.observed_range = advice(low, high);
   noise.best_range = noise.observed_range;
   for (double shrink = 0.97; shrink > 0.02; shrink *= 0.94) {

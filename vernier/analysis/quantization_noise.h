@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -9,6 +10,13 @@
 #include "vernier/tensor/tensor.h"
 
 namespace vernier {
+
+// What a Relu or Clip leaves of its input.
+struct ClipRange {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  bool operator==(const ClipRange&) const = default;
+};
 
 // Another range for a grid of the same type: `factor` times as wide as the one it has, and what
 // that would do to the noise.
@@ -23,19 +31,19 @@ struct QuantizationNoise {
   RealRange representable;
   double observed_low = 0;
   double observed_high = 0;
-  double clipped_share = 0;   // of the values, 0 to 1: outside the grid by more than half a step
-  double clipping_noise = 0;  // sum of squares
-  double clipping_low_share = 0;  // of the clipping noise: what was cut off at the low end
-  RangeAdvice observed_range;     // cover just what was seen
-  RangeAdvice best_range;         // least expected noise over all ranges tried
+  double clipped_share = 0;    // of the values, 0 to 1: outside the grid by more than half a step
+  double clipping_noise = 0;   // sum of squares
+  RangeAdvice observed_range;  // cover just what was seen
+  RangeAdvice best_range;      // least expected noise over all ranges tried
   bool operator==(const QuantizationNoise&) const = default;
 };
 
 // Gathers the values that go into a grid. Ends and clipping are exact; the best range comes from a
-// histogram of at most some 2,000 values a sample.
+// histogram of at most some 2,000 values a sample, and has only to hold what is left of them within
+// `folded`: the Relu or Clip that the grid stands for as well.
 class NoiseAccumulator {
  public:
-  explicit NoiseAccumulator(const RealRange& representable);
+  explicit NoiseAccumulator(const RealRange& representable, const ClipRange& folded = {});
   void add(const TensorView& before);
   QuantizationNoise result() const;
 
@@ -49,9 +57,10 @@ class NoiseAccumulator {
   RangeAdvice advice(double low, double high) const;
 
   RealRange grid_;
+  ClipRange folded_;
   std::int64_t count_ = 0;
   std::int64_t clipped_ = 0;
-  double clipping_low_ = 0, clipping_high_ = 0;  // noise at either end
+  double clipping_noise_ = 0;
   double low_ = 0, high_ = 0;
   double reach_ = 0;  // the histogram covers [-reach_, reach_)
   std::array<std::int64_t, bins> histogram_{};

@@ -163,11 +163,20 @@ class GraphReader {
                                         node.input(0)));
   }
 
+  // What the first DequantizeLinear that reads `stored` makes of it; empty if none does.
+  std::string dequantized(const std::string& stored) const {
+    const auto readers = index_.consumers(stored);
+    const auto reader = std::ranges::find_if(readers, is_dequantize);
+    return reader == readers.end() ? "" : label((*reader)->output(0));
+  }
+
   void add_q_operator(const NodeProto& node, const QOperator& op, Quantization& found) {
+    const std::string real_output = dequantized(node.output(0));
     const auto output =
         grid(input_of(node, op.output_scale), input_of(node, op.output_scale + 1), DType::u8);
     if (output)
       found.activations.push_back(written({.name = label(node.output(0)),
+                                           .after = real_output,
                                            .stored = label(node.output(0)),
                                            .grid = *output,
                                            .node = node_label(node)},
@@ -183,6 +192,7 @@ class GraphReader {
     QuantizedWeight weight{
         .name = node.input(op.weight), .form = WeightForm::q_operator, .grid = *weight_grid};
     read_by(weight, node, op.weight);
+    if (!real_output.empty()) weight.reader_output = real_output;
     weight.real = dequantize(*stored, weight.grid);
     found.weights.push_back(std::move(weight));
   }

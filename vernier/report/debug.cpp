@@ -67,11 +67,10 @@ Table activations_table(const DebugSubject& subject, const DebugResult& result,
   for (const DebugActivation& row : worst(result.activations, value, subject.top)) {
     Cell local = decibel_cell(subject, row.local_sqnr_db);
     if (row.local_is_estimated) local.text = "~" + local.text;
-    table.rows.push_back(
-        {row.tensor_name, row.op, local, decibel_cell(subject, row.cumulative_sqnr_db),
-         row.noise ? fmt::format("{:.2f}%", 100 * row.noise->clipped_share) : "-",
-         std::string(damage_verdict_name(row.verdict)),
-         row.verdict == DamageVerdict::clipped_by_design ? "" : range_advice(row)});
+    table.rows.push_back({row.tensor_name, row.op, local,
+                          decibel_cell(subject, row.cumulative_sqnr_db),
+                          row.noise ? fmt::format("{:.2f}%", 100 * row.noise->clipped_share) : "-",
+                          std::string(damage_verdict_name(row.verdict)), range_advice(row)});
   }
   return table;
 }
@@ -181,6 +180,7 @@ Json activation_json(const DebugActivation& row) {
   Json json = {{"tensor_name", row.tensor_name},
                {"local_sqnr_db", optional_number(row.local_sqnr_db)},
                {"cumulative_sqnr_db", optional_number(row.cumulative_sqnr_db)},
+               {"intended_sqnr_db", optional_number(row.intended_sqnr_db)},
                {"local_is_estimated", row.local_is_estimated},
                {"introduced_sqnr_db", optional_number(row.introduced_sqnr_db)},
                {"verdict", std::string(damage_verdict_name(row.verdict))},
@@ -188,9 +188,9 @@ Json activation_json(const DebugActivation& row) {
                {"matched_by", std::string(twin_match_name(row.twin.match))},
                {"node", row.node},
                {"op", row.op}};
-  if (row.grid.scale.size() > 0) {
-    json["dtype"] = std::string(dtype_name(row.grid.dtype));
-    json["granularity"] = std::string(granularity_name(granularity(row.grid)));
+  if (row.grid) {
+    json["dtype"] = std::string(dtype_name(row.grid->dtype));
+    json["granularity"] = std::string(granularity_name(granularity(*row.grid)));
   }
   json["noise"] = row.noise ? noise_json(row) : Json(nullptr);
   return json;
