@@ -3,6 +3,7 @@
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -47,12 +48,32 @@ inline void rewire(Model& model, const std::string& from, const std::string& to)
     std::ranges::replace(*each.mutable_input(), from, to);
 }
 
-// Takes a node with one input and one output out of the graph.
-inline void remove_node(Model& model, const std::string& name) {
-  const vernier_onnx::NodeProto removed = node(model, name);
-  rewire(model, removed.output(0), removed.input(0));
+// Takes the nodes of a module out of the graph; those that read `output` read `input` instead.
+inline void remove_module(Model& model, const std::string& scope, const std::string& input,
+                          const std::string& output) {
+  rewire(model, output, input);
   auto& nodes = *model.graph().mutable_node();
-  nodes.erase(std::ranges::find(nodes, name, [](const auto& each) { return each.name(); }));
+  const auto rest = std::remove_if(
+      nodes.begin(), nodes.end(), [&](const auto& each) { return each.name().starts_with(scope); });
+  nodes.erase(rest, nodes.end());
+}
+
+// Puts the nodes into an order in which each follows those whose tensors it reads.
+inline void sort_nodes(Model& model) {
+  auto& nodes = *model.graph().mutable_node();
+  vernier_onnx::GraphProto sorted;
+  std::set<std::string> waiting;
+  for (const auto& each : nodes) waiting.insert(each.output().begin(), each.output().end());
+  while (sorted.node_size() < nodes.size())
+    for (const auto& each : nodes) {
+      if (!waiting.contains(each.output(0)) ||
+          std::ranges::any_of(each.input(),
+                              [&](const auto& name) { return waiting.contains(name); }))
+        continue;
+      *sorted.add_node() = each;
+      for (const auto& output : each.output()) waiting.erase(output);
+    }
+  nodes.Swap(sorted.mutable_node());
 }
 
 // Puts nodes of one input and one output behind the node, so that the last of them writes what it

@@ -66,6 +66,11 @@ class CandidateGraph {
     return std::nullopt;
   }
 
+  bool is_unread(const std::string& tensor) const {
+    const GraphIndex& main = index_.main();
+    return main.producer(tensor) && main.consumers(tensor).empty() && !main.is_output(tensor);
+  }
+
   const StoredWeights& weights() const { return weights_; }
   const DTypes& dtypes() const { return dtypes_; }
 
@@ -144,6 +149,7 @@ class Diagnoser {
     if (!candidate_ || !may_be_at_fault(row)) return "";
     std::string found = training_operator(region, candidate_->weights());
     if (found.empty()) found = late_source(index, region);
+    if (found.empty()) found = unread_layer(index);
     if (found.empty()) found = missing_operator(region, row.type);
     if (found.empty() && reference_) found = differing_operators(reference_region(row), region);
     return found;
@@ -156,6 +162,17 @@ class Diagnoser {
       if (!sources.empty() && sources.front() > index)
         return fmt::format("it reads {}, which the reference computes after it",
                            rows_[sources.front()].layer);
+    }
+    return "";
+  }
+
+  // The layer before it, if what that computes is not used.
+  std::string unread_layer(std::size_t index) const {
+    while (index-- > 0) {
+      if (rows_[index].tensor.empty()) continue;
+      if (!candidate_->is_unread(rows_[index].tensor)) return "";
+      return fmt::format("nothing reads {}, which the reference computes before it",
+                         rows_[index].layer);
     }
     return "";
   }

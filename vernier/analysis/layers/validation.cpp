@@ -27,6 +27,28 @@ TensorView with_batch_axis(TensorView reference, const TensorView& candidate) {
   return reference;
 }
 
+// The first layers that are computed from the tensor, on each way from it. None if a way ends
+// without passing one.
+std::vector<std::size_t> layers_reading(const std::vector<CandidateTensor>& tensors,
+                                        std::size_t tensor,
+                                        const std::vector<Placement>& placements) {
+  std::vector<std::size_t> found;
+  std::set<std::size_t> open = {tensor};
+  for (std::size_t next = tensor + 1; next < tensors.size(); ++next) {
+    if (std::ranges::none_of(tensors[next].inputs,
+                             [&](auto input) { return open.contains(input); }))
+      continue;
+    const auto layer = std::ranges::find(placements, std::optional(next), &Placement::tensor);
+    if (layer != placements.end())
+      found.push_back(layer - placements.begin());
+    else if (tensors[next].is_output)
+      return {};
+    else
+      open.insert(next);
+  }
+  return found;
+}
+
 // The layer that the name belongs to: a layer with several outputs is seen as "lstm.0", "lstm.1".
 std::string type_of(const std::string& name, const std::vector<Layer>& layers) {
   for (const Layer& layer : layers)
@@ -63,7 +85,35 @@ bool Validation::measure(Samples& samples) {
     ++samples_;
     if (options_.progress && !options_.progress(i + 1, samples.size())) return false;
   }
+  settle_parts();
   return true;
+}
+
+// A fusion may leave a tensor in a layer's scope that is only a part of what the layer computes, as
+// a product whose bias is added elsewhere.
+void Validation::settle_parts() {
+  for (std::size_t layer = 0; layer < rows_.size(); ++layer) {
+    if (!is_part(layer)) continue;
+    placements_[layer] = {Alignment::fused, std::nullopt};
+    rows_[layer] = {.layer = rows_[layer].layer,
+                    .type = rows_[layer].type,
+                    .alignment = Alignment::fused,
+                    .reference_shape = rows_[layer].reference_shape,
+                    .reference_dtype = rows_[layer].reference_dtype};
+  }
+}
+
+// Whether the tensor is nothing like the layer, and yet all that is computed from it is right.
+bool Validation::is_part(std::size_t layer) const {
+  const Alignment alignment = rows_[layer].alignment;
+  if (!has_graph_ || (alignment != Alignment::scope && alignment != Alignment::metadata) ||
+      !rows_[layer].compared || !(rows_[layer].sqnr_db < sound_db))
+    return false;
+  const std::vector<std::size_t> readers =
+      layers_reading(tensors_, *placements_[layer].tensor, placements_);
+  return !readers.empty() && std::ranges::none_of(readers, [&](std::size_t reader) {
+    return is_exceeding(rows_[reader], options_.tolerance);
+  });
 }
 
 // libtorch's default dtype is one for the whole process: float32 and float64 cannot run at once, so

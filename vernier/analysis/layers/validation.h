@@ -45,6 +45,8 @@ class Validation {
   LayerRow compared(LayerRow row, const Tensor& reference, const TensorView& candidate) const;
   std::vector<std::byte> replacement(std::size_t layer, const Tensor& reference,
                                      const TensorView& candidate) const;
+  void settle_parts();
+  bool is_part(std::size_t layer) const;
   bool is_sound(std::size_t layer) const;
   bool is_fused(std::size_t layer) const;
 

@@ -1,0 +1,248 @@
+// Faults put into real exports: each must be found at its layer, with its cause.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/analysis/layers/onnx_edits.h"
+#include "tests/model_builder.h"
+#include "tests/runtime/torch_fixture.h"
+#include "vernier/analysis/layers/layers.h"
+#include "vernier/data/random.h"
+
+namespace vernier {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+// One of the two trained networks of the fixtures, as PyTorch has it and as it was exported.
+class Fault : public TorchTest {
+ protected:
+  explicit Fault(const std::string& name)
+      : reference(fixture("mnist/" + name + ".pt")),
+        candidate(Model::load(fixture("mnist/" + name + ".onnx"))) {}
+
+  LayersResult validate(LayersOptions options = {}) const {
+    options.reference = reference;
+    const auto samples = random_samples(candidate.inputs(), {.samples = 1});
+    return validate_layers(candidate, *samples, options);
+  }
+
+  // The first layer out of tolerance, after checking that it is this one.
+  static LayerRow origin(const LayersResult& result, const std::string& layer, Cause cause) {
+    if (!result.drift_origin) {
+      ADD_FAILURE() << "nothing is out of tolerance";
+      return {};
+    }
+    const LayerRow& row = result.rows[*result.drift_origin];
+    EXPECT_EQ(row.layer, layer);
+    EXPECT_EQ(cause_name(row.cause), cause_name(cause)) << row.detail;
+    return row;
+  }
+
+  // Every other layer out of tolerance must have it from one that is.
+  static void expect_rest_inherited(const LayersResult& result) {
+    std::size_t index = result.drift_origin.value_or(result.rows.size());
+    while (++index < result.rows.size()) {
+      const LayerRow& row = result.rows[index];
+      if (row.exceeds) {
+        EXPECT_EQ(cause_name(row.cause), "inherited") << row.layer << ": " << row.detail;
+      }
+    }
+  }
+
+  std::filesystem::path reference;
+  Model candidate;
+};
+
+class ConvolutionFault : public Fault {
+ protected:
+  ConvolutionFault() : Fault("mnist_cnn") {}
+};
+
+class TransformerFault : public Fault {
+ protected:
+  TransformerFault() : Fault("mnist_vit") {}
+};
+
+void scale(std::span<float> values) {
+  for (float& value : values) value *= 1.01F;
+}
+
+vernier_onnx::NodeProto make_node(
+    const std::string& op, const std::vector<vernier_onnx::AttributeProto>& attributes = {}) {
+  vernier_onnx::NodeProto made;
+  made.set_op_type(op);
+  for (const auto& attribute : attributes) *made.add_attribute() = attribute;
+  return made;
+}
+
+vernier_onnx::NodeProto make_cast(DType dtype) {
+  return make_node("Cast", {int_attribute("to", onnx_data_type(dtype))});
+}
+
+vernier_onnx::NodeProto make_transpose(const std::vector<std::int64_t>& permutation) {
+  vernier_onnx::AttributeProto attribute;
+  attribute.set_name("perm");
+  attribute.set_type(vernier_onnx::AttributeProto::INTS);
+  for (const std::int64_t axis : permutation) attribute.add_ints(axis);
+  return make_node("Transpose", {attribute});
+}
+
+TEST_F(ConvolutionFault, none_injected_none_reported) {
+  for (const auto level : {std::optional<Optimization>(),
+                           {Optimization::basic},
+                           {Optimization::extended},
+                           {Optimization::all}}) {
+    LayersOptions options;
+    options.runtime.optimization = level;
+    const LayersResult result = validate(options);
+    EXPECT_EQ(result.layers_exceeding, 0);
+    EXPECT_THAT(result.weight_mismatches, IsEmpty());
+  }
+}
+
+TEST_F(TransformerFault, none_injected_none_reported) {
+  for (const auto level : {std::optional<Optimization>(),
+                           {Optimization::basic},
+                           {Optimization::extended},
+                           {Optimization::all}}) {
+    LayersOptions options;
+    options.runtime.optimization = level;
+    const LayersResult result = validate(options);
+    EXPECT_EQ(result.layers_exceeding, 0);
+    EXPECT_THAT(result.weight_mismatches, IsEmpty());
+  }
+}
+
+TEST_F(ConvolutionFault, one_ulp_of_a_weight_is_told_though_no_layer_exceeds) {
+  edit_weight(candidate, "fc.weight",
+              [](std::span<float> values) { values[5] = std::nextafterf(values[5], 10); });
+  const LayersResult result = validate();
+  EXPECT_EQ(result.layers_exceeding, 0);
+  ASSERT_THAT(result.weight_mismatches, SizeIs(1));
+  EXPECT_EQ(result.weight_mismatches[0].module, "fc");
+  EXPECT_EQ(result.weight_mismatches[0].difference.max_ulp_diff, 1);
+}
+
+TEST_F(ConvolutionFault, one_ulp_of_a_weight_is_the_cause_where_it_exceeds) {
+  edit_weight(candidate, "fc.weight", [](std::span<float> values) {
+    for (float& value : values) value = std::nextafterf(value, 10);
+  });
+  const LayersResult result = validate({.tolerance = 0});
+  EXPECT_EQ(cause_name(result.rows.back().cause), "weight_bit_mismatch");
+}
+
+TEST_F(ConvolutionFault, one_percent_of_a_weight) {
+  edit_weight(candidate, "fc.weight", scale);
+  EXPECT_THAT(origin(validate(), "fc", Cause::weight_bit_mismatch).detail,
+              HasSubstr("240 of 240 elements differ"));
+}
+
+TEST_F(ConvolutionFault, one_percent_of_a_weight_that_a_batch_norm_is_folded_into) {
+  edit_weight(candidate, "onnx::Conv_86", scale);
+  const LayersResult result = validate();
+  EXPECT_THAT(origin(result, "layer1.0.bn2", Cause::weight_bit_mismatch).detail,
+              HasSubstr("layer1.0.bn2 is folded in"));
+  expect_rest_inherited(result);
+}
+
+TEST_F(TransformerFault, a_transposed_weight) {
+  edit_weight(candidate, "onnx::MatMul_390", [](std::span<float> values) {
+    for (int i = 0; i < 48; ++i)
+      for (int j = 0; j < i; ++j) std::swap(values[i * 48 + j], values[j * 48 + i]);
+  });
+  const LayersResult result = validate();
+  EXPECT_THAT(origin(result, "blocks.1.attn.proj", Cause::weight_bit_mismatch).detail,
+              HasSubstr("its axes are swapped"));
+  expect_rest_inherited(result);
+}
+
+TEST_F(ConvolutionFault, an_axis_permutation_in_the_middle) {
+  insert_after(candidate, "/layer1/layer1.0/relu/Relu", {make_transpose({0, 1, 3, 2})});
+  EXPECT_THAT(origin(validate(), "layer1.0.relu", Cause::layout_mismatch).detail,
+              HasSubstr("permutation (0,1,3,2)"));
+}
+
+TEST_F(ConvolutionFault, float16_around_one_operator) {
+  insert_after(candidate, "/layer1/layer1.1/conv2/Conv",
+               {make_cast(DType::f16), make_cast(DType::f32)});
+  const LayersResult result = validate();
+  EXPECT_THAT(origin(result, "layer1.1.bn2", Cause::precision_loss).detail, HasSubstr("float16"));
+  expect_rest_inherited(result);
+}
+
+TEST_F(TransformerFault, another_epsilon_in_one_layer_norm) {
+  set_constant(candidate, "/blocks.1/ln2/Constant_1", 1e-3F);
+  const LayersResult result = validate();
+  EXPECT_THAT(origin(result, "blocks.1.ln2", Cause::op_implementation).detail,
+              HasSubstr("is 0.001 in the candidate, 1e-05 in the reference"));
+  expect_rest_inherited(result);
+}
+
+TEST_F(ConvolutionFault, dropout_left_active) {
+  candidate.graph().add_initializer()->CopyFrom(
+      make_tensor_proto(tensor_of<float>("ratio", DType::f32, {}, {0.5F})));
+  candidate.graph().add_initializer()->CopyFrom(
+      make_tensor_proto(tensor_of<std::uint8_t>("training", DType::boolean, {}, {1})));
+  vernier_onnx::NodeProto dropout = make_node("Dropout");
+  for (const char* input : {"", "ratio", "training"}) dropout.add_input(input);
+  insert_after(candidate, "/Flatten", {dropout});
+  node(candidate, "/Flatten_output_0_inserted_0").set_output(0, "/drop/Dropout_output_0");
+  rewire(candidate, "/Flatten_output_0", "/drop/Dropout_output_0");
+  const LayersResult result = validate();
+  EXPECT_THAT(origin(result, "drop", Cause::missing_or_extra_op).detail,
+              HasSubstr("computes as in training"));
+}
+
+TEST_F(ConvolutionFault, a_relu_removed) {
+  remove_module(candidate, "/layer1/layer1.1/relu/", "/layer1/layer1.1/conv1/Conv_output_0",
+                "/layer1/layer1.1/relu/Relu_output_0");
+  const LayersResult result = validate();
+  origin(result, "layer1.1.relu", Cause::missing_or_extra_op);
+}
+
+TEST_F(TransformerFault, a_nan_constant) {
+  set_constant(candidate, "/blocks.0/mlp/mlp.1/Constant_1", NAN);
+  const LayersResult result = validate();
+  EXPECT_THAT(origin(result, "blocks.0.mlp.1", Cause::nonfinite).detail,
+              HasSubstr("/blocks.0/mlp/mlp.1/Constant_1_output_0 is not finite"));
+  expect_rest_inherited(result);
+}
+
+TEST_F(TransformerFault, a_leaf_missing) {
+  remove_module(candidate, "/blocks.1/ln2/", "/blocks.1/Add_output_0",
+                "/blocks.1/ln2/Add_1_output_0");
+  origin(validate(), "blocks.1.ln2", Cause::missing_or_extra_op);
+}
+
+TEST_F(TransformerFault, a_leaf_that_nobody_reads) {
+  rewire(candidate, "/blocks.1/ln2/Add_1_output_0", "/blocks.1/Add_output_0");
+  EXPECT_EQ(origin(validate(), "blocks.1.mlp.0", Cause::missing_or_extra_op).detail,
+            "nothing reads blocks.1.ln2, which the reference computes before it");
+}
+
+TEST_F(TransformerFault, two_layers_swapped) {
+  // The second block before the first.
+  rewire(candidate, "/Add_output_0", "input of the first");
+  rewire(candidate, "/blocks.0/Add_1_output_0", "/Add_output_0");
+  rewire(candidate, "/blocks.1/Add_1_output_0", "/blocks.0/Add_1_output_0");
+  rewire(candidate, "input of the first", "/blocks.1/Add_1_output_0");
+  sort_nodes(candidate);
+  const LayersResult result = validate();
+  EXPECT_EQ(origin(result, "blocks.0.ln1", Cause::missing_or_extra_op).detail,
+            "it reads blocks.1.mlp.2, which the reference computes after it");
+}
+
+TEST_F(TransformerFault, weights_of_two_layers_swapped) {
+  node(candidate, "/blocks.0/mlp/mlp.0/MatMul").set_input(1, "onnx::MatMul_391");
+  node(candidate, "/blocks.1/mlp/mlp.0/MatMul").set_input(1, "onnx::MatMul_385");
+  const LayersResult result = validate();
+  origin(result, "blocks.0.mlp.0", Cause::weight_bit_mismatch);
+}
+
+}  // namespace
+}  // namespace vernier
