@@ -12,6 +12,7 @@ inline constexpr int exit_interrupted = 130;  // after Ctrl-C, with what was don
 
 // Each command adds its subcommand to the program, and stores its exit code in `exit_code` when it
 // ran. One file per command; main.cpp lists them.
+void add_check(CLI::App& program, int& exit_code);
 void add_convert(CLI::App& program, int& exit_code);
 void add_debug(CLI::App& program, int& exit_code);
 void add_diff(CLI::App& program, int& exit_code);

@@ -32,6 +32,7 @@ int run(int argc, char** argv) {
   program.require_subcommand(1);
 
   int exit_code = exit_pass;
+  add_check(program, exit_code);
   add_convert(program, exit_code);
   add_debug(program, exit_code);
   add_diff(program, exit_code);

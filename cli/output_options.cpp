@@ -53,6 +53,7 @@ std::string output_format(const OutputOptions& options) {
   const std::string extension = std::filesystem::path(options.file).extension();
   if (extension == ".json") return "json";
   if (extension == ".md") return "md";
+  if (extension == ".sarif") return "sarif";
   return "text";
 }
 

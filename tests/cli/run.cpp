@@ -70,15 +70,27 @@ void expect_golden(const std::string& name, const std::string& text) {
       << "differs from " << path << "; if the change is meant, run with VERNIER_UPDATE_GOLDEN=1";
 }
 
-void expect_valid_json(const std::string& schema, const std::string& text) {
+namespace {
+
+void expect_keeps_schema(const std::string& schema, const std::string& text) {
   const auto python = oracle::python_with("jsonschema");
   ASSERT_TRUE(python) << "no Python has jsonschema: run scripts/setup.sh";
   const TemporaryDirectory folder;
   const std::string result = folder / "result.json";
   std::ofstream(result, std::ios::binary) << text;
-  const Outcome outcome = run_program({*python, VERNIER_ORACLES "/validate_schema.py",
-                                       VERNIER_SCHEMAS "/" + schema + ".schema.json", result});
+  const Outcome outcome =
+      run_program({*python, VERNIER_ORACLES "/validate_schema.py", schema, result});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+}
+
+}  // namespace
+
+void expect_valid_json(const std::string& schema, const std::string& text) {
+  expect_keeps_schema(VERNIER_SCHEMAS "/" + schema + ".schema.json", text);
+}
+
+void expect_valid_sarif(const std::string& text) {
+  expect_keeps_schema(VERNIER_ORACLES "/sarif.schema.json", text);
 }
 
 void expect_error(const Outcome& outcome, const std::string& part) {

@@ -26,6 +26,9 @@ void expect_golden(const std::string& name, const std::string& text);
 // The text is JSON (no bare Infinity or NaN) that keeps docs/schemas/SCHEMA.schema.json.
 void expect_valid_json(const std::string& schema, const std::string& text);
 
+// The text is a SARIF 2.1.0 log with all that the format requires.
+void expect_valid_sarif(const std::string& text);
+
 // The run could not be done: exit code 2, nothing on stdout, one line on stderr that holds `part`.
 void expect_error(const Outcome& outcome, const std::string& part);
 

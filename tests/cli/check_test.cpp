@@ -1,0 +1,133 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/run.h"
+#include "tests/fixture.h"
+#include "tests/model_builder.h"
+#include "tests/temporary_directory.h"
+
+namespace vernier {
+namespace {
+
+using ::testing::EndsWith;
+using testing::expect_error;
+using testing::expect_golden;
+using testing::expect_valid_json;
+using testing::expect_valid_sarif;
+using ::testing::HasSubstr;
+using testing::Outcome;
+using testing::read_text;
+using testing::run_vernier;
+
+// A model with an error, a warning and more notes than are shown.
+std::string faulty_model(const TemporaryDirectory& folder) {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{-1, "batch"}, {4, ""}})
+      .weight(tensor_of<std::int64_t>("shape", DType::i64, {2}, {1, 4}))
+      .weight(tensor_of<float>("unused", DType::f32, {2}, {1, 2}))
+      .node("Reshape", {"x", "shape"}, {"t0"});
+  for (int i = 0; i < 8; ++i)
+    builder.node("Identity", {"t" + std::to_string(i)}, {"t" + std::to_string(i + 1)});
+  builder.node("Relu", {"t8"}, {"y"}).output("y", DType::f32, {{-1, "batch"}, {4, ""}});
+  const std::string path = folder / "faulty.onnx";
+  builder.model().save(path);
+  return path;
+}
+
+const std::string good = fixture("mnist/mnist_cnn.onnx");
+
+TEST(CheckCommand, a_good_export_is_sound) {
+  const Outcome outcome = run_vernier({"check", good});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, EndsWith("\nsound\n"));
+}
+
+TEST(CheckCommand, every_format_shows_the_same_findings) {
+  const TemporaryDirectory folder;
+  const std::string model = faulty_model(folder);
+  const Outcome text = run_vernier({"check", model});
+  EXPECT_EQ(text.exit_code, 1) << text.err;
+  expect_golden("check.txt", text.out);
+  expect_golden("check.md", run_vernier({"check", model, "-f", "md"}).out);
+  const Outcome json = run_vernier({"check", model, "-f", "json"});
+  expect_golden("check.json", json.out);
+  expect_valid_json("check", json.out);
+  const Outcome sarif = run_vernier({"check", model, "-f", "sarif"});
+  expect_golden("check.sarif", sarif.out);
+  expect_valid_sarif(sarif.out);
+}
+
+TEST(CheckCommand, every_sarif_result_belongs_to_a_rule) {
+  const TemporaryDirectory folder;
+  const auto sarif =
+      nlohmann::json::parse(run_vernier({"check", faulty_model(folder), "-f", "sarif"}).out);
+  const auto& run = sarif["runs"][0];
+  ASSERT_EQ(run["results"].size(), 9u);
+  for (const auto& result : run["results"])
+    EXPECT_EQ(run["tool"]["driver"]["rules"][result["ruleIndex"].get<std::size_t>()]["id"],
+              result["ruleId"]);
+}
+
+TEST(CheckCommand, a_file_that_ends_in_sarif_is_sarif) {
+  const TemporaryDirectory folder;
+  EXPECT_EQ(run_vernier({"check", good, "-o", folder / "r.sarif"}).exit_code, 0);
+  expect_valid_sarif(read_text(folder / "r.sarif"));
+}
+
+TEST(CheckCommand, findings_can_be_chosen_and_left_out) {
+  const TemporaryDirectory folder;
+  const std::string model = faulty_model(folder);
+  const Outcome only = run_vernier({"check", model, "--only", "unused-initializer"});
+  EXPECT_EQ(only.exit_code, 0) << only.err;
+  EXPECT_THAT(only.out, EndsWith("sound with 1 warning\n"));
+  const Outcome without =
+      run_vernier({"check", model, "--disable", "frozen-axis,unused-initializer"});
+  EXPECT_EQ(without.exit_code, 0) << without.err;
+  EXPECT_THAT(without.out, EndsWith("\nsound\n"));
+}
+
+TEST(CheckCommand, warnings_fail_when_it_is_strict) {
+  const TemporaryDirectory folder;
+  const std::string model = faulty_model(folder);
+  const Outcome strict = run_vernier({"check", model, "--only", "unused-initializer", "--strict"});
+  EXPECT_EQ(strict.exit_code, 1);
+  EXPECT_THAT(strict.out, EndsWith("not sound\n"));
+  EXPECT_EQ(run_vernier({"check", model, "--only", "identity-chain", "--strict"}).exit_code, 0);
+}
+
+TEST(CheckCommand, a_damaged_file_is_a_finding) {
+  const TemporaryDirectory folder;
+  std::ofstream(folder / "broken.onnx") << "no model";
+  const Outcome outcome = run_vernier({"check", folder / "broken.onnx"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.out, HasSubstr("error: unreadable-file"));
+}
+
+TEST(CheckCommand, what_cannot_be_checked_is_an_error) {
+  expect_error(run_vernier({"check", "none.onnx"}), "no such file");
+  expect_error(run_vernier({"check"}), "name the .onnx file");
+  expect_error(run_vernier({"check", fixture("mnist/mnist_cnn.pt")}), "only ONNX models");
+  expect_error(run_vernier({"check", good, "--only", "frozen-axes"}), "did you mean frozen-axis");
+  expect_error(run_vernier({"check", good, "--disable", "xyzzy"}), "there are unreadable-file");
+  expect_error(run_vernier({"check", good, "--shape", "1x2"}), "--shape");
+  expect_error(run_vernier({"check", "--explain", "all", "-f", "sarif"}), "no SARIF");
+}
+
+TEST(CheckCommand, explain_prints_the_page_about_a_finding) {
+  const Outcome text = run_vernier({"check", "--explain", "frozen-axis"});
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("An axis is declared dynamic but is not"));
+  EXPECT_THAT(text.out, HasSubstr("how to fix it"));
+  expect_error(run_vernier({"check", "--explain", "frozen"}), "did you mean frozen-axis");
+  expect_valid_json("check", run_vernier({"check", "--explain", "all", "-f", "json"}).out);
+}
+
+TEST(CheckCommand, the_page_of_checks_is_what_explain_prints) {
+  expect_golden("../../docs/checks.md", run_vernier({"check", "--explain", "all", "-f", "md"}).out);
+}
+
+}  // namespace
+}  // namespace vernier

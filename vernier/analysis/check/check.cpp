@@ -1,0 +1,128 @@
+#include "vernier/analysis/check/check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <optional>
+
+#include "vernier/analysis/check/dynamic_axes.h"
+#include "vernier/analysis/check/explanations.h"
+#include "vernier/analysis/check/graphs.h"
+#include "vernier/analysis/check/live.h"
+#include "vernier/analysis/check/numerics.h"
+#include "vernier/analysis/check/quantization.h"
+#include "vernier/analysis/check/runs.h"
+#include "vernier/analysis/check/structure.h"
+#include "vernier/analysis/check/training_mode.h"
+#include "vernier/error.h"
+#include "vernier/runtime/open_runner.h"
+
+namespace vernier {
+namespace {
+
+bool is_wanted(const CheckOptions& options, std::string_view id) {
+  const auto holds = [&](const std::vector<std::string>& ids) {
+    return std::ranges::find(ids, id) != ids.end();
+  };
+  return (options.only.empty() || holds(options.only)) && !holds(options.disable);
+}
+
+void require_ids(const CheckOptions& options) {
+  for (const auto* ids : {&options.only, &options.disable})
+    for (const std::string& id : *ids) explanation(id);
+}
+
+void require_onnx(const std::filesystem::path& path) {
+  if (model_format(path) != ModelFormat::onnx)
+    throw Error(fmt::format("[check] {}: only ONNX models can be checked; name an .onnx file",
+                            path.string()));
+  if (!std::ifstream(path))
+    throw Error(fmt::format("[check] {}: cannot be read; change its permissions", path.string()));
+}
+
+// Whether any finding of the group is asked for.
+bool wants(const CheckOptions& options, CheckGroup group) {
+  return std::ranges::any_of(explanations(), [&](const Explanation& entry) {
+    return entry.group == group && is_wanted(options, entry.id);
+  });
+}
+
+Findings contrib_operators(const Graphs& graphs) {
+  Findings findings = check_operators(graphs);
+  std::erase_if(findings, [](const Finding& f) { return f.severity != Severity::note; });
+  return findings;
+}
+
+Findings check_static(const Graphs& graphs, const CheckOptions& options) {
+  Findings findings;
+  if (wants(options, CheckGroup::training_mode)) append(findings, check_training_mode(graphs));
+  if (wants(options, CheckGroup::numerics)) append(findings, check_weights(graphs));
+  if (wants(options, CheckGroup::structure)) append(findings, check_structure(graphs));
+  if (wants(options, CheckGroup::quantization)) append(findings, check_quantization(graphs));
+  return findings;
+}
+
+// Everything that needs runs of the model.
+Findings check_running(const Graphs& graphs, const CheckOptions& options) {
+  const Runs runs = check_runs(graphs, options);
+  Findings findings = runs.findings;
+  if (runs.runner) append(findings, contrib_operators(graphs));
+  if (runs.ran() && wants(options, CheckGroup::dynamic_axes)) {
+    append(findings, check_declared_axes(graphs, runs, options));
+    append(findings, check_fixed_axes(graphs, runs, options));
+  }
+  if (wants(options, CheckGroup::numerics)) {
+    const Live live = runs.ran() ? check_live(graphs, runs, options) : Live{};
+    append(findings, live.findings);
+    append(findings, check_numerics(graphs, live));
+    append(findings, check_indices(graphs, runs));
+  }
+  return findings;
+}
+
+Findings check_model(const Model& model, const CheckOptions& options) {
+  const Graphs graphs(model);
+  Findings findings = check_files(graphs);
+  if (findings.empty()) append(findings, check_running(graphs, options));
+  append(findings, check_static(graphs, options));
+  return findings;
+}
+
+// What keeps the file from being read is itself a finding.
+Findings check_file(const std::filesystem::path& path, const CheckOptions& options) {
+  std::optional<Model> model;
+  try {
+    model = Model::load(path);
+  } catch (const Error&) {
+    return {make_finding("unreadable-file", {}, "the file is damaged, or not an ONNX model")};
+  }
+  return check_model(*model, options);
+}
+
+}  // namespace
+
+std::int64_t CheckResult::count(Severity severity) const {
+  return std::ranges::count(findings, severity, &Finding::severity);
+}
+
+bool CheckResult::pass(bool strict) const {
+  return count(Severity::error) == 0 && (!strict || count(Severity::warning) == 0);
+}
+
+std::string verdict(const CheckResult& result, bool strict) {
+  if (!result.pass(strict)) return "not sound";
+  const std::int64_t warnings = result.count(Severity::warning);
+  return warnings == 0 ? "sound" : fmt::format("sound with {}", counted(warnings, "warning"));
+}
+
+CheckResult check(const std::filesystem::path& path, const CheckOptions& options) {
+  require_ids(options);
+  require_onnx(path);
+  CheckResult result{check_file(path, options)};
+  std::erase_if(result.findings, [&](const Finding& f) { return !is_wanted(options, f.id); });
+  std::ranges::stable_sort(result.findings, std::greater{}, &Finding::severity);
+  return result;
+}
+
+}  // namespace vernier

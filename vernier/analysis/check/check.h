@@ -1,0 +1,43 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "vernier/analysis/check/finding.h"
+#include "vernier/data/samples.h"
+#include "vernier/model/model.h"
+#include "vernier/runtime/ort_options.h"
+
+namespace vernier {
+
+struct CheckOptions {
+  std::vector<std::string> only;        // ids; empty: all
+  std::vector<std::string> disable;     // ids
+  std::filesystem::path reference;      // ONNX, TorchScript or recorded; empty: not compared
+  std::filesystem::path preprocessing;  // empty: the file beside the model, if any
+  // The samples that the model runs on; unset: random ones, of sizes that the model takes.
+  std::function<std::unique_ptr<Samples>(const Model&)> samples;
+  double tolerance = 1e-3;  // largest difference from the reference
+  OrtOptions runtime;
+};
+
+struct CheckResult {
+  Findings findings;  // errors first, then warnings, then notes; within these by group
+  std::int64_t count(Severity severity) const;
+  // No errors; with `strict`, no warnings either.
+  bool pass(bool strict) const;
+  bool operator==(const CheckResult&) const = default;
+};
+
+// "sound", "sound with 2 warnings" or "not sound".
+std::string verdict(const CheckResult& result, bool strict);
+
+// Looks for everything that explanations() lists in an ONNX file. What is wrong with the file is a
+// finding; Error is thrown for a file that is not there, ids that do not exist, and a reference or
+// samples that cannot be used.
+CheckResult check(const std::filesystem::path& model, const CheckOptions& options = {});
+
+}  // namespace vernier

@@ -1,0 +1,38 @@
+#include "vernier/analysis/check/finding.h"
+
+#include <iterator>
+
+#include "vernier/analysis/check/explanations.h"
+
+namespace vernier {
+
+std::string_view severity_name(Severity severity) {
+  switch (severity) {
+    case Severity::note: return "note";
+    case Severity::warning: return "warning";
+    case Severity::error: return "error";
+  }
+  return "";
+}
+
+std::string_view subject_kind_name(SubjectKind kind) {
+  switch (kind) {
+    case SubjectKind::model: return "model";
+    case SubjectKind::node: return "node";
+    case SubjectKind::tensor: return "tensor";
+  }
+  return "";
+}
+
+Finding make_finding(std::string_view id, Subject subject, std::string evidence) {
+  const Explanation& text = explanation(id);
+  return {std::string(id), text.severity, std::move(subject), std::move(evidence),
+          std::string(text.remedy)};
+}
+
+void append(Findings& findings, Findings more) {
+  findings.insert(findings.end(), std::make_move_iterator(more.begin()),
+                  std::make_move_iterator(more.end()));
+}
+
+}  // namespace vernier

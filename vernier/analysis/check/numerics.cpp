@@ -1,0 +1,226 @@
+#include "vernier/analysis/check/numerics.h"
+
+#include <fmt/format.h>
+#include <vernier_onnx.pb.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <unordered_set>
+
+#include "vernier/model/edit.h"
+#include "vernier/model/onnx_type.h"
+
+namespace vernier {
+namespace {
+
+using vernier_onnx::NodeProto;
+
+constexpr std::int64_t longest_f16_softmax = 2048;
+
+// ---- float64
+
+// Whether the node's result is known before the model runs.
+bool is_constant(const Body& body, const NodeProto& node, int depth = 0) {
+  if (is_op(node, "Constant")) return true;
+  if (depth > 8 || node.input_size() == 0) return false;
+  return std::ranges::all_of(node.input(), [&](const std::string& input) {
+    if (input.empty() || body.index->initializer(input)) return true;
+    const NodeProto* producer = body.index->producer(input);
+    return producer && is_constant(body, *producer, depth + 1);
+  });
+}
+
+bool is_f64(const Body& body, const std::string& tensor) {
+  return dtype_of(body, tensor) == DType::f64;
+}
+
+bool writes_f64(const Body& body, const NodeProto& node) {
+  return std::ranges::any_of(node.output(),
+                             [&](const std::string& output) { return is_f64(body, output); });
+}
+
+// Nodes where float64 begins, with how many compute in it.
+Findings float64_findings(const Body& body) {
+  Findings findings;
+  std::int64_t count = 0;
+  for (const auto& input : body.graph->input())
+    if (!body.owner && is_f64(body, input.name()) && !body.index->initializer(input.name()))
+      findings.push_back(
+          make_finding("float64", tensor_subject(body, input.name()), "this input is float64"));
+  for (const NodeProto& node : body.graph->node()) {
+    if (!writes_f64(body, node) || is_constant(body, node)) continue;
+    ++count;
+    const bool begins = std::ranges::none_of(node.input(), [&](const std::string& input) {
+      const NodeProto* producer = body.index->producer(input);
+      return is_f64(body, input) &&
+             (body.index->is_input(input) || (producer && !is_constant(body, *producer)));
+    });
+    if (begins)
+      findings.push_back(make_finding("float64", node_subject(body, node),
+                                      fmt::format("this {} gives float64", node.op_type())));
+  }
+  if (count > 1)
+    for (Finding& finding : findings)
+      finding.evidence += fmt::format("; {} nodes of the graph compute in it", count);
+  return findings;
+}
+
+// ---- casts
+
+std::optional<DType> cast_type(const NodeProto& node) {
+  return is_op(node, "Cast") ? dtype_of_onnx(static_cast<int>(attribute_int(node, "to", 0)))
+                             : std::nullopt;
+}
+
+bool narrows(const Body& body, const NodeProto& cast) {
+  const auto from = dtype_of(body, input_name(cast, 0)), to = cast_type(cast);
+  return from && to && is_float(*from) && is_float(*to) && bits(*to) < bits(*from);
+}
+
+bool all_readers_widen(const Body& body, const NodeProto& node, DType narrow) {
+  const auto readers = body.index->consumers(node.output(0));
+  return !readers.empty() && !body.index->is_output(node.output(0)) &&
+         std::ranges::all_of(readers, [&](const NodeProto* reader) {
+           const auto to = cast_type(*reader);
+           return to && is_float(*to) && bits(*to) > bits(narrow);
+         });
+}
+
+Findings round_trip(const Body& body, const NodeProto& cast) {
+  if (!narrows(body, cast) || cast.output_size() != 1) return {};
+  const DType narrow = *cast_type(cast);
+  const auto finding = [&](const std::string& around) {
+    return Findings{make_finding(
+        "cast-round-trip", node_subject(body, cast),
+        fmt::format("'{}' goes from {} to {} and back{}", input_name(cast, 0),
+                    dtype_name(*dtype_of(body, cast.input(0))), dtype_name(narrow), around))};
+  };
+  if (all_readers_widen(body, cast, narrow)) return finding("");
+  const auto readers = body.index->consumers(cast.output(0));
+  if (readers.size() != 1 || body.index->is_output(cast.output(0))) return {};
+  const NodeProto& op = *readers.front();
+  if (op.output_size() != 1 || !all_readers_widen(body, op, narrow)) return {};
+  for (const std::string& input : op.input())
+    if (input != cast.output(0) && !input.empty() && !constant_proto(body, input)) return {};
+  return finding(fmt::format(" around {} '{}'", op.op_type(), node_label(op)));
+}
+
+// ---- BatchNormalization behind Conv
+
+Findings unfolded(const Body& body, const NodeProto& node) {
+  if (!is_op(node, "BatchNormalization") || attribute_int(node, "training_mode", 0) != 0) return {};
+  const NodeProto* before = body.index->producer(input_name(node, 0));
+  if (!before || !(is_op(*before, "Conv") || is_op(*before, "Gemm"))) return {};
+  if (body.index->consumers(node.input(0)).size() != 1 || body.index->is_output(node.input(0)))
+    return {};
+  for (int i = 1; i < 5; ++i)
+    if (!constant_proto(body, input_name(node, i))) return {};
+  if (!constant_proto(body, input_name(*before, 1))) return {};
+  return {make_finding("unfolded-batchnorm", node_subject(body, node),
+                       fmt::format("it follows {} '{}'", before->op_type(), node_label(*before)))};
+}
+
+// ---- epsilons
+
+// Half of the smallest number above 0: what is below rounds to 0.
+double vanishing_below(DType dtype) {
+  switch (dtype) {
+    case DType::f16: return 0x1p-25;
+    case DType::bf16: return 0x1p-134;
+    case DType::f32: return 0x1p-150;
+    default: return 0;
+  }
+}
+
+constexpr std::array<std::string_view, 6> normalisations = {
+    "BatchNormalization", "InstanceNormalization",  "LayerNormalization",
+    "GroupNormalization", "SkipLayerNormalization", "RMSNormalization"};
+
+Findings attribute_epsilon(const Body& body, const NodeProto& node) {
+  const auto* epsilon = attribute(node, "epsilon");
+  const auto dtype = dtype_of(body, input_name(node, 0));
+  if (!epsilon || !dtype ||
+      std::ranges::find(normalisations, node.op_type()) == normalisations.end())
+    return {};
+  if (epsilon->f() > vanishing_below(*dtype)) return {};
+  return {
+      make_finding("vanishing-epsilon", node_subject(body, node),
+                   fmt::format("its epsilon {:g} is 0 in {}", epsilon->f(), dtype_name(*dtype)))};
+}
+
+bool guards_division(const Body& body, const NodeProto& add) {
+  return std::ranges::any_of(body.index->consumers(add.output(0)), [&](const NodeProto* reader) {
+    return is_op(*reader, "Sqrt") || is_op(*reader, "Log") || is_op(*reader, "Reciprocal") ||
+           (is_op(*reader, "Div") && input_name(*reader, 1) == add.output(0));
+  });
+}
+
+// A single number that is added before Sqrt, Log or a division. In float16 it is stored as 0, or
+// comes from a float32 constant through a Cast.
+Findings added_epsilon(const Graphs& graphs, const Body& body, const NodeProto& node) {
+  if (!is_op(node, "Add") || node.output_size() != 1) return {};
+  const auto dtype = dtype_of(body, node.output(0));
+  if (!dtype || !is_float(*dtype) || !guards_division(body, node)) return {};
+  for (const std::string& input : node.input()) {
+    const NodeProto* producer = body.index->producer(input);
+    const bool cast = producer && is_op(*producer, "Cast");
+    const auto numbers = constant_numbers(graphs, body, cast ? input_name(*producer, 0) : input);
+    if (!numbers || numbers->size() != 1 || numbers->front() < 0) continue;
+    if (numbers->front() <= vanishing_below(*dtype))
+      return {make_finding(
+          "vanishing-epsilon", node_subject(body, node),
+          fmt::format("the {:g} that it adds is 0 in {}", numbers->front(), dtype_name(*dtype)))};
+  }
+  return {};
+}
+
+// ---- Softmax
+
+// Elements that a Softmax sums up; 0 where that is not known.
+std::int64_t softmax_length(const Graphs& graphs, const Body& body, const NodeProto& node,
+                            const Live& live) {
+  const TensorLabels label(graphs.model.graph());
+  const std::string input = input_name(node, 0);
+  std::optional<Shape> shape = declared_shape(body, input);
+  if (const auto seen = live.shapes.find(label(body.path, input)); seen != live.shapes.end())
+    shape = seen->second;
+  if (!shape || shape->empty()) return 0;
+  const bool flattens = graphs.model.opset() < 13;  // over all axes from `axis` on
+  std::int64_t axis = attribute_int(node, "axis", flattens ? 1 : -1);
+  if (axis < 0) axis += std::ssize(*shape);
+  if (axis < 0 || axis >= std::ssize(*shape)) return 0;
+  std::int64_t length = 1;
+  for (std::int64_t i = axis; i < (flattens ? std::ssize(*shape) : axis + 1); ++i)
+    length = (*shape)[i] < 0 ? 0 : length * (*shape)[i];
+  return length;
+}
+
+Findings long_softmax(const Graphs& graphs, const Body& body, const NodeProto& node,
+                      const Live& live) {
+  if (!is_op(node, "Softmax") && !is_op(node, "LogSoftmax")) return {};
+  if (dtype_of(body, input_name(node, 0)) != DType::f16) return {};
+  const std::int64_t length = softmax_length(graphs, body, node, live);
+  if (length <= longest_f16_softmax) return {};
+  return {make_finding("fp16-softmax", node_subject(body, node),
+                       fmt::format("it sums {} float16 numbers", length))};
+}
+
+}  // namespace
+
+Findings check_numerics(const Graphs& graphs, const Live& live) {
+  Findings findings;
+  for (const Body& body : graphs.bodies) {
+    append(findings, float64_findings(body));
+    for (const NodeProto& node : body.graph->node()) {
+      append(findings, round_trip(body, node));
+      append(findings, unfolded(body, node));
+      append(findings, attribute_epsilon(body, node));
+      append(findings, added_epsilon(graphs, body, node));
+      append(findings, long_softmax(graphs, body, node, live));
+    }
+  }
+  return findings;
+}
+
+}  // namespace vernier

@@ -1,0 +1,212 @@
+#include "vernier/analysis/check/quantization.h"
+
+#include <fmt/format.h>
+#include <vernier_onnx.pb.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <unordered_set>
+
+#include "vernier/model/onnx_type.h"
+#include "vernier/model/quantization_grid.h"
+#include "vernier/tensor/convert.h"
+
+namespace vernier {
+namespace {
+
+using vernier_onnx::NodeProto;
+using vernier_onnx::TensorProto;
+
+bool is_quantize(const NodeProto& node) { return node.op_type() == "QuantizeLinear"; }
+bool is_dequantize(const NodeProto& node) { return node.op_type() == "DequantizeLinear"; }
+
+// Operators that move stored numbers without changing them, or know their scale.
+bool takes_stored_numbers(const NodeProto& node) {
+  constexpr std::array<std::string_view, 17> movers = {
+      "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten",  "Slice",
+      "Concat",  "Gather",    "Clip",    "Split",     "Identity", "MaxPool",
+      "Pad",     "Expand",    "Resize",  "Tile",      "Where"};
+  if (is_op(node, "Cast")) {
+    const auto to = dtype_of_onnx(static_cast<int>(attribute_int(node, "to", 0)));
+    return to && is_integer(*to);
+  }
+  return is_dequantize(node) || node.op_type().starts_with("QLinear") ||
+         node.op_type().starts_with("QGemm") || node.op_type().starts_with("QAttention") ||
+         node.op_type().ends_with("Integer") || node.op_type().starts_with("If") ||
+         node.op_type() == "Loop" || node.op_type() == "Scan" ||
+         std::ranges::find(movers, node.op_type()) != movers.end();
+}
+
+Findings unpaired(const Body& body, const NodeProto& node) {
+  if (!is_quantize(node) || node.output_size() == 0) return {};
+  Findings findings;
+  for (const NodeProto* reader : body.index->consumers(node.output(0)))
+    if (!takes_stored_numbers(*reader))
+      findings.push_back(
+          make_finding("unpaired-quantize", node_subject(body, node),
+                       fmt::format("its numbers go to {} '{}' without DequantizeLinear",
+                                   reader->op_type(), node_label(*reader))));
+  return findings;
+}
+
+std::string grid_text(const std::optional<std::vector<double>>& scale,
+                      const std::optional<std::vector<double>>& zero_point) {
+  const auto first = [](const auto& numbers) {
+    return numbers && !numbers->empty() ? fmt::format("{:g}", numbers->front()) : "0";
+  };
+  return fmt::format("scale {} and zero point {}", first(scale), first(zero_point));
+}
+
+Findings requantized(const Graphs& graphs, const Body& body, const NodeProto& node) {
+  if (!is_quantize(node) || node.input_size() < 2) return {};
+  const NodeProto* before = body.index->producer(node.input(0));
+  if (!before || !is_dequantize(*before) || before->input_size() < 2) return {};
+  const auto numbers = [&](const NodeProto& of, int input) {
+    return constant_numbers(graphs, body, input_name(of, input));
+  };
+  const auto scale_before = numbers(*before, 1), scale = numbers(node, 1);
+  const auto zero_before = numbers(*before, 2), zero = numbers(node, 2);
+  if (!scale_before || !scale || (scale_before == scale && zero_before == zero)) return {};
+  return {make_finding("differing-requantize", node_subject(body, node),
+                       fmt::format("'{}' before it has {}, it has {}", node_label(*before),
+                                   grid_text(scale_before, zero_before), grid_text(scale, zero)))};
+}
+
+double smallest_normal(DType dtype) {
+  if (dtype == DType::f16) return 0x1p-14;
+  return std::numeric_limits<float>::min();
+}
+
+// float16 has few numbers below its normal ones, but a scale there still works.
+std::optional<Finding> scale_finding(const Tensor& scale, const Subject& subject) {
+  const std::vector<double> numbers = to_f64(scale);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const double value = numbers[i];
+    const bool broken = !std::isfinite(value) || value <= 0;
+    if (!broken && value >= smallest_normal(scale.dtype)) continue;
+    const std::string where =
+        numbers.size() == 1 ? "its scale" : fmt::format("scale {} of {}", i, numbers.size());
+    Finding finding = make_finding(
+        "degenerate-scale", subject,
+        fmt::format("{} is {}{:g}", where, broken ? "" : "the subnormal number ", value));
+    if (!broken && scale.dtype == DType::f16) finding.severity = Severity::warning;
+    return finding;
+  }
+  return std::nullopt;
+}
+
+// A typed field can hold numbers that the element type cannot.
+std::optional<std::int64_t> beyond_its_type(const TensorProto& proto) {
+  const auto dtype = dtype_of_onnx(proto.data_type());
+  if (!dtype || !is_integer(*dtype) || bits(*dtype) < 8 || bits(*dtype) > 16) return std::nullopt;
+  const StoredRange range = stored_range(*dtype);
+  for (const std::int64_t value : proto.int32_data())
+    if (static_cast<double>(value) < range.low || static_cast<double>(value) > range.high)
+      return value;
+  return std::nullopt;
+}
+
+std::string zero_point_evidence(const Graphs& graphs, const Body& body, const NodeProto& node) {
+  const std::string name = input_name(node, 2);
+  const TensorProto* proto = constant_proto(body, name);
+  if (!proto) return "";
+  if (const auto value = beyond_its_type(*proto))
+    return fmt::format("its zero point {} does not fit into {}", *value,
+                       onnx_type_name(proto->data_type()));
+  const auto dtype = dtype_of_onnx(proto->data_type());
+  const auto stored = is_dequantize(node) ? dtype_of(body, input_name(node, 0)) : std::nullopt;
+  if (dtype && stored && dtype != stored)
+    return fmt::format("its zero point is {}, the stored numbers are {}", dtype_name(*dtype),
+                       dtype_name(*stored));
+  const bool must_be_zero = dtype && (dtype == DType::i32 || is_float(*dtype));
+  const auto numbers = constant_numbers(graphs, body, name);
+  if (must_be_zero && numbers)
+    for (const double value : *numbers)
+      if (value != 0)
+        return fmt::format("its zero point is {:g}, {} wants 0", value, dtype_name(*dtype));
+  return "";
+}
+
+Findings grid_findings(const Graphs& graphs, const Body& body, const NodeProto& node) {
+  if (!is_quantize(node) && !is_dequantize(node)) return {};
+  Findings findings;
+  if (const auto scale = constant_value(graphs, body, input_name(node, 1)))
+    if (auto finding = scale_finding(*scale, node_subject(body, node)))
+      findings.push_back(std::move(*finding));
+  if (std::string evidence = zero_point_evidence(graphs, body, node); !evidence.empty())
+    findings.push_back(make_finding("zero-point-range", node_subject(body, node), evidence));
+  return findings;
+}
+
+// ---- operators in float between quantized ones
+
+bool is_weighted(const NodeProto& node) {
+  return is_op(node, "Conv") || is_op(node, "ConvTranspose") || is_op(node, "MatMul") ||
+         is_op(node, "Gemm");
+}
+
+bool is_quantized_operator(const Body& body, const NodeProto& node) {
+  if (node.op_type().starts_with("QLinearConv") || node.op_type().starts_with("QLinearMatMul"))
+    return true;
+  if (!is_weighted(node)) return false;
+  const NodeProto* weight = body.index->producer(input_name(node, 1));
+  const NodeProto* activation = body.index->producer(input_name(node, 0));
+  return weight && is_dequantize(*weight) && activation && is_dequantize(*activation);
+}
+
+// The nodes that are reached from quantized operators: forwards, in graph order.
+std::unordered_set<const NodeProto*> behind_quantized(const Body& body) {
+  std::unordered_set<const NodeProto*> reached;
+  for (const NodeProto& node : body.graph->node())
+    for (const auto& input : node.input()) {
+      const NodeProto* before = body.index->producer(input);
+      if (before && (reached.contains(before) || is_quantized_operator(body, *before)))
+        reached.insert(&node);
+    }
+  return reached;
+}
+
+std::unordered_set<const NodeProto*> before_quantized(const Body& body) {
+  std::unordered_set<const NodeProto*> reached;
+  for (int i = body.graph->node_size() - 1; i >= 0; --i) {
+    const NodeProto& node = body.graph->node(i);
+    for (const auto& output : node.output())
+      for (const NodeProto* after : body.index->consumers(output))
+        if (reached.contains(after) || is_quantized_operator(body, *after)) reached.insert(&node);
+  }
+  return reached;
+}
+
+Findings unquantized(const Body& body) {
+  const auto behind = behind_quantized(body), before = before_quantized(body);
+  Findings findings;
+  for (const NodeProto& node : body.graph->node()) {
+    const bool has_float_weight = is_weighted(node) && constant_proto(body, input_name(node, 1));
+    if (has_float_weight && behind.contains(&node) && before.contains(&node))
+      findings.push_back(make_finding(
+          "unquantized-operator", node_subject(body, node),
+          fmt::format("this {} has a float weight, with quantized operators before and behind it",
+                      node.op_type())));
+  }
+  return findings;
+}
+
+}  // namespace
+
+Findings check_quantization(const Graphs& graphs) {
+  Findings findings;
+  for (const Body& body : graphs.bodies) {
+    for (const NodeProto& node : body.graph->node()) {
+      append(findings, unpaired(body, node));
+      append(findings, requantized(graphs, body, node));
+      append(findings, grid_findings(graphs, body, node));
+    }
+    append(findings, unquantized(body));
+  }
+  return findings;
+}
+
+}  // namespace vernier

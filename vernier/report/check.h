@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "vernier/analysis/check/check.h"
+#include "vernier/analysis/check/explanations.h"
+#include "vernier/report/document.h"
+
+namespace vernier {
+
+struct CheckSubject {
+  std::string model;  // file names only, no folders
+  std::string reference;
+  std::vector<std::string> only;
+  std::vector<std::string> disable;
+  bool strict = false;
+  int top = 5;  // findings of one kind that are shown; JSON and SARIF have all
+};
+
+// Findings by kind, the worst first; the last line is the verdict.
+Document describe_check(const CheckSubject& subject, const CheckResult& result);
+
+// Schema: docs/schemas/check.schema.json.
+std::string check_json(const CheckSubject& subject, const CheckResult& result);
+
+// SARIF 2.1.0, for code review tools: every kind of finding is a rule.
+std::string check_sarif(const CheckSubject& subject, const CheckResult& result);
+
+// What there is to say about some kinds of findings. The Markdown of all of them is docs/checks.md.
+Document describe_explanations(std::span<const Explanation> entries);
+std::string explain_markdown(std::span<const Explanation> entries);
+std::string explain_json(std::span<const Explanation> entries);
+
+}  // namespace vernier

@@ -1,0 +1,70 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "vernier/report/check.h"
+#include "vernier/report/json.h"
+
+namespace vernier {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view introduction =
+    "# What `vernier check` finds\n\n"
+    "Every finding has an id, a severity, the node or tensor, one sentence of evidence and one of\n"
+    "remedy. `--only ID` and `--disable ID` choose findings, `--explain ID` prints one of these\n"
+    "entries. Errors make the model not sound; warnings do with `--strict`; notes never do.\n\n"
+    "This page is what `vernier check --explain all -f md` prints.\n";
+
+std::string entry_markdown(const Explanation& entry) {
+  return fmt::format(
+      "\n### {}\n\n**{}** ({})\n\n{}\n\n*Why it matters:* {}\n\n*How to fix it:* {}\n", entry.id,
+      entry.title, severity_name(entry.severity), entry.what, entry.why, entry.remedy);
+}
+
+Json entry_json(const Explanation& entry) {
+  return {{"id", std::string(entry.id)},
+          {"group", std::string(check_group_name(entry.group))},
+          {"severity", std::string(severity_name(entry.severity))},
+          {"title", std::string(entry.title)},
+          {"what", std::string(entry.what)},
+          {"why", std::string(entry.why)},
+          {"remedy", std::string(entry.remedy)}};
+}
+
+}  // namespace
+
+std::string explain_markdown(std::span<const Explanation> entries) {
+  std::string text(introduction);
+  std::string_view group;
+  for (const Explanation& entry : entries) {
+    if (check_group_name(entry.group) != group) {
+      group = check_group_name(entry.group);
+      text += fmt::format("\n## {}\n", group);
+    }
+    text += entry_markdown(entry);
+  }
+  return text;
+}
+
+Document describe_explanations(std::span<const Explanation> entries) {
+  Document document;
+  for (const Explanation& entry : entries)
+    document.blocks.emplace_back(
+        Panel{std::string(entry.id),
+              {{std::string(severity_name(entry.severity)), std::string(entry.title)},
+               {"what it is", std::string(entry.what)},
+               {"why it matters", std::string(entry.why)},
+               {"how to fix it", std::string(entry.remedy)}}});
+  return document;
+}
+
+std::string explain_json(std::span<const Explanation> entries) {
+  Json json = json_header<Json>("check", {});
+  json["explanations"] = Json::array();
+  for (const Explanation& entry : entries) json["explanations"].push_back(entry_json(entry));
+  return json_text(json);
+}
+
+}  // namespace vernier

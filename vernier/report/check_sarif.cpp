@@ -1,0 +1,61 @@
+#include <nlohmann/json.hpp>
+
+#include "vernier/report/check.h"
+#include "vernier/report/json.h"
+
+namespace vernier {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// SARIF's levels are called as our severities are.
+std::string level(Severity severity) { return std::string(severity_name(severity)); }
+
+Json text(std::string_view sentence) { return {{"text", std::string(sentence)}}; }
+
+Json rule(const Explanation& entry) {
+  return {{"id", std::string(entry.id)},
+          {"shortDescription", text(entry.title)},
+          {"fullDescription", text(std::string(entry.what) + " " + std::string(entry.why))},
+          {"help", text(entry.remedy)},
+          {"defaultConfiguration", {{"level", level(entry.severity)}}},
+          {"properties", {{"group", std::string(check_group_name(entry.group))}}}};
+}
+
+std::size_t rule_index(std::string_view id) {
+  const auto all = explanations();
+  return std::ranges::find(all, id, &Explanation::id) - all.begin();
+}
+
+Json location(const CheckSubject& subject, const Finding& finding) {
+  Json json = {{"physicalLocation", {{"artifactLocation", {{"uri", subject.model}}}}}};
+  if (!finding.subject.name.empty())
+    json["logicalLocations"] =
+        Json::array({{{"fullyQualifiedName", finding.subject.name},
+                      {"kind", std::string(subject_kind_name(finding.subject.kind))}}});
+  return json;
+}
+
+Json result_json(const CheckSubject& subject, const Finding& finding) {
+  const std::string where = finding.subject.name.empty() ? "" : finding.subject.name + ": ";
+  return {{"ruleId", finding.id},
+          {"ruleIndex", rule_index(finding.id)},
+          {"level", level(finding.severity)},
+          {"message", text(where + finding.evidence + ". " + finding.remedy)},
+          {"locations", Json::array({location(subject, finding)})}};
+}
+
+}  // namespace
+
+std::string check_sarif(const CheckSubject& subject, const CheckResult& result) {
+  Json driver = {{"name", "vernier"}, {"version", version()}, {"rules", Json::array()}};
+  for (const Explanation& entry : explanations()) driver["rules"].push_back(rule(entry));
+  Json run = {{"tool", {{"driver", std::move(driver)}}}, {"results", Json::array()}};
+  for (const Finding& finding : result.findings)
+    run["results"].push_back(result_json(subject, finding));
+  return json_text(Json{{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
+                        {"version", "2.1.0"},
+                        {"runs", Json::array({std::move(run)})}});
+}
+
+}  // namespace vernier
