@@ -185,11 +185,9 @@ void add_label_options(CLI::App& command, DatasetFlags& flags) {
 }
 
 LoaderOptions labelled_loader_options(const DatasetFlags& flags, const std::filesystem::path& model,
-                                      const std::vector<std::string>& classes,
-                                      std::int64_t model_labels) {
+                                      const std::vector<std::string>& classes, Needs needs) {
   LoaderOptions options = loader_options(flags, model);
-  options.needs_labels = true;
-  options.model_labels = model_labels;
+  options.needs = needs;
   if (!flags.label_mapping.empty())
     options.mapping = read_label_mapping(flags.label_mapping, classes);
   return options;

@@ -52,10 +52,9 @@ void add_label_options(CLI::App& command, DatasetFlags& flags);
 // Everything but what concerns labels.
 LoaderOptions loader_options(const DatasetFlags& flags, const std::filesystem::path& model);
 
-// For a model that tells `model_labels` labels apart (0: any), over a dataset of these classes.
+// For a task that needs labels or targets, over a dataset of these classes.
 LoaderOptions labelled_loader_options(const DatasetFlags& flags, const std::filesystem::path& model,
-                                      const std::vector<std::string>& classes,
-                                      std::int64_t model_labels);
+                                      const std::vector<std::string>& classes, Needs needs);
 
 // One line for each kind of example that was left out.
 std::vector<std::string> warnings_of(const DatasetReport& report);

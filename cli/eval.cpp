@@ -61,6 +61,10 @@ void add_task_options(CLI::App& command, EvalOptions& options) {
                   "Search the embeddings of this split, as train, instead of the samples' own")
       ->needs("--dataset")
       ->type_name("NAME");
+  command
+      .add_option("--ignore-label", options.ignored_label,
+                  "Leave out pixels or tokens with this label")
+      ->type_name("LABEL");
   command.add_flag("--timings", options.timings, "Say on stderr where the time went");
   command.option_defaults()->group("Options");
 }

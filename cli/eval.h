@@ -32,6 +32,7 @@ struct EvalOptions {
   KnnTask knn;
   std::string pooling;
   std::string bank_split;
+  std::optional<std::int64_t> ignored_label;
   bool timings = false;
 };
 

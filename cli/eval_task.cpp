@@ -35,6 +35,8 @@ void require_task_options(const EvalOptions& options) {
         fmt::format("[eval] --task {} scores a labelled dataset: pass --dataset, or --mode "
                     "compare to compare outputs on other inputs",
                     options.id.task));
+  if (task_needs(*task) == Needs::label && options.ignored_label)
+    throw Error("[eval] --ignore-label is for pixels and tokens; leave it out");
   const bool embeds = task == Task::image_feature_extraction;
   if (!embeds &&
       (!options.pooling.empty() || !options.bank_split.empty() || options.knn.temperature > 0))
@@ -50,6 +52,7 @@ TaskOptions task_options(const EvalOptions& options) {
   if (!options.pooling.empty()) task.pooling = parse_pooling(options.pooling);
   if (options.k) task.top_k = task.knn.k = *options.k;
   task.knn.threads = options.runtime.threads;
+  task.ignored_label = options.ignored_label;
   return task;
 }
 
@@ -113,12 +116,14 @@ std::vector<std::string> mapped_names(const std::vector<std::string>& classes,
 }
 
 Examples open_examples(const EvalOptions& options, const std::string& split, std::int64_t samples,
-                       const Models& models, std::int64_t classes) {
+                       const Models& models) {
+  const Task task = *parse_task(options.id.task);
   DatasetFlags flags = options.input.dataset;
   flags.split = split;
   Examples examples{.dataset = open_dataset(flags)};
-  const LoaderOptions loader_options =
-      labelled_loader_options(flags, models.path, examples.dataset->classes(), classes);
+  LoaderOptions loader_options =
+      labelled_loader_options(flags, models.path, examples.dataset->classes(), task_needs(task));
+  loader_options.model_labels = class_count(task, *models.candidate);
   examples.mapped = loader_options.mapping.has_value();
   examples.class_names = examples.mapped
                              ? mapped_names(examples.dataset->classes(), *loader_options.mapping)
@@ -149,6 +154,7 @@ EvaluationSubject subject_of(const EvalOptions& options, const ModelArgument& ar
     if (!options.bank_split.empty()) add("bank_split", options.bank_split);
     if (task.knn.temperature > 0) add("temperature", task.knn.temperature);
   }
+  if (task.ignored_label) add("ignore_label", *task.ignored_label);
   const fs::path& torch = alone ? models.path : models.reference_path;
   subject.runtimes.torch = !torch.empty() && model_format(torch) == ModelFormat::torchscript;
   subject.runtimes.onnxruntime = !alone || !subject.runtimes.torch;
@@ -184,13 +190,10 @@ int run_task(const EvalOptions& options) {
       options.fail_if,
       evaluation_limit_metrics(metrics.metrics, metrics.class_metric, models.reference != nullptr));
 
-  const std::int64_t classes = class_count(run.task.task, *models.candidate);
-  const Examples examples =
-      open_examples(options, options.input.dataset.split,
-                    options.input.samples.value_or(default_samples), models, classes);
+  const Examples examples = open_examples(options, options.input.dataset.split,
+                                          options.input.samples.value_or(default_samples), models);
   Examples bank;
-  if (!options.bank_split.empty())
-    bank = open_examples(options, options.bank_split, 0, models, classes);
+  if (!options.bank_split.empty()) bank = open_examples(options, options.bank_split, 0, models);
   run.evaluate.class_names = examples.class_names;
   if (!examples.mapped) run.dataset_classes = examples.class_names.size();
 

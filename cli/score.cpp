@@ -129,7 +129,7 @@ int run_miou(const MiouOptions& options) {
     task.facts.emplace_back("ignore_label", *options.segmentation.ignored_label);
   task.score = [&](const std::string& predictions) {
     return score_segmentation(
-        image_confusions(read_array(predictions), labels, options.segmentation));
+        segmented_images(read_array(predictions), labels, options.segmentation));
   };
   return run_score(options.score, task);
 }

@@ -1,8 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/arrays.h"
 #include "tests/cli/run.h"
 #include "tests/data/small_images.h"
+#include "tests/model_builder.h"
 #include "tests/temporary_directory.h"
 #include "vernier/tensor/npz.h"
 #include "vernier/version.h"
@@ -118,6 +120,96 @@ TEST(EvalTask, what_cannot_be_scored_is_a_one_line_error) {
   expect_error(classify("mnist_cnn.pt"), "must be an .onnx");
   expect_error(classify("mnist_cnn.onnx", {"--mode", "reference", "--precision", "fp16"}),
                "leave out --reference and --precision");
+}
+
+// A model that gives back its input, of this type and shape, plus a number for each channel.
+std::string save_adding(const std::filesystem::path& path, const Tensor& change,
+                        const std::vector<Dim>& shape) {
+  GraphBuilder graph;
+  graph.input("x", change.dtype, shape)
+      .output("y", change.dtype, shape)
+      .weight(change)
+      .node("Add", {"x", change.name}, {"y"});
+  graph.model().save(path);
+  return path;
+}
+
+// Two images of 4x2 pixels whose brightest channel is the label, but for one pixel; what is
+// labelled 255 is to be ignored.
+class EvalSegmentation : public ::testing::Test {
+ protected:
+  EvalSegmentation() {
+    const std::string red("\xf0\x10\x20", 3), green("\x10\xf0\x20", 3), blue("\x10\x20\xf0", 3);
+    write("a", red + red + green + green + red + red + green + green, {0, 0, 1, 1, 0, 255, 1, 1});
+    write("b", blue + blue + blue + red + blue + blue + red + red, {2, 2, 2, 0, 2, 2, 1, 0});
+  }
+  void write(const std::string& name, const std::string& pixels, const std::vector<int>& labels) {
+    write_text(folder_ / ("data/images/" + name + ".ppm"), "P6 4 2 255\n" + pixels);
+    write_text(folder_ / ("data/labels/" + name + ".pgm"),
+               "P5 4 2 255\n" + std::string(labels.begin(), labels.end()));
+  }
+  std::string model(const std::string& name, const std::vector<float>& change) {
+    return save_adding(folder_ / name, tensor_of<float>("change", DType::f32, {1, 3, 1, 1}, change),
+                       {{-1, "N"}, {3, ""}, {-1, "H"}, {-1, "W"}});
+  }
+  Outcome eval(std::vector<std::string> more) {
+    more.insert(more.begin(), {"eval", "--task", "image-segmentation", "--dataset", "data", "-m",
+                               "candidate.onnx"});
+    return run_vernier(more, folder_.path());
+  }
+
+  TemporaryDirectory folder_;
+  std::string reference_ = model("reference.onnx", {0, 0, 0});
+  std::string candidate_ = model("candidate.onnx", {0, 0, 0.95f});
+};
+
+TEST_F(EvalSegmentation, maps_of_labels_score_pixels_of_both_models) {
+  const std::vector<std::string> both = {"--reference", reference_, "--ignore-label", "255"};
+  const Outcome text = eval(both);
+  expect_golden("eval_segmentation.txt", text.out);
+  EXPECT_EQ(text.exit_code, 1) << text.err;
+  auto arguments = both;
+  arguments.insert(arguments.end(), {"-f", "json", "--fail-if", "changed_share>0"});
+  const Outcome json = eval(arguments);
+  expect_valid_json("evaluation", json.out);
+  EXPECT_THAT(json.out, HasSubstr("\"ignored_pixels\": 1"));
+  EXPECT_THAT(json.out, HasSubstr("changed_share 0.6875 > 0"));
+}
+
+TEST_F(EvalSegmentation, labels_are_resized_and_cropped_with_their_images) {
+  const Outcome outcome = eval({"--image-size", "8x16", "--interpolation", "nearest",
+                                "--center-crop", "8", "--fail-if", "overall_accuracy<1"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+}
+
+TEST_F(EvalSegmentation, a_dataset_of_classes_has_no_maps) {
+  expect_error(run_vernier({"eval", "--task", "image-segmentation", "--dataset", labelled, "-m",
+                            mnist + "mnist_cnn.onnx"}),
+               "has a map of labels or token ids");
+}
+
+TEST(EvalSequences, token_ids_score_against_those_of_an_array) {
+  const TemporaryDirectory folder;
+  const auto ids = [](const std::string& name, const std::vector<std::int64_t>& values) {
+    return tensor_of<std::int64_t>(name, DType::i64, {2, 6}, values);
+  };
+  write_npz(folder / "data.npz", {ids("input", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, -1}),
+                                  ids("label", {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 0, 0})});
+  save_adding(folder / "next.onnx", tensor_of<std::int64_t>("one", DType::i64, {1}, {1}),
+              {{-1, "N"}, {-1, "T"}});
+  save_adding(folder / "same.onnx", tensor_of<std::int64_t>("zero", DType::i64, {1}, {0}),
+              {{-1, "N"}, {-1, "T"}});
+  const auto eval_ids = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"eval", "--dataset", "data.npz", "--ignore-label", "0"});
+    return run_vernier(more, folder.path());
+  };
+  const Outcome outcome = eval_ids({"--task", "translation", "-m", "next.onnx"});
+  expect_golden("eval_translation.txt", outcome.out);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Outcome both =
+      eval_ids({"--task", "text-generation", "-m", "same.onnx", "--reference", "next.onnx"});
+  EXPECT_EQ(both.exit_code, 1) << both.err;
+  EXPECT_THAT(both.out, HasSubstr("changed_share  1"));
 }
 
 }  // namespace

@@ -195,7 +195,7 @@ TEST(ParquetDataset, columns_of_the_wrong_kind_are_told_with_those_there_are) {
   EXPECT_THAT(failure(good, {.image_column = "label"}),
               HasSubstr("no such column of images: label"));
   EXPECT_THAT(failure(good, {.label_column = "none"}),
-              HasSubstr("no such column of integer labels: none"));
+              HasSubstr("no such column of integer labels or maps of them: none"));
 }
 
 TEST(ParquetDataset, a_file_that_is_none_or_cut_off_is_an_error_of_one_line) {
@@ -239,6 +239,24 @@ TEST(ParquetDataset, a_library_that_is_not_there_is_told_with_the_remedy) {
       },
       ::testing::ExitedWithCode(0), "DuckDB cannot be loaded");
   unsetenv("VERNIER_DUCKDB");
+}
+
+TEST(ParquetDataset, a_column_of_images_can_hold_maps_of_labels) {
+  const TemporaryDirectory folder;
+  const ParquetFile maps{.label_name = "annotation",
+                         .label =
+                             "{'bytes': CASE WHEN i = 1 THEN NULL ELSE pixels END, 'path': "
+                             "'x.pgm'}",
+                         .metadata = "{}"};
+  const auto path = write_parquet(folder / "x.parquet", maps);
+  for (const std::string name : {"", "annotation"}) {
+    const auto dataset = open_dataset(path, {.label_column = name});
+    const std::int64_t positions[] = {1, 2};
+    const auto examples = dataset->read(positions);
+    EXPECT_FALSE(examples[1].label);
+    EXPECT_TRUE(std::holds_alternative<std::monostate>(examples[0].target));
+    EXPECT_EQ(decode_label_map(std::get<EncodedImage>(examples[1].target), "x").pixels[0], 2);
+  }
 }
 
 }  // namespace

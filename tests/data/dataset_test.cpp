@@ -191,5 +191,31 @@ TEST(Dataset, an_id_is_looked_for_in_the_cache) {
   unsetenv("HF_HUB_CACHE");
 }
 
+TEST(ImageFolder, images_and_labels_are_paired_by_name) {
+  const TemporaryDirectory folder;
+  write_text(folder / "test/images/b.jpg", "picture");
+  write_text(folder / "test/images/sub/a.jpg", "picture");
+  write_text(folder / "test/labels/sub/a.png", "map");
+  const auto dataset = open_dataset(folder.path(), {.split = "test"});
+  EXPECT_THAT(dataset->classes(), ElementsAre());
+  const auto examples = read_all(*dataset);
+  ASSERT_EQ(examples.size(), 2u);
+  EXPECT_EQ(examples[0].id, "images/b.jpg");
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(examples[0].target));
+  EXPECT_EQ(std::get<EncodedImage>(examples[1].target).size(), 3u);
+  EXPECT_FALSE(examples[1].label);
+}
+
+TEST(NpzDataset, labels_of_several_elements_are_targets) {
+  const TemporaryDirectory folder;
+  const auto dataset = open_dataset(
+      write_npz(folder / "x.npz", {ramp("input", {3, 2}), bytes_tensor("label", {3, 2, 2})}));
+  const auto examples = read_all(*dataset);
+  EXPECT_FALSE(examples[1].label);
+  const Tensor& map = std::get<Tensor>(examples[1].target);
+  EXPECT_EQ(map.shape, (Shape{2, 2}));
+  EXPECT_THAT(to_f64(map), ElementsAre(4, 5, 6, 7));
+}
+
 }  // namespace
 }  // namespace vernier

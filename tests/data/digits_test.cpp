@@ -29,7 +29,7 @@ std::vector<Digit> load(const std::string& name) {
   const auto dataset = open_dataset(name);
   const TensorSpec spec{"input", DType::f32, {{-1, ""}, {1, ""}, {28, ""}, {28, ""}}};
   Loader loader(*dataset, select_positions(dataset->size(), {.samples = count}), spec,
-                {.needs_labels = true, .model_labels = 10});
+                {.needs = Needs::label, .model_labels = 10});
   std::vector<Digit> digits;
   while (auto batch = loader.next()) digits.push_back({batch->labels[0], std::move(batch->input)});
   return digits;

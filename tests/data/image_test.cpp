@@ -189,5 +189,33 @@ TEST(Image, other_formats_are_named) {
   EXPECT_THAT(decode_failure({}), HasSubstr("the image is empty"));
 }
 
+TEST(Image, a_map_of_labels_is_the_indices_and_not_their_colours) {
+  const auto python = oracle::python_with("numpy, PIL");
+  if (!python) GTEST_SKIP() << "no Python with numpy and Pillow";
+  const std::string labels = "(np.arange(35, dtype='u1').reshape(5, 7) % 3)";
+  const auto png = [&](const std::string& change, const std::string& options) {
+    return "(lambda f: (__import__('PIL.Image').Image.fromarray(" + labels + ")" + change +
+           ".save(f, 'PNG'" + options +
+           "), np.frombuffer(f.getvalue(), 'u1'))[1])(__import__('io').BytesIO())";
+  };
+  const auto files = oracle::numpy_bytes(
+      *python, {labels, png("", ""), png(".convert('P')", ""), png(".convert('P')", ", bits=2")});
+  for (std::size_t i = 1; i < files.size(); ++i) {
+    const Image map = decode_label_map(files[i], "x.png");
+    EXPECT_EQ(map.channels, 1);
+    EXPECT_TRUE(oracle::bytes_of(map.pixels) == files[0]) << i;
+  }
+}
+
+TEST(Image, what_is_no_map_of_labels_is_an_error) {
+  const auto failure = [](const std::string& name) {
+    return failure_of([&] { decode_label_map(read_fixture(name), "x.img"); });
+  };
+  EXPECT_THAT(failure("rotated.jpg"), HasSubstr("[image] x.img: JPEG changes labels"));
+  EXPECT_THAT(failure("interlaced.png"), HasSubstr("this is colour"));
+  EXPECT_THAT(failure("grey16.png"), HasSubstr("this is grey of 16 bits"));
+  EXPECT_THAT(failure("deep.ppm"), HasSubstr("this is colour"));
+}
+
 }  // namespace
 }  // namespace vernier

@@ -62,7 +62,7 @@ TEST(Loader, bad_examples_are_left_out_and_counted) {
   const auto batches =
       load(dataset, pixels(),
            {.batch = 9,
-            .needs_labels = true,
+            .needs = Needs::label,
             .mapping = LabelMapping{{0, 0}, {1, 1}, {2, 2}, {3, 30}, {4, 4}, {6, 99}},
             .model_labels = 40},
            &report);
@@ -141,6 +141,55 @@ TEST(Loader, ready_rows_feed_an_input_of_unknown_rank) {
   const auto batches = load(*dataset, {"x", DType::f32, {}, false}, {.batch = 2});
   ASSERT_EQ(batches.size(), 2u);
   EXPECT_EQ(batches[0].input.shape, (Shape{2, 4}));
+}
+
+// Images of two pixels with maps of labels; the second example's map is missing, the third's bad.
+std::unique_ptr<Dataset> images_with_maps(const TemporaryDirectory& folder) {
+  for (const char* name : {"a", "b", "c"})
+    write_text(folder / "images" / fmt::format("{}.pgm", name), grey_pgm(2, 1, 9));
+  write_text(folder / "labels/a.pgm", grey_pgm(2, 1, 3));
+  write_text(folder / "labels/c.pgm", "damaged");
+  return open_dataset(folder.path());
+}
+
+TEST(Loader, targets_come_with_their_examples) {
+  const TemporaryDirectory folder;
+  const auto dataset = images_with_maps(folder);
+  const TensorSpec input{"x", DType::f32, {{-1, ""}, {1, ""}, {1, ""}, {2, ""}}};
+  DatasetReport report;
+  const auto batches = load(*dataset, input, {.batch = 4, .needs = Needs::target}, &report);
+  ASSERT_EQ(batches.size(), 1u);
+  ASSERT_EQ(batches[0].targets.size(), 1u);
+  EXPECT_EQ(batches[0].targets[0].shape, (Shape{1, 2}));
+  EXPECT_THAT(to_f64(batches[0].targets[0]), ElementsAre(3, 3));
+  EXPECT_EQ(report.without_label, 1);
+  EXPECT_EQ(report.unreadable, 1);
+  EXPECT_EQ(report.problems[0], "images/b.pgm: has no map of labels or token ids");
+  EXPECT_TRUE(load(*dataset, input, {}).at(0).targets.empty());
+}
+
+TEST(Loader, a_dataset_without_any_labels_is_an_error) {
+  CountingDataset dataset(2);
+  EXPECT_THAT(failure_of([&] { load(dataset, pixels(), {.needs = Needs::target}); }),
+              HasSubstr("none of 2 examples has a map of labels or token ids"));
+  dataset.unlabelled = {0, 1};
+  EXPECT_THAT(failure_of([&] { load(dataset, pixels(), {.needs = Needs::label}); }),
+              HasSubstr("none of 2 examples has a label; give a dataset that has"));
+}
+
+TEST(Loader, maps_in_arrays_are_taken_as_they_are) {
+  const TemporaryDirectory folder;
+  Tensor maps = make_tensor("label", DType::u8, {2, 1, 2});
+  elements<std::uint8_t>(maps)[3] = 7;
+  const auto dataset = open_dataset(write_npz(folder / "x.npz", {ramp("x", {2, 1, 1, 2}), maps}));
+  const TensorSpec input{"x", DType::f32, {{-1, ""}, {1, ""}, {1, ""}, {2, ""}}};
+  const auto batches = load(*dataset, input, {.batch = 2, .needs = Needs::target});
+  EXPECT_EQ(batches.at(0).targets[1].dtype, DType::i64);
+  EXPECT_THAT(to_f64(batches[0].targets[1]), ElementsAre(0, 7));
+  const LoaderOptions resized{.preprocessing = {.resize = ResizeRule{.exact = Size{2, 1}}},
+                              .needs = Needs::target};
+  EXPECT_THAT(failure_of([&] { Loader(*dataset, {0}, input, resized).next(); }),
+              HasSubstr("not resized or cropped with their images"));
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ namespace vernier {
 namespace {
 
 using oracle::text_of;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 TensorSpec spec(std::vector<std::int64_t> dims, DType dtype = DType::f32) {
@@ -142,6 +143,25 @@ TEST(Preprocess, the_longer_edge_is_capped) {
   const ResizeRule rule{.shortest_edge = 800, .longest_edge = 1333};
   EXPECT_EQ(resized_size(rule, {640, 480}), (Size{1066, 800}));
   EXPECT_EQ(resized_size(rule, {480, 1920}), (Size{333, 1333}));
+}
+
+TEST(Preprocess, a_map_of_labels_moves_with_its_image) {
+  Image map = make_image(4, 2, 1);
+  map.pixels = {1, 2, 3, 4, 5, 6, 7, 8};
+  const ImageInput any = image_input(spec({1, 3, -1, -1}));
+  const auto labels = [&](const Preprocessing& preprocessing) {
+    const Tensor moved = preprocess_label_map(map, preprocessing, any);
+    const auto values = elements<std::int64_t>(moved.view());
+    return std::vector<std::int64_t>(values.begin(), values.end());
+  };
+  EXPECT_THAT(labels({}), ElementsAre(1, 2, 3, 4, 5, 6, 7, 8));
+  EXPECT_THAT(labels({.resize = ResizeRule{.exact = Size{2, 1}, .filter = Filter::bicubic}}),
+              ElementsAre(6, 8));
+  EXPECT_THAT(labels({.center_crop = CropRule{Size{2, 2}}}), ElementsAre(2, 3, 6, 7));
+  EXPECT_THAT(labels({.center_crop = CropRule{Size{2, 4}}}),
+              ElementsAre(-1, -1, 2, 3, 6, 7, -1, -1));
+  EXPECT_THAT(labels({.pad = true, .pad_to = Size{5, 2}}),
+              ElementsAre(1, 2, 3, 4, -1, 5, 6, 7, 8, -1));
 }
 
 }  // namespace

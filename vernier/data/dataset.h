@@ -24,6 +24,9 @@ struct Example {
   std::string id;                     // a path, or a file and a row
   std::optional<std::int64_t> label;  // counts classes() from 0, if they are named
   std::variant<Unreadable, EncodedImage, Image, Tensor> content;
+  // What a whole output should be, where the dataset has that instead of a label: a map of labels,
+  // or token ids.
+  std::variant<std::monostate, EncodedImage, Tensor> target = {};
 };
 
 // Examples on disk. One thread at a time.
@@ -48,7 +51,8 @@ struct DatasetOptions {
 };
 
 // Opens what `name` stands for:
-// - a folder with one subfolder of images for each class, or of images without labels;
+// - a folder with one subfolder of images for each class, or of images without labels, or with
+//   images/ and labels/ of maps that have the images' names;
 // - a Parquet file, a folder of them, or a pattern such as "data/test-*.parquet", in Hugging Face's
 //   layout;
 // - IDX files (MNIST), gzipped or not: the images, or the folder that they are in;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 
 #include "vernier/data/dataset_formats.h"
 #include "vernier/data/read_file.h"
@@ -17,6 +18,7 @@ namespace fs = std::filesystem;
 struct LabelledFile {
   fs::path path;  // relative to the folder
   std::optional<std::int64_t> label;
+  fs::path map;  // of labels; empty: none
 };
 
 class ImageFolder : public Dataset {
@@ -37,6 +39,7 @@ class ImageFolder : public Dataset {
     Example result{.id = file.path.string(), .label = file.label};
     try {
       result.content = read_file(root_ / file.path, "dataset");
+      if (!file.map.empty()) result.target = read_file(root_ / file.map, "dataset");
     } catch (const Error& error) {
       result.content = Unreadable{error.what()};
     }
@@ -62,6 +65,27 @@ std::vector<fs::path> image_files(const fs::path& folder) {
   for (const auto& entry : fs::recursive_directory_iterator(folder))
     if (is_image_name(entry.path()) && !entry.is_directory()) files.push_back(entry.path());
   std::ranges::sort(files);
+  return files;
+}
+
+// The maps of labels/ by the path of their image in images/, both without an ending.
+std::map<std::string, fs::path> maps_by_image(const fs::path& root) {
+  std::map<std::string, fs::path> maps;
+  for (const fs::path& path : image_files(root / "labels"))
+    maps[path.lexically_relative(root / "labels").replace_extension().string()] =
+        path.lexically_relative(root);
+  return maps;
+}
+
+std::vector<LabelledFile> files_with_maps(const fs::path& root) {
+  const auto maps = maps_by_image(root);
+  std::vector<LabelledFile> files;
+  for (const fs::path& path : image_files(root / "images")) {
+    const auto map =
+        maps.find(path.lexically_relative(root / "images").replace_extension().string());
+    files.push_back({path.lexically_relative(root), std::nullopt,
+                     map == maps.end() ? fs::path() : map->second});
+  }
   return files;
 }
 
@@ -95,10 +119,14 @@ std::unique_ptr<Dataset> open_image_folder(const fs::path& folder, const Dataset
   const fs::path root = split_folder(folder, options.split);
   std::vector<std::string> classes = subfolders(root);
   std::vector<LabelledFile> files;
+  if (classes == std::vector<std::string>{"images", "labels"}) {
+    classes = {};
+    files = files_with_maps(root);
+  }
   for (std::size_t label = 0; label < classes.size(); ++label)
     for (const fs::path& path : image_files(root / classes[label]))
       files.push_back({path.lexically_relative(root), static_cast<std::int64_t>(label)});
-  if (classes.empty())
+  if (files.empty() && classes.empty())
     for (const fs::path& path : image_files(root))
       files.push_back({path.lexically_relative(root), std::nullopt});
   if (files.empty())

@@ -125,8 +125,10 @@ class Schema {
     return *found;
   }
   std::optional<Column> label_column(const std::string& wanted) const {
-    const auto found = find(wanted, "ClassLabel", {"label", "labels"}, holds_labels);
-    if (!found && !wanted.empty()) fail("no such column of integer labels: " + wanted);
+    auto found = find(wanted, "ClassLabel", {"label", "labels"}, holds_labels);
+    if (!found) found = map_column(wanted);
+    if (!found && !wanted.empty())
+      fail("no such column of integer labels or maps of them: " + wanted);
     return found;
   }
   std::vector<std::string> classes(const std::string& column) const {
@@ -149,6 +151,13 @@ class Schema {
     }
     for (const char* name : usual)
       if (auto column = named(name, fits)) return column;
+    return std::nullopt;
+  }
+  // A column of images whose pixels are labels.
+  std::optional<Column> map_column(const std::string& wanted) const {
+    if (!wanted.empty()) return named(wanted, holds_images);
+    for (const char* name : {"label", "labels", "annotation", "mask"})
+      if (auto column = named(name, holds_images)) return column;
     return std::nullopt;
   }
   std::optional<Column> named(const std::string& name, TypeTest fits) const {
@@ -200,18 +209,23 @@ class ParquetDataset : public Dataset {
  private:
   void choose_columns(const DatasetOptions& options) {
     const Schema schema(duckdb_, files_[0]);
-    const Column image = schema.image_column(options.image_column);
-    const std::string name = quoted_identifier(image.name);
-    select_ =
-        fmt::format("SELECT file_row_number, {}",
-                    image.type == "BLOB" ? name : fmt::format("struct_extract({}, 'bytes')", name));
-    if (const auto label = schema.label_column(options.label_column)) {
-      classes_ = schema.classes(label->name);
-      select_ += fmt::format(", CAST({} AS BIGINT)", quoted_identifier(label->name));
-    } else {
-      select_ += ", CAST(NULL AS BIGINT)";
+    std::string label = "CAST(NULL AS BIGINT)", map = "CAST(NULL AS BLOB)";
+    if (const auto column = schema.label_column(options.label_column)) {
+      classes_ = schema.classes(column->name);
+      if (holds_images(column->type))
+        map = bytes_of(*column);
+      else
+        label = fmt::format("CAST({} AS BIGINT)", quoted_identifier(column->name));
     }
-    select_ += " FROM read_parquet(?, file_row_number = true, hive_partitioning = false)";
+    select_ = fmt::format(
+        "SELECT file_row_number, {}, {}, {} FROM read_parquet(?, file_row_number = true, "
+        "hive_partitioning = false)",
+        bytes_of(schema.image_column(options.image_column)), label, map);
+  }
+
+  static std::string bytes_of(const Column& images) {
+    const std::string name = quoted_identifier(images.name);
+    return images.type == "BLOB" ? name : fmt::format("struct_extract({}, 'bytes')", name);
   }
 
   // Those of the positions that are in a file.
@@ -237,13 +251,16 @@ class ParquetDataset : public Dataset {
 
   static Example example(const File& file, std::int64_t number, const DuckDbRow& row) {
     Example result{.id = fmt::format("{} row {}", file.id, number), .label = row.integer(2)};
-    if (const auto bytes = row.bytes(1)) {
-      const auto encoded = std::as_bytes(std::span(*bytes));
-      result.content = EncodedImage(encoded.begin(), encoded.end());
-    } else {
+    if (const auto bytes = row.bytes(1))
+      result.content = encoded(*bytes);
+    else
       result.content = Unreadable{result.id + ": the image has no bytes"};
-    }
+    if (const auto bytes = row.bytes(3)) result.target = encoded(*bytes);
     return result;
+  }
+  static EncodedImage encoded(std::string_view text) {
+    const auto bytes = std::as_bytes(std::span(text));
+    return {bytes.begin(), bytes.end()};
   }
 
   DuckDb duckdb_;

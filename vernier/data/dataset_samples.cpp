@@ -65,7 +65,7 @@ DatasetSamples dataset_samples(std::unique_ptr<Dataset> dataset,
                                std::span<const std::int64_t> positions,
                                std::span<const TensorSpec> inputs, LoaderOptions options) {
   const TensorSpec& input = only_input(inputs);
-  options.needs_labels = false;
+  options.needs = Needs::nothing;
   Loader loader(*dataset, {positions.begin(), positions.end()}, input, options);
   std::vector<std::int64_t> usable;
   while (const auto batch = loader.next())

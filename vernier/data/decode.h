@@ -21,6 +21,9 @@ Decoded decode_webp(std::span<const std::byte> bytes);
 Decoded decode_bmp(std::span<const std::byte> bytes);
 Decoded decode_pnm(std::span<const std::byte> bytes);
 
+// Palette indices, or grey samples as they are stored. Colour and deeper grey are errors.
+Image decode_png_labels(std::span<const std::byte> bytes);
+
 // A zero-filled image of the size that a header claims, once the claim is known to be sane.
 Image make_claimed_image(std::int64_t width, std::int64_t height, int channels);
 

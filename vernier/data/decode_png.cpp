@@ -88,22 +88,24 @@ struct Header {
 };
 
 // Asks for one byte a channel without alpha: palette indices, grey or RGB. Deep grey stays 16 bits,
-// as Pillow clips it where it takes the high byte of everything else.
-void set_transforms(png_structp png, const Header& header) {
-  if (header.is_palette()) png_set_packing(png);
-  if (header.colour == PNG_COLOR_TYPE_GRAY && header.depth < 8) png_set_expand_gray_1_2_4_to_8(png);
+// as Pillow clips it where it takes the high byte of everything else. Labels are numbers: they are
+// not spread over 0 to 255.
+void set_transforms(png_structp png, const Header& header, bool are_labels) {
+  if (header.is_palette() || are_labels) png_set_packing(png);
+  if (header.colour == PNG_COLOR_TYPE_GRAY && header.depth < 8 && !are_labels)
+    png_set_expand_gray_1_2_4_to_8(png);
   if (header.depth == 16 && !header.is_deep_grey()) png_set_strip_16(png);
   if (header.colour & PNG_COLOR_MASK_ALPHA) png_set_strip_alpha(png);
   png_set_interlace_handling(png);
 }
 
-Header read_header(PngReader& reader, std::size_t file_bytes) {
+Header read_header(PngReader& reader, std::size_t file_bytes, bool are_labels = false) {
   Header header;
-  reader.guarded([&header](png_structp png, png_infop info) {
+  reader.guarded([&header, are_labels](png_structp png, png_infop info) {
     png_read_info(png, info);
     png_get_IHDR(png, info, &header.width, &header.height, &header.depth, &header.colour, nullptr,
                  nullptr, nullptr);
-    set_transforms(png, header);
+    set_transforms(png, header, are_labels);
   });
   const std::uint64_t row_bytes = png_get_rowbytes(reader.png(), reader.info());
   if (row_bytes * header.height / max_deflate_ratio > file_bytes)
@@ -176,6 +178,16 @@ int orientation_of(PngReader& reader) {
 }
 
 }  // namespace
+
+Image decode_png_labels(std::span<const std::byte> bytes) {
+  PngReader reader(bytes);
+  const Header header = read_header(reader, bytes.size(), true);
+  const bool colour = header.colour & PNG_COLOR_MASK_COLOR && !header.is_palette();
+  if (colour || header.depth > 8)
+    throw Error(fmt::format("labels are grey or a palette of 8 bits at most, this is {} of {} bits",
+                            colour ? "colour" : "grey", header.depth));
+  return read_rows(reader, make_claimed_image(header.width, header.height, 1));
+}
 
 Decoded decode_png(std::span<const std::byte> bytes) {
   PngReader reader(bytes);

@@ -34,9 +34,12 @@ bool is_pnm(std::span<const std::byte> bytes) {
   return kind >= '1' && kind <= '6';
 }
 
+bool is_jpeg(std::span<const std::byte> bytes) { return has_at(bytes, 0, "\xFF\xD8\xFF"sv); }
+bool is_png(std::span<const std::byte> bytes) { return has_at(bytes, 0, "\x89PNG\r\n\x1a\n"sv); }
+
 Decoded decode_any(std::span<const std::byte> bytes) {
-  if (has_at(bytes, 0, "\xFF\xD8\xFF"sv)) return decode_jpeg(bytes);
-  if (has_at(bytes, 0, "\x89PNG\r\n\x1a\n"sv)) return decode_png(bytes);
+  if (is_jpeg(bytes)) return decode_jpeg(bytes);
+  if (is_png(bytes)) return decode_png(bytes);
   if (has_at(bytes, 0, "RIFF"sv) && has_at(bytes, 8, "WEBP"sv)) return decode_webp(bytes);
   if (has_at(bytes, 0, "BM"sv)) return decode_bmp(bytes);
   if (is_pnm(bytes)) return decode_pnm(bytes);
@@ -63,6 +66,18 @@ Image decode_image(std::span<const std::byte> bytes, const std::string& subject)
   try {
     Decoded decoded = decode_any(bytes);
     return apply_orientation(std::move(decoded.image), decoded.orientation);
+  } catch (const Error& error) {
+    throw Error(fmt::format("[image] {}: {}", subject, error.what()));
+  }
+}
+
+Image decode_label_map(std::span<const std::byte> bytes, const std::string& subject) {
+  try {
+    if (is_png(bytes)) return decode_png_labels(bytes);
+    if (is_jpeg(bytes)) throw Error("JPEG changes labels; store them as PNG");
+    Image map = decode_any(bytes).image;
+    if (map.channels != 1) throw Error("labels are grey or a palette, this is colour");
+    return map;
   } catch (const Error& error) {
     throw Error(fmt::format("[image] {}: {}", subject, error.what()));
   }

@@ -29,6 +29,10 @@ Image make_image(int width, int height, int channels);
 // truncated, not one of these formats, or has more than max_image_pixels.
 Image decode_image(std::span<const std::byte> bytes, const std::string& subject);
 
+// Decodes a map of labels, one byte a pixel: a palette's indices, or grey samples as they are. No
+// orientation is applied. Throws Error as decode_image does, and for colour.
+Image decode_label_map(std::span<const std::byte> bytes, const std::string& subject);
+
 // Where Pillow calls an image a decompression bomb.
 inline constexpr std::int64_t max_image_pixels = 178'956'970;
 

@@ -43,7 +43,7 @@ struct LabelVerdict {
 };
 
 LabelVerdict judge_label(const std::optional<std::int64_t>& label, const LoaderOptions& options) {
-  if (!options.needs_labels) return {LabelVerdict::usable, label.value_or(-1)};
+  if (options.needs != Needs::label) return {LabelVerdict::usable, label.value_or(-1)};
   if (!label || *label < 0) return {LabelVerdict::missing};
   std::int64_t mapped = *label;
   if (options.mapping) {
@@ -56,30 +56,68 @@ LabelVerdict judge_label(const std::optional<std::int64_t>& label, const LoaderO
   return {LabelVerdict::usable, mapped};
 }
 
+bool changes_size(const Preprocessing& preprocessing) {
+  return preprocessing.resize || preprocessing.center_crop || preprocessing.pad;
+}
+
+// Token ids and maps in arrays are there already; only images can follow their image.
+Tensor ready_target(const Tensor& target, const LoaderOptions& options) {
+  if (target.shape.size() == 2 && changes_size(options.preprocessing))
+    throw Error(
+        fmt::format("[dataset] '{}': maps of labels in an array are not resized or cropped "
+                    "with their images; store both in their final size",
+                    target.name));
+  return convert(target, DType::i64);
+}
+
+// What is wrong with one image alone, where any other Error ends the work.
+struct Damaged : Error {
+  using Error::Error;
+};
+
+template <typename Decode>
+Image decoded(const EncodedImage& encoded, const std::string& id, Decode decode) {
+  try {
+    return decode(encoded, id);
+  } catch (const Error& error) {
+    throw Damaged(error.what());
+  }
+}
+
+std::optional<Tensor> target_of(const Example& example, const TensorSpec& input,
+                                const LoaderOptions& options) {
+  if (options.needs != Needs::target) return std::nullopt;
+  if (const auto* ready = std::get_if<Tensor>(&example.target))
+    return ready_target(*ready, options);
+  const auto* encoded = std::get_if<EncodedImage>(&example.target);
+  if (!encoded) return std::nullopt;
+  return preprocess_label_map(decoded(*encoded, example.id, decode_label_map),
+                              options.preprocessing, image_input(input));
+}
+
+Tensor input_of(Example example, const TensorSpec& input, const LoaderOptions& options) {
+  if (const auto* unreadable = std::get_if<Unreadable>(&example.content))
+    throw Damaged(unreadable->reason);
+  if (auto* tensor = std::get_if<Tensor>(&example.content))
+    return fit_tensor(std::move(*tensor), input);
+  const auto* encoded = std::get_if<EncodedImage>(&example.content);
+  Image image = encoded ? decoded(*encoded, example.id, decode_image)
+                        : std::get<Image>(std::move(example.content));
+  return preprocess(std::move(image), options.preprocessing, image_input(input));
+}
+
 Prepared prepare(Example example, const TensorSpec& input, const LoaderOptions& options) {
   Prepared result{.id = example.id, .label = example.label};
-  // An image whose label is of no use need not be decoded.
-  if (judge_label(example.label, options).kind != LabelVerdict::usable) return result;
-  if (const auto* unreadable = std::get_if<Unreadable>(&example.content)) {
-    result.problem = unreadable->reason;
-    return result;
+  try {
+    result.target = target_of(example, input, options);
+    // An image whose label is of no use need not be decoded.
+    const bool usable = options.needs == Needs::target
+                            ? result.target.has_value()
+                            : judge_label(example.label, options).kind == LabelVerdict::usable;
+    if (usable) result.input = input_of(std::move(example), input, options);
+  } catch (const Damaged& damaged) {
+    result.problem = damaged.what();
   }
-  if (auto* tensor = std::get_if<Tensor>(&example.content)) {
-    result.input = fit_tensor(std::move(*tensor), input);
-    return result;
-  }
-  Image image;
-  if (const auto* encoded = std::get_if<EncodedImage>(&example.content)) {
-    try {
-      image = decode_image(*encoded, example.id);
-    } catch (const Error& error) {
-      result.problem = error.what();
-      return result;
-    }
-  } else {
-    image = std::get<Image>(std::move(example.content));
-  }
-  result.input = preprocess(std::move(image), options.preprocessing, image_input(input));
   return result;
 }
 
@@ -139,6 +177,7 @@ struct Loader::State {
       result.positions.push_back(position);
       result.ids.push_back(std::move(prepared->id));
       result.labels.push_back(judge_label(prepared->label, options).label);
+      if (prepared->target) result.targets.push_back(std::move(*prepared->target));
     }
     if (rows.empty()) {
       finish();
@@ -156,17 +195,21 @@ struct Loader::State {
       if (prepared.label) used_labels.insert(*prepared.label);
       return true;
     }
-    if (verdict.kind == LabelVerdict::missing) {
-      ++report.without_label;
-      note(prepared.id + ": has no label");
+    if (!prepared.problem.empty()) {
+      ++report.unreadable;
+      note(prepared.problem);
     } else if (verdict.kind == LabelVerdict::unknown) {
       ++report.unknown_labels;
       note(fmt::format("{}: its label {} is none of the model's", prepared.id, verdict.label));
     } else {
-      ++report.unreadable;
-      note(prepared.problem);
+      ++report.without_label;
+      note(fmt::format("{}: has no {}", prepared.id, needed()));
     }
     return false;
+  }
+
+  std::string_view needed() const {
+    return options.needs == Needs::target ? "map of labels or token ids" : "label";
   }
 
   void note(const std::string& problem) {
@@ -177,6 +220,11 @@ struct Loader::State {
   }
 
   void finish() {
+    if (report.used == 0 && report.without_label == report.selected)
+      throw Error(fmt::format(
+          "[dataset] none of {} examples has a {}; give a dataset that has, or name where it keeps "
+          "them with --column label=NAME",
+          report.selected, needed()));
     if (report.used == 0)
       throw Error(fmt::format("[dataset] none of {} examples can be used; the first: {}",
                               report.selected, report.problems.at(0)));

@@ -12,10 +12,13 @@
 
 namespace vernier {
 
+// What an example needs besides its input to be of use.
+enum class Needs { nothing, label, target };
+
 struct LoaderOptions {
   Preprocessing preprocessing;
-  std::int64_t batch = 1;     // where the model's batch axis is dynamic
-  bool needs_labels = false;  // an example without one is bad then
+  std::int64_t batch = 1;        // where the model's batch axis is dynamic
+  Needs needs = Needs::nothing;  // an example without it is bad
   std::optional<LabelMapping> mapping;
   std::int64_t model_labels = 0;        // how many labels the model has; 0: any
   std::optional<std::int64_t> max_bad;  // more bad examples than this end the work
@@ -45,6 +48,7 @@ struct Batch {
   std::vector<std::int64_t> positions;  // in the dataset
   std::vector<std::string> ids;
   std::vector<std::int64_t> labels;  // the model's, -1 for none
+  std::vector<Tensor> targets;       // [height, width] or [tokens] of int64, where they are needed
 };
 
 // The examples of a dataset as batches of a model's input, decoded and preprocessed by other

@@ -16,7 +16,8 @@ struct Prepared {
   std::string id;
   std::optional<std::int64_t> label;
   std::optional<Tensor> input;
-  std::string problem;  // if there is no input
+  std::optional<Tensor> target;  // [height, width] or [tokens], of int64
+  std::string problem;           // why there is no input, where its label is not the reason
 };
 
 using Prepare = std::function<Prepared(Example)>;

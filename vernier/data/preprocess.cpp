@@ -193,4 +193,26 @@ Tensor preprocess(Image image, const Preprocessing& preprocessing, const ImageIn
   return input.dtype == DType::f32 ? std::move(tensor) : convert(tensor, input.dtype);
 }
 
+Tensor preprocess_label_map(const Image& map, const Preprocessing& preprocessing,
+                            const ImageInput& input) {
+  Preprocessing moved = preprocessing;
+  if (moved.resize) moved.resize->filter = Filter::nearest;
+  const Image labels = resize_and_crop(map, moved);
+  Image everywhere = map;
+  std::ranges::fill(everywhere.pixels, std::uint8_t{1});
+  const Image inside = resize_and_crop(everywhere, moved);
+  const Size size = padded_size(preprocessing, input, {labels.width, labels.height});
+  check_fits(preprocessing, input, {labels.width, labels.height}, size);
+  Tensor tensor = make_tensor("labels", DType::i64, {size.height, size.width});
+  const auto values = elements<std::int64_t>(tensor);
+  std::ranges::fill(values, -1);
+  for (int y = 0; y < labels.height; ++y)
+    for (int x = 0; x < labels.width; ++x) {
+      const std::size_t at = static_cast<std::size_t>(y) * labels.width + x;
+      if (inside.pixels[at] != 0)
+        values[static_cast<std::size_t>(y) * size.width + x] = labels.pixels[at];
+    }
+  return tensor;
+}
+
 }  // namespace vernier

@@ -72,4 +72,9 @@ Size resized_size(const ResizeRule& rule, Size image);
 // samples as they are. Throws Error when the result does not fit the input.
 Tensor preprocess(Image image, const Preprocessing& preprocessing, const ImageInput& input);
 
+// A map of labels as its image was resized, cropped and padded, [height, width] of int64: labels
+// are moved, never mixed, and -1 where there was no image.
+Tensor preprocess_label_map(const Image& map, const Preprocessing& preprocessing,
+                            const ImageInput& input);
+
 }  // namespace vernier

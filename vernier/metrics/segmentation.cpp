@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -10,61 +11,116 @@
 #include "vernier/tensor/convert.h"
 
 namespace vernier {
+namespace {
 
-Confusion& Confusion::operator+=(const Confusion& other) {
-  if (classes != other.classes)
-    throw Error(
-        fmt::format("[segmentation] cannot add up {} and {} classes", classes, other.classes));
-  for (std::size_t i = 0; i < counts.size(); ++i) counts[i] += other.counts[i];
-  ignored += other.ignored;
-  labels_outside += other.labels_outside;
-  return *this;
+// The highest value of each pixel so far, and whose it is: the first of equal ones, none for NaN.
+class BestClasses {
+ public:
+  explicit BestClasses(std::int64_t pixels)
+      : values_(pixels, -std::numeric_limits<double>::infinity()), classes_(pixels, 0) {}
+
+  void offer(std::int64_t pixel, std::int64_t class_number, double value) {
+    if (value <= values_[pixel] || std::isnan(values_[pixel])) return;  // NaN is taken, and stays
+    values_[pixel] = value;
+    classes_[pixel] = std::isnan(value) ? -1 : class_number;
+  }
+  std::vector<std::int64_t> classes() { return std::move(classes_); }
+
+ private:
+  std::vector<double> values_;
+  std::vector<std::int64_t> classes_;
+};
+
+// A place between two elements.
+struct Between {
+  std::int64_t first = 0, second = 0;
+  double share = 0;  // of the second
+};
+
+// Where the centres of `size` elements lie among those of `old_size`; outer ones stay at the edge.
+std::vector<Between> interpolation(std::int64_t old_size, std::int64_t size) {
+  const double scale = static_cast<double>(old_size) / static_cast<double>(size);
+  std::vector<Between> places;
+  for (std::int64_t i = 0; i < size; ++i) {
+    const double at = std::max(0.0, (static_cast<double>(i) + 0.5) * scale - 0.5);
+    const auto first = std::min(static_cast<std::int64_t>(at), old_size - 1);
+    places.push_back({first, std::min(first + 1, old_size - 1), at - static_cast<double>(first)});
+  }
+  return places;
 }
 
-Confusion confusion(std::span<const std::int64_t> predicted, std::span<const std::int64_t> labels,
-                    const SegmentationOptions& options) {
+double interpolated(std::span<const double> plane, std::int64_t width, const Between& row,
+                    const Between& column) {
+  const auto in_row = [&](std::int64_t y) {
+    return plane[y * width + column.first] * (1 - column.share) +
+           plane[y * width + column.second] * column.share;
+  };
+  return in_row(row.first) * (1 - row.share) + in_row(row.second) * row.share;
+}
+
+void check_logits(const TensorView& logits, std::size_t rank) {
+  if (logits.shape.empty() || logits.shape.size() != rank || logits.size() == 0)
+    throw Error(fmt::format("[segmentation] '{}' has shape {}, expected [classes,height,width]",
+                            logits.name, format_shape(logits.shape)));
+}
+
+}  // namespace
+
+ImagePixels count_pixels(std::span<const std::int64_t> predicted,
+                         std::span<const std::int64_t> labels, const SegmentationOptions& options) {
   if (predicted.size() != labels.size())
     throw Error(
         fmt::format("[segmentation] {} predicted pixels for {} labels; both maps must have "
                     "the same size",
                     predicted.size(), labels.size()));
-  if (options.classes < 1)
-    throw Error(fmt::format("[segmentation] {} classes, expected 1 or more", options.classes));
+  if (options.classes < 1 || options.classes > most_classes_of_pixels)
+    throw Error(fmt::format("[segmentation] {} classes, expected 1 to {}", options.classes,
+                            most_classes_of_pixels));
   const auto is_class = [&](std::int64_t c) { return c >= 0 && c < options.classes; };
-  Confusion result{.classes = options.classes};
-  result.counts.resize(options.classes * (options.classes + 1));
+  ImagePixels result{.classes = std::vector<ClassPixels>(options.classes)};
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] == options.ignored_label) {
       ++result.ignored;
     } else if (!is_class(labels[i])) {
       ++result.labels_outside;
     } else {
-      const std::int64_t column = is_class(predicted[i]) ? predicted[i] : options.classes;
-      ++result.counts[labels[i] * (options.classes + 1) + column];
+      ++result.classes[labels[i]].labelled;
+      if (is_class(predicted[i])) ++result.classes[predicted[i]].predicted;
+      if (predicted[i] == labels[i]) ++result.classes[labels[i]].intersection;
     }
   }
   return result;
 }
 
 std::vector<std::int64_t> best_classes(const TensorView& logits) {
-  if (logits.shape.empty() || logits.shape[0] < 1)
-    throw Error(fmt::format("[segmentation] '{}' has shape {}, expected [classes,height,width]",
-                            logits.name, format_shape(logits.shape)));
+  check_logits(logits, logits.shape.size());
   const std::int64_t pixels = element_count(logits.shape.subspan(1));
-  std::vector<double> best(pixels), values(pixels);
-  std::vector<std::int64_t> classes(pixels, 0);
-  widen(logits, 0, std::span(best));
-  for (std::int64_t c = 1; c < logits.shape[0]; ++c) {
-    widen(logits, c * pixels, std::span(values));
-    for (std::int64_t i = 0; i < pixels; ++i) {
-      if (values[i] <= best[i] || std::isnan(best[i])) continue;  // NaN stays, and is taken over
-      best[i] = values[i];
-      classes[i] = c;
-    }
+  BestClasses best(pixels);
+  std::vector<double> plane(pixels);
+  for (std::int64_t c = 0; c < logits.shape[0]; ++c) {
+    widen(logits, c * pixels, std::span(plane));
+    for (std::int64_t i = 0; i < pixels; ++i) best.offer(i, c, plane[i]);
   }
-  for (std::int64_t i = 0; i < pixels; ++i)
-    if (std::isnan(best[i])) classes[i] = -1;
-  return classes;
+  return best.classes();
+}
+
+std::vector<std::int64_t> best_classes(const TensorView& logits, std::int64_t height,
+                                       std::int64_t width) {
+  check_logits(logits, 3);
+  const std::int64_t old_height = logits.shape[1], old_width = logits.shape[2];
+  if (old_height == height && old_width == width) return best_classes(logits);
+  const std::vector<Between> rows = interpolation(old_height, height);
+  const std::vector<Between> columns = interpolation(old_width, width);
+  BestClasses best(height * width);
+  std::vector<double> plane(old_height * old_width);
+  for (std::int64_t c = 0; c < logits.shape[0]; ++c) {
+    widen(logits, c * old_height * old_width, std::span(plane));
+    for (std::int64_t y = 0; y < height; ++y)
+      for (std::int64_t x = 0; x < width; ++x)
+        best.offer(y * width + x, c,
+                   interpolated(std::span(plane), old_width, rows[y], columns[x]));
+  }
+  return best.classes();
 }
 
 ClassPixels& ClassPixels::operator+=(const ClassPixels& other) {
@@ -74,17 +130,12 @@ ClassPixels& ClassPixels::operator+=(const ClassPixels& other) {
   return *this;
 }
 
-std::vector<ClassPixels> class_pixels(const Confusion& confusion) {
-  std::vector<ClassPixels> classes(confusion.classes);
-  for (std::int64_t label = 0; label < confusion.classes; ++label) {
-    classes[label].intersection = confusion.at(label, label);
-    for (std::int64_t predicted = 0; predicted <= confusion.classes; ++predicted) {
-      classes[label].labelled += confusion.at(label, predicted);
-      if (predicted < confusion.classes)
-        classes[predicted].predicted += confusion.at(label, predicted);
-    }
-  }
-  return classes;
+ImagePixels& ImagePixels::operator+=(const ImagePixels& other) {
+  classes.resize(std::max(classes.size(), other.classes.size()));
+  for (std::size_t c = 0; c < other.classes.size(); ++c) classes[c] += other.classes[c];
+  ignored += other.ignored;
+  labels_outside += other.labels_outside;
+  return *this;
 }
 
 double intersection_over_union(const ClassPixels& pixels) {

@@ -74,8 +74,8 @@ TEST(TaskScores, predicted_classes_have_top1_alone) {
 
 TEST(TaskScores, images_are_resampled_whole) {
   const SegmentationOptions options{.classes = 2};
-  const std::vector<Confusion> images{confusion(Labels{0, 1}, Labels{0, 1}, options),
-                                      confusion(Labels{1, 1}, Labels{0, 0}, options)};
+  const std::vector<ImagePixels> images{count_pixels(Labels{0, 1}, Labels{0, 1}, options),
+                                        count_pixels(Labels{1, 1}, Labels{0, 0}, options)};
   const TaskScores scores = score_segmentation(images);
   EXPECT_EQ(value(scores.metrics[0], {0}), 100);
   EXPECT_EQ(value(scores.metrics[0], {1}), 0);

@@ -57,6 +57,7 @@ void require_same_samples(const TaskScores& reference, const TaskScores& candida
 
 Agreement agreement(const TaskScores& reference, const TaskScores& candidate) {
   Agreement result;
+  if (candidate.changed_share) result.changed_share = rounded(*candidate.changed_share);
   if (candidate.rankings.samples > 0)
     result.flips = count_flips(reference.rankings, candidate.rankings, candidate.labels);
   if (candidate.neighbours.queries > 0) {
@@ -160,6 +161,7 @@ std::vector<std::pair<std::string, double>> agreement_values(const Agreement& ag
     values.emplace_back("neighbour_overlap", *agreement.neighbour_overlap);
   if (agreement.rank_correlation)
     values.emplace_back("rank_correlation", *agreement.rank_correlation);
+  if (agreement.changed_share) values.emplace_back("changed_share", *agreement.changed_share);
   return values;
 }
 
@@ -170,7 +172,8 @@ std::vector<std::string> evaluation_limit_metrics(std::span<const std::string> m
   if (!class_metric.empty()) names.push_back(class_metric);
   if (!has_reference) return names;
   for (const std::string& metric : metrics) names.push_back(metric + "_delta");
-  const Agreement every_measure{.flips = Flips{}, .neighbour_overlap = 0, .rank_correlation = 0};
+  const Agreement every_measure{
+      .flips = Flips{}, .neighbour_overlap = 0, .rank_correlation = 0, .changed_share = 0};
   for (const auto& [name, value] : agreement_values(every_measure)) names.push_back(name);
   return names;
 }

@@ -38,6 +38,7 @@ struct Agreement {
   std::optional<Flips> flips;
   std::optional<double> neighbour_overlap;  // mean share of common neighbours, 0 to 1
   std::optional<double> rank_correlation;   // mean Spearman correlation, -1 to 1
+  std::optional<double> changed_share;      // of pixels or tokens, 0 to 1
   bool operator==(const Agreement&) const = default;
 };
 
@@ -63,7 +64,7 @@ struct EvaluateOptions {
 };
 
 // The measures of agreement that are there, by name: flipped, flipped_to_wrong, flipped_to_right,
-// neighbour_overlap, rank_correlation.
+// neighbour_overlap, rank_correlation, changed_share.
 std::vector<std::pair<std::string, double>> agreement_values(const Agreement& agreement);
 
 // What limits may name: the metrics, the metric of the classes, and, where there is a reference,

@@ -39,6 +39,21 @@ const Tensor& output_like(const std::vector<Tensor>& outputs, const std::string&
 struct Answers {
   Predictions reference;
   Predictions candidate;
+  std::int64_t compared = 0;  // pixels or tokens
+  std::int64_t changed = 0;
+
+  void compare_latest() {
+    const auto before = reference.latest(), after = candidate.latest();
+    const std::size_t common = std::min(before.size(), after.size());
+    const std::size_t all = std::max(before.size(), after.size());
+    compared += static_cast<std::int64_t>(all);
+    changed += static_cast<std::int64_t>(all - common);
+    for (std::size_t i = 0; i < common; ++i) changed += before[i] != after[i];
+  }
+  std::optional<double> changed_share() const {
+    if (compared == 0) return std::nullopt;
+    return static_cast<double>(changed) / static_cast<double>(compared);
+  }
 };
 
 class TaskRun {
@@ -80,6 +95,7 @@ class TaskRun {
     timed(timings_.scoring,
           [&] { answers.reference.add(output_like(reference, output.name), batch); });
     require_same_classes(answers);
+    answers.compare_latest();
   }
 
   void require_classes(const Predictions& answers) const {
@@ -116,7 +132,8 @@ Evaluation score(const Answers& answers, const std::optional<Answers>& bank, boo
     const EmbeddingBank embeddings = ((*bank).*side).as_bank();
     return (answers.*side).score(&embeddings);
   };
-  const TaskScores candidate = scores_of(&Answers::candidate);
+  TaskScores candidate = scores_of(&Answers::candidate);
+  candidate.changed_share = answers.changed_share();
   if (!has_reference) return evaluate(nullptr, candidate, options);
   const TaskScores reference = scores_of(&Answers::reference);
   return evaluate(&reference, candidate, options);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "vernier/analysis/task/segmentation.h"
+#include "vernier/analysis/task/sequences.h"
 #include "vernier/error.h"
 #include "vernier/tensor/convert.h"
 
@@ -12,33 +14,74 @@ namespace {
 
 // The rows of the batch's own examples: a fixed batch may have been filled up with others.
 Tensor own_rows(const TensorView& output, const Batch& batch) {
-  if (output.shape.empty() || batch.input.shape.empty() || output.shape[0] != batch.input.shape[0])
+  const std::int64_t rows = batch.input.shape.at(0);
+  if (output.shape.empty() || output.shape[0] != rows)
     throw Error(fmt::format(
         "[task] output '{}' has shape {}, expected a row for each of {} examples in a batch",
-        output.name, format_shape(output.shape), batch.input.shape.at(0)));
-  Tensor rows = copy(output);
-  rows.bytes.resize(rows.bytes.size() / output.shape[0] * batch.labels.size());
-  rows.shape[0] = static_cast<std::int64_t>(batch.labels.size());
-  return rows;
+        output.name, format_shape(output.shape), rows));
+  Tensor own = copy(output);
+  own.bytes.resize(own.bytes.size() / rows * batch.labels.size());
+  own.shape[0] = static_cast<std::int64_t>(batch.labels.size());
+  return own;
 }
 
-// Logits, or the class itself as a row of one.
-Tensor class_rows(Tensor rows) {
-  if (rows.shape.size() == 2 && is_float(rows.dtype)) return rows;
+TensorView row_of(const TensorView& rows, std::size_t row) {
+  const std::size_t bytes = rows.bytes.size() / rows.shape[0];
+  return {rows.name, rows.dtype, rows.shape.subspan(1), rows.bytes.subspan(row * bytes, bytes)};
+}
+
+void require_logits(const Tensor& rows) {
+  if (rows.shape.size() != 2 || !is_float(rows.dtype))
+    throw Error(fmt::format(
+        "[task] output '{}' is {} {}, image-classification expects logits [samples,classes]",
+        rows.name, dtype_name(rows.dtype), format_shape(rows.shape)));
+}
+
+// Ids [tokens], or the best of logits [tokens, vocabulary].
+Tokens tokens_of(const TensorView& prediction) {
+  if (prediction.shape.size() == 1 && is_integer(prediction.dtype)) return to_integers(prediction);
+  if (prediction.shape.size() == 2 && is_float(prediction.dtype))
+    return rank_logits(prediction, 1).classes;
   throw Error(fmt::format(
-      "[task] output '{}' is {} {}, image-classification expects logits [samples,classes]",
-      rows.name, dtype_name(rows.dtype), format_shape(rows.shape)));
+      "[task] output '{}' is {} {} for a sequence, expected token ids [tokens] or logits "
+      "[tokens,vocabulary]",
+      prediction.name, dtype_name(prediction.dtype), format_shape(prediction.shape)));
+}
+
+// As many classes as logits have, or as either map names.
+std::int64_t class_count(const TensorView& prediction, std::span<const std::int64_t> predicted,
+                         std::span<const std::int64_t> labels,
+                         std::optional<std::int64_t> ignored) {
+  if (prediction.shape.size() == 3) return prediction.shape[0];
+  std::int64_t highest = 0;
+  for (const auto& map : {predicted, labels})
+    for (const std::int64_t value : map)
+      if (value != ignored) highest = std::max(highest, value);
+  return highest + 1;
 }
 
 }  // namespace
 
 void Predictions::add(const TensorView& output, const Batch& batch) {
-  Tensor rows = own_rows(output, batch);
+  const Tensor rows = own_rows(output, batch);
+  latest_.clear();
   switch (options_.task) {
     case Task::image_feature_extraction:
       add_rows(pool(rows, options_.pooling ? *options_.pooling : default_pooling(rows)));
       break;
-    case Task::image_classification: add_rows(class_rows(std::move(rows))); break;
+    case Task::image_classification:
+      require_logits(rows);
+      add_rows(rows);
+      break;
+    case Task::image_segmentation:
+      for (std::size_t i = 0; i < batch.targets.size(); ++i)
+        add_image(row_of(rows, i), batch.targets[i]);
+      break;
+    case Task::text_generation:
+    case Task::translation:
+      for (std::size_t i = 0; i < batch.targets.size(); ++i)
+        add_sequence(row_of(rows, i), batch.targets[i]);
+      break;
   }
   labels_.insert(labels_.end(), batch.labels.begin(), batch.labels.end());
 }
@@ -53,6 +96,31 @@ void Predictions::add_rows(const Tensor& rows) {
   values_.insert(values_.end(), values.begin(), values.end());
 }
 
+void Predictions::add_image(const TensorView& prediction, const Tensor& labels) {
+  if (labels.shape.size() != 2)
+    throw Error(fmt::format("[task] labels of shape {} for an image, expected [height,width]",
+                            format_shape(labels.shape)));
+  const std::vector<std::int64_t> predicted =
+      predicted_map(prediction, labels.shape[0], labels.shape[1]);
+  const auto values = elements<std::int64_t>(labels.view());
+  const SegmentationOptions counting{
+      .classes = class_count(prediction, predicted, values, options_.ignored_label),
+      .ignored_label = options_.ignored_label};
+  images_.push_back(count_pixels(predicted, values, counting));
+  latest_.insert(latest_.end(), predicted.begin(), predicted.end());
+}
+
+void Predictions::add_sequence(const TensorView& prediction, const Tensor& target) {
+  if (target.shape.size() != 1)
+    throw Error(fmt::format("[task] labels of shape {} for a sequence, expected token ids [tokens]",
+                            format_shape(target.shape)));
+  const Tokens predicted = tokens_of(prediction);
+  const auto values = elements<std::int64_t>(target.view());
+  sequences_.push_back(
+      pair_tokens(predicted, {values.begin(), values.end()}, options_.ignored_label));
+  latest_.insert(latest_.end(), predicted.begin(), predicted.end());
+}
+
 Tensor Predictions::rows() const {
   Tensor rows = make_tensor(name_, DType::f32, {examples(), width_});
   std::ranges::copy(values_, elements<float>(rows).begin());
@@ -60,9 +128,14 @@ Tensor Predictions::rows() const {
 }
 
 TaskScores Predictions::score(const EmbeddingBank* bank) const {
-  if (options_.task == Task::image_feature_extraction)
-    return score_knn(rows(), labels_, options_.knn, bank);
-  return score_classification(rows(), labels_, options_.top_k);
+  switch (options_.task) {
+    case Task::image_feature_extraction: return score_knn(rows(), labels_, options_.knn, bank);
+    case Task::image_classification: return score_classification(rows(), labels_, options_.top_k);
+    case Task::image_segmentation: return score_segmentation(images_);
+    case Task::text_generation:
+    case Task::translation: break;
+  }
+  return score_sequences(sequences_, options_.bleu);
 }
 
 }  // namespace vernier

@@ -17,8 +17,10 @@ class Predictions {
   void add(const TensorView& output, const Batch& batch);
 
   std::int64_t examples() const { return static_cast<std::int64_t>(labels_.size()); }
-  // Elements of an embedding, or classes; 0 before the first output.
+  // Elements of an embedding, or classes; 0 where the task has neither.
   std::int64_t width() const { return width_; }
+  // The class of each pixel, or each token, of the last batch.
+  std::span<const std::int64_t> latest() const { return latest_; }
 
   // `bank` holds the embeddings to search instead of the examples themselves; may be null.
   TaskScores score(const EmbeddingBank* bank = nullptr) const;
@@ -26,6 +28,8 @@ class Predictions {
 
  private:
   void add_rows(const Tensor& rows);
+  void add_image(const TensorView& prediction, const Tensor& labels);
+  void add_sequence(const TensorView& prediction, const Tensor& target);
   Tensor rows() const;
 
   TaskOptions options_;
@@ -33,6 +37,9 @@ class Predictions {
   std::int64_t width_ = 0;
   std::vector<float> values_;  // examples x width
   std::vector<std::int64_t> labels_;
+  std::vector<ImagePixels> images_;
+  std::vector<SequencePair> sequences_;
+  std::vector<std::int64_t> latest_;
 };
 
 }  // namespace vernier

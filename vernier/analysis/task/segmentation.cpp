@@ -47,19 +47,36 @@ std::int64_t count_classes(const TensorView& predictions, const TensorView& labe
 
 }  // namespace
 
-std::vector<Confusion> image_confusions(const TensorView& predictions, const TensorView& labels,
-                                        const SegmentationOptions& options) {
+std::vector<ImagePixels> segmented_images(const TensorView& predictions, const TensorView& labels,
+                                          const SegmentationOptions& options) {
   check(predictions, labels);
   SegmentationOptions counted = options;
   counted.classes = count_classes(predictions, labels, options);
-  std::vector<Confusion> images;
+  std::vector<ImagePixels> images;
   for (std::int64_t image = 0; image < labels.shape[0]; ++image) {
     const TensorView prediction = image_of(predictions, image);
     const std::vector<std::int64_t> classes =
         predictions.shape.size() == 4 ? best_classes(prediction) : to_integers(prediction);
-    images.push_back(confusion(classes, to_integers(image_of(labels, image)), counted));
+    images.push_back(count_pixels(classes, to_integers(image_of(labels, image)), counted));
   }
   return images;
+}
+
+std::vector<std::int64_t> predicted_map(const TensorView& prediction, std::int64_t height,
+                                        std::int64_t width) {
+  if (prediction.shape.size() == 3) return best_classes(prediction, height, width);
+  if (prediction.shape.size() != 2 || prediction.size() == 0)
+    throw Error(fmt::format(
+        "[miou] '{}' has shape {} for an image, expected classes [height,width] or logits "
+        "[classes,height,width]",
+        prediction.name, format_shape(prediction.shape)));
+  const std::vector<std::int64_t> classes = to_integers(prediction);
+  const std::int64_t old_height = prediction.shape[0], old_width = prediction.shape[1];
+  std::vector<std::int64_t> map;
+  for (std::int64_t y = 0; y < height; ++y)
+    for (std::int64_t x = 0; x < width; ++x)
+      map.push_back(classes[y * old_height / height * old_width + x * old_width / width]);
+  return map;
 }
 
 }  // namespace vernier

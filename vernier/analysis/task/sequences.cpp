@@ -80,6 +80,12 @@ std::vector<SequencePair> pair_sentences(std::span<const std::string> prediction
   return pairs;
 }
 
+SequencePair pair_tokens(Tokens prediction, Tokens target, std::optional<std::int64_t> ignored) {
+  SequencePair pair{std::move(prediction), {std::move(target)}};
+  if (ignored) leave_out(pair, *ignored);
+  return pair;
+}
+
 std::vector<SequencePair> pair_token_ids(const TensorView& predictions,
                                          std::span<const Tensor> target_sets,
                                          std::optional<std::int64_t> ignored) {

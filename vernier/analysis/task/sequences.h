@@ -17,6 +17,10 @@ std::vector<SequencePair> pair_sentences(std::span<const std::string> prediction
                                          std::span<const std::vector<std::string>> target_sets,
                                          const TokeniseOptions& options = {});
 
+// One sequence of token ids with its target; what is left out is told below.
+SequencePair pair_tokens(Tokens prediction, Tokens target,
+                         std::optional<std::int64_t> ignored = std::nullopt);
+
 // Token ids [sequences, tokens]; those equal to `ignored`, as padding is, are left out. Where the
 // first target is `ignored` the prediction's token at that place is left out too, so that places
 // still correspond.

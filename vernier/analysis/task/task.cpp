@@ -8,7 +8,15 @@
 namespace vernier {
 namespace {
 
-constexpr std::array<std::string_view, 2> names{"image-feature-extraction", "image-classification"};
+constexpr std::array<std::string_view, 5> names{"image-feature-extraction", "image-classification",
+                                                "image-segmentation", "text-generation",
+                                                "translation"};
+
+TaskMetrics classification_metrics(std::int64_t top_k) {
+  std::vector<std::string> metrics{"top1_accuracy"};
+  if (top_k > 1) metrics.push_back(fmt::format("top{}_accuracy", top_k));
+  return {std::move(metrics), "accuracy"};
+}
 
 }  // namespace
 
@@ -22,14 +30,21 @@ std::string_view task_name(Task task) { return names[static_cast<std::size_t>(ta
 
 std::span<const std::string_view> task_names() { return names; }
 
+Needs task_needs(Task task) {
+  const bool one_label =
+      task == Task::image_feature_extraction || task == Task::image_classification;
+  return one_label ? Needs::label : Needs::target;
+}
+
 TaskMetrics task_metrics(const TaskOptions& options) {
   switch (options.task) {
     case Task::image_feature_extraction: return {{"knn_top1", "knn_top5"}, "accuracy"};
-    case Task::image_classification: break;
+    case Task::image_classification: return classification_metrics(options.top_k);
+    case Task::image_segmentation: return {{"mean_iou", "overall_accuracy"}, "iou"};
+    case Task::text_generation:
+    case Task::translation: break;
   }
-  std::vector<std::string> metrics{"top1_accuracy"};
-  if (options.top_k > 1) metrics.push_back(fmt::format("top{}_accuracy", options.top_k));
-  return {std::move(metrics), "accuracy"};
+  return {{"bleu", "token_accuracy"}, ""};
 }
 
 }  // namespace vernier

@@ -7,12 +7,19 @@
 #include <vector>
 
 #include "vernier/analysis/task/task_scores.h"
+#include "vernier/data/loader.h"
 #include "vernier/metrics/pooling.h"
 
 namespace vernier {
 
 // What a model is for, by Hugging Face's names.
-enum class Task { image_feature_extraction, image_classification };
+enum class Task {
+  image_feature_extraction,
+  image_classification,
+  image_segmentation,
+  text_generation,
+  translation,
+};
 
 std::optional<Task> parse_task(std::string_view name);
 std::string_view task_name(Task task);
@@ -20,10 +27,15 @@ std::span<const std::string_view> task_names();
 
 struct TaskOptions {
   Task task = Task::image_classification;
-  std::int64_t top_k = 5;          // of a classifier
-  KnnTask knn;                     // of embeddings
-  std::optional<Pooling> pooling;  // nothing: what the output's shape can only mean
+  std::int64_t top_k = 5;                     // of a classifier
+  KnnTask knn;                                // of embeddings
+  std::optional<Pooling> pooling;             // nothing: what the output's shape can only mean
+  std::optional<std::int64_t> ignored_label;  // of pixels or tokens that are left out
+  BleuOptions bleu;
 };
+
+// What an example needs besides its input to be scored.
+Needs task_needs(Task task);
 
 // What limits may name before anything has been scored.
 struct TaskMetrics {

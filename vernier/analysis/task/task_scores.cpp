@@ -36,16 +36,6 @@ Statistic metric_of_sum(std::vector<Part> parts, Metric metric) {
   };
 }
 
-// Per class, so that images can be added up without their whole confusion.
-struct ImagePixels {
-  std::vector<ClassPixels> classes;
-  ImagePixels& operator+=(const ImagePixels& other) {
-    classes.resize(other.classes.size());
-    for (std::size_t c = 0; c < classes.size(); ++c) classes[c] += other.classes[c];
-    return *this;
-  }
-};
-
 void require_as_many(std::int64_t samples, std::size_t labels) {
   if (static_cast<std::size_t>(samples) != labels)
     throw Error(fmt::format(
@@ -119,28 +109,22 @@ TaskScores score_classification(const TensorView& predictions, std::vector<std::
   return scores;
 }
 
-TaskScores score_segmentation(std::span<const Confusion> images) {
+TaskScores score_segmentation(std::vector<ImagePixels> images) {
   if (images.empty()) throw Error("[score] no images, expected at least 1");
-  std::vector<ImagePixels> pixels;
-  Confusion total{.classes = images[0].classes};
-  total.counts.resize(images[0].counts.size());
-  for (const Confusion& image : images) {
-    pixels.push_back({class_pixels(image)});
-    total += image;
-  }
+  ImagePixels total;
+  for (const ImagePixels& image : images) total += image;
   TaskScores scores{.samples = static_cast<std::int64_t>(images.size())};
   const auto mean_iou = [](const ImagePixels& sum) {
     return mean_intersection_over_union(sum.classes);
   };
   const auto overall = [](const ImagePixels& sum) { return pixel_accuracy(sum.classes); };
-  scores.metrics.push_back({"mean_iou", metric_of_sum(pixels, mean_iou), {}});
-  scores.metrics.push_back({"overall_accuracy", metric_of_sum(std::move(pixels), overall), {}});
+  scores.metrics.push_back({"mean_iou", metric_of_sum(images, mean_iou), {}});
+  scores.metrics.push_back({"overall_accuracy", metric_of_sum(std::move(images), overall), {}});
   scores.class_metric = "iou";
-  const std::vector<ClassPixels> classes = class_pixels(total);
-  for (std::size_t label = 0; label < classes.size(); ++label)
-    if (classes[label].pixels_of_union() > 0)
-      scores.classes.push_back({static_cast<std::int64_t>(label), classes[label].labelled,
-                                intersection_over_union(classes[label])});
+  for (std::size_t label = 0; label < total.classes.size(); ++label)
+    if (total.classes[label].pixels_of_union() > 0)
+      scores.classes.push_back({static_cast<std::int64_t>(label), total.classes[label].labelled,
+                                intersection_over_union(total.classes[label])});
   scores.counts = {{"ignored_pixels", total.ignored}, {"labels_outside", total.labels_outside}};
   return scores;
 }

@@ -43,6 +43,7 @@ struct TaskScores {
   Rankings rankings;
   Neighbours neighbours;
   Tensor embeddings;
+  std::optional<double> changed_share;  // of pixels or tokens that are not the reference's
 };
 
 struct KnnTask {
@@ -66,8 +67,8 @@ TaskScores score_knn(Tensor embeddings, std::vector<std::int64_t> labels, const 
 TaskScores score_classification(const TensorView& predictions, std::vector<std::int64_t> labels,
                                 std::int64_t k = 5);
 
-// mean_iou and overall_accuracy, of one confusion for each image.
-TaskScores score_segmentation(std::span<const Confusion> images);
+// mean_iou and overall_accuracy. Throws Error for no images.
+TaskScores score_segmentation(std::vector<ImagePixels> images);
 
 // A predicted sequence of tokens and what it should be, in one or more ways.
 struct SequencePair {

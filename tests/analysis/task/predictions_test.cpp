@@ -1,0 +1,104 @@
+#include "vernier/analysis/task/predictions.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "tests/failure.h"
+#include "tests/metrics/pair.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Tensor integers(Shape shape, std::vector<std::int64_t> values) {
+  Tensor tensor = make_tensor("ids", DType::i64, std::move(shape));
+  std::ranges::copy(values, elements<std::int64_t>(tensor).begin());
+  return tensor;
+}
+
+// A batch whose input has as many rows as the model's axis, of which `labels` are examples.
+Batch batch_of(std::int64_t rows, std::vector<std::int64_t> labels,
+               std::vector<Tensor> targets = {}) {
+  return {.input = make_tensor("x", DType::f32, {rows, 1}),
+          .labels = std::move(labels),
+          .targets = std::move(targets)};
+}
+
+double metric(const TaskScores& scores, std::size_t index = 0) {
+  std::vector<std::int64_t> all(scores.samples);
+  std::iota(all.begin(), all.end(), 0);
+  return scores.metrics[index].of_samples(all);
+}
+
+TEST(Predictions, rows_that_fill_up_a_batch_are_left_out) {
+  Predictions predictions({.task = Task::image_classification});
+  predictions.add(f32({1, 0, 0, 1}, {2, 2}), batch_of(2, {0, 1}));
+  predictions.add(f32({1, 0, 9, 9}, {2, 2}), batch_of(2, {1}));
+  EXPECT_EQ(predictions.examples(), 3);
+  EXPECT_EQ(predictions.width(), 2);
+  EXPECT_NEAR(metric(predictions.score()), 66.6667, 1e-4);
+}
+
+TEST(Predictions, embeddings_are_pooled_and_can_be_a_bank) {
+  Predictions predictions({.task = Task::image_feature_extraction, .knn = {.k = 1}});
+  predictions.add(f32({1, 0, 9, 9, 0, 1, 9, 9}, {2, 2, 2}), batch_of(2, {4, 5}));
+  EXPECT_EQ(predictions.width(), 2);
+  const EmbeddingBank bank = predictions.as_bank();
+  EXPECT_THAT(bank.labels, ElementsAre(4, 5));
+  EXPECT_EQ(metric(predictions.score(&bank)), 100);
+}
+
+TEST(Predictions, segmentations_are_counted_at_the_size_of_their_labels) {
+  Predictions predictions({.task = Task::image_segmentation, .ignored_label = 255});
+  predictions.add(f32({1, 0, 0, 1}, {1, 2, 1, 2}),
+                  batch_of(1, {-1}, {integers({1, 4}, {0, 0, 255, 0})}));
+  EXPECT_THAT(predictions.latest(), ElementsAre(0, 0, 1, 1));
+  predictions.add(integers({1, 1, 2}, {2, 1}), batch_of(1, {-1}, {integers({1, 2}, {2, 2})}));
+  const TaskScores scores = predictions.score();
+  EXPECT_EQ(scores.samples, 2);
+  EXPECT_EQ(scores.counts[0].second, 1);
+  EXPECT_EQ(metric(scores, 1), 60);
+}
+
+TEST(Predictions, sequences_are_ids_or_the_best_of_logits) {
+  Predictions predictions({.task = Task::translation, .ignored_label = 0});
+  predictions.add(integers({1, 3}, {5, 6, 0}), batch_of(1, {-1}, {integers({3}, {5, 6, 0})}));
+  predictions.add(f32({0, 1, 1, 0}, {1, 2, 2}), batch_of(1, {-1}, {integers({2}, {1, 1})}));
+  EXPECT_THAT(predictions.latest(), ElementsAre(1, 0));
+  EXPECT_EQ(metric(predictions.score(), 1), 75);
+}
+
+TEST(Predictions, outputs_that_the_task_cannot_read_are_errors) {
+  const auto failure = [](Task task, const Tensor& output, const Batch& batch) {
+    return failure_of([&] { Predictions({.task = task}).add(output, batch); });
+  };
+  EXPECT_THAT(failure(Task::image_classification, f32({1, 2}, {1, 2}), batch_of(2, {0, 1})),
+              HasSubstr("expected a row for each of 2 examples"));
+  EXPECT_THAT(failure(Task::image_classification, f32({1, 2}, {1, 2, 1}), batch_of(1, {0})),
+              HasSubstr("expects logits [samples,classes]"));
+  EXPECT_THAT(failure(Task::image_feature_extraction, f32({1}, {1, 1, 1, 1}), batch_of(1, {0})),
+              HasSubstr("pass --pooling"));
+  EXPECT_THAT(failure(Task::image_segmentation, f32({1, 2}, {1, 2}),
+                      batch_of(1, {-1}, {integers({1, 2}, {0, 1})})),
+              HasSubstr("expected classes [height,width]"));
+  EXPECT_THAT(failure(Task::image_segmentation, f32({1, 2}, {1, 2, 1, 1}),
+                      batch_of(1, {-1}, {integers({2}, {0, 1})})),
+              HasSubstr("expected [height,width]"));
+  EXPECT_THAT(failure(Task::text_generation, f32({1, 2}, {1, 2}),
+                      batch_of(1, {-1}, {integers({2}, {0, 1})})),
+              HasSubstr("expected token ids [tokens]"));
+  EXPECT_THAT(failure(Task::text_generation, integers({1, 2}, {1, 2}),
+                      batch_of(1, {-1}, {integers({1, 2}, {0, 1})})),
+              HasSubstr("expected token ids [tokens]"));
+  Predictions changing({.task = Task::image_classification});
+  changing.add(f32({1, 2}, {1, 2}), batch_of(1, {0}));
+  EXPECT_THROW(changing.add(f32({1, 2, 3}, {1, 3}), batch_of(1, {0})), Error);
+}
+
+}  // namespace
+}  // namespace vernier
