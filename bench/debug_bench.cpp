@@ -12,7 +12,7 @@
 #include <string>
 
 #include "vernier/analysis/bind_inputs.h"
-#include "vernier/analysis/debug.h"
+#include "vernier/analysis/debug/debug.h"
 #include "vernier/data/random.h"
 #include "vernier/runtime/ort_runner.h"
 

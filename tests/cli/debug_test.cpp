@@ -1,7 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/arrays.h"
 #include "tests/cli/run.h"
+#include "tests/model_builder.h"
+#include "tests/temporary_directory.h"
 
 namespace vernier {
 namespace {
@@ -27,6 +30,54 @@ Outcome debug(const std::string& float_model, const std::string& quantized_model
                                         "4"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return run_vernier(arguments);
+}
+
+Tensor scalar(const std::string& name, float value) {
+  return tensor_of<float>(name, DType::f32, {}, {value});
+}
+
+// Arithmetic that every CPU does alike: y = -relu(x * w).
+void save_float(const std::filesystem::path& path) {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{4, ""}}).output("y", DType::f32, {{4, ""}});
+  builder.weight(tensor_of<float>("w", DType::f32, {4}, {1, 2.25F, 2, -4}));
+  builder.node("Mul", {"x", "w"}, {"m"}).node("Relu", {"m"}, {"r"}).node("Neg", {"r"}, {"y"});
+  builder.model().save(path);
+}
+
+// The Relu is left to the grid of r; the grid of y is far too coarse.
+void save_quantized(const std::filesystem::path& path) {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{4, ""}}).output("y", DType::f32, {{4, ""}});
+  builder.weight(tensor_of<std::int8_t>("w_quantized", DType::i8, {4}, {4, 9, 8, -15}));
+  builder.weight(scalar("w_scale", 0.25F))
+      .weight(scalar("fine", 0.25F))
+      .weight(scalar("coarse", 4));
+  builder.weight(tensor_of<std::uint8_t>("zero", DType::u8, {}, {0}));
+  builder.weight(tensor_of<std::int8_t>("signed_zero", DType::i8, {}, {0}));
+  builder.node("DequantizeLinear", {"w_quantized", "w_scale", "signed_zero"}, {"w_real"});
+  builder.node("Mul", {"x", "w_real"}, {"r"});
+  builder.node("QuantizeLinear", {"r", "fine", "zero"}, {"r_q"});
+  builder.node("DequantizeLinear", {"r_q", "fine", "zero"}, {"r_dq"});
+  builder.node("Neg", {"r_dq"}, {"y_QuantizeLinear_Input"});
+  builder.node("QuantizeLinear", {"y_QuantizeLinear_Input", "coarse", "signed_zero"}, {"y_q"});
+  builder.node("DequantizeLinear", {"y_q", "coarse", "signed_zero"}, {"y"});
+  builder.model().save(path);
+}
+
+TEST(DebugCommand, the_reports_are_those_of_the_golden_files) {
+  const TemporaryDirectory folder;
+  save_float(folder / "float.onnx");
+  save_quantized(folder / "int8.onnx");
+  const Tensor inputs = tensor_of<float>("x", DType::f32, {2, 4}, {1, 1.125F, 3, 5, -2, 1, 2, -1});
+  write_npz(folder / "inputs.npz", std::vector{inputs});
+  for (const std::string& format : std::vector<std::string>{"text", "md", "json"}) {
+    const Outcome outcome = run_vernier(
+        {"debug", "--float-model", folder / "float.onnx", "--quant-model", folder / "int8.onnx",
+         "--input-data", folder / "inputs.npz", "-f", format, "--fail-if", "output:cumulative<15"});
+    EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+    testing::expect_golden("debug." + (format == "text" ? "txt" : format), outcome.out);
+  }
 }
 
 TEST(DebugCommand, text_has_the_tables_the_conclusion_and_a_line_to_paste) {

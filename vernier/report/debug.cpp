@@ -5,16 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
+#include <span>
 
-#include "vernier/report/debug_advice.h"
-#include "vernier/report/json.h"
 #include "vernier/report/number.h"
 
 namespace vernier {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Cell decibel_cell(const DebugSubject& subject, const std::optional<double>& sqnr_db) {
   if (!sqnr_db) return {"-", Tone::faint};
@@ -30,6 +26,22 @@ std::string summary_line(const Statistics& statistics) {
   if (statistics.positive_inf > 0) line += fmt::format("; {} exact", statistics.positive_inf);
   if (statistics.nan > 0) line += fmt::format("; {} nan", statistics.nan);
   return line;
+}
+
+constexpr double worth_mentioning_db = 0.5;
+
+std::span<const std::size_t> first(std::span<const std::size_t> indices, std::size_t count) {
+  return indices.first(std::min(indices.size(), count));
+}
+
+// "widen 2.1x: +9.4 dB", or nothing when no other range would help by much.
+std::string range_advice(const DebugActivation& activation) {
+  if (!activation.noise) return "";
+  const RangeAdvice& best = activation.noise->best_range;
+  if (!(best.gain_db >= worth_mentioning_db)) return "";
+  const double factor = std::max(best.factor, 1 / best.factor);
+  return fmt::format("{} {:.{}f}x: +{:.1f} dB", best.factor >= 1 ? "widen" : "narrow", factor,
+                     factor < 10 ? 1 : 0, best.gain_db);
 }
 
 // The rows that have a value, the worst first, as many as are shown.
@@ -101,11 +113,11 @@ Table nodes_table(const DebugSubject& subject, const DebugResult& result) {
       .title = "What nodes add by themselves, on float inputs",
       .columns = {
           {"node", Align::left}, {"op", Align::left}, {"tensor", Align::left}, {"introduced dB"}}};
-  std::vector<DebugActivation> ranked = by_introduced_error(result);
-  ranked.resize(std::min<std::size_t>(ranked.size(), subject.top));
-  for (const DebugActivation& row : ranked)
+  for (const std::size_t i : first(result.advice.nodes, subject.top)) {
+    const DebugActivation& row = result.activations[i];
     table.rows.push_back(
         {row.node, row.op, row.tensor_name, decibel_cell(subject, row.introduced_sqnr_db)});
+  }
   return table;
 }
 
@@ -125,8 +137,8 @@ void add_closing(const DebugResult& result, Document& document) {
     notes.push_back(unmatched);
   for (const std::string& note : notes)
     document.blocks.emplace_back(Paragraph{{"note: " + note, Tone::fair}});
-  document.blocks.emplace_back(Paragraph{conclusion(result)});
-  const std::vector<std::string> nodes = nodes_to_keep(result, 3);
+  document.blocks.emplace_back(Paragraph{debug_conclusion(result)});
+  const std::vector<std::string>& nodes = result.advice.keep_in_float;
   if (!nodes.empty()) {
     document.blocks.emplace_back(Paragraph{"Keep in float first:"});
     document.blocks.emplace_back(
@@ -141,83 +153,28 @@ void add_closing(const DebugResult& result, Document& document) {
         Paragraph{{fmt::format("FAIL: {}", fmt::join(result.failures, "; ")), Tone::bad}});
 }
 
-Json optional_number(const std::optional<double>& value) {
-  return value ? json_number<Json>(*value) : Json(nullptr);
-}
-
-Json summary_json(const Statistics& statistics) {
-  return {{"count", statistics.count},
-          {"mean", json_number<Json>(statistics.mean)},
-          {"std", json_number<Json>(statistics.std)},
-          {"min", json_number<Json>(statistics.min)},
-          {"max", json_number<Json>(statistics.max)},
-          {"exact", statistics.positive_inf},
-          {"nan", statistics.nan}};
-}
-
-Json advice_json(const RangeAdvice& advice) {
-  return {{"factor", json_number<Json>(advice.factor)},
-          {"gain_db", json_number<Json>(advice.gain_db)}};
-}
-
-Json noise_json(const DebugActivation& row) {
-  const QuantizationNoise& noise = *row.noise;
-  return {
-      {"representable",
-       {json_number<Json>(noise.representable.low), json_number<Json>(noise.representable.high)}},
-      {"observed", {json_number<Json>(noise.observed_low), json_number<Json>(noise.observed_high)}},
-      {"clipped_share", json_number<Json>(noise.clipped_share)},
-      {"rounding_share", json_number<Json>(row.rounding_share)},
-      {"observed_range", advice_json(noise.observed_range)},
-      {"best_range", advice_json(noise.best_range)}};
-}
-
-Json twin_json(const Twin& twin) {
-  return twin.match == TwinMatch::none ? Json(nullptr) : Json(twin.tensor);
-}
-
-Json activation_json(const DebugActivation& row) {
-  Json json = {{"tensor_name", row.tensor_name},
-               {"local_sqnr_db", optional_number(row.local_sqnr_db)},
-               {"cumulative_sqnr_db", optional_number(row.cumulative_sqnr_db)},
-               {"intended_sqnr_db", optional_number(row.intended_sqnr_db)},
-               {"local_is_estimated", row.local_is_estimated},
-               {"introduced_sqnr_db", optional_number(row.introduced_sqnr_db)},
-               {"verdict", std::string(damage_verdict_name(row.verdict))},
-               {"float_tensor", twin_json(row.twin)},
-               {"matched_by", std::string(twin_match_name(row.twin.match))},
-               {"node", row.node},
-               {"op", row.op}};
-  if (row.grid) {
-    json["dtype"] = std::string(dtype_name(row.grid->dtype));
-    json["granularity"] = std::string(granularity_name(granularity(*row.grid)));
-  }
-  json["noise"] = row.noise ? noise_json(row) : Json(nullptr);
-  return json;
-}
-
-Json weight_json(const DebugWeight& row) {
-  Json channels = Json::array();
-  for (const ChannelDamage& channel : row.worst_channels)
-    channels.push_back(
-        {{"channel", channel.channel}, {"sqnr_db", json_number<Json>(channel.sqnr_db)}});
-  return {{"weight_name", row.weight_name},
-          {"weight_sqnr_db", optional_number(row.weight_sqnr_db)},
-          {"float_tensor", twin_json(row.twin)},
-          {"matched_by", std::string(twin_match_name(row.twin.match))},
-          {"dtype", std::string(dtype_name(row.dtype))},
-          {"granularity", std::string(granularity_name(row.granularity))},
-          {"worst_channels", std::move(channels)},
-          {"per_channel_gain_db", optional_number(row.per_channel_gain_db)}};
-}
-
-Json configuration_json(const DebugSubject& subject) {
-  return {{"float_model", subject.float_model}, {"quant_model", subject.quantized_model},
-          {"inputs", subject.inputs},           {"low_db", subject.low_db},
-          {"good_db", subject.good_db},         {"fail_if", format_limits(subject.limits)}};
-}
-
 }  // namespace
+
+std::string debug_conclusion(const DebugResult& result) {
+  const DebugAdvice& advice = result.advice;
+  std::string text = "No tensor loses much by its own quantization.";
+  if (!advice.originators.empty()) {
+    std::vector<std::string> names;
+    for (const std::size_t i : first(advice.originators, 3))
+      names.push_back(fmt::format("{} ({} dB)", result.activations[i].tensor_name,
+                                  format_decibels(*result.activations[i].local_sqnr_db)));
+    text = fmt::format("{} {} damaged by {} own quantization; the worst: {}.",
+                       advice.originators.size(),
+                       advice.originators.size() == 1 ? "tensor is" : "tensors are",
+                       advice.originators.size() == 1 ? "its" : "their", fmt::join(names, ", "));
+  }
+  if (advice.nodes.empty()) return text;
+  text +=
+      advice.is_concentrated
+          ? " The loss is concentrated: a tenth of the nodes adds more than half of the noise."
+          : " The loss is spread over many nodes: keeping a few in float will not bring it back.";
+  return text;
+}
 
 Document describe_debug(const DebugSubject& subject, const DebugResult& result) {
   Document document;
@@ -234,36 +191,9 @@ Document describe_debug(const DebugSubject& subject, const DebugResult& result) 
       activations_table(subject, result, "Worst cumulative: against the float model",
                         &DebugActivation::cumulative_sqnr_db, result.cumulative));
   document.blocks.emplace_back(weights_table(subject, result));
-  if (!by_introduced_error(result).empty())
-    document.blocks.emplace_back(nodes_table(subject, result));
+  if (!result.advice.nodes.empty()) document.blocks.emplace_back(nodes_table(subject, result));
   add_closing(result, document);
   return document;
-}
-
-std::string debug_json(const DebugSubject& subject, const DebugResult& result) {
-  Json json = json_header<Json>("debug", {.onnxruntime = true});
-  json["configuration"] = configuration_json(subject);
-  json["samples"] = result.samples;
-  json["interrupted"] = result.interrupted;
-  json["activations"] = Json::array();
-  for (const DebugActivation& row : result.activations)
-    json["activations"].push_back(activation_json(row));
-  json["weights"] = Json::array();
-  for (const DebugWeight& row : result.weights) json["weights"].push_back(weight_json(row));
-  json["model_outputs"] = Json::array();
-  for (const DebugOutput& row : result.model_outputs)
-    json["model_outputs"].push_back(
-        {{"output_name", row.output_name},
-         {"cumulative_sqnr_db", optional_number(row.cumulative_sqnr_db)}});
-  json["summary"] = {{"local", summary_json(result.local)},
-                     {"cumulative", summary_json(result.cumulative)},
-                     {"weight", summary_json(result.weight)}};
-  json["conclusion"] = conclusion(result);
-  json["keep_in_float"] = nodes_to_keep(result, 3);
-  json["notes"] = result.notes;
-  json["failures"] = result.failures;
-  json["pass"] = result.pass();
-  return json_text(json);
 }
 
 }  // namespace vernier

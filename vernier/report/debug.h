@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "vernier/analysis/debug.h"
+#include "vernier/analysis/debug/debug.h"
 #include "vernier/report/document.h"
 
 namespace vernier {
@@ -16,6 +16,9 @@ struct DebugSubject {
   int top = 10;         // rows of each table of the worst
   std::vector<Limit> limits;
 };
+
+// The result in a few plain sentences.
+std::string debug_conclusion(const DebugResult& result);
 
 Document describe_debug(const DebugSubject& subject, const DebugResult& result);
 

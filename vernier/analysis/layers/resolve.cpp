@@ -4,7 +4,7 @@
 #include <limits>
 #include <map>
 
-#include "vernier/analysis/match_by_value.h"
+#include "vernier/analysis/debug/match_by_value.h"
 
 namespace vernier {
 namespace {

@@ -1,4 +1,4 @@
-#include "vernier/analysis/activation_damage.h"
+#include "vernier/analysis/debug/activation_damage.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,10 +1,10 @@
-#include "vernier/analysis/weight_damage.h"
+#include "vernier/analysis/debug/weight_damage.h"
 
 #include <algorithm>
 #include <cmath>
 
+#include "vernier/analysis/debug/match_by_value.h"
 #include "vernier/analysis/layout.h"
-#include "vernier/analysis/match_by_value.h"
 #include "vernier/metrics/similarity.h"
 
 namespace vernier {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "vernier/analysis/debug.h"
+#include "vernier/analysis/debug/debug.h"
 
 namespace vernier {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "vernier/analysis/bind_inputs.h"
-#include "vernier/analysis/debug.h"
+#include "vernier/analysis/debug/debug.h"
 #include "vernier/analysis/lockstep.h"
 #include "vernier/analysis/relayout.h"
 #include "vernier/metrics/kernels.h"

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "vernier/analysis/quantization_noise.h"
+#include "vernier/analysis/debug/quantization_noise.h"
 #include "vernier/model/model.h"
 #include "vernier/model/quantization.h"
 

@@ -6,10 +6,11 @@
 #include <string_view>
 #include <vector>
 
-#include "vernier/analysis/float_twin.h"
+#include "vernier/analysis/debug/advice.h"
+#include "vernier/analysis/debug/float_twin.h"
+#include "vernier/analysis/debug/quantization_noise.h"
 #include "vernier/analysis/limits.h"
 #include "vernier/analysis/progress.h"
-#include "vernier/analysis/quantization_noise.h"
 #include "vernier/data/samples.h"
 #include "vernier/metrics/statistics.h"
 #include "vernier/runtime/ort_options.h"
@@ -64,6 +65,7 @@ struct DebugResult {
   std::vector<DebugWeight> weights;          // in graph order
   std::vector<DebugOutput> model_outputs;
   Statistics local, cumulative, weight;
+  DebugAdvice advice;
   std::vector<std::string> notes;
   std::vector<std::string> failures;  // limits that were not kept
   std::int64_t samples = 0;

@@ -1,4 +1,4 @@
-#include "vernier/analysis/debug.h"
+#include "vernier/analysis/debug/debug.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

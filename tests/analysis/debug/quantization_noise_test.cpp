@@ -1,4 +1,4 @@
-#include "vernier/analysis/quantization_noise.h"
+#include "vernier/analysis/debug/quantization_noise.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "tests/model_builder.h"
-#include "vernier/analysis/debug.h"
+#include "vernier/analysis/debug/debug.h"
 #include "vernier/analysis/layout.h"
 
 namespace vernier {

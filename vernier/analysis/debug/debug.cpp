@@ -1,4 +1,4 @@
-#include "vernier/analysis/debug.h"
+#include "vernier/analysis/debug/debug.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <array>
 #include <cmath>
 
-#include "vernier/analysis/activation_damage.h"
-#include "vernier/analysis/match_by_value.h"
-#include "vernier/analysis/weight_damage.h"
+#include "vernier/analysis/debug/activation_damage.h"
+#include "vernier/analysis/debug/match_by_value.h"
+#include "vernier/analysis/debug/weight_damage.h"
 #include "vernier/error.h"
 
 namespace vernier {
@@ -151,6 +151,7 @@ DebugResult debug(const Model& float_model, const Model& quantized_model, Sample
   }
   result.activations = damage.activations();
   for (DebugActivation& row : result.activations) row.verdict = verdict_of(row, options.low_db);
+  result.advice = advise(result.activations);
   result.model_outputs = damage.outputs();
   std::ranges::copy(damage.notes(), std::back_inserter(result.notes));
   result.local = summarise(result.activations, &DebugActivation::local_sqnr_db);

@@ -1,4 +1,4 @@
-#include "vernier/analysis/float_twin.h"
+#include "vernier/analysis/debug/float_twin.h"
 
 #include <fmt/format.h>
 #include <vernier_onnx.pb.h>

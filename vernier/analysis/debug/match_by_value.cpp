@@ -1,4 +1,4 @@
-#include "vernier/analysis/match_by_value.h"
+#include "vernier/analysis/debug/match_by_value.h"
 
 #include <algorithm>
 #include <map>

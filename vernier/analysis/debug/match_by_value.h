@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "vernier/analysis/float_twin.h"
+#include "vernier/analysis/debug/float_twin.h"
 #include "vernier/runtime/ort_options.h"
 
 namespace vernier {

@@ -1,0 +1,115 @@
+#include <nlohmann/json.hpp>
+
+#include "vernier/report/debug.h"
+#include "vernier/report/json.h"
+
+namespace vernier {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json optional_number(const std::optional<double>& value) {
+  return value ? json_number<Json>(*value) : Json(nullptr);
+}
+
+Json summary_json(const Statistics& statistics) {
+  return {{"count", statistics.count},
+          {"mean", json_number<Json>(statistics.mean)},
+          {"std", json_number<Json>(statistics.std)},
+          {"min", json_number<Json>(statistics.min)},
+          {"max", json_number<Json>(statistics.max)},
+          {"exact", statistics.positive_inf},
+          {"nan", statistics.nan}};
+}
+
+Json advice_json(const RangeAdvice& advice) {
+  return {{"factor", json_number<Json>(advice.factor)},
+          {"gain_db", json_number<Json>(advice.gain_db)}};
+}
+
+Json noise_json(const DebugActivation& row) {
+  const QuantizationNoise& noise = *row.noise;
+  return {
+      {"representable",
+       {json_number<Json>(noise.representable.low), json_number<Json>(noise.representable.high)}},
+      {"observed", {json_number<Json>(noise.observed_low), json_number<Json>(noise.observed_high)}},
+      {"clipped_share", json_number<Json>(noise.clipped_share)},
+      {"rounding_share", json_number<Json>(row.rounding_share)},
+      {"observed_range", advice_json(noise.observed_range)},
+      {"best_range", advice_json(noise.best_range)}};
+}
+
+Json twin_json(const Twin& twin) {
+  return twin.match == TwinMatch::none ? Json(nullptr) : Json(twin.tensor);
+}
+
+Json activation_json(const DebugActivation& row) {
+  Json json = {{"tensor_name", row.tensor_name},
+               {"local_sqnr_db", optional_number(row.local_sqnr_db)},
+               {"cumulative_sqnr_db", optional_number(row.cumulative_sqnr_db)},
+               {"intended_sqnr_db", optional_number(row.intended_sqnr_db)},
+               {"local_is_estimated", row.local_is_estimated},
+               {"introduced_sqnr_db", optional_number(row.introduced_sqnr_db)},
+               {"verdict", std::string(damage_verdict_name(row.verdict))},
+               {"float_tensor", twin_json(row.twin)},
+               {"matched_by", std::string(twin_match_name(row.twin.match))},
+               {"node", row.node},
+               {"op", row.op}};
+  if (row.grid) {
+    json["dtype"] = std::string(dtype_name(row.grid->dtype));
+    json["granularity"] = std::string(granularity_name(granularity(*row.grid)));
+  }
+  json["noise"] = row.noise ? noise_json(row) : Json(nullptr);
+  return json;
+}
+
+Json weight_json(const DebugWeight& row) {
+  Json channels = Json::array();
+  for (const ChannelDamage& channel : row.worst_channels)
+    channels.push_back(
+        {{"channel", channel.channel}, {"sqnr_db", json_number<Json>(channel.sqnr_db)}});
+  return {{"weight_name", row.weight_name},
+          {"weight_sqnr_db", optional_number(row.weight_sqnr_db)},
+          {"float_tensor", twin_json(row.twin)},
+          {"matched_by", std::string(twin_match_name(row.twin.match))},
+          {"dtype", std::string(dtype_name(row.dtype))},
+          {"granularity", std::string(granularity_name(row.granularity))},
+          {"worst_channels", std::move(channels)},
+          {"per_channel_gain_db", optional_number(row.per_channel_gain_db)}};
+}
+
+Json configuration_json(const DebugSubject& subject) {
+  return {{"float_model", subject.float_model}, {"quant_model", subject.quantized_model},
+          {"inputs", subject.inputs},           {"low_db", subject.low_db},
+          {"good_db", subject.good_db},         {"fail_if", format_limits(subject.limits)}};
+}
+
+}  // namespace
+
+std::string debug_json(const DebugSubject& subject, const DebugResult& result) {
+  Json json = json_header<Json>("debug", {.onnxruntime = true});
+  json["configuration"] = configuration_json(subject);
+  json["samples"] = result.samples;
+  json["interrupted"] = result.interrupted;
+  json["activations"] = Json::array();
+  for (const DebugActivation& row : result.activations)
+    json["activations"].push_back(activation_json(row));
+  json["weights"] = Json::array();
+  for (const DebugWeight& row : result.weights) json["weights"].push_back(weight_json(row));
+  json["model_outputs"] = Json::array();
+  for (const DebugOutput& row : result.model_outputs)
+    json["model_outputs"].push_back(
+        {{"output_name", row.output_name},
+         {"cumulative_sqnr_db", optional_number(row.cumulative_sqnr_db)}});
+  json["summary"] = {{"local", summary_json(result.local)},
+                     {"cumulative", summary_json(result.cumulative)},
+                     {"weight", summary_json(result.weight)}};
+  json["conclusion"] = debug_conclusion(result);
+  json["keep_in_float"] = result.advice.keep_in_float;
+  json["notes"] = result.notes;
+  json["failures"] = result.failures;
+  json["pass"] = result.pass();
+  return json_text(json);
+}
+
+}  // namespace vernier
