@@ -102,6 +102,12 @@ TEST_F(DiagnoseChain, a_layer_without_a_counterpart_is_missing) {
   EXPECT_EQ(diagnose_row(1).cause, Cause::missing_or_extra_op);
 }
 
+TEST_F(DiagnoseChain, what_follows_a_missing_layer_has_its_difference_from_there) {
+  rows[1] = exceeding({.layer = "relu", .type = "ReLU"}, std::nullopt);
+  rows[2] = exceeding(rows[2], 1.0);
+  EXPECT_EQ(diagnose_row(2), (Diagnosis{Cause::inherited, "it follows relu, which is missing"}));
+}
+
 TEST_F(DiagnoseChain, an_operator_that_does_not_do_what_the_layer_does_is_missing) {
   graph.graph().mutable_node(1)->set_op_type("Identity");
   rows[1] = exceeding(rows[1], 1.0);
@@ -164,6 +170,16 @@ TEST_F(DiagnoseChain, a_difference_is_inherited_from_the_nearest_layer_before) {
   EXPECT_EQ(
       diagnose_row(2),
       (Diagnosis{Cause::inherited, "by itself it is only 1e-06 off; it is computed from conv"}));
+}
+
+TEST_F(DiagnoseChain, an_operator_between_layers_is_blamed_once) {
+  graph.node("Neg", {"b"}, {"z"});
+  rows = {row("conv", "Conv2d", "a"), exceeding(row("norm", "", "y"), 1.0),
+          exceeding(row("other", "", "z"), 1.0)};
+  EXPECT_EQ(diagnose_row(1).cause, Cause::op_implementation);
+  EXPECT_EQ(diagnose_row(2),
+            (Diagnosis{Cause::inherited,
+                       "node_2 is on the way to it and to norm, which is out of tolerance"}));
 }
 
 TEST_F(DiagnoseChain, an_elided_layer_inherits_from_the_owner_of_its_tensor) {

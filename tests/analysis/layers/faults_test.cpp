@@ -27,7 +27,8 @@ class Fault : public TorchTest {
 
   LayersResult validate(LayersOptions options = {}) const {
     options.reference = reference;
-    const auto samples = random_samples(candidate.inputs(), {.samples = 1});
+    const auto samples =
+        random_samples(candidate.inputs(), {.samples = 1, .distribution = Distribution::normal});
     return validate_layers(candidate, *samples, options);
   }
 
@@ -128,6 +129,15 @@ TEST_F(ConvolutionFault, one_ulp_of_a_weight_is_told_though_no_layer_exceeds) {
   EXPECT_EQ(result.weight_mismatches[0].difference.max_ulp_diff, 1);
 }
 
+TEST_F(ConvolutionFault, a_folded_weight_that_meets_only_zeros_is_told_though_no_layer_exceeds) {
+  edit_weight(candidate, "onnx::Conv_98",
+              [](std::span<float> values) { values[values.size() / 2] += 1; });
+  const LayersResult result = validate();
+  EXPECT_EQ(result.layers_exceeding, 0);
+  ASSERT_THAT(result.weight_mismatches, SizeIs(1));
+  EXPECT_EQ(result.weight_mismatches[0].parameter, "layer2.0.conv1.weight");
+}
+
 TEST_F(ConvolutionFault, one_ulp_of_a_weight_is_the_cause_where_it_exceeds) {
   edit_weight(candidate, "fc.weight", [](std::span<float> values) {
     for (float& value : values) value = std::nextafterf(value, 10);
@@ -203,6 +213,7 @@ TEST_F(ConvolutionFault, a_relu_removed) {
                 "/layer1/layer1.1/relu/Relu_output_0");
   const LayersResult result = validate();
   origin(result, "layer1.1.relu", Cause::missing_or_extra_op);
+  expect_rest_inherited(result);
 }
 
 TEST_F(TransformerFault, a_nan_constant) {

@@ -41,9 +41,12 @@ class CandidateGraph {
       if (!rows[i].tensor.empty()) rows_of_[rows[i].tensor].push_back(i);
   }
 
-  Region region(const std::string& tensor) const {
-    return index_.region_of(tensor,
-                            [&](const std::string& name) { return rows_of_.contains(name); });
+  const Region& region(const std::string& tensor) const {
+    const auto [place, is_new] = regions_.try_emplace(tensor);
+    if (is_new)
+      place->second = index_.region_of(
+          tensor, [&](const std::string& name) { return rows_of_.contains(name); });
+    return place->second;
   }
 
   // The rows of a tensor, in the order of the reference: an elided layer shares that of another.
@@ -60,8 +63,8 @@ class CandidateGraph {
     for (std::size_t i = 0; i < waiting.size(); ++i) {
       for (const std::size_t row : rows_of(waiting[i]))
         if (rows_[row].exceeds) return row;
-      for (std::string& source : region(waiting[i]).sources)
-        if (seen.insert(source).second) waiting.push_back(std::move(source));
+      for (const std::string& source : region(waiting[i]).sources)
+        if (seen.insert(source).second) waiting.push_back(source);
     }
     return std::nullopt;
   }
@@ -80,6 +83,7 @@ class CandidateGraph {
   DTypes dtypes_;
   std::span<const LayerRow> rows_;
   std::unordered_map<std::string, std::vector<std::size_t>> rows_of_;
+  mutable std::unordered_map<std::string, Region> regions_;  // as far as they were asked for
 };
 
 std::int64_t nonfinite(const LayerRow& row) { return row.candidate_nan + row.candidate_inf; }
@@ -117,6 +121,10 @@ class Diagnoser {
       return {Cause::nonfinite, std::move(found)};
     if (std::string found = rounding(row); !found.empty())
       return {Cause::rounding, std::move(found)};
+    if (std::string found = missing_input(index, region); !found.empty())
+      return {Cause::inherited, std::move(found)};
+    if (std::string found = shared_operator(index, region); !found.empty())
+      return {Cause::inherited, std::move(found)};
     if (std::string found = wrong_result(row, region); !found.empty())
       return {Cause::op_implementation, std::move(found)};
     if (std::string found = inheritance(index); !found.empty())
@@ -188,11 +196,18 @@ class Diagnoser {
     return candidate_ ? low_precision(region, candidate_->dtypes()) : "";
   }
 
+  // Whether NaN or infinity appears here, also on the reference's inputs if it was run on them.
+  bool makes_nonfinite(const LayerRow& row, const Region& region) const {
+    if (nonfinite(row) == reference_nonfinite(row)) return false;
+    if (row.introduced_max_abs_diff) return !std::isfinite(*row.introduced_max_abs_diff);
+    const auto is_finite = [&](std::size_t source) { return nonfinite(rows_[source]) == 0; };
+    return std::ranges::all_of(region.sources, [&](const std::string& source) {
+      return std::ranges::all_of(candidate_->rows_of(source), is_finite);
+    });
+  }
+
   std::string new_nonfinite(const LayerRow& row, const Region& region) const {
-    if (nonfinite(row) == reference_nonfinite(row)) return "";
-    const auto is_bad = [&](std::size_t source) { return nonfinite(rows_[source]) > 0; };
-    for (const std::string& source : region.sources)
-      if (std::ranges::any_of(candidate_->rows_of(source), is_bad)) return "";
+    if (!makes_nonfinite(row, region)) return "";
     std::string text = fmt::format(
         "{} elements of the candidate are not finite, {} of the reference; its inputs are",
         nonfinite(row), reference_nonfinite(row));
@@ -219,6 +234,36 @@ class Diagnoser {
     if (why.empty()) why = "computed by " + operator_names(region);
     return fmt::format("on the reference's inputs it is still {:.3g} off: {}",
                        *row.introduced_max_abs_diff, why);
+  }
+
+  // A missing layer that the reference computes between this one and what it is computed from here:
+  // no run can give it the right input.
+  std::string missing_input(std::size_t index, const Region& region) const {
+    std::size_t first = index;
+    for (const std::string& source : region.sources)
+      for (const std::size_t row : candidate_->rows_of(source)) first = std::min(first, row);
+    for (std::size_t i = index; i-- > first + 1;)
+      if (rows_[i].exceeds && rows_[i].tensor.empty())
+        return fmt::format("it follows {}, which is missing", rows_[i].layer);
+    return "";
+  }
+
+  // An operator between layers that an earlier layer at fault is computed by as well, as on the
+  // residual path of a transformer: no layer's tensor stands behind it.
+  std::string shared_operator(std::size_t index, const Region& region) const {
+    for (std::size_t i = 0; i < index; ++i) {
+      const LayerRow& earlier = rows_[i];
+      if (!candidate_ || !earlier.exceeds || earlier.tensor.empty() || !may_be_at_fault(earlier))
+        continue;
+      const auto& nodes = candidate_->region(earlier.tensor).nodes;
+      const auto shared = std::ranges::find_if(region.nodes, [&](const auto* node) {
+        return !is_bookkeeping(*node) && std::ranges::find(nodes, node) != nodes.end();
+      });
+      if (shared != region.nodes.end())
+        return fmt::format("{} is on the way to it and to {}, which is out of tolerance",
+                           node_label(**shared), earlier.layer);
+    }
+    return "";
   }
 
   std::string inheritance(std::size_t index) const {

@@ -45,12 +45,6 @@ constexpr std::array<Implementation, 19> implementations = {{
     {"Linear", {"Gemm", "MatMul", "Einsum", "Conv"}},
 }};
 
-bool is_bookkeeping(const NodeProto& node) {
-  static constexpr std::array<std::string_view, 4> names = {"Constant", "Identity", "Shape",
-                                                            "Cast"};
-  return std::ranges::find(names, node.op_type()) != names.end();
-}
-
 // The first element of a small constant that the node reads.
 std::optional<double> constant_input(const NodeProto& node, int input,
                                      const StoredWeights& weights) {
@@ -198,10 +192,20 @@ std::string differing_constant(const Region& region, const StoredWeights& weight
 }
 
 std::string operator_names(const Region& region) {
+  constexpr std::size_t most_names = 6;
   std::vector<std::string> names;
   for (auto node = region.nodes.rbegin(); node != region.nodes.rend(); ++node)
     if (!is_op(**node, "Constant")) names.push_back((*node)->op_type());
-  return names.empty() ? "nothing" : fmt::format("{}", fmt::join(names, ", "));
+  if (names.empty()) return "nothing";
+  if (names.size() > most_names)
+    return fmt::format("{} operators up to {}", names.size(), names.back());
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+bool is_bookkeeping(const NodeProto& node) {
+  static constexpr std::array<std::string_view, 4> names = {"Constant", "Identity", "Shape",
+                                                            "Cast"};
+  return std::ranges::find(names, node.op_type()) != names.end();
 }
 
 }  // namespace vernier

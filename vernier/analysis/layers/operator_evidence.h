@@ -27,7 +27,10 @@ std::string differing_attribute(const Region& reference, const Region& candidate
 std::string differing_constant(const Region& region, const StoredWeights& weights,
                                const TorchLeaf& leaf);
 
-// "Conv, Relu": the operators that compute, in the order of the graph.
+// "Conv, Relu": the operators that compute, in the order of the graph; of many only the last.
 std::string operator_names(const Region& region);
+
+// Whether the node only hands values on, or tells shapes.
+bool is_bookkeeping(const vernier_onnx::NodeProto& node);
 
 }  // namespace vernier

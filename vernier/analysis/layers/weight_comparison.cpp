@@ -191,9 +191,10 @@ class Comparison {
 
   static ComparedWeight as_difference(ComparedWeight row, double sqnr_db) {
     const bool same_name = row.initializer == row.parameter && !is_numbered(row.parameter);
-    row.match = same_name || sqnr_db >= same_weight_db ? WeightMatch::differs
-                : is_numbered(row.parameter)           ? WeightMatch::not_found
-                                                       : WeightMatch::unlike;
+    const bool mostly_equal = row.difference.differing < row.elements / 2;
+    row.match = same_name || mostly_equal || sqnr_db >= same_weight_db ? WeightMatch::differs
+                : is_numbered(row.parameter)                           ? WeightMatch::not_found
+                                                                       : WeightMatch::unlike;
     return row;
   }
 

@@ -12,6 +12,9 @@
 namespace vernier {
 namespace {
 
+// Beyond this a distance in ulps tells no more than the difference itself.
+constexpr double most_ulps = 1e6;
+
 // The modules whose nodes an ONNX graph holds, in its order.
 std::vector<TorchLeaf> modules_of(const Model& model) {
   std::vector<TorchLeaf> leaves;
@@ -73,7 +76,8 @@ std::string describe_difference(const ComparedWeight& weight) {
   text +=
       fmt::format(": {} of {} elements differ, the first at {}, by up to {:.3g}",
                   difference.differing, weight.elements, difference.first, difference.max_abs_diff);
-  if (difference.max_ulp_diff) text += fmt::format(" ({:.0f} ulp)", *difference.max_ulp_diff);
+  if (difference.max_ulp_diff && *difference.max_ulp_diff < most_ulps)
+    text += fmt::format(" ({:.0f} ulp)", *difference.max_ulp_diff);
   return text;
 }
 
