@@ -196,6 +196,30 @@ TEST_F(DiagnoseChain, what_only_added_up_is_unknown_without_the_truth) {
   EXPECT_THAT(diagnose_row(2).detail, HasSubstr("--truth fp64"));
 }
 
+TEST_F(DiagnoseChain, a_layer_on_the_way_is_blamed_though_it_is_within_tolerance) {
+  weights = {{.parameter = "conv.weight",
+              .module = "conv",
+              .initializer = "conv.weight",
+              .match = WeightMatch::differs}};
+  rows[2] = exceeding(rows[2], 1e-6);
+  EXPECT_EQ(diagnose_row(2).cause, Cause::weight_bit_mismatch);
+  EXPECT_THAT(diagnose_row(2).detail, HasSubstr("at conv: conv.weight"));
+}
+
+TEST_F(DiagnoseChain, a_tensor_that_lacks_a_part_of_its_layer_is_not_judged_by_its_run) {
+  graph.weight(tensor_of<float>("conv.bias", DType::f32, {1}, {1}));
+  graph.graph().mutable_node(1)->set_op_type("Add");
+  graph.graph().mutable_node(1)->add_input("conv.bias");
+  weights = {{.parameter = "conv.bias",
+              .module = "conv",
+              .initializer = "conv.bias",
+              .match = WeightMatch::exact}};
+  rows[0] = exceeding(rows[0], 1.0);
+  rows[1] = exceeding(row("relu", "", "b"), 1.0);
+  EXPECT_EQ(diagnose_row(0).cause, Cause::unknown);
+  EXPECT_EQ(diagnose_row(1).cause, Cause::inherited);
+}
+
 TEST(Diagnose, without_a_graph_the_layer_above_is_blamed) {
   std::vector<LayerRow> rows = {exceeding(row("a", "", "a"), std::nullopt),
                                 exceeding(row("b", "", "b"), std::nullopt)};

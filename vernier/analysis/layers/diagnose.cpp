@@ -4,17 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <optional>
 #include <set>
-#include <unordered_map>
-#include <unordered_set>
 
+#include "vernier/analysis/layers/candidate_graph.h"
 #include "vernier/analysis/layers/operator_evidence.h"
-#include "vernier/analysis/layers/region.h"
-#include "vernier/analysis/layers/stored_weights.h"
 #include "vernier/analysis/layers/value_evidence.h"
-#include "vernier/model/dtypes.h"
 
 namespace vernier {
 namespace {
@@ -25,67 +20,6 @@ constexpr double rounding_factor = 4;
 // From this SQNR on a difference may be rounding, as far as one can tell without the truth.
 constexpr double rounding_db = 100;
 
-DTypes all_dtypes(const Model& model) {
-  DTypes result;
-  for (const auto& [graph, dtypes] : infer_dtypes(model.graph()))
-    result.insert(dtypes.begin(), dtypes.end());
-  return result;
-}
-
-// What the graph of the candidate tells, and how the rows lie in it.
-class CandidateGraph {
- public:
-  CandidateGraph(const Model& model, std::span<const LayerRow> rows)
-      : index_(model), weights_(model), dtypes_(all_dtypes(model)), rows_(rows) {
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      if (!rows[i].tensor.empty()) rows_of_[rows[i].tensor].push_back(i);
-  }
-
-  const Region& region(const std::string& tensor) const {
-    const auto [place, is_new] = regions_.try_emplace(tensor);
-    if (is_new)
-      place->second = index_.region_of(
-          tensor, [&](const std::string& name) { return rows_of_.contains(name); });
-    return place->second;
-  }
-
-  // The rows of a tensor, in the order of the reference: an elided layer shares that of another.
-  const std::vector<std::size_t>& rows_of(const std::string& tensor) const {
-    static const std::vector<std::size_t> none;
-    const auto found = rows_of_.find(tensor);
-    return found == rows_of_.end() ? none : found->second;
-  }
-
-  // The nearest rows out of tolerance that the tensor is computed from, walking back.
-  std::optional<std::size_t> exceeding_before(const std::string& tensor) const {
-    std::vector<std::string> waiting = region(tensor).sources;
-    std::unordered_set<std::string> seen(waiting.begin(), waiting.end());
-    for (std::size_t i = 0; i < waiting.size(); ++i) {
-      for (const std::size_t row : rows_of(waiting[i]))
-        if (rows_[row].exceeds) return row;
-      for (const std::string& source : region(waiting[i]).sources)
-        if (seen.insert(source).second) waiting.push_back(source);
-    }
-    return std::nullopt;
-  }
-
-  bool is_unread(const std::string& tensor) const {
-    const GraphIndex& main = index_.main();
-    return main.producer(tensor) && main.consumers(tensor).empty() && !main.is_output(tensor);
-  }
-
-  const StoredWeights& weights() const { return weights_; }
-  const DTypes& dtypes() const { return dtypes_; }
-
- private:
-  ModelIndex index_;
-  StoredWeights weights_;
-  DTypes dtypes_;
-  std::span<const LayerRow> rows_;
-  std::unordered_map<std::string, std::vector<std::size_t>> rows_of_;
-  mutable std::unordered_map<std::string, Region> regions_;  // as far as they were asked for
-};
-
 std::int64_t nonfinite(const LayerRow& row) { return row.candidate_nan + row.candidate_inf; }
 
 std::int64_t reference_nonfinite(const LayerRow& row) {
@@ -95,10 +29,11 @@ std::int64_t reference_nonfinite(const LayerRow& row) {
 class Diagnoser {
  public:
   Diagnoser(std::span<const LayerRow> rows, const DiagnoseOptions& options)
-      : rows_(rows), options_(options) {
-    if (options.candidate) candidate_.emplace(*options.candidate, rows);
+      : rows_(rows.begin(), rows.end()), options_(options) {
+    if (options.candidate) candidate_.emplace(*options.candidate, rows_);
     if (options.reference) reference_.emplace(*options.reference);
     for (const LayerRow& row : rows) layers_.insert(row.layer);
+    if (candidate_) forget_unfair_runs();
   }
 
   Diagnosis diagnose(std::size_t index) const {
@@ -129,6 +64,7 @@ class Diagnoser {
       return {Cause::op_implementation, std::move(found)};
     if (std::string found = inheritance(index); !found.empty())
       return {Cause::inherited, std::move(found)};
+    if (const auto found = fault_on_the_way(row)) return *found;
     return {Cause::unknown, what_is_not_known(row)};
   }
 
@@ -136,6 +72,30 @@ class Diagnoser {
   // Whether the layer may be at fault: on the reference's inputs it is not right, or was not run.
   bool may_be_at_fault(const LayerRow& row) const {
     return !(row.introduced_max_abs_diff && *row.introduced_max_abs_diff <= options_.tolerance);
+  }
+
+  // A tensor that a fusion left with only a part of a layer's work is not the layer's output, and
+  // what reads it wants that part: with the reference's tensor in its place both come out wrong.
+  void forget_unfair_runs() {
+    std::set<std::string> parts;
+    for (const LayerRow& row : rows_)
+      if (row.exceeds && reads_part_of_its_weights(row)) parts.insert(row.tensor);
+    if (parts.empty()) return;
+    for (LayerRow& row : rows_) {
+      const auto& sources = candidate_->region(row.tensor).sources;
+      const auto is_part = [&](const std::string& name) { return parts.contains(name); };
+      if (is_part(row.tensor) || std::ranges::any_of(sources, is_part))
+        row.introduced_max_abs_diff.reset();
+    }
+  }
+
+  bool reads_part_of_its_weights(const LayerRow& row) const {
+    const auto names = names_read(candidate_->region(row.tensor), candidate_->weights());
+    return !names.empty() &&
+           std::ranges::any_of(options_.weights, [&](const ComparedWeight& weight) {
+             return weight.module == row.layer && weight.initializer == weight.parameter &&
+                    !names.contains(weight.initializer);
+           });
   }
 
   std::optional<std::string> earlier_row_of_its_tensor(std::size_t index) const {
@@ -269,8 +229,7 @@ class Diagnoser {
   std::string inheritance(std::size_t index) const {
     const LayerRow& row = rows_[index];
     if (may_be_at_fault(row) && row.introduced_max_abs_diff) return "";
-    const auto source =
-        candidate_ ? candidate_->exceeding_before(row.tensor) : exceeding_above(index);
+    const auto source = candidate_ ? exceeding_before(row) : exceeding_above(index);
     if (!source) return "";
     if (!candidate_)
       return fmt::format("{} before it is out of tolerance already", rows_[*source].layer);
@@ -278,6 +237,32 @@ class Diagnoser {
       return fmt::format("it is computed from {}, which is out of tolerance", rows_[*source].layer);
     return fmt::format("by itself it is only {:.3g} off; it is computed from {}",
                        *row.introduced_max_abs_diff, rows_[*source].layer);
+  }
+
+  // The nearest row out of tolerance that this one is computed from.
+  std::optional<std::size_t> exceeding_before(const LayerRow& row) const {
+    for (const std::string& tensor : candidate_->ancestors(row.tensor))
+      for (const std::size_t ancestor : candidate_->rows_of(tensor))
+        if (rows_[ancestor].exceeds) return ancestor;
+    return std::nullopt;
+  }
+
+  // What is wrong with a layer on the way that is still within tolerance itself.
+  std::optional<Diagnosis> fault_on_the_way(const LayerRow& row) const {
+    if (!candidate_) return std::nullopt;
+    for (const std::string& tensor : candidate_->ancestors(row.tensor)) {
+      const auto& rows = candidate_->rows_of(tensor);
+      if (rows.empty()) continue;
+      const std::string& layer = rows_[rows.front()].layer;
+      const Region& region = candidate_->region(tensor);
+      if (const std::string found =
+              differing_weight(region, candidate_->weights(), options_.weights, layer);
+          !found.empty())
+        return Diagnosis{Cause::weight_bit_mismatch, fmt::format("at {}: {}", layer, found)};
+      if (const std::string found = low_precision(region, candidate_->dtypes()); !found.empty())
+        return Diagnosis{Cause::precision_loss, fmt::format("at {}: {}", layer, found)};
+    }
+    return std::nullopt;
   }
 
   std::optional<std::size_t> exceeding_above(std::size_t index) const {
@@ -299,7 +284,7 @@ class Diagnoser {
     return "nothing of what was looked at explains it";
   }
 
-  std::span<const LayerRow> rows_;
+  std::vector<LayerRow> rows_;
   const DiagnoseOptions& options_;
   std::optional<CandidateGraph> candidate_;
   std::optional<ModelIndex> reference_;

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <set>
 
 #include "vernier/model/onnx_type.h"
 #include "vernier/tensor/convert.h"
@@ -44,14 +43,14 @@ bool has_nonfinite(const TensorView& tensor) {
          std::ranges::any_of(to_f64(tensor), [](double value) { return !std::isfinite(value); });
 }
 
+}  // namespace
+
 std::set<std::string> names_read(const Region& region, const StoredWeights& weights) {
   std::set<std::string> names;
   for (const NodeProto* node : region.nodes)
     for (std::string& name : weights.names_read_by(*node)) names.insert(std::move(name));
   return names;
 }
-
-}  // namespace
 
 std::string differing_weight(const Region& region, const StoredWeights& weights,
                              std::span<const ComparedWeight> compared, const std::string& layer) {

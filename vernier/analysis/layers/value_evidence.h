@@ -1,5 +1,7 @@
 #pragma once
 
+#include <set>
+#include <span>
 #include <string>
 
 #include "vernier/analysis/layers/region.h"
@@ -8,6 +10,9 @@
 #include "vernier/model/dtypes.h"
 
 namespace vernier {
+
+// The names of the weights that the region reads, as it reads them and as they are stored.
+std::set<std::string> names_read(const Region& region, const StoredWeights& weights);
 
 // What the tensors and weights of a region say about a difference, in a sentence each; empty:
 // nothing.
