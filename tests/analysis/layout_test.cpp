@@ -62,6 +62,15 @@ TEST(Layout, every_permutation_up_to_rank_five_is_found) {
   }
 }
 
+TEST(Layout, a_permutation_may_be_read_in_another_shape) {
+  const Tensor nchw = ramp({1, 3, 4, 5});
+  const Tensor nhwc = permute_axes(nchw, std::vector{0, 2, 3, 1});
+  EXPECT_EQ(found(nchw, reshaped(nhwc, {1, 3, 4, 5})),
+            "NCHW to NHWC, permutation (0,2,3,1), then reshape to [1,3,4,5]");
+  EXPECT_EQ(found(nchw, reshaped(nhwc, {1, 60})),
+            "NCHW to NHWC, permutation (0,2,3,1), then reshape to [1,60]");
+}
+
 TEST(Layout, a_squeeze_and_a_reshape_are_told_apart) {
   EXPECT_EQ(found(ramp({1, 8, 1}), ramp({8})), "squeeze [1,8,1] to [8]");
   EXPECT_EQ(found(ramp({2, 4}), ramp({8})), "reshape [2,4] to [8]");

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <set>
 
 #include "vernier/metrics/similarity.h"
 #include "vernier/tensor/convert.h"
@@ -75,6 +76,42 @@ std::optional<LayoutChange> better(std::optional<LayoutChange> best, LayoutChang
   return layout;
 }
 
+// The axes that are longer than 1 in their new order: what tells two element orders apart.
+std::vector<int> moved_axes(std::span<const std::int64_t> shape, std::span<const int> permutation) {
+  std::vector<int> axes;
+  std::ranges::copy_if(permutation, std::back_inserter(axes),
+                       [&](int axis) { return shape[axis] != 1; });
+  return axes;
+}
+
+// Among the permutations that give the candidate's shape, or those that do not.
+std::optional<LayoutChange> best_permutation(const TensorView& reference,
+                                             const TensorView& candidate, bool gives_shape,
+                                             double min_sqnr_db) {
+  std::optional<LayoutChange> best;
+  std::set<std::vector<int>> tried;
+  std::vector<int> permutation(reference.shape.size());
+  std::iota(permutation.begin(), permutation.end(), 0);
+  while (std::next_permutation(permutation.begin(), permutation.end())) {
+    const bool fits =
+        std::ranges::equal(permuted_shape(reference.shape, permutation), candidate.shape);
+    if (fits != gives_shape || keeps_element_order(reference.shape, permutation)) continue;
+    if (!tried.insert(moved_axes(reference.shape, permutation)).second) continue;
+    const double sqnr_db = sqnr_of(permute_axes(reference, permutation), candidate);
+    best = better(best, {permutation, sqnr_db}, min_sqnr_db);
+  }
+  return best;
+}
+
+std::string permutation_name(const std::vector<int>& permutation) {
+  const std::string tuple = fmt::format("permutation ({})", fmt::join(permutation, ","));
+  if (permutation == std::vector{0, 2, 3, 1}) return "NCHW to NHWC, " + tuple;
+  if (permutation == std::vector{0, 3, 1, 2}) return "NHWC to NCHW, " + tuple;
+  if (permutation == std::vector{0, 2, 3, 4, 1}) return "NCDHW to NDHWC, " + tuple;
+  if (permutation == std::vector{0, 4, 1, 2, 3}) return "NDHWC to NCDHW, " + tuple;
+  return tuple;
+}
+
 }  // namespace
 
 Tensor permute_axes(const TensorView& tensor, std::span<const int> permutation) {
@@ -100,16 +137,8 @@ std::optional<LayoutChange> find_layout(const TensorView& reference, const Tenso
     best = better(best, {{}, sqnr_of(reference, candidate)}, min_sqnr_db);
   if (reference.shape.size() > max_rank) return best;
 
-  std::vector<int> permutation(reference.shape.size());
-  std::iota(permutation.begin(), permutation.end(), 0);
-  while (std::next_permutation(permutation.begin(), permutation.end())) {
-    if (!std::ranges::equal(permuted_shape(reference.shape, permutation), candidate.shape))
-      continue;
-    if (keeps_element_order(reference.shape, permutation)) continue;
-    const double sqnr_db = sqnr_of(permute_axes(reference, permutation), candidate);
-    best = better(best, {permutation, sqnr_db}, min_sqnr_db);
-  }
-  return best;
+  best = best_permutation(reference, candidate, true, min_sqnr_db);
+  return best ? best : best_permutation(reference, candidate, false, min_sqnr_db);
 }
 
 std::string describe_layout(const LayoutChange& layout,
@@ -119,12 +148,10 @@ std::string describe_layout(const LayoutChange& layout,
     return fmt::format("{} {} to {}",
                        is_squeeze(reference_shape, candidate_shape) ? "squeeze" : "reshape",
                        format_shape(reference_shape), format_shape(candidate_shape));
-  const std::string tuple = fmt::format("permutation ({})", fmt::join(layout.permutation, ","));
-  if (layout.permutation == std::vector{0, 2, 3, 1}) return "NCHW to NHWC, " + tuple;
-  if (layout.permutation == std::vector{0, 3, 1, 2}) return "NHWC to NCHW, " + tuple;
-  if (layout.permutation == std::vector{0, 2, 3, 4, 1}) return "NCDHW to NDHWC, " + tuple;
-  if (layout.permutation == std::vector{0, 4, 1, 2, 3}) return "NDHWC to NCDHW, " + tuple;
-  return tuple;
+  const std::string name = permutation_name(layout.permutation);
+  if (std::ranges::equal(permuted_shape(reference_shape, layout.permutation), candidate_shape))
+    return name;
+  return fmt::format("{}, then reshape to {}", name, format_shape(candidate_shape));
 }
 
 }  // namespace vernier

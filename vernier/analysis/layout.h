@@ -20,12 +20,14 @@ struct LayoutChange {
 
 // Searches for a layout under which the pair agrees: SQNR of at least `min_sqnr_db`. Tries the same
 // element order under another shape, then every permutation of the reference's axes (up to rank 5)
-// other than the identity; the best one wins, the first in lexicographic order among equals.
-// Nothing is found for pairs that differ in element count or hold fewer than two elements.
+// other than the identity, those that give the candidate's shape before those whose result is read
+// in it; the best one wins, the first in lexicographic order among equals. Nothing is found for
+// pairs that differ in element count or hold fewer than two elements.
 std::optional<LayoutChange> find_layout(const TensorView& reference, const TensorView& candidate,
                                         double min_sqnr_db = 20);
 
-// "squeeze [1,8,1] to [8]", "reshape [2,4] to [8]", "NCHW to NHWC, permutation (0,2,3,1)".
+// "squeeze [1,8,1] to [8]", "reshape [2,4] to [8]", "NCHW to NHWC, permutation (0,2,3,1)",
+// "permutation (0,2,1), then reshape to [1,8]".
 std::string describe_layout(const LayoutChange& layout,
                             std::span<const std::int64_t> reference_shape,
                             std::span<const std::int64_t> candidate_shape);

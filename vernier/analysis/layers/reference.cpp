@@ -1,8 +1,10 @@
 #include "vernier/analysis/layers/reference.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 
 #include "vernier/error.h"
 #include "vernier/runtime/open_runner.h"
@@ -52,6 +54,16 @@ std::unique_ptr<Runner> open_truth(const LayersOptions& options) {
   return open_runner(options.reference, runner);
 }
 
+// One warning for each reason.
+std::vector<std::string> not_compared(const std::vector<UnwatchedTensor>& unwatched) {
+  std::map<std::string, std::vector<std::string>> by_reason;
+  for (const UnwatchedTensor& leaf : unwatched) by_reason[leaf.reason].push_back(leaf.name);
+  std::vector<std::string> warnings;
+  for (const auto& [reason, names] : by_reason)
+    warnings.push_back(fmt::format("not compared, {}: {}", reason, fmt::join(names, ", ")));
+  return warnings;
+}
+
 }  // namespace
 
 LayersReference open_layers_reference(const LayersOptions& options) {
@@ -62,8 +74,8 @@ LayersReference open_layers_reference(const LayersOptions& options) {
   reference.is_recorded = model_format(options.reference) == ModelFormat::recorded;
   if (const TorchRunner* torch = reference.torch()) {
     reference.warnings = torch->warnings();
-    for (const UnwatchedTensor& leaf : unwatched_tensors(*torch))
-      reference.warnings.push_back(fmt::format("{} is not compared: {}", leaf.name, leaf.reason));
+    for (std::string& warning : not_compared(unwatched_tensors(*torch)))
+      reference.warnings.push_back(std::move(warning));
   }
   if (reference.layers.empty())
     throw Error(

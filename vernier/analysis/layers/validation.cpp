@@ -201,7 +201,7 @@ bool Validation::adopt(const std::vector<SeenLayer>& seen) {
     if (std::ranges::none_of(ran, [&](const Layer& other) {
           return other.name == layer.name || other.name.starts_with(layer.name + ".");
         }))
-      warnings_.push_back(fmt::format("{} is not compared: it did not run", layer.name));
+      warnings_.push_back(fmt::format("not compared, it did not run: {}", layer.name));
   layers_ = std::move(ran);
   placements_ = align(layers_, tensors_);
   return true;
