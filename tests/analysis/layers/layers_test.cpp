@@ -105,6 +105,23 @@ TEST_F(Layers, two_onnx_models_are_compared_tensor_by_tensor) {
   EXPECT_EQ(row(result, "logits").type, "");
 }
 
+TEST_F(Layers, recorded_leaves_are_a_reference_with_or_without_their_batch_axis) {
+  const TemporaryDirectory folder;
+  const auto leaves = watch("mnist/mnist_cnn.pt");
+  const auto inputs =
+      random_samples(mnist("mnist_cnn.onnx").inputs(), {.distribution = Distribution::normal});
+  for (const bool has_batch_axis : {true, false}) {
+    std::vector<Tensor> arrays = observe(*leaves, inputs->sample(0));
+    if (has_batch_axis)
+      for (Tensor& array : arrays) array.shape.insert(array.shape.begin(), 1);
+    const LayersResult result =
+        validate(mnist("mnist_cnn.onnx"), {.reference = write_npz(folder / "leaves.npz", arrays)});
+    EXPECT_TRUE(result.pass());
+    EXPECT_EQ(row(result, "fc").alignment, Alignment::scope);
+    EXPECT_EQ(row(result, "layer1.0.bn1").alignment, Alignment::value);
+  }
+}
+
 TEST_F(Layers, only_pytorch_can_tell_the_truth) {
   EXPECT_THAT(failure_of([] {
                 validate(mnist("mnist_cnn.onnx"),
@@ -141,12 +158,21 @@ TEST_F(RecordedLayers, recordings_are_compared_by_name_or_scope) {
 }
 
 TEST_F(RecordedLayers, a_missing_layer_is_a_row_that_exceeds) {
-  const LayersResult result = validate({ramp("a", {1, 3}), ramp("b", {1, 3})}, {ramp("b", {1, 3})});
+  const LayersResult result =
+      validate({ramp("a", {1, 3}, -1), ramp("b", {1, 3}, 5)}, {ramp("b", {1, 3}, 5)});
   EXPECT_EQ(result.drift_origin, 0u);
   EXPECT_EQ(result.layers_exceeding, 1);
   EXPECT_EQ(row(result, "a").alignment, Alignment::unmatched);
   EXPECT_EQ(row(result, "a").reference_shape, (Shape{3}));
   EXPECT_FALSE(row(result, "a").compared);
+}
+
+TEST_F(RecordedLayers, a_folded_batch_norm_is_found_by_its_values) {
+  const LayersResult result = validate({ramp("conv", {1, 9}, -4), ramp("norm", {1, 9}, 1)},
+                                       {ramp("/conv/Conv_output_0", {1, 9}, 1)});
+  EXPECT_TRUE(result.pass());
+  EXPECT_EQ(row(result, "conv").alignment, Alignment::fused);
+  EXPECT_EQ(row(result, "norm").alignment, Alignment::value);
 }
 
 TEST_F(RecordedLayers, another_shape_is_a_row_that_exceeds) {

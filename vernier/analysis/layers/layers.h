@@ -100,8 +100,8 @@ struct LayersOptions {
 LayersResult validate_layers(const Model& candidate, Samples& samples,
                              const LayersOptions& options);
 
-// Compares tensors recorded from the candidate with the reference's, recorded too, by their names:
-// nothing is run. Throws Error when the recordings do not hold as many samples.
+// Compares tensors recorded from the candidate with the reference's, recorded too: nothing is run.
+// Throws Error when the recordings do not hold as many samples.
 LayersResult validate_recorded_layers(const std::filesystem::path& candidate,
                                       const LayersOptions& options);
 

@@ -56,6 +56,14 @@ std::string type_of(const std::string& name, const std::vector<Layer>& layers) {
   return "";
 }
 
+LayerRow absent_row(const Layer& layer, const std::vector<SeenLayer>& seen) {
+  const auto ran = std::ranges::find(seen, layer.name, &SeenLayer::name);
+  return {.layer = layer.name,
+          .type = layer.type,
+          .reference_shape = ran->shape,
+          .reference_dtype = ran->dtype};
+}
+
 }  // namespace
 
 Validation::Validation(LayersReference& reference, Runner& candidate,
@@ -126,15 +134,11 @@ void Validation::run_truth(const std::vector<Tensor>& sample) {
   });
 }
 
-std::vector<LayerPair> Validation::contended() const {
-  return has_graph_ ? contended_pairs(placements_, tensors_) : std::vector<LayerPair>();
-}
-
 void Validation::add_first(std::int64_t number, const std::vector<Tensor>& sample) {
   std::vector<LayerPair> pairs = placed_pairs(placements_);
   const std::set<LayerPair> placed(pairs.begin(), pairs.end());
   if (!resolved_) {
-    const std::vector<LayerPair> more = contended();
+    const std::vector<LayerPair> more = contended_pairs(placements_, tensors_);
     pairs.insert(pairs.end(), more.begin(), more.end());
   }
   std::map<LayerPair, LayerRow> found;
@@ -161,14 +165,9 @@ void Validation::add_first(std::int64_t number, const std::vector<Tensor>& sampl
   rows_.clear();
   for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
     const Placement& place = placements_[layer];
-    LayerRow row = place.tensor
-                       ? found.at({layer, *place.tensor})
-                       : LayerRow{.layer = layers_[layer].name, .type = layers_[layer].type};
-    row.alignment = place.alignment;
-    const auto ran = std::ranges::find(seen, row.layer, &SeenLayer::name);
-    row.reference_shape = ran->shape;
-    row.reference_dtype = ran->dtype;
-    rows_.push_back(std::move(row));
+    rows_.push_back(place.tensor ? found.at({layer, *place.tensor})
+                                 : absent_row(layers_[layer], seen));
+    rows_.back().alignment = place.alignment;
   }
 }
 
@@ -228,7 +227,7 @@ LayerRow Validation::compared(LayerRow row, const Tensor& reference,
 
 bool Validation::measure_introduced(OrtRunner& candidate, std::int64_t number,
                                     const std::vector<Tensor>& sample) {
-  std::vector<LayerPair> pairs = contended();
+  std::vector<LayerPair> pairs = contended_pairs(placements_, tensors_);
   const std::vector<LayerPair> placed = placed_pairs(placements_);
   pairs.insert(pairs.end(), placed.begin(), placed.end());
   RewritingRunner rewriting(candidate);

@@ -13,7 +13,8 @@ namespace vernier {
 // place are searched for on the first sample.
 class Validation {
  public:
-  // `tensors` are the candidate's, with a graph between them if `has_graph`.
+  // `tensors` are the candidate's. With `has_graph` they are all it has, so that a layer without
+  // one may still have been computed; a recording may just lack it.
   Validation(LayersReference& reference, Runner& candidate, std::vector<CandidateTensor> tensors,
              bool has_graph, const LayersOptions& options);
 
@@ -40,7 +41,6 @@ class Validation {
   void add(std::int64_t number, const std::vector<Tensor>& sample);
   void run_truth(const std::vector<Tensor>& sample);
   bool adopt(const std::vector<SeenLayer>& seen);
-  std::vector<LayerPair> contended() const;
   LayerRow blank_row(const LayerPair& pair) const;
   LayerRow compared(LayerRow row, const Tensor& reference, const TensorView& candidate) const;
   std::vector<std::byte> replacement(std::size_t layer, const Tensor& reference,
