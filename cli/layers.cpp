@@ -71,6 +71,11 @@ LayersSubject subject_of(const Options& options, const std::string& candidate,
 
 int run_recorded(const Options& options, const ModelArgument& argument) {
   const fs::path reference = reference_path(options, argument);
+  if (model_format(reference) != ModelFormat::recorded)
+    throw Error(fmt::format(
+        "[layers] {}: recorded tensors of the candidate are compared with recorded ones; record "
+        "the reference's with 'vernier record --tensors leaves'",
+        reference.string()));
   const LayersSubject subject = subject_of(options, argument.name, reference);
   return show(options, subject,
               validate_recorded_layers(argument.model, layers_options(options, reference)));
@@ -80,6 +85,11 @@ int run(const Options& options) {
   require_writable(options.output);
   const ModelArgument argument = resolve_model_argument({options.candidate}, options.id);
   if (model_format(argument.model) == ModelFormat::recorded) return run_recorded(options, argument);
+  if (model_format(argument.model) != ModelFormat::onnx)
+    throw Error(
+        fmt::format("[layers] {}: the candidate must be an .onnx model or tensors recorded "
+                    "from one; export it first",
+                    argument.model.string()));
   const fs::path reference = reference_path(options, argument);
   const Model candidate = Model::load(argument.model);
   Inputs inputs = make_inputs(options.input, candidate.inputs(), argument.model);

@@ -80,38 +80,57 @@ Cell shape_cell(const LayerRow& row) {
                      format_shape(row.candidate_shape));
 }
 
-Table rows_table(const std::string& title, const std::vector<LayerRow>& rows, bool has_truth) {
-  Table table{.title = title,
-              .columns = {{"layer", Align::left},
-                          {"type", Align::left},
-                          {"aligned by", Align::left},
-                          {"shape", Align::left},
-                          {"max_abs_diff"},
-                          {"mean_abs_diff"},
-                          {"SQNR dB"},
-                          {"cosine"}}};
-  if (has_truth)
-    table.columns.insert(table.columns.end(),
-                         {{"reference error"}, {"candidate error"}, {"ratio"}});
-  table.columns.push_back({"cause", Align::left});
-  for (const LayerRow& row : rows) {
-    std::vector<Cell> cells = {row.layer,
-                               row.type,
-                               std::string(alignment_name(row.alignment)),
-                               shape_cell(row),
-                               difference_cell(row),
-                               number_cell(row, format_scientific(row.mean_abs_diff)),
-                               number_cell(row, format_decibels(row.sqnr_db)),
-                               number_cell(row, format_significant(row.cosine_similarity))};
-    if (has_truth && row.truth)
-      cells.insert(cells.end(), {format_scientific(row.truth->error_reference),
-                                 format_scientific(row.truth->error_candidate),
-                                 fmt::format("{:.2f}", row.truth->ratio)});
-    else if (has_truth)
-      cells.insert(cells.end(), 3, Cell("-", Tone::faint));
-    cells.emplace_back(row.exceeds ? std::string(cause_name(row.cause)) : "");
-    table.rows.push_back(std::move(cells));
+// What only some results have: columns that are shown where they say something.
+struct Columns {
+  bool type = false;
+  bool truth = false;
+};
+
+Columns columns_of(const LayersResult& result) {
+  Columns columns;
+  for (const LayerRow& row : result.rows) {
+    columns.type |= !row.type.empty();
+    columns.truth |= row.truth.has_value();
   }
+  return columns;
+}
+
+std::vector<Column> headings(const Columns& columns) {
+  std::vector<Column> list = {{"layer", Align::left}};
+  if (columns.type) list.push_back({"type", Align::left});
+  list.insert(list.end(), {{"aligned by", Align::left},
+                           {"shape", Align::left},
+                           {"max_abs_diff"},
+                           {"mean_abs_diff"},
+                           {"SQNR dB"},
+                           {"cosine"}});
+  if (columns.truth) list.insert(list.end(), {{"reference error"}, {"candidate error"}, {"ratio"}});
+  list.push_back({"cause", Align::left});
+  return list;
+}
+
+std::vector<Cell> cells(const LayerRow& row, const Columns& columns) {
+  std::vector<Cell> list = {row.layer};
+  if (columns.type) list.emplace_back(row.type);
+  list.insert(list.end(),
+              {std::string(alignment_name(row.alignment)), shape_cell(row), difference_cell(row),
+               number_cell(row, format_scientific(row.mean_abs_diff)),
+               number_cell(row, format_decibels(row.sqnr_db)),
+               number_cell(row, format_significant(row.cosine_similarity))});
+  if (columns.truth && row.truth)
+    list.insert(list.end(), {format_scientific(row.truth->error_reference),
+                             format_scientific(row.truth->error_candidate),
+                             fmt::format("{:.2f}", row.truth->ratio)});
+  else if (columns.truth)
+    list.insert(list.end(), 3, Cell("-", Tone::faint));
+  list.emplace_back(row.exceeds ? std::string(cause_name(row.cause)) : "");
+  return list;
+}
+
+Table rows_table(const std::string& title, const std::vector<LayerRow>& rows,
+                 const Columns& columns) {
+  Table table{.title = title, .columns = headings(columns)};
+  for (const LayerRow& row : rows) table.rows.push_back(cells(row, columns));
   return table;
 }
 
@@ -137,6 +156,8 @@ Panel header(const LayersSubject& subject, const LayersResult& result) {
 }
 
 void add_notes(const LayersResult& result, Document& document) {
+  for (const ComparedWeight& weight : result.weight_mismatches)
+    document.blocks.emplace_back(Paragraph{{"weight: " + describe_difference(weight), Tone::fair}});
   for (const std::string& warning : result.warnings)
     document.blocks.emplace_back(Paragraph{{"note: " + warning, Tone::fair}});
   if (result.interrupted)
@@ -156,8 +177,7 @@ std::vector<LayerRow> worst_rows(const LayersResult& result) {
 }
 
 Document describe_layers(const LayersSubject& subject, const LayersResult& result, bool full) {
-  const bool has_truth =
-      std::ranges::any_of(result.rows, [](const LayerRow& row) { return row.truth.has_value(); });
+  const Columns columns = columns_of(result);
   Document document;
   document.blocks.emplace_back(header(subject, result));
   document.blocks.emplace_back(verdict(subject, result));
@@ -165,12 +185,12 @@ Document describe_layers(const LayersSubject& subject, const LayersResult& resul
     document.blocks.emplace_back(
         Paragraph{"cause: " + evidence(result.rows[*result.drift_origin])});
     document.blocks.emplace_back(
-        rows_table("Around the origin", rows_around(result, subject.around), has_truth));
+        rows_table("Around the origin", rows_around(result, subject.around), columns));
   }
   std::vector<LayerRow> worst = worst_rows(result);
   worst.resize(std::min<std::size_t>(worst.size(), subject.top));
-  document.blocks.emplace_back(rows_table("Worst layers", worst, has_truth));
-  if (full) document.blocks.emplace_back(rows_table("All layers", result.rows, has_truth));
+  document.blocks.emplace_back(rows_table("Worst layers", worst, columns));
+  if (full) document.blocks.emplace_back(rows_table("All layers", result.rows, columns));
   add_notes(result, document);
   return document;
 }

@@ -60,6 +60,11 @@ std::string layers_json(const LayersSubject& subject, const LayersResult& result
       result.drift_origin ? Json(result.rows[*result.drift_origin].layer) : Json(nullptr);
   json["layers_total"] = result.layers_total();
   json["layers_exceeding"] = result.layers_exceeding;
+  json["weight_mismatches"] = Json::array();
+  for (const ComparedWeight& weight : result.weight_mismatches)
+    json["weight_mismatches"].push_back({{"parameter", weight.parameter},
+                                         {"initializer", weight.initializer},
+                                         {"detail", describe_difference(weight)}});
   json["warnings"] = result.warnings;
   json["pass"] = result.pass();
   return json_text(json);
