@@ -38,8 +38,10 @@ def sqnr_db(reference, candidate):
 def cosine(reference, candidate):
     reference, candidate = flat(reference), flat(candidate)
     squares = np.sum(reference * reference), np.sum(candidate * candidate)
+    if np.array_equal(reference, candidate):
+        return 1.0
     if squares[0] == 0 or squares[1] == 0:
-        return 1.0 if squares[0] == squares[1] else 0.0
+        return 0.0
     return np.sum(reference * candidate) / (math.sqrt(squares[0]) * math.sqrt(squares[1]))
 
 

@@ -84,11 +84,12 @@ std::vector<int> moved_axes(std::span<const std::int64_t> shape, std::span<const
   return axes;
 }
 
-// Among the permutations that give the candidate's shape, or those that do not.
-std::optional<LayoutChange> best_permutation(const TensorView& reference,
+// The best so far, or a better one among the permutations that give the candidate's shape, or among
+// those that do not.
+std::optional<LayoutChange> best_permutation(std::optional<LayoutChange> best,
+                                             const TensorView& reference,
                                              const TensorView& candidate, bool gives_shape,
                                              double min_sqnr_db) {
-  std::optional<LayoutChange> best;
   std::set<std::vector<int>> tried;
   std::vector<int> permutation(reference.shape.size());
   std::iota(permutation.begin(), permutation.end(), 0);
@@ -137,8 +138,8 @@ std::optional<LayoutChange> find_layout(const TensorView& reference, const Tenso
     best = better(best, {{}, sqnr_of(reference, candidate)}, min_sqnr_db);
   if (reference.shape.size() > max_rank) return best;
 
-  best = best_permutation(reference, candidate, true, min_sqnr_db);
-  return best ? best : best_permutation(reference, candidate, false, min_sqnr_db);
+  best = best_permutation(best, reference, candidate, true, min_sqnr_db);
+  return best ? best : best_permutation(best, reference, candidate, false, min_sqnr_db);
 }
 
 std::string describe_layout(const LayoutChange& layout,
