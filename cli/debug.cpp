@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/input_options.h"
+#include "cli/model_argument.h"
 #include "cli/output_options.h"
 #include "cli/progress.h"
 #include "cli/runtime_options.h"
@@ -19,6 +20,8 @@ struct Options {
   std::filesystem::path float_model;
   std::filesystem::path quantized_model;
   InputOptions input{.default_samples = 8};
+  std::string model_id;  // whose preprocessing is taken; empty: what lies beside the model
+  ModelIdOptions id;
   RuntimeOptions runtime;
   OutputOptions output;
   std::vector<std::string> fail_if;
@@ -27,6 +30,13 @@ struct Options {
   int top = 10;
 };
 
+InputOptions input_options(const Options& options) {
+  InputOptions input = options.input;
+  if (!options.model_id.empty())
+    input.dataset.preprocess = preprocessing_of_model(options.model_id, options.id);
+  return input;
+}
+
 int run(const Options& options) {
   require_writable(options.output);
   DebugOptions debug_options{.low_db = options.low_db,
@@ -34,7 +44,8 @@ int run(const Options& options) {
                              .runtime = runner_options(options.runtime).onnx};
   const Model float_model = Model::load(options.float_model);
   const Model quantized_model = Model::load(options.quantized_model);
-  Inputs inputs = make_inputs(options.input, quantized_model.inputs(), options.quantized_model);
+  Inputs inputs =
+      make_inputs(input_options(options), quantized_model.inputs(), options.quantized_model);
   print_warnings(inputs.warnings);
   ProgressBar progress("debugging");
   debug_options.progress = std::ref(progress);
@@ -66,6 +77,17 @@ void add_debug(CLI::App& program, int& exit_code) {
       ->required()
       ->type_name("Q.onnx");
   add_input_options(*command, options->input);
+  command
+      ->add_option("--model-id", options->model_id,
+                   "Prepare the images of --dataset as this model wants them: a folder, an id in "
+                   "the Hugging Face cache, or an id that vernier export takes")
+      ->needs("--dataset")
+      ->excludes("--preprocess")
+      ->type_name("ID");
+  command->add_option("--task", options->id.task, "What --model-id is for")
+      ->needs("--model-id")
+      ->type_name("TASK");
+  add_model_id_options(*command, options->id);
   add_runtime_options(*command, options->runtime);
   command
       ->add_option("--fail-if", options->fail_if,

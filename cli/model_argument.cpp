@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "vernier/data/hub_cache.h"
+#include "vernier/data/preprocessing_config.h"
 #include "vernier/error.h"
 #include "vernier/runtime/exporter.h"
 
@@ -76,6 +78,23 @@ ModelArgument resolve_model_argument(const std::vector<std::string>& arguments,
   if (is_export_source(argument)) return resolve_id(argument, options);
   const fs::path path = argument;
   return fs::is_directory(path) ? resolve_folder(path) : ModelArgument{path, {}, path.filename()};
+}
+
+fs::path preprocessing_of_model(const std::string& model, const ModelIdOptions& options) {
+  fs::path beside = model;
+  if (fs::is_directory(model))
+    beside = fs::path(model) / "model.onnx";
+  else if (const auto snapshot = find_hub_model(model))
+    beside = *snapshot / "model.onnx";
+  else if (is_export_source(model))
+    beside = resolve_id(model, options).model;
+  else if (!fs::exists(model))
+    throw Error(fmt::format("[model] {}: no such file", model));
+  if (const auto found = find_preprocessing(beside)) return *found;
+  throw Error(fmt::format(
+      "[model] {}: has neither preprocessor_config.json nor a sidecar that says how its "
+      "images are prepared; pass --preprocess",
+      model));
 }
 
 }  // namespace vernier::cli

@@ -30,4 +30,9 @@ void add_model_id_options(CLI::App& command, ModelIdOptions& options);
 ModelArgument resolve_model_argument(const std::vector<std::string>& arguments,
                                      const ModelIdOptions& options);
 
+// The file that says how the images of a model are prepared: beside a model file, in a folder, in
+// the Hugging Face cache, or beside what is exported from an id. Throws Error if there is none.
+std::filesystem::path preprocessing_of_model(const std::string& model,
+                                             const ModelIdOptions& options);
+
 }  // namespace vernier::cli

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <regex>
+
 #include "tests/cli/run.h"
 #include "tests/data/small_images.h"
 #include "tests/temporary_directory.h"
@@ -46,6 +48,47 @@ TEST(DatasetOptions, images_are_inputs_like_the_array_they_were_made_of) {
   EXPECT_THAT(images.out, HasSubstr("\"inputs\": \"digits\""));
   const Outcome array = compare(labelled, {"--samples", "8", "-f", "json"});
   EXPECT_EQ(outputs(images), outputs(array));
+}
+
+// What a command says of a dataset of images, and of the array that they were made of.
+void expect_same_as_array(const std::vector<std::string>& command) {
+  const TemporaryDirectory folder;
+  write_digits(folder / "digits", 4);
+  std::filesystem::copy_file(labelled, folder / "digits.npz");
+  const auto run = [&](const std::string& dataset) {
+    std::vector<std::string> arguments = command;
+    arguments.insert(arguments.end(), {"--dataset", dataset, "--samples", "4"});
+    Outcome outcome = run_vernier(arguments, folder.path());
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    outcome.out = std::regex_replace(outcome.out, std::regex("digits.npz"), "digits");
+    return outcome.out;
+  };
+  EXPECT_EQ(run("digits"), run("digits.npz"));
+}
+
+TEST(DatasetOptions, debug_runs_on_images) {
+  expect_same_as_array({"debug", "--float-model", VERNIER_FIXTURES "/mnist/mnist_cnn.float.onnx",
+                        "--quant-model", VERNIER_FIXTURES "/mnist/mnist_cnn.int8.onnx", "-f",
+                        "json"});
+}
+
+TEST(DatasetOptions, inspect_runs_on_images) {
+  expect_same_as_array({"inspect", model, "--tensors"});
+}
+
+TEST(DatasetOptions, record_saves_what_images_give) {
+  const TemporaryDirectory folder;
+  write_digits(folder / "digits", 4);
+  const auto record = [&](const std::string& dataset) {
+    const Outcome outcome =
+        run_vernier({"record", model, "--tensors", "inputs,outputs", "--dataset", dataset,
+                     "--samples", "4", "-o", folder / "x.npz"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return testing::read_text(folder / "x.npz");
+  };
+  const std::string images = record(folder / "digits");
+  EXPECT_FALSE(images.empty());
+  EXPECT_EQ(images, record(labelled));
 }
 
 TEST(DatasetOptions, a_batch_feeds_several_examples_at_once) {

@@ -3,6 +3,7 @@
 
 #include "tests/arrays.h"
 #include "tests/cli/run.h"
+#include "tests/data/small_images.h"
 #include "tests/model_builder.h"
 #include "tests/temporary_directory.h"
 
@@ -112,6 +113,29 @@ TEST(DebugCommand, limits_decide_the_exit_code) {
       debug("mnist_cnn.float.onnx", "mnist_cnn.int8.onnx", {"--fail-if", "output:cumulative<60"})
           .exit_code,
       1);
+}
+
+Outcome debug_on_images(const std::string& folder, std::vector<std::string> more) {
+  more.insert(more.begin(), {"debug", "--float-model", mnist + "mnist_cnn.float.onnx",
+                             "--quant-model", mnist + "mnist_cnn.int8.onnx", "--dataset", folder});
+  return run_vernier(more);
+}
+
+TEST(DebugCommand, images_are_prepared_as_another_model_wants_them) {
+  const TemporaryDirectory folder;
+  write_text(folder / "images/x.pgm", grey_pgm(40, 30, 128));
+  write_text(folder / "model/preprocessor_config.json",
+             R"({"size": {"height": 28, "width": 28}, "resample": 2})");
+  const std::string images = folder / "images";
+  expect_error(debug_on_images(images, {}), "model expects 28x28");
+  const Outcome outcome =
+      debug_on_images(images, {"--model-id", folder / "model", "--task", "image-classification"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("images"));
+  expect_error(debug_on_images(images, {"--model-id", images}), "pass --preprocess");
+  expect_error(debug_on_images(images, {"--model-id", "nowhere.onnx"}), "no such file");
+  expect_error(debug("mnist_cnn.float.onnx", "mnist_cnn.int8.onnx", {"--model-id", "x"}),
+               "--model-id requires --dataset");
 }
 
 TEST(DebugCommand, pairs_that_make_no_sense_are_one_line_errors) {

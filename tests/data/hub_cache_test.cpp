@@ -69,5 +69,13 @@ TEST(HubId, is_an_owner_and_a_name) {
     EXPECT_FALSE(is_hub_id(name)) << name;
 }
 
+TEST_F(HubCache, models_are_beside_datasets) {
+  EXPECT_EQ(find_hub_model("timm/vit"), std::nullopt);
+  EXPECT_EQ(find_hub_model("vit"), std::nullopt);
+  const auto snapshot = cache_ / "hub/models--timm--vit/snapshots/abc";
+  std::filesystem::create_directories(snapshot);
+  EXPECT_EQ(find_hub_model("timm/vit"), snapshot);
+}
+
 }  // namespace
 }  // namespace vernier

@@ -28,8 +28,8 @@ bool is_hub_word(std::string_view word) {
 }
 
 // The commit that `main` points to, as text of its own: no path can hide in it.
-std::string main_commit(const fs::path& repository) {
-  const fs::path reference = repository / "refs" / "main";
+std::string main_commit(const fs::path& folder) {
+  const fs::path reference = folder / "refs" / "main";
   if (!fs::is_regular_file(reference)) return "";
   const auto bytes = read_file(reference, "dataset");
   std::string commit(as_text(bytes));
@@ -38,10 +38,15 @@ std::string main_commit(const fs::path& repository) {
   return commit;
 }
 
-fs::path find_snapshot(const fs::path& repository) {
-  const fs::path snapshots = repository / "snapshots";
+fs::path repository(const char* kind, const std::string& id) {
+  const auto slash = id.find('/');
+  return hub_cache() / fmt::format("{}--{}--{}", kind, id.substr(0, slash), id.substr(slash + 1));
+}
+
+fs::path find_snapshot(const fs::path& folder) {
+  const fs::path snapshots = folder / "snapshots";
   if (!fs::is_directory(snapshots)) return {};
-  const std::string commit = main_commit(repository);
+  const std::string commit = main_commit(folder);
   if (!commit.empty() && fs::is_directory(snapshots / commit)) return snapshots / commit;
   std::vector<fs::path> found;
   for (const auto& entry : fs::directory_iterator(snapshots)) found.push_back(entry.path());
@@ -65,14 +70,18 @@ fs::path hub_cache() {
 }
 
 fs::path find_hub_dataset(const std::string& id) {
-  const auto slash = id.find('/');
-  const fs::path repository =
-      hub_cache() / fmt::format("datasets--{}--{}", id.substr(0, slash), id.substr(slash + 1));
-  if (const fs::path snapshot = find_snapshot(repository); !snapshot.empty()) return snapshot;
+  if (const fs::path snapshot = find_snapshot(repository("datasets", id)); !snapshot.empty())
+    return snapshot;
   throw Error(
       fmt::format("[dataset] {0}: no such file or folder, and not in the Hugging Face cache {1}; "
                   "download it with `huggingface-cli download --repo-type dataset {0}`",
                   id, hub_cache().string()));
+}
+
+std::optional<fs::path> find_hub_model(const std::string& id) {
+  if (!is_hub_id(id)) return std::nullopt;
+  const fs::path snapshot = find_snapshot(repository("models", id));
+  return snapshot.empty() ? std::nullopt : std::optional(snapshot);
 }
 
 }  // namespace vernier

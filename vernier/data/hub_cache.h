@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 namespace vernier {
@@ -15,5 +16,8 @@ std::filesystem::path hub_cache();
 // The snapshot of a dataset in the cache: that of `main`, or the only one. Throws Error with the
 // command that downloads it when it is not there.
 std::filesystem::path find_hub_dataset(const std::string& id);
+
+// The snapshot of a model in the cache, chosen likewise; nothing when it is not there.
+std::optional<std::filesystem::path> find_hub_model(const std::string& id);
 
 }  // namespace vernier
