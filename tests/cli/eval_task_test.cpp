@@ -1,8 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "tests/arrays.h"
 #include "tests/cli/run.h"
+#include "tests/data/digits.h"
 #include "tests/data/small_images.h"
 #include "tests/model_builder.h"
 #include "tests/temporary_directory.h"
@@ -33,6 +36,18 @@ Outcome classify(const std::string& model, std::vector<std::string> more = {}) {
 Outcome embed(const std::string& model, std::vector<std::string> more = {}) {
   more.insert(more.end(), {"--dataset", labelled});
   return eval("image-feature-extraction", model, more);
+}
+
+// A model that gives back its input, of this type and shape, plus a number for each channel.
+std::string save_adding(const std::filesystem::path& path, const Tensor& change,
+                        const std::vector<Dim>& shape) {
+  GraphBuilder graph;
+  graph.input("x", change.dtype, shape)
+      .output("y", change.dtype, shape)
+      .weight(change)
+      .node("Add", {"x", change.name}, {"y"});
+  graph.model().save(path);
+  return path;
 }
 
 // Passes only if the metrics are exactly these.
@@ -70,16 +85,105 @@ TEST(EvalTask, pytorch_has_the_same_figures_alone_and_beside_its_export) {
 }
 
 TEST(EvalTask, int8_is_judged_beside_float) {
-  const std::vector<std::string> both = {"--reference", mnist + "mnist_cnn.onnx"};
-  const Outcome text = classify("mnist_cnn.int8.onnx", both);
-  expect_golden("eval_classification.txt", text.out);
-  EXPECT_EQ(text.exit_code, 0) << text.err;
-  auto strict = both;
-  strict.insert(strict.end(), {"--verdict", "0.1", "-f", "json"});
-  const Outcome json = classify("mnist_cnn.int8.onnx", strict);
-  expect_valid_json("evaluation", json.out);
-  expect_golden("eval_classification.json", json.out);
-  EXPECT_EQ(json.exit_code, 1);
+  std::vector<std::string> both = {"--reference", mnist + "mnist_cnn.onnx"};
+  const Outcome loose = classify("mnist_cnn.int8.onnx", both);
+  EXPECT_THAT(loose.out, HasSubstr("precision  int8"));
+  EXPECT_EQ(loose.exit_code, 0) << loose.out << loose.err;
+  both.insert(both.end(), {"--verdict", "0.1"});
+  const Outcome strict = classify("mnist_cnn.int8.onnx", both);
+  EXPECT_THAT(strict.out, HasSubstr("FAIL: top1_accuracy differs by +0.4"));
+  EXPECT_EQ(strict.exit_code, 1) << strict.err;
+  const Outcome features = embed("mnist_vit.int8.onnx",
+                                 {"--reference", mnist + "mnist_vit.onnx", "--fail-if",
+                                  "neighbour_overlap<0.85", "--fail-if", "rank_correlation<0.99"});
+  EXPECT_EQ(features.exit_code, 0) << features.out << features.err;
+}
+
+TEST(EvalTask, every_precision_of_the_classifier_keeps_its_figures) {
+  EXPECT_EQ(classify("mnist_cnn.onnx", exactly({{"top1_accuracy", "94.8"}})).exit_code, 0);
+  const Outcome half = classify("mnist_cnn.onnx", {"--precision", "fp16", "--reference",
+                                                   mnist + "mnist_cnn.onnx", "--verdict", "0.1"});
+  EXPECT_EQ(half.exit_code, 0) << half.out << half.err;
+  EXPECT_THAT(half.out, HasSubstr("precision  fp16"));
+  EXPECT_EQ(classify("mnist_cnn.int8.onnx", exactly({{"top1_accuracy", "95.2"}})).exit_code, 0);
+}
+
+TEST(EvalTask, images_in_folders_and_parquet_give_the_figures_of_the_array) {
+  const TemporaryDirectory folder;
+  const LabelledDigits digits;
+  digits.write_folder(folder / "digits/test", digits.size());
+  digits.write_parquet(folder / "digits.parquet", digits.size());
+  for (const std::vector<std::string>& dataset :
+       {std::vector<std::string>{folder / "digits", "--split", "test"},
+        {folder / "digits.parquet"}}) {
+    auto arguments = exactly({{"knn_top1", "94.4"}, {"knn_top5", "98.4"}});
+    arguments.insert(arguments.end(), {"--batch", "16", "--dataset"});
+    arguments.insert(arguments.end(), dataset.begin(), dataset.end());
+    const Outcome outcome = eval("image-feature-extraction", "mnist_vit.onnx", arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << dataset[0] << outcome.out << outcome.err;
+  }
+}
+
+TEST(EvalTask, another_split_can_be_the_bank) {
+  const TemporaryDirectory folder;
+  const Tensor images = NpzReader(labelled).read("input"),
+               labels = NpzReader(labelled).read("label");
+  const auto part = [](const Tensor& all, const std::string& name, std::int64_t begin,
+                       std::int64_t count) {
+    const std::size_t row = all.bytes.size() / all.shape[0];
+    Tensor rows = all;
+    rows.name = name;
+    rows.shape[0] = count;
+    rows.bytes.assign(all.bytes.begin() + begin * row, all.bytes.begin() + (begin + count) * row);
+    return rows;
+  };
+  write_npz(folder / "x.npz", {part(images, "x_train", 0, 300), part(labels, "y_train", 0, 300),
+                               part(images, "x_test", 300, 100), part(labels, "y_test", 300, 100)});
+  const Outcome outcome =
+      eval("image-feature-extraction", "mnist_vit.onnx",
+           {"--dataset", folder / "x.npz", "--split", "test", "--bank-split", "train",
+            "--temperature", "0.07", "--batch", "10", "--fail-if", "knn_top1<80"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("bank_split   train"));
+  EXPECT_THAT(outcome.out, HasSubstr("samples      100"));
+}
+
+// Examples that cannot be used, each kind of them.
+TEST(EvalTask, bad_examples_are_counted_and_limited) {
+  const TemporaryDirectory folder;
+  const LabelledDigits digits;
+  digits.write_folder(folder / "digits", 40);
+  write_text(folder / "digits/3/damaged.png", "not an image");
+  const std::vector<std::string> arguments = {"--dataset", folder / "digits", "-f", "json"};
+  const Outcome outcome = eval("image-classification", "mnist_cnn.onnx", arguments);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("\"unreadable_images\": 1"));
+  EXPECT_THAT(outcome.out, HasSubstr("1 of 41 examples left out: their images cannot be read; the "
+                                     "first: [image] 3/damaged.png"));
+  expect_error(eval("image-classification", "mnist_cnn.onnx",
+                    {"--dataset", folder / "digits", "--max-bad", "0"}),
+               "--max-bad is 0");
+  const Outcome few = eval("image-classification", "mnist_cnn.onnx",
+                           {"--dataset", folder / "digits", "--samples", "3"});
+  EXPECT_THAT(few.out, HasSubstr("of its classes have no sample here"));
+}
+
+TEST(EvalTask, a_dataset_of_other_classes_needs_a_mapping) {
+  const TemporaryDirectory folder;
+  const LabelledDigits digits;
+  for (std::int64_t i = 0; i < 30; ++i)
+    if (digits.label(i) == 3 || digits.label(i) == 7)
+      write_text(folder / fmt::format("{}/{}.png", digits.label(i) == 3 ? "three" : "seven", i),
+                 digits.png(i));
+  const std::string images = folder.path();
+  expect_error(eval("image-classification", "mnist_cnn.onnx", {"--dataset", images}),
+               "the dataset has 2 classes, the model 10; say which is which with --label-mapping");
+  const TemporaryDirectory other;
+  write_text(other / "mapping.json", R"({"three": 3, "seven": 7})");
+  const Outcome outcome = eval("image-classification", "mnist_cnn.onnx",
+                               {"--dataset", images, "--label-mapping", other / "mapping.json",
+                                "--fail-if", "top1_accuracy<70", "--fail-if", "three:accuracy<50"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
 }
 
 TEST(EvalTask, a_batch_gives_the_same_answers) {
@@ -118,20 +222,67 @@ TEST(EvalTask, what_cannot_be_scored_is_a_one_line_error) {
   expect_error(embed("mnist_vit.onnx", {"--samples", "1"}), "2");
   expect_error(embed("mnist_vit.onnx", {"--fail-if", "bleu<1"}), "no metric 'bleu'");
   expect_error(classify("mnist_cnn.pt"), "must be an .onnx");
+  expect_error(classify("mnist_cnn.onnx", {"--ignore-label", "3"}), "leave it out");
+  expect_error(
+      eval("image-classification", "mnist_cnn.onnx", {"--dataset", mnist + "mnist_inputs.npz"}),
+      "none of 64 examples has a label");
   expect_error(classify("mnist_cnn.onnx", {"--mode", "reference", "--precision", "fp16"}),
                "leave out --reference and --precision");
 }
 
-// A model that gives back its input, of this type and shape, plus a number for each channel.
-std::string save_adding(const std::filesystem::path& path, const Tensor& change,
-                        const std::vector<Dim>& shape) {
-  GraphBuilder graph;
-  graph.input("x", change.dtype, shape)
-      .output("y", change.dtype, shape)
-      .weight(change)
-      .node("Add", {"x", change.name}, {"y"});
-  graph.model().save(path);
-  return path;
+// Rows of two numbers, and models that add to them: the same bytes on every processor.
+class EvalRows : public ::testing::Test {
+ protected:
+  EvalRows() {
+    const std::vector<float> rows = {4, 1, 4, 2, 5, 1, 1, 4, 2, 4, 1, 5, 3, 2.5f, 2, 3};
+    write_npz(folder_ / "rows.npz",
+              {tensor_of<float>("input", DType::f32, {8, 2}, rows),
+               tensor_of<std::int64_t>("label", DType::i64, {8}, {0, 0, 0, 1, 1, 1, 0, 1})});
+    model("reference.onnx", {0, 0});
+    model("classification.onnx", {0, 1});
+    model("features.onnx", {-3.5f, 0});
+  }
+  void model(const std::string& name, const std::vector<float>& change) {
+    save_adding(folder_ / name, tensor_of<float>("change", DType::f32, {2}, change),
+                {{-1, "N"}, {2, ""}});
+  }
+  Outcome eval(const std::string& task, std::vector<std::string> more) {
+    more.insert(more.begin(), {"eval", "--task", task, "--dataset", "rows.npz", "--k", "2"});
+    return run_vernier(more, folder_.path());
+  }
+
+  TemporaryDirectory folder_;
+};
+
+TEST_F(EvalRows, every_task_and_format_has_its_report) {
+  const std::map<std::string, std::string> tasks = {{"classification", "image-classification"},
+                                                    {"features", "image-feature-extraction"}};
+  for (const auto& [name, task] : tasks)
+    for (const std::string format : {"text", "md", "json"}) {
+      const Outcome outcome =
+          eval(task, {"-m", name + ".onnx", "--reference", "reference.onnx", "-f", format});
+      expect_golden("eval_" + name + "." + (format == "text" ? "txt" : format), outcome.out);
+      EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+      if (format == "json") expect_valid_json("evaluation", outcome.out);
+    }
+}
+
+TEST_F(EvalRows, a_reference_alone_has_its_own_column) {
+  const Outcome outcome =
+      eval("image-classification", {"--mode", "reference", "-m", "reference.onnx"});
+  expect_golden("eval_reference.txt", outcome.out);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+}
+
+TEST_F(EvalRows, labels_that_the_model_does_not_have_are_left_out) {
+  write_npz(folder_ / "rows.npz",
+            {tensor_of<float>("input", DType::f32, {3, 2}, {1, 0, 0, 1, 0, 1}),
+             tensor_of<std::int64_t>("label", DType::i64, {3}, {0, 7, 1})});
+  const Outcome outcome = eval("image-classification", {"-m", "reference.onnx"});
+  EXPECT_THAT(outcome.out, HasSubstr("unknown_labels  1"));
+  EXPECT_THAT(outcome.out, HasSubstr("samples         2"));
+  expect_error(eval("image-classification", {"-m", "reference.onnx", "--max-bad", "0"}),
+               "its label 7 is none of the model's");
 }
 
 // Two images of 4x2 pixels whose brightest channel is the label, but for one pixel; what is

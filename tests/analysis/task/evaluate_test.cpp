@@ -88,6 +88,13 @@ TEST(Evaluate, nan_fails) {
   EXPECT_THAT(result.failures, ElementsAre("token_accuracy is nan"));
 }
 
+TEST(Evaluate, a_metric_that_chance_alone_makes_perfect_is_no_cause_for_doubt) {
+  const TaskScores scores = score_classification(f32({1, 0, 0, 1}, {2, 2}), {0, 1}, 2);
+  const Evaluation result = evaluate(nullptr, scores);
+  EXPECT_EQ(result.metrics[1].chance, 100);
+  EXPECT_THAT(result.warnings, ElementsAre("top2_accuracy says nothing: there are 2 classes"));
+}
+
 TEST(Evaluate, limits_reach_metrics_deltas_agreement_and_classes) {
   const TaskScores reference = classifier(1000, 0), candidate = classifier(1000, 4);
   const auto failures = [&](const std::string& limit) {
