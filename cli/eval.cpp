@@ -9,10 +9,12 @@
 #include "cli/evaluation_options.h"
 #include "cli/validators.h"
 #include "vernier/analysis/task/task.h"
+#include "vernier/error.h"
 
 namespace vernier::cli {
 namespace {
 
+constexpr const char* task_group = "Tasks";
 const std::vector<std::string> precisions = {"fp32", "fp16",  "int8",  "int16", "int4",
                                              "w8a8", "w8a16", "w4a16", "w16a16"};
 
@@ -48,7 +50,7 @@ void add_model_options(CLI::App& command, EvalOptions& options) {
 }
 
 void add_task_options(CLI::App& command, EvalOptions& options) {
-  command.option_defaults()->group("Tasks");
+  command.option_defaults()->group(task_group);
   add_judgement_options(command, options.evaluate);
   command
       .add_option("--k", options.k,
@@ -67,6 +69,18 @@ void add_task_options(CLI::App& command, EvalOptions& options) {
       ->type_name("LABEL");
   command.add_flag("--timings", options.timings, "Say on stderr where the time went");
   command.option_defaults()->group("Options");
+}
+
+// Options of one mode that another would pass over in silence.
+void refuse_options_of_other_modes(const CLI::App& command, const std::string& mode) {
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string name = option->get_name();
+    const bool draws_inputs =
+        option->get_group() == "Inputs" && name != "--samples" && name != "--seed";
+    const bool unused = mode == "compare" ? option->get_group() == task_group : draws_inputs;
+    if (unused && option->count() > 0)
+      throw Error(fmt::format("[eval] {} does not go with --mode {}; leave one out", name, mode));
+  }
 }
 
 }  // namespace
@@ -95,8 +109,9 @@ void add_eval(CLI::App& program, int& exit_code) {
   add_task_options(*command, *options);
   add_label_options(*command, options->input.dataset);
   add_output_options(*command, options->output);
-  command->callback([options, &exit_code] {
+  command->callback([options, command, &exit_code] {
     if (options->mode.empty()) options->mode = options->id.task.empty() ? "compare" : "task";
+    refuse_options_of_other_modes(*command, options->mode);
     exit_code = options->mode == "compare" ? run_compare(*options) : run_task(*options);
   });
 }

@@ -67,6 +67,9 @@ struct Models {
 
 Models open_reference_alone(const EvalOptions& options, const ModelArgument& argument) {
   Models models{.path = argument.reference.empty() ? argument.model : argument.reference};
+  if (model_format(models.path) == ModelFormat::recorded)
+    throw Error(fmt::format("[eval] {}: is recorded already; score it with vernier score",
+                            models.path.string()));
   models.candidate = open_reference(models.path, reference_runtime(options));
   return models;
 }

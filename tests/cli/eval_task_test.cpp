@@ -204,6 +204,22 @@ TEST(EvalTask, labels_off_by_one_are_called_chance) {
   EXPECT_THAT(outcome.out, HasSubstr("is not above chance"));
 }
 
+TEST(EvalTask, recorded_outputs_are_a_reference) {
+  const TemporaryDirectory folder;
+  const std::string recorded = folder / "recorded.npz";
+  ASSERT_EQ(run_vernier({"record", mnist + "mnist_cnn.onnx", "--dataset", labelled, "--samples",
+                         "20", "-o", recorded})
+                .exit_code,
+            0);
+  const Outcome outcome = classify(
+      "mnist_cnn.onnx", {"--reference", recorded, "--samples", "20", "--fail-if", "flipped>0"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("reference  recorded.npz"));
+  expect_error(run_vernier({"eval", "--mode", "reference", "-m", recorded, "--task",
+                            "image-classification", "--dataset", labelled}),
+               "score it with vernier score");
+}
+
 TEST(EvalTask, timings_go_to_stderr) {
   const Outcome outcome = classify("mnist_cnn.onnx", {"--samples", "20", "--timings"});
   EXPECT_THAT(outcome.err, HasSubstr("% inside the runtimes"));
@@ -223,6 +239,10 @@ TEST(EvalTask, what_cannot_be_scored_is_a_one_line_error) {
   expect_error(embed("mnist_vit.onnx", {"--fail-if", "bleu<1"}), "no metric 'bleu'");
   expect_error(classify("mnist_cnn.pt"), "must be an .onnx");
   expect_error(classify("mnist_cnn.onnx", {"--ignore-label", "3"}), "leave it out");
+  expect_error(classify("mnist_cnn.onnx", {"--sample-index", "3"}),
+               "--sample-index does not go with --mode task");
+  expect_error(classify("mnist_cnn.onnx", {"--mode", "compare", "--timings"}),
+               "--timings does not go with --mode compare");
   expect_error(
       eval("image-classification", "mnist_cnn.onnx", {"--dataset", mnist + "mnist_inputs.npz"}),
       "none of 64 examples has a label");

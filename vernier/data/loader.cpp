@@ -229,9 +229,11 @@ struct Loader::State {
       throw Error(fmt::format("[dataset] none of {} examples can be used; the first: {}",
                               report.selected, report.problems.at(0)));
     report.empty_classes.clear();
-    for (std::size_t label = 0; label < classes.size(); ++label)
-      if (!used_labels.contains(static_cast<std::int64_t>(label)))
-        report.empty_classes.push_back(classes[label]);
+    for (std::size_t label = 0; label < classes.size(); ++label) {
+      const auto number = static_cast<std::int64_t>(label);
+      const bool wanted = !options.mapping || options.mapping->contains(number);
+      if (wanted && !used_labels.contains(number)) report.empty_classes.push_back(classes[label]);
+    }
   }
 
   std::vector<std::int64_t> positions;

@@ -33,7 +33,7 @@ struct DatasetReport {
   std::int64_t without_label = 0;
   std::int64_t unknown_labels = 0;    // that the model does not have, or the mapping leaves out
   std::vector<std::string> problems;  // what was wrong with the first few bad ones
-  std::vector<std::string> empty_classes;  // of the dataset's, those that no example used is of
+  std::vector<std::string> empty_classes;  // of those that are not left out by the mapping
   std::int64_t bad() const { return unreadable + without_label + unknown_labels; }
   bool operator==(const DatasetReport&) const = default;
 };

@@ -93,6 +93,8 @@ TEST(Evaluate, a_metric_that_chance_alone_makes_perfect_is_no_cause_for_doubt) {
   const Evaluation result = evaluate(nullptr, scores);
   EXPECT_EQ(result.metrics[1].chance, 100);
   EXPECT_THAT(result.warnings, ElementsAre("top2_accuracy says nothing: there are 2 classes"));
+  const TaskScores wrong = score_classification(f32({1, 0, 1, 0}, {2, 2}), {1, 1}, 1);
+  EXPECT_THAT(evaluate(nullptr, wrong).warnings, testing::SizeIs(1));
 }
 
 TEST(Evaluate, limits_reach_metrics_deltas_agreement_and_classes) {

@@ -90,7 +90,7 @@ std::vector<ClassResult> class_results(const TaskScores* reference, const TaskSc
 std::vector<std::string> chance_warnings(const Evaluation& evaluation) {
   std::vector<std::string> warnings;
   for (const MetricResult& metric : evaluation.metrics)
-    if (metric.chance && *metric.chance < 100 && metric.candidate <= *metric.chance)
+    if (metric.chance && metric.candidate <= *metric.chance && metric.candidate < 100)
       warnings.push_back(fmt::format(
           "{} {:.4f} is not above chance ({:.4f}, by always naming the commonest labels); do the "
           "labels belong to these samples?",

@@ -75,7 +75,7 @@ std::vector<std::string> evaluation_limit_metrics(std::span<const std::string> m
 
 // Judges the candidate's scores: a metric that is NaN fails, one that differs from the reference's
 // by more than the verdict allows fails, and so does a broken limit. A metric that is no better
-// than chance is a warning, unless chance alone gives all. `reference` may be null.
+// than chance is a warning, unless it is 100. `reference` may be null.
 Evaluation evaluate(const TaskScores* reference, const TaskScores& candidate,
                     const EvaluateOptions& options = {});
 
