@@ -15,6 +15,7 @@
 namespace vernier {
 namespace {
 
+using testing::can_export;
 using testing::expect_error;
 using ::testing::HasSubstr;
 using testing::Outcome;
@@ -49,13 +50,6 @@ def model():
     torch.manual_seed(0)
     return Model().eval(), torch.rand(1, 3, 8, 8)
 )";
-
-bool can_export() {
-  const std::string script =
-      "IFS=:; for d in $PATH; do \"$d/python3\" -c 'import importlib.util as u, sys; "
-      "sys.exit(u.find_spec(\"torch\") is None)' 2>/dev/null && exit 0; done; exit 1";
-  return run_program({"sh", "-c", script}).exit_code == 0;
-}
 
 class ExportTest : public ::testing::Test {
  protected:

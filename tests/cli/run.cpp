@@ -37,6 +37,13 @@ namespace {
 
 }  // namespace
 
+bool can_export() {
+  const std::string script =
+      "IFS=:; for d in $PATH; do \"$d/python3\" -c 'import importlib.util as u, sys; "
+      "sys.exit(u.find_spec(\"torch\") is None)' 2>/dev/null && exit 0; done; exit 1";
+  return run_program({"sh", "-c", script}).exit_code == 0;
+}
+
 std::string read_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;

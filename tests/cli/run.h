@@ -17,6 +17,9 @@ Outcome run_vernier(const std::vector<std::string>& arguments, const std::string
 // Any other program, by the same means.
 Outcome run_program(const std::vector<std::string>& command, const std::string& folder = "");
 
+// Whether a python3 on PATH has PyTorch.
+bool can_export();
+
 std::string read_text(const std::string& path);
 
 // Compares with tests/golden/NAME; with VERNIER_UPDATE_GOLDEN set, writes it instead. Versions in

@@ -102,6 +102,16 @@ TEST_F(DiagnoseChain, a_layer_without_a_counterpart_is_missing) {
   EXPECT_EQ(diagnose_row(1).cause, Cause::missing_or_extra_op);
 }
 
+TEST_F(DiagnoseChain, a_layer_that_does_nothing_is_not_missing) {
+  rows[1] = exceeding({.layer = "drop", .type = "Dropout"}, std::nullopt);
+  EXPECT_EQ(diagnose_row(1).cause, Cause::unknown);
+  weights = {{.parameter = "norm.weight",
+              .module = "norm",
+              .initializer = "norm.weight",
+              .match = WeightMatch::differs}};
+  EXPECT_EQ(diagnose_row(1).cause, Cause::weight_bit_mismatch);
+}
+
 TEST_F(DiagnoseChain, what_follows_a_missing_layer_has_its_difference_from_there) {
   rows[1] = exceeding({.layer = "relu", .type = "ReLU"}, std::nullopt);
   rows[2] = exceeding(rows[2], 1.0);

@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "tests/analysis/layers/onnx_edits.h"
 #include "tests/model_builder.h"
+#include "tests/onnx_edits.h"
 #include "tests/runtime/torch_fixture.h"
 #include "vernier/analysis/layers/layers.h"
 #include "vernier/data/random.h"
@@ -69,30 +69,6 @@ class TransformerFault : public Fault {
   TransformerFault() : Fault("mnist_vit") {}
 };
 
-void scale(std::span<float> values) {
-  for (float& value : values) value *= 1.01F;
-}
-
-vernier_onnx::NodeProto make_node(
-    const std::string& op, const std::vector<vernier_onnx::AttributeProto>& attributes = {}) {
-  vernier_onnx::NodeProto made;
-  made.set_op_type(op);
-  for (const auto& attribute : attributes) *made.add_attribute() = attribute;
-  return made;
-}
-
-vernier_onnx::NodeProto make_cast(DType dtype) {
-  return make_node("Cast", {int_attribute("to", onnx_data_type(dtype))});
-}
-
-vernier_onnx::NodeProto make_transpose(const std::vector<std::int64_t>& permutation) {
-  vernier_onnx::AttributeProto attribute;
-  attribute.set_name("perm");
-  attribute.set_type(vernier_onnx::AttributeProto::INTS);
-  for (const std::int64_t axis : permutation) attribute.add_ints(axis);
-  return make_node("Transpose", {attribute});
-}
-
 TEST_F(ConvolutionFault, none_injected_none_reported) {
   for (const auto level : {std::optional<Optimization>(),
                            {Optimization::basic},
@@ -147,13 +123,13 @@ TEST_F(ConvolutionFault, one_ulp_of_a_weight_is_the_cause_where_it_exceeds) {
 }
 
 TEST_F(ConvolutionFault, one_percent_of_a_weight) {
-  edit_weight(candidate, "fc.weight", scale);
+  edit_weight(candidate, "fc.weight", one_percent_up);
   EXPECT_THAT(origin(validate(), "fc", Cause::weight_bit_mismatch).detail,
               HasSubstr("240 of 240 elements differ"));
 }
 
 TEST_F(ConvolutionFault, one_percent_of_a_weight_that_a_batch_norm_is_folded_into) {
-  edit_weight(candidate, "onnx::Conv_86", scale);
+  edit_weight(candidate, "onnx::Conv_86", one_percent_up);
   const LayersResult result = validate();
   EXPECT_THAT(origin(result, "layer1.0.bn2", Cause::weight_bit_mismatch).detail,
               HasSubstr("layer1.0.bn2 is folded in"));
@@ -161,10 +137,7 @@ TEST_F(ConvolutionFault, one_percent_of_a_weight_that_a_batch_norm_is_folded_int
 }
 
 TEST_F(TransformerFault, a_transposed_weight) {
-  edit_weight(candidate, "onnx::MatMul_390", [](std::span<float> values) {
-    for (int i = 0; i < 48; ++i)
-      for (int j = 0; j < i; ++j) std::swap(values[i * 48 + j], values[j * 48 + i]);
-  });
+  turn_weight(candidate, "onnx::MatMul_390");
   const LayersResult result = validate();
   EXPECT_THAT(origin(result, "blocks.1.attn.proj", Cause::weight_bit_mismatch).detail,
               HasSubstr("its axes are swapped"));

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <map>
 
-#include "tests/analysis/layers/onnx_edits.h"
 #include "tests/model_builder.h"
+#include "tests/onnx_edits.h"
 #include "tests/runtime/torch_fixture.h"
 #include "vernier/analysis/layout.h"
 
@@ -168,6 +168,13 @@ TEST(Weights, a_renamed_one_is_found_by_its_content) {
   EXPECT_EQ(found.initializer, "somewhere");
   stored = tensor_of<float>("somewhere", DType::f32, {2, 3}, {1, 2, 3, 4, 5, 7});
   EXPECT_EQ(compare_one(parameter, stored).match, WeightMatch::not_found);
+}
+
+TEST(Weights, a_square_one_under_its_own_name_lies_as_the_parameter_does) {
+  EXPECT_EQ(compare_one(square("w"), square("w")).match, WeightMatch::exact);
+  const ComparedWeight wrong = compare_one(square("w"), turned(square("w")));
+  EXPECT_EQ(wrong.match, WeightMatch::differs);
+  EXPECT_EQ(wrong.remark, "its axes are swapped");
 }
 
 TEST(Weights, rounding_to_a_narrower_type_is_no_mismatch) {

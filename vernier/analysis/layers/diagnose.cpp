@@ -9,6 +9,7 @@
 
 #include "vernier/analysis/layers/candidate_graph.h"
 #include "vernier/analysis/layers/operator_evidence.h"
+#include "vernier/analysis/layers/resolve.h"
 #include "vernier/analysis/layers/value_evidence.h"
 
 namespace vernier {
@@ -42,7 +43,7 @@ class Diagnoser {
     if (const auto same = earlier_row_of_its_tensor(index))
       return {Cause::inherited,
               fmt::format("its tensor is that of {}, which is out of tolerance", *same)};
-    const Region region = candidate_ ? candidate_->region(row.tensor) : Region{};
+    const Region region = region_of(index);
     if (std::string found = wrong_weight(row, region); !found.empty())
       return {Cause::weight_bit_mismatch, std::move(found)};
     if (row.layout)
@@ -69,6 +70,14 @@ class Diagnoser {
   }
 
  private:
+  // What computes the layer; where no tensor stands for it, what computes the next one that has
+  // one.
+  Region region_of(std::size_t index) const {
+    if (!candidate_) return {};
+    while (index + 1 < rows_.size() && rows_[index].tensor.empty()) ++index;
+    return candidate_->region(rows_[index].tensor);
+  }
+
   // Whether the layer may be at fault: on the reference's inputs it is not right, or was not run.
   bool may_be_at_fault(const LayerRow& row) const {
     return !(row.introduced_max_abs_diff && *row.introduced_max_abs_diff <= options_.tolerance);
@@ -112,7 +121,8 @@ class Diagnoser {
 
   std::string wrong_operator(std::size_t index, const Region& region) const {
     const LayerRow& row = rows_[index];
-    if (row.alignment == Alignment::unmatched && row.tensor.empty())
+    const bool is_missing = row.alignment == Alignment::unmatched && row.tensor.empty();
+    if (is_missing && !is_no_op({.name = row.layer, .type = row.type}))
       return "nothing in the candidate stands for it: no tensor has its name, and none its values";
     if (!candidate_ || !may_be_at_fault(row)) return "";
     std::string found = training_operator(region, candidate_->weights());

@@ -126,7 +126,8 @@ class Comparison {
                           const Target& target) const {
     const bool straight = same_order(parameter.shape, found.shape);
     const bool swapped = swapped_order(parameter.shape, found.shape);
-    if (straight && swapped && target.reader && is_linear(module_of(parameter.name)))
+    if (straight && swapped && !target.reader) return {false};
+    if (straight && swapped && is_linear(module_of(parameter.name)))
       return {stored_swapped(target)};
     std::vector<bool> result;
     if (straight) result.push_back(false);

@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "vernier/model/model.h"
-#include "vernier/model/tensor_data.h"
+#include "tests/model_builder.h"
 
 namespace vernier {
 
@@ -34,12 +33,45 @@ void edit_weight(Model& model, const std::string& name, Change change) {
   proto = make_tensor_proto(tensor);
 }
 
+inline void one_percent_up(std::span<float> values) {
+  for (float& value : values) value *= 1.01F;
+}
+
+// Swaps the axes of a square weight.
+inline void turn_weight(Model& model, const std::string& name) {
+  const auto size = initializer(model, name).dims(0);
+  edit_weight(model, name, [&](std::span<float> values) {
+    for (std::int64_t i = 0; i < size; ++i)
+      for (std::int64_t j = 0; j < i; ++j) std::swap(values[i * size + j], values[j * size + i]);
+  });
+}
+
 // Sets the number that a Constant node holds.
 inline void set_constant(Model& model, const std::string& name, float value) {
   vernier_onnx::NodeProto& constant = node(model, name);
   Tensor tensor = model.tensor(constant.attribute(0).t());
   elements<float>(tensor)[0] = value;
   *constant.mutable_attribute(0)->mutable_t() = make_tensor_proto(tensor);
+}
+
+inline vernier_onnx::NodeProto make_node(
+    const std::string& op, const std::vector<vernier_onnx::AttributeProto>& attributes = {}) {
+  vernier_onnx::NodeProto made;
+  made.set_op_type(op);
+  for (const auto& attribute : attributes) *made.add_attribute() = attribute;
+  return made;
+}
+
+inline vernier_onnx::NodeProto make_cast(DType dtype) {
+  return make_node("Cast", {int_attribute("to", onnx_data_type(dtype))});
+}
+
+inline vernier_onnx::NodeProto make_transpose(const std::vector<std::int64_t>& permutation) {
+  vernier_onnx::AttributeProto attribute;
+  attribute.set_name("perm");
+  attribute.set_type(vernier_onnx::AttributeProto::INTS);
+  for (const std::int64_t axis : permutation) attribute.add_ints(axis);
+  return make_node("Transpose", {attribute});
 }
 
 // Lets those that read one tensor read another.
