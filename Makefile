@@ -1,5 +1,6 @@
 # Two commands do everything: `make demo` and `make test`. Both install what they need.
-.PHONY: demo test build setup asan lint format check-format install clean
+# `make zoo` validates four models of torchvision layer by layer.
+.PHONY: demo zoo test build setup asan lint format check-format install clean
 preset ?= dev
 steps ?= build
 build_dir := build/$(preset)
@@ -21,6 +22,10 @@ asan:
 demo: steps = build torch
 demo: build
 	@scripts/demo.sh $(build_dir)/bin/vernier
+
+zoo: steps = build torch
+zoo: build
+	@scripts/zoo.sh $(build_dir)/bin/vernier
 
 install: build
 	@cmake --install $(build_dir)

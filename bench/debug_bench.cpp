@@ -2,15 +2,11 @@
 // in a process of its own, and prints time and peak memory as ratios to the bare runs.
 //   debug_bench FLOAT.onnx QUANT.onnx [SAMPLES]
 #include <fmt/format.h>
-#include <sys/resource.h>
 
-#include <algorithm>
-#include <chrono>
-#include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <string>
 
+#include "bench/child_process.h"
 #include "vernier/analysis/bind_inputs.h"
 #include "vernier/analysis/debug/debug.h"
 #include "vernier/data/random.h"
@@ -27,12 +23,6 @@ struct Job {
   std::string float_model;
   std::string quantized_model;
   int samples = 8;
-};
-
-struct Cost {
-  double wall_seconds = 0;
-  double cpu_seconds = 0;
-  double peak_mb = 0;
 };
 
 // Both models, one after the other, on every sample.
@@ -57,47 +47,18 @@ void run_job(const Job& job) {
     debug(float_model, quantized_model, *samples, {.runtime = {.threads = 1}});
 }
 
-Cost in_a_process(const std::string& self, const Job& job) {
-  FILE* pipe = popen(fmt::format("'{}' --child {} '{}' '{}' {}", self, job.mode, job.float_model,
-                                 job.quantized_model, job.samples)
-                         .c_str(),
-                     "r");
-  Cost cost;
-  const int read =
-      pipe ? std::fscanf(pipe, "%lf %lf %lf", &cost.wall_seconds, &cost.cpu_seconds, &cost.peak_mb)
-           : 0;
-  if (!pipe || pclose(pipe) != 0 || read != 3) {
-    fmt::print(stderr, "debug_bench: {} failed\n", job.mode);
-    std::exit(2);
-  }
-  return cost;
+Cost cost_of(const Job& job) {
+  return in_a_process(fmt::format("--child {} '{}' '{}' {}", job.mode, job.float_model,
+                                  job.quantized_model, job.samples));
 }
 
-void child(const Job& job) {
-  const auto start = std::chrono::steady_clock::now();
-  run_job(job);
-  const double wall =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) { return time.tv_sec + time.tv_usec * 1e-6; };
-  fmt::print("{} {} {}\n", wall, seconds(usage.ru_utime) + seconds(usage.ru_stime),
-             static_cast<double>(usage.ru_maxrss) / 1024);
-}
-
-// The best of several processes, which take turns with the other job's.
-Cost best(const Cost& a, const Cost& b) {
-  return {std::min(a.wall_seconds, b.wall_seconds), std::min(a.cpu_seconds, b.cpu_seconds),
-          std::min(a.peak_mb, b.peak_mb)};
-}
-
-void measure(const std::string& self, Job job) {
+void measure(Job job) {
   Cost bare{1e9, 1e9, 1e9}, debugged = bare;
   for (int round = 0; round < rounds; ++round) {
     job.mode = "bare";
-    bare = best(bare, in_a_process(self, job));
+    bare = best(bare, cost_of(job));
     job.mode = "debug";
-    debugged = best(debugged, in_a_process(self, job));
+    debugged = best(debugged, cost_of(job));
   }
   fmt::print(
       "{:>4} samples: bare {:.3f} s, {:.3f} s cpu, {:.0f} MB; debug {:.2f}x, {:.2f}x cpu, {:.2f}x "
@@ -111,14 +72,14 @@ void measure(const std::string& self, Job job) {
 
 int main(int argc, char** argv) {
   if (argc == 6 && std::string(argv[1]) == "--child") {
-    child({argv[2], argv[3], argv[4], std::atoi(argv[5])});
+    const Job job{argv[2], argv[3], argv[4], std::atoi(argv[5])};
+    report_cost([&] { run_job(job); });
     return 0;
   }
   if (argc < 3) {
     fmt::print(stderr, "usage: debug_bench FLOAT.onnx QUANT.onnx [SAMPLES]\n");
     return 2;
   }
-  const std::string self = std::filesystem::read_symlink("/proc/self/exe");
   const int samples = argc > 3 ? std::atoi(argv[3]) : 64;
-  for (const int count : {1, 8, samples}) measure(self, {"", argv[1], argv[2], count});
+  for (const int count : {1, 8, samples}) measure({"", argv[1], argv[2], count});
 }

@@ -23,3 +23,9 @@ step "Record the outputs of both, and compare the files"
 show record resnet18/model.onnx --samples 20 -o reference.npz
 show record resnet18/model.fp16.onnx --samples 20 -o candidate.npz
 show diff reference.npz candidate.npz --fail-if 'sqnr_db<40'
+
+step "At which layer does an export start to differ from PyTorch? Every layer, and float64 as the truth"
+show layers resnet18/model.onnx --reference resnet18/model.pt --truth fp64
+show layers resnet18/model.onnx --reference resnet18/model.pt --truth fp64 -o resnet18/layers.md
+show layers resnet18/model.onnx --reference resnet18/model.pt --truth fp64 -o resnet18/layers.json
+show layers resnet18/model.fp16.onnx --reference resnet18/model.pt --tolerance 1e-2 --top 3 || [ $? -eq 1 ]
