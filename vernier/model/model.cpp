@@ -151,8 +151,10 @@ bool Model::is_inside(const TensorProto& proto) const {
 }
 
 Tensor Model::tensor(const TensorProto& proto) const {
-  if (is_inside(proto)) return read_tensor(proto, file_->bytes());
-  return read_tensor(proto, folder_);
+  if (!is_inside(proto)) return read_tensor(proto, folder_);
+  Tensor tensor = read_tensor(proto, file_->bytes());
+  forget(file_->bytes().subspan(external_data(proto).offset, tensor.bytes.size()));
+  return tensor;
 }
 
 }  // namespace vernier
