@@ -50,6 +50,16 @@ TEST(ExecutedGraph, keeps_the_names_of_float16_tensors_that_it_computes_in_float
   EXPECT_EQ(index.producer("y")->op_type(), "Cast");
 }
 
+TEST(ExecutedGraph, a_constant_keeps_its_name_to_itself) {
+  GraphBuilder builder;
+  builder.input("x", DType::f16, {{2}}).output("y", DType::f16, {{2}});
+  builder.node("Constant", {}, {"c"},
+               {tensor_attribute("value", make_tensor("c", DType::f16, {2}))});
+  builder.node("Add", {"x", "c"}, {"y"});
+  OrtRunner runner(builder.model(), {.watch = Watch::all()});
+  EXPECT_EQ(runner.run(std::vector{make_tensor("x", DType::f16, {2})}).size(), 1u);
+}
+
 TEST(Optimize, fuses_and_folds) {
   const Model model = Model::load(fixture("mnist/mnist_cnn.onnx"));
   const Model optimized = optimize(model, Optimization::extended);

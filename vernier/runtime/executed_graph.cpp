@@ -118,8 +118,11 @@ Names all_outputs(const GraphProto& graph) {
 // Runtime writes them though ONNX forbids it, gets another.
 Renames new_names(const GraphProto& graph, const Names& tensors, const Names& around) {
   const Names here = outputs_of(graph);
+  Names taken = here;
+  for (const TensorProto& weight : graph.initializer()) taken.insert(weight.name());
+  for (const ValueInfoProto& input : graph.input()) taken.insert(input.name());
   const auto free = [&](const std::string& name) {
-    return !here.contains(name) && !around.contains(name);
+    return !taken.contains(name) && !around.contains(name);
   };
   Renames renames;
   for (const std::string& name : here) {
