@@ -1,0 +1,78 @@
+#include "vernier/report/layers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "vernier/report/terminal.h"
+
+namespace vernier {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+LayerRow row(const std::string& layer, double max_abs_diff) {
+  return {.layer = layer,
+          .type = "Linear",
+          .tensor = "/" + layer,
+          .alignment = Alignment::scope,
+          .compared = true,
+          .max_abs_diff = max_abs_diff,
+          .mean_abs_diff = max_abs_diff,
+          .sqnr_db = 100,
+          .cosine_similarity = 1,
+          .exceeds = max_abs_diff > 1e-4};
+}
+
+std::string text(const LayersResult& result, bool full = false) {
+  return render_terminal(
+      describe_layers({.candidate = "m.onnx", .around = 1, .top = 1}, result, full), false);
+}
+
+TEST(LayersReport, the_origin_comes_with_its_cause_and_its_neighbours) {
+  LayersResult result{.rows = {row("far", 0), row("before", 0), row("origin", 1), row("after", 2)},
+                      .drift_origin = 2,
+                      .layers_exceeding = 2,
+                      .samples = 1};
+  result.rows[2].cause = Cause::weight_bit_mismatch;
+  result.rows[2].detail = "1 of 9 elements";
+  const std::string report = text(result);
+  EXPECT_THAT(report, HasSubstr("drift origin: origin (Linear): max_abs_diff 1.000e+00 is above"));
+  EXPECT_THAT(report, HasSubstr("cause: weight_bit_mismatch: 1 of 9 elements"));
+  EXPECT_THAT(report, HasSubstr("before"));
+  EXPECT_THAT(report, Not(HasSubstr("far ")));
+  EXPECT_THAT(text(result, true), HasSubstr("far "));
+}
+
+TEST(LayersReport, what_has_no_counterpart_or_another_shape_is_said_in_words) {
+  LayersResult result{.rows = {{.layer = "gone", .exceeds = true}}, .drift_origin = 0};
+  EXPECT_THAT(text(result), HasSubstr("gone: nothing in the candidate stands for it"));
+  result.rows[0].alignment = Alignment::name;
+  result.rows[0].reference_shape = {1, 2};
+  result.rows[0].candidate_shape = {3};
+  EXPECT_THAT(text(result), HasSubstr("gone: its shape is [1,2], the candidate's [3]"));
+}
+
+TEST(LayersReport, truth_adds_its_columns_and_weights_and_warnings_are_noted) {
+  LayersResult result{.rows = {row("fc", 0)}, .warnings = {"traced in training mode"}};
+  EXPECT_THAT(text(result), Not(HasSubstr("reference error")));
+  result.rows[0].truth = LayerTruth{1e-7, 2e-7, 2};
+  result.weight_mismatches = {{.parameter = "fc.weight", .initializer = "w"}};
+  EXPECT_THAT(text(result), HasSubstr("reference error"));
+  EXPECT_THAT(text(result), HasSubstr("weight: fc.weight"));
+  EXPECT_THAT(text(result), HasSubstr("note: traced in training mode"));
+}
+
+TEST(LayersReport, the_worst_are_what_could_not_be_compared_and_then_the_largest) {
+  const LayersResult result{.rows = {row("small", 0.1),
+                                     {.layer = "gone", .exceeds = true},
+                                     row("large", 5),
+                                     {.layer = "fused", .alignment = Alignment::fused}}};
+  const std::vector<LayerRow> worst = worst_rows(result);
+  ASSERT_EQ(worst.size(), 3u);
+  EXPECT_EQ(worst[0].layer, "gone");
+  EXPECT_EQ(worst[1].layer, "large");
+}
+
+}  // namespace
+}  // namespace vernier
