@@ -1,12 +1,14 @@
 // What it costs to debug a quantized model: runs both models bare, and then through `debug`, each
 // in a process of its own, and prints time and peak memory as ratios to the bare runs.
-//   debug_bench FLOAT.onnx QUANT.onnx [SAMPLES]
+//   debug_bench FLOAT.onnx [QUANT.onnx] [SAMPLES]
+// Without a quantized model, one is made of the float model.
 #include <fmt/format.h>
 
 #include <cstdlib>
 #include <string>
 
 #include "bench/child_process.h"
+#include "bench/quantize_model.h"
 #include "vernier/analysis/bind_inputs.h"
 #include "vernier/analysis/debug/debug.h"
 #include "vernier/data/random.h"
@@ -76,10 +78,17 @@ int main(int argc, char** argv) {
     report_cost([&] { run_job(job); });
     return 0;
   }
-  if (argc < 3) {
-    fmt::print(stderr, "usage: debug_bench FLOAT.onnx QUANT.onnx [SAMPLES]\n");
+  if (argc < 2) {
+    fmt::print(stderr, "usage: debug_bench FLOAT.onnx [QUANT.onnx] [SAMPLES]\n");
     return 2;
   }
-  const int samples = argc > 3 ? std::atoi(argv[3]) : 64;
-  for (const int count : {1, 8, samples}) measure({"", argv[1], argv[2], count});
+  const std::string float_model = argv[1];
+  int next = 2;
+  std::string quantized_model = float_model + ".int8.onnx";
+  if (argc > next && std::string(argv[next]).ends_with(".onnx"))
+    quantized_model = argv[next++];
+  else
+    bench::Quantizer(Model::load(float_model)).run().save(quantized_model);
+  const int samples = argc > next ? std::atoi(argv[next]) : 64;
+  for (const int count : {1, 8, samples}) measure({"", float_model, quantized_model, count});
 }

@@ -28,12 +28,13 @@ GraphBuilder with_input() {
 }
 
 TEST(Quantization, a_pair_is_found_with_its_writer) {
-  const auto found = find_quantization(with_input()
-                                           .node("Relu", {"x"}, {"y"})
-                                           .node("QuantizeLinear", {"y", "s"}, {"q"})
-                                           .node("DequantizeLinear", {"q", "s"}, {"z"})
-                                           .node("Neg", {"z"}, {"out"})
-                                           .model());
+  const Model model = with_input()
+                          .node("Relu", {"x"}, {"y"})
+                          .node("QuantizeLinear", {"y", "s"}, {"q"})
+                          .node("DequantizeLinear", {"q", "s"}, {"z"})
+                          .node("Neg", {"z"}, {"out"})
+                          .model();
+  const auto found = find_quantization(model);
   ASSERT_THAT(found.activations, SizeIs(1));
   const QuantizedActivation& activation = found.activations[0];
   EXPECT_EQ(activation.name, "y");
@@ -44,24 +45,25 @@ TEST(Quantization, a_pair_is_found_with_its_writer) {
 }
 
 TEST(Quantization, a_pair_that_ends_in_an_output_has_its_name) {
-  const auto found =
-      find_quantization(with_input()
-                            .node("Relu", {"x"}, {"y_QuantizeLinear_Input"})
-                            .node("QuantizeLinear", {"y_QuantizeLinear_Input", "s"}, {"q"})
-                            .node("DequantizeLinear", {"q", "s"}, {"y"})
-                            .output("y")
-                            .model());
+  const Model model = with_input()
+                          .node("Relu", {"x"}, {"y_QuantizeLinear_Input"})
+                          .node("QuantizeLinear", {"y_QuantizeLinear_Input", "s"}, {"q"})
+                          .node("DequantizeLinear", {"q", "s"}, {"y"})
+                          .output("y")
+                          .model();
+  const auto found = find_quantization(model);
   ASSERT_THAT(found.activations, SizeIs(1));
   EXPECT_EQ(found.activations[0].name, "y");
 }
 
 TEST(Quantization, a_pair_for_each_reader_is_one_row) {
-  const auto found = find_quantization(with_input()
-                                           .node("QuantizeLinear", {"x", "s"}, {"q1"})
-                                           .node("DequantizeLinear", {"q1", "s"}, {"a"})
-                                           .node("QuantizeLinear", {"x", "s"}, {"q2"})
-                                           .node("DequantizeLinear", {"q2", "s"}, {"b"})
-                                           .model());
+  const Model model = with_input()
+                          .node("QuantizeLinear", {"x", "s"}, {"q1"})
+                          .node("DequantizeLinear", {"q1", "s"}, {"a"})
+                          .node("QuantizeLinear", {"x", "s"}, {"q2"})
+                          .node("DequantizeLinear", {"q2", "s"}, {"b"})
+                          .model();
+  const auto found = find_quantization(model);
   EXPECT_THAT(found.activations, SizeIs(1));
 }
 
@@ -70,93 +72,95 @@ TEST(Quantization, pairs_inside_bodies_are_found) {
   body.node("QuantizeLinear", {"x", "s"}, {"q"}, {}, "com.microsoft")
       .node("DequantizeLinear", {"q", "s"}, {"z"}, {}, "com.microsoft")
       .output("z");
-  const auto found = find_quantization(
+  const Model model =
       with_input()
           .input("condition", DType::boolean, {})
           .node("If", {"condition"}, {"y"},
                 {graph_attribute("then_branch", body), graph_attribute("else_branch", body)})
-          .model());
+          .model();
+  const auto found = find_quantization(model);
   EXPECT_THAT(found.activations, SizeIs(2));
 }
 
 TEST(Quantization, weights_behind_dequantize_are_read) {
-  const auto found =
-      find_quantization(with_input()
-                            .weight(tensor_of<std::int8_t>("w_quantized", DType::i8, {2}, {2, -4}))
-                            .node("DequantizeLinear", {"w_quantized", "s"}, {"w"})
-                            .node("Add", {"x", "w"}, {"y"})
-                            .model());
+  const Model model = with_input()
+                          .weight(tensor_of<std::int8_t>("w_quantized", DType::i8, {2}, {2, -4}))
+                          .node("DequantizeLinear", {"w_quantized", "s"}, {"w"})
+                          .node("Add", {"x", "w"}, {"y"})
+                          .model();
+  const auto found = find_quantization(model);
   EXPECT_THAT(found.activations, IsEmpty());
   ASSERT_THAT(found.weights, SizeIs(1));
   EXPECT_EQ(found.weights[0].name, "w_quantized");
   EXPECT_EQ(found.weights[0].reader, "node_2");
   EXPECT_EQ(found.weights[0].reader_input, 1);
-  EXPECT_THAT(values(found.weights[0].real), ElementsAre(1, -2));
+  EXPECT_THAT(values(found.weights[0].real()), ElementsAre(1, -2));
 }
 
 TEST(Quantization, float_weights_behind_a_pair_are_fake_quantized) {
-  const auto found =
-      find_quantization(with_input()
-                            .weight(tensor_of<float>("w", DType::f32, {2}, {0.9F, 0.3F}))
-                            .node("QuantizeLinear", {"w", "s"}, {"q"})
-                            .node("DequantizeLinear", {"q", "s"}, {"wq"})
-                            .node("Add", {"x", "wq"}, {"y"})
-                            .model());
+  const Model model = with_input()
+                          .weight(tensor_of<float>("w", DType::f32, {2}, {0.9F, 0.3F}))
+                          .node("QuantizeLinear", {"w", "s"}, {"q"})
+                          .node("DequantizeLinear", {"q", "s"}, {"wq"})
+                          .node("Add", {"x", "wq"}, {"y"})
+                          .model();
+  const auto found = find_quantization(model);
   ASSERT_THAT(found.weights, SizeIs(1));
   EXPECT_EQ(found.weights[0].form, WeightForm::fake_quantized);
-  EXPECT_THAT(values(found.weights[0].real), ElementsAre(1, 0.5F));
+  EXPECT_THAT(values(found.weights[0].real()), ElementsAre(1, 0.5F));
 }
 
 TEST(Quantization, q_operators_show_their_output_and_weight) {
   const Tensor zero = tensor_of<std::uint8_t>("z", DType::u8, {}, {0});
   const Tensor weight = tensor_of<std::uint8_t>("w", DType::u8, {2, 2}, {1, 2, 3, 4});
-  const auto found = find_quantization(
+  const Model model =
       with_input()
           .weight(zero)
           .weight(weight)
           .node("QuantizeLinear", {"x", "s", "z"}, {"q"})
           .node("QLinearMatMul", {"q", "s", "z", "w", "s", "z", "s", "z"}, {"y_quantized"})
           .node("DequantizeLinear", {"y_quantized", "s", "z"}, {"y"})
-          .model());
+          .model();
+  const auto found = find_quantization(model);
   ASSERT_THAT(found.activations, SizeIs(2));
   EXPECT_EQ(found.activations[0].before, "x");
   EXPECT_EQ(found.activations[1].stored, "y_quantized");
   EXPECT_EQ(found.activations[1].before, "");
   ASSERT_THAT(found.weights, SizeIs(1));
-  EXPECT_THAT(values(found.weights[0].real), ElementsAre(0.5F, 1, 1.5F, 2));
+  EXPECT_THAT(values(found.weights[0].real()), ElementsAre(0.5F, 1, 1.5F, 2));
 }
 
 TEST(Quantization, dynamic_quantization_gives_weights_and_outputs) {
   const auto to_float = int_attribute("to", onnx_data_type(DType::f32));
-  const auto found = find_quantization(
-      with_input()
-          .weight(tensor_of<std::int8_t>("w_quantized", DType::i8, {2, 1}, {2, 4}))
-          .weight(scale("w_scale", 0.25F))
-          .node("DynamicQuantizeLinear", {"x"}, {"q", "qs", "qz"})
-          .node("MatMulInteger", {"q", "w_quantized", "qz"}, {"i"})
-          .node("Cast", {"i"}, {"f"}, {to_float})
-          .node("Mul", {"qs", "w_scale"}, {"m"})
-          .node("Mul", {"f", "m"}, {"y"})
-          .model());
+  const Model model = with_input()
+                          .weight(tensor_of<std::int8_t>("w_quantized", DType::i8, {2, 1}, {2, 4}))
+                          .weight(scale("w_scale", 0.25F))
+                          .node("DynamicQuantizeLinear", {"x"}, {"q", "qs", "qz"})
+                          .node("MatMulInteger", {"q", "w_quantized", "qz"}, {"i"})
+                          .node("Cast", {"i"}, {"f"}, {to_float})
+                          .node("Mul", {"qs", "w_scale"}, {"m"})
+                          .node("Mul", {"f", "m"}, {"y"})
+                          .model();
+  const auto found = find_quantization(model);
   EXPECT_THAT(found.outputs, ElementsAre("y"));
   ASSERT_THAT(found.weights, SizeIs(1));
-  EXPECT_THAT(values(found.weights[0].real), ElementsAre(0.5F, 1));
+  EXPECT_THAT(values(found.weights[0].real()), ElementsAre(0.5F, 1));
 }
 
 TEST(Quantization, n_bit_weights_are_unpacked_low_bits_first) {
   Tensor packed = make_tensor("w_Q4", DType::u8, {1, 1, 8});
   packed.bytes[0] = std::byte{0xA9};  // 9, 10: less the implied zero point 8
-  const auto found =
-      find_quantization(with_input()
-                            .weight(packed)
-                            .weight(tensor_of<float>("w_scales", DType::f32, {1}, {2}))
-                            .node("MatMulNBits", {"x", "w_Q4", "w_scales"}, {"y"},
-                                  {int_attribute("K", 2), int_attribute("N", 1),
-                                   int_attribute("bits", 4), int_attribute("block_size", 16)},
-                                  "com.microsoft")
-                            .model());
+  const Model model = with_input()
+                          .weight(packed)
+                          .weight(tensor_of<float>("w_scales", DType::f32, {1}, {2}))
+                          .node("MatMulNBits", {"x", "w_Q4", "w_scales"}, {"y"},
+                                {int_attribute("K", 2), int_attribute("N", 1),
+                                 int_attribute("bits", 4), int_attribute("block_size", 16)},
+                                "com.microsoft")
+                          .model();
+  const auto found = find_quantization(model);
   ASSERT_THAT(found.weights, SizeIs(1));
-  EXPECT_THAT(values(found.weights[0].real), ElementsAre(2, 4));
+  EXPECT_THAT(values(found.weights[0].real()), ElementsAre(2, 4));
   EXPECT_THAT(found.outputs, ElementsAre("y"));
 }
 
@@ -165,11 +169,12 @@ TEST(Quantization, a_float_model_has_none) {
 }
 
 TEST(Quantization, a_scale_that_the_model_computes_is_noted) {
-  const auto found = find_quantization(with_input()
-                                           .node("Abs", {"s"}, {"computed"})
-                                           .node("QuantizeLinear", {"x", "computed"}, {"q"})
-                                           .node("DequantizeLinear", {"q", "computed"}, {"z"})
-                                           .model());
+  const Model model = with_input()
+                          .node("Abs", {"s"}, {"computed"})
+                          .node("QuantizeLinear", {"x", "computed"}, {"q"})
+                          .node("DequantizeLinear", {"q", "computed"}, {"z"})
+                          .model();
+  const auto found = find_quantization(model);
   EXPECT_THAT(found.activations, IsEmpty());
   EXPECT_THAT(found.notes, SizeIs(1));
 }

@@ -27,7 +27,7 @@ struct LockstepOptions {
   Wants wants;
   // How many bytes the reference may run ahead of the candidate, beyond what the two orders of
   // execution make necessary.
-  std::int64_t ahead_bytes = std::int64_t{64} << 20;
+  std::int64_t ahead_bytes = std::int64_t{16} << 20;
 };
 
 struct LockstepOutputs {

@@ -57,13 +57,13 @@ std::vector<float> zeros_of(const Layout& layout, const std::optional<Tensor>& z
 
 }  // namespace
 
-NBitsWeight unpack_n_bits(const vernier_onnx::NodeProto& node, const Tensor& packed,
-                          const Tensor& scales, const std::optional<Tensor>& zero_points) {
+Tensor unpack_n_bits(const vernier_onnx::NodeProto& node, const Tensor& packed,
+                     const Tensor& scales, const std::optional<Tensor>& zero_points) {
   const Layout layout = layout_of(node, packed, scales);
   const std::vector<float> scale_values = to_f32(scales);
   const std::vector<float> zeros = zeros_of(layout, zero_points);
-  NBitsWeight weight{.real = make_tensor(packed.name, DType::f32, {layout.n, layout.k})};
-  const auto out = elements<float>(weight.real);
+  Tensor weight = make_tensor(packed.name, DType::f32, {layout.n, layout.k});
+  const auto out = elements<float>(weight);
   for (std::int64_t row = 0; row < layout.n; ++row)
     for (std::int64_t column = 0; column < layout.k; ++column) {
       const std::int64_t block = row * layout.blocks() + column / layout.block;
@@ -71,10 +71,13 @@ NBitsWeight unpack_n_bits(const vernier_onnx::NodeProto& node, const Tensor& pac
       const auto stored = static_cast<float>(field(bytes, column % layout.block, layout.width));
       out[row * layout.k + column] = (stored - zeros[block]) * scale_values[block];
     }
-  weight.grid = {.dtype = layout.width == 8 ? DType::u8 : DType::u4,
-                 .scale = scales,
-                 .block_size = layout.block};
   return weight;
+}
+
+QuantizationGrid n_bits_grid(const vernier_onnx::NodeProto& node, Tensor scales) {
+  return {.dtype = attribute_int(node, "bits", 4) == 8 ? DType::u8 : DType::u4,
+          .scale = std::move(scales),
+          .block_size = attribute_int(node, "block_size", 0)};
 }
 
 }  // namespace vernier

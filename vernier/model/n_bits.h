@@ -11,15 +11,14 @@ class NodeProto;
 
 namespace vernier {
 
-struct NBitsWeight {
-  QuantizationGrid grid;  // blocks along axis 1 of [N, K]
-  Tensor real;            // [N, K]: the transpose of the float model's [K, N]
-};
-
 // The weight of a MatMulNBits node (com.microsoft): `bits` bits an element, packed from the low
 // end, in blocks along K. Zero points are packed likewise, or real; absent they are 2^(bits-1).
-// Throws Error when the tensors do not fit the node's K, N, bits and block_size.
-NBitsWeight unpack_n_bits(const vernier_onnx::NodeProto& node, const Tensor& packed,
-                          const Tensor& scales, const std::optional<Tensor>& zero_points);
+// [N, K]: the transpose of the float model's [K, N]. Throws Error when the tensors do not fit the
+// node's K, N, bits and block_size.
+Tensor unpack_n_bits(const vernier_onnx::NodeProto& node, const Tensor& packed,
+                     const Tensor& scales, const std::optional<Tensor>& zero_points);
+
+// Its grid, without the zero points: blocks along axis 1 of [N, K].
+QuantizationGrid n_bits_grid(const vernier_onnx::NodeProto& node, Tensor scales);
 
 }  // namespace vernier

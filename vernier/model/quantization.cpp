@@ -34,6 +34,10 @@ const std::map<std::string, QOperator> q_operators = {
     {"QLinearAveragePool", {3}}, {"QLinearGlobalAveragePool", {3}},
     {"QLinearReduceMean", {3}},  {"QLinearConcat", {0}}};
 
+DType dtype_of(const TensorProto& tensor) {
+  return dtype_of_onnx(tensor.data_type()).value_or(DType::u8);
+}
+
 std::string input_of(const NodeProto& node, int index) {
   return index < node.input_size() ? node.input(index) : std::string();
 }
@@ -63,14 +67,24 @@ class GraphReader {
  private:
   std::string label(const std::string& tensor) const { return labels_(body_.path, tensor); }
 
-  // A weight, or the value of a Constant node.
-  std::optional<Tensor> constant(const std::string& name) const {
-    if (name.empty()) return std::nullopt;
-    if (const TensorProto* tensor = index_.initializer(name)) return model_.tensor(*tensor);
+  // A weight, or the value of a Constant node; null if the tensor is neither.
+  const TensorProto* stored(const std::string& name) const {
+    if (name.empty()) return nullptr;
+    if (const TensorProto* tensor = index_.initializer(name)) return tensor;
     const NodeProto* node = index_.producer(name);
-    if (!node || node->op_type() != "Constant") return std::nullopt;
+    if (!node || node->op_type() != "Constant") return nullptr;
     const auto* value = attribute(*node, "value");
-    return value ? std::optional(model_.tensor(value->t())) : std::nullopt;
+    return value ? &value->t() : nullptr;
+  }
+
+  std::optional<Tensor> constant(const std::string& name) const {
+    const TensorProto* tensor = stored(name);
+    return tensor ? std::optional(model_.tensor(*tensor)) : std::nullopt;
+  }
+
+  std::function<Tensor()> dequantizing(const TensorProto& weight,
+                                       const QuantizationGrid& grid) const {
+    return [&model = model_, &weight, grid] { return dequantize(model.tensor(weight), grid); };
   }
 
   // The grid of constants `scale` and `zero_point`; nothing when they are computed.
@@ -114,16 +128,18 @@ class GraphReader {
   void add_dequantize(const NodeProto& node, Quantization& found) {
     const NodeProto* source = index_.producer(node.input(0));
     if (is_quantize(source)) {
-      if (constant(source->input(0)))
+      if (stored(source->input(0)))
         add_fake_quantized(*source, node, found);
       else
         add_pair(*source, node, found);
-    } else if (const auto stored = constant(node.input(0))) {
-      const auto weight_grid = node_grid(node, stored->dtype);
+    } else if (const TensorProto* weight = stored(node.input(0))) {
+      const auto weight_grid = node_grid(node, dtype_of(*weight));
       if (weight_grid)
-        add_weight(
-            {.name = node.input(0), .real_name = label(node.output(0)), .grid = *weight_grid},
-            *stored, node.output(0), found);
+        add_weight({.name = node.input(0),
+                    .real_name = label(node.output(0)),
+                    .grid = *weight_grid,
+                    .real = dequantizing(*weight, *weight_grid)},
+                   node.output(0), found);
     }
   }
 
@@ -154,7 +170,7 @@ class GraphReader {
     if (std::ranges::any_of(readers, [](const NodeProto* reader) { return is_dequantize(reader); }))
       return;
     const auto input_grid = node_grid(node, quantized_type(node));
-    if (!input_grid || constant(node.input(0))) return;
+    if (!input_grid || stored(node.input(0))) return;
     found.activations.push_back(written({.name = label(node.input(0)),
                                          .before = label(node.input(0)),
                                          .stored = label(node.output(0)),
@@ -182,40 +198,40 @@ class GraphReader {
                                            .node = node_label(node)},
                                           node.output(0)));
     if (op.weight < 0) return;
-    const auto stored = constant(input_of(node, op.weight));
-    if (!stored) return;
+    const TensorProto* integers = stored(input_of(node, op.weight));
+    if (!integers) return;
     auto weight_grid =
-        grid(input_of(node, op.weight + 1), input_of(node, op.weight + 2), stored->dtype);
+        grid(input_of(node, op.weight + 1), input_of(node, op.weight + 2), dtype_of(*integers));
     if (!weight_grid) return;
     const bool by_row = node.op_type() == "QLinearConv" || attribute_int(node, "transB", 0) == 1;
-    weight_grid->axis = by_row ? 0 : static_cast<std::int64_t>(stored->shape.size()) - 1;
+    weight_grid->axis = by_row ? 0 : integers->dims_size() - 1;
     QuantizedWeight weight{
         .name = node.input(op.weight), .form = WeightForm::q_operator, .grid = *weight_grid};
     read_by(weight, node, op.weight);
     if (!real_output.empty()) weight.reader_output = real_output;
-    weight.real = dequantize(*stored, weight.grid);
+    weight.real = dequantizing(*integers, weight.grid);
     found.weights.push_back(std::move(weight));
   }
 
   // Dynamic quantization: the weight's scale is a factor of the product behind the integer
   // operator.
   void add_integer_operator(const NodeProto& node, Quantization& found) {
-    const auto stored = constant(input_of(node, 1));
+    const TensorProto* integers = stored(input_of(node, 1));
     const std::string real_output = first_real_output(node.output(0));
     if (!real_output.empty()) found.outputs.push_back(label(real_output));
-    const std::string scale = stored ? weight_scale(node.output(0)) : std::string();
-    auto weight_grid = stored ? grid(scale, input_of(node, 3), stored->dtype) : std::nullopt;
+    const std::string scale = integers ? weight_scale(node.output(0)) : std::string();
+    auto weight_grid =
+        integers ? grid(scale, input_of(node, 3), dtype_of(*integers)) : std::nullopt;
     if (!weight_grid) {
       found.notes.push_back(node_label(node) + ": the scale of its weight was not found");
       return;
     }
-    weight_grid->axis =
-        node.op_type() == "ConvInteger" ? 0 : static_cast<std::int64_t>(stored->shape.size()) - 1;
+    weight_grid->axis = node.op_type() == "ConvInteger" ? 0 : integers->dims_size() - 1;
     QuantizedWeight weight{
         .name = node.input(1), .form = WeightForm::integer_operator, .grid = *weight_grid};
     read_by(weight, node, 1);
     weight.reader_output = real_output.empty() ? "" : label(real_output);
-    weight.real = dequantize(*stored, weight.grid);
+    weight.real = dequantizing(*integers, weight.grid);
     found.weights.push_back(std::move(weight));
   }
 
@@ -238,28 +254,31 @@ class GraphReader {
     const NodeProto* multiply = product.empty() ? nullptr : index_.producer(product);
     if (!multiply) return "";
     for (const std::string& factor : multiply->input()) {
-      if (constant(factor)) return factor;
+      if (stored(factor)) return factor;
       const NodeProto* scales = index_.producer(factor);
       if (!scales || scales->op_type() != "Mul") continue;
       for (const std::string& scale : scales->input())
-        if (constant(scale)) return scale;
+        if (stored(scale)) return scale;
     }
     return "";
   }
 
   void add_n_bits(const NodeProto& node, Quantization& found) {
     found.outputs.push_back(label(node.output(0)));
-    const auto packed = constant(input_of(node, 1));
-    const auto scales = constant(input_of(node, 2));
+    const TensorProto* packed = stored(input_of(node, 1));
+    const TensorProto* scales = stored(input_of(node, 2));
     if (!packed || !scales) {
       found.notes.push_back(node_label(node) + ": its weight is not constant");
       return;
     }
-    const NBitsWeight unpacked = unpack_n_bits(node, *packed, *scales, constant(input_of(node, 3)));
-    QuantizedWeight weight{
-        .name = node.input(1), .form = WeightForm::n_bits, .grid = unpacked.grid};
+    QuantizedWeight weight{.name = node.input(1),
+                           .form = WeightForm::n_bits,
+                           .grid = n_bits_grid(node, model_.tensor(*scales))};
     read_by(weight, node, 1);
-    weight.real = unpacked.real;
+    weight.real = [&node, &model = model_, packed, scales, zeros = stored(input_of(node, 3))] {
+      return unpack_n_bits(node, model.tensor(*packed), model.tensor(*scales),
+                           zeros ? std::optional(model.tensor(*zeros)) : std::nullopt);
+    };
     found.weights.push_back(std::move(weight));
   }
 
@@ -271,15 +290,15 @@ class GraphReader {
                            .form = WeightForm::fake_quantized,
                            .real_name = label(node.output(0)),
                            .grid = *weight_grid};
-    weight.real = fake_quantize(*constant(quantize.input(0)), *weight_grid);
+    weight.real = [&model = model_, real = stored(quantize.input(0)), grid = *weight_grid] {
+      return fake_quantize(model.tensor(*real), grid);
+    };
     set_reader(weight, node.output(0));
     found.weights.push_back(std::move(weight));
   }
 
-  void add_weight(QuantizedWeight weight, const Tensor& stored, const std::string& real,
-                  Quantization& found) {
+  void add_weight(QuantizedWeight weight, const std::string& real, Quantization& found) {
     if (!seen_.insert("weight\n" + weight.name).second) return;
-    weight.real = dequantize(stored, weight.grid);
     set_reader(weight, real);
     found.weights.push_back(std::move(weight));
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,7 +38,8 @@ struct QuantizedWeight {
   int reader_input = -1;  // which of its inputs it is
   std::string reader_output;
   QuantizationGrid grid;
-  Tensor real;  // what readers compute with, in float32
+  // Reads what readers compute with, in float32, from the model, which must still be there.
+  std::function<Tensor()> real;
 };
 
 struct Quantization {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "vernier/error.h"
@@ -84,13 +85,18 @@ template <typename Take>
 Tensor map_steps(const TensorView& tensor, const QuantizationGrid& grid, Take take) {
   const ScaleIndex index(tensor.shape, grid);
   const Steps steps = steps_of(grid);
-  const std::vector<double> values = to_f64(tensor);
   Tensor result = make_tensor(std::string(tensor.name), DType::f32,
                               Shape(tensor.shape.begin(), tensor.shape.end()));
   const auto out = elements<float>(result);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::int64_t at = index(static_cast<std::int64_t>(i));
-    out[i] = take(values[i], steps.scales[at], steps.zeros[at]);
+  std::array<double, 4096> values;
+  for (std::int64_t begin = 0; begin < tensor.size(); begin += std::ssize(values)) {
+    const auto count =
+        static_cast<std::size_t>(std::min(tensor.size() - begin, std::ssize(values)));
+    widen(tensor, begin, std::span(values).first(count));
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::int64_t at = index(begin + static_cast<std::int64_t>(i));
+      out[begin + i] = take(values[i], steps.scales[at], steps.zeros[at]);
+    }
   }
   return result;
 }

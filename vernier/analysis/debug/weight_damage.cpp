@@ -13,8 +13,7 @@ namespace {
 constexpr std::size_t shown_channels = 3;
 
 // Along which axis a weight has its output channels.
-std::int64_t channel_axis(const QuantizedWeight& weight) {
-  const auto rank = static_cast<std::int64_t>(weight.real.shape.size());
+std::int64_t channel_axis(const QuantizedWeight& weight, std::int64_t rank) {
   if (granularity(weight.grid) == Granularity::per_channel)
     return weight.grid.axis < 0 ? weight.grid.axis + rank : weight.grid.axis;
   return rank == 2 && weight.form != WeightForm::n_bits ? 1 : 0;
@@ -31,7 +30,8 @@ std::optional<Tensor> shaped_like(Tensor twin, const Tensor& real) {
 }
 
 // The tensor with one axis in front, so that each channel is a run of elements.
-Tensor channels_first(const Tensor& tensor, std::int64_t axis) {
+Tensor channels_first(Tensor tensor, std::int64_t axis) {
+  if (axis == 0) return tensor;
   std::vector<int> order = {static_cast<int>(axis)};
   for (int i = 0; i < static_cast<int>(tensor.shape.size()); ++i)
     if (i != axis) order.push_back(i);
@@ -76,13 +76,13 @@ double per_channel_sqnr_db(const Tensor& reference, DType dtype) {
 bool has_channels(const Tensor& tensor) { return tensor.shape.size() >= 2 && tensor.size() > 0; }
 
 // The float weight most like it, if any is like it at all.
-Twin twin_by_value(const QuantizedWeight& weight, const TwinFinder& twins) {
+Twin twin_by_value(const Tensor& real, const TwinFinder& twins) {
   Twin best;
   double best_db = value_match_db;
   for (const std::string& name : twins.weights()) {
-    const auto reference = shaped_like(twins.read_weight(name), weight.real);
+    const auto reference = shaped_like(twins.read_weight(name), real);
     if (!reference || reference->size() < 2) continue;
-    const double sqnr_db = similarity(*reference, weight.real).sqnr_db;
+    const double sqnr_db = similarity(*reference, real).sqnr_db;
     if (sqnr_db > best_db) {
       best_db = sqnr_db;
       best = {name, TwinMatch::value};
@@ -97,16 +97,17 @@ DebugWeight measure_weight(const QuantizedWeight& weight, const TwinFinder& twin
                   .form = weight.form,
                   .granularity = granularity(weight.grid),
                   .dtype = weight.grid.dtype};
-  if (row.twin.match == TwinMatch::none) row.twin = twin_by_value(weight, twins);
+  Tensor candidate = weight.real();
+  if (row.twin.match == TwinMatch::none) row.twin = twin_by_value(candidate, twins);
   if (row.twin.match == TwinMatch::none) return row;
   row.weight_name = row.twin.tensor;
-  const auto reference = shaped_like(twins.read_weight(row.twin.tensor), weight.real);
+  auto reference = shaped_like(twins.read_weight(row.twin.tensor), candidate);
   if (!reference) return row;
-  row.weight_sqnr_db = similarity(*reference, weight.real).sqnr_db;
-  if (!has_channels(weight.real)) return row;
-  const std::int64_t axis = channel_axis(weight);
-  const Tensor by_channel = channels_first(*reference, axis);
-  row.worst_channels = worst_channels(by_channel, channels_first(weight.real, axis));
+  row.weight_sqnr_db = similarity(*reference, candidate).sqnr_db;
+  if (!has_channels(candidate)) return row;
+  const std::int64_t axis = channel_axis(weight, std::ssize(candidate.shape));
+  const Tensor by_channel = channels_first(*std::move(reference), axis);
+  row.worst_channels = worst_channels(by_channel, channels_first(std::move(candidate), axis));
   if (row.granularity == Granularity::per_tensor && is_integer(row.dtype) && bits(row.dtype) <= 16)
     row.per_channel_gain_db = per_channel_sqnr_db(by_channel, row.dtype) - *row.weight_sqnr_db;
   return row;
