@@ -282,6 +282,18 @@ TEST(Diagnose, training_mode_is_an_extra_operator) {
   }
 }
 
+TEST(Diagnose, a_pair_that_the_reference_has_not_is_no_extra_operator) {
+  GraphBuilder reference, candidate;
+  for (GraphBuilder* graph : {&reference, &candidate})
+    graph->input("x", DType::f32, {{1}}).output("y");
+  reference.node("Neg", {"x"}, {"y"});
+  candidate.weight(tensor_of<float>("scale", DType::f32, {}, {1}));
+  candidate.node("QuantizeLinear", {"x", "scale"}, {"q"})
+      .node("DequantizeLinear", {"q", "scale"}, {"d"})
+      .node("Neg", {"d"}, {"y"});
+  EXPECT_EQ(diagnose_onnx(reference, candidate).cause, Cause::precision_loss);
+}
+
 TEST(Diagnose, a_quantized_operator_loses_precision) {
   GraphBuilder graph;
   graph.input("x", DType::f32, {{1}}).output("y");

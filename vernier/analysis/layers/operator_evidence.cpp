@@ -65,10 +65,15 @@ bool is_training_norm(const NodeProto& node) {
          (attribute_int(node, "training_mode", 0) != 0 || node.output_size() > 3);
 }
 
+// Values on another grid are a loss of precision, not another computation.
+bool is_quantizer(const NodeProto& node) {
+  return node.op_type() == "QuantizeLinear" || node.op_type() == "DequantizeLinear";
+}
+
 std::map<std::string, int> count_operators(const Region& region) {
   std::map<std::string, int> counts;
   for (const NodeProto* node : region.nodes)
-    if (!is_bookkeeping(*node)) ++counts[node->op_type()];
+    if (!is_bookkeeping(*node) && !is_quantizer(*node)) ++counts[node->op_type()];
   return counts;
 }
 
