@@ -112,6 +112,12 @@ TEST_F(DiagnoseChain, a_layer_that_does_nothing_is_not_missing) {
   EXPECT_EQ(diagnose_row(1).cause, Cause::weight_bit_mismatch);
 }
 
+TEST_F(DiagnoseChain, a_layer_whose_node_helps_to_compute_the_next_is_not_missing) {
+  graph.graph().mutable_node(0)->set_name("/conv/Conv");
+  rows[0] = exceeding({.layer = "conv", .type = "Conv2d"}, std::nullopt);
+  EXPECT_EQ(diagnose_row(0).cause, Cause::unknown);
+}
+
 TEST_F(DiagnoseChain, what_follows_a_missing_layer_has_its_difference_from_there) {
   rows[1] = exceeding({.layer = "relu", .type = "ReLU"}, std::nullopt);
   rows[2] = exceeding(rows[2], 1.0);
@@ -292,6 +298,14 @@ TEST(Diagnose, a_pair_that_the_reference_has_not_is_no_extra_operator) {
       .node("DequantizeLinear", {"q", "scale"}, {"d"})
       .node("Neg", {"d"}, {"y"});
   EXPECT_EQ(diagnose_onnx(reference, candidate).cause, Cause::precision_loss);
+}
+
+TEST_F(DiagnoseChain, a_relu_that_a_grid_has_taken_in_is_not_missing) {
+  graph.weight(tensor_of<float>("scale", DType::f32, {}, {1}));
+  graph.graph().mutable_node(1)->set_op_type("QuantizeLinear");
+  graph.graph().mutable_node(1)->add_input("scale");
+  rows[1] = exceeding(rows[1], 1.0);
+  EXPECT_EQ(diagnose_row(1).cause, Cause::precision_loss);
 }
 
 TEST(Diagnose, a_quantized_operator_loses_precision) {

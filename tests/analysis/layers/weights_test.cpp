@@ -10,6 +10,7 @@
 #include "tests/onnx_edits.h"
 #include "tests/runtime/torch_fixture.h"
 #include "vernier/analysis/layout.h"
+#include "vernier/model/convert_fp16.h"
 
 namespace vernier {
 namespace {
@@ -96,6 +97,13 @@ TEST_F(WeightsOfTorch, a_folded_weight_may_differ_by_rounding_only) {
   EXPECT_EQ(mismatches[0].initializer, "onnx::Conv_83");
   EXPECT_EQ(mismatches[0].difference.differing, 1);
   EXPECT_EQ(mismatches[0].remark, "layer1.0.bn1 is folded in");
+}
+
+TEST_F(WeightsOfTorch, folding_and_rounding_to_float16_is_no_mismatch) {
+  const Model candidate = convert_to_fp16(load("mnist_cnn.onnx")).model;
+  const auto weights = compare("mnist_cnn.pt", candidate);
+  EXPECT_THAT(weight_mismatches(weights), IsEmpty());
+  EXPECT_EQ(count_matches(weights)[WeightMatch::unlike], 0);
 }
 
 TEST_F(WeightsOfTorch, a_folded_bias_is_judged_as_the_bias_of_the_batch_norm) {

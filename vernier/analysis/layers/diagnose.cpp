@@ -11,6 +11,7 @@
 #include "vernier/analysis/layers/operator_evidence.h"
 #include "vernier/analysis/layers/resolve.h"
 #include "vernier/analysis/layers/value_evidence.h"
+#include "vernier/model/scope.h"
 
 namespace vernier {
 namespace {
@@ -121,8 +122,7 @@ class Diagnoser {
 
   std::string wrong_operator(std::size_t index, const Region& region) const {
     const LayerRow& row = rows_[index];
-    const bool is_missing = row.alignment == Alignment::unmatched && row.tensor.empty();
-    if (is_missing && !is_no_op({.name = row.layer, .type = row.type}))
+    if (is_missing(row, region))
       return "nothing in the candidate stands for it: no tensor has its name, and none its values";
     if (!candidate_ || !may_be_at_fault(row)) return "";
     std::string found = training_operator(region, candidate_->weights());
@@ -131,6 +131,14 @@ class Diagnoser {
     if (found.empty()) found = missing_operator(region, row.type);
     if (found.empty() && reference_) found = differing_operators(reference_region(row), region);
     return found;
+  }
+
+  // Neither has it a tensor, nor does a node of its scope help to compute the next layer.
+  static bool is_missing(const LayerRow& row, const Region& region) {
+    return row.alignment == Alignment::unmatched && row.tensor.empty() &&
+           !is_no_op({.name = row.layer, .type = row.type}) &&
+           std::ranges::none_of(region.nodes,
+                                [&](const auto* node) { return module_path(*node) == row.layer; });
   }
 
   // A layer that reads what the reference computes only after it stands in another place.

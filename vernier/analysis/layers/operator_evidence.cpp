@@ -65,15 +65,10 @@ bool is_training_norm(const NodeProto& node) {
          (attribute_int(node, "training_mode", 0) != 0 || node.output_size() > 3);
 }
 
-// Values on another grid are a loss of precision, not another computation.
-bool is_quantizer(const NodeProto& node) {
-  return node.op_type() == "QuantizeLinear" || node.op_type() == "DequantizeLinear";
-}
-
 std::map<std::string, int> count_operators(const Region& region) {
   std::map<std::string, int> counts;
   for (const NodeProto* node : region.nodes)
-    if (!is_bookkeeping(*node) && !is_quantizer(*node)) ++counts[node->op_type()];
+    if (!is_bookkeeping(*node)) ++counts[node->op_type()];
   return counts;
 }
 
@@ -156,13 +151,16 @@ std::string missing_operator(const Region& region, const std::string& type) {
   if (known == implementations.end() || region.nodes.empty()) return "";
   for (const NodeProto* node : region.nodes) {
     const bool foreign = !is_op(*node, node->op_type());
-    if (foreign || std::ranges::find(known->operators, node->op_type()) != known->operators.end())
+    if (foreign || is_quantized(*node) ||
+        std::ranges::find(known->operators, node->op_type()) != known->operators.end())
       return "";
   }
   return fmt::format("no operator computes the {}: there is only {}", type, operator_names(region));
 }
 
 std::string differing_operators(const Region& reference, const Region& candidate) {
+  const auto quantizes = [](const NodeProto* node) { return is_quantized(*node); };
+  if (std::ranges::any_of(candidate.nodes, quantizes)) return "";
   const auto expected = count_operators(reference);
   const auto found = count_operators(candidate);
   const auto missing = surplus(expected, found);
@@ -205,6 +203,15 @@ std::string operator_names(const Region& region) {
   if (names.size() > most_names)
     return fmt::format("{} operators up to {}", names.size(), names.back());
   return fmt::format("{}", fmt::join(names, ", "));
+}
+
+bool is_quantized(const NodeProto& node) {
+  static constexpr std::array<std::string_view, 9> operators = {
+      "QuantizeLinear", "DequantizeLinear",     "DynamicQuantizeLinear",
+      "MatMulInteger",  "ConvInteger",          "DynamicQuantizeMatMul",
+      "MatMulNBits",    "MatMulIntegerToFloat", "QGemm"};
+  return node.op_type().starts_with("QLinear") ||
+         std::ranges::find(operators, node.op_type()) != operators.end();
 }
 
 bool is_bookkeeping(const NodeProto& node) {

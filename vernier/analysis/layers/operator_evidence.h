@@ -14,10 +14,11 @@ namespace vernier {
 std::string training_operator(const Region& region, const StoredWeights& weights);
 
 // A region in which no operator does what a PyTorch module of this type does. Nothing is said of
-// types that are not known, nor where operators of other domains may do it.
+// types that are not known, nor where operators of other domains or a grid may do it.
 std::string missing_operator(const Region& region, const std::string& type);
 
-// Operators that only one of two ONNX graphs has.
+// Operators that only one of two ONNX graphs has. Nothing is said of a candidate that is quantized:
+// values on another grid are a loss of precision, not another computation.
 std::string differing_operators(const Region& reference, const Region& candidate);
 
 // An attribute that the reference sets differently, where both have the same operators.
@@ -29,6 +30,9 @@ std::string differing_constant(const Region& region, const StoredWeights& weight
 
 // "Conv, Relu": the operators that compute, in the order of the graph; of many only the last.
 std::string operator_names(const Region& region);
+
+// Whether the node quantizes, or computes with quantized numbers.
+bool is_quantized(const vernier_onnx::NodeProto& node);
 
 // Whether the node only hands values on, or tells shapes.
 bool is_bookkeeping(const vernier_onnx::NodeProto& node);

@@ -4,9 +4,9 @@
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
+#include "vernier/analysis/layers/operator_evidence.h"
 #include "vernier/model/onnx_type.h"
 #include "vernier/tensor/convert.h"
 
@@ -16,15 +16,6 @@ namespace {
 using vernier_onnx::NodeProto;
 
 bool is_below_float32(DType dtype) { return is_float(dtype) && bits(dtype) < 32; }
-
-bool is_quantized(const NodeProto& node) {
-  static constexpr std::array<std::string_view, 9> operators = {
-      "QuantizeLinear", "DequantizeLinear",     "DynamicQuantizeLinear",
-      "MatMulInteger",  "ConvInteger",          "DynamicQuantizeMatMul",
-      "MatMulNBits",    "MatMulIntegerToFloat", "QGemm"};
-  return node.op_type().starts_with("QLinear") ||
-         std::ranges::find(operators, node.op_type()) != operators.end();
-}
 
 // The name of the first tensor below float32 that the node writes or reads.
 std::string narrow_tensor(const NodeProto& node, const DTypes& dtypes) {

@@ -176,18 +176,23 @@ class Comparison {
 
   static ComparedWeight judge_order(ComparedWeight row, const TensorView& parameter,
                                     const Tensor& found, bool swap) {
-    Tensor expected = swap ? turned(parameter) : copy(parameter);
-    const bool narrower = is_float(found.dtype) && bits(found.dtype) < bits(expected.dtype);
-    if (found.dtype != expected.dtype && is_float(found.dtype))
-      expected = convert(expected, found.dtype);
-    row.difference = difference(expected, found);
-    if (row.difference.differing == 0 ||
-        (narrower && row.difference.max_ulp_diff.value_or(2) <= 1)) {
-      row.match = narrower ? WeightMatch::rounded : WeightMatch::exact;
-      row.difference = {};
+    const Tensor expected = swap ? turned(parameter) : copy(parameter);
+    if (is_rounded(expected, found)) {
+      row.match = WeightMatch::rounded;
       return row;
     }
+    row.difference = difference(expected, found);
+    row.match = WeightMatch::exact;  // in a wider type
+    if (row.difference.differing == 0) return row;
     return as_difference(std::move(row), similarity(expected, found).sqnr_db);
+  }
+
+  // Whether the initializer is of a narrower type and holds what that makes of the numbers. A
+  // converter may move what would become zero or infinity one step back.
+  static bool is_rounded(const Tensor& expected, const Tensor& found) {
+    if (!is_float(found.dtype) || bits(found.dtype) >= bits(expected.dtype)) return false;
+    const WeightDifference rest = difference(convert(expected, found.dtype), found);
+    return rest.differing == 0 || rest.max_ulp_diff.value_or(2) <= 1;
   }
 
   static ComparedWeight as_difference(ComparedWeight row, double sqnr_db) {
@@ -244,7 +249,7 @@ class Comparison {
     if (found.size() != static_cast<std::int64_t>(expected.values.size())) return row;
     row.initializer = found.name;
     row.match = WeightMatch::folded;
-    if (within_bounds(expected, found)) return row;
+    if (within_bounds(expected, found) || is_rounded(as_tensor(expected), found)) return row;
     row.difference = difference(expected, found);
     row.remark = fmt::format("{} is folded in", fold.norm);
     return as_difference(std::move(row), similarity(as_tensor(expected), found).sqnr_db);
