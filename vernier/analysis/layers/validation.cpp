@@ -16,8 +16,12 @@
 namespace vernier {
 namespace {
 
-// What a layer adds by itself is nothing from this SQNR on, whatever its size.
-constexpr double sound_db = 60;
+// What a layer adds by itself is no missing operator from this SQNR on: a grid of 8 bits leaves
+// more.
+constexpr double sound_db = 30;
+
+// Below this SQNR a tensor may be only a part of its layer.
+constexpr double like_db = 60;
 
 // A recorded sample may have lost its batch of one to the axis of samples.
 TensorView with_batch_axis(TensorView reference, const TensorView& candidate) {
@@ -111,11 +115,12 @@ void Validation::settle_parts() {
   }
 }
 
-// Whether the tensor is nothing like the layer, and yet all that is computed from it is right.
+// Whether the tensor is not the layer's, and yet all that is computed from it is right.
 bool Validation::is_part(std::size_t layer) const {
   const Alignment alignment = rows_[layer].alignment;
   if (!has_graph_ || (alignment != Alignment::scope && alignment != Alignment::metadata) ||
-      !rows_[layer].compared || !(rows_[layer].sqnr_db < sound_db))
+      !rows_[layer].compared || !is_exceeding(rows_[layer], options_.tolerance) ||
+      !(rows_[layer].sqnr_db < like_db))
     return false;
   const std::vector<std::size_t> readers =
       layers_reading(tensors_, *placements_[layer].tensor, placements_);
