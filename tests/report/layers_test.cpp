@@ -57,9 +57,11 @@ TEST(LayersReport, truth_adds_its_columns_and_weights_and_warnings_are_noted) {
   LayersResult result{.rows = {row("fc", 0)}, .warnings = {"traced in training mode"}};
   EXPECT_THAT(text(result), Not(HasSubstr("reference error")));
   result.rows[0].truth = LayerTruth{1e-7, 2e-7, 2};
-  result.weight_mismatches = {{.parameter = "fc.weight", .initializer = "w"}};
+  result.weight_mismatches = {{.parameter = "fc.weight", .initializer = "w"},
+                              {.parameter = "fc.bias", .initializer = "b"}};
   EXPECT_THAT(text(result), HasSubstr("reference error"));
-  EXPECT_THAT(text(result), HasSubstr("weight: fc.weight"));
+  EXPECT_THAT(text(result), HasSubstr("fc.weight  w"));
+  EXPECT_THAT(text(result), HasSubstr("1 more"));
   EXPECT_THAT(text(result), HasSubstr("note: traced in training mode"));
 }
 

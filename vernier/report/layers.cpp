@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <span>
 
 #include "vernier/report/number.h"
 
@@ -155,9 +156,24 @@ Panel header(const LayersSubject& subject, const LayersResult& result) {
   return panel;
 }
 
+// As many as are shown of the worst layers.
+Table weights_table(const LayersSubject& subject, const LayersResult& result) {
+  const auto& weights = result.weight_mismatches;
+  Table table{.title = "Weights that differ",
+              .columns = {{"parameter", Align::left},
+                          {"initializer", Align::left},
+                          {"elements", Align::left},
+                          {"max_abs_diff"}}};
+  const std::size_t shown = std::min<std::size_t>(weights.size(), subject.top);
+  for (const ComparedWeight& weight : std::span(weights).first(shown))
+    table.rows.push_back({weight.parameter, weight.initializer,
+                          fmt::format("{} of {}", weight.difference.differing, weight.elements),
+                          format_scientific(weight.difference.max_abs_diff)});
+  if (shown < weights.size()) table.note = fmt::format("{} more", weights.size() - shown);
+  return table;
+}
+
 void add_notes(const LayersResult& result, Document& document) {
-  for (const ComparedWeight& weight : result.weight_mismatches)
-    document.blocks.emplace_back(Paragraph{{"weight: " + describe_difference(weight), Tone::fair}});
   for (const std::string& warning : result.warnings)
     document.blocks.emplace_back(Paragraph{{"note: " + warning, Tone::fair}});
   if (result.interrupted)
@@ -191,6 +207,8 @@ Document describe_layers(const LayersSubject& subject, const LayersResult& resul
   worst.resize(std::min<std::size_t>(worst.size(), subject.top));
   document.blocks.emplace_back(rows_table("Worst layers", worst, columns));
   if (full) document.blocks.emplace_back(rows_table("All layers", result.rows, columns));
+  if (!result.weight_mismatches.empty())
+    document.blocks.emplace_back(weights_table(subject, result));
   add_notes(result, document);
   return document;
 }

@@ -10,6 +10,7 @@
 #include "tests/runtime/torch_fixture.h"
 #include "tests/temporary_directory.h"
 #include "vernier/data/random.h"
+#include "vernier/model/convert_fp16.h"
 
 namespace vernier {
 namespace {
@@ -95,6 +96,12 @@ TEST_F(Layers, an_optimised_graph_has_fused_layers_and_no_drift) {
     EXPECT_EQ(result.layers_total(), 26);
     EXPECT_EQ(alignments(result).count(Alignment::unmatched), 0);
   }
+}
+
+TEST_F(Layers, the_folded_weights_of_a_float16_model_are_rounded_and_not_wrong) {
+  const LayersResult result = validate(convert_to_fp16(mnist("mnist_cnn.onnx")).model, {});
+  EXPECT_TRUE(result.weight_mismatches.empty());
+  EXPECT_EQ(result.rows[*result.drift_origin].cause, Cause::precision_loss);
 }
 
 TEST_F(Layers, two_onnx_models_are_compared_tensor_by_tensor) {

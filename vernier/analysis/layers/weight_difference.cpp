@@ -53,6 +53,16 @@ bool same_swapped(std::span<const Element> parameter, std::span<const Element> f
   return true;
 }
 
+// How far off an element may be that is stored in the dtype: rounded once more where that is
+// narrower than float32, and never to less than its smallest number.
+double bound(const Expected& expected, std::size_t index, DType dtype) {
+  const double magnitude = std::fabs(expected.values[index]);
+  double rounding = 0;
+  if (dtype == DType::f16) rounding = std::max(std::ldexp(magnitude, -11), std::ldexp(1, -24));
+  if (dtype == DType::bf16) rounding = std::ldexp(magnitude, -8);
+  return expected.bound(index) + rounding;
+}
+
 }  // namespace
 
 bool same_bits(const TensorView& parameter, const TensorView& found, bool swap) {
@@ -69,7 +79,8 @@ bool same_bits(const TensorView& parameter, const TensorView& found, bool swap) 
 bool within_bounds(const Expected& expected, const TensorView& found) {
   const std::vector<float> values = to_f32(found);
   for (std::size_t i = 0; i < values.size(); ++i)
-    if (!(std::fabs(expected.values[i] - double{values[i]}) <= expected.bound(i))) return false;
+    if (!(std::fabs(expected.values[i] - double{values[i]}) <= bound(expected, i, found.dtype)))
+      return false;
   return true;
 }
 
@@ -87,7 +98,7 @@ WeightDifference difference(const Expected& expected, const TensorView& found) {
   const std::vector<double> values = to_f64(found);
   const auto distance = [&](std::int64_t i) { return std::fabs(expected.values[i] - values[i]); };
   WeightDifference result = count(static_cast<std::int64_t>(values.size()), [&](std::int64_t i) {
-    return !(distance(i) <= expected.bound(i));
+    return !(distance(i) <= bound(expected, i, found.dtype));
   });
   if (result.differing == 0) return result;
   const Tensor rounded = as_tensor(expected);
