@@ -32,7 +32,7 @@ struct Options {
 // Without any of these options, check() itself looks for sizes that the model takes.
 bool chooses_inputs(const InputOptions& input) {
   return input.samples || input.sample_index || !input.shapes.empty() || !input.ranges.empty() ||
-         !input.data.empty() || !input.dataset.name.empty() || input.distribution != "uniform" ||
+         !input.data.empty() || !input.dataset.name.empty() || !input.distribution.empty() ||
          input.seed != InputOptions{}.seed;
 }
 

@@ -30,6 +30,8 @@ struct CropRule {
   bool operator==(const CropRule&) const = default;
 };
 
+enum class Layout { nchw, nhwc };
+
 // How a model wants its images, in the order in which it is done.
 struct Preprocessing {
   std::optional<ResizeRule> resize;
@@ -40,10 +42,9 @@ struct Preprocessing {
   bool reverse_channels = false;        // the model takes BGR
   bool pad = false;                     // zeros at the right and bottom, after normalising...
   std::optional<Size> pad_to;           // ...up to this size, or to that of the model's input
+  std::optional<Layout> layout;         // as declared; images are laid out as the model's input is
   bool operator==(const Preprocessing&) const = default;
 };
-
-enum class Layout { nchw, nhwc };
 
 // A model's input seen as a batch of images.
 struct ImageInput {

@@ -123,7 +123,7 @@ CropOrigin crop_origin(const Settings& settings) {
 
 Preprocessing from_sidecar(const Settings& settings) {
   settings.allow_only({"resize", "interpolation", "center_crop", "crop_origin", "rescale_factor",
-                       "mean", "std", "channel_order"});
+                       "mean", "std", "channel_order", "layout"});
   Preprocessing result;
   if (settings.has("resize")) {
     result.resize = size_rule(settings.child("resize"));
@@ -136,6 +136,10 @@ Preprocessing from_sidecar(const Settings& settings) {
   if (order != "rgb" && order != "bgr")
     settings.fail(fmt::format("'channel_order' must be rgb or bgr, found '{}'", order));
   result.reverse_channels = order == "bgr";
+  const std::string layout = settings.text("layout", "");
+  if (!layout.empty() && layout != "nchw" && layout != "nhwc")
+    settings.fail(fmt::format("'layout' must be nchw or nhwc, found '{}'", layout));
+  if (!layout.empty()) result.layout = layout == "nchw" ? Layout::nchw : Layout::nhwc;
   return normalised(result, settings, "mean", "std");
 }
 
@@ -257,6 +261,9 @@ Preprocessing from_processor(const Settings& settings) {
     result = normalised(result, settings, "image_mean", "image_std");
   }
   result.reverse_channels = settings.flag("do_flip_channel_order", false);
+  const std::string format = settings.text("data_format", "");
+  if (format == "channels_first") result.layout = Layout::nchw;
+  if (format == "channels_last") result.layout = Layout::nhwc;
   result.pad = settings.flag("do_pad", false);
   if (result.pad && settings.has("pad_size"))
     result.pad_to = exact_size(settings.child("pad_size"));

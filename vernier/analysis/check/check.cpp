@@ -6,11 +6,13 @@
 #include <fstream>
 #include <optional>
 
+#include "vernier/analysis/check/consistency.h"
 #include "vernier/analysis/check/dynamic_axes.h"
 #include "vernier/analysis/check/explanations.h"
 #include "vernier/analysis/check/graphs.h"
 #include "vernier/analysis/check/live.h"
 #include "vernier/analysis/check/numerics.h"
+#include "vernier/analysis/check/preprocessing.h"
 #include "vernier/analysis/check/quantization.h"
 #include "vernier/analysis/check/runs.h"
 #include "vernier/analysis/check/structure.h"
@@ -58,6 +60,8 @@ Findings check_static(const Graphs& graphs, const CheckOptions& options) {
   Findings findings;
   if (wants(options, CheckGroup::training_mode)) append(findings, check_training_mode(graphs));
   if (wants(options, CheckGroup::numerics)) append(findings, check_weights(graphs));
+  if (wants(options, CheckGroup::preprocessing))
+    append(findings, check_preprocessing(graphs, options));
   if (wants(options, CheckGroup::structure)) append(findings, check_structure(graphs));
   if (wants(options, CheckGroup::quantization)) append(findings, check_quantization(graphs));
   return findings;
@@ -72,6 +76,9 @@ Findings check_running(const Graphs& graphs, const CheckOptions& options) {
     append(findings, check_declared_axes(graphs, runs, options));
     append(findings, check_fixed_axes(graphs, runs, options));
   }
+  if (runs.ran() && !options.reference.empty() && wants(options, CheckGroup::consistency))
+    append(findings, check_consistency(graphs, runs, options));
+  if (runs.runner && is_wanted(options, "missing-shapes")) append(findings, check_shapes(graphs));
   if (wants(options, CheckGroup::numerics)) {
     const Live live = runs.ran() ? check_live(graphs, runs, options) : Live{};
     append(findings, live.findings);

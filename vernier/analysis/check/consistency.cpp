@@ -1,0 +1,168 @@
+#include "vernier/analysis/check/consistency.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "vernier/analysis/compare.h"
+#include "vernier/error.h"
+#include "vernier/model/precision.h"
+#include "vernier/runtime/open_runner.h"
+#include "vernier/tensor/convert.h"
+
+namespace vernier {
+namespace {
+
+constexpr double large = 1e3;
+// What float32 rounding may amount to in an output of large numbers.
+constexpr double relative_tolerance = 1e-4;
+
+using Sample = std::vector<Tensor>;
+
+class OneSample : public Samples {
+ public:
+  explicit OneSample(Sample sample) : sample_(std::move(sample)) {}
+  std::int64_t size() const override { return 1; }
+  Sample sample(std::int64_t) override { return sample_; }
+
+ private:
+  Sample sample_;
+};
+
+// Each element changed; integers stay within the table that they index.
+template <typename Change>
+Sample changed(const Runs& runs, const Change& change) {
+  Sample sample = runs.samples.front();
+  for (Tensor& tensor : sample) {
+    std::vector<double> numbers = to_f64(tensor);
+    const auto length = runs.lengths.find(tensor.name);
+    for (double& number : numbers) {
+      number = change(number, is_float(tensor.dtype));
+      if (length != runs.lengths.end())
+        number = std::min(number, static_cast<double>(length->second - 1));
+    }
+    Tensor wide = make_tensor(tensor.name, DType::f64, tensor.shape);
+    std::ranges::copy(numbers, elements<double>(wide).begin());
+    tensor = convert(wide, tensor.dtype);
+    tensor.name = wide.name;
+  }
+  return sample;
+}
+
+struct NamedSample {
+  std::string name;
+  Sample sample;
+};
+
+std::vector<NamedSample> constant_samples(const Runs& runs) {
+  return {{"zeros", changed(runs, [](double, bool) { return 0.0; })},
+          {"ones", changed(runs, [](double, bool) { return 1.0; })},
+          {"large values", changed(runs, [](double number, bool is_float) {
+             return is_float ? number * large : number;
+           })}};
+}
+
+double worst(const PairResult& pair, std::string_view metric, Better better) {
+  const Statistics& statistics = pair.similarity.statistics[*find_metric(metric)];
+  if (statistics.nan > 0) return std::numeric_limits<double>::quiet_NaN();
+  return better == Better::lower ? statistics.max : statistics.min;
+}
+
+// Why the pair is not the same; empty if it is. What is not finite in the reference itself proves
+// nothing.
+std::string difference(const PairResult& pair, Precision precision, double tolerance) {
+  if (pair.status == PairStatus::shape_mismatch)
+    return fmt::format("has the shape {}, the reference's is {}",
+                       format_shape(pair.candidate_shape), format_shape(pair.reference_shape));
+  if (pair.similarity.reference_nan + pair.similarity.reference_inf > 0) return "";
+  if (pair.similarity.candidate_nan + pair.similarity.candidate_inf > 0)
+    return "holds NaN or infinity, the reference does not";
+  if (precision != Precision::fp32) {
+    const double least_db = precision == Precision::fp16 ? 40 : 20;
+    const double sqnr_db = worst(pair, "sqnr_db", Better::higher);
+    return sqnr_db >= least_db ? ""
+                               : fmt::format("has {:.1f} dB, expected {:g}", sqnr_db, least_db);
+  }
+  const double max_abs_diff = worst(pair, "max_abs_diff", Better::lower);
+  const double relative_l2 = worst(pair, "relative_l2", Better::lower);
+  if (max_abs_diff <= tolerance || relative_l2 <= relative_tolerance * (tolerance / 1e-3))
+    return "";
+  return fmt::format("differs by up to {:.3g} from the reference, allowed {:g}", max_abs_diff,
+                     tolerance);
+}
+
+class Consistency {
+ public:
+  Consistency(const Graphs& graphs, const Runs& runs, const CheckOptions& options)
+      : runs_(runs),
+        options_(options),
+        precision_(precision_of(graphs.model)),
+        reference_(open_runner(options.reference)) {
+    const auto* torch = dynamic_cast<const TorchRunner*>(reference_.get());
+    compare_.outputs_by_position = torch && !torch->has_output_names();
+  }
+
+  Findings check(const Model& model) {
+    if (options_.samples) {
+      add("given samples", *options_.samples(model));
+    } else {
+      if (dynamic_cast<const RecordedRunner*>(reference_.get()))
+        throw Error(
+            fmt::format("[check] {}: recorded outputs belong to the inputs that they were "
+                        "recorded with; pass these with --input-data",
+                        options_.reference.string()));
+      for (std::size_t i = 0; i < runs_.samples.size(); ++i)
+        add(fmt::format("random sample {}", i), *one(runs_.samples[i]));
+      if (precision_ == Precision::fp32)
+        for (const NamedSample& named : constant_samples(runs_)) add_constant(named);
+    }
+    return std::move(findings_);
+  }
+
+ private:
+  static std::unique_ptr<Samples> one(Sample sample) {
+    return std::make_unique<OneSample>(std::move(sample));
+  }
+
+  // Models need not take such inputs.
+  void add_constant(const NamedSample& named) {
+    try {
+      add(named.name, *one(named.sample));
+    } catch (const Error&) {
+    }
+  }
+
+  // Random inputs are not what a quantized model was calibrated for.
+  Finding tempered(Finding finding) const {
+    if (precision_ != Precision::int8) return finding;
+    finding.severity = Severity::note;
+    finding.remedy = "Compare on inputs like those of its calibration, with --input-data.";
+    return finding;
+  }
+
+  void add(const std::string& name, Samples& samples) {
+    const CompareResult result = compare(*reference_, *runs_.runner, samples, compare_);
+    for (const PairResult& pair : result.outputs) {
+      const std::string found = difference(pair, precision_, options_.tolerance);
+      if (found.empty()) continue;
+      Finding finding = make_finding("output-differs", {SubjectKind::tensor, pair.name},
+                                     fmt::format("on {} it {}", name, found));
+      findings_.push_back(options_.samples ? std::move(finding) : tempered(std::move(finding)));
+    }
+  }
+
+  const Runs& runs_;
+  const CheckOptions& options_;
+  Precision precision_;
+  std::unique_ptr<Runner> reference_;
+  CompareOptions compare_;
+  Findings findings_;
+};
+
+}  // namespace
+
+Findings check_consistency(const Graphs& graphs, const Runs& runs, const CheckOptions& options) {
+  return Consistency(graphs, runs, options).check(graphs.model);
+}
+
+}  // namespace vernier

@@ -1,0 +1,238 @@
+#include "vernier/analysis/check/preprocessing.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "vernier/analysis/check/image_graph.h"
+#include "vernier/data/preprocessing_config.h"
+#include "vernier/error.h"
+#include "vernier/runtime/sidecar.h"
+
+namespace vernier {
+namespace {
+
+using Numbers = std::vector<double>;
+
+std::string_view layout_name(Layout layout) { return layout == Layout::nchw ? "NCHW" : "NHWC"; }
+
+bool divides_by_255(const Preprocessing& config) {
+  return std::abs(config.rescale_factor * 255 - 1) < 0.01;
+}
+bool leaves_range(const Preprocessing& config) { return config.rescale_factor == 1; }
+
+bool normalises(const Preprocessing& config) {
+  const auto differs = [](const Numbers& numbers, double from) {
+    return std::ranges::any_of(numbers, [&](double number) { return number != from; });
+  };
+  return differs(config.mean, 0) || differs(config.std, 1);
+}
+
+double largest(const Numbers& numbers) {
+  double found = 0;
+  for (const double number : numbers) found = std::max(found, std::abs(number));
+  return found;
+}
+
+// Means and deviations of [0,1] are below 1, those of [0,255] are in the tens.
+bool is_of_bytes(const Numbers& mean, const Numbers& std) {
+  return largest(mean) > 2 || largest(std) > 2;
+}
+
+std::string text(const Numbers& numbers) {
+  std::vector<std::string> parts;
+  for (const double number : numbers) parts.push_back(fmt::format("{:.4g}", number));
+  return fmt::format("[{}]", fmt::join(parts, ", "));
+}
+
+class Expectation {
+ public:
+  Expectation(const ImageGraph& image, const Preprocessing& config)
+      : image_(image), config_(config) {}
+
+  Findings check() {
+    if (!is_float(image_.input.dtype)) return std::move(findings_);  // takes bytes as they are
+    check_range();
+    check_normalisation();
+    check_channel_order();
+    return std::move(findings_);
+  }
+
+  Findings check_shape(const std::optional<Sidecar>& sidecar) {
+    check_layout(sidecar);
+    check_size();
+    return std::move(findings_);
+  }
+
+ private:
+  void add(std::string_view id, std::string evidence) {
+    const Subject subject = image_.last_node.empty()
+                                ? Subject{SubjectKind::tensor, image_.input.name}
+                                : Subject{SubjectKind::node, image_.last_node};
+    findings_.push_back(make_finding(id, subject, std::move(evidence)));
+  }
+  void add_input(std::string_view id, std::string evidence) {
+    findings_.push_back(
+        make_finding(id, {SubjectKind::tensor, image_.input.name}, std::move(evidence)));
+  }
+
+  void check_range() {
+    const bool graph_wants_bytes =
+        image_.rescales() || (image_.normalises() && is_of_bytes(image_.mean(), image_.std()));
+    const bool graph_wants_unit = image_.normalises() && !graph_wants_bytes;
+    if (graph_wants_bytes && divides_by_255(config_))
+      add("value-range", image_.rescales()
+                             ? "both the graph and the preprocessing divide by 255"
+                             : fmt::format("the graph takes off a mean of {}, which is of [0,255], "
+                                           "and the preprocessing gives [0,1]",
+                                           text(image_.mean())));
+    else if (graph_wants_unit && !normalises(config_) && leaves_range(config_))
+      add("value-range", fmt::format("the graph takes off a mean of {}, which is of [0,1], and the "
+                                     "preprocessing gives [0,255]",
+                                     text(image_.mean())));
+    else if (normalises(config_))
+      check_own_range();
+  }
+
+  // Mean and deviation of the preprocessing against its own rescaling.
+  void check_own_range() {
+    const bool of_bytes = is_of_bytes(config_.mean, config_.std);
+    if (of_bytes && divides_by_255(config_))
+      add_input(
+          "value-range",
+          fmt::format("the preprocessing's mean of {} is of [0,255], and it rescales to [0,1]",
+                      text(config_.mean)));
+    if (!of_bytes && leaves_range(config_) && !image_.rescales())
+      add_input("value-range",
+                fmt::format("the preprocessing's mean of {} is of [0,1], and its values stay in "
+                            "[0,255]",
+                            text(config_.mean)));
+  }
+
+  void check_normalisation() {
+    if (image_.normalises() && normalises(config_))
+      add("normalised-twice",
+          fmt::format("the graph applies mean {} and std {}, the preprocessing mean {} and std {}",
+                      text(image_.mean()), text(image_.std()), text(config_.mean),
+                      text(config_.std)));
+    else if (!image_.normalises() && !normalises(config_))
+      add_input("never-normalised", "neither the graph nor the preprocessing takes off a mean");
+  }
+
+  // Whether the numbers are ImageNet's in this order: as they are, or times 255.
+  static bool is_imagenet(const Numbers& mean, bool reversed) {
+    std::array<double, 3> known = {0.485, 0.456, 0.406};
+    if (reversed) std::ranges::reverse(known);
+    if (mean.size() != known.size()) return false;
+    const double unit = largest(mean) > 2 ? 255 : 1;
+    for (std::size_t i = 0; i < known.size(); ++i)
+      if (std::abs(mean[i] / unit - known[i]) > 0.005) return false;
+    return true;
+  }
+
+  void check_channel_order() {
+    const bool gives_bgr = config_.reverse_channels;
+    if (image_.reverses_channels && gives_bgr) {
+      add("channel-order", "both the graph and the preprocessing reverse the channels");
+      return;
+    }
+    const Numbers& mean = image_.normalises() ? image_.mean() : config_.mean;
+    const char* whose = image_.normalises() ? "graph" : "preprocessing";
+    if (is_imagenet(mean, true) && !gives_bgr)
+      add("channel-order",
+          fmt::format("the mean {} of the {} is that of ImageNet in the order BGR, and the "
+                      "preprocessing gives RGB",
+                      text(mean), whose));
+    if (is_imagenet(mean, false) && gives_bgr)
+      add("channel-order",
+          fmt::format("the mean {} of the {} is that of ImageNet in the order RGB, and the "
+                      "preprocessing gives BGR",
+                      text(mean), whose));
+  }
+
+  void check_layout(const std::optional<Sidecar>& sidecar) {
+    std::optional<Layout> declared = config_.layout;
+    std::string whose = "the preprocessing";
+    if (!declared && sidecar)
+      for (const TensorSpec& spec : sidecar->inputs)
+        if (spec.name == image_.input.name && spec.ranked && spec.shape.size() == 4) {
+          declared = sidecar_layout(spec);
+          whose = "the sidecar";
+        }
+    if (declared && *declared != image_.input.layout && image_.input.channels > 0)
+      add_input("image-layout",
+                fmt::format("the model takes {}, {} gives {}", layout_name(image_.input.layout),
+                            whose, layout_name(*declared)));
+  }
+
+  static std::optional<Layout> sidecar_layout(const TensorSpec& spec) {
+    const auto is_channels = [](const Dim& dim) { return dim.size == 1 || dim.size == 3; };
+    if (is_channels(spec.shape[1])) return Layout::nchw;
+    return is_channels(spec.shape[3]) ? std::optional(Layout::nhwc) : std::nullopt;
+  }
+
+  void check_size() {
+    const ImageInput& input = image_.input;
+    for (const Numbers* numbers : {&config_.mean, &config_.std})
+      if (numbers->size() > 1 && std::ssize(*numbers) != input.channels) {
+        add_input("image-size", fmt::format("the model takes {} channels, mean or std has {}",
+                                            input.channels, numbers->size()));
+        break;
+      }
+    std::optional<Size> size = config_.pad_to;
+    if (!size && config_.pad) return;
+    if (!size && config_.center_crop) size = config_.center_crop->size;
+    if (!size && config_.resize) size = config_.resize->exact;
+    if (!size) return;
+    const bool fits = (input.height < 0 || input.height == size->height) &&
+                      (input.width < 0 || input.width == size->width);
+    if (!fits)
+      add_input("image-size", fmt::format("the preprocessing gives {}x{} (height x width), the "
+                                          "model takes {}x{}",
+                                          size->height, size->width, input.height, input.width));
+  }
+
+  const ImageGraph& image_;
+  const Preprocessing& config_;
+  Findings findings_;
+};
+
+struct Configured {
+  std::optional<Preprocessing> preprocessing;
+  std::optional<Sidecar> sidecar;
+};
+
+// What lies beside the model may be somebody else's; what was named must be right.
+Configured read_beside(const std::filesystem::path& model) {
+  Configured found;
+  if (model.empty()) return found;
+  found.sidecar = read_sidecar(model);
+  if (const auto path = find_preprocessing(model)) found.preprocessing = read_preprocessing(*path);
+  return found;
+}
+
+}  // namespace
+
+Findings check_preprocessing(const Graphs& graphs, const CheckOptions& options) {
+  Configured found;
+  if (!options.preprocessing.empty()) {
+    found.preprocessing = read_preprocessing(options.preprocessing);
+  } else {
+    try {
+      found = read_beside(graphs.model.path());
+    } catch (const Error& error) {
+      return {make_finding("unreadable-preprocessing", {}, error.what())};
+    }
+  }
+  const std::optional<ImageGraph> image = read_image_graph(graphs);
+  if (!image || (!found.preprocessing && !found.sidecar)) return {};
+  const Preprocessing config = found.preprocessing.value_or(Preprocessing{});
+  Findings findings = Expectation(*image, config).check_shape(found.sidecar);
+  if (found.preprocessing) append(findings, Expectation(*image, config).check());
+  return findings;
+}
+
+}  // namespace vernier
