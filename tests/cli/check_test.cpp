@@ -65,7 +65,7 @@ TEST(CheckCommand, every_sarif_result_belongs_to_a_rule) {
   const auto sarif =
       nlohmann::json::parse(run_vernier({"check", faulty_model(folder), "-f", "sarif"}).out);
   const auto& run = sarif["runs"][0];
-  ASSERT_EQ(run["results"].size(), 9u);
+  ASSERT_EQ(run["results"].size(), 10u);
   for (const auto& result : run["results"])
     EXPECT_EQ(run["tool"]["driver"]["rules"][result["ruleIndex"].get<std::size_t>()]["id"],
               result["ruleId"]);

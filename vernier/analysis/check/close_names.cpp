@@ -40,7 +40,7 @@ int distance(std::string_view name, std::string_view other) {
 }  // namespace
 
 std::vector<std::string> close_names(std::string_view name, std::span<const std::string> names) {
-  const int most = std::max(2, static_cast<int>(name.size()) / 3);
+  const int most = std::max(1, static_cast<int>(name.size()) / 3);
   std::vector<std::pair<int, std::string>> found;
   for (const std::string& other : names)
     if (const int letters = distance(name, other); letters <= most)

@@ -61,8 +61,9 @@ constexpr std::array table = {
     Explanation{
         "output-differs", consistency, error, "An output differs from the reference",
         "On the same inputs (zeros, ones, large values and random ones) an output is further from "
-        "the reference than 1e-3, or than 1e-4 of the output's largest value if that is more. A "
-        "float16 model has to keep 40 dB, a quantized one 20 dB on random inputs.",
+        "the reference than 1e-3, and than 1e-4 of the output's norm. A float16 model has to keep "
+        "40 "
+        "dB, a quantized one 20 dB on inputs that are given; on random ones it is only noted.",
         "The export does not compute what the original model computes.",
         "Export in eval mode; then compare tensor by tensor to find the first layer that differs."},
     Explanation{
@@ -154,12 +155,14 @@ constexpr std::array table = {
         "trace of too much weight decay or of a conversion to float16.",
         "Set such values to zero before the export; in float16, scale the weight or keep it in "
         "float32."},
-    Explanation{"dead-channels", numerics, warning, "Output channels have no weights",
-                "All weights of an output channel of a Conv, Gemm or MatMul are zero.",
-                "The channel is constant whatever comes in: a pruned or never trained part of the "
-                "model, or "
-                "weights that were lost on the way.",
-                "Compare with the checkpoint; if it is so there too, remove the channels."},
+    Explanation{
+        "dead-channels", numerics, warning, "Output channels have no weights",
+        "All weights of an output channel of a Conv, Gemm or MatMul are zero. Less than a tenth of "
+        "the channels is a note.",
+        "The channel is constant whatever comes in: a pruned or never trained part of the "
+        "model, or "
+        "weights that were lost on the way.",
+        "Compare with the checkpoint; if it is so there too, remove the channels."},
     Explanation{
         "unfolded-batchnorm", numerics, note, "BatchNormalization was not folded into Conv",
         "A BatchNormalization with constant parameters follows a Conv or Gemm that nothing else "
@@ -292,10 +295,11 @@ constexpr std::array table = {
         "point.",
         "Every such step rounds again, and runtimes cannot fuse the pair away.",
         "Give both the same scale and zero point, or quantize the tensor once."},
-    Explanation{"degenerate-scale", quantization, error, "A scale is zero, denormal or not finite",
-                "A quantization scale is 0, negative, subnormal, infinite or NaN.",
-                "All numbers come back as zero, NaN or infinity.",
-                "Calibrate again with data that reaches this tensor; set a minimum range."},
+    Explanation{
+        "degenerate-scale", quantization, error, "A scale is zero, denormal or not finite",
+        "A quantization scale is 0, negative, subnormal (a warning in float16), infinite or NaN.",
+        "All numbers come back as zero, NaN or infinity.",
+        "Calibrate again with data that reaches this tensor; set a minimum range."},
     Explanation{
         "zero-point-range", quantization, error, "A zero point is out of range",
         "A zero point does not fit its type, is not of the stored numbers' type, or is not 0 where "

@@ -1,0 +1,158 @@
+#include "vernier/analysis/check/dynamic_axes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/analysis/check/checking.h"
+#include "tests/fixture.h"
+
+namespace vernier {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+const Dim batch{-1, "batch"};
+const Dim length{-1, "length"};
+
+Model reshaped(const std::vector<std::int64_t>& shape, const std::vector<Dim>& output) {
+  return GraphBuilder()
+      .input("x", DType::f32, {batch, {2, ""}, {3, ""}})
+      .weight(i64("shape", shape))
+      .node("Reshape", {"x", "shape"}, {"r"})
+      .node("Relu", {"r"}, {"y"})
+      .output("y", DType::f32, output)
+      .model();
+}
+
+TEST(DynamicAxes, a_reshape_to_the_size_of_the_example_freezes_the_batch) {
+  EXPECT_EQ(told(check_saved(reshaped({1, 6}, {batch, {6, ""}})), "frozen-axis"),
+            "node_1: 'batch' is declared dynamic, but size 2 fails in Reshape 'node_1', whose "
+            "shape is the constant [1,6]");
+  EXPECT_THAT(serious(check_saved(reshaped({-1, 6}, {batch, {6, ""}}))), IsEmpty());
+  EXPECT_THAT(serious(check_saved(reshaped({0, 6}, {batch, {6, ""}}))), IsEmpty());
+}
+
+TEST(DynamicAxes, an_output_that_does_not_follow_is_frozen_too) {
+  EXPECT_EQ(told(check_saved(reshaped({1, -1}, {batch, {-1, ""}})), "frozen-axis"),
+            "node_1: with 'batch' of 2, output 'y' has the shape [1,12] and is declared [batch,?]: "
+            "in Reshape 'node_1', whose shape is the constant [1,-1]");
+}
+
+TEST(DynamicAxes, a_batch_of_the_example_alone_is_found_from_other_sizes) {
+  EXPECT_THAT(told(check_saved(reshaped({8, 6}, {batch, {6, ""}})), "frozen-axis"),
+              AllOf(StartsWith("node_1: 'batch' is declared dynamic, but size 1 fails"),
+                    HasSubstr("the constant [8,6]")));
+}
+
+TEST(DynamicAxes, an_expand_freezes_the_batch_behind_it) {
+  const auto model = [](std::int64_t rows) {
+    return GraphBuilder()
+        .input("x", DType::f32, {batch, {2, ""}})
+        .weight(filled("token", {1, 1}, 1))
+        .weight(i64("shape", {rows, 1}))
+        .node("Expand", {"token", "shape"}, {"tokens"})
+        .node("Concat", {"tokens", "x"}, {"y"}, {int_attribute("axis", 1)})
+        .output("y", DType::f32, {batch, {3, ""}})
+        .model();
+  };
+  EXPECT_EQ(told(check_saved(model(1)), "frozen-axis"),
+            "node_1: 'batch' is declared dynamic, but size 2 fails in Expand 'node_1', whose shape "
+            "is the constant [1,1]");
+}
+
+Model positions(std::int64_t rows) {
+  return GraphBuilder()
+      .input("x", DType::f32, {batch, length, {2, ""}})
+      .weight(filled("table", {1, rows, 2}, 1))
+      .node("Add", {"x", "table"}, {"y"})
+      .output("y", DType::f32, {batch, length, {2, ""}})
+      .model();
+}
+
+TEST(DynamicAxes, a_position_table_freezes_the_length) {
+  EXPECT_EQ(
+      told(check_saved(positions(16)), "frozen-axis"),
+      "node_1: 'length' is declared dynamic, but size 5 fails in Add 'node_1', which takes the "
+      "constant 'table' of shape [1,16,2]");
+  EXPECT_THAT(serious(check_saved(positions(1))), IsEmpty());
+}
+
+TEST(DynamicAxes, lengths_that_only_change_together_are_dynamic) {
+  const Model model = GraphBuilder()
+                          .input("a", DType::f32, {batch, {-1, "left"}})
+                          .input("b", DType::f32, {batch, {-1, "right"}})
+                          .weight(i64("two", {-1, 2}))
+                          .node("Reshape", {"a", "two"}, {"ra"})
+                          .node("Reshape", {"b", "two"}, {"rb"})
+                          .node("Concat", {"ra", "rb"}, {"y"}, {int_attribute("axis", 1)})
+                          .output("y", DType::f32, {{-1, ""}, {4, ""}})
+                          .model();
+  EXPECT_EQ(told(check_saved(model), "frozen-axis"), "none");
+}
+
+TEST(DynamicAxes, rows_that_influence_each_other_are_mixed) {
+  const auto model = [](std::int64_t axis) {
+    return GraphBuilder()
+        .input("x", DType::f32, {batch, {4, ""}})
+        .node("ReduceMean", {"x"}, {"m"}, {ints_attribute("axes", {axis})})
+        .node("Sub", {"x", "m"}, {"y"})
+        .output("y", DType::f32, {batch, {4, ""}})
+        .model();
+  };
+  EXPECT_THAT(told(check_saved(model(0)), "mixed-batch"),
+              StartsWith("y: with 'batch' of 2, row 0 of the output is only"));
+  EXPECT_THAT(serious(check_saved(model(1))), IsEmpty());
+}
+
+Model fixed(std::int64_t rows, const std::vector<std::int64_t>& shape) {
+  return GraphBuilder()
+      .input("x", DType::f32, {{rows, ""}, {6, ""}})
+      .weight(i64("shape", shape))
+      .node("Reshape", {"x", "shape"}, {"y"})
+      .output("y", DType::f32, {{rows, ""}, {2, ""}, {3, ""}})
+      .model();
+}
+
+TEST(DynamicAxes, a_batch_that_is_fixed_for_no_reason_is_found) {
+  EXPECT_EQ(told(check_saved(fixed(1, {-1, 2, 3})), "fixed-batch"),
+            "x: its batch is declared as 1, and the graph runs with 2 too");
+  EXPECT_EQ(told(check_saved(fixed(3, {-1, 2, 3})), "fixed-batch"),
+            "x: its batch is declared as 3, and the graph runs with 6 too");
+}
+
+TEST(DynamicAxes, a_batch_that_the_graph_needs_is_left_alone) {
+  EXPECT_THAT(serious(check_saved(fixed(1, {1, 2, 3}))), IsEmpty());
+}
+
+Model tokens(std::int64_t rows, const std::vector<std::int64_t>& shape) {
+  return GraphBuilder()
+      .input("ids", DType::i64, {batch, {16, ""}})
+      .weight(filled("words", {10, 2}, 1))
+      .weight(filled("table", {1, rows, 2}, 1))
+      .weight(i64("shape", shape))
+      .node("Gather", {"words", "ids"}, {"w"})
+      .node("Add", {"w", "table"}, {"s"})
+      .node("Reshape", {"s", "shape"}, {"y"})
+      .output("y", DType::f32, {batch, {32, ""}})
+      .model();
+}
+
+TEST(DynamicAxes, a_length_that_is_fixed_for_no_reason_is_a_note) {
+  const Findings found = check_saved(tokens(1, {0, -1}));
+  EXPECT_EQ(told(found, "fixed-sequence"),
+            "ids: its length is declared as 16, and the graph runs with 8 too");
+  EXPECT_THAT(serious(found), IsEmpty());
+  EXPECT_EQ(told(check_saved(tokens(16, {0, -1})), "fixed-sequence"), "none");
+}
+
+TEST(DynamicAxes, real_exports_are_as_dynamic_as_they_say) {
+  for (const char* name : {"mnist/mnist_cnn.onnx", "mnist/mnist_vit.onnx",
+                           "mnist/mnist_cnn.int8.onnx", "mnist/mnist_vit.int8.onnx"})
+    EXPECT_THAT(serious(check(fixture(name)).findings), IsEmpty()) << name;
+}
+
+}  // namespace
+}  // namespace vernier

@@ -1,0 +1,162 @@
+#include "vernier/analysis/check/runs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/analysis/check/checking.h"
+#include "tests/fixture.h"
+
+namespace vernier {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+GraphBuilder one(const std::string& op, const std::string& domain = "") {
+  GraphBuilder builder;
+  return builder.input("x", DType::f32, {{-1, "batch"}, {4, ""}})
+      .node(op, {"x"}, {"y"}, {}, domain)
+      .output("y", DType::f32, {{-1, "batch"}, {4, ""}});
+}
+
+Finding first(const Findings& findings, const std::string& id) {
+  const Findings found = only(findings, id);
+  return found.empty() ? Finding{} : found.front();
+}
+
+TEST(Runs, a_plain_model_is_sound) { EXPECT_THAT(check_saved(one("Relu").model()), IsEmpty()); }
+
+TEST(Runs, a_file_that_is_no_model_is_unreadable) {
+  const TemporaryDirectory folder;
+  std::ofstream(folder / "m.onnx") << "version https://git-lfs.github.com/spec/v1";
+  EXPECT_EQ(ids_of(check(folder / "m.onnx").findings), std::vector<std::string>{"unreadable-file"});
+}
+
+TEST(Runs, an_operator_that_came_later_names_its_opset) {
+  const Finding found = first(check_saved(one("Gelu").model(17)), "unknown-operator");
+  EXPECT_EQ(found.subject, (Subject{SubjectKind::node, "node_1"}));
+  EXPECT_EQ(found.evidence, "Gelu came with opset 20, the model imports 17");
+  EXPECT_EQ(found.remedy, "Export with opset 20 or newer.");
+  EXPECT_THAT(check_saved(one("Gelu").model(20, 9)), IsEmpty());
+}
+
+TEST(Runs, an_operator_that_was_removed_names_what_replaces_it) {
+  const Finding found = first(check_saved(one("Upsample").model(13)), "unknown-operator");
+  EXPECT_EQ(found.evidence, "Upsample was removed in opset 10, the model imports 13");
+  EXPECT_EQ(found.remedy, "Use Resize instead, or opset 9.");
+}
+
+TEST(Runs, an_operator_that_never_was_names_the_closest_one) {
+  const Finding found = first(check_saved(one("LeakyReLU6").model()), "unknown-operator");
+  EXPECT_EQ(found.evidence, "ONNX has no operator LeakyReLU6");
+  EXPECT_EQ(found.remedy, "The closest operator is LeakyRelu: was that meant?");
+}
+
+TEST(Runs, custom_domains_are_named) {
+  vernier_onnx::ModelProto proto = one("Fancy", "org.example").proto();
+  auto& import = *proto.add_opset_import();
+  import.set_domain("org.example");
+  import.set_version(1);
+  const Finding found = first(check_saved(Model(proto, {})), "custom-operator");
+  EXPECT_EQ(found.evidence, "Fancy is of domain 'org.example', which ONNX Runtime does not have");
+}
+
+TEST(Runs, a_local_function_is_no_custom_operator) {
+  vernier_onnx::ModelProto proto = one("Fancy", "org.example").proto();
+  auto& import = *proto.add_opset_import();
+  import.set_domain("org.example");
+  import.set_version(1);
+  auto& function = *proto.add_functions();
+  function.set_name("Fancy");
+  function.set_domain("org.example");
+  function.add_input("a");
+  function.add_output("b");
+  function.add_opset_import()->set_version(17);
+  auto& node = *function.add_node();
+  node.set_op_type("Relu");
+  node.add_input("a");
+  node.add_output("b");
+  EXPECT_THAT(check_saved(Model(proto, {})), IsEmpty());
+}
+
+TEST(Runs, operators_of_onnx_runtime_alone_are_a_note) {
+  vernier_onnx::ModelProto proto = one("QuickGelu", "com.microsoft").proto();
+  auto& import = *proto.add_opset_import();
+  import.set_domain("com.microsoft");
+  import.set_version(1);
+  const Finding found = first(check_saved(Model(proto, {})), "contrib-operator");
+  EXPECT_EQ(found.severity, Severity::note);
+  EXPECT_EQ(found.evidence, "QuickGelu is of domain com.microsoft");
+}
+
+TEST(Runs, what_onnx_runtime_refuses_is_told_with_the_node) {
+  const Model model = GraphBuilder()
+                          .input("x", DType::f32, {{2, ""}})
+                          .input("i", DType::i64, {{2, ""}})
+                          .node("Add", {"x", "i"}, {"y"})
+                          .output("y", DType::f32, {{2, ""}})
+                          .model();
+  const Finding found = first(check_saved(model), "refused-model");
+  EXPECT_EQ(found.subject.name, "node_1");
+  EXPECT_THAT(found.evidence, HasSubstr("bound to different types"));
+}
+
+TEST(Runs, a_run_that_fails_is_told_with_the_node) {
+  const Model model = GraphBuilder()
+                          .input("x", DType::f32, {{2, ""}})
+                          .input("shape", DType::i64, {{1, ""}})
+                          .node("Reshape", {"x", "shape"}, {"y"})
+                          .output("y", DType::f32, {{-1, "n"}})
+                          .model();
+  const Finding found = first(check_saved(model), "failed-run");
+  EXPECT_EQ(found.subject.name, "node_1");
+  EXPECT_THAT(found.evidence, HasSubstr("reshape"));
+}
+
+TEST(Runs, inputs_that_cannot_be_made_are_a_warning) {
+  GraphBuilder builder = one("Relu");
+  builder.graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->clear_shape();
+  EXPECT_EQ(told(check_saved(builder.model()), "not-run"), ": input 'x' declares no shape");
+  CheckOptions options;
+  options.samples = [](const Model&) -> std::unique_ptr<Samples> {
+    class Given : public Samples {
+      std::int64_t size() const override { return 1; }
+      std::vector<Tensor> sample(std::int64_t) override { return {filled("x", {1, 4}, 1)}; }
+    };
+    return std::make_unique<Given>();
+  };
+  EXPECT_THAT(ids_of(check_saved(builder.model(), options)), Not(Contains("not-run")));
+}
+
+TEST(Runs, a_size_that_the_model_takes_is_looked_for) {
+  const auto model = [](std::int64_t kernel) {
+    return GraphBuilder()
+        .input("x", DType::f32, {{-1, "batch"}, {1, ""}, {-1, "length"}})
+        .weight(filled("w", {1, 1, kernel}, 1))
+        .node("Conv", {"x", "w"}, {"y"})
+        .output("y", DType::f32, {{-1, "batch"}, {1, ""}, {-1, "rest"}})
+        .model();
+  };
+  EXPECT_THAT(ids_of(check_saved(model(100))), Not(Contains("not-run")));
+  EXPECT_THAT(told(check_saved(model(600)), "not-run"), HasSubstr("no size that was tried"));
+}
+
+TEST(Runs, a_nondeterministic_operator_is_named) {
+  const Model model = GraphBuilder()
+                          .input("x", DType::f32, {{2, ""}})
+                          .node("Neg", {"x"}, {"n"})
+                          .node("RandomNormalLike", {"n"}, {"r"})
+                          .node("Add", {"n", "r"}, {"y"})
+                          .output("y", DType::f32, {{2, ""}})
+                          .model();
+  EXPECT_EQ(told(check_saved(model), "nondeterministic"),
+            "node_2: output 'y' differs between two runs, and 'r' is the first tensor that does, "
+            "written by RandomNormalLike");
+}
+
+}  // namespace
+}  // namespace vernier
