@@ -183,9 +183,8 @@ TEST_F(DiagnoseChain, another_epsilon_is_another_implementation) {
 TEST_F(DiagnoseChain, a_difference_is_inherited_from_the_nearest_layer_before) {
   rows[0] = exceeding(rows[0], 1.0);
   rows[2] = exceeding(rows[2], 1e-6);
-  EXPECT_EQ(
-      diagnose_row(2),
-      (Diagnosis{Cause::inherited, "by itself it is only 1e-06 off; it is computed from conv"}));
+  EXPECT_EQ(diagnose_row(2),
+            (Diagnosis{Cause::inherited, "by itself it is 1e-06 off; it is computed from conv"}));
 }
 
 TEST_F(DiagnoseChain, an_operator_between_layers_is_blamed_once) {

@@ -133,12 +133,14 @@ class Diagnoser {
     return found;
   }
 
-  // Neither has it a tensor, nor does a node of its scope help to compute the next layer.
+  // Neither has it a tensor, nor does a node of its scope help to compute the next layer. A grid
+  // may have taken it in.
   static bool is_missing(const LayerRow& row, const Region& region) {
     return row.alignment == Alignment::unmatched && row.tensor.empty() &&
            !is_no_op({.name = row.layer, .type = row.type}) &&
-           std::ranges::none_of(region.nodes,
-                                [&](const auto* node) { return module_path(*node) == row.layer; });
+           std::ranges::none_of(region.nodes, [&](const auto* node) {
+             return is_quantized(*node) || module_path(*node) == row.layer;
+           });
   }
 
   // A layer that reads what the reference computes only after it stands in another place.
@@ -217,6 +219,7 @@ class Diagnoser {
   // A missing layer that the reference computes between this one and what it is computed from here:
   // no run can give it the right input.
   std::string missing_input(std::size_t index, const Region& region) const {
+    if (!may_be_at_fault(rows_[index])) return "";
     std::size_t first = index;
     for (const std::string& source : region.sources)
       for (const std::size_t row : candidate_->rows_of(source)) first = std::min(first, row);
@@ -229,10 +232,10 @@ class Diagnoser {
   // An operator between layers that an earlier layer at fault is computed by as well, as on the
   // residual path of a transformer: no layer's tensor stands behind it.
   std::string shared_operator(std::size_t index, const Region& region) const {
+    if (!candidate_ || !may_be_at_fault(rows_[index])) return "";
     for (std::size_t i = 0; i < index; ++i) {
       const LayerRow& earlier = rows_[i];
-      if (!candidate_ || !earlier.exceeds || earlier.tensor.empty() || !may_be_at_fault(earlier))
-        continue;
+      if (!earlier.exceeds || earlier.tensor.empty() || !may_be_at_fault(earlier)) continue;
       const auto& nodes = candidate_->region(earlier.tensor).nodes;
       const auto shared = std::ranges::find_if(region.nodes, [&](const auto* node) {
         return !is_bookkeeping(*node) && std::ranges::find(nodes, node) != nodes.end();
@@ -253,8 +256,7 @@ class Diagnoser {
       return fmt::format("{} before it is out of tolerance already", rows_[*source].layer);
     if (!row.introduced_max_abs_diff)
       return fmt::format("it is computed from {}, which is out of tolerance", rows_[*source].layer);
-    return fmt::format("by itself it is only {:.3g} off; it is computed from {}",
-                       *row.introduced_max_abs_diff, rows_[*source].layer);
+    return fmt::format("{}; it is computed from {}", own_difference(row), rows_[*source].layer);
   }
 
   // The nearest row out of tolerance that this one is computed from.
@@ -289,17 +291,20 @@ class Diagnoser {
     return std::nullopt;
   }
 
+  // What the layer does to the reference's inputs.
+  static std::string own_difference(const LayerRow& row) {
+    const double difference = *row.introduced_max_abs_diff;
+    return difference == 0 ? "by itself it is exact"
+                           : fmt::format("by itself it is {:.3g} off", difference);
+  }
+
   static std::string what_is_not_known(const LayerRow& row) {
     if (!row.compared) return "the shapes differ, and no operator or weight says why";
-    if (row.introduced_max_abs_diff && row.sqnr_db >= rounding_db)
-      return fmt::format(
-          "by itself it is {:.3g} off at {:.0f} dB: rounding may have added up, "
-          "which --truth fp64 tells",
-          *row.introduced_max_abs_diff, row.sqnr_db);
-    if (row.introduced_max_abs_diff)
-      return fmt::format("by itself it is {:.3g} off; the difference added up over layers",
-                         *row.introduced_max_abs_diff);
-    return "nothing of what was looked at explains it";
+    if (!row.introduced_max_abs_diff) return "nothing of what was looked at explains it";
+    if (row.sqnr_db >= rounding_db)
+      return fmt::format("{}, at {:.0f} dB: rounding may have added up, which --truth fp64 tells",
+                         own_difference(row), row.sqnr_db);
+    return own_difference(row) + "; the difference added up over layers";
   }
 
   std::vector<LayerRow> rows_;
