@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <functional>
+#include <map>
 
 #include "cli/command.h"
 #include "cli/eval.h"
@@ -56,6 +57,16 @@ TaskOptions task_options(const EvalOptions& options) {
   return task;
 }
 
+EvaluateTaskOptions run_options(const EvalOptions& options, bool has_reference) {
+  EvaluateTaskOptions run{.task = task_options(options), .evaluate = options.evaluate};
+  const TaskMetrics metrics = task_metrics(run.task);
+  run.evaluate.bootstrap.seed = options.input.seed;
+  run.evaluate.limits =
+      parse_limits(options.fail_if,
+                   evaluation_limit_metrics(metrics.metrics, metrics.class_metric, has_reference));
+  return run;
+}
+
 // The models as they are run. Alone, a reference takes the candidate's place.
 struct Models {
   fs::path path;  // of what the inputs are made for
@@ -99,21 +110,20 @@ std::int64_t class_count(Task task, const Runner& model) {
 // A split of the dataset on its way to the models.
 struct Examples {
   std::unique_ptr<Dataset> dataset;
-  std::vector<std::string> class_names;  // of the model's labels
   bool mapped = false;
+  std::map<std::int64_t, std::string> class_names;  // by the model's labels
   std::unique_ptr<Loader> loader;
 };
 
-std::vector<std::string> mapped_names(const std::vector<std::string>& classes,
-                                      const LabelMapping& mapping) {
-  std::vector<std::string> names;
-  for (std::size_t label = 0; label < classes.size(); ++label) {
-    const auto found = mapping.find(static_cast<std::int64_t>(label));
-    if (found == mapping.end()) continue;
-    const auto place = static_cast<std::size_t>(found->second);
-    for (std::size_t next = names.size(); next <= place; ++next)
-      names.push_back(std::to_string(next));
-    names[place] = classes[label];
+std::map<std::int64_t, std::string> names_by_label(const std::vector<std::string>& classes,
+                                                   const std::optional<LabelMapping>& mapping) {
+  std::map<std::int64_t, std::string> names;
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    const auto label = static_cast<std::int64_t>(i);
+    if (!mapping)
+      names[label] = classes[i];
+    else if (const auto found = mapping->find(label); found != mapping->end())
+      names[found->second] = classes[i];
   }
   return names;
 }
@@ -124,13 +134,14 @@ Examples open_examples(const EvalOptions& options, const std::string& split, std
   DatasetFlags flags = options.input.dataset;
   flags.split = split;
   Examples examples{.dataset = open_dataset(flags)};
+  const std::vector<std::string>& classes = examples.dataset->classes();
   LoaderOptions loader_options =
-      labelled_loader_options(flags, models.path, examples.dataset->classes(), task_needs(task));
-  loader_options.model_labels = class_count(task, *models.candidate);
+      labelled_loader_options(flags, models.path, classes, task_needs(task));
   examples.mapped = loader_options.mapping.has_value();
-  examples.class_names = examples.mapped
-                             ? mapped_names(examples.dataset->classes(), *loader_options.mapping)
-                             : examples.dataset->classes();
+  examples.class_names = names_by_label(classes, loader_options.mapping);
+  // Classes that are named and not mapped must be as many as the model's: that is checked later.
+  if (examples.mapped || classes.empty())
+    loader_options.model_labels = class_count(task, *models.candidate);
   examples.loader = std::make_unique<Loader>(
       *examples.dataset,
       select_positions(examples.dataset->size(),
@@ -158,6 +169,8 @@ EvaluationSubject subject_of(const EvalOptions& options, const ModelArgument& ar
     if (task.knn.temperature > 0) add("temperature", task.knn.temperature);
   }
   if (task.ignored_label) add("ignore_label", *task.ignored_label);
+  if (const fs::path file = options.input.dataset.label_mapping; !file.empty())
+    add("label_mapping", file.filename().string());
   const fs::path& torch = alone ? models.path : models.reference_path;
   subject.runtimes.torch = !torch.empty() && model_format(torch) == ModelFormat::torchscript;
   subject.runtimes.onnxruntime = !alone || !subject.runtimes.torch;
@@ -185,14 +198,8 @@ int run_task(const EvalOptions& options) {
   require_writable(options.output);
   require_task_options(options);
   const ModelArgument argument = resolve_model_argument(options.models, options.id);
-  EvaluateTaskOptions run{.task = task_options(options), .evaluate = options.evaluate};
   const Models models = open_models(options, argument);
-  const TaskMetrics metrics = task_metrics(run.task);
-  run.evaluate.bootstrap.seed = options.input.seed;
-  run.evaluate.limits = parse_limits(
-      options.fail_if,
-      evaluation_limit_metrics(metrics.metrics, metrics.class_metric, models.reference != nullptr));
-
+  EvaluateTaskOptions run = run_options(options, models.reference != nullptr);
   const Examples examples = open_examples(options, options.input.dataset.split,
                                           options.input.samples.value_or(default_samples), models);
   Examples bank;

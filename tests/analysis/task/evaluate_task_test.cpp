@@ -83,6 +83,19 @@ TEST_F(EvaluateTask, what_was_done_before_an_interruption_is_scored) {
   EXPECT_EQ(result.evaluation.samples, 3);
 }
 
+TEST_F(EvaluateTask, an_interruption_before_the_first_example_is_an_error) {
+  OrtRunner model = adding({0, 0});
+  Loader examples = loader(model);
+  const auto other = open_dataset(folder_ / "x.npz");
+  Loader bank(*other, {0, 1}, model.inputs()[0], {.needs = Needs::label});
+  EXPECT_THAT(failure_of([&] {
+                evaluate_task({.candidate = model}, {examples, &bank},
+                              {.task = {.task = Task::image_feature_extraction},
+                               .progress = [](std::int64_t, std::int64_t) { return false; }});
+              }),
+              HasSubstr("interrupted before there was anything to score"));
+}
+
 TEST_F(EvaluateTask, models_and_datasets_of_different_classes_are_errors) {
   OrtRunner model = adding({0, 0});
   const auto failure = [&](Runner& reference, std::size_t classes) {

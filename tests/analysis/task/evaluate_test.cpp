@@ -119,8 +119,8 @@ TEST(Evaluate, limits_that_could_never_hold_are_errors) {
 
 TEST(Evaluate, classes_carry_their_names_and_both_scores) {
   const TaskScores reference = classifier(10, 0);
-  const std::vector<std::string> names{"cat"};
-  const Evaluation result = evaluate(&reference, classifier(10, 1), {.class_names = names});
+  const Evaluation result =
+      evaluate(&reference, classifier(10, 1), {.class_names = {{0, "cat"}, {5, "dog"}}});
   EXPECT_EQ(result.classes[0], (ClassResult{0, "cat", 5, 80, 100}));
   EXPECT_EQ(result.classes[1].name, "1");
 }

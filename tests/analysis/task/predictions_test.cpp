@@ -41,16 +41,16 @@ TEST(Predictions, rows_that_fill_up_a_batch_are_left_out) {
   predictions.add(f32({1, 0, 9, 9}, {2, 2}), batch_of(2, {1}));
   EXPECT_EQ(predictions.examples(), 3);
   EXPECT_EQ(predictions.width(), 2);
-  EXPECT_NEAR(metric(predictions.score()), 66.6667, 1e-4);
+  EXPECT_NEAR(metric(std::move(predictions).score()), 66.6667, 1e-4);
 }
 
 TEST(Predictions, embeddings_are_pooled_and_can_be_a_bank) {
   Predictions predictions({.task = Task::image_feature_extraction, .knn = {.k = 1}});
   predictions.add(f32({1, 0, 9, 9, 0, 1, 9, 9}, {2, 2, 2}), batch_of(2, {4, 5}));
   EXPECT_EQ(predictions.width(), 2);
-  const EmbeddingBank bank = predictions.as_bank();
+  const EmbeddingBank bank = Predictions(predictions).as_bank();
   EXPECT_THAT(bank.labels, ElementsAre(4, 5));
-  EXPECT_EQ(metric(predictions.score(&bank)), 100);
+  EXPECT_EQ(metric(std::move(predictions).score(&bank)), 100);
 }
 
 TEST(Predictions, segmentations_are_counted_at_the_size_of_their_labels) {
@@ -59,7 +59,7 @@ TEST(Predictions, segmentations_are_counted_at_the_size_of_their_labels) {
                   batch_of(1, {-1}, {integers({1, 4}, {0, 0, 255, 0})}));
   EXPECT_THAT(predictions.latest(), ElementsAre(0, 0, 1, 1));
   predictions.add(integers({1, 1, 2}, {2, 1}), batch_of(1, {-1}, {integers({1, 2}, {2, 2})}));
-  const TaskScores scores = predictions.score();
+  const TaskScores scores = std::move(predictions).score();
   EXPECT_EQ(scores.samples, 2);
   EXPECT_EQ(scores.counts[0].second, 1);
   EXPECT_EQ(metric(scores, 1), 60);
@@ -70,7 +70,7 @@ TEST(Predictions, sequences_are_ids_or_the_best_of_logits) {
   predictions.add(integers({1, 3}, {5, 6, 0}), batch_of(1, {-1}, {integers({3}, {5, 6, 0})}));
   predictions.add(f32({0, 1, 1, 0}, {1, 2, 2}), batch_of(1, {-1}, {integers({2}, {1, 1})}));
   EXPECT_THAT(predictions.latest(), ElementsAre(1, 0));
-  EXPECT_EQ(metric(predictions.score(), 1), 75);
+  EXPECT_EQ(metric(std::move(predictions).score(), 1), 75);
 }
 
 TEST(Predictions, outputs_that_the_task_cannot_read_are_errors) {

@@ -70,12 +70,12 @@ Agreement agreement(const TaskScores& reference, const TaskScores& candidate) {
 }
 
 std::vector<ClassResult> class_results(const TaskScores* reference, const TaskScores& candidate,
-                                       std::span<const std::string> names) {
+                                       const std::map<std::int64_t, std::string>& names) {
   std::vector<ClassResult> results;
   for (const ClassScore& entry : candidate.classes) {
-    const bool has_name = entry.label >= 0 && static_cast<std::size_t>(entry.label) < names.size();
+    const auto name = names.find(entry.label);
     ClassResult result{.label = entry.label,
-                       .name = has_name ? names[entry.label] : std::to_string(entry.label),
+                       .name = name == names.end() ? std::to_string(entry.label) : name->second,
                        .support = entry.support,
                        .candidate = entry.score};
     if (reference) {

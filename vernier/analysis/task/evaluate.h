@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -60,7 +61,7 @@ struct EvaluateOptions {
   double verdict = 0.5;  // percentage points that a metric may differ from the reference's
   std::vector<Limit> limits;
   BootstrapOptions bootstrap;
-  std::span<const std::string> class_names;  // by label; may be shorter, or empty
+  std::map<std::int64_t, std::string> class_names;  // by label; those without one are numbers
 };
 
 // The measures of agreement that are there, by name: flipped, flipped_to_wrong, flipped_to_right,

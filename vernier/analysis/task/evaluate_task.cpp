@@ -125,12 +125,12 @@ class TaskRun {
   bool interrupted_ = false;
 };
 
-Evaluation score(const Answers& answers, const std::optional<Answers>& bank, bool has_reference,
+Evaluation score(Answers answers, std::optional<Answers> bank, bool has_reference,
                  const EvaluateOptions& options) {
   const auto scores_of = [&](Predictions Answers::*side) {
-    if (!bank) return (answers.*side).score();
-    const EmbeddingBank embeddings = ((*bank).*side).as_bank();
-    return (answers.*side).score(&embeddings);
+    if (!bank) return std::move(answers.*side).score();
+    const EmbeddingBank embeddings = std::move((*bank).*side).as_bank();
+    return std::move(answers.*side).score(&embeddings);
   };
   TaskScores candidate = scores_of(&Answers::candidate);
   candidate.changed_share = answers.changed_share();
@@ -154,11 +154,14 @@ TaskEvaluation evaluate_task(const TaskModels& models, const TaskData& data,
               data.examples.report().selected + (data.bank ? data.bank->report().selected : 0));
   std::optional<Answers> bank;
   if (data.bank) bank = run.answers(*data.bank);
-  const Answers answers = run.answers(data.examples);
+  Answers answers = run.answers(data.examples);
+  if (run.interrupted() && answers.candidate.examples() == 0)
+    throw Error("[task] interrupted before there was anything to score");
   TaskEvaluation result{.data = data.examples.report(), .interrupted = run.interrupted()};
   if (data.bank) result.bank = data.bank->report();
   result.evaluation = timed(run.timings().scoring, [&] {
-    return score(answers, bank, models.reference != nullptr, options.evaluate);
+    return score(std::move(answers), std::move(bank), models.reference != nullptr,
+                 options.evaluate);
   });
   add_counts(result.evaluation, result.data);
   result.evaluation.warnings.insert(result.evaluation.warnings.begin(),

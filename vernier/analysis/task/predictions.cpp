@@ -87,13 +87,14 @@ void Predictions::add(const TensorView& output, const Batch& batch) {
 }
 
 void Predictions::add_rows(const Tensor& rows) {
-  if (examples() > 0 && rows.shape[1] != width_)
+  if (examples() > 0 && rows.shape[1] != width())
     throw Error(fmt::format("[task] output '{}' has rows of {} elements after rows of {}",
-                            rows.name, rows.shape[1], width_));
-  name_ = rows.name;
-  width_ = rows.shape[1];
+                            rows.name, rows.shape[1], width()));
   const std::vector<float> values = to_f32(rows);
-  values_.insert(values_.end(), values.begin(), values.end());
+  const auto bytes = std::as_bytes(std::span(values));
+  rows_.name = rows.name;
+  rows_.shape = {rows_.shape[0] + rows.shape[0], rows.shape[1]};
+  rows_.bytes.insert(rows_.bytes.end(), bytes.begin(), bytes.end());
 }
 
 void Predictions::add_image(const TensorView& prediction, const Tensor& labels) {
@@ -121,17 +122,13 @@ void Predictions::add_sequence(const TensorView& prediction, const Tensor& targe
   latest_.insert(latest_.end(), predicted.begin(), predicted.end());
 }
 
-Tensor Predictions::rows() const {
-  Tensor rows = make_tensor(name_, DType::f32, {examples(), width_});
-  std::ranges::copy(values_, elements<float>(rows).begin());
-  return rows;
-}
-
-TaskScores Predictions::score(const EmbeddingBank* bank) const {
+TaskScores Predictions::score(const EmbeddingBank* bank) && {
   switch (options_.task) {
-    case Task::image_feature_extraction: return score_knn(rows(), labels_, options_.knn, bank);
-    case Task::image_classification: return score_classification(rows(), labels_, options_.top_k);
-    case Task::image_segmentation: return score_segmentation(images_);
+    case Task::image_feature_extraction:
+      return score_knn(std::move(rows_), std::move(labels_), options_.knn, bank);
+    case Task::image_classification:
+      return score_classification(rows_, std::move(labels_), options_.top_k);
+    case Task::image_segmentation: return score_segmentation(std::move(images_));
     case Task::text_generation:
     case Task::translation: break;
   }

@@ -18,24 +18,22 @@ class Predictions {
 
   std::int64_t examples() const { return static_cast<std::int64_t>(labels_.size()); }
   // Elements of an embedding, or classes; 0 where the task has neither.
-  std::int64_t width() const { return width_; }
+  std::int64_t width() const { return rows_.shape[1]; }
   // The class of each pixel, or each token, of the last batch.
   std::span<const std::int64_t> latest() const { return latest_; }
 
-  // `bank` holds the embeddings to search instead of the examples themselves; may be null.
-  TaskScores score(const EmbeddingBank* bank = nullptr) const;
-  EmbeddingBank as_bank() const { return {rows(), labels_}; }
+  // `bank` holds the embeddings to search instead of the examples themselves; may be null. Uses
+  // the predictions up, as the next does.
+  TaskScores score(const EmbeddingBank* bank = nullptr) &&;
+  EmbeddingBank as_bank() && { return {std::move(rows_), std::move(labels_)}; }
 
  private:
   void add_rows(const Tensor& rows);
   void add_image(const TensorView& prediction, const Tensor& labels);
   void add_sequence(const TensorView& prediction, const Tensor& target);
-  Tensor rows() const;
 
   TaskOptions options_;
-  std::string name_;  // of the output
-  std::int64_t width_ = 0;
-  std::vector<float> values_;  // examples x width
+  Tensor rows_ = make_tensor("", DType::f32, {0, 0});  // embeddings or logits
   std::vector<std::int64_t> labels_;
   std::vector<ImagePixels> images_;
   std::vector<SequencePair> sequences_;
