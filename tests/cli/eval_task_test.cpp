@@ -204,6 +204,24 @@ TEST(EvalTask, labels_off_by_one_are_called_chance) {
   EXPECT_THAT(outcome.out, HasSubstr("is not above chance"));
 }
 
+TEST(EvalTask, the_folder_of_an_export_brings_its_reference) {
+  if (torch_version().empty()) GTEST_SKIP() << "built without libtorch";
+  const TemporaryDirectory folder;
+  for (const char* ending : {"onnx", "pt"})
+    std::filesystem::copy_file(mnist + "mnist_cnn." + ending,
+                               folder / fmt::format("model.{}", ending));
+  write_text(folder / "model.json", "{}");
+  const auto run = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"eval", "-m", folder.path(), "--task", "image-classification",
+                               "--dataset", labelled, "--samples", "20"});
+    return run_vernier(more);
+  };
+  const Outcome both = run({"--fail-if", "flipped>0"});
+  EXPECT_EQ(both.exit_code, 0) << both.out << both.err;
+  EXPECT_THAT(both.out, HasSubstr("reference  model.pt"));
+  EXPECT_THAT(run({"--mode", "reference", "-f", "json"}).out, HasSubstr("\"libtorch\""));
+}
+
 TEST(EvalTask, recorded_outputs_are_a_reference) {
   const TemporaryDirectory folder;
   const std::string recorded = folder / "recorded.npz";
