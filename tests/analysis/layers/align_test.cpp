@@ -67,9 +67,16 @@ TEST(Align, contenders_keep_the_order_of_computation) {
   placements[0] = {Alignment::name, 1};
   placements[4] = {Alignment::name, 3};
   placements[2] = {Alignment::fused, std::nullopt};
-  EXPECT_THAT(contended_pairs(placements, tensors),
+  EXPECT_THAT(*contended_pairs(placements, tensors),
               ElementsAre(LayerPair{1, 1}, LayerPair{3, 1}, LayerPair{1, 2}, LayerPair{3, 2},
                           LayerPair{1, 3}, LayerPair{3, 3}, LayerPair{5, 3}));
+}
+
+TEST(Align, too_many_contenders_are_none) {
+  const std::vector<CandidateTensor> tensors = {{.name = "x"}, {.name = "y"}};
+  const std::vector<Placement> placements(3);
+  EXPECT_EQ(contended_pairs(placements, tensors, 6)->size(), 6u);
+  EXPECT_FALSE(contended_pairs(placements, tensors, 5));
 }
 
 TEST(Align, results_of_a_body_narrow_what_is_listed_before_them) {
@@ -78,7 +85,7 @@ TEST(Align, results_of_a_body_narrow_what_is_listed_before_them) {
       {.name = "x"}, {.name = "y", .inputs = {2}}, {.name = "t", .inputs = {0}}};
   std::vector<Placement> placements(3);
   placements[1] = {Alignment::name, 0};
-  EXPECT_THAT(contended_pairs(placements, tensors),
+  EXPECT_THAT(*contended_pairs(placements, tensors),
               ElementsAre(LayerPair{0, 0}, LayerPair{2, 0}, LayerPair{2, 1}, LayerPair{2, 2}));
 }
 

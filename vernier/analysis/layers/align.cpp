@@ -102,20 +102,23 @@ std::vector<LayerPair> placed_pairs(std::span<const Placement> placements) {
   return pairs;
 }
 
-std::vector<LayerPair> contended_pairs(std::span<const Placement> placements,
-                                       std::span<const CandidateTensor> tensors) {
-  std::vector<std::size_t> homeless;
+std::optional<std::vector<LayerPair>> contended_pairs(std::span<const Placement> placements,
+                                                      std::span<const CandidateTensor> tensors,
+                                                      std::size_t limit) {
+  std::vector<std::ptrdiff_t> homeless;
   for (std::size_t layer = 0; layer < placements.size(); ++layer)
-    if (placements[layer].alignment == Alignment::unmatched) homeless.push_back(layer);
+    if (placements[layer].alignment == Alignment::unmatched)
+      homeless.push_back(static_cast<std::ptrdiff_t>(layer));
   const std::vector<Window> open = windows(placements, tensors);
   std::vector<LayerPair> pairs;
-  for (std::size_t tensor = 0; tensor < tensors.size(); ++tensor)
-    for (const std::size_t layer : homeless) {
-      if (tensors[tensor].name.empty()) break;
-      const auto number = static_cast<std::ptrdiff_t>(layer);
-      if (number > open[tensor].after && number < open[tensor].before)
-        pairs.push_back({layer, tensor});
+  for (std::size_t tensor = 0; tensor < tensors.size(); ++tensor) {
+    if (tensors[tensor].name.empty()) continue;
+    auto layer = std::ranges::upper_bound(homeless, open[tensor].after);
+    for (; layer != homeless.end() && *layer < open[tensor].before; ++layer) {
+      if (pairs.size() == limit) return std::nullopt;
+      pairs.push_back({static_cast<std::size_t>(*layer), tensor});
     }
+  }
   return pairs;
 }
 

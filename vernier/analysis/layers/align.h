@@ -44,8 +44,9 @@ std::vector<LayerPair> placed_pairs(std::span<const Placement> placements);
 
 // The tensors that may be those of the layers without a place. The order of computation is
 // respected: a tensor stands for no layer before one that it is computed from, nor after one that
-// is computed from it.
-std::vector<LayerPair> contended_pairs(std::span<const Placement> placements,
-                                       std::span<const CandidateTensor> tensors);
+// is computed from it. Nothing if there are more than `limit`.
+std::optional<std::vector<LayerPair>> contended_pairs(std::span<const Placement> placements,
+                                                      std::span<const CandidateTensor> tensors,
+                                                      std::size_t limit = 2'000'000);
 
 }  // namespace vernier

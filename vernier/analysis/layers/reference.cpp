@@ -55,16 +55,24 @@ std::unique_ptr<Runner> open_truth(const LayersOptions& options) {
 }
 
 // One warning for each reason.
-std::vector<std::string> not_compared(const std::vector<UnwatchedTensor>& unwatched) {
+std::vector<std::string> unwatched_warnings(const std::vector<UnwatchedTensor>& unwatched) {
   std::map<std::string, std::vector<std::string>> by_reason;
   for (const UnwatchedTensor& leaf : unwatched) by_reason[leaf.reason].push_back(leaf.name);
   std::vector<std::string> warnings;
-  for (const auto& [reason, names] : by_reason)
-    warnings.push_back(fmt::format("not compared, {}: {}", reason, fmt::join(names, ", ")));
+  for (const auto& [reason, names] : by_reason) warnings.push_back(not_compared(reason, names));
   return warnings;
 }
 
 }  // namespace
+
+std::string not_compared(std::string_view reason, std::span<const std::string> layers) {
+  constexpr std::size_t named = 5;
+  const std::size_t count = std::min(named, layers.size());
+  std::string text =
+      fmt::format("not compared, {}: {}", reason, fmt::join(layers.first(count), ", "));
+  if (count < layers.size()) text += fmt::format(" and {} more", layers.size() - count);
+  return text;
+}
 
 LayersReference open_layers_reference(const LayersOptions& options) {
   LayersReference reference;
@@ -74,7 +82,7 @@ LayersReference open_layers_reference(const LayersOptions& options) {
   reference.is_recorded = model_format(options.reference) == ModelFormat::recorded;
   if (const TorchRunner* torch = reference.torch()) {
     reference.warnings = torch->warnings();
-    for (std::string& warning : not_compared(unwatched_tensors(*torch)))
+    for (std::string& warning : unwatched_warnings(unwatched_tensors(*torch)))
       reference.warnings.push_back(std::move(warning));
   }
   if (reference.layers.empty())

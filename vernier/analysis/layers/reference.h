@@ -1,7 +1,9 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "vernier/analysis/layers/align.h"
@@ -23,5 +25,8 @@ struct LayersReference {
 
 // Throws Error if there is no such file, or for a truth that only PyTorch can tell.
 LayersReference open_layers_reference(const LayersOptions& options);
+
+// "not compared, it did not run: a, b, c, d, e and 7 more"
+std::string not_compared(std::string_view reason, std::span<const std::string> layers);
 
 }  // namespace vernier

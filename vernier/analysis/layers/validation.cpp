@@ -143,8 +143,9 @@ void Validation::add_first(std::int64_t number, const std::vector<Tensor>& sampl
   std::vector<LayerPair> pairs = placed_pairs(placements_);
   const std::set<LayerPair> placed(pairs.begin(), pairs.end());
   if (!resolved_) {
-    const std::vector<LayerPair> more = contended_pairs(placements_, tensors_);
-    pairs.insert(pairs.end(), more.begin(), more.end());
+    const auto more = contended_pairs(placements_, tensors_);
+    if (more) pairs.insert(pairs.end(), more->begin(), more->end());
+    if (!more) warnings_.push_back("too many tensors without known names to search them by value");
   }
   std::map<LayerPair, LayerRow> found;
   std::vector<Likeness> likenesses;
@@ -201,11 +202,13 @@ bool Validation::adopt(const std::vector<SeenLayer>& seen) {
                           [&](const Layer& layer) { return names.contains(layer.name); }) &&
       ran.size() == layers_.size())
     return false;
+  std::vector<std::string> idle;
   for (const Layer& layer : layers_)
-    if (std::ranges::none_of(ran, [&](const Layer& other) {
-          return other.name == layer.name || other.name.starts_with(layer.name + ".");
-        }))
-      warnings_.push_back(fmt::format("not compared, it did not run: {}", layer.name));
+    if (const auto part = names.lower_bound(layer.name + ".");
+        !names.contains(layer.name) &&
+        (part == names.end() || !part->starts_with(layer.name + ".")))
+      idle.push_back(layer.name);
+  if (!idle.empty()) warnings_.push_back(not_compared("it did not run", idle));
   layers_ = std::move(ran);
   placements_ = align(layers_, tensors_);
   return true;
@@ -232,7 +235,8 @@ LayerRow Validation::compared(LayerRow row, const Tensor& reference,
 
 bool Validation::measure_introduced(OrtRunner& candidate, std::int64_t number,
                                     const std::vector<Tensor>& sample) {
-  std::vector<LayerPair> pairs = contended_pairs(placements_, tensors_);
+  std::vector<LayerPair> pairs =
+      contended_pairs(placements_, tensors_).value_or(std::vector<LayerPair>());
   const std::vector<LayerPair> placed = placed_pairs(placements_);
   pairs.insert(pairs.end(), placed.begin(), placed.end());
   RewritingRunner rewriting(candidate);
