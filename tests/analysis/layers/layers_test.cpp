@@ -144,6 +144,8 @@ TEST_F(Layers, an_interrupted_run_keeps_the_samples_so_far) {
   EXPECT_EQ(result.samples, 2);
 }
 
+TEST_F(Layers, nothing_compared_is_no_pass) { EXPECT_FALSE(LayersResult().pass()); }
+
 class RecordedLayers : public ::testing::Test {
  protected:
   LayersResult validate(const std::vector<Tensor>& reference,

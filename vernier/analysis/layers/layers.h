@@ -83,7 +83,7 @@ struct LayersResult {
   std::int64_t samples = 0;
   bool interrupted = false;
   std::int64_t layers_total() const { return static_cast<std::int64_t>(rows.size()); }
-  bool pass() const { return layers_exceeding == 0; }
+  bool pass() const { return samples > 0 && layers_exceeding == 0; }
 };
 
 struct LayersOptions {
