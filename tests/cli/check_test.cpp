@@ -71,6 +71,16 @@ TEST(CheckCommand, every_sarif_result_belongs_to_a_rule) {
               result["ruleId"]);
 }
 
+TEST(CheckCommand, names_of_files_become_uris) {
+  const TemporaryDirectory folder;
+  const std::filesystem::path path = folder / "a model #1.onnx";
+  std::ofstream(path) << "no model";
+  const auto sarif = nlohmann::json::parse(run_vernier({"check", path, "-f", "sarif"}).out);
+  EXPECT_EQ(
+      sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"],
+      "a%20model%20%231.onnx");
+}
+
 TEST(CheckCommand, a_file_that_ends_in_sarif_is_sarif) {
   const TemporaryDirectory folder;
   EXPECT_EQ(run_vernier({"check", good, "-o", folder / "r.sarif"}).exit_code, 0);

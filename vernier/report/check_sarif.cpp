@@ -1,4 +1,8 @@
+#include <fmt/format.h>
+
+#include <cctype>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "vernier/report/check.h"
 #include "vernier/report/json.h"
@@ -27,8 +31,19 @@ std::size_t rule_index(std::string_view id) {
   return std::ranges::find(all, id, &Explanation::id) - all.begin();
 }
 
+// A file's name as a relative URI.
+std::string uri(const std::string& file) {
+  std::string out;
+  for (const char c : file) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) ||
+                       std::string_view("-._~").find(c) != std::string_view::npos;
+    out += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return out;
+}
+
 Json location(const CheckSubject& subject, const Finding& finding) {
-  Json json = {{"physicalLocation", {{"artifactLocation", {{"uri", subject.model}}}}}};
+  Json json = {{"physicalLocation", {{"artifactLocation", {{"uri", uri(subject.model)}}}}}};
   if (!finding.subject.name.empty())
     json["logicalLocations"] =
         Json::array({{{"fullyQualifiedName", finding.subject.name},

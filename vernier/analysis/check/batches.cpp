@@ -36,7 +36,19 @@ const DynamicAxis::Place* place_of(const DynamicAxis& axis, std::size_t input) {
   return found == axis.places.end() ? nullptr : &*found;
 }
 
+bool same_shapes(const std::vector<Tensor>& left, const std::vector<Tensor>& right) {
+  return std::ranges::equal(left, right, {}, &Tensor::shape, &Tensor::shape);
+}
+
 }  // namespace
+
+std::vector<std::vector<Tensor>> like_first(std::span<const std::vector<Tensor>> samples,
+                                            std::int64_t count) {
+  std::vector<std::vector<Tensor>> alike;
+  for (std::size_t i = 0; std::ssize(alike) < count; i = (i + 1) % samples.size())
+    if (same_shapes(samples[i], samples[0])) alike.push_back(samples[i]);
+  return alike;
+}
 
 std::vector<Tensor> join_samples(std::span<const std::vector<Tensor>> samples,
                                  const DynamicAxis& axis) {

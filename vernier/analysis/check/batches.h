@@ -7,6 +7,10 @@
 
 namespace vernier {
 
+// `count` samples of the first one's shapes: the given ones, again and again.
+std::vector<std::vector<Tensor>> like_first(std::span<const std::vector<Tensor>> samples,
+                                            std::int64_t count);
+
 // Samples laid side by side along an axis: what each input has there is joined, inputs without the
 // axis are those of the first sample.
 std::vector<Tensor> join_samples(std::span<const std::vector<Tensor>> samples,

@@ -88,10 +88,16 @@ Findings check_running(const Graphs& graphs, const CheckOptions& options) {
   return findings;
 }
 
+bool needs_runs(const CheckOptions& options) {
+  using enum CheckGroup;
+  return wants(options, runs) || wants(options, consistency) || wants(options, dynamic_axes) ||
+         wants(options, numerics) || is_wanted(options, "missing-shapes");
+}
+
 Findings check_model(const Model& model, const CheckOptions& options) {
   const Graphs graphs(model);
   Findings findings = check_files(graphs);
-  if (findings.empty()) append(findings, check_running(graphs, options));
+  if (findings.empty() && needs_runs(options)) append(findings, check_running(graphs, options));
   append(findings, check_static(graphs, options));
   return findings;
 }

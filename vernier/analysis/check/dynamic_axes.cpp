@@ -30,14 +30,6 @@ bool is_plain(const DynamicAxis& axis) {
 // Doubling keeps what sizes have to be divisible by.
 std::int64_t another_length(std::int64_t length) { return length < 16 ? length + 4 : 2 * length; }
 
-// `count` samples, the given ones again and again.
-std::vector<Sample> some_samples(const Runs& runs, std::int64_t count) {
-  std::vector<Sample> samples;
-  for (std::int64_t i = 0; i < count; ++i)
-    samples.push_back(runs.samples[static_cast<std::size_t>(i) % runs.samples.size()]);
-  return samples;
-}
-
 class DeclaredAxes {
  public:
   DeclaredAxes(const Graphs& graphs, const Runs& runs, const CheckOptions& options)
@@ -72,7 +64,7 @@ class DeclaredAxes {
   // Several samples at once: each must come out as it does alone.
   Findings try_batch(std::size_t index, std::int64_t size) {
     const DynamicAxis& axis = axes_[index];
-    const std::vector<Sample> samples = some_samples(runs_, size);
+    const std::vector<Sample> samples = like_first(runs_.samples, size);
     const Sample joined = join_samples(samples, axis);
     const Trial trial = try_run(*runs_.runner, joined);
     if (!trial.outputs) return frozen(index, size, joined, trial.error);

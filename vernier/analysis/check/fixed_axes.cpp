@@ -71,7 +71,7 @@ Findings try_batch(const Graphs& graphs, const Runs& runs, const CheckOptions& o
   if (!axis) return {};
   const auto runner = open_axis(graphs.model, *axis, options.runtime);
   if (!runner) return {};
-  const std::vector<Sample> samples{runs.samples.front(), runs.samples.back()};
+  const std::vector<Sample> samples = like_first(runs.samples, 2);
   const Trial trial = try_run(*runner, join_samples(samples, *axis));
   if (!trial.outputs || !doubles(runs.outputs, *trial.outputs)) return {};
   const TensorSpec& input = inputs[axis->places[0].input];

@@ -77,7 +77,7 @@ FrozenNode find_frozen_node(const Graphs& graphs, std::span<const Tensor> inputs
                             const std::string& error, std::int64_t size,
                             const OrtOptions& options) {
   FrozenNode frozen{.message = plain_error(graphs.model, inputs, error, options)};
-  const auto failed = find_node(graphs, named_node(frozen.message));
+  const auto failed = find_failed_node(graphs, frozen.message);
   frozen.subject = subject_of_error(graphs, frozen.message);
   if (!failed) return frozen;
   frozen.reason = own_reason(graphs, *failed->body, *failed->node);

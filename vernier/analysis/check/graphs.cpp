@@ -94,6 +94,15 @@ std::optional<std::vector<double>> constant_numbers(const Graphs& graphs, const 
   return value ? std::optional(to_f64(*value)) : std::nullopt;
 }
 
+std::optional<double> constant_number(const Graphs& graphs, const Body& body,
+                                      const std::string& tensor) {
+  if (const TensorProto* proto = constant_proto(body, tensor))
+    if (checked_element_count(Shape(proto->dims().begin(), proto->dims().end())) != 1)
+      return std::nullopt;
+  const auto numbers = constant_numbers(graphs, body, tensor);
+  return numbers && numbers->size() == 1 ? std::optional(numbers->front()) : std::nullopt;
+}
+
 std::optional<Shape> declared_shape(const Body& body, const std::string& tensor) {
   if (const TensorProto* proto = constant_proto(body, tensor))
     return Shape(proto->dims().begin(), proto->dims().end());

@@ -54,6 +54,10 @@ std::optional<Tensor> constant_value(const Graphs& graphs, const Body& body,
 std::optional<std::vector<double>> constant_numbers(const Graphs& graphs, const Body& body,
                                                     const std::string& tensor);
 
+// The value of a constant of one element; others are not read.
+std::optional<double> constant_number(const Graphs& graphs, const Body& body,
+                                      const std::string& tensor);
+
 // The declared shape, -1 for dynamic dims; of a constant its own.
 std::optional<Shape> declared_shape(const Body& body, const std::string& tensor);
 

@@ -165,12 +165,11 @@ Findings added_epsilon(const Graphs& graphs, const Body& body, const NodeProto& 
   for (const std::string& input : node.input()) {
     const NodeProto* producer = body.index->producer(input);
     const bool cast = producer && is_op(*producer, "Cast");
-    const auto numbers = constant_numbers(graphs, body, cast ? input_name(*producer, 0) : input);
-    if (!numbers || numbers->size() != 1 || numbers->front() < 0) continue;
-    if (numbers->front() <= vanishing_below(*dtype))
+    const auto number = constant_number(graphs, body, cast ? input_name(*producer, 0) : input);
+    if (number && *number >= 0 && *number <= vanishing_below(*dtype))
       return {make_finding(
           "vanishing-epsilon", node_subject(body, node),
-          fmt::format("the {:g} that it adds is 0 in {}", numbers->front(), dtype_name(*dtype)))};
+          fmt::format("the {:g} that it adds is 0 in {}", *number, dtype_name(*dtype)))};
   }
   return {};
 }
@@ -190,10 +189,8 @@ std::int64_t softmax_length(const Graphs& graphs, const Body& body, const NodePr
   std::int64_t axis = attribute_int(node, "axis", flattens ? 1 : -1);
   if (axis < 0) axis += std::ssize(*shape);
   if (axis < 0 || axis >= std::ssize(*shape)) return 0;
-  std::int64_t length = 1;
-  for (std::int64_t i = axis; i < (flattens ? std::ssize(*shape) : axis + 1); ++i)
-    length = (*shape)[i] < 0 ? 0 : length * (*shape)[i];
-  return length;
+  const auto count = flattens ? std::ssize(*shape) - axis : 1;
+  return checked_element_count(std::span(*shape).subspan(axis, count)).value_or(0);
 }
 
 Findings long_softmax(const Graphs& graphs, const Body& body, const NodeProto& node,

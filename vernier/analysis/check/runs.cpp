@@ -49,6 +49,23 @@ bool is_affordable(const std::map<std::string, Shape>& shapes) {
   });
 }
 
+// Sizes, axes and rates that are inputs: random numbers are no good as such.
+bool has_parameters(std::span<const TensorSpec> inputs) {
+  return std::ranges::any_of(inputs, [](const TensorSpec& spec) { return spec.shape.size() < 2; });
+}
+
+// What a run that failed on all generated inputs means: only where these were beyond doubt is the
+// model to blame.
+Finding failure(const Graphs& graphs, std::span<const TensorSpec> inputs,
+                std::span<const DynamicAxis> axes, const std::string& error) {
+  if (error.empty()) return not_run("the declared inputs are too large to generate");
+  if (std::ranges::any_of(axes, [](const DynamicAxis& axis) { return !axis.is_batch; }))
+    return not_run(fmt::format("no size that was tried for its dynamic axes runs: {}", error));
+  if (has_parameters(inputs))
+    return not_run(fmt::format("it does not run on random numbers: {}", error));
+  return make_finding("failed-run", subject_of_error(graphs, error), error);
+}
+
 void run_given(const Graphs& graphs, const CheckOptions& options, Runs& runs) {
   runs.generated = false;
   const std::unique_ptr<Samples> samples = options.samples(graphs.model);
@@ -81,21 +98,14 @@ void run_generated(const Graphs& graphs, Runs& runs) {
       runs.samples.push_back(draw_inputs(runs, inputs, shapes, i));
     return;
   }
-  const bool sizes_unknown =
-      std::ranges::any_of(axes, [](const DynamicAxis& axis) { return !axis.is_batch; });
-  if (sizes_unknown || error.empty())
-    runs.findings.push_back(
-        not_run(error.empty()
-                    ? "the declared inputs are too large to generate"
-                    : fmt::format("no size that was tried for its dynamic axes runs: {}", error)));
-  else
-    runs.findings.push_back(make_finding("failed-run", subject_of_error(graphs, error), error));
+  runs.findings.push_back(failure(graphs, inputs, axes, error));
 }
 
 // Why no inputs can be made; empty if they can.
 std::string obstacle(const Model& model) {
   for (const OtherValue& input : model.other_inputs())
-    return fmt::format("input '{}' is a {}, not a tensor of numbers", input.name, input.type);
+    return fmt::format("input '{}' has type {}, only tensors of numbers can be generated",
+                       input.name, input.type);
   for (const TensorSpec& input : model.inputs())
     if (!input.ranked) return fmt::format("input '{}' declares no shape", input.name);
   return "";

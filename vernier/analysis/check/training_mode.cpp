@@ -17,12 +17,6 @@ constexpr std::array<std::string_view, 7> random_operators = {
 
 constexpr std::int64_t opset_of_training_mode = 12;  // Dropout's, as an input
 
-std::optional<double> constant_number(const Graphs& graphs, const Body& body,
-                                      const std::string& tensor) {
-  const auto numbers = constant_numbers(graphs, body, tensor);
-  return numbers && numbers->size() == 1 ? std::optional(numbers->front()) : std::nullopt;
-}
-
 // Why a Dropout drops something; empty if it does not.
 std::string dropout_evidence(const Graphs& graphs, const Body& body, const NodeProto& node) {
   const std::int64_t opset = graphs.model.opset();

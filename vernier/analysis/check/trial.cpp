@@ -42,9 +42,25 @@ std::optional<FoundNode> find_node(const Graphs& graphs, const std::string& name
   return std::nullopt;
 }
 
+std::optional<FoundNode> find_failed_node(const Graphs& graphs, const std::string& message) {
+  if (const auto found = find_node(graphs, named_node(message))) return found;
+  static const std::regex unnamed(R"(node '' \((\w+)\))");
+  std::smatch match;
+  if (!std::regex_search(message, match, unnamed)) return std::nullopt;
+  std::optional<FoundNode> only;
+  for (const Body& body : graphs.bodies)
+    for (const auto& node : body.graph->node())
+      if (node.op_type() == match[1].str()) {
+        if (only) return std::nullopt;
+        only = FoundNode{&body, &node};
+      }
+  return only;
+}
+
 Subject subject_of_error(const Graphs& graphs, const std::string& message) {
   const std::string name = named_node(message);
-  if (const auto found = find_node(graphs, name)) return node_subject(*found->body, *found->node);
+  if (const auto found = find_failed_node(graphs, message))
+    return node_subject(*found->body, *found->node);
   return name.empty() ? Subject{} : Subject{SubjectKind::node, name};
 }
 

@@ -31,6 +31,9 @@ struct FoundNode {
 };
 std::optional<FoundNode> find_node(const Graphs& graphs, const std::string& name);
 
+// The node that a message names; one without a name if it is the only one of its operator.
+std::optional<FoundNode> find_failed_node(const Graphs& graphs, const std::string& message);
+
 // The node that a message names, else the model.
 Subject subject_of_error(const Graphs& graphs, const std::string& message);
 
