@@ -150,6 +150,18 @@ Examples open_examples(const EvalOptions& options, const std::string& split, std
   return examples;
 }
 
+// The examples whose embeddings are searched; nothing without --bank-split.
+Examples open_bank(const EvalOptions& options, const Models& models, const Examples& queries) {
+  if (options.bank_split.empty()) return {};
+  Examples bank = open_examples(options, options.bank_split, 0, models);
+  if (bank.class_names != queries.class_names)
+    throw Error(
+        fmt::format("[eval] --bank-split {}: its {} classes are not the {} of the samples, so "
+                    "labels mean different things; say which is which with --label-mapping",
+                    options.bank_split, bank.class_names.size(), queries.class_names.size()));
+  return bank;
+}
+
 EvaluationSubject subject_of(const EvalOptions& options, const ModelArgument& argument,
                              const Models& models, const TaskOptions& task) {
   const bool alone = options.mode == "reference";
@@ -202,8 +214,7 @@ int run_task(const EvalOptions& options) {
   EvaluateTaskOptions run = run_options(options, models.reference != nullptr);
   const Examples examples = open_examples(options, options.input.dataset.split,
                                           options.input.samples.value_or(default_samples), models);
-  Examples bank;
-  if (!options.bank_split.empty()) bank = open_examples(options, options.bank_split, 0, models);
+  const Examples bank = open_bank(options, models, examples);
   run.evaluate.class_names = examples.class_names;
   if (!examples.mapped) run.dataset_classes = examples.class_names.size();
 

@@ -148,6 +148,17 @@ TEST(EvalTask, another_split_can_be_the_bank) {
   EXPECT_THAT(outcome.out, HasSubstr("samples      100"));
 }
 
+TEST(EvalTask, a_bank_must_have_the_same_classes) {
+  const TemporaryDirectory folder;
+  const LabelledDigits digits;
+  digits.write_folder(folder / "train", 12);
+  digits.write_folder(folder / "test", 40);
+  const std::string path = folder.path();
+  expect_error(eval("image-feature-extraction", "mnist_vit.onnx",
+                    {"--dataset", path, "--split", "test", "--bank-split", "train"}),
+               "labels mean different things");
+}
+
 // Examples that cannot be used, each kind of them.
 TEST(EvalTask, bad_examples_are_counted_and_limited) {
   const TemporaryDirectory folder;
