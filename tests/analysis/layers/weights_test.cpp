@@ -152,6 +152,20 @@ TEST(Weights, a_square_one_must_lie_as_its_reader_wants_it) {
   EXPECT_EQ(wrong.remark, "its axes are swapped");
 }
 
+TEST(Weights, a_renamed_one_is_known_by_the_operator_that_reads_it) {
+  const Tensor parameter = tensor_of<float>("attention.in_proj_weight", DType::f32, {2, 1}, {1, 2});
+  GraphBuilder graph;
+  graph.input("x", DType::f32, {{1}}).output("y");
+  graph.weight(tensor_of<float>("onnx::MatMul_7", DType::f32, {1, 2}, {1, 2.001F}));
+  graph.node("MatMul", {"x", "onnx::MatMul_7"}, {"y"});
+  graph.graph().mutable_node(0)->set_name("/attention/MatMul");
+  const Model candidate = graph.model();
+  const auto visit = [&](const Observer& observer) { observer(parameter); };
+  const ComparedWeight weight = compare_weights(visit, {}, candidate)[0];
+  EXPECT_EQ(weight.match, WeightMatch::differs);
+  EXPECT_EQ(weight.difference.differing, 1);
+}
+
 TEST(Weights, a_square_one_of_an_unknown_layer_may_lie_either_way) {
   const Tensor stored = square("onnx::MatMul_7");
   EXPECT_EQ(match_of(compare_linear(stored, {})), WeightMatch::exact);

@@ -44,6 +44,7 @@ class Diagnoser {
     if (const auto same = earlier_row_of_its_tensor(index))
       return {Cause::inherited,
               fmt::format("its tensor is that of {}, which is out of tolerance", *same)};
+    if (row.tensor.empty() && does_nothing(row)) return diagnose_next(index);
     const Region region = region_of(index);
     if (std::string found = wrong_weight(row, region); !found.empty())
       return {Cause::weight_bit_mismatch, std::move(found)};
@@ -77,6 +78,22 @@ class Diagnoser {
     if (!candidate_) return {};
     while (index + 1 < rows_.size() && rows_[index].tensor.empty()) ++index;
     return candidate_->region(rows_[index].tensor);
+  }
+
+  static bool does_nothing(const LayerRow& row) {
+    return is_no_op({.name = row.layer, .type = row.type});
+  }
+
+  // A layer that does nothing is not missed; no tensor holds its values because those that it
+  // should hand on are wrong.
+  Diagnosis diagnose_next(std::size_t index) const {
+    while (++index < rows_.size())
+      if (!rows_[index].tensor.empty()) {
+        const auto [cause, detail] = diagnose(index);
+        if (cause == Cause::none) break;
+        return {cause, fmt::format("at {}: {}", rows_[index].layer, detail)};
+      }
+    return {Cause::unknown, "it does nothing, and no tensor holds its values"};
   }
 
   // Whether the layer may be at fault: on the reference's inputs it is not right, or was not run.
@@ -137,7 +154,6 @@ class Diagnoser {
   // may have taken it in.
   static bool is_missing(const LayerRow& row, const Region& region) {
     return row.alignment == Alignment::unmatched && row.tensor.empty() &&
-           !is_no_op({.name = row.layer, .type = row.type}) &&
            std::ranges::none_of(region.nodes, [&](const auto* node) {
              return is_quantized(*node) || module_path(*node) == row.layer;
            });
@@ -224,7 +240,7 @@ class Diagnoser {
     for (const std::string& source : region.sources)
       for (const std::size_t row : candidate_->rows_of(source)) first = std::min(first, row);
     for (std::size_t i = index; i-- > first + 1;)
-      if (rows_[i].exceeds && rows_[i].tensor.empty())
+      if (rows_[i].exceeds && rows_[i].tensor.empty() && !does_nothing(rows_[i]))
         return fmt::format("it follows {}, which is missing", rows_[i].layer);
     return "";
   }

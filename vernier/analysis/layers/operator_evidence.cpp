@@ -199,6 +199,8 @@ std::string operator_names(const Region& region) {
   std::vector<std::string> names;
   for (auto node = region.nodes.rbegin(); node != region.nodes.rend(); ++node)
     if (!is_op(**node, "Constant")) names.push_back((*node)->op_type());
+  if (std::ranges::any_of(names, [](const std::string& name) { return name != "Identity"; }))
+    std::erase(names, "Identity");
   if (names.empty()) return "nothing";
   if (names.size() > most_names)
     return fmt::format("{} operators up to {}", names.size(), names.back());

@@ -30,6 +30,11 @@ std::string_view role_of(std::string_view parameter) {
   return parameter.substr(parameter.rfind('.') + 1);
 }
 
+// "in_proj_weight" is a weight too.
+bool plays(const std::string& role, std::string_view name) {
+  return !role.empty() && (name == role || name.ends_with("_" + role));
+}
+
 // Names that exporters count up say nothing about what they name.
 bool is_numbered(std::string_view name) {
   return name.starts_with("onnx::") || name.starts_with("val_") ||
@@ -102,7 +107,7 @@ class Comparison {
     for (const WeightUse& use : candidate_.uses_of(module_of(parameter.name))) {
       const Target target{use.stored, use.node, use.turned};
       if (use.stored == named) return {target};
-      if (use.role == role_of(parameter.name) && fits(parameter, *use.stored))
+      if (plays(use.role, role_of(parameter.name)) && fits(parameter, *use.stored))
         found.push_back(target);
     }
     if (found.empty() && named && dtype_of_onnx(named->data_type())) found.push_back({named});
