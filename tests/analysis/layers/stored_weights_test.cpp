@@ -1,0 +1,120 @@
+#include "vernier/analysis/layers/stored_weights.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/model_builder.h"
+
+namespace vernier {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+Tensor matrix(const std::string& name) {
+  return tensor_of<float>(name, DType::f32, {1, 2}, {1, 2});
+}
+
+// A product with a weight that reaches it through other nodes.
+GraphBuilder product(const std::string& through, const std::string& module = "fc") {
+  GraphBuilder graph;
+  graph.input("x", DType::f32, {{1}, {1}}).output("y").weight(matrix("w"));
+  graph.node(through, {"w"}, {"v"}).node("MatMul", {"x", "v"}, {"y"});
+  graph.graph().mutable_node(1)->set_name("/" + module + "/MatMul");
+  return graph;
+}
+
+TEST(StoredWeights, are_found_through_identity_and_transpose) {
+  const Model plain = product("Identity").model();
+  const StoredWeights weights(plain);
+  ASSERT_TRUE(weights.find("v"));
+  EXPECT_EQ(weights.find("v")->name(), "w");
+  EXPECT_FALSE(weights.uses_of("fc")[0].turned);
+
+  const Model turned = product("Transpose").model();
+  EXPECT_TRUE(StoredWeights(turned).uses_of("fc").at(0).turned);
+}
+
+TEST(StoredWeights, what_is_computed_is_no_weight) {
+  const Model model = product("Relu").model();
+  const StoredWeights weights(model);
+  EXPECT_FALSE(weights.find("v"));
+  EXPECT_FALSE(weights.find("x"));
+  EXPECT_FALSE(weights.find("nothing"));
+  EXPECT_THAT(weights.uses_of("fc"), IsEmpty());
+}
+
+TEST(StoredWeights, a_transpose_of_other_than_two_axes_ends_the_way) {
+  GraphBuilder graph;
+  graph.input("x", DType::f32, {{1}}).output("y").weight(make_tensor("w", DType::f32, {1, 1, 1}));
+  graph.node("Transpose", {"w"}, {"v"}).node("Add", {"x", "v"}, {"y"});
+  const Model model = graph.model();
+  EXPECT_FALSE(StoredWeights(model).find("v"));
+}
+
+TEST(StoredWeights, a_cycle_ends) {
+  GraphBuilder graph;
+  graph.node("Identity", {"a"}, {"b"}).node("Identity", {"b"}, {"a"});
+  const Model model = graph.model();
+  EXPECT_FALSE(StoredWeights(model).find("a"));
+}
+
+TEST(StoredWeights, constants_are_weights_too) {
+  GraphBuilder graph;
+  graph.input("x", DType::f32, {{1}}).output("y");
+  graph.node("Constant", {}, {"c"}, {tensor_attribute("value", matrix(""))});
+  graph.node("Add", {"x", "c"}, {"y"});
+  const Model model = graph.model();
+  const StoredWeights weights(model);
+  ASSERT_TRUE(weights.find("c"));
+  EXPECT_EQ(weights.read(*weights.find("c")).size(), 2);
+  EXPECT_THAT(weights.names_read_by(model.graph().node(1)), ElementsAre("c"));
+}
+
+TEST(StoredWeights, a_node_reads_them_under_two_names) {
+  const Model model = product("Identity").model();
+  EXPECT_THAT(StoredWeights(model).names_read_by(model.graph().node(1)), ElementsAre("v", "w"));
+}
+
+TEST(StoredWeights, roles_follow_the_operator) {
+  GraphBuilder graph;
+  graph.input("x", DType::f32, {{1}, {1}}).output("y");
+  for (const char* name : {"a", "b", "c", "d"}) graph.weight(make_tensor(name, DType::f32, {1}));
+  graph.node("BatchNormalization", {"x", "a", "b", "c", "d"}, {"y"});
+  graph.graph().mutable_node(0)->set_name("/bn/BatchNormalization");
+  const Model model = graph.model();
+  const StoredWeights weights(model);
+  std::vector<std::string> roles;
+  for (const WeightUse& use : weights.uses_of("bn")) roles.push_back(use.role);
+  EXPECT_THAT(roles, ElementsAre("weight", "bias", "running_mean", "running_var"));
+}
+
+TEST(StoredWeights, those_of_bodies_are_seen) {
+  GraphBuilder body("then");
+  body.output("t").weight(matrix("inner")).node("Add", {"w", "inner"}, {"t"});
+  body.graph().mutable_node(0)->set_name("/branch/Add");
+  GraphBuilder other("else");
+  other.output("e").node("Identity", {"w"}, {"e"});
+  GraphBuilder graph;
+  graph.input("c", DType::boolean, {}).output("y").weight(matrix("w"));
+  graph.node("If", {"c"}, {"y"},
+             {graph_attribute("then_branch", body), graph_attribute("else_branch", other)});
+  const Model model = graph.model();
+  const StoredWeights weights(model);
+  EXPECT_TRUE(weights.find("inner"));
+  EXPECT_THAT(weights.uses_of("branch"), SizeIs(2));
+}
+
+TEST(StoredWeights, content_is_found_by_type_shape_and_bytes) {
+  const Model model = product("Identity").model();
+  const StoredWeights weights(model);
+  EXPECT_TRUE(weights.with_content(matrix("another")));
+  EXPECT_FALSE(weights.with_content(tensor_of<float>("a", DType::f32, {2, 1}, {1, 2})));
+  EXPECT_FALSE(weights.with_content(tensor_of<float>("a", DType::f32, {1, 2}, {1, 3})));
+  EXPECT_FALSE(weights.with_content(tensor_of<std::int32_t>("a", DType::i32, {1, 2}, {1, 2})));
+  EXPECT_TRUE(weights.with_content(matrix("again")));
+}
+
+}  // namespace
+}  // namespace vernier
