@@ -7,6 +7,7 @@
 
 #include "tests/arrays.h"
 #include "tests/failure.h"
+#include "tests/onnx_edits.h"
 #include "tests/runtime/torch_fixture.h"
 #include "tests/temporary_directory.h"
 #include "vernier/data/random.h"
@@ -127,6 +128,30 @@ TEST_F(Layers, recorded_leaves_are_a_reference_with_or_without_their_batch_axis)
     EXPECT_EQ(row(result, "fc").alignment, Alignment::scope);
     EXPECT_EQ(row(result, "layer1.0.bn1").alignment, Alignment::value);
   }
+}
+
+TEST_F(Layers, each_output_of_a_layer_is_a_row) {
+  const LayersResult result = validate(Model::load(fixture("torch/recurrent.onnx")),
+                                       {.reference = fixture("torch/recurrent.pt")}, 2);
+  EXPECT_TRUE(result.pass());
+  std::vector<std::string> names;
+  for (const LayerRow& output : result.rows) names.push_back(output.layer + " " + output.type);
+  EXPECT_THAT(names, ElementsAre("lstm.0 LSTM", "lstm.1 LSTM", "lstm.2 LSTM"));
+}
+
+TEST_F(Layers, layers_behind_a_fault_are_still_found_and_add_nothing_themselves) {
+  Model candidate = mnist("mnist_cnn.onnx");
+  edit_weight(candidate, "stem.weight", [](std::span<float> values) {
+    for (float& value : values) value = -value;
+  });
+  const LayersResult result = validate(candidate, {});
+  EXPECT_EQ(result.drift_origin, 0u);
+  EXPECT_EQ(result.rows[0].layer, "stem");
+  EXPECT_EQ(alignments(result), alignments(validate(mnist("mnist_cnn.onnx"), {})));
+  const LayerRow& last = row(result, "fc");
+  EXPECT_TRUE(last.exceeds);
+  EXPECT_LT(*last.introduced_max_abs_diff, 1e-4);
+  EXPECT_GT(*result.rows[0].introduced_max_abs_diff, 1e-4);
 }
 
 TEST_F(Layers, only_pytorch_can_tell_the_truth) {
