@@ -32,7 +32,7 @@ for model in sys.argv[1:]:
         report = json.load(file)
     layers = report["layers"]
     worst = max(layers, key=lambda layer: number(layer["max_abs_diff"]))
-    ratios = sorted(layer["truth"]["ratio"] for layer in layers if "truth" in layer)
+    ratios = sorted(number(layer["truth"]["ratio"]) for layer in layers if "truth" in layer)
     causes = {layer["cause"] for layer in layers if layer["exceeds_tol"]} - {"inherited"}
     verdict = f"errs {ratios[len(ratios) // 2]:.2f}x as far as PyTorch"
     if causes:
