@@ -32,6 +32,19 @@ class Fault : public TorchTest {
     return validate_layers(candidate, *samples, options);
   }
 
+  void expect_nothing_found() const {
+    for (const auto level : {std::optional<Optimization>(),
+                             {Optimization::basic},
+                             {Optimization::extended},
+                             {Optimization::all}}) {
+      LayersOptions options;
+      options.runtime.optimization = level;
+      const LayersResult result = validate(options);
+      EXPECT_EQ(result.layers_exceeding, 0);
+      EXPECT_THAT(result.weight_mismatches, IsEmpty());
+    }
+  }
+
   // The first layer out of tolerance, after checking that it is this one.
   static LayerRow origin(const LayersResult& result, const std::string& layer, Cause cause) {
     if (!result.drift_origin) {
@@ -69,31 +82,9 @@ class TransformerFault : public Fault {
   TransformerFault() : Fault("mnist_vit") {}
 };
 
-TEST_F(ConvolutionFault, none_injected_none_reported) {
-  for (const auto level : {std::optional<Optimization>(),
-                           {Optimization::basic},
-                           {Optimization::extended},
-                           {Optimization::all}}) {
-    LayersOptions options;
-    options.runtime.optimization = level;
-    const LayersResult result = validate(options);
-    EXPECT_EQ(result.layers_exceeding, 0);
-    EXPECT_THAT(result.weight_mismatches, IsEmpty());
-  }
-}
+TEST_F(ConvolutionFault, none_injected_none_reported) { expect_nothing_found(); }
 
-TEST_F(TransformerFault, none_injected_none_reported) {
-  for (const auto level : {std::optional<Optimization>(),
-                           {Optimization::basic},
-                           {Optimization::extended},
-                           {Optimization::all}}) {
-    LayersOptions options;
-    options.runtime.optimization = level;
-    const LayersResult result = validate(options);
-    EXPECT_EQ(result.layers_exceeding, 0);
-    EXPECT_THAT(result.weight_mismatches, IsEmpty());
-  }
-}
+TEST_F(TransformerFault, none_injected_none_reported) { expect_nothing_found(); }
 
 TEST_F(ConvolutionFault, one_ulp_of_a_weight_is_told_though_no_layer_exceeds) {
   edit_weight(candidate, "fc.weight",

@@ -38,6 +38,13 @@ class WeightsOfTorch : public TorchTest {
   static std::vector<ComparedWeight> compare(const std::string& reference, const Model& candidate) {
     return compare_weights(*open_torch_runner({.path = fixture("mnist/" + reference)}), candidate);
   }
+
+  // The one parameter that differs.
+  static ComparedWeight mismatch(const std::string& reference, const Model& candidate) {
+    const auto found = weight_mismatches(compare(reference, candidate));
+    EXPECT_THAT(found, SizeIs(1));
+    return found.empty() ? ComparedWeight() : found[0];
+  }
 };
 
 TEST_F(WeightsOfTorch, a_plain_export_has_them_exact_or_folded) {
@@ -63,9 +70,7 @@ TEST_F(WeightsOfTorch, one_ulp_is_a_mismatch) {
   Model candidate = load("mnist_cnn.onnx");
   edit_weight(candidate, "fc.weight",
               [](std::span<float> values) { values[17] = std::nextafterf(values[17], 10); });
-  const auto mismatches = weight_mismatches(compare("mnist_cnn.pt", candidate));
-  ASSERT_THAT(mismatches, SizeIs(1));
-  const ComparedWeight& weight = mismatches[0];
+  const ComparedWeight weight = mismatch("mnist_cnn.pt", candidate);
   EXPECT_EQ(weight.parameter, "fc.weight");
   EXPECT_EQ(weight.module, "fc");
   EXPECT_EQ(weight.difference.differing, 1);
@@ -78,10 +83,9 @@ TEST_F(WeightsOfTorch, one_ulp_of_a_transposed_weight_is_a_mismatch) {
   Model candidate = load("mnist_vit.onnx");
   edit_weight(candidate, "onnx::MatMul_381",
               [](std::span<float> values) { values[0] = std::nextafterf(values[0], 10); });
-  const auto mismatches = weight_mismatches(compare("mnist_vit.pt", candidate));
-  ASSERT_THAT(mismatches, SizeIs(1));
-  EXPECT_EQ(mismatches[0].parameter, "blocks.0.attn.qkv.weight");
-  EXPECT_EQ(mismatches[0].difference.max_ulp_diff, 1);
+  const ComparedWeight weight = mismatch("mnist_vit.pt", candidate);
+  EXPECT_EQ(weight.parameter, "blocks.0.attn.qkv.weight");
+  EXPECT_EQ(weight.difference.max_ulp_diff, 1);
 }
 
 TEST_F(WeightsOfTorch, a_folded_weight_may_differ_by_rounding_only) {
@@ -91,12 +95,11 @@ TEST_F(WeightsOfTorch, a_folded_weight_may_differ_by_rounding_only) {
   EXPECT_THAT(weight_mismatches(compare("mnist_cnn.pt", candidate)), IsEmpty());
 
   edit_weight(candidate, "onnx::Conv_83", [](std::span<float> values) { values[0] *= 1.00001F; });
-  const auto mismatches = weight_mismatches(compare("mnist_cnn.pt", candidate));
-  ASSERT_THAT(mismatches, SizeIs(1));
-  EXPECT_EQ(mismatches[0].parameter, "layer1.0.conv1.weight");
-  EXPECT_EQ(mismatches[0].initializer, "onnx::Conv_83");
-  EXPECT_EQ(mismatches[0].difference.differing, 1);
-  EXPECT_EQ(mismatches[0].remark, "layer1.0.bn1 is folded in");
+  const ComparedWeight weight = mismatch("mnist_cnn.pt", candidate);
+  EXPECT_EQ(weight.parameter, "layer1.0.conv1.weight");
+  EXPECT_EQ(weight.initializer, "onnx::Conv_83");
+  EXPECT_EQ(weight.difference.differing, 1);
+  EXPECT_EQ(weight.remark, "layer1.0.bn1 is folded in");
 }
 
 TEST_F(WeightsOfTorch, folding_and_rounding_to_float16_is_no_mismatch) {
@@ -109,10 +112,9 @@ TEST_F(WeightsOfTorch, folding_and_rounding_to_float16_is_no_mismatch) {
 TEST_F(WeightsOfTorch, a_folded_bias_is_judged_as_the_bias_of_the_batch_norm) {
   Model candidate = load("mnist_cnn.onnx");
   edit_weight(candidate, "onnx::Conv_84", [](std::span<float> values) { values[3] += 0.001F; });
-  const auto mismatches = weight_mismatches(compare("mnist_cnn.pt", candidate));
-  ASSERT_THAT(mismatches, SizeIs(1));
-  EXPECT_EQ(mismatches[0].parameter, "layer1.0.bn1.bias");
-  EXPECT_EQ(mismatches[0].difference.first, 3);
+  const ComparedWeight weight = mismatch("mnist_cnn.pt", candidate);
+  EXPECT_EQ(weight.parameter, "layer1.0.bn1.bias");
+  EXPECT_EQ(weight.difference.first, 3);
 }
 
 TEST_F(WeightsOfTorch, that_of_another_layer_in_its_place_is_unlike) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <set>
@@ -46,27 +47,9 @@ class Diagnoser {
               fmt::format("its tensor is that of {}, which is out of tolerance", *same)};
     if (row.tensor.empty() && does_nothing(row)) return diagnose_next(index);
     const Region region = region_of(index);
-    if (std::string found = wrong_weight(row, region); !found.empty())
-      return {Cause::weight_bit_mismatch, std::move(found)};
-    if (row.layout)
-      return {Cause::layout_mismatch,
-              "the values agree once the axes are reordered: " + row.layout->description};
-    if (std::string found = wrong_operator(index, region); !found.empty())
-      return {Cause::missing_or_extra_op, std::move(found)};
-    if (std::string found = lost_precision(row, region); !found.empty())
-      return {Cause::precision_loss, std::move(found)};
-    if (std::string found = new_nonfinite(row, region); !found.empty())
-      return {Cause::nonfinite, std::move(found)};
-    if (std::string found = rounding(row); !found.empty())
-      return {Cause::rounding, std::move(found)};
-    if (std::string found = missing_input(index, region); !found.empty())
-      return {Cause::inherited, std::move(found)};
-    if (std::string found = shared_operator(index, region); !found.empty())
-      return {Cause::inherited, std::move(found)};
-    if (std::string found = wrong_result(row, region); !found.empty())
-      return {Cause::op_implementation, std::move(found)};
-    if (std::string found = inheritance(index); !found.empty())
-      return {Cause::inherited, std::move(found)};
+    for (const auto& [cause, evidence] : evidences)
+      if (std::string found = (this->*evidence)(index, region); !found.empty())
+        return {cause, std::move(found)};
     if (const auto found = fault_on_the_way(row)) return *found;
     return {Cause::unknown, what_is_not_known(row)};
   }
@@ -132,9 +115,15 @@ class Diagnoser {
     return rows_[first].layer;
   }
 
-  std::string wrong_weight(const LayerRow& row, const Region& region) const {
+  std::string wrong_weight(std::size_t index, const Region& region) const {
+    const LayerRow& row = rows_[index];
     if (!candidate_ || !may_be_at_fault(row)) return "";
     return differing_weight(region, candidate_->weights(), options_.weights, row.layer);
+  }
+
+  std::string other_layout(std::size_t index, const Region& /*region*/) const {
+    const auto& layout = rows_[index].layout;
+    return layout ? "the values agree once the axes are reordered: " + layout->description : "";
   }
 
   std::string wrong_operator(std::size_t index, const Region& region) const {
@@ -186,7 +175,8 @@ class Diagnoser {
                                  [&](const std::string& name) { return layers_.contains(name); });
   }
 
-  std::string lost_precision(const LayerRow& row, const Region& region) const {
+  std::string lost_precision(std::size_t index, const Region& region) const {
+    const LayerRow& row = rows_[index];
     if (is_float(row.candidate_dtype) && bits(row.candidate_dtype) < bits(row.reference_dtype))
       return fmt::format("{} is {}", row.tensor, dtype_name(row.candidate_dtype));
     return candidate_ ? low_precision(region, candidate_->dtypes()) : "";
@@ -202,7 +192,8 @@ class Diagnoser {
     });
   }
 
-  std::string new_nonfinite(const LayerRow& row, const Region& region) const {
+  std::string new_nonfinite(std::size_t index, const Region& region) const {
+    const LayerRow& row = rows_[index];
     if (!makes_nonfinite(row, region)) return "";
     std::string text = fmt::format(
         "{} elements of the candidate are not finite, {} of the reference; its inputs are",
@@ -212,14 +203,16 @@ class Diagnoser {
     return constant.empty() ? text : text + ", but " + constant;
   }
 
-  static std::string rounding(const LayerRow& row) {
+  std::string rounding(std::size_t index, const Region& /*region*/) const {
+    const LayerRow& row = rows_[index];
     if (!row.truth || !(row.truth->error_candidate <= rounding_factor * row.truth->error_reference))
       return "";
     return fmt::format("against float64 the candidate errs by {:.3g}, the reference by {:.3g}",
                        row.truth->error_candidate, row.truth->error_reference);
   }
 
-  std::string wrong_result(const LayerRow& row, const Region& region) const {
+  std::string wrong_result(std::size_t index, const Region& region) const {
+    const LayerRow& row = rows_[index];
     if (!candidate_ || !row.introduced_max_abs_diff || !may_be_at_fault(row)) return "";
     std::string why;
     if (const auto leaf = std::ranges::find(options_.leaves, row.layer, &TorchLeaf::path);
@@ -263,7 +256,7 @@ class Diagnoser {
     return "";
   }
 
-  std::string inheritance(std::size_t index) const {
+  std::string inheritance(std::size_t index, const Region& /*region*/) const {
     const LayerRow& row = rows_[index];
     if (may_be_at_fault(row) && row.introduced_max_abs_diff) return "";
     const auto source = candidate_ ? exceeding_before(row) : exceeding_above(index);
@@ -322,6 +315,25 @@ class Diagnoser {
                          own_difference(row), row.sqnr_db);
     return own_difference(row) + "; the difference added up over layers";
   }
+
+  // The causes in the order in which they are looked for. Before a layer is said to compute
+  // otherwise, it must have had the right inputs.
+  struct Evidence {
+    Cause cause;
+    std::string (Diagnoser::*find)(std::size_t index, const Region& region) const;
+  };
+  static constexpr std::array<Evidence, 10> evidences = {{
+      {Cause::weight_bit_mismatch, &Diagnoser::wrong_weight},
+      {Cause::layout_mismatch, &Diagnoser::other_layout},
+      {Cause::missing_or_extra_op, &Diagnoser::wrong_operator},
+      {Cause::precision_loss, &Diagnoser::lost_precision},
+      {Cause::nonfinite, &Diagnoser::new_nonfinite},
+      {Cause::rounding, &Diagnoser::rounding},
+      {Cause::inherited, &Diagnoser::missing_input},
+      {Cause::inherited, &Diagnoser::shared_operator},
+      {Cause::op_implementation, &Diagnoser::wrong_result},
+      {Cause::inherited, &Diagnoser::inheritance},
+  }};
 
   std::vector<LayerRow> rows_;
   const DiagnoseOptions& options_;
