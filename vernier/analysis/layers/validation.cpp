@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cstring>
 #include <set>
+#include <utility>
 
 #include "vernier/analysis/layers/likeness.h"
+#include "vernier/analysis/layers/ran_layers.h"
 #include "vernier/analysis/layers/resolve.h"
 #include "vernier/analysis/layers/row.h"
 #include "vernier/analysis/rewriting_runner.h"
@@ -51,13 +53,6 @@ std::vector<std::size_t> layers_reading(const std::vector<CandidateTensor>& tens
       open.insert(next);
   }
   return found;
-}
-
-// The layer that the name belongs to: a layer with several outputs is seen as "lstm.0", "lstm.1".
-std::string type_of(const std::string& name, const std::vector<Layer>& layers) {
-  for (const Layer& layer : layers)
-    if (name == layer.name || name.starts_with(layer.name + ".")) return layer.type;
-  return "";
 }
 
 LayerRow absent_row(const Layer& layer, const std::vector<SeenLayer>& seen) {
@@ -140,34 +135,18 @@ void Validation::run_truth(const std::vector<Tensor>& sample) {
 }
 
 void Validation::add_first(std::int64_t number, const std::vector<Tensor>& sample) {
-  std::vector<LayerPair> pairs = placed_pairs(placements_);
-  const std::set<LayerPair> placed(pairs.begin(), pairs.end());
-  if (!resolved_) {
-    const auto more = contended_pairs(placements_, tensors_);
-    if (more) pairs.insert(pairs.end(), more->begin(), more->end());
-    if (!more) warnings_.push_back("too many tensors without known names to search them by value");
-  }
-  std::map<LayerPair, LayerRow> found;
-  std::vector<Likeness> likenesses;
+  const std::vector<LayerPair> pairs = pairs_to_look_at();
+  PairRows found;
   const auto visit = [&](const LayerPair& pair, const Tensor& reference,
                          const TensorView& candidate) {
-    // A layer may have been folded into the one before it even if it looks nothing like it.
-    const bool follows = pair.layer > 0 && placed.contains({pair.layer - 1, pair.tensor});
-    if (!placed.contains(pair) && !follows && !may_be_alike(reference, candidate)) return;
-    const auto before = found.emplace(pair, blank_row(pair)).first;
-    const LayerRow& row = before->second =
-        compared(std::move(before->second), reference, candidate);
-    likenesses.push_back({pair, row.sqnr_db, row.reference_shape == row.candidate_shape});
+    if (!is_worth_comparing(pair, reference, candidate)) return;
+    LayerRow& row = found.emplace(pair, blank_row(pair)).first->second;
+    row = compared(std::move(row), reference, candidate);
   };
   const std::vector<SeenLayer> seen =
       side_by_side_.run(number, sample, layers_, {.pairs = pairs, .visit = visit});
   if (adopt(seen)) return add_first(number, sample);
-
-  for (std::size_t layer = 0; layer < layers_.size(); ++layer)
-    if (const auto tensor = placements_[layer].tensor; tensor && !found.contains({layer, *tensor}))
-      placements_[layer] = {};
-  if (!resolved_) placements_ = resolve_by_value(layers_, std::move(placements_), likenesses);
-  resolved_ = true;
+  resolve(found);
   rows_.clear();
   for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
     const Placement& place = placements_[layer];
@@ -175,6 +154,38 @@ void Validation::add_first(std::int64_t number, const std::vector<Tensor>& sampl
                                  : absent_row(layers_[layer], seen));
     rows_.back().alignment = place.alignment;
   }
+}
+
+std::vector<LayerPair> Validation::pairs_to_look_at() {
+  std::vector<LayerPair> pairs = placed_pairs(placements_);
+  if (resolved_) return pairs;
+  const auto contended = contended_pairs(placements_, tensors_);
+  if (contended) pairs.insert(pairs.end(), contended->begin(), contended->end());
+  if (!contended)
+    warnings_.push_back("too many tensors without known names to search them by value");
+  return pairs;
+}
+
+// A layer may have been folded into the one before it even if it looks nothing like it.
+bool Validation::is_worth_comparing(const LayerPair& pair, const Tensor& reference,
+                                    const TensorView& candidate) const {
+  const auto is_placed = [&](std::size_t layer) {
+    return placements_[layer].tensor == pair.tensor;
+  };
+  return is_placed(pair.layer) || (pair.layer > 0 && is_placed(pair.layer - 1)) ||
+         may_be_alike(reference, candidate);
+}
+
+// A place whose tensor was not made in this run is none.
+void Validation::resolve(const PairRows& found) {
+  for (std::size_t layer = 0; layer < layers_.size(); ++layer)
+    if (const auto tensor = placements_[layer].tensor; tensor && !found.contains({layer, *tensor}))
+      placements_[layer] = {};
+  if (std::exchange(resolved_, true)) return;
+  std::vector<Likeness> likenesses;
+  for (const auto& [pair, row] : found)
+    likenesses.push_back({pair, row.sqnr_db, row.reference_shape == row.candidate_shape});
+  placements_ = resolve_by_value(layers_, std::move(placements_), likenesses);
 }
 
 void Validation::add(std::int64_t number, const std::vector<Tensor>& sample) {
@@ -189,27 +200,14 @@ void Validation::add(std::int64_t number, const std::vector<Tensor>& sample) {
 
 // What runs is known for sure only once it ran. True if the layers are others than was thought.
 bool Validation::adopt(const std::vector<SeenLayer>& seen) {
-  std::vector<Layer> ran;
   std::set<std::string> names;
-  for (const SeenLayer& layer : seen)
-    if (names.insert(layer.name).second)
-      ran.push_back({.name = layer.name, .type = type_of(layer.name, layers_)});
-  for (Layer& layer : ran)
-    if (const auto known = std::ranges::find(layers_, layer.name, &Layer::name);
-        known != layers_.end())
-      layer = *known;
-  if (std::ranges::all_of(layers_,
-                          [&](const Layer& layer) { return names.contains(layer.name); }) &&
-      ran.size() == layers_.size())
+  for (const SeenLayer& layer : seen) names.insert(layer.name);
+  if (names.size() == layers_.size() &&
+      std::ranges::all_of(layers_, [&](const Layer& layer) { return names.contains(layer.name); }))
     return false;
-  std::vector<std::string> idle;
-  for (const Layer& layer : layers_)
-    if (const auto part = names.lower_bound(layer.name + ".");
-        !names.contains(layer.name) &&
-        (part == names.end() || !part->starts_with(layer.name + ".")))
-      idle.push_back(layer.name);
+  const std::vector<std::string> idle = idle_layers(layers_, names);
   if (!idle.empty()) warnings_.push_back(not_compared("it did not run", idle));
-  layers_ = std::move(ran);
+  layers_ = layers_that_ran(seen, layers_);
   placements_ = align(layers_, tensors_);
   return true;
 }

@@ -37,10 +37,16 @@ class Validation {
     double sqnr_db = 0;
   };
 
+  using PairRows = std::map<LayerPair, LayerRow>;
+
   void add_first(std::int64_t number, const std::vector<Tensor>& sample);
   void add(std::int64_t number, const std::vector<Tensor>& sample);
   void run_truth(const std::vector<Tensor>& sample);
   bool adopt(const std::vector<SeenLayer>& seen);
+  std::vector<LayerPair> pairs_to_look_at();
+  bool is_worth_comparing(const LayerPair& pair, const Tensor& reference,
+                          const TensorView& candidate) const;
+  void resolve(const PairRows& found);
   LayerRow blank_row(const LayerPair& pair) const;
   LayerRow compared(LayerRow row, const Tensor& reference, const TensorView& candidate) const;
   std::vector<std::byte> replacement(std::size_t layer, const Tensor& reference,
