@@ -300,7 +300,9 @@ TEST(Numerics, given_indices_past_the_table_are_found) {
     }
   };
   options.samples = [](const Model&) { return std::make_unique<Given>(); };
-  EXPECT_EQ(ids_of(only(check_saved(embedding(0, 10), options), "failed-run")).size(), 1u);
+  EXPECT_EQ(told(check_saved(embedding(0, 10), options), "index-out-of-range"),
+            "ids: the given index 12 is past a table of 10 rows");
+  EXPECT_EQ(told(check_saved(embedding(0, 13), options), "failed-run").substr(0, 6), "node_1");
 }
 
 TEST(Numerics, nan_that_reaches_an_output_is_traced_to_its_operator) {

@@ -24,6 +24,15 @@ GraphBuilder one(const std::string& op, const std::string& domain = "") {
       .output("y", DType::f32, {{-1, "batch"}, {4, ""}});
 }
 
+// The same with an operator of another domain.
+vernier_onnx::ModelProto foreign(const std::string& op, const std::string& domain) {
+  vernier_onnx::ModelProto proto = one(op, domain).proto();
+  auto& import = *proto.add_opset_import();
+  import.set_domain(domain);
+  import.set_version(1);
+  return proto;
+}
+
 Finding first(const Findings& findings, const std::string& id) {
   const Findings found = only(findings, id);
   return found.empty() ? Finding{} : found.front();
@@ -58,19 +67,13 @@ TEST(Runs, an_operator_that_never_was_names_the_closest_one) {
 }
 
 TEST(Runs, custom_domains_are_named) {
-  vernier_onnx::ModelProto proto = one("Fancy", "org.example").proto();
-  auto& import = *proto.add_opset_import();
-  import.set_domain("org.example");
-  import.set_version(1);
-  const Finding found = first(check_saved(Model(proto, {})), "custom-operator");
+  const Model model(foreign("Fancy", "org.example"), {});
+  const Finding found = first(check_saved(model), "custom-operator");
   EXPECT_EQ(found.evidence, "Fancy is of domain 'org.example', which ONNX Runtime does not have");
 }
 
 TEST(Runs, a_local_function_is_no_custom_operator) {
-  vernier_onnx::ModelProto proto = one("Fancy", "org.example").proto();
-  auto& import = *proto.add_opset_import();
-  import.set_domain("org.example");
-  import.set_version(1);
+  vernier_onnx::ModelProto proto = foreign("Fancy", "org.example");
   auto& function = *proto.add_functions();
   function.set_name("Fancy");
   function.set_domain("org.example");
@@ -85,13 +88,16 @@ TEST(Runs, a_local_function_is_no_custom_operator) {
 }
 
 TEST(Runs, operators_of_onnx_runtime_alone_are_a_note) {
-  vernier_onnx::ModelProto proto = one("QuickGelu", "com.microsoft").proto();
-  auto& import = *proto.add_opset_import();
-  import.set_domain("com.microsoft");
-  import.set_version(1);
-  const Finding found = first(check_saved(Model(proto, {})), "contrib-operator");
+  const Model model(foreign("QuickGelu", "com.microsoft"), {});
+  const Finding found = first(check_saved(model), "contrib-operator");
   EXPECT_EQ(found.severity, Severity::note);
   EXPECT_EQ(found.evidence, "QuickGelu is of domain com.microsoft");
+}
+
+TEST(Runs, an_operator_that_a_known_domain_does_not_have_is_named) {
+  const Model model(foreign("QuickGelus", "com.microsoft"), {});
+  EXPECT_EQ(told(check_saved(model), "unknown-operator"),
+            "node_1: the domain com.microsoft has no operator QuickGelus in ONNX Runtime");
 }
 
 TEST(Runs, what_onnx_runtime_refuses_is_told_with_the_node) {

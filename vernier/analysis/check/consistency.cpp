@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "vernier/analysis/compare.h"
 #include "vernier/error.h"

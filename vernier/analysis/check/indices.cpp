@@ -47,18 +47,6 @@ Findings last_index(const Graphs& graphs, const Runs& runs, std::size_t input) {
                                inputs[input].name, found->second, found->second - 1, trial.error))};
 }
 
-// Indices that were given as data.
-Findings given_indices(const Runs& runs, const Tensor& input) {
-  const auto found = runs.lengths.find(input.name);
-  if (runs.generated || found == runs.lengths.end()) return {};
-  for (const double index : to_f64(input))
-    if (index >= static_cast<double>(found->second))
-      return {make_finding(
-          "index-out-of-range", {SubjectKind::tensor, input.name},
-          fmt::format("the given index {:g} is past a table of {} rows", index, found->second))};
-  return {};
-}
-
 }  // namespace
 
 Findings check_indices(const Graphs& graphs, const Runs& runs) {
@@ -67,9 +55,24 @@ Findings check_indices(const Graphs& graphs, const Runs& runs) {
     for (const NodeProto& node : body.graph->node())
       append(findings, constant_indices(graphs, body, node));
   if (!runs.ran()) return findings;
-  for (std::size_t i = 0; i < runs.samples.front().size(); ++i) {
+  for (std::size_t i = 0; i < runs.samples.front().size(); ++i)
     append(findings, last_index(graphs, runs, i));
-    append(findings, given_indices(runs, runs.samples.front()[i]));
+  return findings;
+}
+
+Findings check_given_indices(const Runs& runs, std::span<const Tensor> inputs) {
+  Findings findings;
+  for (const Tensor& input : inputs) {
+    const auto found = runs.lengths.find(input.name);
+    if (found == runs.lengths.end()) continue;
+    const auto length = static_cast<double>(found->second);
+    const std::vector<double> indices = to_f64(input);
+    const auto past = std::ranges::find_if(
+        indices, [&](double index) { return index >= length || index < -length; });
+    if (past != indices.end())
+      findings.push_back(make_finding(
+          "index-out-of-range", {SubjectKind::tensor, input.name},
+          fmt::format("the given index {:g} is past a table of {} rows", *past, found->second)));
   }
   return findings;
 }

@@ -5,9 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <unordered_set>
 
+#include "vernier/analysis/check/float_limits.h"
 #include "vernier/model/edit.h"
 #include "vernier/model/onnx_type.h"
 
@@ -122,16 +121,6 @@ Findings unfolded(const Body& body, const NodeProto& node) {
 }
 
 // ---- epsilons
-
-// Half of the smallest number above 0: what is below rounds to 0.
-double vanishing_below(DType dtype) {
-  switch (dtype) {
-    case DType::f16: return 0x1p-25;
-    case DType::bf16: return 0x1p-134;
-    case DType::f32: return 0x1p-150;
-    default: return 0;
-  }
-}
 
 constexpr std::array<std::string_view, 6> normalisations = {
     "BatchNormalization", "InstanceNormalization",  "LayerNormalization",

@@ -14,4 +14,7 @@ Findings check_numerics(const Graphs& graphs, const Live& live);
 // Indices that reach past their table: constant ones, and inputs at the end of their range.
 Findings check_indices(const Graphs& graphs, const Runs& runs);
 
+// Indices among inputs that were given, before they are run.
+Findings check_given_indices(const Runs& runs, std::span<const Tensor> inputs);
+
 }  // namespace vernier

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 #include <vernier_onnx.pb.h>
 
-#include <map>
-#include <set>
+#include <optional>
+#include <string>
 
 #include "vernier/analysis/check/operators.h"
 #include "vernier/analysis/check/runs.h"

@@ -6,10 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
-#include <map>
 #include <unordered_set>
 
+#include "vernier/analysis/check/float_limits.h"
 #include "vernier/model/onnx_type.h"
 #include "vernier/model/quantization_grid.h"
 #include "vernier/tensor/convert.h"
@@ -73,11 +72,6 @@ Findings requantized(const Graphs& graphs, const Body& body, const NodeProto& no
   return {make_finding("differing-requantize", node_subject(body, node),
                        fmt::format("'{}' before it has {}, it has {}", node_label(*before),
                                    grid_text(scale_before, zero_before), grid_text(scale, zero)))};
-}
-
-double smallest_normal(DType dtype) {
-  if (dtype == DType::f16) return 0x1p-14;
-  return std::numeric_limits<float>::min();
 }
 
 // float16 has few numbers below its normal ones, but a scale there still works.

@@ -4,8 +4,11 @@
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
+#include <optional>
+#include <regex>
 
 #include "vernier/analysis/check/nondeterminism.h"
+#include "vernier/analysis/check/numerics.h"
 #include "vernier/analysis/check/trial.h"
 #include "vernier/data/random.h"
 #include "vernier/error.h"
@@ -18,12 +21,27 @@ constexpr std::int64_t samples_drawn = 3;
 // More elements than this are not tried for an axis whose size is not known.
 constexpr std::int64_t most_elements = std::int64_t{1} << 24;
 
+// Operators of other domains that ONNX Runtime does not know, as it says itself.
+std::optional<Finding> unregistered(const Graphs& graphs, const std::string& message) {
+  static const std::regex pattern(R"((\S+):(\w+)\(-?\d+\) is not a registered function/op)");
+  std::smatch match;
+  if (!std::regex_search(message, match, pattern)) return std::nullopt;
+  for (const Body& body : graphs.bodies)
+    for (const auto& node : body.graph->node())
+      if (is_op(node, match[2].str(), match[1].str()))
+        return make_finding("unknown-operator", node_subject(body, node),
+                            fmt::format("the domain {} has no operator {} in ONNX Runtime",
+                                        node.domain(), node.op_type()));
+  return std::nullopt;
+}
+
 Findings refusal(const Graphs& graphs, const Error& error) {
   Findings findings;
   for (Finding& finding : check_operators(graphs))
     if (finding.severity == Severity::error) findings.push_back(std::move(finding));
   if (!findings.empty()) return findings;
   const std::string message = bare_message(error.what());
+  if (auto finding = unregistered(graphs, message)) return {*std::move(finding)};
   return {make_finding("refused-model", subject_of_error(graphs, message), message)};
 }
 
@@ -67,10 +85,10 @@ Finding failure(const Graphs& graphs, std::span<const TensorSpec> inputs,
 }
 
 void run_given(const Graphs& graphs, const CheckOptions& options, Runs& runs) {
-  runs.generated = false;
   const std::unique_ptr<Samples> samples = options.samples(graphs.model);
   const std::int64_t count = std::min(samples->size(), samples_drawn);
   for (std::int64_t i = 0; i < count; ++i) runs.samples.push_back(samples->sample(i));
+  append(runs.findings, check_given_indices(runs, runs.samples.front()));
   Trial trial = try_run(*runs.runner, runs.samples.front());
   if (trial.outputs) {
     runs.outputs = std::move(*trial.outputs);
@@ -125,7 +143,7 @@ std::vector<Tensor> draw_inputs(const Runs& runs, std::span<const TensorSpec> in
 
 Runs check_runs(const Graphs& graphs, const CheckOptions& options) {
   Runs runs;
-  const std::string why_not = options.samples ? "" : obstacle(graphs.model);
+  const std::string why_not = obstacle(graphs.model);
   if (!graphs.model.other_inputs().empty()) {
     runs.findings.push_back(not_run(why_not));
     return runs;
@@ -137,10 +155,10 @@ Runs check_runs(const Graphs& graphs, const CheckOptions& options) {
     return runs;
   }
   runs.lengths = index_lengths(graphs.model);
-  if (!why_not.empty())
-    runs.findings.push_back(not_run(why_not));
-  else if (options.samples)
+  if (options.samples)
     run_given(graphs, options, runs);
+  else if (!why_not.empty())
+    runs.findings.push_back(not_run(why_not));
   else
     run_generated(graphs, runs);
   if (runs.ran()) append(runs.findings, check_determinism(graphs, runs, options));

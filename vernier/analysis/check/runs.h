@@ -17,7 +17,6 @@ struct Runs {
   std::vector<std::vector<Tensor>> samples;     // what it ran on, at least one if it ran
   std::vector<Tensor> outputs;                  // of the first sample
   std::map<std::string, std::int64_t> lengths;  // of the axes that integer inputs index
-  bool generated = true;                        // the samples are random ones
 
   bool ran() const { return !samples.empty(); }
 };

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
+#include "vernier/analysis/check/float_limits.h"
 #include "vernier/analysis/check/numerics.h"
 #include "vernier/model/onnx_type.h"
 #include "vernier/tensor/convert.h"
@@ -32,14 +32,6 @@ struct Elements {
   std::int64_t beyond_f16 = 0;  // finite
   double largest = 0;           // magnitude of a finite element
 };
-
-double smallest_normal(DType dtype) {
-  switch (dtype) {
-    case DType::f64: return std::numeric_limits<double>::min();
-    case DType::f16: return 0x1p-14;
-    default: return std::numeric_limits<float>::min();
-  }
-}
 
 void count_element(double value, double normal, Elements& found) {
   const double magnitude = std::abs(value);
