@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/arrays.h"
+#include "tests/model_builder.h"
 #include "tests/runtime/torch_fixture.h"
 #include "tests/temporary_directory.h"
 
@@ -19,6 +20,17 @@ TEST(LayersReference, of_an_onnx_model_every_tensor_is_a_layer_and_outputs_are_k
   EXPECT_FALSE(reference.layers.front().is_output);
   EXPECT_EQ(reference.layers.back(), (Layer{.name = "logits", .is_output = true}));
   EXPECT_EQ(reference.torch(), nullptr);
+}
+
+TEST(LayersReference, weights_that_a_node_hands_on_are_no_layers) {
+  const TemporaryDirectory folder;
+  GraphBuilder graph;
+  graph.input("x", DType::f32, {{1}}).output("y", DType::f32, {{1}});
+  graph.weight(tensor_of<float>("w", DType::f32, {1}, {1}));
+  graph.node("Identity", {"w"}, {"shared"}).node("Add", {"x", "shared"}, {"y"});
+  graph.model().save(folder / "model.onnx");
+  const LayersReference reference = open_layers_reference({.reference = folder / "model.onnx"});
+  EXPECT_THAT(reference.layers, ElementsAre(Layer{.name = "y", .is_output = true}));
 }
 
 TEST(LayersReference, of_a_recording_every_array_is_a_layer) {

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <map>
 
+#include "vernier/analysis/layers/stored_weights.h"
 #include "vernier/error.h"
+#include "vernier/runtime/executed_graph.h"
 #include "vernier/runtime/open_runner.h"
 
 namespace vernier {
@@ -36,9 +38,20 @@ std::vector<Layer> layers_of(const Runner& runner) {
   return layers;
 }
 
+// Weights that a node only hands on, as exporters share them, are no layers.
+Watch layers_to_watch(const Model& model) {
+  if (runs_another_graph(model)) return Watch::all();
+  const StoredWeights weights(model);
+  std::vector<std::string> names = tensor_names(model);
+  std::erase_if(names, [&](const std::string& name) { return weights.find(name) != nullptr; });
+  return Watch::only(std::move(names));
+}
+
 RunnerOptions watching(const LayersOptions& options) {
   RunnerOptions runner;
   runner.onnx = {.watch = Watch::all(), .threads = options.runtime.threads};
+  if (model_format(options.reference) == ModelFormat::onnx)
+    runner.onnx.watch = layers_to_watch(Model::load(options.reference));
   runner.torch = {.watch_leaves = true, .threads = options.runtime.threads};
   return runner;
 }
