@@ -97,6 +97,15 @@ TEST(Evaluate, a_metric_that_chance_alone_makes_perfect_is_no_cause_for_doubt) {
   EXPECT_THAT(evaluate(nullptr, wrong).warnings, testing::SizeIs(1));
 }
 
+TEST(Evaluate, samples_answered_with_nan_fail_the_verdict) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const TaskScores classes = score_classification(f32({1, 0, nan, 1}, {2, 2}), {0, 1}, 1);
+  EXPECT_THAT(evaluate(nullptr, classes).failures,
+              ElementsAre("1 samples have NaN or infinity in their answer"));
+  const TaskScores embeddings = score_knn(f32({1, 0, nan, 1, 0, 1}, {3, 2}), {0, 1, 1});
+  EXPECT_FALSE(evaluate(nullptr, embeddings).pass());
+}
+
 TEST(Evaluate, limits_reach_metrics_deltas_agreement_and_classes) {
   const TaskScores reference = classifier(1000, 0), candidate = classifier(1000, 4);
   const auto failures = [&](const std::string& limit) {

@@ -196,6 +196,9 @@ Evaluation evaluate(const TaskScores* reference, const TaskScores& candidate,
   for (std::string& warning : chance_warnings(result))
     result.warnings.push_back(std::move(warning));
   result.failures = judge(result, options);
+  if (candidate.non_finite > 0)
+    result.failures.push_back(
+        fmt::format("{} samples have NaN or infinity in their answer", candidate.non_finite));
   return result;
 }
 

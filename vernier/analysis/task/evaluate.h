@@ -75,8 +75,8 @@ std::vector<std::string> evaluation_limit_metrics(std::span<const std::string> m
                                                   bool has_reference);
 
 // Judges the candidate's scores: a metric that is NaN fails, one that differs from the reference's
-// by more than the verdict allows fails, and so does a broken limit. A metric that is no better
-// than chance is a warning, unless it is 100. `reference` may be null.
+// by more than the verdict allows fails, and so do a broken limit and samples answered with NaN. A
+// metric that is no better than chance is a warning, unless it is 100. `reference` may be null.
 Evaluation evaluate(const TaskScores* reference, const TaskScores& candidate,
                     const EvaluateOptions& options = {});
 

@@ -76,7 +76,8 @@ TaskScores score_knn(Tensor embeddings, std::vector<std::int64_t> labels, const 
   scores.embeddings = std::move(embeddings);
   scores.labels = std::move(labels);
   add_ranking_metrics(scores, "knn_top1", "knn_top5", knn_depth);
-  scores.counts = {{"non_finite_samples", scores.neighbours.non_finite}};
+  scores.non_finite = scores.neighbours.non_finite;
+  scores.counts = {{"non_finite_samples", scores.non_finite}};
   if (scores.neighbours.k < task.k)
     scores.warnings.push_back(
         fmt::format("only {} neighbours vote: there are no more samples", scores.neighbours.k));
@@ -101,10 +102,9 @@ TaskScores score_classification(const TensorView& predictions, std::vector<std::
   if (k >= predictions.shape[1])
     scores.warnings.push_back(
         fmt::format("top{}_accuracy says nothing: there are {} classes", k, predictions.shape[1]));
-  std::int64_t without_class = 0;
   for (std::int64_t sample = 0; sample < scores.samples; ++sample)
-    without_class += scores.rankings.of(sample)[0] < 0;
-  scores.counts = {{"nan_samples", without_class},
+    scores.non_finite += scores.rankings.of(sample)[0] < 0;
+  scores.counts = {{"nan_samples", scores.non_finite},
                    {"labels_outside", count_outside(scores.labels, predictions.shape[1])}};
   return scores;
 }

@@ -36,6 +36,7 @@ struct TaskScores {
   std::string class_metric;  // what the scores of the classes are: "accuracy", "iou"
   std::vector<ClassScore> classes;
   std::vector<std::pair<std::string, std::int64_t>> counts;  // what was left out or is suspect
+  std::int64_t non_finite = 0;  // samples answered with NaN, or embeddings with infinity
   std::vector<std::string> warnings;
 
   // What two sides can be compared by besides their metrics; empty where the task has none.
