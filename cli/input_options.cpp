@@ -142,16 +142,26 @@ Inputs from_dataset(const InputOptions& options, std::span<const TensorSpec> inp
           warnings_of(made.report)};
 }
 
+// Floats that are given a range are uniform, unless something else was asked for.
+std::string distribution_of(const InputOptions& options, std::span<const TensorSpec> inputs,
+                            const std::map<std::string, DrawRange>& ranges) {
+  if (!options.distribution.empty()) return options.distribution;
+  const bool in_range = std::ranges::any_of(inputs, [&](const TensorSpec& input) {
+    return is_float(input.dtype) && ranges.contains(input.name);
+  });
+  return in_range ? "uniform" : options.default_distribution;
+}
+
 Inputs from_random(const InputOptions& options, std::span<const TensorSpec> inputs,
                    const std::filesystem::path& model) {
-  const std::string& distribution =
-      options.distribution.empty() ? options.default_distribution : options.distribution;
+  const std::map<std::string, DrawRange> ranges = parse_ranges(options, inputs);
+  const std::string distribution = distribution_of(options, inputs, ranges);
   RandomOptions random{
       .samples = options.sample_index ? std::numeric_limits<std::int64_t>::max()
                                       : options.samples.value_or(options.default_samples),
       .seed = options.seed,
       .shapes = parse_shapes(options, inputs),
-      .ranges = parse_ranges(options, inputs),
+      .ranges = ranges,
       .distribution = distribution == "normal" ? Distribution::normal : Distribution::uniform};
   const bool has_integers =
       std::ranges::any_of(inputs, [](const auto& input) { return is_integer(input.dtype); });

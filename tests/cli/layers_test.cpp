@@ -132,6 +132,8 @@ TEST_F(LayersCommand, an_export_passes_and_its_json_is_the_same_every_time) {
 TEST_F(LayersCommand, inputs_are_normal_unless_told_otherwise) {
   EXPECT_THAT(layers({}).out, HasSubstr("random normal, seed 42"));
   EXPECT_THAT(layers({"--input-dist", "uniform"}).out, HasSubstr("random uniform, seed 42"));
+  EXPECT_THAT(layers({"--input-range", "0:255", "--tolerance", "1"}).out,
+              HasSubstr("random uniform, seed 42"));
   EXPECT_THAT(layers({"--input-data", mnist + "mnist_inputs.npz", "--samples", "2"}).out,
               HasSubstr("2 (mnist_inputs.npz)"));
 }
