@@ -209,6 +209,12 @@ TEST(Weights, rounding_to_a_narrower_type_is_no_mismatch) {
   EXPECT_EQ(compare_one(parameter, wrong).match, WeightMatch::differs);
 }
 
+TEST(Weights, quantized_numbers_under_the_same_name_are_not_judged) {
+  const Tensor parameter = tensor_of<float>("w", DType::f32, {2}, {0.5F, 1});
+  const Tensor stored = tensor_of<std::int8_t>("w", DType::i8, {2}, {64, 127});
+  EXPECT_EQ(compare_one(parameter, stored).match, WeightMatch::not_found);
+}
+
 TEST(Weights, another_shape_under_the_same_name_differs) {
   const Tensor parameter = tensor_of<float>("w", DType::f32, {2}, {1, 2});
   const ComparedWeight weight =

@@ -103,6 +103,7 @@ class Comparison {
   // What the module's own nodes read as this parameter; else what has its name.
   std::vector<Target> targets(const TensorView& parameter) const {
     const TensorProto* named = candidate_.find(std::string(parameter.name));
+    if (named && !same_kind(parameter, *named)) named = nullptr;
     std::vector<Target> found;
     for (const WeightUse& use : candidate_.uses_of(module_of(parameter.name))) {
       const Target target{use.stored, use.node, use.turned};
@@ -110,14 +111,19 @@ class Comparison {
       if (plays(use.role, role_of(parameter.name)) && fits(parameter, *use.stored))
         found.push_back(target);
     }
-    if (found.empty() && named && dtype_of_onnx(named->data_type())) found.push_back({named});
+    if (found.empty() && named) found.push_back({named});
     return found;
   }
 
-  static bool fits(const TensorView& parameter, const TensorProto& stored) {
+  // Quantized numbers are not the parameter's, whatever they are called.
+  static bool same_kind(const TensorView& parameter, const TensorProto& stored) {
     const auto dtype = dtype_of_onnx(stored.data_type());
+    return dtype && is_float(*dtype) == is_float(parameter.dtype);
+  }
+
+  static bool fits(const TensorView& parameter, const TensorProto& stored) {
     const Shape shape = shape_of(stored);
-    return dtype && is_float(*dtype) == is_float(parameter.dtype) &&
+    return same_kind(parameter, stored) &&
            (same_order(parameter.shape, shape) || swapped_order(parameter.shape, shape));
   }
 
