@@ -153,6 +153,11 @@ Examples open_examples(const EvalOptions& options, const std::string& split, std
 // The examples whose embeddings are searched; nothing without --bank-split.
 Examples open_bank(const EvalOptions& options, const Models& models, const Examples& queries) {
   if (options.bank_split.empty()) return {};
+  if (!models.reference_path.empty() &&
+      model_format(models.reference_path) == ModelFormat::recorded)
+    throw Error(
+        "[eval] --bank-split: a recorded reference holds no bank; give the model itself as "
+        "--reference");
   Examples bank = open_examples(options, options.bank_split, 0, models);
   if (bank.class_names != queries.class_names)
     throw Error(
@@ -204,6 +209,19 @@ void add_data_warnings(TaskEvaluation& result) {
                     empty, result.data.empty_classes[0]));
 }
 
+// Recorded samples are told from each other by their number alone, which `record` gives to every
+// readable image.
+void require_every_label(const Models& models, const DatasetReport& report) {
+  const std::int64_t left_out = report.without_label + report.unknown_labels;
+  if (left_out == 0 || models.reference_path.empty() ||
+      model_format(models.reference_path) != ModelFormat::recorded)
+    return;
+  throw Error(
+      fmt::format("[eval] {}: {} examples are left out for their labels, so recorded samples no "
+                  "longer belong to the rest; give the model itself as --reference",
+                  models.reference_path.string(), left_out));
+}
+
 }  // namespace
 
 int run_task(const EvalOptions& options) {
@@ -225,6 +243,7 @@ int run_task(const EvalOptions& options) {
     result = evaluate_task({.reference = models.reference.get(), .candidate = *models.candidate},
                            {.examples = *examples.loader, .bank = bank.loader.get()}, run);
   }
+  require_every_label(models, result.data);
   add_data_warnings(result);
   const EvaluationSubject subject = subject_of(options, argument, models, run.task);
   write_result(options.output, describe_evaluation(subject, run.evaluate, result.evaluation),

@@ -247,6 +247,13 @@ TEST(EvalTask, recorded_outputs_are_a_reference) {
   expect_error(run_vernier({"eval", "--mode", "reference", "-m", recorded, "--task",
                             "image-classification", "--dataset", labelled}),
                "score it with vernier score");
+  std::ofstream(folder / "mapping.json") << R"({"1": 1, "2": 2, "3": 3})";
+  expect_error(classify("mnist_cnn.onnx", {"--reference", recorded, "--samples", "20",
+                                           "--label-mapping", folder / "mapping.json"}),
+               "are left out for their labels");
+  expect_error(eval("image-feature-extraction", "mnist_vit.onnx",
+                    {"--dataset", labelled, "--reference", recorded, "--bank-split", "train"}),
+               "a recorded reference holds no bank");
 }
 
 TEST(EvalTask, timings_go_to_stderr) {
