@@ -107,6 +107,17 @@ TEST(DynamicAxes, rows_that_influence_each_other_are_mixed) {
   EXPECT_THAT(serious(check_saved(model(1))), IsEmpty());
 }
 
+TEST(DynamicAxes, rows_of_a_random_model_cannot_be_compared) {
+  const Model model = GraphBuilder()
+                          .input("x", DType::f32, {batch, {4, ""}})
+                          .node("RandomNormalLike", {"x"}, {"y"})
+                          .output("y", DType::f32, {batch, {4, ""}})
+                          .model();
+  const Findings found = check_saved(model);
+  EXPECT_EQ(only(found, "nondeterministic").size(), 1u);
+  EXPECT_EQ(told(found, "mixed-batch"), "none");
+}
+
 Model fixed(std::int64_t rows, const std::vector<std::int64_t>& shape) {
   return GraphBuilder()
       .input("x", DType::f32, {{rows, ""}, {6, ""}})

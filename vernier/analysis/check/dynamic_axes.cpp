@@ -69,6 +69,7 @@ class DeclaredAxes {
     const Trial trial = try_run(*runs_.runner, joined);
     if (!trial.outputs) return frozen(index, size, joined, trial.error);
     if (auto finding = not_followed(index, size, *trial.outputs)) return {*finding};
+    if (!runs_.deterministic) return {};
     return mixed_rows(axis, single_samples(samples, axis), *trial.outputs);
   }
 

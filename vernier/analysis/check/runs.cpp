@@ -161,7 +161,10 @@ Runs check_runs(const Graphs& graphs, const CheckOptions& options) {
     runs.findings.push_back(not_run(why_not));
   else
     run_generated(graphs, runs);
-  if (runs.ran()) append(runs.findings, check_determinism(graphs, runs, options));
+  if (!runs.ran()) return runs;
+  Findings differences = check_determinism(graphs, runs, options);
+  runs.deterministic = differences.empty();
+  append(runs.findings, std::move(differences));
   return runs;
 }
 

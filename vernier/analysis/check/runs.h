@@ -18,6 +18,8 @@ struct Runs {
   std::vector<Tensor> outputs;                  // of the first sample
   std::map<std::string, std::int64_t> lengths;  // of the axes that integer inputs index
 
+  bool deterministic = true;  // a second run gave the same
+
   bool ran() const { return !samples.empty(); }
 };
 
