@@ -123,6 +123,8 @@ TEST(CheckCommand, what_cannot_be_checked_is_an_error) {
   expect_error(run_vernier({"check", good, "--only", "frozen-axes"}), "did you mean frozen-axis");
   expect_error(run_vernier({"check", good, "--disable", "xyzzy"}), "there are unreadable-file");
   expect_error(run_vernier({"check", good, "--shape", "1x2"}), "--shape");
+  expect_error(run_vernier({"check", good, "--reference", "none.pt"}), "no such file");
+  expect_error(run_vernier({"check", good, "--preprocessing", "none.json"}), "none.json");
   expect_error(run_vernier({"check", "--explain", "all", "-f", "sarif"}), "no SARIF");
 }
 

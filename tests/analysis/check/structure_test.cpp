@@ -57,6 +57,11 @@ TEST(Structure, whole_chains_of_nodes_without_effect_are_found) {
   EXPECT_EQ(found[0].evidence, "no output depends on this Abs");
 }
 
+TEST(Structure, an_output_that_is_left_out_does_not_make_a_node_useful) {
+  const Model model = small().node("Dropout", {"x", "", ""}, {"d", ""}).model();
+  EXPECT_EQ(told(structure(model), "unused-node"), "node_2: no output depends on this Dropout");
+}
+
 TEST(Structure, identities_that_follow_each_other_are_a_chain) {
   const Model chain =
       small().node("Identity", {"y"}, {"a"}).node("Identity", {"a"}, {"b"}).output("b").model();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fstream>
 #include <optional>
+#include <utility>
 
 #include "vernier/analysis/check/consistency.h"
 #include "vernier/analysis/check/dynamic_axes.h"
@@ -108,9 +109,15 @@ Findings check_file(const std::filesystem::path& path, const CheckOptions& optio
   try {
     model = Model::load(path);
   } catch (const Error&) {
+    if (auto oversized = check_file_size(path)) return {*std::move(oversized)};
     return {make_finding("unreadable-file", {}, "the file is damaged, or not an ONNX model")};
   }
   return check_model(*model, options);
+}
+
+// Errors first, then in the order of the explanations.
+std::pair<int, std::ptrdiff_t> rank(const Finding& finding) {
+  return {-static_cast<int>(finding.severity), &explanation(finding.id) - explanations().data()};
 }
 
 }  // namespace
@@ -132,9 +139,10 @@ std::string verdict(const CheckResult& result, bool strict) {
 CheckResult check(const std::filesystem::path& path, const CheckOptions& options) {
   require_ids(options);
   require_onnx(path);
+  if (!options.reference.empty()) model_format(options.reference);  // throws if it is no reference
   CheckResult result{check_file(path, options)};
   std::erase_if(result.findings, [&](const Finding& f) { return !is_wanted(options, f.id); });
-  std::ranges::stable_sort(result.findings, std::greater{}, &Finding::severity);
+  std::ranges::stable_sort(result.findings, {}, rank);
   return result;
 }
 

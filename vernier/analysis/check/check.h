@@ -25,7 +25,7 @@ struct CheckOptions {
 };
 
 struct CheckResult {
-  Findings findings;  // errors first, then warnings, then notes; within these by group
+  Findings findings;  // errors, warnings, notes; each in the order of explanations()
   std::int64_t count(Severity severity) const;
   // No errors; with `strict`, no warnings either.
   bool pass(bool strict) const;

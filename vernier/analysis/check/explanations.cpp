@@ -48,8 +48,9 @@ constexpr std::array table = {
         "Look at the node that is named: a size that was traced as a constant is the usual cause."},
     Explanation{
         "not-run", runs, warning, "The model could not be tried",
-        "No inputs could be generated: their shapes are not declared, they are no tensors, or no "
-        "size that was tried for the dynamic axes runs.",
+        "No inputs could be generated: their shapes are not declared, they are no tensors, no size "
+        "that was tried for the dynamic axes runs, or an input is a number (a size, a rate) whose "
+        "value matters.",
         "Everything that needs a run was not checked.",
         "Pass --shape NAME=DIMS with a size that the model takes, or --input-data."},
     Explanation{

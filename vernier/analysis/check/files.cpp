@@ -54,13 +54,17 @@ Findings check_files(const Graphs& graphs) {
   for (const Body& body : graphs.bodies)
     for (const TensorProto& weight : body.graph->initializer())
       if (auto finding = check_external(model, body, weight)) findings.push_back(*finding);
-  if (model.path().empty()) return findings;
-  const auto size = std::filesystem::file_size(model.path());
-  if (size > std::numeric_limits<std::int32_t>::max())
-    findings.push_back(make_finding("oversized-file", {},
-                                    fmt::format("the file has {} bytes, ONNX files at most {}",
-                                                size, std::numeric_limits<std::int32_t>::max())));
+  if (!model.path().empty())
+    if (auto finding = check_file_size(model.path())) findings.push_back(*finding);
   return findings;
+}
+
+std::optional<Finding> check_file_size(const std::filesystem::path& path) {
+  constexpr std::uintmax_t most = std::numeric_limits<std::int32_t>::max();
+  const std::uintmax_t size = std::filesystem::file_size(path);
+  if (size <= most) return std::nullopt;
+  return make_finding("oversized-file", {},
+                      fmt::format("the file has {} bytes, ONNX files at most {}", size, most));
 }
 
 }  // namespace vernier

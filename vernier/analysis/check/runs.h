@@ -17,8 +17,7 @@ struct Runs {
   std::vector<std::vector<Tensor>> samples;     // what it ran on, at least one if it ran
   std::vector<Tensor> outputs;                  // of the first sample
   std::map<std::string, std::int64_t> lengths;  // of the axes that integer inputs index
-
-  bool deterministic = true;  // a second run gave the same
+  bool deterministic = true;                    // a second run gave the same
 
   bool ran() const { return !samples.empty(); }
 };

@@ -5,6 +5,7 @@
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <string_view>
 #include <tuple>
@@ -60,8 +61,9 @@ Findings unused_nodes(const Body& body) {
   std::deque<std::string> captured;  // keeps the names that are looked at alive
   for (int i = body.graph->node_size() - 1; i >= 0; --i) {
     const NodeProto& node = body.graph->node(i);
-    if (std::ranges::none_of(node.output(),
-                             [&](const auto& name) { return needed.contains(name); })) {
+    if (std::ranges::none_of(node.output(), [&](const auto& name) {
+          return !name.empty() && needed.contains(name);
+        })) {
       unused.push_back(&node);
       continue;
     }

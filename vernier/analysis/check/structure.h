@@ -8,6 +8,9 @@ namespace vernier {
 // is too large.
 Findings check_files(const Graphs& graphs);
 
+// Whether the file is larger than ONNX files can be.
+std::optional<Finding> check_file_size(const std::filesystem::path& path);
+
 // What is in the graph for nothing, and what it lacks.
 Findings check_structure(const Graphs& graphs);
 
