@@ -93,6 +93,20 @@ TEST(DynamicAxes, lengths_that_only_change_together_are_dynamic) {
   EXPECT_EQ(told(check_saved(model), "frozen-axis"), "none");
 }
 
+TEST(DynamicAxes, unnamed_axes_of_several_inputs_may_go_together_in_any_way) {
+  const auto model = [](const Dim& rows) {
+    return GraphBuilder()
+        .input("x", DType::f32, {rows, {4, ""}})
+        .input("state", DType::f32, {{2, ""}, rows, {4, ""}})
+        .node("Add", {"x", "state"}, {"sum"})
+        .node("Concat", {"sum", "state"}, {"y"}, {int_attribute("axis", 0)})
+        .output("y")
+        .model();
+  };
+  EXPECT_EQ(told(check_saved(model({-1, ""})), "frozen-axis"), "none");
+  EXPECT_EQ(told(check_saved(model({-1, "rows"})), "frozen-axis"), "none");
+}
+
 TEST(DynamicAxes, rows_that_influence_each_other_are_mixed) {
   const auto model = [](std::int64_t axis) {
     return GraphBuilder()

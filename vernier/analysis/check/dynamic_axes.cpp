@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "vernier/analysis/check/batches.h"
 #include "vernier/analysis/check/frozen_node.h"
@@ -42,11 +43,20 @@ class DeclaredAxes {
   Findings check() {
     Findings findings;
     for (std::size_t i = 0; i < axes_.size(); ++i)
-      if (is_plain(axes_[i])) append(findings, check_axis(i));
+      if (is_plain(axes_[i]) && is_certain(axes_[i])) append(findings, check_axis(i));
     return findings;
   }
 
  private:
+  // Which unnamed axes of several inputs go together is not known.
+  bool is_certain(const DynamicAxis& axis) const {
+    std::set<std::size_t> inputs;
+    for (const DynamicAxis& other : axes_)
+      for (const DynamicAxis::Place& place : other.places)
+        if (!other.named) inputs.insert(place.input);
+    return axis.named || inputs.size() == 1;
+  }
+
   Findings check_axis(std::size_t index) {
     const bool is_batch = axes_[index].is_batch;
     const std::vector<std::int64_t> sizes =
@@ -73,9 +83,13 @@ class DeclaredAxes {
     return mixed_rows(axis, single_samples(samples, axis), *trial.outputs);
   }
 
+  // Inputs of these sizes; those that have not changed keep their values, which may be given ones.
   Sample drawn(std::span<const std::int64_t> sizes) const {
     const auto& inputs = runs_.runner->inputs();
-    return draw_inputs(runs_, inputs, shapes_with(inputs, axes_, sizes), 0);
+    Sample sample = draw_inputs(runs_, inputs, shapes_with(inputs, axes_, sizes), 0);
+    for (std::size_t i = 0; i < sample.size(); ++i)
+      if (sample[i].shape == runs_.samples.front()[i].shape) sample[i] = runs_.samples.front()[i];
+    return sample;
   }
 
   Findings try_size(std::size_t index, std::int64_t size) {

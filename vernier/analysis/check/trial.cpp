@@ -72,7 +72,8 @@ std::vector<DynamicAxis> dynamic_axes(std::span<const TensorSpec> inputs) {
       if (!dim.is_dynamic()) continue;
       const std::string name = dim.symbol.empty() ? fmt::format("axis {}", axis) : dim.symbol;
       auto found = std::ranges::find(axes, name, &DynamicAxis::name);
-      if (found == axes.end()) found = axes.insert(found, {.name = name});
+      if (found == axes.end())
+        found = axes.insert(found, {.name = name, .named = !dim.symbol.empty()});
       found->is_batch |= axis == 0;
       found->places.push_back({input, axis});
     }

@@ -44,7 +44,8 @@ struct DynamicAxis {
     std::size_t input = 0;
     std::size_t axis = 0;
   };
-  std::string name;       // its symbol, or "axis 1"
+  std::string name;  // its symbol, or "axis 1"
+  bool named = true;
   bool is_batch = false;  // it is axis 0 of some input
   std::vector<Place> places;
 };
