@@ -173,6 +173,21 @@ TEST(DynamicAxes, a_length_that_is_fixed_for_no_reason_is_a_note) {
   EXPECT_EQ(told(check_saved(tokens(16, {0, -1})), "fixed-sequence"), "none");
 }
 
+TEST(DynamicAxes, a_fixed_length_of_features_is_a_note_too) {
+  const auto features = [](const std::vector<std::int64_t>& shape) {
+    return GraphBuilder()
+        .input("x", DType::f32, {batch, {16, ""}, {4, ""}})
+        .weight(i64("shape", shape))
+        .node("Relu", {"x"}, {"r"})
+        .node("Reshape", {"r", "shape"}, {"y"})
+        .output("y")
+        .model();
+  };
+  EXPECT_EQ(told(check_saved(features({0, -1, 4})), "fixed-sequence"),
+            "x: its length is declared as 16, and the graph runs with 8 too");
+  EXPECT_EQ(told(check_saved(features({-1, 16, 4})), "fixed-sequence"), "none");
+}
+
 TEST(DynamicAxes, real_exports_are_as_dynamic_as_they_say) {
   for (const char* name : {"mnist/mnist_cnn.onnx", "mnist/mnist_vit.onnx",
                            "mnist/mnist_cnn.int8.onnx", "mnist/mnist_vit.int8.onnx"})

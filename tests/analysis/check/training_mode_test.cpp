@@ -113,6 +113,19 @@ TEST(TrainingMode, a_mean_over_features_or_over_everything_is_not) {
   EXPECT_THAT(training_mode(centred({0}, 1)), IsEmpty());
 }
 
+TEST(TrainingMode, only_operators_that_draw_are_random) {
+  const auto model = [](const std::string& op) {
+    return GraphBuilder()
+        .input("x", DType::f32, {{2, ""}})
+        .node(op, {"x"}, {"y"})
+        .output("y")
+        .model();
+  };
+  EXPECT_EQ(told(training_mode(model("Bernoulli")), "random-operator"),
+            "node_1: Bernoulli draws anew in every run");
+  EXPECT_THAT(training_mode(model("Sigmoid")), IsEmpty());
+}
+
 TEST(TrainingMode, random_operators_are_found_inside_bodies_too) {
   GraphBuilder branch("branch");
   branch.node("RandomNormal", {}, {"r"}, {ints_attribute("shape", {2})}).output("r");
