@@ -113,6 +113,7 @@ TEST(StoredWeights, content_is_found_by_type_shape_and_bytes) {
   EXPECT_FALSE(weights.with_content(tensor_of<float>("a", DType::f32, {2, 1}, {1, 2})));
   EXPECT_FALSE(weights.with_content(tensor_of<float>("a", DType::f32, {1, 2}, {1, 3})));
   EXPECT_FALSE(weights.with_content(tensor_of<std::int32_t>("a", DType::i32, {1, 2}, {1, 2})));
+  EXPECT_FALSE(weights.with_content(make_tensor("a", DType::f32, {0})));
   EXPECT_TRUE(weights.with_content(matrix("again")));
 }
 

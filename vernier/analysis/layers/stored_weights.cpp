@@ -104,6 +104,7 @@ const std::vector<WeightUse>& StoredWeights::uses_of(const std::string& module) 
 }
 
 const TensorProto* StoredWeights::with_content(const TensorView& content) const {
+  if (content.bytes.empty()) return nullptr;
   const std::size_t hash = hash_of(content.bytes);
   for (const GraphIndex& index : indices_)
     for (const TensorProto& stored : index.graph().initializer()) {
