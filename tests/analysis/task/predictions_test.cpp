@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <numeric>
 
 #include "tests/failure.h"
@@ -71,6 +72,17 @@ TEST(Predictions, sequences_are_ids_or_the_best_of_logits) {
   predictions.add(f32({0, 1, 1, 0}, {1, 2, 2}), batch_of(1, {-1}, {integers({2}, {1, 1})}));
   EXPECT_THAT(predictions.latest(), ElementsAre(1, 0));
   EXPECT_EQ(metric(std::move(predictions).score(), 1), 75);
+}
+
+TEST(Predictions, nan_among_pixels_and_tokens_is_counted) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  Predictions images({.task = Task::image_segmentation});
+  images.add(f32({1, nan, 0, 1}, {1, 2, 1, 2}), batch_of(1, {-1}, {integers({1, 2}, {0, 1})}));
+  images.add(f32({1, 0, 0, 1}, {1, 2, 1, 2}), batch_of(1, {-1}, {integers({1, 2}, {0, 1})}));
+  EXPECT_EQ(std::move(images).score().non_finite, 1);
+  Predictions sequences({.task = Task::translation});
+  sequences.add(f32({nan, 1, 1, 0}, {1, 2, 2}), batch_of(1, {-1}, {integers({2}, {1, 0})}));
+  EXPECT_EQ(std::move(sequences).score().non_finite, 1);
 }
 
 TEST(Predictions, outputs_that_the_task_cannot_read_are_errors) {

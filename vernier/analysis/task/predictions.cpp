@@ -7,6 +7,7 @@
 #include "vernier/analysis/task/segmentation.h"
 #include "vernier/analysis/task/sequences.h"
 #include "vernier/error.h"
+#include "vernier/metrics/tensor_statistics.h"
 #include "vernier/tensor/convert.h"
 
 namespace vernier {
@@ -97,10 +98,16 @@ void Predictions::add_rows(const Tensor& rows) {
   rows_.bytes.insert(rows_.bytes.end(), bytes.begin(), bytes.end());
 }
 
+// Which class is best among NaN means nothing.
+void Predictions::note_nan(const TensorView& prediction) {
+  if (is_float(prediction.dtype) && tensor_statistics(prediction).nan > 0) ++nan_answers_;
+}
+
 void Predictions::add_image(const TensorView& prediction, const Tensor& labels) {
   if (labels.shape.size() != 2)
     throw Error(fmt::format("[task] labels of shape {} for an image, expected [height,width]",
                             format_shape(labels.shape)));
+  note_nan(prediction);
   const std::vector<std::int64_t> predicted =
       predicted_map(prediction, labels.shape[0], labels.shape[1]);
   const auto values = elements<std::int64_t>(labels.view());
@@ -115,6 +122,7 @@ void Predictions::add_sequence(const TensorView& prediction, const Tensor& targe
   if (target.shape.size() != 1)
     throw Error(fmt::format("[task] labels of shape {} for a sequence, expected token ids [tokens]",
                             format_shape(target.shape)));
+  note_nan(prediction);
   const Tokens predicted = tokens_of(prediction);
   const auto values = elements<std::int64_t>(target.view());
   sequences_.push_back(
@@ -123,16 +131,15 @@ void Predictions::add_sequence(const TensorView& prediction, const Tensor& targe
 }
 
 TaskScores Predictions::score(const EmbeddingBank* bank) && {
-  switch (options_.task) {
-    case Task::image_feature_extraction:
-      return score_knn(std::move(rows_), std::move(labels_), options_.knn, bank);
-    case Task::image_classification:
-      return score_classification(rows_, std::move(labels_), options_.top_k);
-    case Task::image_segmentation: return score_segmentation(std::move(images_));
-    case Task::text_generation:
-    case Task::translation: break;
-  }
-  return score_sequences(sequences_, options_.bleu);
+  if (options_.task == Task::image_feature_extraction)
+    return score_knn(std::move(rows_), std::move(labels_), options_.knn, bank);
+  if (options_.task == Task::image_classification)
+    return score_classification(rows_, std::move(labels_), options_.top_k);
+  TaskScores scores = options_.task == Task::image_segmentation
+                          ? score_segmentation(std::move(images_))
+                          : score_sequences(sequences_, options_.bleu);
+  scores.non_finite = nan_answers_;
+  return scores;
 }
 
 }  // namespace vernier

@@ -31,12 +31,14 @@ class Predictions {
   void add_rows(const Tensor& rows);
   void add_image(const TensorView& prediction, const Tensor& labels);
   void add_sequence(const TensorView& prediction, const Tensor& target);
+  void note_nan(const TensorView& prediction);
 
   TaskOptions options_;
   Tensor rows_ = make_tensor("", DType::f32, {0, 0});  // embeddings or logits
   std::vector<std::int64_t> labels_;
   std::vector<ImagePixels> images_;
   std::vector<SequencePair> sequences_;
+  std::int64_t nan_answers_ = 0;  // of images and sequences
   std::vector<std::int64_t> latest_;
 };
 
