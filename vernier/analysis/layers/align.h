@@ -36,7 +36,8 @@ std::vector<Placement> align(std::span<const Layer> layers,
 struct LayerPair {
   std::size_t layer = 0;
   std::size_t tensor = 0;
-  auto operator<=>(const LayerPair&) const = default;
+  // The literal that clang-tidy 14 sees is of the comparison that the compiler writes.
+  auto operator<=>(const LayerPair&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 // Each placed layer with its tensor.
