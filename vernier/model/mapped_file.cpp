@@ -46,9 +46,9 @@ MappedFile::~MappedFile() {
 
 void forget(std::span<const std::byte> mapped) {
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  const auto begin = reinterpret_cast<std::uintptr_t>(mapped.data()) / page * page;
-  const auto end = reinterpret_cast<std::uintptr_t>(mapped.data() + mapped.size());
-  madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  const std::size_t before = reinterpret_cast<std::uintptr_t>(mapped.data()) % page;
+  auto* begin = const_cast<std::byte*>(mapped.data()) - before;
+  madvise(begin, before + mapped.size(), MADV_DONTNEED);
 }
 
 }  // namespace vernier

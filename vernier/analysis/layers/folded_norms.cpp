@@ -13,9 +13,9 @@ namespace {
 const std::string mean_suffix = ".running_mean";
 
 std::vector<double> vector_or(const Vectors& vectors, const std::string& name,
-                              std::vector<double> fallback) {
+                              const std::vector<double>& fallback) {
   const auto found = vectors.find(name);
-  return found == vectors.end() ? std::move(fallback) : found->second;
+  return found == vectors.end() ? fallback : found->second;
 }
 
 std::optional<BatchNorm> norm_of(const TorchLeaf& leaf, const Vectors& vectors) {

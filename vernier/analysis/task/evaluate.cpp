@@ -118,8 +118,8 @@ std::vector<std::string> judge_metric(const MetricResult& metric, double verdict
 
 std::vector<std::string> judge(const Evaluation& evaluation, const EvaluateOptions& options) {
   std::vector<std::string> failures;
-  const auto append = [&](std::vector<std::string> more, const std::string& prefix = "") {
-    for (std::string& failure : more) failures.push_back(prefix + failure);
+  const auto append = [&](const std::vector<std::string>& more, const std::string& prefix = "") {
+    for (const std::string& failure : more) failures.push_back(prefix + failure);
   };
   for (const MetricResult& metric : evaluation.metrics)
     append(judge_metric(metric, options.verdict));
