@@ -104,13 +104,13 @@ ClampedWeight convert_generator(const Model& model, NodeProto& node) {
 ClampedWeight convert_weight(const Model& model, TensorProto& tensor) {
   const Tensor source = model.tensor(tensor);
   ClampedWeight report{.name = tensor.name(), .count = source.size()};
-  Tensor half = make_tensor(source.name, DType::f16, source.shape);
+  Tensor narrowed = make_tensor(source.name, DType::f16, source.shape);
   const auto from = elements<float>(source.view());
-  const auto to = elements<std::uint16_t>(half);
+  const auto to = elements<std::uint16_t>(narrowed);
   for (std::size_t i = 0; i < from.size(); ++i) to[i] = f32_to_f16(clamped(from[i], report));
 
   const std::string name = tensor.name();
-  tensor = make_tensor_proto(half);
+  tensor = make_tensor_proto(narrowed);
   tensor.set_name(name);
   return report;
 }

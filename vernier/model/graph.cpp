@@ -1,5 +1,6 @@
 #include "vernier/model/graph.h"
 
+#include <fmt/format.h>
 #include <vernier_onnx.pb.h>
 
 #include <set>
@@ -53,7 +54,8 @@ void add_bodies(const GraphProto& graph, const NodeProto* owner, int outer, cons
   for (const auto& node : graph.node())
     for_each_body(node, [&](const GraphProto& body, const std::string& attribute) {
       const std::string prefix = path.empty() ? "" : path + "/";
-      add_bodies(body, &node, index, prefix + node_label(node) + "." + attribute, bodies);
+      add_bodies(body, &node, index, fmt::format("{}{}.{}", prefix, node_label(node), attribute),
+                 bodies);
     });
 }
 
@@ -155,7 +157,7 @@ float attribute_float(const NodeProto& node, std::string_view name, float fallba
 
 std::string attribute_string(const NodeProto& node, std::string_view name, std::string fallback) {
   const auto* found = attribute(node, name);
-  return found && found->has_s() ? found->s() : fallback;
+  return found && found->has_s() ? found->s() : std::move(fallback);
 }
 
 std::vector<std::int64_t> attribute_ints(const NodeProto& node, std::string_view name) {
