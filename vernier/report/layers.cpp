@@ -37,6 +37,7 @@ std::string finding(const LayerRow& row, double tolerance) {
       (row.reference_shape != row.candidate_shape && row.max_abs_diff <= tolerance))
     return fmt::format("its shape is {}, the candidate's {}", format_shape(row.reference_shape),
                        format_shape(row.candidate_shape));
+  if (std::isnan(row.max_abs_diff)) return "it holds NaN on one side or both";
   return fmt::format("max_abs_diff {} is above {}", format_scientific(row.max_abs_diff),
                      format_scientific(tolerance));
 }
@@ -57,7 +58,7 @@ Paragraph verdict(const LayersSubject& subject, const LayersResult& result) {
   }
   const std::vector<LayerRow> worst = worst_rows(result);
   if (worst.empty()) return {{"nothing was compared", Tone::bad}};
-  return {{fmt::format("no drift: {} of {} layers exceed {}; the worst is {} with {}", 0,
+  return {{fmt::format("no drift: 0 of {} layers exceed {}; the worst is {} with {}",
                        result.layers_total(), format_scientific(subject.tolerance), worst[0].layer,
                        format_scientific(worst[0].max_abs_diff)),
            Tone::good}};

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "tests/model_builder.h"
+#include "tests/analysis/debug/debugging.h"
 #include "vernier/data/npz_batches.h"
 #include "vernier/error.h"
 
@@ -19,17 +19,6 @@ using ::testing::SizeIs;
 using Json = nlohmann::json;
 
 const std::string mnist = VERNIER_FIXTURES "/mnist/";
-
-// One sample of one input, whatever the model.
-class OneSample : public Samples {
- public:
-  explicit OneSample(Tensor input) : input_(std::move(input)) {}
-  std::int64_t size() const override { return 1; }
-  std::vector<Tensor> sample(std::int64_t /*index*/) override { return {input_}; }
-
- private:
-  Tensor input_;
-};
 
 DebugResult debug_mnist(const std::string& float_model, const std::string& quantized_model) {
   const Model reference = Model::load(mnist + float_model);
@@ -115,7 +104,7 @@ GraphBuilder quantized_graph(float step, const std::string& prefix = "") {
   return builder;
 }
 
-OneSample sample() { return OneSample(tensor_of<float>("x", DType::f32, {4}, {-5, 1, 2.25F, 3})); }
+OneSample sample() { return OneSample({floats("x", {-5, 1, 2.25F, 3})}); }
 
 TEST(Debug, local_and_cumulative_are_computed_by_hand) {
   OneSample inputs = sample();

@@ -1,55 +1,14 @@
-// One small model for each way of quantizing, with numbers computed by hand.
+// One small model for each way of quantizing activations, with numbers computed by hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
-
-#include "tests/model_builder.h"
-#include "vernier/analysis/debug/debug.h"
-#include "vernier/analysis/layout.h"
+#include "tests/analysis/debug/debugging.h"
 
 namespace vernier {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
-using vernier_onnx::AttributeProto;
-
-// The same inputs, once.
-class OneSample : public Samples {
- public:
-  explicit OneSample(std::vector<Tensor> inputs) : inputs_(std::move(inputs)) {}
-  std::int64_t size() const override { return 1; }
-  std::vector<Tensor> sample(std::int64_t /*index*/) override { return inputs_; }
-
- private:
-  std::vector<Tensor> inputs_;
-};
-
-Tensor floats(const std::string& name, const std::vector<float>& values) {
-  return tensor_of<float>(name, DType::f32, {std::ssize(values)}, values);
-}
-
-Tensor scalar(const std::string& name, float value) {
-  return tensor_of<float>(name, DType::f32, {}, {value});
-}
-
-double decibels(double signal, double noise) { return 10 * std::log10(signal / noise); }
-
-DebugResult debug_on(const Model& float_model, const Model& quantized_model,
-                     std::vector<Tensor> inputs) {
-  OneSample samples(std::move(inputs));
-  return debug(float_model, quantized_model, samples, {});
-}
-
-// A model that imports Microsoft's operators too.
-Model with_contrib(const GraphBuilder& builder, std::int64_t opset = 17) {
-  auto proto = builder.proto(opset);
-  auto& import = *proto.add_opset_import();
-  import.set_domain("com.microsoft");
-  import.set_version(1);
-  return {proto, {}, "built.onnx"};
-}
 
 // y = -|x|, with |x| on a grid of step 1.
 GraphBuilder float_abs() {
@@ -200,154 +159,6 @@ TEST(DebugStyles, every_turn_of_a_loop_is_pooled) {
               decibels(2.25 * 2.25 + 3.125 * 3.125 + eights, 0.25 * 0.25 + 0.125 * 0.125), 1e-9);
   EXPECT_NEAR(*result.activations[0].cumulative_sqnr_db,
               decibels(2.25 * 2.25 + 3.375 * 3.375 + eights, 0.25 * 0.25 + 0.375 * 0.375), 1e-9);
-}
-
-// y = x * w, the quantized model's w behind `make_weight`.
-template <typename MakeWeight>
-DebugResult debug_weight(const Tensor& weight, std::int64_t opset, const MakeWeight& make_weight) {
-  GraphBuilder reference, candidate;
-  for (GraphBuilder* builder : {&reference, &candidate})
-    builder->input("x", DType::f32, {{4, ""}}).output("y");
-  reference.weight(weight).node("Mul", {"x", weight.name}, {"y"});
-  make_weight(candidate);
-  candidate.node("Mul", {"x", "real"}, {"y"});
-  return debug_on(reference.model(opset, 10), candidate.model(opset, 10),
-                  {floats("x", {1, 1, 1, 1})});
-}
-
-TEST(DebugStyles, a_scalar_weight) {
-  const DebugResult result = debug_weight(scalar("w", 2.25F), 17, [](GraphBuilder& builder) {
-    builder.weight(tensor_of<std::int8_t>("w_quantized", DType::i8, {}, {2}))
-        .weight(scalar("s", 1))
-        .node("DequantizeLinear", {"w_quantized", "s"}, {"real"});
-  });
-  ASSERT_THAT(result.weights, SizeIs(1));
-  EXPECT_NEAR(*result.weights[0].weight_sqnr_db, decibels(2.25 * 2.25, 0.0625), 1e-9);
-}
-
-// 128 stands for 0: 127 is -1, not 255.
-TEST(DebugStyles, an_unsigned_weight_with_a_zero_point_does_not_wrap) {
-  const DebugResult result =
-      debug_weight(floats("w", {-1, 1.5F, 0, 3}), 17, [](GraphBuilder& builder) {
-        builder.weight(tensor_of<std::uint8_t>("w_quantized", DType::u8, {4}, {127, 129, 128, 131}))
-            .weight(tensor_of<std::uint8_t>("zero", DType::u8, {}, {128}))
-            .weight(scalar("s", 1))
-            .node("DequantizeLinear", {"w_quantized", "s", "zero"}, {"real"});
-      });
-  EXPECT_NEAR(*result.weights[0].weight_sqnr_db, decibels(1 + 2.25 + 9, 0.25), 1e-9);
-}
-
-TEST(DebugStyles, a_float_weight_behind_a_pair) {
-  const DebugResult result =
-      debug_weight(floats("w", {-1, 1.25F, 0, 3}), 17, [](GraphBuilder& builder) {
-        builder.weight(floats("w", {-1, 1.25F, 0, 3}))
-            .weight(tensor_of<std::int8_t>("zero", DType::i8, {}, {0}))
-            .weight(scalar("s", 1))
-            .node("QuantizeLinear", {"w", "s", "zero"}, {"q"})
-            .node("DequantizeLinear", {"q", "s", "zero"}, {"real"});
-      });
-  ASSERT_THAT(result.weights, SizeIs(1));
-  EXPECT_EQ(result.weights[0].form, WeightForm::fake_quantized);
-  EXPECT_NEAR(*result.weights[0].weight_sqnr_db, decibels(1 + 1.5625 + 9, 0.0625), 1e-9);
-}
-
-// Two blocks of two: steps of 1 and of 2.
-TEST(DebugStyles, blocks_of_four_bits_have_scales_of_their_own) {
-  const DebugResult result =
-      debug_weight(floats("w", {1, 3.25F, 4, -6}), 21, [](GraphBuilder& builder) {
-        Tensor packed = make_tensor("w_quantized", DType::i4, {4});
-        packed.bytes = {std::byte{0x31}, std::byte{0xD2}};  // 1, 3, 2, -3
-        builder.weight(packed)
-            .weight(floats("s", {1, 2}))
-            .node("DequantizeLinear", {"w_quantized", "s"}, {"real"},
-                  {int_attribute("axis", 0), int_attribute("block_size", 2)});
-      });
-  ASSERT_THAT(result.weights, SizeIs(1));
-  EXPECT_EQ(result.weights[0].granularity, Granularity::blockwise);
-  EXPECT_NEAR(*result.weights[0].weight_sqnr_db, decibels(1 + 3.25 * 3.25 + 16 + 36, 0.0625), 1e-9);
-}
-
-TEST(DebugStyles, a_float8_weight) {
-  const DebugResult result =
-      debug_weight(floats("w", {1, 2.5F, 4, -6}), 19, [](GraphBuilder& builder) {
-        // 1, 2.5 and 4 are exact; -6 is stored as -5.5.
-        Tensor stored = make_tensor("w_quantized", DType::f8e4m3fn, {4});
-        stored.bytes = {std::byte{0x38}, std::byte{0x42}, std::byte{0x48}, std::byte{0xCB}};
-        builder.weight(stored)
-            .weight(scalar("s", 1))
-            .node("DequantizeLinear", {"w_quantized", "s"}, {"real"});
-      });
-  ASSERT_THAT(result.weights, SizeIs(1));
-  EXPECT_NEAR(*result.weights[0].weight_sqnr_db, decibels(1 + 6.25 + 16 + 36, 0.25), 1e-9);
-}
-
-// Two weights of a matrix product: rows 2.25 and 4 become 2 and 4.
-GraphBuilder float_product() {
-  GraphBuilder builder;
-  builder.input("x", DType::f32, {{1, ""}, {2, ""}}).output("y");
-  builder.weight(tensor_of<float>("w", DType::f32, {2, 1}, {2.25F, 4}));
-  builder.node("MatMul", {"x", "w"}, {"y"});
-  return builder;
-}
-
-Tensor row(float first, float second) {
-  return tensor_of<float>("x", DType::f32, {1, 2}, {first, second});
-}
-
-const double product_weight_db = decibels(2.25 * 2.25 + 16, 0.0625);
-
-TEST(DebugStyles, q_linear_operators_are_estimated_from_their_scale) {
-  GraphBuilder builder;
-  builder.input("x", DType::f32, {{1, ""}, {2, ""}}).output("y");
-  builder.weight(scalar("s", 1)).weight(tensor_of<std::int8_t>("z", DType::i8, {}, {0}));
-  builder.weight(tensor_of<std::int8_t>("w_quantized", DType::i8, {2, 1}, {2, 4}));
-  builder.node("QuantizeLinear", {"x", "s", "z"}, {"xq"});
-  builder.node("QLinearMatMul", {"xq", "s", "z", "w_quantized", "s", "z", "s", "z"}, {"yq"});
-  builder.node("DequantizeLinear", {"yq", "s", "z"}, {"y"});
-  const DebugResult result = debug_on(float_product().model(), builder.model(), {row(4, 3)});
-  ASSERT_THAT(result.activations, SizeIs(2));
-  EXPECT_EQ(*result.activations[0].local_sqnr_db, INFINITY);
-  EXPECT_TRUE(result.activations[1].local_is_estimated);
-  EXPECT_NEAR(*result.activations[1].local_sqnr_db, decibels(20 * 20, 1.0 / 12), 1e-9);
-  EXPECT_NEAR(*result.activations[1].cumulative_sqnr_db, decibels(21 * 21, 1), 1e-9);
-  ASSERT_THAT(result.weights, SizeIs(1));
-  EXPECT_NEAR(*result.weights[0].weight_sqnr_db, product_weight_db, 1e-9);
-}
-
-TEST(DebugStyles, dynamic_quantization_has_weights_and_cumulative) {
-  GraphBuilder builder;
-  builder.input("x", DType::f32, {{1, ""}, {2, ""}}).output("y");
-  builder.weight(tensor_of<std::int8_t>("w_quantized", DType::i8, {2, 1}, {2, 4}));
-  builder.weight(scalar("w_scale", 1));
-  builder.node("DynamicQuantizeLinear", {"x"}, {"q", "qs", "qz"});
-  builder.node("MatMulInteger", {"q", "w_quantized", "qz"}, {"i"});
-  builder.node("Cast", {"i"}, {"f"}, {int_attribute("to", onnx_data_type(DType::f32))});
-  builder.node("Mul", {"qs", "w_scale"}, {"m"}).node("Mul", {"f", "m"}, {"y"});
-  // A range of 0 to 255 gives the input a step of 1.
-  const DebugResult result = debug_on(float_product().model(), builder.model(), {row(255, 4)});
-  ASSERT_THAT(result.weights, SizeIs(1));
-  EXPECT_NEAR(*result.weights[0].weight_sqnr_db, product_weight_db, 1e-9);
-  const double exact = 2.25 * 255 + 16;
-  ASSERT_THAT(result.activations, SizeIs(1));
-  EXPECT_EQ(result.activations[0].local_sqnr_db, std::nullopt);
-  EXPECT_NEAR(*result.activations[0].cumulative_sqnr_db,
-              decibels(exact * exact, std::pow(0.25 * 255, 2)), 1e-4);
-}
-
-TEST(DebugStyles, n_bit_weights_are_matched_to_the_matrix) {
-  GraphBuilder builder;
-  builder.input("x", DType::f32, {{1, ""}, {2, ""}}).output("y");
-  Tensor packed = make_tensor("w_Q4", DType::u8, {1, 1, 8});
-  packed.bytes[0] = std::byte{0xCA};  // 10, 12: less the implied zero point 8
-  builder.weight(packed).weight(tensor_of<float>("w_scales", DType::f32, {1}, {1}));
-  builder.node("MatMulNBits", {"x", "w_Q4", "w_scales"}, {"y"},
-               {int_attribute("K", 2), int_attribute("N", 1), int_attribute("bits", 4),
-                int_attribute("block_size", 16)},
-               "com.microsoft");
-  const DebugResult result = debug_on(float_product().model(), with_contrib(builder), {row(4, 3)});
-  ASSERT_THAT(result.weights, SizeIs(1));
-  EXPECT_NEAR(*result.weights[0].weight_sqnr_db, product_weight_db, 1e-9);
-  EXPECT_NEAR(*result.model_outputs[0].cumulative_sqnr_db, decibels(21 * 21, 1), 1e-4);
 }
 
 // a = 2x, and a Relu or Clip behind it that the quantized model leaves to the grid of step 1.
