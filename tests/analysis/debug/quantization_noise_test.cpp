@@ -78,6 +78,26 @@ TEST(QuantizationNoise, samples_widen_the_histogram_as_they_come) {
   EXPECT_GT(noise.result().best_range.factor, 0.5);
 }
 
+// Every 64th value of these rows of 64 is large: a stride that divides the row would see only those
+// or none.
+TEST(QuantizationNoise, a_column_counts_for_what_it_is) {
+  Tensor tensor = ramp_between(-1, 1, 64 * 2048);
+  for (std::size_t i = 0; i < 64 * 2048; i += 64) elements<float>(tensor)[i] = 8;
+  NoiseAccumulator noise({-8, 8, 16.0 / 255});
+  for (int sample = 0; sample < 4; ++sample) noise.add(tensor);
+  // A 64th of the values is at 8: cutting them off would cost more than rounding does.
+  EXPECT_NEAR(noise.result().best_range.factor, 9.0 / 16, 0.02);
+  EXPECT_NEAR(noise.result().best_range.gain_db, 20 * std::log10(16.0 / 9), 0.1);
+}
+
+TEST(QuantizationNoise, nan_is_passed_over) {
+  NoiseAccumulator noise({-128, 127, 1});
+  noise.add(tensor_of<float>("x", DType::f32, {2}, {NAN, NAN}));
+  noise.add(tensor_of<float>("x", DType::f32, {3}, {-100, NAN, 50}));
+  EXPECT_EQ(noise.result().observed_low, -100);
+  EXPECT_EQ(noise.result().observed_high, 50);
+}
+
 TEST(QuantizationNoise, nothing_and_zeros_have_no_advice) {
   EXPECT_EQ(noise_of({-1, 1, 0.1}, make_tensor("x", DType::f32, {0})).best_range, RangeAdvice{});
   EXPECT_EQ(noise_of({-1, 1, 0.1}, make_tensor("x", DType::f32, {8})).best_range, RangeAdvice{});

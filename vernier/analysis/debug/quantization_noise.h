@@ -1,11 +1,10 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <limits>
-#include <optional>
-#include <string>
+#include <span>
 
+#include "vernier/analysis/debug/value_histogram.h"
 #include "vernier/model/quantization_grid.h"
 #include "vernier/tensor/tensor.h"
 
@@ -38,9 +37,10 @@ struct QuantizationNoise {
   bool operator==(const QuantizationNoise&) const = default;
 };
 
-// Gathers the values that go into a grid. Ends and clipping are exact; the best range comes from a
-// histogram of at most some 2,000 values a sample, and has only to hold what is left of them within
-// `folded`: the Relu or Clip that the grid stands for as well.
+// Gathers the values that go into a grid. Ends and clipping are exact. The best range comes from a
+// histogram of a part of the values: some 2,000 of the first sample, fewer of each later one, each
+// counted for all that it stands for. It has only to hold what is left of them within `folded`: the
+// Relu or Clip that the grid stands for as well.
 class NoiseAccumulator {
  public:
   explicit NoiseAccumulator(const RealRange& representable, const ClipRange& folded = {});
@@ -48,22 +48,17 @@ class NoiseAccumulator {
   QuantizationNoise result() const;
 
  private:
-  static constexpr int bins = 1024;
-
   void add_clipping(std::span<const float> values);
   void add_histogram(std::span<const float> values);
-  void grow(double size);
-  double expected_noise(double low, double high) const;
-  RangeAdvice advice(double low, double high) const;
 
   RealRange grid_;
   ClipRange folded_;
+  std::int64_t samples_ = 0;
   std::int64_t count_ = 0;
   std::int64_t clipped_ = 0;
   double clipping_noise_ = 0;
   double low_ = 0, high_ = 0;
-  double reach_ = 0;  // the histogram covers [-reach_, reach_)
-  std::array<std::int64_t, bins> histogram_{};
+  ValueHistogram histogram_;
 };
 
 }  // namespace vernier

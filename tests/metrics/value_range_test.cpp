@@ -1,0 +1,49 @@
+#include "vernier/metrics/value_range.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace vernier {
+namespace {
+
+constexpr float inf = std::numeric_limits<float>::infinity();
+constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+
+// Every length up to several vectors, with the two ends at every place.
+TEST(ValueRange, the_ends_are_found_wherever_they_are) {
+  for (std::size_t count = 1; count < 80; ++count)
+    for (std::size_t at = 0; at < count; ++at) {
+      std::vector<float> values(count, 1);
+      values[at] = 7;
+      values[count - 1 - at] = -3;
+      const auto [low, high] = value_range(values);
+      ASSERT_EQ(low, -3) << count << " " << at;
+      ASSERT_EQ(high, at == count - 1 - at ? (count == 1 ? -3 : 1) : 7) << count << " " << at;
+    }
+}
+
+TEST(ValueRange, nan_is_passed_over_wherever_it_is) {
+  for (std::size_t at = 0; at < 70; ++at) {
+    std::vector<float> values(70, 2);
+    values[69 - at] = 5;
+    values[at] = nan;
+    EXPECT_EQ(value_range(values).low, 2);
+    EXPECT_EQ(value_range(values).high, 5);
+  }
+}
+
+TEST(ValueRange, infinities_are_values) {
+  EXPECT_EQ(value_range(std::vector{1.0F, inf, -inf}).low, -inf);
+  EXPECT_EQ(value_range(std::vector{1.0F, inf, -inf}).high, inf);
+}
+
+TEST(ValueRange, of_nothing_or_nan_alone_there_is_none) {
+  EXPECT_TRUE(std::isnan(value_range({}).low));
+  EXPECT_TRUE(std::isnan(value_range(std::vector<float>(40, nan)).high));
+}
+
+}  // namespace
+}  // namespace vernier
