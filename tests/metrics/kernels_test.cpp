@@ -104,6 +104,27 @@ TEST_P(Measure, every_dtype_can_be_paired_with_every_other) {
     }
 }
 
+NoiseSums noise_in(const PairSums& sums) {
+  return {sums.count, sums.reference_squares, sums.difference_squares};
+}
+
+TEST_P(Measure, noise_alone_has_the_same_bits) {
+  for (const DType dtype : {DType::f32, DType::f64, DType::f16})
+    for (const std::size_t length : lengths) {
+      const Pair pair = random_pair(length, static_cast<unsigned>(length));
+      const Tensor reference = tensor_as(dtype, pair.reference);
+      const Tensor candidate = tensor_as(dtype, pair.candidate);
+      EXPECT_EQ(measure_noise(reference, candidate), noise_in(measure(reference, candidate)))
+          << dtype_name(dtype) << " of " << length;
+    }
+}
+
+TEST_P(Measure, noise_alone_passes_nan_and_infinity_on) {
+  EXPECT_TRUE(std::isnan(measure_noise(f32({1, NAN}), f32({1, 2})).reference_squares));
+  EXPECT_TRUE(std::isnan(measure_noise(f32({1, 2}), f32({1, NAN})).difference_squares));
+  EXPECT_EQ(measure_noise(f32({1, 2}), f32({1, INFINITY})).difference_squares, INFINITY);
+}
+
 TEST_P(Measure, hand_computed_sums) {
   const PairSums sums = measure(f32({1, -2, 3}), f32({1, 2, 2.5}));
   EXPECT_EQ(sums, (PairSums{.count = 3,
@@ -197,6 +218,10 @@ TEST(MeasureErrors, element_counts_that_differ_are_an_error_that_names_both_shap
   }
 }
 
+TEST(MeasureErrors, noise_needs_equal_element_counts_too) {
+  EXPECT_THROW(measure_noise(f32({1, 2}), f32({1})), Error);
+}
+
 TEST(MeasureErrors, shapes_may_differ) {
   EXPECT_EQ(measure(f32({1, 2}, {2}), f32({1, 2}, {1, 2})).difference_squares, 0);
 }
@@ -205,6 +230,11 @@ TEST(Pool, two_parts_are_one_tensor) {
   const PairSums first = measure(f64({1, 2}), f64({1, 4}));
   const PairSums second = measure(f64({5, 0, 3}), f64({5, 3, 0}));
   EXPECT_EQ(pool(first, second), measure(f64({1, 2, 5, 0, 3}), f64({1, 4, 5, 3, 0})));
+}
+
+TEST(Pool, noise_is_pooled_as_all_sums_are) {
+  const PairSums first = measure(f32({1, 2}), f32({1, 3})), second = measure(f32({4}), f32({2}));
+  EXPECT_EQ(pool(noise_in(first), noise_in(second)), noise_in(pool(first, second)));
 }
 
 TEST(Pool, an_empty_part_changes_nothing) {

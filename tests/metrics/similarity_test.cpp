@@ -137,5 +137,11 @@ TEST(SimilarityAccumulator, any_split_gives_the_same_bits) {
   }
 }
 
+TEST(SqnrOfNoise, is_that_of_the_pair) {
+  EXPECT_EQ(sqnr_db({.count = 2, .reference_squares = 100, .difference_squares = 1}), 20);
+  EXPECT_EQ(sqnr_db({.count = 2, .reference_squares = 0, .difference_squares = 0}), INFINITY);
+  EXPECT_EQ(sqnr_db({}), INFINITY);
+}
+
 }  // namespace
 }  // namespace vernier

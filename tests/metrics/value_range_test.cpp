@@ -1,6 +1,7 @@
 #include "vernier/metrics/value_range.h"
 
 #include <gtest/gtest.h>
+#include <hwy/targets.h>
 
 #include <cmath>
 #include <limits>
@@ -12,8 +13,19 @@ namespace {
 constexpr float inf = std::numeric_limits<float>::infinity();
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 
+// Every test here runs on every SIMD target this CPU has.
+class ValueRangeOf : public testing::TestWithParam<std::int64_t> {
+ protected:
+  void SetUp() override { hwy::SetSupportedTargetsForTest(GetParam()); }
+  void TearDown() override { hwy::SetSupportedTargetsForTest(0); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Targets, ValueRangeOf,
+                         testing::ValuesIn(hwy::SupportedAndGeneratedTargets()),
+                         [](const auto& target) { return hwy::TargetName(target.param); });
+
 // Every length up to several vectors, with the two ends at every place.
-TEST(ValueRange, the_ends_are_found_wherever_they_are) {
+TEST_P(ValueRangeOf, the_ends_are_found_wherever_they_are) {
   for (std::size_t count = 1; count < 80; ++count)
     for (std::size_t at = 0; at < count; ++at) {
       std::vector<float> values(count, 1);
@@ -25,7 +37,7 @@ TEST(ValueRange, the_ends_are_found_wherever_they_are) {
     }
 }
 
-TEST(ValueRange, nan_is_passed_over_wherever_it_is) {
+TEST_P(ValueRangeOf, nan_is_passed_over_wherever_it_is) {
   for (std::size_t at = 0; at < 70; ++at) {
     std::vector<float> values(70, 2);
     values[69 - at] = 5;
@@ -35,12 +47,12 @@ TEST(ValueRange, nan_is_passed_over_wherever_it_is) {
   }
 }
 
-TEST(ValueRange, infinities_are_values) {
+TEST_P(ValueRangeOf, infinities_are_values) {
   EXPECT_EQ(value_range(std::vector{1.0F, inf, -inf}).low, -inf);
   EXPECT_EQ(value_range(std::vector{1.0F, inf, -inf}).high, inf);
 }
 
-TEST(ValueRange, of_nothing_or_nan_alone_there_is_none) {
+TEST_P(ValueRangeOf, of_nothing_or_nan_alone_there_is_none) {
   EXPECT_TRUE(std::isnan(value_range({}).low));
   EXPECT_TRUE(std::isnan(value_range(std::vector<float>(40, nan)).high));
 }

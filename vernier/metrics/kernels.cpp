@@ -128,6 +128,33 @@ class Measurement {
   std::int64_t first_nan_ = -1;
 };
 
+template <typename T>
+NoiseSums noise_of(const TensorView& reference, const TensorView& candidate, std::int64_t count) {
+  Side<T> left(reference), right(candidate);
+  NoiseSums sums{.count = count};
+  for (std::int64_t begin = 0; begin < count; begin += chunk_size) {
+    const auto size = static_cast<std::size_t>(std::min<std::int64_t>(chunk_size, count - begin));
+    const ChunkNoise chunk = sum_chunk_noise(left.read(begin, size), right.read(begin, size));
+    sums.reference_squares += chunk.reference_squares;
+    sums.difference_squares += chunk.difference_squares;
+  }
+  return sums;
+}
+
+std::int64_t common_count(const TensorView& reference, const TensorView& candidate) {
+  const std::int64_t count = reference.size();
+  if (candidate.size() != count)
+    throw Error(
+        fmt::format("[measure] '{}': reference has shape {}, candidate {}; element counts "
+                    "must be equal",
+                    reference.name, format_shape(reference.shape), format_shape(candidate.shape)));
+  return count;
+}
+
+bool fit_f32(const TensorView& reference, const TensorView& candidate) {
+  return fits_f32(reference.dtype) && fits_f32(candidate.dtype);
+}
+
 // What numpy's max gives: NaN wins.
 double max_or_nan(double left, double right) {
   return std::isnan(left) || left > right ? left : right;
@@ -143,15 +170,20 @@ bool second_has_max(const PairSums& first, const PairSums& second) {
 }  // namespace
 
 PairSums measure(const TensorView& reference, const TensorView& candidate) {
-  const std::int64_t count = reference.size();
-  if (candidate.size() != count)
-    throw Error(
-        fmt::format("[measure] '{}': reference has shape {}, candidate {}; element counts "
-                    "must be equal",
-                    reference.name, format_shape(reference.shape), format_shape(candidate.shape)));
-  if (fits_f32(reference.dtype) && fits_f32(candidate.dtype))
-    return Measurement<float>(reference, candidate).run(count);
+  const std::int64_t count = common_count(reference, candidate);
+  if (fit_f32(reference, candidate)) return Measurement<float>(reference, candidate).run(count);
   return Measurement<double>(reference, candidate).run(count);
+}
+
+NoiseSums measure_noise(const TensorView& reference, const TensorView& candidate) {
+  const std::int64_t count = common_count(reference, candidate);
+  if (fit_f32(reference, candidate)) return noise_of<float>(reference, candidate, count);
+  return noise_of<double>(reference, candidate, count);
+}
+
+NoiseSums pool(const NoiseSums& first, const NoiseSums& second) {
+  return {first.count + second.count, first.reference_squares + second.reference_squares,
+          first.difference_squares + second.difference_squares};
 }
 
 PairSums pool(const PairSums& first, const PairSums& second) {

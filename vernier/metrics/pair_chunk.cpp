@@ -22,11 +22,16 @@ constexpr std::size_t stride = 8;
 using Tag = hn::CappedTag<double, 4>;
 using Vector = hn::Vec<Tag>;
 
-// The five sums of a leaf or of a node of the pairwise tree, padded to whole vectors.
-enum Sum { reference_squares, candidate_squares, products, difference_squares, abs_differences };
-constexpr std::size_t sum_count = 5, row_size = 8;
-struct alignas(64) Row {
-  double sums[row_size];
+// What is summed: all five, or the first two.
+enum Sum { reference_squares, difference_squares, candidate_squares, products, abs_differences };
+constexpr std::size_t all_sums = 5, noise_sums = 2;
+
+constexpr std::size_t whole_vectors(std::size_t values) { return (values + 3) / 4 * 4; }
+
+// The sums of a leaf or of a node of the pairwise tree, padded to whole vectors.
+template <std::size_t sum_count>
+struct alignas(32) Row {
+  double sums[whole_vectors(sum_count)];
 };
 
 template <typename T>
@@ -57,10 +62,11 @@ double element(const T* from) {
   return value;
 }
 
-HWY_INLINE Row add(const Row& left, const Row& right) {
+template <std::size_t sum_count>
+HWY_INLINE Row<sum_count> add(const Row<sum_count>& left, const Row<sum_count>& right) {
   const Tag d;
-  Row sum;
-  for (std::size_t i = 0; i < row_size; i += hn::Lanes(d))
+  Row<sum_count> sum;
+  for (std::size_t i = 0; i < whole_vectors(sum_count); i += hn::Lanes(d))
     hn::Store(hn::Add(hn::Load(d, left.sums + i), hn::Load(d, right.sums + i)), d, sum.sums + i);
   return sum;
 }
@@ -80,7 +86,7 @@ HWY_INLINE void add_neighbours(const double* in, std::size_t outputs, double* ou
 }
 
 // The running sums and maxima of one vector of lanes.
-template <typename T>
+template <typename T, std::size_t sum_count>
 struct Running {
   using Narrow = hn::Rebind<T, Tag>;
   Vector rr, cc, rc, dd, abs_d, max_d;
@@ -92,11 +98,12 @@ struct Running {
     const Vector r = widen(hn::LoadU(Narrow(), from.reference));
     const Vector c = widen(hn::LoadU(Narrow(), from.candidate));
     const Vector difference = hn::Sub(r, c);
-    const Vector magnitude = hn::Abs(difference);
     rr = add_product(T(), rr, r, r);
+    dd = hn::Add(dd, hn::Mul(difference, difference));
+    if constexpr (sum_count == noise_sums) return;
+    const Vector magnitude = hn::Abs(difference);
     cc = add_product(T(), cc, c, c);
     rc = add_product(T(), rc, r, c);
-    dd = hn::Add(dd, hn::Mul(difference, difference));
     abs_d = hn::Add(abs_d, magnitude);
     max_d = hn::Max(max_d, magnitude);
   }
@@ -104,21 +111,29 @@ struct Running {
   HWY_INLINE void store(double (*to)[stride], std::size_t lane) const {
     const Tag d;
     hn::Store(rr, d, to[reference_squares] + lane);
+    hn::Store(dd, d, to[difference_squares] + lane);
+    if constexpr (sum_count == noise_sums) return;
     hn::Store(cc, d, to[candidate_squares] + lane);
     hn::Store(rc, d, to[products] + lane);
-    hn::Store(dd, d, to[difference_squares] + lane);
     hn::Store(abs_d, d, to[abs_differences] + lane);
   }
 };
 
-// Goes through the leaves of one chunk and keeps their maxima.
-template <typename T>
+// Goes through the leaves of one chunk and, with all sums, keeps their maxima.
+template <typename T, std::size_t sum_count>
 class Chunk {
  public:
+  using Sums = Row<sum_count>;
+
   explicit Chunk(Pair<T> pair) : pair_(pair) {}
 
-  ChunkSums sum(std::size_t count) {
-    const Row row = count == chunk_size ? sum_full() : sum_pairwise(0, count);
+  ChunkNoise noise(std::size_t count) {
+    const Sums row = sum(count);
+    return {row.sums[reference_squares], row.sums[difference_squares]};
+  }
+
+  ChunkSums everything(std::size_t count) {
+    const Sums row = sum(count);
     maxima_.reference_squares = row.sums[reference_squares];
     maxima_.candidate_squares = row.sums[candidate_squares];
     maxima_.products = row.sums[products];
@@ -128,32 +143,34 @@ class Chunk {
   }
 
  private:
+  Sums sum(std::size_t count) { return count == chunk_size ? sum_full() : sum_pairwise(0, count); }
+
   // The recursion below, unrolled: halves of a full chunk are equal down to 64 leaves of 128.
-  Row sum_full() {
-    std::array<Row, chunk_size / leaf_size> rows;
+  Sums sum_full() {
+    std::array<Sums, chunk_size / leaf_size> rows;
     for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = sum_leaf(i * leaf_size, leaf_size);
     for (std::size_t width = rows.size() / 2; width > 0; width /= 2)
       for (std::size_t i = 0; i < width; ++i) rows[i] = add(rows[2 * i], rows[2 * i + 1]);
     return rows[0];
   }
 
-  Row sum_pairwise(std::size_t begin, std::size_t count) {
+  Sums sum_pairwise(std::size_t begin, std::size_t count) {
     if (count <= leaf_size) return sum_leaf(begin, count);
     const std::size_t half = count / 2 / stride * stride;
-    const Row first = sum_pairwise(begin, half);
+    const Sums first = sum_pairwise(begin, half);
     return add(first, sum_pairwise(begin + half, count - half));
   }
 
-  HWY_INLINE Row sum_leaf(std::size_t begin, std::size_t count) {
+  HWY_INLINE Sums sum_leaf(std::size_t begin, std::size_t count) {
     const std::size_t strided = count / stride * stride;
     // Two vectors at a time: one alone would wait for its own additions.
     for (std::size_t lane = 0; lane < stride; lane += 2 * hn::Lanes(Tag()))
       sum_lanes(begin, count, lane, strided);
     // ((0+1)+(2+3))+((4+5)+(6+7)) for all sums at once, rounded up to whole vectors.
-    Row row;
-    add_neighbours(running_[0], 20, running_[0]);
-    add_neighbours(running_[0], 12, running_[0]);
-    add_neighbours(running_[0], row_size, row.sums);
+    Sums row;
+    add_neighbours(running_[0], whole_vectors(4 * sum_count), running_[0]);
+    add_neighbours(running_[0], whole_vectors(2 * sum_count), running_[0]);
+    add_neighbours(running_[0], whole_vectors(sum_count), row.sums);
     for (std::size_t i = strided; i < count; ++i) add_element(begin, count, begin + i, row);
     return row;
   }
@@ -162,17 +179,19 @@ class Chunk {
   HWY_INLINE void sum_lanes(std::size_t begin, std::size_t count, std::size_t lane,
                             std::size_t strided) {
     const Pair<T> from = pair_ + (begin + lane);
-    Running<T> low, high;
+    Running<T, sum_count> low, high;
     const hn::CappedTag<T, 2 * hn::MaxLanes(Tag())> t;
     auto max_r = hn::Zero(t);
     for (std::size_t i = 0; i < strided; i += stride) {
       low.add(from + i);
       high.add(from + (i + hn::Lanes(Tag())));
+      if constexpr (sum_count == noise_sums) continue;
       for (std::size_t j = 0; j < 2 * hn::Lanes(Tag()); j += hn::Lanes(t))
         max_r = hn::Max(max_r, hn::Abs(hn::LoadU(t, from.reference + (i + j))));
     }
     low.store(running_, lane);
     high.store(running_, lane + hn::Lanes(Tag()));
+    if constexpr (sum_count == noise_sums) return;
     const Vector max_d = hn::Max(low.max_d, high.max_d);
     // A new maximum is rare: a compare and a branch cost less than a horizontal maximum.
     const Tag d;
@@ -182,13 +201,14 @@ class Chunk {
       raise_difference(hn::GetLane(hn::MaxOfLanes(d, max_d)), begin, count);
   }
 
-  void add_element(std::size_t begin, std::size_t count, std::size_t at, Row& row) {
+  void add_element(std::size_t begin, std::size_t count, std::size_t at, Sums& row) {
     const double r = element(pair_.reference + at), c = element(pair_.candidate + at);
     const double difference = r - c;
     row.sums[reference_squares] += r * r;
+    row.sums[difference_squares] += difference * difference;
+    if constexpr (sum_count == noise_sums) return;
     row.sums[candidate_squares] += c * c;
     row.sums[products] += r * c;
-    row.sums[difference_squares] += difference * difference;
     row.sums[abs_differences] += std::abs(difference);
     raise_reference(std::abs(r));
     raise_difference(std::abs(difference), begin, count);
@@ -210,10 +230,16 @@ class Chunk {
 };
 
 ChunkSums sum_f32(const float* reference, const float* candidate, std::size_t count) {
-  return Chunk<float>({reference, candidate}).sum(count);
+  return Chunk<float, all_sums>({reference, candidate}).everything(count);
 }
 ChunkSums sum_f64(const double* reference, const double* candidate, std::size_t count) {
-  return Chunk<double>({reference, candidate}).sum(count);
+  return Chunk<double, all_sums>({reference, candidate}).everything(count);
+}
+ChunkNoise noise_f32(const float* reference, const float* candidate, std::size_t count) {
+  return Chunk<float, noise_sums>({reference, candidate}).noise(count);
+}
+ChunkNoise noise_f64(const double* reference, const double* candidate, std::size_t count) {
+  return Chunk<double, noise_sums>({reference, candidate}).noise(count);
 }
 
 }  // namespace
@@ -224,12 +250,20 @@ HWY_AFTER_NAMESPACE();
 namespace vernier {
 HWY_EXPORT(sum_f32);
 HWY_EXPORT(sum_f64);
+HWY_EXPORT(noise_f32);
+HWY_EXPORT(noise_f64);
 
 ChunkSums sum_chunk(std::span<const float> reference, std::span<const float> candidate) {
   return HWY_DYNAMIC_DISPATCH(sum_f32)(reference.data(), candidate.data(), reference.size());
 }
 ChunkSums sum_chunk(std::span<const double> reference, std::span<const double> candidate) {
   return HWY_DYNAMIC_DISPATCH(sum_f64)(reference.data(), candidate.data(), reference.size());
+}
+ChunkNoise sum_chunk_noise(std::span<const float> reference, std::span<const float> candidate) {
+  return HWY_DYNAMIC_DISPATCH(noise_f32)(reference.data(), candidate.data(), reference.size());
+}
+ChunkNoise sum_chunk_noise(std::span<const double> reference, std::span<const double> candidate) {
+  return HWY_DYNAMIC_DISPATCH(noise_f64)(reference.data(), candidate.data(), reference.size());
 }
 }  // namespace vernier
 #endif

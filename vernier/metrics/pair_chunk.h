@@ -24,9 +24,17 @@ struct ChunkSums {
   std::size_t max_leaf_size = 0;  // 0 if the chunk is empty
 };
 
+// The two of them that say how much noise there is.
+struct ChunkNoise {
+  double reference_squares = 0;
+  double difference_squares = 0;
+};
+
 // Sums in numpy's pairwise order, on the best SIMD target of this CPU; every target gives the same
 // bits. Both spans have the same length, at most chunk_size.
 ChunkSums sum_chunk(std::span<const float> reference, std::span<const float> candidate);
 ChunkSums sum_chunk(std::span<const double> reference, std::span<const double> candidate);
+ChunkNoise sum_chunk_noise(std::span<const float> reference, std::span<const float> candidate);
+ChunkNoise sum_chunk_noise(std::span<const double> reference, std::span<const double> candidate);
 
 }  // namespace vernier

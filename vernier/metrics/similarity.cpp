@@ -54,6 +54,10 @@ Similarity similarity(const PairSums& sums) {
           .candidate_inf = sums.candidate_inf};
 }
 
+double sqnr_db(const NoiseSums& sums) {
+  return decibels(sums.reference_squares, sums.difference_squares);
+}
+
 Similarity similarity(const TensorView& reference, const TensorView& candidate,
                       const SimilarityOptions& options) {
   Similarity result = similarity(measure(reference, candidate));

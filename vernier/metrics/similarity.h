@@ -34,6 +34,7 @@ struct Similarity {
 
 // All but the ulp distances and the argmax agreement.
 Similarity similarity(const PairSums& sums);
+double sqnr_db(const NoiseSums& sums);
 
 // What costs another pass over the pair.
 struct SimilarityOptions {
