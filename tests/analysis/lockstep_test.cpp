@@ -92,6 +92,42 @@ TEST_F(Lockstep, an_error_in_the_reference_reaches_the_caller) {
   EXPECT_THROW(run_lockstep(reference, {}, candidate, {}, take_all, {.wants = all}), Error);
 }
 
+// All samples go through one object, which keeps its buffers.
+TEST_F(Lockstep, in_turn_gives_the_same_pairs_sample_after_sample) {
+  InTurn in_turn({{"a", 2}, {"c", 1}, {"d", 1}});
+  for (int sample = 0; sample < 3; ++sample) {
+    RecordedRunner reference = recorded({"a", "b", "c"}), candidate = recorded({"c", "a", "d"});
+    std::vector<std::string> names;
+    const LockstepOutputs outputs = in_turn.run(
+        reference, {}, candidate, {}, [&](const TensorView& tensor, const TakeReference& take) {
+          EXPECT_EQ(take("b"), nullptr);  // not wanted
+          const Tensor* twin = take(tensor.name);
+          if (!twin) return;
+          EXPECT_TRUE(std::ranges::equal(twin->bytes, tensor.bytes));
+          names.emplace_back(tensor.name);
+          if (tensor.name != "a") return;
+          EXPECT_NE(take("a"), nullptr);
+          EXPECT_EQ(take("a"), nullptr);  // wanted twice, and taken twice
+        });
+    EXPECT_THAT(names, ElementsAre("c", "a"));
+    EXPECT_EQ(outputs.reference.size(), 3u);
+    EXPECT_EQ(outputs.candidate.size(), 3u);
+  }
+}
+
+TEST_F(Lockstep, in_turn_passes_errors_on_and_can_be_used_again) {
+  InTurn in_turn({{"a", 1}});
+  RecordedRunner first = recorded({"a"}), second = recorded({"a"});
+  EXPECT_THROW(in_turn.run(first, {}, second, {},
+                           [](const TensorView&, const TakeReference&) { throw Error("stop"); }),
+               Error);
+  RecordedRunner reference = recorded({"a"}), candidate = recorded({"a"});
+  int taken = 0;
+  in_turn.run(reference, {}, candidate, {},
+              [&](const TensorView&, const TakeReference& take) { taken += take("a") != nullptr; });
+  EXPECT_EQ(taken, 1);
+}
+
 TEST_F(Lockstep, the_outputs_of_both_are_returned) {
   RecordedRunner reference = recorded({"a"}), candidate = recorded({"b"});
   const LockstepOutputs outputs = run_lockstep(reference, {}, candidate, {},

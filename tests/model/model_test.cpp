@@ -80,6 +80,7 @@ TEST(Model, large_weights_stay_in_the_file_and_are_read_from_it) {
   const auto& large = model.graph().initializer(0);
   EXPECT_TRUE(model.is_inside(large));
   EXPECT_FALSE(large.has_raw_data());
+  EXPECT_EQ(model.weight_bytes(), 4 * (4096 + 1));
   EXPECT_FALSE(model.is_inside(model.graph().initializer(1)));
   EXPECT_EQ(model.tensor(large), ramp("large", {4096}));
   EXPECT_EQ(model.tensor(model.graph().initializer(1)), ramp("small", {1}));

@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cmath>
 #include <fstream>
+#include <thread>
 
 #include "tests/fixture.h"
 #include "tests/model_builder.h"
@@ -99,6 +102,42 @@ TEST(OrtRunner, what_the_observer_throws_reaches_the_caller) {
   EXPECT_THROW(run(), std::out_of_range);
   EXPECT_EQ(calls, 2);
   EXPECT_EQ(seen_by(runner, {floats("x", {2})}).size(), 3u);
+}
+
+TEST(OrtRunner, threads_that_share_it_see_their_own_samples) {
+  OrtRunner runner(chain().model(), {.watch = Watch::all()});
+  std::vector<std::jthread> threads;
+  std::atomic<int> wrong = 0, seen = 0;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      Tensor input = make_tensor("x", DType::f32, {2});
+      elements<float>(input)[0] = static_cast<float>(t);
+      for (int i = 0; i < 200; ++i)
+        runner.run(std::vector{input}, [&](const TensorView& tensor) {
+          ++seen;
+          wrong += std::fabs(elements<float>(tensor)[0]) != static_cast<float>(t);
+        });
+    });
+  threads.clear();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(seen, 4 * 200 * 3);
+}
+
+TEST(OrtRunner, may_be_run_from_within_an_observer) {
+  OrtRunner outer(chain().model(), {.watch = Watch::only({"a"})});
+  OrtRunner inner(chain().model(), {.watch = Watch::only({"b", "y"})});
+  std::vector<std::string> names;
+  outer.run(std::vector{floats("x", {2})}, [&](const TensorView& tensor) {
+    names.emplace_back(tensor.name);
+    for (const std::string& name : seen_by(inner, {floats("x", {2})})) names.push_back(name);
+  });
+  EXPECT_THAT(names, ElementsAre("a", "b", "y"));
+}
+
+TEST(OrtRunner, runners_can_be_made_at_the_same_time) {
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([] { EXPECT_EQ(seen_of_chain({.watch = Watch::all()}).size(), 3u); });
 }
 
 TEST(OrtRunner, runs_after_it_was_moved) {

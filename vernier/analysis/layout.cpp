@@ -46,7 +46,7 @@ void walk_permuted(const Shape& shape, const Shape& strides, Visit visit) {
 }
 
 double sqnr_of(const TensorView& reference, const TensorView& candidate) {
-  return similarity(measure(reference, candidate)).sqnr_db;
+  return sqnr_db(measure_noise(reference, candidate));
 }
 
 // The axes of length 1 do not move any element: only the order of the others tells layouts apart.

@@ -1,16 +1,85 @@
 #include "vernier/analysis/lockstep.h"
 
 #include <condition_variable>
-#include <deque>
 #include <exception>
 #include <memory>
 #include <mutex>
 #include <thread>
-#include <unordered_map>
-
-#include "vernier/error.h"
 
 namespace vernier {
+
+// The reference tensors that the candidate will ask for, as they wait. One that is produced several
+// times, as in a loop, is taken in the order of production.
+class Shelf {
+ public:
+  enum class Buffers { freed, kept };  // once a tensor was taken
+
+  Shelf(const Wants& wants, Buffers buffers) : buffers_(buffers) {
+    for (const auto& [name, count] : wants) slots_[name].wants = count;
+  }
+
+  bool wants(std::string_view name) const { return slots_.contains(name); }
+  bool has(std::string_view name) const { return slots_.find(name)->second.waiting(); }
+
+  // The tensor must be a wanted one.
+  void put(std::unique_ptr<Tensor> tensor) {
+    Slot& slot = slots_.find(tensor->name)->second;
+    bytes_ += std::ssize(tensor->bytes);
+    slot.tensors.push_back(std::move(tensor));
+    ++slot.put;
+  }
+
+  // The same, into a buffer that was kept if there is one.
+  void put(const TensorView& tensor) {
+    Slot& slot = slots_.find(tensor.name)->second;
+    if (slot.put == slot.tensors.size()) return put(std::make_unique<Tensor>(copy(tensor)));
+    Tensor& copied = *slot.tensors[slot.put++];
+    copied.dtype = tensor.dtype;
+    copied.shape.assign(tensor.shape.begin(), tensor.shape.end());
+    copied.bytes.assign(tensor.bytes.begin(), tensor.bytes.end());
+    bytes_ += std::ssize(copied.bytes);
+  }
+
+  // Null if there is none (any more). Valid until the next call.
+  const Tensor* take(std::string_view name) {
+    if (used_up_ && buffers_ == Buffers::freed) used_up_->bytes = {};
+    used_up_ = nullptr;
+    const auto found = slots_.find(name);
+    if (found == slots_.end() || !found->second.waiting()) return nullptr;
+    Slot& slot = found->second;
+    Tensor& tensor = *slot.tensors[slot.taken];
+    if (++slot.uses < slot.wants) return &tensor;
+    slot.uses = 0;
+    ++slot.taken;
+    bytes_ -= std::ssize(tensor.bytes);
+    used_up_ = &tensor;
+    return &tensor;
+  }
+
+  // For another sample.
+  void clear() {
+    for (auto& [name, slot] : slots_) slot.put = slot.taken = slot.uses = 0;
+    used_up_ = nullptr;
+    bytes_ = 0;
+  }
+
+  std::int64_t bytes() const { return bytes_; }
+
+ private:
+  struct Slot {
+    int wants = 0;
+    std::vector<std::unique_ptr<Tensor>> tensors = {};
+    std::size_t put = 0, taken = 0;
+    int uses = 0;  // of the next to be taken
+    bool waiting() const { return taken < put; }
+  };
+
+  NameMap<Slot> slots_;
+  Buffers buffers_;
+  Tensor* used_up_ = nullptr;
+  std::int64_t bytes_ = 0;  // that wait
+};
+
 namespace {
 
 // Ends the reference's run once the candidate's has failed; never leaves this file.
@@ -22,18 +91,19 @@ struct Abandoned {};
 class Exchange {
  public:
   explicit Exchange(const LockstepOptions& options)
-      : wants_(options.wants), ahead_bytes_(options.ahead_bytes) {}
+      : shelf_(options.wants, Shelf::Buffers::freed), ahead_bytes_(options.ahead_bytes) {}
 
   // By the reference.
   void offer(const TensorView& tensor) {
+    if (!shelf_.wants(tensor.name)) return;
+    auto copied = std::make_unique<Tensor>(copy(tensor));
     std::unique_lock lock(mutex_);
     if (failed_) throw Abandoned();
-    const auto want = wants_.find(std::string(tensor.name));
-    if (want == wants_.end() || finished_) return;
-    tensors_[want->first].push_back(std::make_shared<const Tensor>(copy(tensor)));
-    bytes_ += static_cast<std::int64_t>(tensor.bytes.size());
+    if (finished_) return;
+    shelf_.put(std::move(copied));
     changed_.notify_all();
-    changed_.wait(lock, [&] { return bytes_ <= ahead_bytes_ || candidate_waits_ || finished_; });
+    changed_.wait(lock,
+                  [&] { return shelf_.bytes() <= ahead_bytes_ || candidate_waits_ || finished_; });
     if (failed_) throw Abandoned();
   }
 
@@ -43,30 +113,17 @@ class Exchange {
     changed_.notify_all();
   }
 
-  // By the candidate, before it starts: small models then never wait for each other tensor by
-  // tensor.
-  void wait_for_head_start() {
+  // By the candidate.
+  const Tensor* take(std::string_view name) {
+    if (!shelf_.wants(name)) return nullptr;
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return closed_ || bytes_ > ahead_bytes_; });
-  }
-
-  const Tensor* take(const std::string& name) {
-    std::unique_lock lock(mutex_);
-    if (!wants_.contains(name)) return nullptr;
     candidate_waits_ = true;
     changed_.notify_all();
-    changed_.wait(lock, [&] { return closed_ || !tensors_[name].empty(); });
+    changed_.wait(lock, [&] { return closed_ || shelf_.has(name); });
     candidate_waits_ = false;
-    auto& waiting = tensors_[name];
-    if (waiting.empty()) return nullptr;
-    taken_ = waiting.front();
-    if (int& uses = uses_[name]; ++uses == wants_.at(name)) {
-      uses = 0;
-      waiting.pop_front();
-      bytes_ -= static_cast<std::int64_t>(taken_->bytes.size());
-      changed_.notify_all();
-    }
-    return taken_.get();
+    const Tensor* taken = shelf_.take(name);
+    changed_.notify_all();
+    return taken;
   }
 
   // Nothing more will be taken: the reference runs to its end, or stops if the candidate failed.
@@ -78,15 +135,10 @@ class Exchange {
   }
 
  private:
-  const Wants& wants_;
+  Shelf shelf_;
   std::int64_t ahead_bytes_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  // A tensor that is produced several times, as in a loop, is taken in the order of production.
-  std::unordered_map<std::string, std::deque<std::shared_ptr<const Tensor>>> tensors_;
-  std::unordered_map<std::string, int> uses_;  // of the front tensor
-  std::int64_t bytes_ = 0;
-  std::shared_ptr<const Tensor> taken_;
   bool candidate_waits_ = false;
   bool closed_ = false;
   bool finished_ = false;
@@ -114,7 +166,7 @@ LockstepOutputs run_lockstep(Runner& reference, std::span<const Tensor> referenc
   });
 
   std::exception_ptr candidate_error;
-  const TakeReference take = [&](const std::string& name) { return exchange.take(name); };
+  const TakeReference take = [&](std::string_view name) { return exchange.take(name); };
   try {
     outputs.candidate =
         candidate.run(candidate_inputs, [&](const TensorView& tensor) { observer(tensor, take); });
@@ -125,6 +177,23 @@ LockstepOutputs run_lockstep(Runner& reference, std::span<const Tensor> referenc
   thread.join();
   if (reference_error) std::rethrow_exception(reference_error);
   if (candidate_error) std::rethrow_exception(candidate_error);
+  return outputs;
+}
+
+InTurn::InTurn(const Wants& wants) : shelf_(std::make_unique<Shelf>(wants, Shelf::Buffers::kept)) {}
+InTurn::~InTurn() = default;
+
+LockstepOutputs InTurn::run(Runner& reference, std::span<const Tensor> reference_inputs,
+                            Runner& candidate, std::span<const Tensor> candidate_inputs,
+                            const PairObserver& observer) {
+  shelf_->clear();
+  const TakeReference take = [&](std::string_view name) { return shelf_->take(name); };
+  LockstepOutputs outputs;
+  outputs.reference = reference.run(reference_inputs, [&](const TensorView& tensor) {
+    if (shelf_->wants(tensor.name)) shelf_->put(tensor);
+  });
+  outputs.candidate =
+      candidate.run(candidate_inputs, [&](const TensorView& tensor) { observer(tensor, take); });
   return outputs;
 }
 

@@ -2,23 +2,25 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
+#include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "vernier/runtime/runner.h"
+#include "vernier/tensor/name_map.h"
 
 namespace vernier {
 
 // How often each reference tensor will be asked for, by name. Tensors that are not in it are passed
 // over as they are produced.
-using Wants = std::map<std::string, int>;
+using Wants = NameMap<int>;
 
 // Gives the reference tensor of that name, waiting until it is produced; null if the reference
 // never produces it in this run (again). Each want is answered once; the pointer is valid until the
 // next call.
-using TakeReference = std::function<const Tensor*(const std::string& name)>;
+using TakeReference = std::function<const Tensor*(std::string_view name)>;
 
 // Called with each tensor of the candidate as it is produced.
 using PairObserver = std::function<void(const TensorView& candidate, const TakeReference& take)>;
@@ -29,6 +31,8 @@ struct LockstepOptions {
   // execution make necessary.
   std::int64_t ahead_bytes = std::int64_t{16} << 20;
 };
+
+class Shelf;
 
 struct LockstepOutputs {
   std::vector<Tensor> reference;
@@ -42,5 +46,20 @@ struct LockstepOutputs {
 LockstepOutputs run_lockstep(Runner& reference, std::span<const Tensor> reference_inputs,
                              Runner& candidate, std::span<const Tensor> candidate_inputs,
                              const PairObserver& observer, const LockstepOptions& options);
+
+// The same with the reference first and the candidate after it, on the caller's thread: all wanted
+// tensors are held in between, and no time is spent on waiting for each other. Keeps its buffers
+// from sample to sample.
+class InTurn {
+ public:
+  explicit InTurn(const Wants& wants);
+  ~InTurn();
+  LockstepOutputs run(Runner& reference, std::span<const Tensor> reference_inputs,
+                      Runner& candidate, std::span<const Tensor> candidate_inputs,
+                      const PairObserver& observer);
+
+ private:
+  std::unique_ptr<Shelf> shelf_;
+};
 
 }  // namespace vernier

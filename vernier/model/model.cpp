@@ -145,6 +145,12 @@ std::int64_t Model::opset(std::string_view domain) const {
   return 0;
 }
 
+std::int64_t Model::weight_bytes() const {
+  std::int64_t bytes = 0;
+  for (const auto& weight : graph().initializer()) bytes += vernier::weight_bytes(weight);
+  return bytes;
+}
+
 bool Model::is_inside(const TensorProto& proto) const {
   return file_ && has_external_data(proto) &&
          external_data(proto).location == path_.filename().string();

@@ -70,6 +70,9 @@ class Model {
   // and for external data that is missing, too short or outside the model's folder.
   Tensor tensor(const vernier_onnx::TensorProto& proto) const;
 
+  // Of all weights of the main graph, wherever they are stored.
+  std::int64_t weight_bytes() const;
+
   // Whether the weight's elements are in the model file itself, left there by load().
   bool is_inside(const vernier_onnx::TensorProto& proto) const;
 

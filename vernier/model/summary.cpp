@@ -21,12 +21,6 @@ using vernier_onnx::TensorProto;
 
 std::string domain_name(const std::string& domain) { return domain.empty() ? "ai.onnx" : domain; }
 
-// Bytes of the elements; strings and unknown types have no size that the header tells.
-std::int64_t weight_bytes(const TensorProto& tensor, std::int64_t elements) {
-  const auto dtype = dtype_of_onnx(tensor.data_type());
-  return dtype ? byte_size(*dtype, elements) : 0;
-}
-
 class SummaryBuilder {
  public:
   explicit SummaryBuilder(const Model& model) : model_(model) {}
@@ -54,7 +48,7 @@ class SummaryBuilder {
   void add_weight(const TensorProto& tensor) {
     const std::string dtype = onnx_type_name(tensor.data_type());
     const std::int64_t elements = element_count(Shape(tensor.dims().begin(), tensor.dims().end()));
-    const std::int64_t bytes = weight_bytes(tensor, elements);
+    const std::int64_t bytes = weight_bytes(tensor);
     WeightTotal& total = weights_[dtype];
     total = {dtype, total.tensors + 1, add_sizes(total.elements, elements),
              add_sizes(total.bytes, bytes)};

@@ -152,6 +152,12 @@ std::span<const std::byte> external_bytes(const TensorProto& proto,
   return file.subspan(data.offset, bytes);
 }
 
+std::int64_t weight_bytes(const TensorProto& weight) {
+  const auto count = checked_element_count(Shape(weight.dims().begin(), weight.dims().end()));
+  const auto dtype = dtype_of_onnx(weight.data_type());
+  return count && dtype ? byte_size(*dtype, *count) : 0;
+}
+
 Tensor read_tensor(const TensorProto& proto, std::span<const std::byte> file) {
   return from_bytes(proto, external_bytes(proto, file));
 }

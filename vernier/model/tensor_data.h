@@ -31,6 +31,9 @@ void set_external_data(vernier_onnx::TensorProto& proto, const ExternalData& dat
 std::filesystem::path resolve_external(const std::filesystem::path& folder,
                                        const std::string& location);
 
+// Bytes of a weight's elements, by its type and dims; 0 where these make no sense.
+std::int64_t weight_bytes(const vernier_onnx::TensorProto& weight);
+
 // The tensor with its elements, from raw_data, the typed fields, or a file below `folder`.
 Tensor read_tensor(const vernier_onnx::TensorProto& proto, const std::filesystem::path& folder);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <onnxruntime_cxx_api.h>
+#include <vernier_onnx.pb.h>
 
 #include <algorithm>
 
@@ -63,6 +64,37 @@ void give_up(Probes& probes, const UnwatchedTensor& tensor) {
   probes.unwatched.push_back(tensor);
 }
 
+Model smallest_model() {
+  vernier_onnx::ModelProto model;
+  model.set_ir_version(8);
+  model.add_opset_import()->set_version(13);
+  auto& graph = *model.mutable_graph();
+  graph.set_name("nothing");
+  auto& input = *graph.add_input();
+  input.set_name("x");
+  input.mutable_type()->mutable_tensor_type()->set_elem_type(ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT);
+  auto& node = *graph.add_node();
+  node.set_op_type("Identity");
+  node.add_input("x");
+  node.add_output("y");
+  graph.add_output()->set_name("y");
+  return Model(std::move(model), {});
+}
+
+// The first session of a process that has probes enters their domain in a table of ONNX Runtime's,
+// which two at the same time cannot do.
+void register_probe_domain() {
+  static const bool registered = [] {
+    const ProbeOp op;
+    Ort::SessionOptions session;
+    configure(session, {.threads = 1}, Optimization::disabled);
+    session.Add(op.domain());
+    create_session(smallest_model(), session);
+    return true;
+  }();
+  static_cast<void>(registered);
+}
+
 // Some types can only be told from tensors by asking: probes that ONNX Runtime refuses are removed.
 Ort::Session create_probed_session(Model& model, Ort::SessionOptions& options, Probes& probes) {
   while (true) {
@@ -118,8 +150,7 @@ struct OrtRunner::State {
   Outputs outputs;
   Watch watch;
   Probes probes;
-  ProbeSink sink;
-  ProbeOp op{sink};
+  ProbeOp op;
   Ort::Session session{nullptr};  // after the operator that it uses
 };
 
@@ -133,14 +164,16 @@ OrtRunner::OrtRunner(Model model, OrtOptions options) : state_(std::make_unique<
   const bool probing = options.watch.intermediates();
   const auto level =
       options.optimization.value_or(probing ? Optimization::disabled : Optimization::all);
-  if (probing) state.probes = vernier::watch(model, options, level);
-
   Ort::SessionOptions session;
   configure(session, options, probing ? Optimization::disabled : level);
-  session.Add(state.op.domain());
+  if (probing) {
+    state.probes = vernier::watch(model, options, level);
+    register_probe_domain();
+    session.Add(state.op.domain());
+  }
   state.session = create_probed_session(model, session, state.probes);
   state.outputs = session_outputs(state.session);
-  for (const auto& tensor : state.sink.unreadable) give_up(state.probes, tensor);
+  for (const auto& tensor : state.op.unreadable()) give_up(state.probes, tensor);
 }
 
 OrtRunner::~OrtRunner() = default;
@@ -153,13 +186,17 @@ const std::vector<OtherValue>& OrtRunner::skipped_outputs() const { return state
 
 std::vector<Tensor> OrtRunner::run_rewriting(std::span<const Tensor> inputs,
                                              const Rewriter& rewriter) {
-  state_->sink.rewriter = &rewriter;
-  const std::unique_ptr<ProbeSink, void (*)(ProbeSink*)> reset(
-      &state_->sink, [](ProbeSink* sink) { sink->rewriter = nullptr; });
-  return run(inputs);
+  return run_probed(inputs, {.rewriter = &rewriter});
 }
 
 std::vector<Tensor> OrtRunner::run(std::span<const Tensor> inputs, const Observer& observer) {
+  std::vector<Tensor> outputs = run_probed(inputs, {.observer = observer ? &observer : nullptr});
+  if (observer && state_->watch.what == Watch::What::outputs)
+    for (const Tensor& output : outputs) observer(output);
+  return outputs;
+}
+
+std::vector<Tensor> OrtRunner::run_probed(std::span<const Tensor> inputs, ProbeRun probes) {
   State& state = *state_;
   if (inputs.size() != state.inputs.size())
     throw Error(fmt::format("[onnxruntime] {}: has {} inputs, {} were given", state.model,
@@ -172,21 +209,18 @@ std::vector<Tensor> OrtRunner::run(std::span<const Tensor> inputs, const Observe
   add_names(output_names, state.outputs.tensors);
   add_names(output_names, state.outputs.others);
 
-  state.sink.observer = observer ? &observer : nullptr;
-  state.sink.failure = nullptr;
+  const ProbesOfThread watching(probes);
   std::vector<Ort::Value> values;
   try {
     values = state.session.Run(Ort::RunOptions{nullptr}, input_names.data(), feeds.data(),
                                feeds.size(), output_names.data(), output_names.size());
   } catch (const Ort::Exception& error) {
-    if (state.sink.failure) std::rethrow_exception(state.sink.failure);
+    if (probes.failure) std::rethrow_exception(probes.failure);
     throw ort_error(state.model, error.what());
   }
   std::vector<Tensor> outputs;
   for (std::size_t i = 0; i < state.outputs.tensors.size(); ++i)
     outputs.push_back(fetch(state.outputs.tensors[i].name, values[i]));
-  if (observer && state.watch.what == Watch::What::outputs)
-    for (const Tensor& output : outputs) observer(output);
   return outputs;
 }
 

@@ -11,8 +11,11 @@
 
 namespace vernier {
 
+struct ProbeRun;
+
 // Runs an ONNX model with ONNX Runtime, showing the watched tensors to the observer as they are
-// produced: in execution order, never two at once, without keeping any of them.
+// produced: in execution order, never two at once, without keeping any of them. Several threads may
+// run samples at the same time, each with an observer of its own.
 //
 // What is shown is what ONNX Runtime computes: on a cpu without float16 kernels a float16 tensor
 // that was computed in float32 and not rounded is shown as that float32 tensor.
@@ -35,6 +38,8 @@ class OrtRunner : public Runner {
   const std::vector<OtherValue>& skipped_outputs() const;
 
  private:
+  std::vector<Tensor> run_probed(std::span<const Tensor> inputs, ProbeRun probes);
+
   struct State;
   std::unique_ptr<State> state_;
 };

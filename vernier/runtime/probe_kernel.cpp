@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "vernier/error.h"
 #include "vernier/model/onnx_type.h"
@@ -12,12 +13,13 @@
 namespace vernier {
 namespace {
 
+thread_local ProbeRun* run_of_thread = nullptr;
+
 struct Op : OrtCustomOp {
-  ProbeSink* sink = nullptr;
+  std::vector<UnwatchedTensor>* unreadable = nullptr;
 };
 
 struct Kernel {
-  ProbeSink* sink;
   std::string tensor;
 };
 
@@ -46,7 +48,7 @@ void pass_through(const Ort::ConstValue& source, Ort::UnownedValue& target, int 
                             onnx_type_name(data_type)));
 }
 
-void compute(const Kernel& kernel, OrtKernelContext* raw) {
+void compute(const Kernel& kernel, const ProbeRun& run, OrtKernelContext* raw) {
   Ort::KernelContext context(raw);
   const Ort::ConstValue source = context.GetInput(0);
   const auto info = source.GetTensorTypeAndShapeInfo();
@@ -59,19 +61,20 @@ void compute(const Kernel& kernel, OrtKernelContext* raw) {
   if (!dtype) return;
   const auto* data = static_cast<const std::byte*>(source.GetTensorRawData());
   const TensorView view{kernel.tensor, *dtype, shape, {data, bytes}};
-  if (kernel.sink->observer) (*kernel.sink->observer)(view);
-  if (kernel.sink->rewriter)
-    (*kernel.sink->rewriter)(view,
-                             {static_cast<std::byte*>(target.GetTensorMutableRawData()), bytes});
+  if (run.observer) (*run.observer)(view);
+  if (run.rewriter)
+    (*run.rewriter)(view, {static_cast<std::byte*>(target.GetTensorMutableRawData()), bytes});
 }
 
 OrtStatusPtr guarded_compute(void* raw_kernel, OrtKernelContext* context) noexcept {
-  const auto& kernel = *static_cast<Kernel*>(raw_kernel);
+  if (!run_of_thread)
+    return Ort::GetApi().CreateStatus(
+        ORT_FAIL, "the execution provider runs nodes on other threads: nothing can be watched");
   try {
-    compute(kernel, context);
+    compute(*static_cast<Kernel*>(raw_kernel), *run_of_thread, context);
     return nullptr;
   } catch (...) {
-    kernel.sink->failure = std::current_exception();
+    run_of_thread->failure = std::current_exception();
     return Ort::GetApi().CreateStatus(ORT_FAIL, "stopped by the observer");
   }
 }
@@ -80,12 +83,12 @@ OrtStatusPtr create_kernel(const OrtCustomOp* op, const OrtApi*, const OrtKernel
                            void** kernel) noexcept {
   try {
     const Ort::ConstKernelInfo details(info);
-    ProbeSink& sink = *static_cast<const Op*>(op)->sink;
     auto name = details.GetAttribute<std::string>(std::string(probe_attribute).c_str());
     const int type = details.GetInputTypeInfo(0).GetTensorTypeAndShapeInfo().GetElementType();
     if (!dtype_of_onnx(type))
-      sink.unreadable.push_back({name, fmt::format("elements of {}", onnx_type_name(type))});
-    *kernel = new Kernel{&sink, std::move(name)};
+      static_cast<const Op*>(op)->unreadable->push_back(
+          {name, fmt::format("elements of {}", onnx_type_name(type))});
+    *kernel = new Kernel{std::move(name)};
     return nullptr;
   } catch (const std::exception& error) {
     return Ort::GetApi().CreateStatus(ORT_FAIL, error.what());
@@ -117,10 +120,10 @@ OrtStatusPtr same_shape(const OrtCustomOp*, OrtShapeInferContext* context) {
   return known ? api.ShapeInferContext_SetOutputTypeShape(context, 0, info) : nullptr;
 }
 
-Op make_op(ProbeSink& sink) {
+Op make_op(std::vector<UnwatchedTensor>& unreadable) {
   Op op{};
   op.version = ORT_API_VERSION;
-  op.sink = &sink;
+  op.unreadable = &unreadable;
   op.GetName = [](const OrtCustomOp*) { return probe_op.data(); };
   op.GetExecutionProviderType = [](const OrtCustomOp*) -> const char* { return nullptr; };
   op.GetInputTypeCount = [](const OrtCustomOp*) -> std::size_t { return 1; };
@@ -151,17 +154,18 @@ Op make_op(ProbeSink& sink) {
 
 }  // namespace
 
+ProbesOfThread::ProbesOfThread(ProbeRun& run) : outer_(std::exchange(run_of_thread, &run)) {}
+ProbesOfThread::~ProbesOfThread() { run_of_thread = outer_; }
+
 struct ProbeOp::State {
-  Op op;
-  Ort::CustomOpDomain domain;
+  std::vector<UnwatchedTensor> unreadable;
+  Op op = make_op(unreadable);
+  Ort::CustomOpDomain domain{std::string(probe_domain).c_str()};
 };
 
-ProbeOp::ProbeOp(ProbeSink& sink)
-    : state_(std::make_unique<State>(
-          State{make_op(sink), Ort::CustomOpDomain(std::string(probe_domain).c_str())})) {
-  state_->domain.Add(&state_->op);
-}
+ProbeOp::ProbeOp() : state_(std::make_unique<State>()) { state_->domain.Add(&state_->op); }
 ProbeOp::~ProbeOp() = default;
 OrtCustomOpDomain* ProbeOp::domain() const { return state_->domain; }
+const std::vector<UnwatchedTensor>& ProbeOp::unreadable() const { return state_->unreadable; }
 
 }  // namespace vernier

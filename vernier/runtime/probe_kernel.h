@@ -11,21 +11,35 @@ struct OrtCustomOpDomain;
 
 namespace vernier {
 
-// What the probes of one session show tensors to, and what went wrong while they did.
-struct ProbeSink {
+// What the probes show tensors to during one run, and what went wrong while they did.
+struct ProbeRun {
   const Observer* observer = nullptr;  // null: nobody is looking
   const Rewriter* rewriter = nullptr;  // null: nobody changes anything
-  std::exception_ptr failure;
-  std::vector<UnwatchedTensor> unreadable = {};  // probes on what no observer can be shown
+  std::exception_ptr failure = nullptr;
+};
+
+// While it lives, the probes that this thread comes to are of that run: ONNX Runtime runs a session
+// on the thread that calls it, so several threads can run one session at the same time.
+class ProbesOfThread {
+ public:
+  explicit ProbesOfThread(ProbeRun& run);
+  ~ProbesOfThread();
+  ProbesOfThread(const ProbesOfThread&) = delete;
+  ProbesOfThread& operator=(const ProbesOfThread&) = delete;
+
+ private:
+  ProbeRun* outer_;
 };
 
 // The custom operator behind every Probe node of a session: passes its input through without a
-// copy and shows it to the sink's observer. Must outlive the session.
+// copy and shows it to the observer of the run. Must outlive the session.
 class ProbeOp {
  public:
-  explicit ProbeOp(ProbeSink& sink);
+  ProbeOp();
   ~ProbeOp();
   OrtCustomOpDomain* domain() const;
+  // Probes of the session on what no observer can be shown.
+  const std::vector<UnwatchedTensor>& unreadable() const;
 
  private:
   struct State;

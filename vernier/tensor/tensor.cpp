@@ -14,13 +14,13 @@ namespace vernier {
 std::optional<std::int64_t> checked_element_count(std::span<const std::int64_t> shape) {
   constexpr std::int64_t max_count = std::numeric_limits<std::int64_t>::max() / 8;
   if (std::ranges::any_of(shape, [](std::int64_t dim) { return dim < 0; })) return std::nullopt;
-  if (std::ranges::count(shape, 0) > 0) return 0;
   std::int64_t count = 1;
+  bool fits = true;
   for (const std::int64_t dim : shape) {
-    if (dim > max_count / count) return std::nullopt;
-    count *= dim;
+    if (dim == 0) return 0;
+    fits = fits && !__builtin_mul_overflow(count, dim, &count) && count <= max_count;
   }
-  return count;
+  return fits ? std::optional(count) : std::nullopt;
 }
 
 std::int64_t element_count(std::span<const std::int64_t> shape) {

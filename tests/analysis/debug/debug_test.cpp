@@ -20,12 +20,13 @@ using Json = nlohmann::json;
 
 const std::string mnist = VERNIER_FIXTURES "/mnist/";
 
-DebugResult debug_mnist(const std::string& float_model, const std::string& quantized_model) {
+DebugResult debug_mnist(const std::string& float_model, const std::string& quantized_model,
+                        const DebugOptions& options = {}, std::int64_t count = 8) {
   const Model reference = Model::load(mnist + float_model);
   const Model candidate = Model::load(mnist + quantized_model);
   NpzBatches all = npz_batches(mnist + "mnist_inputs.npz", candidate.inputs());
-  auto samples = select_samples(std::move(all.samples), 0, 8);
-  return debug(reference, candidate, *samples, {});
+  auto samples = select_samples(std::move(all.samples), 0, count);
+  return debug(reference, candidate, *samples, options);
 }
 
 // ONNX Runtime's own debugger: identical tensors are a large finite number there, and unsigned
@@ -68,6 +69,32 @@ TEST(Debug, agrees_with_onnx_runtime_on_a_transformer) {
                    "mnist_vit.int8.expected.json");
 }
 
+// However many samples are under way at the same time, they are pooled in their order.
+TEST(Debug, threads_do_not_change_a_bit) {
+  const auto run = [](int threads) {
+    return debug_mnist("mnist_vit.float.onnx", "mnist_vit.int8.onnx",
+                       {.runtime = {.threads = threads}}, 20);
+  };
+  const DebugResult two = run(2), seven = run(7);
+  ASSERT_EQ(two.activations.size(), seven.activations.size());
+  EXPECT_EQ(two.samples, 20);
+  for (std::size_t i = 0; i < two.activations.size(); ++i) {
+    EXPECT_EQ(two.activations[i].tensor_name, seven.activations[i].tensor_name);
+    EXPECT_EQ(two.activations[i].local_sqnr_db, seven.activations[i].local_sqnr_db);
+    EXPECT_EQ(two.activations[i].cumulative_sqnr_db, seven.activations[i].cumulative_sqnr_db);
+    EXPECT_EQ(two.activations[i].noise, seven.activations[i].noise);
+  }
+  EXPECT_EQ(two.model_outputs[0].cumulative_sqnr_db, seven.model_outputs[0].cumulative_sqnr_db);
+}
+
+TEST(Debug, an_interrupted_run_has_the_samples_up_to_there) {
+  const DebugResult result =
+      debug_mnist("mnist_vit.float.onnx", "mnist_vit.int8.onnx",
+                  {.progress = [](std::int64_t done, std::int64_t) { return done < 5; }}, 20);
+  EXPECT_TRUE(result.interrupted);
+  EXPECT_EQ(result.samples, 5);
+}
+
 TEST(Debug, a_relu_folded_into_the_range_is_no_damage) {
   const DebugResult result = debug_mnist("mnist_cnn.float.onnx", "mnist_cnn.int8.onnx");
   int folded = 0;
@@ -105,6 +132,42 @@ GraphBuilder quantized_graph(float step, const std::string& prefix = "") {
 }
 
 OneSample sample() { return OneSample({floats("x", {-5, 1, 2.25F, 3})}); }
+
+// Ramps of so many values that both models run in lockstep.
+class LargeSamples : public Samples {
+ public:
+  static constexpr std::int64_t elements_each = std::int64_t{3} << 20;
+  std::int64_t size() const override { return 3; }
+  std::vector<Tensor> sample(std::int64_t index) override {
+    Tensor tensor = make_tensor("x", DType::f32, {elements_each});
+    for (std::int64_t i = 0; i < elements_each; ++i)
+      elements<float>(tensor)[static_cast<std::size_t>(i)] =
+          static_cast<float>(index + 1) + static_cast<float>(i % 2) / 4;
+    return {tensor};
+  }
+};
+
+TEST(Debug, large_tensors_are_measured_as_small_ones_are) {
+  GraphBuilder plain, quantized;
+  plain.input("x", DType::f32, {{-1, "n"}}).node("Relu", {"x"}, {"r"}).node("Neg", {"r"}, {"y"});
+  plain.output("y");
+  quantized.input("x", DType::f32, {{-1, "n"}})
+      .weight(scalar("s", 1))
+      .weight(tensor_of<std::int8_t>("z", DType::i8, {}, {0}))
+      .node("Relu", {"x"}, {"r"})
+      .node("QuantizeLinear", {"r", "s", "z"}, {"q"})
+      .node("DequantizeLinear", {"q", "s", "z"}, {"d"})
+      .node("Neg", {"d"}, {"y"})
+      .output("y");
+  LargeSamples samples;
+  const DebugResult result = debug(plain.model(), quantized.model(), samples, {});
+  // In each half: 1, 2, 3 exactly; 1.25, 2.25, 3.25 with noise 1/16 each.
+  const double signal = 1 + 4 + 9 + 1.5625 + 5.0625 + 10.5625, noise = 3.0 / 16;
+  EXPECT_EQ(result.samples, 3);
+  EXPECT_NEAR(*result.activations[0].local_sqnr_db, decibels(signal, noise), 1e-9);
+  EXPECT_NEAR(*result.activations[0].cumulative_sqnr_db, decibels(signal, noise), 1e-9);
+  EXPECT_NEAR(*result.model_outputs[0].cumulative_sqnr_db, decibels(signal, noise), 1e-9);
+}
 
 TEST(Debug, local_and_cumulative_are_computed_by_hand) {
   OneSample inputs = sample();

@@ -17,10 +17,21 @@ Tensor ramp_between(float low, float high, int count) {
   return tensor;
 }
 
+// Samples that go into a grid, one after the other.
+QuantizationNoise noise_of(const NoiseSite& site, const std::vector<Tensor>& samples) {
+  SeenValues seen;
+  ValueHistogram histogram;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const auto values = elements<float>(samples[i].view());
+    const SeenValues sample = look_at(values, site.grid);
+    histogram.add(values, static_cast<std::int64_t>(i), size_of(sample), site.folded);
+    seen = pool(seen, sample);
+  }
+  return noise_of(seen, histogram, site);
+}
+
 QuantizationNoise noise_of(const RealRange& grid, const Tensor& tensor) {
-  NoiseAccumulator noise(grid);
-  noise.add(tensor);
-  return noise.result();
+  return noise_of({.grid = grid}, std::vector{tensor});
 }
 
 TEST(QuantizationNoise, what_fits_is_not_clipped) {
@@ -40,9 +51,8 @@ TEST(QuantizationNoise, clipping_is_counted_by_hand) {
 
 // The grid from 0 to 127.5 stands for a Relu too: what is below 0 is not lost by it.
 TEST(QuantizationNoise, a_folded_relu_needs_no_room_below_zero) {
-  NoiseAccumulator noise({0, 127.5, 0.5}, {.low = 0});
-  noise.add(ramp_between(-127.5, 127.5, 10000));
-  const QuantizationNoise result = noise.result();
+  const QuantizationNoise result =
+      noise_of({{0, 127.5, 0.5}, {.low = 0}}, {ramp_between(-127.5, 127.5, 10000)});
   EXPECT_NEAR(result.clipped_share, 0.5, 0.01);
   EXPECT_EQ(result.observed_low, -127.5);
   EXPECT_NEAR(result.observed_range.factor, 1, 1e-6);
@@ -71,11 +81,10 @@ TEST(QuantizationNoise, outliers_are_better_cut_off) {
 }
 
 TEST(QuantizationNoise, samples_widen_the_histogram_as_they_come) {
-  NoiseAccumulator noise({-128, 127, 1});
-  noise.add(ramp_between(-1, 1, 100));
-  noise.add(ramp_between(-100, 100, 100));
-  EXPECT_EQ(noise.result().observed_high, 100);
-  EXPECT_GT(noise.result().best_range.factor, 0.5);
+  const QuantizationNoise noise =
+      noise_of({{-128, 127, 1}}, {ramp_between(-1, 1, 100), ramp_between(-100, 100, 100)});
+  EXPECT_EQ(noise.observed_high, 100);
+  EXPECT_GT(noise.best_range.factor, 0.5);
 }
 
 // Every 64th value of these rows of 64 is large: a stride that divides the row would see only those
@@ -83,19 +92,18 @@ TEST(QuantizationNoise, samples_widen_the_histogram_as_they_come) {
 TEST(QuantizationNoise, a_column_counts_for_what_it_is) {
   Tensor tensor = ramp_between(-1, 1, 64 * 2048);
   for (std::size_t i = 0; i < 64 * 2048; i += 64) elements<float>(tensor)[i] = 8;
-  NoiseAccumulator noise({-8, 8, 16.0 / 255});
-  for (int sample = 0; sample < 4; ++sample) noise.add(tensor);
+  const QuantizationNoise noise = noise_of({{-8, 8, 16.0 / 255}}, {tensor, tensor, tensor, tensor});
   // A 64th of the values is at 8: cutting them off would cost more than rounding does.
-  EXPECT_NEAR(noise.result().best_range.factor, 9.0 / 16, 0.02);
-  EXPECT_NEAR(noise.result().best_range.gain_db, 20 * std::log10(16.0 / 9), 0.1);
+  EXPECT_NEAR(noise.best_range.factor, 9.0 / 16, 0.02);
+  EXPECT_NEAR(noise.best_range.gain_db, 20 * std::log10(16.0 / 9), 0.1);
 }
 
 TEST(QuantizationNoise, nan_is_passed_over) {
-  NoiseAccumulator noise({-128, 127, 1});
-  noise.add(tensor_of<float>("x", DType::f32, {2}, {NAN, NAN}));
-  noise.add(tensor_of<float>("x", DType::f32, {3}, {-100, NAN, 50}));
-  EXPECT_EQ(noise.result().observed_low, -100);
-  EXPECT_EQ(noise.result().observed_high, 50);
+  const QuantizationNoise noise =
+      noise_of({{-128, 127, 1}}, {tensor_of<float>("x", DType::f32, {2}, {NAN, NAN}),
+                                  tensor_of<float>("x", DType::f32, {3}, {-100, NAN, 50})});
+  EXPECT_EQ(noise.observed_low, -100);
+  EXPECT_EQ(noise.observed_high, 50);
 }
 
 TEST(QuantizationNoise, nothing_and_zeros_have_no_advice) {

@@ -114,12 +114,6 @@ std::optional<Shape> declared_shape(const Body& body, const std::string& tensor)
   return shape;
 }
 
-std::int64_t weight_bytes(const TensorProto& weight) {
-  const auto count = checked_element_count(Shape(weight.dims().begin(), weight.dims().end()));
-  const auto dtype = dtype_of_onnx(weight.data_type());
-  return count && dtype ? byte_size(*dtype, *count) : 0;
-}
-
 std::string counted(std::int64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }

@@ -61,9 +61,6 @@ std::optional<double> constant_number(const Graphs& graphs, const Body& body,
 // The declared shape, -1 for dynamic dims; of a constant its own.
 std::optional<Shape> declared_shape(const Body& body, const std::string& tensor);
 
-// Bytes of a weight's elements, by its type and dims; 0 where these make no sense.
-std::int64_t weight_bytes(const vernier_onnx::TensorProto& weight);
-
 // "3 nodes", "1 node".
 std::string counted(std::int64_t count, std::string_view noun);
 

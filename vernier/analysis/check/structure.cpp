@@ -12,6 +12,7 @@
 #include <unordered_set>
 
 #include "vernier/analysis/check/operators.h"
+#include "vernier/model/tensor_data.h"
 
 namespace vernier {
 namespace {

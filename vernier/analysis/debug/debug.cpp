@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <mutex>
 
 #include "vernier/analysis/debug/activation_damage.h"
 #include "vernier/analysis/debug/match_by_value.h"
 #include "vernier/analysis/debug/weight_damage.h"
 #include "vernier/error.h"
+#include "vernier/metrics/parallel.h"
 
 namespace vernier {
 namespace {
@@ -94,16 +96,6 @@ Quantization require_quantization(const Model& float_model, const Model& quantiz
                   quantized_model.name()));
 }
 
-void require_kinship(const ActivationDamage& damage, const std::vector<DebugWeight>& weights,
-                     const Model& float_model, const Model& quantized_model) {
-  const bool weight_twin = std::ranges::any_of(
-      weights, [](const DebugWeight& weight) { return weight.weight_sqnr_db.has_value(); });
-  if (damage.any_twin() || weight_twin) return;
-  throw Error(
-      fmt::format("[debug] no tensor of {} was recognised in {}; are they the same network?",
-                  quantized_model.name(), float_model.name()));
-}
-
 std::vector<Twin> find_twins(const Model& float_model, const Model& quantized_model,
                              const Quantization& quantization, const TwinFinder& finder,
                              Samples& samples, const OrtOptions& runtime) {
@@ -112,6 +104,72 @@ std::vector<Twin> find_twins(const Model& float_model, const Model& quantized_mo
     twins.push_back(finder.activation(activation));
   return match_by_value(float_model, quantized_model, quantization.activations, std::move(twins),
                         samples.sample(0), runtime);
+}
+
+bool any_twin(const ActivationSites& sites, const TwinFinder& twins) {
+  for (std::size_t i = 0; i < sites.size(); ++i)
+    if (const Twin& twin = sites[i].twin;
+        twin.match != TwinMatch::none && !twins.is_input(twin.tensor))
+      return true;
+  return false;
+}
+
+void require_kinship(const ActivationSites& sites, const TwinFinder& twins,
+                     const std::vector<DebugWeight>& weights, const Model& float_model,
+                     const Model& quantized_model) {
+  const bool weight_twin = std::ranges::any_of(
+      weights, [](const DebugWeight& weight) { return weight.weight_sqnr_db.has_value(); });
+  if (weight_twin || any_twin(sites, twins)) return;
+  throw Error(
+      fmt::format("[debug] no tensor of {} was recognised in {}; are they the same network?",
+                  quantized_model.name(), float_model.name()));
+}
+
+// What is to be measured while the models run. What is known without a run goes into the result.
+ActivationSites find_sites(const Model& float_model, const Model& quantized_model, Samples& samples,
+                           const OrtOptions& runtime, DebugResult& result) {
+  const Quantization quantization = require_quantization(float_model, quantized_model);
+  const TwinFinder twins(float_model);
+  result.weights = measure_weights(quantization.weights, twins);
+  result.notes = quantization.notes;
+  ActivationSites sites(
+      quantization, find_twins(float_model, quantized_model, quantization, twins, samples, runtime),
+      twins);
+  require_kinship(sites, twins, result.weights, float_model, quantized_model);
+  return sites;
+}
+
+// Models whose tensors are this small in all are run in turn, by several threads: two that wait for
+// each other at every tensor would take more time.
+constexpr std::int64_t small_bytes = std::int64_t{4} << 20;
+
+// Two at least, for in lockstep it takes two as well.
+int samples_at_once(const OrtOptions& runtime) {
+  return std::max(2, thread_count(runtime.threads));
+}
+
+void measure_samples(ActivationDamage& damage, Samples& samples, const DebugOptions& options,
+                     DebugResult& result) {
+  const auto add = [&](const SampleDamage& sample) {
+    damage.add(sample);
+    ++result.samples;
+    if (options.progress) result.interrupted = !options.progress(result.samples, samples.size());
+    return !result.interrupted;
+  };
+  const std::vector<Tensor> first_sample = samples.sample(0);
+  damage.add_introduced(first_sample);
+  const SampleDamage first = damage.measure(0, first_sample, Schedule::lockstep);
+  const bool small = first.float_bytes <= small_bytes;
+  if (!add(first)) return;
+
+  std::mutex reading;
+  const auto measure = [&](std::int64_t number) {
+    std::unique_lock lock(reading);
+    const std::vector<Tensor> sample = samples.sample(number);
+    lock.unlock();
+    return damage.measure(number, sample, small ? Schedule::in_turn : Schedule::lockstep);
+  };
+  parallel_in_order(1, samples.size(), small ? samples_at_once(options.runtime) : 1, measure, add);
 }
 
 }  // namespace
@@ -132,23 +190,11 @@ std::vector<std::string> debug_limit_metrics() { return {"local", "cumulative", 
 
 DebugResult debug(const Model& float_model, const Model& quantized_model, Samples& samples,
                   const DebugOptions& options) {
-  const Quantization quantization = require_quantization(float_model, quantized_model);
-  const TwinFinder twins(float_model);
-  DebugResult result{.weights = measure_weights(quantization.weights, twins),
-                     .notes = quantization.notes};
+  DebugResult result;
   ActivationDamage damage(
-      float_model, quantized_model, quantization,
-      find_twins(float_model, quantized_model, quantization, twins, samples, options.runtime),
-      twins, options.runtime);
-  require_kinship(damage, result.weights, float_model, quantized_model);
-
-  for (std::int64_t i = 0; i < samples.size() && !result.interrupted; ++i) {
-    const std::vector<Tensor> sample = samples.sample(i);
-    damage.add(sample);
-    if (i == 0) damage.add_introduced(sample);
-    ++result.samples;
-    if (options.progress) result.interrupted = !options.progress(i + 1, samples.size());
-  }
+      float_model, quantized_model,
+      find_sites(float_model, quantized_model, samples, options.runtime, result), options.runtime);
+  measure_samples(damage, samples, options, result);
   result.activations = damage.activations();
   for (DebugActivation& row : result.activations) row.verdict = verdict_of(row, options.low_db);
   result.advice = advise(result.activations);

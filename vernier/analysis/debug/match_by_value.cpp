@@ -62,10 +62,10 @@ std::vector<Twin> match_by_value(const Model& float_model, const Model& quantize
     if (!is_float(tensor.dtype) || taken.contains(std::string(tensor.name))) return;
     for (const auto& [index, value] : values) {
       if (value.size() != tensor.size() || tensor.size() < 2) continue;
-      const double sqnr_db = similarity(tensor, value).sqnr_db;
-      if (!(sqnr_db >= value_match_db) || (best.contains(index) && best[index] >= sqnr_db))
+      const double found_db = sqnr_db(measure_noise(tensor, value));
+      if (!(found_db >= value_match_db) || (best.contains(index) && best[index] >= found_db))
         continue;
-      best[index] = sqnr_db;
+      best[index] = found_db;
       twins[index] = {std::string(tensor.name), TwinMatch::value};
     }
   });

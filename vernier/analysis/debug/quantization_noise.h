@@ -1,21 +1,14 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
-#include <limits>
 #include <span>
 
 #include "vernier/analysis/debug/value_histogram.h"
 #include "vernier/model/quantization_grid.h"
-#include "vernier/tensor/tensor.h"
 
 namespace vernier {
-
-// What a Relu or Clip leaves of its input.
-struct ClipRange {
-  double low = -std::numeric_limits<double>::infinity();
-  double high = std::numeric_limits<double>::infinity();
-  bool operator==(const ClipRange&) const = default;
-};
 
 // Another range for a grid of the same type: `factor` times as wide as the one it has, and what
 // that would do to the noise.
@@ -37,28 +30,29 @@ struct QuantizationNoise {
   bool operator==(const QuantizationNoise&) const = default;
 };
 
-// Gathers the values that go into a grid. Ends and clipping are exact. The best range comes from a
-// histogram of a part of the values: some 2,000 of the first sample, fewer of each later one, each
-// counted for all that it stands for. It has only to hold what is left of them within `folded`: the
-// Relu or Clip that the grid stands for as well.
-class NoiseAccumulator {
- public:
-  explicit NoiseAccumulator(const RealRange& representable, const ClipRange& folded = {});
-  void add(const TensorView& before);
-  QuantizationNoise result() const;
-
- private:
-  void add_clipping(std::span<const float> values);
-  void add_histogram(std::span<const float> values);
-
-  RealRange grid_;
-  ClipRange folded_;
-  std::int64_t samples_ = 0;
-  std::int64_t count_ = 0;
-  std::int64_t clipped_ = 0;
-  double clipping_noise_ = 0;
-  double low_ = 0, high_ = 0;
-  ValueHistogram histogram_;
+// A grid, and the Relu or Clip that it stands for as well: only what that leaves must be held.
+struct NoiseSite {
+  RealRange grid;
+  ClipRange folded;
 };
+
+// The ends of what goes into a grid, and what it cuts off.
+struct SeenValues {
+  std::int64_t count = 0;
+  double low = 0, high = 0;
+  std::int64_t clipped = 0;
+  double clipping_noise = 0;
+};
+
+// The largest value on either side.
+inline double size_of(const SeenValues& seen) {
+  return std::max(std::fabs(seen.low), std::fabs(seen.high));
+}
+
+SeenValues look_at(std::span<const float> before, const RealRange& grid);
+SeenValues pool(const SeenValues& first, const SeenValues& second);
+
+QuantizationNoise noise_of(const SeenValues& seen, const ValueHistogram& histogram,
+                           const NoiseSite& site);
 
 }  // namespace vernier

@@ -2,24 +2,56 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace vernier {
+namespace {
 
-// Doubling keeps every bin a union of earlier ones.
+// How many values of the first sample are looked at. Of sample n it is this over the root of n:
+// what is known still grows with every sample, while most of the work is in the first ones.
+constexpr double values_of_first = 1024;
+
+// What all values of a sample count together. A bin is full after 2^18 samples.
+constexpr double counts_of_sample = 1 << 14;
+
+// Odd, for tensors have even rows: every column gets its turn.
+std::size_t stride_of(std::size_t values, std::int64_t sample) {
+  const double wanted = values_of_first / std::sqrt(static_cast<double>(sample + 1));
+  const auto stride = static_cast<std::size_t>(std::ceil(static_cast<double>(values) / wanted));
+  return stride | 1;
+}
+
+}  // namespace
+
+// A power of two that depends on the largest size alone; doubling makes every bin a union of
+// earlier ones. So samples may come in any order.
 void ValueHistogram::make_room(double size) {
-  if (empty()) reach_ = std::exp2(std::ceil(std::log2(size)) + 1);
-  for (; size >= reach_; reach_ *= 2) {
-    std::array<std::int64_t, bins> wider{};
+  const double wanted = std::exp2(std::ceil(std::log2(size)) + 1);
+  if (empty()) reach_ = wanted;
+  for (; reach_ < wanted; reach_ *= 2) {
+    std::array<std::uint32_t, bins> wider{};
     for (std::size_t i = 0; i < bins; ++i) wider[bins / 4 + i / 2] += counts_[i];
     counts_ = wider;
   }
-  bins_per_unit_ = static_cast<float>(1 / bin_width());
 }
 
-void ValueHistogram::add(float value, std::int64_t weight) {
-  if (std::isnan(value)) return;
-  const float bin = value * bins_per_unit_ + bins / 2;
-  counts_[static_cast<std::size_t>(std::clamp(bin, 0.0F, bins - 1.0F))] += weight;
+void ValueHistogram::add(std::span<const float> values, std::int64_t sample, double size,
+                         const ClipRange& clip) {
+  if (values.empty() || !std::isfinite(size) || !(size > 0)) return;
+  make_room(size);
+  const auto bins_per_unit = static_cast<float>(1 / bin_width());  // a power of two
+  const auto low = static_cast<float>(clip.low), high = static_cast<float>(clip.high);
+  const std::size_t stride = stride_of(values.size(), sample);
+  const auto weight = static_cast<std::uint32_t>(std::clamp(
+      counts_of_sample * static_cast<double>(stride) / static_cast<double>(values.size()), 1.0,
+      counts_of_sample));
+  for (std::size_t i = static_cast<std::size_t>(sample) % stride; i < values.size(); i += stride) {
+    if (std::isnan(values[i])) continue;
+    const float value = std::clamp(values[i], low, high);
+    const auto bin = static_cast<int>(std::floor(value * bins_per_unit)) + bins / 2;
+    std::uint32_t& count = counts_[static_cast<std::size_t>(std::clamp(bin, 0, bins - 1))];
+    count += std::min(weight, std::numeric_limits<std::uint32_t>::max() - count);
+  }
 }
 
 RangeNoise::RangeNoise(const ValueHistogram& histogram, double steps)

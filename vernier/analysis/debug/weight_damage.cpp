@@ -47,7 +47,8 @@ TensorView channel_of(const Tensor& tensor, std::int64_t channel) {
 std::vector<ChannelDamage> worst_channels(const Tensor& reference, const Tensor& candidate) {
   std::vector<ChannelDamage> channels;
   for (std::int64_t i = 0; i < reference.shape[0]; ++i)
-    channels.push_back({i, similarity(channel_of(reference, i), channel_of(candidate, i)).sqnr_db});
+    channels.push_back(
+        {i, sqnr_db(measure_noise(channel_of(reference, i), channel_of(candidate, i)))});
   std::ranges::stable_sort(channels, {}, [](const ChannelDamage& channel) {
     return std::isnan(channel.sqnr_db) ? -INFINITY : channel.sqnr_db;
   });
@@ -59,7 +60,7 @@ std::vector<ChannelDamage> worst_channels(const Tensor& reference, const Tensor&
 double per_channel_sqnr_db(const Tensor& reference, DType dtype) {
   const StoredRange range = stored_range(dtype);
   const double steps = is_signed(dtype) ? range.high : (range.high - range.low) / 2;
-  PairSums sums;
+  NoiseSums sums;
   for (std::int64_t i = 0; i < reference.shape[0]; ++i) {
     const TensorView channel = channel_of(reference, i);
     float largest = 0;
@@ -68,9 +69,9 @@ double per_channel_sqnr_db(const Tensor& reference, DType dtype) {
     QuantizationGrid grid{.dtype = is_signed(dtype) ? dtype : DType::i8,
                           .scale = make_tensor("", DType::f32, {})};
     elements<float>(grid.scale)[0] = largest > 0 ? static_cast<float>(largest / steps) : 1.0F;
-    sums = pool(sums, measure(channel, fake_quantize(channel, grid)));
+    sums = pool(sums, measure_noise(channel, fake_quantize(channel, grid)));
   }
-  return similarity(sums).sqnr_db;
+  return sqnr_db(sums);
 }
 
 bool has_channels(const Tensor& tensor) { return tensor.shape.size() >= 2 && tensor.size() > 0; }
@@ -82,9 +83,9 @@ Twin twin_by_value(const Tensor& real, const TwinFinder& twins) {
   for (const std::string& name : twins.weights()) {
     const auto reference = shaped_like(twins.read_weight(name), real);
     if (!reference || reference->size() < 2) continue;
-    const double sqnr_db = similarity(*reference, real).sqnr_db;
-    if (sqnr_db > best_db) {
-      best_db = sqnr_db;
+    const double found_db = sqnr_db(measure_noise(*reference, real));
+    if (found_db > best_db) {
+      best_db = found_db;
       best = {name, TwinMatch::value};
     }
   }
@@ -103,7 +104,7 @@ DebugWeight measure_weight(const QuantizedWeight& weight, const TwinFinder& twin
   row.weight_name = row.twin.tensor;
   auto reference = shaped_like(twins.read_weight(row.twin.tensor), candidate);
   if (!reference) return row;
-  row.weight_sqnr_db = similarity(*reference, candidate).sqnr_db;
+  row.weight_sqnr_db = sqnr_db(measure_noise(*reference, candidate));
   if (!has_channels(candidate)) return row;
   const std::int64_t axis = channel_axis(weight, std::ssize(candidate.shape));
   const Tensor by_channel = channels_first(*std::move(reference), axis);

@@ -33,7 +33,7 @@ bool may_be_alike(const TensorView& reference, const TensorView& candidate) {
   if (reference.size() != candidate.size() || reference.size() < 2) return false;
   if (width(reference) == 0 || width(candidate) == 0) return false;  // 4-bit: packed
   if (reference.size() >= 4 * places &&
-      !(similarity(measure(thinned(reference), thinned(candidate))).sqnr_db > 0))
+      !(sqnr_db(measure_noise(thinned(reference), thinned(candidate))) > 0))
     return false;
   return !is_constant(reference);
 }

@@ -1,5 +1,6 @@
 #include "vernier/analysis/layers/side_by_side.h"
 
+#include "vernier/analysis/input_showing_runner.h"
 #include "vernier/analysis/lockstep.h"
 
 namespace vernier {
@@ -20,25 +21,6 @@ class NotingRunner : public Runner {
   }
 
   std::vector<SeenLayer> seen;
-
- private:
-  Runner& runner_;
-};
-
-// Shows the inputs before anything is computed from them: a layer may be one that hands them on.
-class InputShowingRunner : public Runner {
- public:
-  explicit InputShowingRunner(Runner& runner) : runner_(runner) {}
-  const std::vector<TensorSpec>& inputs() const override { return runner_.inputs(); }
-  const std::vector<TensorSpec>& outputs() const override { return runner_.outputs(); }
-  std::vector<Tensor> run(std::span<const Tensor> inputs, const Observer& observer) override {
-    for (std::size_t i = 0; i < runner_.inputs().size(); ++i) {
-      TensorView input = inputs[i];
-      input.name = runner_.inputs()[i].name;
-      observer(input);
-    }
-    return runner_.run(inputs, observer);
-  }
 
  private:
   Runner& runner_;
@@ -74,7 +56,7 @@ std::vector<SeenLayer> SideBySide::run(std::int64_t number, const std::vector<Te
     if (run.tensor_done) run.tensor_done();
   };
   NotingRunner reference(reference_);
-  InputShowingRunner candidate(candidate_);
+  InputShowingRunner candidate(candidate_);  // a layer may be one that hands them on
   reference_.seek(number);
   candidate_.seek(number);
   run_lockstep(reference, reference_inputs(sample), candidate, sample, observe, options);

@@ -1,0 +1,109 @@
+#include "vernier/analysis/debug/sample_damage.h"
+
+#include <algorithm>
+
+#include "vernier/tensor/convert.h"
+
+namespace vernier {
+namespace {
+
+void add_to(std::optional<NoiseSums>& total, const NoiseSums& more) {
+  total = total ? pool(*total, more) : more;
+}
+
+Tensor clamp(const TensorView& tensor, const ClipRange& range) {
+  Tensor clamped = convert(tensor, DType::f32);
+  for (float& value : elements<float>(clamped))
+    value = static_cast<float>(std::clamp<double>(value, range.low, range.high));
+  return clamped;
+}
+
+}  // namespace
+
+const Tensor* Relayouts::operator()(std::size_t pair, const Tensor& reference,
+                                    const TensorView& candidate, Tensor& relaid) {
+  if (std::ranges::equal(reference.shape, candidate.shape)) return &reference;
+  const std::lock_guard lock(mutex_);
+  const Tensor* found = relayouts_[pair](reference, candidate);
+  if (!found || found == &reference) return found;
+  relaid = *found;
+  return &relaid;
+}
+
+void Histograms::add(std::size_t site, std::span<const float> values, const NoiseSite& noise,
+                     std::int64_t sample, const SeenValues& seen) {
+  const std::lock_guard lock(sites_[site].mutex);
+  sites_[site].histogram.add(values, sample, size_of(seen), noise.folded);
+}
+
+SampleMeasurement::SampleMeasurement(const ActivationSites& sites, Histograms& histograms,
+                                     Relayouts& relayouts, std::int64_t sample)
+    : sites_(sites),
+      histograms_(histograms),
+      relayouts_(relayouts),
+      sample_(sample),
+      met_(sites.size()),
+      held_(sites.size()) {
+  damage_.sites.resize(sites.size());
+}
+
+void SampleMeasurement::observe(const TensorView& tensor, const TakeReference& take) {
+  const ActivationSites::Met* met = sites_.at(tensor.name);
+  if (!met) return;
+  if (!met->entering.empty()) enter(met->entering, tensor);
+  for (const std::size_t site : met->leaving) leave(site, tensor, take);
+}
+
+void SampleMeasurement::enter(const std::vector<std::size_t>& sites, const TensorView& before) {
+  std::vector<float> widened;
+  if (before.dtype != DType::f32) widened = to_f32(before);
+  const std::span<const float> values =
+      before.dtype == DType::f32 ? elements<float>(before) : std::span<const float>(widened);
+  for (const std::size_t site : sites) {
+    const auto& noise = sites_[site].noise;
+    if (!noise) continue;
+    const SeenValues seen = look_at(values, noise->grid);
+    histograms_.add(site, values, *noise, sample_, seen);
+    damage_.sites[site].seen = pool(damage_.sites[site].seen, seen);
+  }
+  Held& held = held_[sites.front()];
+  held.tensor.dtype = before.dtype;
+  held.tensor.shape.assign(before.shape.begin(), before.shape.end());
+  held.tensor.bytes.assign(before.bytes.begin(), before.bytes.end());
+  held.uses = static_cast<int>(sites.size());
+}
+
+void SampleMeasurement::leave(std::size_t site, const TensorView& tensor,
+                              const TakeReference& take) {
+  const auto& [activation, twin, folded, noise] = sites_[site];
+  if (!met_[site]) damage_.order.push_back(site);
+  met_[site] = true;
+  Tensor real;
+  TensorView after = tensor;
+  if (activation.after.empty()) {
+    real = dequantize(tensor, activation.grid);
+    after = real;
+  }
+  compare_local(site, after);
+  const Tensor* reference = twin.match == TwinMatch::none ? nullptr : take(twin.tensor);
+  if (!reference) return;
+  damage_.float_bytes += static_cast<std::int64_t>(reference->bytes.size());
+  reference = relayouts_(site, *reference, after, relaid_);
+  if (reference) add_to(damage_.sites[site].cumulative, measure_noise(*reference, after));
+}
+
+void SampleMeasurement::compare_local(std::size_t site, const TensorView& after) {
+  SiteDamage& damage = damage_.sites[site];
+  const std::string& before = sites_[site].activation.before;
+  if (before.empty()) return add_to(damage.stored, measure_noise(after, after));
+  auto& [held, uses] = held_[sites_.at(before)->entering.front()];
+  if (uses == 0) return;
+  if (held.size() == after.size()) {
+    add_to(damage.local, measure_noise(held, after));
+    if (const auto& folded = sites_[site].folded)
+      add_to(damage.intended, measure_noise(clamp(held, *folded), after));
+  }
+  if (--uses == 0) held.bytes = {};
+}
+
+}  // namespace vernier
