@@ -111,6 +111,7 @@ TEST_F(Lockstep, in_turn_gives_the_same_pairs_sample_after_sample) {
         });
     EXPECT_THAT(names, ElementsAre("c", "a"));
     EXPECT_EQ(outputs.reference.size(), 3u);
+    EXPECT_EQ(outputs.reference_bytes, 3 * 4 * 1000);
     EXPECT_EQ(outputs.candidate.size(), 3u);
   }
 }
@@ -133,6 +134,7 @@ TEST_F(Lockstep, the_outputs_of_both_are_returned) {
   const LockstepOutputs outputs = run_lockstep(reference, {}, candidate, {},
                                                [](const TensorView&, const TakeReference&) {}, {});
   EXPECT_EQ(outputs.reference[0].name, "a");
+  EXPECT_EQ(outputs.reference_bytes, 4 * 1000);
   EXPECT_EQ(outputs.candidate[0].name, "b");
 }
 

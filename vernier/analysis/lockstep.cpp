@@ -155,8 +155,10 @@ LockstepOutputs run_lockstep(Runner& reference, std::span<const Tensor> referenc
   std::exception_ptr reference_error;
   std::thread thread([&] {
     try {
-      outputs.reference = reference.run(reference_inputs,
-                                        [&](const TensorView& tensor) { exchange.offer(tensor); });
+      outputs.reference = reference.run(reference_inputs, [&](const TensorView& tensor) {
+        outputs.reference_bytes += std::ssize(tensor.bytes);
+        exchange.offer(tensor);
+      });
     } catch (const Abandoned&) {
       // The candidate's error is the one to report.
     } catch (...) {
@@ -181,6 +183,7 @@ LockstepOutputs run_lockstep(Runner& reference, std::span<const Tensor> referenc
 }
 
 InTurn::InTurn(const Wants& wants) : shelf_(std::make_unique<Shelf>(wants, Shelf::Buffers::kept)) {}
+InTurn::InTurn(InTurn&&) noexcept = default;
 InTurn::~InTurn() = default;
 
 LockstepOutputs InTurn::run(Runner& reference, std::span<const Tensor> reference_inputs,
@@ -190,6 +193,7 @@ LockstepOutputs InTurn::run(Runner& reference, std::span<const Tensor> reference
   const TakeReference take = [&](std::string_view name) { return shelf_->take(name); };
   LockstepOutputs outputs;
   outputs.reference = reference.run(reference_inputs, [&](const TensorView& tensor) {
+    outputs.reference_bytes += std::ssize(tensor.bytes);
     if (shelf_->wants(tensor.name)) shelf_->put(tensor);
   });
   outputs.candidate =

@@ -37,6 +37,7 @@ class Shelf;
 struct LockstepOutputs {
   std::vector<Tensor> reference;
   std::vector<Tensor> candidate;
+  std::int64_t reference_bytes = 0;  // of all tensors that the reference showed, wanted or not
 };
 
 // Runs one sample through both models at the same time, the reference a little ahead, so that pairs
@@ -53,6 +54,7 @@ LockstepOutputs run_lockstep(Runner& reference, std::span<const Tensor> referenc
 class InTurn {
  public:
   explicit InTurn(const Wants& wants);
+  InTurn(InTurn&&) noexcept;
   ~InTurn();
   LockstepOutputs run(Runner& reference, std::span<const Tensor> reference_inputs,
                       Runner& candidate, std::span<const Tensor> candidate_inputs,

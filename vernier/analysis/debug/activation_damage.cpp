@@ -73,37 +73,38 @@ ActivationDamage::ActivationDamage(const Model& float_model, const Model& quanti
 
 SampleDamage ActivationDamage::measure(std::int64_t number, const std::vector<Tensor>& sample,
                                        Schedule schedule) {
-  SampleMeasurement measurement(sites_, histograms_, *relayouts_, number);
+  std::unique_ptr<Workplace> workplace = borrow();
+  SampleMeasurement measurement(sites_, histograms_, *relayouts_,
+                                schedule == Schedule::in_turn ? &workplace->spare : nullptr,
+                                number);
   const auto observe = [&](const TensorView& tensor, const TakeReference& take) {
     measurement.observe(tensor, take);
   };
   const auto inputs = apply_bindings(bindings_, float_runner_->inputs(), sample);
   InputShowingRunner reference(*float_runner_), candidate(*quantized_runner_);
-  LockstepOutputs outputs;
-  if (schedule == Schedule::lockstep) {
-    outputs = run_lockstep(reference, inputs, candidate, sample, observe,
-                           {.wants = sites_.wants_leaving()});
-  } else {
-    auto in_turn = borrow();
-    outputs = in_turn->run(reference, inputs, candidate, sample, observe);
-    give_back(std::move(in_turn));
-  }
+  const LockstepOutputs outputs =
+      schedule == Schedule::lockstep
+          ? run_lockstep(reference, inputs, candidate, sample, observe,
+                         {.wants = sites_.wants_leaving()})
+          : workplace->in_turn.run(reference, inputs, candidate, sample, observe);
   SampleDamage damage = std::move(measurement).result();
   damage.outputs = compare_outputs(outputs);
+  give_back(std::move(workplace));
   return damage;
 }
 
-std::unique_ptr<InTurn> ActivationDamage::borrow() {
+std::unique_ptr<ActivationDamage::Workplace> ActivationDamage::borrow() {
   const std::lock_guard lock(idle_mutex_);
-  if (idle_.empty()) return std::make_unique<InTurn>(sites_.wants_leaving());
-  std::unique_ptr<InTurn> in_turn = std::move(idle_.back());
+  if (idle_.empty())
+    return std::make_unique<Workplace>(Workplace{InTurn(sites_.wants_leaving()), {}});
+  std::unique_ptr<Workplace> workplace = std::move(idle_.back());
   idle_.pop_back();
-  return in_turn;
+  return workplace;
 }
 
-void ActivationDamage::give_back(std::unique_ptr<InTurn> in_turn) {
+void ActivationDamage::give_back(std::unique_ptr<Workplace> workplace) {
   const std::lock_guard lock(idle_mutex_);
-  idle_.push_back(std::move(in_turn));
+  idle_.push_back(std::move(workplace));
 }
 
 std::vector<OutputDamage> ActivationDamage::compare_outputs(const LockstepOutputs& outputs) {
@@ -138,15 +139,16 @@ void ActivationDamage::add(const SampleDamage& sample) {
   }
 }
 
-void ActivationDamage::add_introduced(const std::vector<Tensor>& sample) {
+std::int64_t ActivationDamage::add_introduced(const std::vector<Tensor>& sample) {
   InputShowingRunner reference(*float_runner_);
   RewritingRunner rewriting(*quantized_runner_);
-  run_lockstep(reference, apply_bindings(bindings_, float_runner_->inputs(), sample), rewriting,
-               sample,
-               [&](const TensorView& tensor, const TakeReference& take) {
-                 rebase(tensor, take, rewriting.bytes());
-               },
-               {.wants = sites_.wants_entering()});
+  const LockstepOutputs outputs = run_lockstep(
+      reference, apply_bindings(bindings_, float_runner_->inputs(), sample), rewriting, sample,
+      [&](const TensorView& tensor, const TakeReference& take) {
+        rebase(tensor, take, rewriting.bytes());
+      },
+      {.wants = sites_.wants_entering()});
+  return outputs.reference_bytes;
 }
 
 // The tensor is what the node made of float inputs: it is measured as its grid leaves it, and then

@@ -27,8 +27,9 @@ class ActivationDamage {
                    const OrtOptions& runtime);
 
   // Runs both models with the float model's tensors in the place of the quantized model's, so that
-  // each node works on float inputs: what it adds by itself.
-  void add_introduced(const std::vector<Tensor>& sample);
+  // each node works on float inputs: what it adds by itself. Gives the bytes of the float model's
+  // tensors.
+  std::int64_t add_introduced(const std::vector<Tensor>& sample);
 
   // Runs a sample through both models. Threads may measure samples at the same time.
   SampleDamage measure(std::int64_t number, const std::vector<Tensor>& sample, Schedule schedule);
@@ -50,8 +51,13 @@ class ActivationDamage {
   };
 
   void rebase(const TensorView& tensor, const TakeReference& take, std::span<std::byte> bytes);
-  std::unique_ptr<InTurn> borrow();
-  void give_back(std::unique_ptr<InTurn> in_turn);
+  // What a thread needs to measure samples, and keeps from one to the next.
+  struct Workplace {
+    InTurn in_turn;
+    SpareBuffers spare;
+  };
+  std::unique_ptr<Workplace> borrow();
+  void give_back(std::unique_ptr<Workplace> workplace);
   std::vector<OutputDamage> compare_outputs(const LockstepOutputs& outputs);
   DebugActivation row(std::size_t site) const;
 
@@ -61,7 +67,7 @@ class ActivationDamage {
   Histograms histograms_;
   std::unique_ptr<Relayouts> relayouts_;  // of the sites, then of the outputs
   std::mutex idle_mutex_;
-  std::vector<std::unique_ptr<InTurn>> idle_;  // with their buffers
+  std::vector<std::unique_ptr<Workplace>> idle_;
   std::vector<Total> totals_;
   std::vector<std::size_t> order_;  // the sites as they were first met
   std::vector<OutputDamage> outputs_;

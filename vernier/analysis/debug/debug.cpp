@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <future>
 #include <mutex>
 
 #include "vernier/analysis/debug/activation_damage.h"
@@ -12,6 +13,7 @@
 #include "vernier/analysis/debug/weight_damage.h"
 #include "vernier/error.h"
 #include "vernier/metrics/parallel.h"
+#include "vernier/runtime/ort_session.h"
 
 namespace vernier {
 namespace {
@@ -156,12 +158,7 @@ void measure_samples(ActivationDamage& damage, Samples& samples, const DebugOpti
     if (options.progress) result.interrupted = !options.progress(result.samples, samples.size());
     return !result.interrupted;
   };
-  const std::vector<Tensor> first_sample = samples.sample(0);
-  damage.add_introduced(first_sample);
-  const SampleDamage first = damage.measure(0, first_sample, Schedule::lockstep);
-  const bool small = first.float_bytes <= small_bytes;
-  if (!add(first)) return;
-
+  const bool small = damage.add_introduced(samples.sample(0)) <= small_bytes;
   std::mutex reading;
   const auto measure = [&](std::int64_t number) {
     std::unique_lock lock(reading);
@@ -169,7 +166,7 @@ void measure_samples(ActivationDamage& damage, Samples& samples, const DebugOpti
     lock.unlock();
     return damage.measure(number, sample, small ? Schedule::in_turn : Schedule::lockstep);
   };
-  parallel_in_order(1, samples.size(), small ? samples_at_once(options.runtime) : 1, measure, add);
+  parallel_in_order(0, samples.size(), small ? samples_at_once(options.runtime) : 1, measure, add);
 }
 
 }  // namespace
@@ -190,6 +187,8 @@ std::vector<std::string> debug_limit_metrics() { return {"local", "cumulative", 
 
 DebugResult debug(const Model& float_model, const Model& quantized_model, Samples& samples,
                   const DebugOptions& options) {
+  // It takes ONNX Runtime some time to get ready; what follows can do without for a while.
+  const auto ready = std::async(std::launch::async, [] { ort_environment(); });
   DebugResult result;
   ActivationDamage damage(
       float_model, quantized_model,

@@ -1,6 +1,7 @@
 #include "vernier/analysis/debug/sample_damage.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "vernier/tensor/convert.h"
 
@@ -37,10 +38,11 @@ void Histograms::add(std::size_t site, std::span<const float> values, const Nois
 }
 
 SampleMeasurement::SampleMeasurement(const ActivationSites& sites, Histograms& histograms,
-                                     Relayouts& relayouts, std::int64_t sample)
+                                     Relayouts& relayouts, SpareBuffers* spare, std::int64_t sample)
     : sites_(sites),
       histograms_(histograms),
       relayouts_(relayouts),
+      spare_(spare),
       sample_(sample),
       met_(sites.size()),
       held_(sites.size()) {
@@ -69,6 +71,10 @@ void SampleMeasurement::enter(const std::vector<std::size_t>& sites, const Tenso
   Held& held = held_[sites.front()];
   held.tensor.dtype = before.dtype;
   held.tensor.shape.assign(before.shape.begin(), before.shape.end());
+  if (held.tensor.bytes.empty() && spare_ && !spare_->empty()) {
+    held.tensor.bytes = std::move(spare_->back());
+    spare_->pop_back();
+  }
   held.tensor.bytes.assign(before.bytes.begin(), before.bytes.end());
   held.uses = static_cast<int>(sites.size());
 }
@@ -87,7 +93,6 @@ void SampleMeasurement::leave(std::size_t site, const TensorView& tensor,
   compare_local(site, after);
   const Tensor* reference = twin.match == TwinMatch::none ? nullptr : take(twin.tensor);
   if (!reference) return;
-  damage_.float_bytes += static_cast<std::int64_t>(reference->bytes.size());
   reference = relayouts_(site, *reference, after, relaid_);
   if (reference) add_to(damage_.sites[site].cumulative, measure_noise(*reference, after));
 }
@@ -103,7 +108,9 @@ void SampleMeasurement::compare_local(std::size_t site, const TensorView& after)
     if (const auto& folded = sites_[site].folded)
       add_to(damage.intended, measure_noise(clamp(held, *folded), after));
   }
-  if (--uses == 0) held.bytes = {};
+  if (--uses > 0) return;
+  std::vector<std::byte> buffer = std::exchange(held.bytes, {});
+  if (spare_) spare_->push_back(std::move(buffer));
 }
 
 }  // namespace vernier

@@ -27,7 +27,6 @@ struct SampleDamage {
   std::vector<SiteDamage> sites;
   std::vector<std::size_t> order;  // the sites as they were first met
   std::vector<OutputDamage> outputs;
-  std::int64_t float_bytes = 0;  // of the float model's tensors that were compared
 };
 
 // What goes into the grid of each site. Threads may share it.
@@ -63,12 +62,16 @@ class Relayouts {
   std::vector<Relayout> relayouts_;
 };
 
+// Memory for tensors, from sample to sample.
+using SpareBuffers = std::vector<std::vector<std::byte>>;
+
 // Measures one sample on its way through both models.
 class SampleMeasurement {
  public:
-  // `sample` is its number. All must outlive it.
+  // `sample` is its number, `spare` where it takes buffers from and leaves them, unless null. All
+  // must outlive it.
   SampleMeasurement(const ActivationSites& sites, Histograms& histograms, Relayouts& relayouts,
-                    std::int64_t sample);
+                    SpareBuffers* spare, std::int64_t sample);
 
   // For each tensor of the quantized model, as it is produced.
   void observe(const TensorView& tensor, const TakeReference& take);
@@ -89,6 +92,7 @@ class SampleMeasurement {
   const ActivationSites& sites_;
   Histograms& histograms_;
   Relayouts& relayouts_;
+  SpareBuffers* spare_;
   std::int64_t sample_;
   SampleDamage damage_;
   std::vector<bool> met_;
