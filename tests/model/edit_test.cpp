@@ -46,6 +46,21 @@ TEST(InsertProbes, every_tensor_is_the_default) {
   EXPECT_EQ(model.graph().node_size(), 6);
 }
 
+TEST(InsertProbes, what_is_shown_beside_another_has_no_probe_of_its_own) {
+  Model model = chain().model();
+  const Probes probes =
+      insert_probes(model, [](const auto& name) { return name != "y"; }, {{"b", "a"}});
+  EXPECT_THAT(probes.watched, ElementsAre("a", "b"));
+  EXPECT_THAT(wiring(model.graph()), ElementsAre("Neg x -> a", "Abs a -> vernier.probed:b",
+                                                 "PairProbe vernier.probed:b -> b", "Relu b -> y"));
+  const auto& probe = model.graph().node(2);
+  EXPECT_EQ(probe.input(1), "a");
+  EXPECT_EQ(attribute_string(probe, probe_attribute), "b");
+  EXPECT_EQ(attribute_string(probe, beside_attribute), "a");
+  remove_probe(model, "b");
+  EXPECT_THAT(wiring(model.graph()), ElementsAre("Neg x -> a", "Abs a -> b", "Relu b -> y"));
+}
+
 TEST(RemoveProbe, undoes_one_probe) {
   Model model = chain().model();
   insert_probes(model);
@@ -70,6 +85,23 @@ GraphBuilder conditional() {
                {graph_attribute("then_branch", branch("Neg")),
                 graph_attribute("else_branch", branch("Abs"))});
   return builder;
+}
+
+TEST(InsertProbes, tensors_of_a_body_are_shown_beside_each_other_there) {
+  GraphBuilder body;
+  body.node("Neg", {"x"}, {"same"}).node("Abs", {"same"}, {"other"}).output("other");
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{2}}).input("c", DType::boolean, {}).output("y");
+  builder.node("If", {"c"}, {"y"},
+               {graph_attribute("then_branch", body), graph_attribute("else_branch", body)});
+  Model model = builder.model();
+  const std::string path = "node_1.else_branch/";
+  insert_probes(model, [&](const auto& name) { return name.starts_with(path); },
+                {{path + "other", path + "same"}});
+  const auto& probe = model.graph().node(0).attribute(1).g().node(2);
+  EXPECT_EQ(probe.op_type(), pair_probe_op);
+  EXPECT_EQ(probe.input(1), "same");
+  EXPECT_EQ(attribute_string(probe, beside_attribute), path + "same");
 }
 
 TEST(TensorNames, carry_the_path_of_their_body_only_where_they_are_not_unique) {

@@ -67,6 +67,37 @@ TEST(OrtRunner, watches_what_it_is_told_to) {
   EXPECT_THAT(seen_of_chain({.watch = Watch::glob("z*")}), IsEmpty());
 }
 
+TEST(OrtRunner, a_tensor_shown_beside_another_is_there_with_it) {
+  Watch watch = Watch::only({"a", "y"});
+  watch.beside = {{"y", "a"}};
+  OrtRunner runner(chain().model(), {.watch = watch});
+  EXPECT_EQ(runner.probes().beside, watch.beside);
+  TensorView a;
+  std::vector<std::string> names;
+  Tensor input = floats("x", {2});
+  runner.run(std::vector{input}, [&](const TensorView& tensor) {
+    names.emplace_back(tensor.name);
+    if (tensor.name == "a") {
+      a = tensor;
+      return;
+    }
+    // Still there, though nothing but Abs reads it.
+    ASSERT_THAT(a.shape, ElementsAre(2));
+    EXPECT_EQ(elements<float>(a)[0], -elements<float>(input)[0]);
+    EXPECT_EQ(elements<float>(tensor)[0], elements<float>(input)[0]);
+  });
+  EXPECT_THAT(names, ElementsAre("a", "y"));
+}
+
+// Of a graph that the optimiser has changed, who knows what is there until when.
+TEST(OrtRunner, nothing_is_shown_beside_another_in_an_optimised_graph) {
+  Watch watch = Watch::only({"a", "y"});
+  watch.beside = {{"y", "a"}};
+  OrtRunner runner(chain().model(), {.watch = watch, .optimization = Optimization::basic});
+  EXPECT_THAT(runner.probes().beside, IsEmpty());
+  EXPECT_THAT(seen_by(runner, {floats("x", {2})}), ElementsAre("a", "y"));
+}
+
 TEST(OrtRunner, a_name_that_no_node_writes_is_an_error) {
   EXPECT_THAT(error_of([] { seen_of_chain({.watch = Watch::only({"nowhere"})}); }),
               HasSubstr("built.onnx: no node writes a tensor 'nowhere'"));

@@ -37,6 +37,13 @@ class UniqueLabels {
   std::unordered_set<std::string> used_;
 };
 
+void add_attribute(NodeProto& node, std::string_view name, const std::string& value) {
+  AttributeProto& attribute = *node.add_attribute();
+  attribute.set_name(std::string(name));
+  attribute.set_type(AttributeProto::STRING);
+  attribute.set_s(value);
+}
+
 NodeProto probe(const std::string& label, const std::string& source, const std::string& tensor) {
   NodeProto node;
   node.set_name("vernier.probe:" + label);
@@ -44,17 +51,25 @@ NodeProto probe(const std::string& label, const std::string& source, const std::
   node.set_op_type(std::string(probe_op));
   node.add_input(source);
   node.add_output(tensor);
-  AttributeProto& name = *node.add_attribute();
-  name.set_name(std::string(probe_attribute));
-  name.set_type(AttributeProto::STRING);
-  name.set_s(label);
+  add_attribute(node, probe_attribute, label);
   return node;
+}
+
+// The probe shows another tensor too, by the name it has in the graph at `path`.
+void show_beside(NodeProto& probe, const std::string& label, const std::string& path) {
+  const std::string prefix = path.empty() ? "" : path + "/";
+  probe.set_op_type(std::string(pair_probe_op));
+  probe.add_input(label.starts_with(prefix) ? label.substr(prefix.size()) : label);
+  add_attribute(probe, beside_attribute, label);
 }
 
 class ProbeInserter {
  public:
-  ProbeInserter(const ModelProto& model, const Wanted& wanted)
-      : model_(model), wanted_(wanted), labels_(model.graph()) {}
+  ProbeInserter(const ModelProto& model, const Wanted& wanted, const Beside& beside)
+      : model_(model), wanted_(wanted), beside_(beside), labels_(model.graph()) {
+    for (const auto& [tensor, shown] : beside) shown_beside_.insert(shown);
+    result_.beside = beside;
+  }
 
   void graph(GraphProto& graph, const std::string& path, const ValueKinds& outer) {
     const ValueKinds kinds = value_kinds(model_, graph, outer);
@@ -84,10 +99,13 @@ class ProbeInserter {
         result_.unwatched.push_back({label, reason});
         continue;
       }
+      result_.watched.push_back(label);
+      if (shown_beside_.contains(label)) continue;
       const std::string source = std::string(probed_prefix) + label;
       probes.push_back(probe(label, source, output));
+      if (const auto shown = beside_.find(label); shown != beside_.end())
+        show_beside(probes.back(), shown->second, path);
       output = source;
-      result_.watched.push_back(label);
     }
     return probes;
   }
@@ -112,6 +130,8 @@ class ProbeInserter {
 
   const ModelProto& model_;
   const Wanted& wanted_;
+  const Beside& beside_;
+  std::unordered_set<std::string> shown_beside_;
   UniqueLabels labels_;
   Probes result_;
 };
@@ -120,7 +140,7 @@ class ProbeInserter {
 void remove_probe(GraphProto& graph, const std::string& source) {
   auto& nodes = *graph.mutable_node();
   const auto is_probe = [&](const NodeProto& node) {
-    return is_op(node, probe_op, probe_domain) && node.input(0) == source;
+    return node.domain() == probe_domain && node.input(0) == source;
   };
   if (const auto found = std::ranges::find_if(nodes, is_probe); found != nodes.end()) {
     const std::string tensor = found->output(0);
@@ -166,8 +186,8 @@ std::vector<std::string> tensor_names(const Model& model) {
   return names;
 }
 
-Probes insert_probes(Model& model, const Wanted& wanted) {
-  ProbeInserter inserter(model.proto(), wanted);
+Probes insert_probes(Model& model, const Wanted& wanted, const Beside& beside) {
+  ProbeInserter inserter(model.proto(), wanted, beside);
   inserter.graph(model.graph(), "", {});
   import_probe_domain(model.proto());
   return std::move(inserter).result();

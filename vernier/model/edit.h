@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "vernier/model/model.h"
+#include "vernier/tensor/name_map.h"
 
 namespace vernier {
 
@@ -16,6 +17,9 @@ namespace vernier {
 inline constexpr std::string_view probe_domain = "vernier";
 inline constexpr std::string_view probe_op = "Probe";
 inline constexpr std::string_view probe_attribute = "tensor";
+// The same with a second input, of float32, that is shown too; and the attribute with its name.
+inline constexpr std::string_view pair_probe_op = "PairProbe";
+inline constexpr std::string_view beside_attribute = "beside";
 // What stands before a probed tensor's name in the name of the tensor that its probe reads.
 inline constexpr std::string_view probed_prefix = "vernier.probed:";
 
@@ -25,8 +29,12 @@ struct UnwatchedTensor {
   bool operator==(const UnwatchedTensor&) const = default;
 };
 
+// Tensors that are shown just before another one: by the name of the other, and with its probe.
+using Beside = NameMap<std::string>;
+
 struct Probes {
   std::vector<std::string> watched;  // in graph order
+  Beside beside = {};
   std::vector<UnwatchedTensor> unwatched;
   bool operator==(const Probes&) const = default;
 };
@@ -48,10 +56,12 @@ std::vector<std::string> tensor_names(const Model& model);
 
 // Puts a probe behind every node output whose name `wanted` accepts. Constants are not probed (that
 // would hide from operators that they are constant), nor is what is no tensor; both are listed as
-// unwatched.
+// unwatched. Tensors `beside` another one, which must be there until then, get no probe of their
+// own.
 Probes insert_probes(
     Model& model,
-    const std::function<bool(const std::string&)>& wanted = [](const auto&) { return true; });
+    const std::function<bool(const std::string&)>& wanted = [](const auto&) { return true; },
+    const Beside& beside = {});
 
 // Takes the probe of that name out again.
 void remove_probe(Model& model, const std::string& tensor);

@@ -154,14 +154,22 @@ class GraphReader {
       return;
     }
     const std::string before = label(quantize.input(0)), after = label(dequantize.output(0));
-    found.activations.push_back(
-        written({.name = index_.is_output(dequantize.output(0)) ? after : before,
-                 .before = before,
-                 .after = after,
-                 .stored = label(quantize.output(0)),
-                 .grid = *pair_grid,
-                 .node = node_label(quantize)},
-                quantize.input(0)));
+    found.activations.push_back(written(
+        {.name = index_.is_output(dequantize.output(0)) ? after : before,
+         .before = before,
+         .after = after,
+         .stored = label(quantize.output(0)),
+         .grid = *pair_grid,
+         .node = node_label(quantize),
+         .only_way = index_.producer(quantize.input(0)) && has_one_reader(quantize.input(0)) &&
+                     has_one_reader(quantize.output(0))},
+        quantize.input(0)));
+  }
+
+  // In this graph, which also defines it.
+  bool has_one_reader(const std::string& tensor) const {
+    return index_.defines(tensor) && !index_.is_output(tensor) &&
+           index_.consumers(tensor).size() == 1;
   }
 
   // Before a QOperator node: the stored numbers go on without coming back.

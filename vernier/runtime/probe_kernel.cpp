@@ -16,11 +16,13 @@ namespace {
 thread_local ProbeRun* run_of_thread = nullptr;
 
 struct Op : OrtCustomOp {
+  bool pair = false;
   std::vector<UnwatchedTensor>* unreadable = nullptr;
 };
 
 struct Kernel {
   std::string tensor;
+  std::string beside;  // empty: there is no second input
 };
 
 void copy_strings(const Ort::ConstValue& source, Ort::UnownedValue& target) {
@@ -48,6 +50,15 @@ void pass_through(const Ort::ConstValue& source, Ort::UnownedValue& target, int 
                             onnx_type_name(data_type)));
 }
 
+// The second input; `shape` is where the view has its shape.
+TensorView beside(const Kernel& kernel, const Ort::KernelContext& context, Shape& shape) {
+  const Ort::ConstValue source = context.GetInput(1);
+  shape = source.GetTensorTypeAndShapeInfo().GetShape();
+  const auto* data = static_cast<const std::byte*>(source.GetTensorRawData());
+  const std::size_t bytes = byte_count(ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, shape);
+  return {kernel.beside, DType::f32, shape, {data, bytes}};
+}
+
 void compute(const Kernel& kernel, const ProbeRun& run, OrtKernelContext* raw) {
   Ort::KernelContext context(raw);
   const Ort::ConstValue source = context.GetInput(0);
@@ -61,6 +72,9 @@ void compute(const Kernel& kernel, const ProbeRun& run, OrtKernelContext* raw) {
   if (!dtype) return;
   const auto* data = static_cast<const std::byte*>(source.GetTensorRawData());
   const TensorView view{kernel.tensor, *dtype, shape, {data, bytes}};
+  Shape beside_shape;  // both are there until both were shown
+  if (run.observer && !kernel.beside.empty())
+    (*run.observer)(beside(kernel, context, beside_shape));
   if (run.observer) (*run.observer)(view);
   if (run.rewriter)
     (*run.rewriter)(view, {static_cast<std::byte*>(target.GetTensorMutableRawData()), bytes});
@@ -83,12 +97,14 @@ OrtStatusPtr create_kernel(const OrtCustomOp* op, const OrtApi*, const OrtKernel
                            void** kernel) noexcept {
   try {
     const Ort::ConstKernelInfo details(info);
-    auto name = details.GetAttribute<std::string>(std::string(probe_attribute).c_str());
+    const auto& own = *static_cast<const Op*>(op);
+    auto name = details.GetAttribute<std::string>(probe_attribute.data());
+    std::string beside;
+    if (own.pair) beside = details.GetAttribute<std::string>(beside_attribute.data());
     const int type = details.GetInputTypeInfo(0).GetTensorTypeAndShapeInfo().GetElementType();
     if (!dtype_of_onnx(type))
-      static_cast<const Op*>(op)->unreadable->push_back(
-          {name, fmt::format("elements of {}", onnx_type_name(type))});
-    *kernel = new Kernel{std::move(name)};
+      own.unreadable->push_back({name, fmt::format("elements of {}", onnx_type_name(type))});
+    *kernel = new Kernel{std::move(name), std::move(beside)};
     return nullptr;
   } catch (const std::exception& error) {
     return Ort::GetApi().CreateStatus(ORT_FAIL, error.what());
@@ -120,16 +136,23 @@ OrtStatusPtr same_shape(const OrtCustomOp*, OrtShapeInferContext* context) {
   return known ? api.ShapeInferContext_SetOutputTypeShape(context, 0, info) : nullptr;
 }
 
-Op make_op(std::vector<UnwatchedTensor>& unreadable) {
+// One input of any type, and for a pair one of float32.
+Op make_op(bool pair, std::vector<UnwatchedTensor>& unreadable) {
   Op op{};
   op.version = ORT_API_VERSION;
+  op.pair = pair;
   op.unreadable = &unreadable;
-  op.GetName = [](const OrtCustomOp*) { return probe_op.data(); };
+  op.GetName = [](const OrtCustomOp* self) {
+    return static_cast<const Op*>(self)->pair ? pair_probe_op.data() : probe_op.data();
+  };
   op.GetExecutionProviderType = [](const OrtCustomOp*) -> const char* { return nullptr; };
-  op.GetInputTypeCount = [](const OrtCustomOp*) -> std::size_t { return 1; };
-  op.GetOutputTypeCount = op.GetInputTypeCount;
-  op.GetInputType = [](const OrtCustomOp*, std::size_t) {
-    return ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+  op.GetInputTypeCount = [](const OrtCustomOp* self) -> std::size_t {
+    return static_cast<const Op*>(self)->pair ? 2 : 1;
+  };
+  op.GetOutputTypeCount = [](const OrtCustomOp*) -> std::size_t { return 1; };
+  op.GetInputType = [](const OrtCustomOp*, std::size_t index) {
+    return index == 0 ? ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED
+                      : ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
   };
   op.GetOutputType = op.GetInputType;
   op.GetInputCharacteristic = [](const OrtCustomOp*, std::size_t) { return INPUT_OUTPUT_REQUIRED; };
@@ -159,11 +182,15 @@ ProbesOfThread::~ProbesOfThread() { run_of_thread = outer_; }
 
 struct ProbeOp::State {
   std::vector<UnwatchedTensor> unreadable;
-  Op op = make_op(unreadable);
+  Op probe = make_op(false, unreadable);
+  Op pair_probe = make_op(true, unreadable);
   Ort::CustomOpDomain domain{std::string(probe_domain).c_str()};
 };
 
-ProbeOp::ProbeOp() : state_(std::make_unique<State>()) { state_->domain.Add(&state_->op); }
+ProbeOp::ProbeOp() : state_(std::make_unique<State>()) {
+  state_->domain.Add(&state_->probe);
+  state_->domain.Add(&state_->pair_probe);
+}
 ProbeOp::~ProbeOp() = default;
 OrtCustomOpDomain* ProbeOp::domain() const { return state_->domain; }
 const std::vector<UnwatchedTensor>& ProbeOp::unreadable() const { return state_->unreadable; }

@@ -58,9 +58,12 @@ Probes watch(Model& model, const OrtOptions& options, Optimization level) {
   const bool another =
       level != Optimization::disabled || (is_cpu(options.provider) && runs_another_graph(model));
   if (another) model = executed_graph(model, options, level);
-  Probes probes = insert_probes(model, [&](const std::string& name) {
-    return accepts(options.watch, name) && !is_float32_twin(name);
-  });
+  Probes probes = insert_probes(
+      model,
+      [&](const std::string& name) {
+        return accepts(options.watch, name) && !is_float32_twin(name);
+      },
+      another ? Beside{} : options.watch.beside);  // what is there until when may have changed
   if (another) add_missing(probes, wanted, level);
   require_known(model, options.watch, probes);
   return probes;

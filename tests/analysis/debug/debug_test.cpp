@@ -169,6 +169,48 @@ TEST(Debug, large_tensors_are_measured_as_small_ones_are) {
   EXPECT_NEAR(*result.model_outputs[0].cumulative_sqnr_db, decibels(signal, noise), 1e-9);
 }
 
+// What goes into the grid has another reader: it is shown by itself, and nothing else changes.
+TEST(Debug, a_second_reader_of_what_is_quantized_changes_nothing) {
+  GraphBuilder plain = float_graph(), quantized = quantized_graph(1);
+  plain.node("Neg", {"r"}, {"n"}).output("n");
+  quantized.node("Neg", {"r"}, {"n"}).output("n");
+  OneSample alone = sample(), read_twice = sample();
+  const DebugResult expected = debug(float_graph().model(), quantized_graph(1).model(), alone, {});
+  const DebugResult result = debug(plain.model(), quantized.model(), read_twice, {});
+  ASSERT_THAT(result.activations, SizeIs(1));
+  EXPECT_EQ(result.activations[0].local_sqnr_db, expected.activations[0].local_sqnr_db);
+  EXPECT_EQ(result.activations[0].cumulative_sqnr_db, expected.activations[0].cumulative_sqnr_db);
+  EXPECT_EQ(result.activations[0].introduced_sqnr_db, expected.activations[0].introduced_sqnr_db);
+  EXPECT_EQ(result.activations[0].noise, expected.activations[0].noise);
+}
+
+// Two grids in a row: the second node works on the float model's tensor, whatever the first grid
+// did to it.
+TEST(Debug, what_a_node_adds_is_measured_on_float_inputs) {
+  GraphBuilder plain, quantized;
+  plain.input("x", DType::f32, {{2, ""}}).node("Relu", {"x"}, {"r"}).node("Neg", {"r"}, {"n"});
+  plain.node("Neg", {"n"}, {"y"}).output("y");
+  quantized.input("x", DType::f32, {{2, ""}})
+      .weight(scalar("s1", 1))
+      .weight(scalar("s2", 0.25F))
+      .weight(tensor_of<std::int8_t>("z", DType::i8, {}, {0}))
+      .node("Relu", {"x"}, {"r"})
+      .node("QuantizeLinear", {"r", "s1", "z"}, {"q1"})
+      .node("DequantizeLinear", {"q1", "s1", "z"}, {"d1"})
+      .node("Neg", {"d1"}, {"n"})
+      .node("QuantizeLinear", {"n", "s2", "z"}, {"q2"})
+      .node("DequantizeLinear", {"q2", "s2", "z"}, {"d2"})
+      .node("Neg", {"d2"}, {"y"})
+      .output("y");
+  const DebugResult result = debug_on(plain.model(), quantized.model(), {floats("x", {1.25F, 3})});
+  ASSERT_THAT(result.activations, SizeIs(2));
+  const double signal = 1.5625 + 9;
+  EXPECT_NEAR(*result.activations[0].introduced_sqnr_db, decibels(signal, 0.0625), 1e-12);
+  // Neg of the first grid's 1 and 3 is what the float model's 1.25 and 3 become on that grid.
+  EXPECT_NEAR(*result.activations[1].introduced_sqnr_db, decibels(signal, 0.0625), 1e-12);
+  EXPECT_EQ(*result.activations[1].local_sqnr_db, INFINITY);
+}
+
 TEST(Debug, local_and_cumulative_are_computed_by_hand) {
   OneSample inputs = sample();
   const DebugResult result = debug(float_graph().model(), quantized_graph(1).model(), inputs, {});

@@ -38,9 +38,10 @@ const Tensor* find_tensor(const std::vector<Tensor>& tensors, const std::string&
 }
 
 std::unique_ptr<OrtRunner> open_watching(const Model& model, std::vector<std::string> tensors,
-                                         OrtOptions options) {
+                                         Beside beside, OrtOptions options) {
   for (const TensorSpec& input : model.inputs()) std::erase(tensors, input.name);
   options.watch = Watch::only(std::move(tensors));
+  options.watch.beside = std::move(beside);
   return std::make_unique<OrtRunner>(model.clone(), options);
 }
 
@@ -63,10 +64,11 @@ ActivationDamage::ActivationDamage(const Model& float_model, const Model& quanti
                                    ActivationSites sites, const OrtOptions& runtime)
     : sites_(std::move(sites)), histograms_(sites_.size()), totals_(sites_.size()) {
   auto opened = std::async(opening_policy(float_model, quantized_model), [&] {
-    return open_watching(float_model, names_of(sites_.wants_leaving()), runtime);
+    return open_watching(float_model, names_of(sites_.wants_leaving()), {}, runtime);
   });
-  quantized_runner_ = open_watching(quantized_model, sites_.tensors(), runtime);
+  quantized_runner_ = open_watching(quantized_model, sites_.tensors(), sites_.pairs(), runtime);
   float_runner_ = opened.get();
+  sites_.set_paired(quantized_runner_->probes().beside);
   bindings_ = bind_inputs(quantized_runner_->inputs(), float_runner_->inputs());
   relayouts_ = std::make_unique<Relayouts>(sites_.size() + quantized_runner_->outputs().size());
 }
@@ -151,25 +153,38 @@ std::int64_t ActivationDamage::add_introduced(const std::vector<Tensor>& sample)
   return outputs.reference_bytes;
 }
 
-// The tensor is what the node made of float inputs: it is measured as its grid leaves it, and then
-// replaced by the float model's, on which the next nodes work.
+// What a node made of float inputs is measured as its grid leaves it, and then replaced by the
+// float model's tensor, on which the next nodes work: before the grid, or, where the two are shown
+// together, behind it.
 void ActivationDamage::rebase(const TensorView& tensor, const TakeReference& take,
                               std::span<std::byte> bytes) {
   const ActivationSites::Met* met = sites_.at(tensor.name);
   if (!met) return;
-  std::vector<std::byte> replacement;
-  Tensor relaid;
-  for (const std::size_t site : met->entering) {
-    const auto& [activation, twin, folded, noise] = sites_[site];
-    const Tensor* reference = twin.match == TwinMatch::none ? nullptr : take(twin.tensor);
-    if (reference) reference = (*relayouts_)(site, *reference, tensor, relaid);
-    if (!reference) continue;
-    add_to(totals_[site].introduced,
-           measure_noise(*reference, fake_quantize(tensor, activation.grid)));
-    if (reference->dtype == tensor.dtype) replacement = reference->bytes;
+  Tensor replacement;
+  for (const std::size_t site : met->entering)
+    if (!sites_[site].paired)
+      rebase(site, tensor, fake_quantize(tensor, sites_[site].activation.grid), take, replacement);
+  for (const std::size_t site : met->leaving) {
+    if (!sites_[site].paired) continue;
+    rebase(site, tensor, tensor, take, replacement);
+    if (!replacement.bytes.empty())
+      replacement = fake_quantize(replacement, sites_[site].activation.grid);
   }
-  if (replacement.size() == bytes.size() && !bytes.empty())
-    std::memcpy(bytes.data(), replacement.data(), bytes.size());
+  if (replacement.bytes.size() == bytes.size() && !bytes.empty())
+    std::memcpy(bytes.data(), replacement.bytes.data(), bytes.size());
+}
+
+// `tensor` is to be replaced, `quantized` to be measured.
+void ActivationDamage::rebase(std::size_t site, const TensorView& tensor,
+                              const TensorView& quantized, const TakeReference& take,
+                              Tensor& replacement) {
+  const Twin& twin = sites_[site].twin;
+  Tensor relaid;
+  const Tensor* reference = twin.match == TwinMatch::none ? nullptr : take(twin.tensor);
+  if (reference) reference = (*relayouts_)(site, *reference, tensor, relaid);
+  if (!reference) return;
+  add_to(totals_[site].introduced, measure_noise(*reference, quantized));
+  if (reference->dtype == tensor.dtype) replacement = *reference;
 }
 
 DebugActivation ActivationDamage::row(std::size_t site) const {

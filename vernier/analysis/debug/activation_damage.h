@@ -51,6 +51,8 @@ class ActivationDamage {
   };
 
   void rebase(const TensorView& tensor, const TakeReference& take, std::span<std::byte> bytes);
+  void rebase(std::size_t site, const TensorView& tensor, const TensorView& quantized,
+              const TakeReference& take, Tensor& replacement);
   // What a thread needs to measure samples, and keeps from one to the next.
   struct Workplace {
     InTurn in_turn;

@@ -41,6 +41,24 @@ std::vector<std::string> ActivationSites::tensors() const {
   return names;
 }
 
+Beside ActivationSites::pairs() const {
+  Beside pairs;
+  for (const ActivationSite& site : sites_) {
+    const QuantizedActivation& activation = site.activation;
+    if (activation.only_way && activation.grid.scale.dtype == DType::f32 &&
+        at(activation.before)->entering.size() == 1)
+      pairs[activation.after] = activation.before;
+  }
+  return pairs;
+}
+
+void ActivationSites::set_paired(const Beside& pairs) {
+  for (ActivationSite& site : sites_) {
+    const auto found = pairs.find(site.activation.after);
+    site.paired = found != pairs.end() && found->second == site.activation.before;
+  }
+}
+
 Wants ActivationSites::wants_leaving() const {
   Wants wants;
   for (const ActivationSite& site : sites_)

@@ -6,6 +6,7 @@
 
 #include "vernier/analysis/debug/float_twin.h"
 #include "vernier/analysis/lockstep.h"
+#include "vernier/model/edit.h"
 
 namespace vernier {
 
@@ -16,6 +17,7 @@ struct ActivationSite {
   Twin twin;
   std::optional<ClipRange> folded;  // a Relu or Clip that the quantized model leaves to the grid
   std::optional<NoiseSite> noise;   // where what goes into a grid of one scale can be seen
+  bool paired = false;  // what goes into its grid is shown together with what comes out of it
 };
 
 // All of them, and the tensors at which they are met.
@@ -34,6 +36,11 @@ class ActivationSites {
   };
   const Met* at(std::string_view tensor) const;
   std::vector<std::string> tensors() const;
+
+  // What goes into a grid and could be shown together with what comes out: where nothing else reads
+  // it, that is where a change of the latter reaches all that a change of the former would.
+  Beside pairs() const;
+  void set_paired(const Beside& pairs);
 
   // How often each tensor of the float model is asked for when sites are compared as they leave
   // their grids, or as they enter them.

@@ -69,19 +69,25 @@ void SampleMeasurement::enter(const std::vector<std::size_t>& sites, const Tenso
     damage_.sites[site].seen = pool(damage_.sites[site].seen, seen);
   }
   Held& held = held_[sites.front()];
-  held.tensor.dtype = before.dtype;
-  held.tensor.shape.assign(before.shape.begin(), before.shape.end());
+  held.uses = static_cast<int>(sites.size());
+  held.view = before;
+  if (!sites_[sites.front()].paired) hold(held, before);
+}
+
+void SampleMeasurement::hold(Held& held, const TensorView& before) {
   if (held.tensor.bytes.empty() && spare_ && !spare_->empty()) {
     held.tensor.bytes = std::move(spare_->back());
     spare_->pop_back();
   }
+  held.tensor.dtype = before.dtype;
+  held.tensor.shape.assign(before.shape.begin(), before.shape.end());
   held.tensor.bytes.assign(before.bytes.begin(), before.bytes.end());
-  held.uses = static_cast<int>(sites.size());
+  held.view = held.tensor;
 }
 
 void SampleMeasurement::leave(std::size_t site, const TensorView& tensor,
                               const TakeReference& take) {
-  const auto& [activation, twin, folded, noise] = sites_[site];
+  const auto& [activation, twin, folded, noise, paired] = sites_[site];
   if (!met_[site]) damage_.order.push_back(site);
   met_[site] = true;
   Tensor real;
@@ -101,16 +107,16 @@ void SampleMeasurement::compare_local(std::size_t site, const TensorView& after)
   SiteDamage& damage = damage_.sites[site];
   const std::string& before = sites_[site].activation.before;
   if (before.empty()) return add_to(damage.stored, measure_noise(after, after));
-  auto& [held, uses] = held_[sites_.at(before)->entering.front()];
+  auto& [view, tensor, uses] = held_[sites_.at(before)->entering.front()];
   if (uses == 0) return;
-  if (held.size() == after.size()) {
-    add_to(damage.local, measure_noise(held, after));
+  if (view.size() == after.size()) {
+    add_to(damage.local, measure_noise(view, after));
     if (const auto& folded = sites_[site].folded)
-      add_to(damage.intended, measure_noise(clamp(held, *folded), after));
+      add_to(damage.intended, measure_noise(clamp(view, *folded), after));
   }
   if (--uses > 0) return;
-  std::vector<std::byte> buffer = std::exchange(held.bytes, {});
-  if (spare_) spare_->push_back(std::move(buffer));
+  std::vector<std::byte> buffer = std::exchange(tensor.bytes, {});
+  if (spare_ && !buffer.empty()) spare_->push_back(std::move(buffer));
 }
 
 }  // namespace vernier

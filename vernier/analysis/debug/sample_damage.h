@@ -81,11 +81,13 @@ class SampleMeasurement {
  private:
   // A tensor that waits for what comes back from its grids.
   struct Held {
-    Tensor tensor;  // without its name
+    TensorView view;  // of the tensor, or of what is shown together with what comes back
+    Tensor tensor;    // without its name
     int uses = 0;
   };
 
   void enter(const std::vector<std::size_t>& sites, const TensorView& before);
+  void hold(Held& held, const TensorView& before);
   void leave(std::size_t site, const TensorView& tensor, const TakeReference& take);
   void compare_local(std::size_t site, const TensorView& after);
 
