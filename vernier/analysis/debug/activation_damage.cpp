@@ -16,10 +16,6 @@
 namespace vernier {
 namespace {
 
-void add_to(std::optional<NoiseSums>& total, const std::optional<NoiseSums>& sample) {
-  if (sample) total = total ? pool(*total, *sample) : sample;
-}
-
 std::optional<double> sqnr_of(const std::optional<NoiseSums>& sums) {
   return sums ? std::optional(sqnr_db(*sums)) : std::nullopt;
 }

@@ -166,7 +166,8 @@ void measure_samples(ActivationDamage& damage, Samples& samples, const DebugOpti
     lock.unlock();
     return damage.measure(number, sample, small ? Schedule::in_turn : Schedule::lockstep);
   };
-  parallel_in_order(0, samples.size(), small ? samples_at_once(options.runtime) : 1, measure, add);
+  if (!add(measure(0))) return;  // alone: layouts are learnt from it
+  parallel_in_order(1, samples.size(), small ? samples_at_once(options.runtime) : 1, measure, add);
 }
 
 }  // namespace

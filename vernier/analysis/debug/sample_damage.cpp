@@ -8,10 +8,6 @@
 namespace vernier {
 namespace {
 
-void add_to(std::optional<NoiseSums>& total, const NoiseSums& more) {
-  total = total ? pool(*total, more) : more;
-}
-
 Tensor clamp(const TensorView& tensor, const ClipRange& range) {
   Tensor clamped = convert(tensor, DType::f32);
   for (float& value : elements<float>(clamped))
@@ -20,6 +16,10 @@ Tensor clamp(const TensorView& tensor, const ClipRange& range) {
 }
 
 }  // namespace
+
+void add_to(std::optional<NoiseSums>& total, const std::optional<NoiseSums>& more) {
+  if (more) total = total ? pool(*total, *more) : more;
+}
 
 const Tensor* Relayouts::operator()(std::size_t pair, const Tensor& reference,
                                     const TensorView& candidate, Tensor& relaid) {

@@ -11,6 +11,8 @@
 
 namespace vernier {
 
+void add_to(std::optional<NoiseSums>& total, const std::optional<NoiseSums>& more);
+
 // What one sample shows of a site.
 struct SiteDamage {
   std::optional<NoiseSums> local, intended, cumulative;
