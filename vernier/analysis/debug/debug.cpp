@@ -100,12 +100,12 @@ Quantization require_quantization(const Model& float_model, const Model& quantiz
 
 std::vector<Twin> find_twins(const Model& float_model, const Model& quantized_model,
                              const Quantization& quantization, const TwinFinder& finder,
-                             Samples& samples, const OrtOptions& runtime) {
+                             const std::vector<Tensor>& sample, const OrtOptions& runtime) {
   std::vector<Twin> twins;
   for (const QuantizedActivation& activation : quantization.activations)
     twins.push_back(finder.activation(activation));
   return match_by_value(float_model, quantized_model, quantization.activations, std::move(twins),
-                        samples.sample(0), runtime);
+                        sample, runtime);
 }
 
 bool any_twin(const ActivationSites& sites, const TwinFinder& twins) {
@@ -128,14 +128,15 @@ void require_kinship(const ActivationSites& sites, const TwinFinder& twins,
 }
 
 // What is to be measured while the models run. What is known without a run goes into the result.
-ActivationSites find_sites(const Model& float_model, const Model& quantized_model, Samples& samples,
-                           const OrtOptions& runtime, DebugResult& result) {
+ActivationSites find_sites(const Model& float_model, const Model& quantized_model,
+                           const std::vector<Tensor>& sample, const OrtOptions& runtime,
+                           DebugResult& result) {
   const Quantization quantization = require_quantization(float_model, quantized_model);
   const TwinFinder twins(float_model);
   result.weights = measure_weights(quantization.weights, twins);
   result.notes = quantization.notes;
   ActivationSites sites(
-      quantization, find_twins(float_model, quantized_model, quantization, twins, samples, runtime),
+      quantization, find_twins(float_model, quantized_model, quantization, twins, sample, runtime),
       twins);
   require_kinship(sites, twins, result.weights, float_model, quantized_model);
   return sites;
@@ -145,20 +146,31 @@ ActivationSites find_sites(const Model& float_model, const Model& quantized_mode
 // each other at every tensor would take more time.
 constexpr std::int64_t small_bytes = std::int64_t{4} << 20;
 
+// Inside the operators of a model as small as this, threads only get in each other's way.
+OrtOptions without_needless_threads(OrtOptions runtime, const Model& model,
+                                    const std::vector<Tensor>& sample) {
+  constexpr std::int64_t tiny_weights = std::int64_t{4} << 20, tiny_inputs = 64 << 10;
+  std::int64_t inputs = 0;
+  for (const Tensor& input : sample) inputs += std::ssize(input.bytes);
+  if (runtime.threads == 0 && model.weight_bytes() <= tiny_weights && inputs <= tiny_inputs)
+    runtime.threads = 1;
+  return runtime;
+}
+
 // Two at least, for in lockstep it takes two as well.
 int samples_at_once(const OrtOptions& runtime) {
   return std::max(2, thread_count(runtime.threads));
 }
 
-void measure_samples(ActivationDamage& damage, Samples& samples, const DebugOptions& options,
-                     DebugResult& result) {
+void measure_samples(ActivationDamage& damage, const std::vector<Tensor>& first, Samples& samples,
+                     const DebugOptions& options, DebugResult& result) {
   const auto add = [&](const SampleDamage& sample) {
     damage.add(sample);
     ++result.samples;
     if (options.progress) result.interrupted = !options.progress(result.samples, samples.size());
     return !result.interrupted;
   };
-  const bool small = damage.add_introduced(samples.sample(0)) <= small_bytes;
+  const bool small = damage.add_introduced(first) <= small_bytes;
   std::mutex reading;
   const auto measure = [&](std::int64_t number) {
     std::unique_lock lock(reading);
@@ -190,11 +202,12 @@ DebugResult debug(const Model& float_model, const Model& quantized_model, Sample
                   const DebugOptions& options) {
   // It takes ONNX Runtime some time to get ready; what follows can do without for a while.
   const auto ready = std::async(std::launch::async, [] { ort_environment(); });
+  const std::vector<Tensor> first = samples.sample(0);
   DebugResult result;
-  ActivationDamage damage(
-      float_model, quantized_model,
-      find_sites(float_model, quantized_model, samples, options.runtime, result), options.runtime);
-  measure_samples(damage, samples, options, result);
+  ActivationDamage damage(float_model, quantized_model,
+                          find_sites(float_model, quantized_model, first, options.runtime, result),
+                          without_needless_threads(options.runtime, float_model, first));
+  measure_samples(damage, first, samples, options, result);
   result.activations = damage.activations();
   for (DebugActivation& row : result.activations) row.verdict = verdict_of(row, options.low_db);
   result.advice = advise(result.activations);
