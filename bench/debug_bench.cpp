@@ -18,7 +18,9 @@ namespace {
 
 using namespace vernier;
 
-constexpr int rounds = 3;
+// Short runs are repeated more often: what disturbs them lasts longer than they do.
+constexpr int min_rounds = 3, max_rounds = 20;
+constexpr double enough_seconds = 4;
 
 struct Job {
   std::string mode;  // "bare" or "debug"
@@ -56,11 +58,16 @@ Cost cost_of(const Job& job) {
 
 void measure(Job job) {
   Cost bare{1e9, 1e9, 1e9}, debugged = bare;
-  for (int round = 0; round < rounds; ++round) {
+  double seconds = 0;
+  for (int round = 0; round < min_rounds || (round < max_rounds && seconds < enough_seconds);
+       ++round) {
     job.mode = "bare";
-    bare = best(bare, cost_of(job));
+    const Cost without = cost_of(job);
     job.mode = "debug";
-    debugged = best(debugged, cost_of(job));
+    const Cost with = cost_of(job);
+    bare = best(bare, without);
+    debugged = best(debugged, with);
+    seconds += without.wall_seconds + with.wall_seconds;
   }
   fmt::print(
       "{:>4} samples: bare {:.3f} s, {:.3f} s cpu, {:.0f} MB; debug {:.2f}x, {:.2f}x cpu, {:.2f}x "
