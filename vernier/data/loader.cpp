@@ -161,7 +161,7 @@ struct Loader::State {
 
   Prefetch::Options prefetch_options() const {
     const int threads = thread_count(options.threads);
-    const auto ahead = std::max<std::int64_t>(2 * threads, 2 * batch);
+    const auto ahead = std::max<std::int64_t>(2L * threads, 2 * batch);
     return {positions, threads, static_cast<std::size_t>(ahead)};
   }
 

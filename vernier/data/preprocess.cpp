@@ -35,8 +35,9 @@ Image with_border(const Image& image, Size size, int left, int top) {
   const std::size_t in_stride = image.pixels.size() / image.height;
   const std::size_t out_stride = out.pixels.size() / out.height;
   for (int y = 0; y < image.height; ++y)
-    std::copy_n(image.pixels.begin() + y * in_stride, in_stride,
-                out.pixels.begin() + (top + y) * out_stride + left * image.channels);
+    std::copy_n(
+        image.pixels.begin() + y * in_stride, in_stride,
+        out.pixels.begin() + (top + y) * out_stride + std::ptrdiff_t{left} * image.channels);
   return out;
 }
 
@@ -99,7 +100,8 @@ Tensor fill(const Image& image, const ImageInput& input, Size size,
       const std::uint8_t* in =
           &image.pixels[static_cast<std::size_t>(y) * image.width * image.channels + stored];
       float* out = &values[plane + static_cast<std::size_t>(y) * size.width * step];
-      for (int x = 0; x < image.width; ++x) out[x * step] = table[in[x * image.channels]];
+      for (std::ptrdiff_t x = 0; x < image.width; ++x)
+        out[x * step] = table[in[x * image.channels]];
     }
   }
   return tensor;
@@ -171,8 +173,8 @@ Size resized_size(const ResizeRule& rule, Size image) {
   int new_longer = static_cast<int>(rule.shortest_edge * longer / shorter);
   if (rule.shortest_edge == 0) {
     const double scale = rule.longest_edge / longer;
-    new_shorter = static_cast<int>(shorter * scale + 0.5);
-    new_longer = static_cast<int>(longer * scale + 0.5);
+    new_shorter = static_cast<int>(std::floor(shorter * scale + 0.5));
+    new_longer = static_cast<int>(std::floor(longer * scale + 0.5));
   } else if (rule.longest_edge > 0 && new_longer > rule.longest_edge) {
     new_shorter = rule.longest_edge * new_shorter / new_longer;
     new_longer = rule.longest_edge;

@@ -99,8 +99,8 @@ AxisWeights axis_weights(const Kernel& kernel, int in_size, int out_size, Range 
   axis.weights.reserve(most_taps * (range.end - range.begin));  // so that spans stay valid
   for (int out = range.begin; out < range.end; ++out) {
     const double center = (out + 0.5) * scale;
-    const int first = std::max(0, static_cast<int>(center - support + 0.5));
-    const int last = std::min(in_size, static_cast<int>(center + support + 0.5));
+    const int first = std::max(0, static_cast<int>(std::floor(center - support + 0.5)));
+    const int last = std::min(in_size, static_cast<int>(std::floor(center + support + 0.5)));
     std::vector<double> weights;
     for (int i = first; i < last; ++i)
       weights.push_back(kernel.weight((i - center + 0.5) * (1.0 / filter_scale)));

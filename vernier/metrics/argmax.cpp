@@ -50,7 +50,8 @@ std::optional<double> argmax_agreement(const TensorView& reference, const Tensor
     widen(candidate, begin, other);
     agreeing += count_agreeing(row, other, static_cast<std::size_t>(width));
   }
-  return static_cast<double>(agreeing) / static_cast<double>(count / width);
+  const std::int64_t row_count = count / width;
+  return static_cast<double>(agreeing) / static_cast<double>(row_count);
 }
 
 }  // namespace vernier

@@ -206,8 +206,10 @@ double exact_population_std(const ExactSum& sum, const ExactSum& squares, std::i
   Scaled minuend{multiply(squares.magnitude(), natural(count)), squares.first_};
   Scaled subtrahend{multiply(magnitude, magnitude), 2 * sum.first_};
   const int exponent = std::min(minuend.exponent, subtrahend.exponent);
-  minuend = extend(std::move(minuend), minuend.exponent - exponent);
-  subtrahend = extend(std::move(subtrahend), subtrahend.exponent - exponent);
+  const int minuend_shift = minuend.exponent - exponent;
+  const int subtrahend_shift = subtrahend.exponent - exponent;
+  minuend = extend(std::move(minuend), minuend_shift);
+  subtrahend = extend(std::move(subtrahend), subtrahend_shift);
   Scaled variance{subtract(std::move(minuend.digits), subtrahend.digits), exponent};
   // 256 bits more than the difference has leave 130 after two divisions.
   variance = divide(divide(extend(std::move(variance), 8), count), count);

@@ -109,7 +109,7 @@ template <typename T>
 HWY_INLINE void add_terms(const T* left, const float* right,
                           hn::Vec<Doubles> (&sums)[sum_vectors]) {
 #pragma GCC unroll 16
-  for (int v = 0; v < sum_vectors; ++v)
+  for (std::ptrdiff_t v = 0; v < sum_vectors; ++v)
     sums[v] = hn::MulAdd(load_f64(left + v * sum_lanes), load_f64(right + v * sum_lanes), sums[v]);
 }
 

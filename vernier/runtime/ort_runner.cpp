@@ -154,7 +154,7 @@ struct OrtRunner::State {
   Ort::Session session{nullptr};  // after the operator that it uses
 };
 
-OrtRunner::OrtRunner(Model model, OrtOptions options) : state_(std::make_unique<State>()) {
+OrtRunner::OrtRunner(Model model, const OrtOptions& options) : state_(std::make_unique<State>()) {
   require_tensors(model);
   State& state = *state_;
   state.model = model.name();

@@ -21,7 +21,7 @@ struct ProbeRun;
 // that was computed in float32 and not rounded is shown as that float32 tensor.
 class OrtRunner : public Runner {
  public:
-  explicit OrtRunner(Model model, OrtOptions options = {});
+  explicit OrtRunner(Model model, const OrtOptions& options = {});
   ~OrtRunner() override;
   OrtRunner(OrtRunner&&) noexcept;
 

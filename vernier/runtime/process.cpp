@@ -1,6 +1,7 @@
 #include "vernier/runtime/process.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -65,7 +66,7 @@ std::vector<std::string> merged_environment(const std::map<std::string, std::str
     const std::string text = *entry;
     if (!added.contains(text.substr(0, text.find('=')))) merged.push_back(text);
   }
-  for (const auto& [name, value] : added) merged.push_back(name + "=" + value);
+  for (const auto& [name, value] : added) merged.push_back(fmt::format("{}={}", name, value));
   return merged;
 }
 
