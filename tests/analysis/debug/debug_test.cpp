@@ -133,6 +133,32 @@ GraphBuilder quantized_graph(float step, const std::string& prefix = "") {
 
 OneSample sample() { return OneSample({floats("x", {-5, 1, 2.25F, 3})}); }
 
+// A tensor that comes out of one grid and goes into another has its own row for each.
+TEST(Debug, grids_in_a_row_are_told_apart) {
+  GraphBuilder quantized;
+  quantized.input("x", DType::f32, {{4, ""}})
+      .weight(scalar("s1", 0.5F))
+      .weight(scalar("s2", 1))
+      .weight(tensor_of<std::int8_t>("z", DType::i8, {}, {0}))
+      .weight(tensor_of<float>("w", DType::f32, {4}, {3, 3, 3, 3}))
+      .node("Relu", {"x"}, {"r"})
+      .node("QuantizeLinear", {"r", "s1", "z"}, {"q1"})
+      .node("DequantizeLinear", {"q1", "s1", "z"}, {"d1"})
+      .node("QuantizeLinear", {"d1", "s2", "z"}, {"q2"})
+      .node("DequantizeLinear", {"q2", "s2", "z"}, {"d2"})
+      .node("Mul", {"d2", "w"}, {"y"})
+      .output("y", DType::f32, {{4, ""}});
+  const DebugResult result =
+      debug_on(float_graph().model(), quantized.model(), {floats("x", {-5, 1.25F, 2.625F, 3})});
+  ASSERT_THAT(result.activations, SizeIs(2));
+  // 1.25 and 2.625 become 1 and 2.5, and then 1 and 2: halves go to the even neighbour.
+  const double noise = 0.0625 + 0.015625;
+  EXPECT_NEAR(*result.activations[0].local_sqnr_db, decibels(1.5625 + 6.890625 + 9, noise), 1e-12);
+  EXPECT_NEAR(*result.activations[0].introduced_sqnr_db, decibels(1.5625 + 6.890625 + 9, noise),
+              1e-12);
+  EXPECT_NEAR(*result.activations[1].local_sqnr_db, decibels(1 + 6.25 + 9, 0.25), 1e-12);
+}
+
 // Ramps of so many values that both models run in lockstep.
 class LargeSamples : public Samples {
  public:

@@ -67,6 +67,17 @@ TEST(ValueHistogram, what_is_outside_of_the_clip_counts_as_its_end) {
   EXPECT_EQ(histogram.count(ValueHistogram::bins / 2), total(histogram) / 2);
 }
 
+TEST(ValueHistogram, the_smallest_and_largest_numbers_are_counted) {
+  for (const float size : {1e-45F, 1e-38F, 1e38F, 3.4e38F}) {
+    ValueHistogram histogram = histogram_of({{size, 0, -size}});
+    const std::int64_t counted = total(histogram);
+    EXPECT_GT(counted, 0) << size;
+    EXPECT_GT(histogram.count(ValueHistogram::bins / 2), 0) << size;
+    histogram.add(std::vector{size}, 1, size, {.low = 1e30, .high = 1e30});
+    EXPECT_GT(total(histogram), counted) << size;
+  }
+}
+
 TEST(ValueHistogram, nan_zeros_and_infinities_are_not_counted) {
   ValueHistogram histogram;
   histogram.add(std::vector{NAN, 1.0F}, 0, 1, {});

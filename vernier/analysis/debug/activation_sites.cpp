@@ -46,7 +46,7 @@ Beside ActivationSites::pairs() const {
   for (const ActivationSite& site : sites_) {
     const QuantizedActivation& activation = site.activation;
     if (activation.only_way && activation.grid.scale.dtype == DType::f32 &&
-        at(activation.before)->entering.size() == 1)
+        at(activation.before)->entering.size() == 1 && at(activation.before)->leaving.empty())
       pairs[activation.after] = activation.before;
   }
   return pairs;

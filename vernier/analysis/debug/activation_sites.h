@@ -38,7 +38,8 @@ class ActivationSites {
   std::vector<std::string> tensors() const;
 
   // What goes into a grid and could be shown together with what comes out: where nothing else reads
-  // it, that is where a change of the latter reaches all that a change of the former would.
+  // it, that is where a change of the latter reaches all that a change of the former would. Not
+  // what comes out of another grid, which is shown there.
   Beside pairs() const;
   void set_paired(const Beside& pairs);
 

@@ -39,7 +39,7 @@ void ValueHistogram::add(std::span<const float> values, std::int64_t sample, dou
                          const ClipRange& clip) {
   if (values.empty() || !std::isfinite(size) || !(size > 0)) return;
   make_room(size);
-  const auto bins_per_unit = static_cast<float>(1 / bin_width());  // a power of two
+  const double bins_per_unit = 1 / bin_width();  // a power of two
   const auto low = static_cast<float>(clip.low), high = static_cast<float>(clip.high);
   const std::size_t stride = stride_of(values.size(), sample);
   const auto weight = static_cast<std::uint32_t>(std::clamp(
@@ -47,9 +47,9 @@ void ValueHistogram::add(std::span<const float> values, std::int64_t sample, dou
       counts_of_sample));
   for (std::size_t i = static_cast<std::size_t>(sample) % stride; i < values.size(); i += stride) {
     if (std::isnan(values[i])) continue;
-    const float value = std::clamp(values[i], low, high);
-    const auto bin = static_cast<int>(std::floor(value * bins_per_unit)) + bins / 2;
-    std::uint32_t& count = counts_[static_cast<std::size_t>(std::clamp(bin, 0, bins - 1))];
+    const double value = std::clamp(values[i], low, high);
+    const double bin = std::floor(value * bins_per_unit) + bins / 2;
+    std::uint32_t& count = counts_[static_cast<std::size_t>(std::clamp(bin, 0.0, bins - 1.0))];
     count += std::min(weight, std::numeric_limits<std::uint32_t>::max() - count);
   }
 }
