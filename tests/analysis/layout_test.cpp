@@ -25,9 +25,9 @@ std::string found(const Tensor& reference, const Tensor& candidate) {
 }
 
 TEST(Layout, permuting_moves_every_element_to_its_place) {
-  const Tensor turned = permute_axes(ramp({2, 3}), std::vector{1, 0});
-  EXPECT_EQ(turned.shape, (Shape{3, 2}));
-  const auto values = elements<float>(turned.view());
+  const Tensor transposed = permute_axes(ramp({2, 3}), std::vector{1, 0});
+  EXPECT_EQ(transposed.shape, (Shape{3, 2}));
+  const auto values = elements<float>(transposed.view());
   EXPECT_EQ(std::vector<float>(values.begin(), values.end()),
             (std::vector<float>{1, 4, 2, 5, 3, 6}));
 }
@@ -35,9 +35,10 @@ TEST(Layout, permuting_moves_every_element_to_its_place) {
 TEST(Layout, four_bit_tensors_are_widened_to_permute) {
   Tensor packed = make_tensor("x", DType::u4, {2, 2});
   packed.bytes = {std::byte{0x21}, std::byte{0x43}};
-  const Tensor turned = permute_axes(packed, std::vector{1, 0});
-  EXPECT_EQ(turned.dtype, DType::u8);
-  EXPECT_EQ(turned.bytes, (std::vector{std::byte{1}, std::byte{3}, std::byte{2}, std::byte{4}}));
+  const Tensor transposed = permute_axes(packed, std::vector{1, 0});
+  EXPECT_EQ(transposed.dtype, DType::u8);
+  EXPECT_EQ(transposed.bytes,
+            (std::vector{std::byte{1}, std::byte{3}, std::byte{2}, std::byte{4}}));
 }
 
 TEST(Layout, image_orders_are_found_and_named) {

@@ -32,9 +32,9 @@ class Lockstep : public ::testing::Test {
     run_lockstep(
         reference_runner, {}, candidate_runner, {},
         [&](const TensorView& tensor, const TakeReference& take) {
-          const Tensor* twin = take(std::string(tensor.name));
-          if (!twin) return;
-          EXPECT_TRUE(std::ranges::equal(twin->bytes, tensor.bytes));
+          const Tensor* counterpart = take(std::string(tensor.name));
+          if (!counterpart) return;
+          EXPECT_TRUE(std::ranges::equal(counterpart->bytes, tensor.bytes));
           names.emplace_back(tensor.name);
         },
         options);
@@ -45,7 +45,7 @@ class Lockstep : public ::testing::Test {
   int files_ = 0;
 };
 
-const Wants all = {{"a", 1}, {"b", 1}, {"c", 1}, {"d", 1}};
+const RequestCounts all = {{"a", 1}, {"b", 1}, {"c", 1}, {"d", 1}};
 
 TEST_F(Lockstep, pairs_meet_in_the_order_of_the_candidate) {
   EXPECT_THAT(paired({"a", "b", "c"}, {"a", "b", "c"}, {.wants = all}), ElementsAre("a", "b", "c"));
@@ -93,17 +93,17 @@ TEST_F(Lockstep, an_error_in_the_reference_reaches_the_caller) {
 }
 
 // All samples go through one object, which keeps its buffers.
-TEST_F(Lockstep, in_turn_gives_the_same_pairs_sample_after_sample) {
-  InTurn in_turn({{"a", 2}, {"c", 1}, {"d", 1}});
+TEST_F(Lockstep, sequential_run_gives_the_same_pairs_sample_after_sample) {
+  SequentialRun sequential({{"a", 2}, {"c", 1}, {"d", 1}});
   for (int sample = 0; sample < 3; ++sample) {
     RecordedRunner reference = recorded({"a", "b", "c"}), candidate = recorded({"c", "a", "d"});
     std::vector<std::string> names;
-    const LockstepOutputs outputs = in_turn.run(
+    const LockstepOutputs outputs = sequential.run(
         reference, {}, candidate, {}, [&](const TensorView& tensor, const TakeReference& take) {
           EXPECT_EQ(take("b"), nullptr);  // not wanted
-          const Tensor* twin = take(tensor.name);
-          if (!twin) return;
-          EXPECT_TRUE(std::ranges::equal(twin->bytes, tensor.bytes));
+          const Tensor* counterpart = take(tensor.name);
+          if (!counterpart) return;
+          EXPECT_TRUE(std::ranges::equal(counterpart->bytes, tensor.bytes));
           names.emplace_back(tensor.name);
           if (tensor.name != "a") return;
           EXPECT_NE(take("a"), nullptr);
@@ -116,16 +116,17 @@ TEST_F(Lockstep, in_turn_gives_the_same_pairs_sample_after_sample) {
   }
 }
 
-TEST_F(Lockstep, in_turn_passes_errors_on_and_can_be_used_again) {
-  InTurn in_turn({{"a", 1}});
+TEST_F(Lockstep, sequential_run_passes_errors_on_and_can_be_used_again) {
+  SequentialRun sequential({{"a", 1}});
   RecordedRunner first = recorded({"a"}), second = recorded({"a"});
-  EXPECT_THROW(in_turn.run(first, {}, second, {},
-                           [](const TensorView&, const TakeReference&) { throw Error("stop"); }),
+  EXPECT_THROW(sequential.run(first, {}, second, {},
+                              [](const TensorView&, const TakeReference&) { throw Error("stop"); }),
                Error);
   RecordedRunner reference = recorded({"a"}), candidate = recorded({"a"});
   int taken = 0;
-  in_turn.run(reference, {}, candidate, {},
-              [&](const TensorView&, const TakeReference& take) { taken += take("a") != nullptr; });
+  sequential.run(reference, {}, candidate, {}, [&](const TensorView&, const TakeReference& take) {
+    taken += take("a") != nullptr;
+  });
   EXPECT_EQ(taken, 1);
 }
 

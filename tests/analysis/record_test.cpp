@@ -157,18 +157,21 @@ TEST_F(RecordTest, a_folder_holds_them_all) {
 }
 
 TEST_F(RecordTest, a_tensor_made_several_times_in_a_sample_is_numbered) {
-  GraphBuilder body("body");
-  body.input("i", DType::i64, {}).input("go", DType::boolean, {}).input("v", DType::f32, {three});
-  body.node("Identity", {"go"}, {"still"})
+  GraphBuilder subgraph("body");
+  subgraph.input("i", DType::i64, {})
+      .input("go", DType::boolean, {})
+      .input("v", DType::f32, {three});
+  subgraph.node("Identity", {"go"}, {"still"})
       .node("Add", {"v", "x"}, {"next"})
       .output("still", DType::boolean, {})
       .output("next", DType::f32, {three});
-  const Model model = GraphBuilder()
-                          .input("x", DType::f32, {three})
-                          .weight(tensor_of<std::int64_t>("trips", DType::i64, {}, {3}))
-                          .node("Loop", {"trips", "", "x"}, {"y"}, {graph_attribute("body", body)})
-                          .output("y", DType::f32, {three})
-                          .model();
+  const Model model =
+      GraphBuilder()
+          .input("x", DType::f32, {three})
+          .weight(tensor_of<std::int64_t>("trips", DType::i64, {}, {3}))
+          .node("Loop", {"trips", "", "x"}, {"y"}, {graph_attribute("body", subgraph)})
+          .output("y", DType::f32, {three})
+          .model();
   OrtRunner runner(model.clone(), {.watch = Watch::all()});
   const auto samples = random_inputs(runner, 2);
   const RecordResult result = record(

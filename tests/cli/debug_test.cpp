@@ -46,7 +46,7 @@ void save_float(const std::filesystem::path& path) {
   builder.model().save(path);
 }
 
-// The Relu is left to the grid of r; the grid of y is far too coarse.
+// The Relu is left to the quantizer of r; the quantizer of y is far too coarse.
 void save_quantized(const std::filesystem::path& path) {
   GraphBuilder builder;
   builder.input("x", DType::f32, {{4, ""}}).output("y", DType::f32, {{4, ""}});

@@ -42,7 +42,7 @@ class Diff : public ::testing::Test {
   void SetUp() override {
     const Tensor close = make("close", {2, 2}, {1, 2, 3, 4});
     const std::vector<float> cube = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
-    const std::vector<float> turned = {1, 4, 7, 10, 2, 5, 8, 11, 3, 6, 9, 12};
+    const std::vector<float> transposed = {1, 4, 7, 10, 2, 5, 8, 11, 3, 6, 9, 12};
     write(folder / "reference.npz",
           {make("same", {2, 2}, {1, 2, 3, 4}), close, make("nan", {2, 2}, {1, 2, 3, 4}),
            make("inf", {2, 2}, {1, 2, 3, 4}), make("turned", {2, 2, 3}, cube),
@@ -53,8 +53,8 @@ class Diff : public ::testing::Test {
     write(folder / "candidate.npz",
           {make("same", {2, 2}, {1, 2, 3, 4}), make("close", {2, 2}, {1, 2, 3, 4.5F}),
            make("nan", {2, 2}, {1, nan, 3, 4}), make("inf", {2, 2}, {1, 2, inf, 4}),
-           make("turned", {3, 2, 2}, turned), make("shape", {2, 3}, {1, 2, 3, 4, 5, 6}), doubles,
-           make("new", {1}, {1})});
+           make("turned", {3, 2, 2}, transposed), make("shape", {2, 3}, {1, 2, 3, 4, 5, 6}),
+           doubles, make("new", {1}, {1})});
   }
 
   Outcome diff(std::vector<std::string> arguments) {

@@ -157,8 +157,8 @@ TEST(PreprocessingConfig, what_is_malformed_is_told) {
 }
 
 TEST(PreprocessingConfig, a_malformed_sidecar_is_told) {
-  const auto failure = [](const std::string& body) {
-    return parse_failure(R"({"preprocessing": )" + body + "}");
+  const auto failure = [](const std::string& subgraph) {
+    return parse_failure(R"({"preprocessing": )" + subgraph + "}");
   };
   EXPECT_THAT(failure("3"), HasSubstr("preprocessing: expected an object"));
   EXPECT_THAT(failure(R"({"crop": 3})"), HasSubstr("unknown key 'crop'"));

@@ -62,13 +62,13 @@ TEST(DTypes, quantizing_follows_the_zero_point_and_dequantizing_the_scale) {
   EXPECT_EQ(type_of(builder, "y"), DType::f32);
 }
 
-TEST(DTypes, bodies_see_outer_types_and_give_theirs_to_the_node) {
-  GraphBuilder body("body");
-  body.node("Relu", {"x"}, {"inner"}).output("inner");
+TEST(DTypes, subgraphs_see_outer_types_and_give_theirs_to_the_node) {
+  GraphBuilder subgraph("body");
+  subgraph.node("Relu", {"x"}, {"inner"}).output("inner");
   GraphBuilder builder = with_input(DType::f16);
   builder.input("condition", DType::boolean, {})
       .node("If", {"condition"}, {"y"},
-            {graph_attribute("then_branch", body), graph_attribute("else_branch", body)});
+            {graph_attribute("then_branch", subgraph), graph_attribute("else_branch", subgraph)});
   EXPECT_EQ(type_of(builder, "y"), DType::f16);
 }
 

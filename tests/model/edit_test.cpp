@@ -87,13 +87,14 @@ GraphBuilder conditional() {
   return builder;
 }
 
-TEST(InsertProbes, tensors_of_a_body_are_shown_beside_each_other_there) {
-  GraphBuilder body;
-  body.node("Neg", {"x"}, {"same"}).node("Abs", {"same"}, {"other"}).output("other");
+TEST(InsertProbes, tensors_of_a_subgraph_are_shown_beside_each_other_there) {
+  GraphBuilder subgraph;
+  subgraph.node("Neg", {"x"}, {"same"}).node("Abs", {"same"}, {"other"}).output("other");
   GraphBuilder builder;
   builder.input("x", DType::f32, {{2}}).input("c", DType::boolean, {}).output("y");
-  builder.node("If", {"c"}, {"y"},
-               {graph_attribute("then_branch", body), graph_attribute("else_branch", body)});
+  builder.node(
+      "If", {"c"}, {"y"},
+      {graph_attribute("then_branch", subgraph), graph_attribute("else_branch", subgraph)});
   Model model = builder.model();
   const std::string path = "node_1.else_branch/";
   insert_probes(model, [&](const auto& name) { return name.starts_with(path); },
@@ -104,7 +105,7 @@ TEST(InsertProbes, tensors_of_a_body_are_shown_beside_each_other_there) {
   EXPECT_EQ(attribute_string(probe, beside_attribute), path + "same");
 }
 
-TEST(TensorNames, carry_the_path_of_their_body_only_where_they_are_not_unique) {
+TEST(TensorNames, carry_the_path_of_their_subgraph_only_where_they_are_not_unique) {
   EXPECT_THAT(tensor_names(chain().model()), ElementsAre("a", "b", "y"));
   EXPECT_THAT(tensor_names(conditional().model()),
               ElementsAre("y", "node_1.then_branch/same", "node_1.else_branch/same"));
@@ -116,16 +117,16 @@ TEST(TensorNames, are_those_that_probes_have) {
   EXPECT_THAT(insert_probes(model).watched, testing::UnorderedElementsAreArray(names));
 }
 
-TEST(RemoveProbe, finds_it_inside_a_body) {
+TEST(RemoveProbe, finds_it_inside_a_subgraph) {
   Model model = conditional().model();
   insert_probes(model, [](const auto& name) { return name.starts_with("node_1."); });
   remove_probe(model, "node_1.else_branch/same");
-  const auto bodies = graph_bodies(model.graph());
-  EXPECT_EQ(bodies[1].graph->node_size(), 2);
-  EXPECT_THAT(wiring(*bodies[2].graph), ElementsAre("Abs x -> same"));
+  const auto subgraphs = all_subgraphs(model.graph());
+  EXPECT_EQ(subgraphs[1].graph->node_size(), 2);
+  EXPECT_THAT(wiring(*subgraphs[2].graph), ElementsAre("Abs x -> same"));
 }
 
-TEST(TensorNames, stay_apart_in_bodies_of_nodes_without_a_name) {
+TEST(TensorNames, stay_apart_in_subgraphs_of_nodes_without_a_name) {
   GraphBuilder builder = conditional();
   builder.node("If", {"c"}, {"z"},
                {graph_attribute("then_branch", branch("Neg")),
@@ -157,14 +158,15 @@ TEST(ExtractSubgraph, holds_what_lies_between) {
   EXPECT_EQ(part.opset(), model.opset());
 }
 
-TEST(ExtractSubgraph, brings_the_weights_along_also_those_read_in_bodies) {
+TEST(ExtractSubgraph, brings_the_weights_along_also_those_read_in_subgraphs) {
   GraphBuilder builder;
   builder.input("x", DType::f32, {{2}}).input("c", DType::boolean, {});
   builder.weight(make_tensor("w", DType::f32, {2})).weight(make_tensor("unused", DType::f32, {2}));
-  GraphBuilder body;
-  body.node("Add", {"x", "w"}, {"s"}).output("s", DType::f32, {{2}});
-  builder.node("If", {"c"}, {"y"},
-               {graph_attribute("then_branch", body), graph_attribute("else_branch", body)});
+  GraphBuilder subgraph;
+  subgraph.node("Add", {"x", "w"}, {"s"}).output("s", DType::f32, {{2}});
+  builder.node(
+      "If", {"c"}, {"y"},
+      {graph_attribute("then_branch", subgraph), graph_attribute("else_branch", subgraph)});
   builder.output("y", DType::f32, {{2}});
   const Model part = extract_subgraph(
       builder.model(), std::vector<TensorSpec>{{"x", DType::f32, {{2}}}, {"c", DType::boolean, {}}},

@@ -63,7 +63,7 @@ GraphBuilder nested() {
   return builder;
 }
 
-TEST(GraphIndex, reads_inside_a_body_count_for_its_node) {
+TEST(GraphIndex, reads_inside_a_subgraph_count_for_its_node) {
   const vernier_onnx::GraphProto graph = nested();
   const GraphIndex index(graph);
   EXPECT_THAT(op_types(index.consumers("x")), ElementsAre("Abs", "If"));
@@ -72,7 +72,7 @@ TEST(GraphIndex, reads_inside_a_body_count_for_its_node) {
   EXPECT_THAT(captured_names(graph.node(1)), ElementsAre("deep", "w", "x"));
 }
 
-TEST(GraphIndex, a_body_finds_names_of_the_graph_around_it_unless_it_hides_them) {
+TEST(GraphIndex, a_subgraph_finds_names_of_the_graph_around_it_unless_it_hides_them) {
   const vernier_onnx::GraphProto graph = nested();
   const GraphIndex outer(graph);
   const GraphIndex inner(attribute(graph.node(1), "else_branch")->g(), &outer);
@@ -85,14 +85,14 @@ TEST(GraphIndex, a_body_finds_names_of_the_graph_around_it_unless_it_hides_them)
 
 TEST(GraphBodies, come_after_the_graph_around_them_with_their_path) {
   const vernier_onnx::GraphProto graph = nested();
-  const auto bodies = graph_bodies(graph);
-  ASSERT_EQ(bodies.size(), 3u);
-  EXPECT_EQ(bodies[0].owner, nullptr);
-  EXPECT_EQ(bodies[0].path, "");
-  EXPECT_EQ(bodies[1].path, "node_2.then_branch");
-  EXPECT_EQ(bodies[2].path, "node_2.else_branch");
-  EXPECT_EQ(bodies[2].owner, &graph.node(1));
-  EXPECT_EQ(bodies[2].outer, 0);
+  const auto subgraphs = all_subgraphs(graph);
+  ASSERT_EQ(subgraphs.size(), 3u);
+  EXPECT_EQ(subgraphs[0].owner, nullptr);
+  EXPECT_EQ(subgraphs[0].path, "");
+  EXPECT_EQ(subgraphs[1].path, "node_2.then_branch");
+  EXPECT_EQ(subgraphs[2].path, "node_2.else_branch");
+  EXPECT_EQ(subgraphs[2].owner, &graph.node(1));
+  EXPECT_EQ(subgraphs[2].outer, 0);
 }
 
 TEST(Attributes, fall_back_when_absent) {

@@ -119,7 +119,7 @@ TEST(IndexRange, tuples_of_gather_nd_index_as_many_axes_as_they_are_long) {
               UnorderedElementsAre(Pair("pair", 40), Pair("any", 3)));
 }
 
-TEST(IndexRange, indices_are_followed_into_bodies_and_out_of_them) {
+TEST(IndexRange, indices_are_followed_into_subgraphs_and_out_of_them) {
   GraphBuilder then_branch("then");
   then_branch.weight(table("inner", {20, 4})).node("Gather", {"inner", "ids"}, {"t"}).output("t");
   GraphBuilder else_branch("else");
@@ -130,12 +130,14 @@ TEST(IndexRange, indices_are_followed_into_bodies_and_out_of_them) {
       {graph_attribute("then_branch", then_branch), graph_attribute("else_branch", else_branch)});
   EXPECT_THAT(index_lengths(captured.model()), UnorderedElementsAre(Pair("ids", 20)));
 
-  GraphBuilder body("body");
-  body.input("i", DType::i64, {}).input("go", DType::boolean, {}).input("carried", DType::i64, {});
-  body.node("Identity", {"go"}, {"still"}).node("Cast", {"carried"}, {"next"});
-  body.output("still").output("next");
+  GraphBuilder subgraph("body");
+  subgraph.input("i", DType::i64, {})
+      .input("go", DType::boolean, {})
+      .input("carried", DType::i64, {});
+  subgraph.node("Identity", {"go"}, {"still"}).node("Cast", {"carried"}, {"next"});
+  subgraph.output("still").output("next");
   auto loop = with_ids();
-  loop.node("Loop", {"trips", "", "ids"}, {"last"}, {graph_attribute("body", body)})
+  loop.node("Loop", {"trips", "", "ids"}, {"last"}, {graph_attribute("body", subgraph)})
       .node("Gather", {"words", "last"}, {"y"});
   EXPECT_THAT(index_lengths(loop.model()), UnorderedElementsAre(Pair("ids", 1000)));
 }

@@ -88,7 +88,7 @@ TEST(QuantizationSummary, integer_and_block_operators_are_counted) {
                                                    BlockQuantized{"MatMulNBits", 4, 128, 1}));
 }
 
-TEST(QuantizationSummary, bodies_see_the_weights_around_them) {
+TEST(QuantizationSummary, subgraphs_see_the_weights_around_them) {
   GraphBuilder branch("branch");
   branch.node("DequantizeLinear", {"w", "s8"}, {"y"}).output("y");
   const QuantizationSummary summary = summarize_quantization(

@@ -41,7 +41,7 @@ TEST(Quantization, a_pair_is_found_with_its_writer) {
   EXPECT_EQ(activation.before, "y");
   EXPECT_EQ(activation.after, "z");
   EXPECT_EQ(activation.writer_op, "Relu");
-  EXPECT_EQ(activation.grid.dtype, DType::u8);
+  EXPECT_EQ(activation.quantizer.dtype, DType::u8);
 }
 
 TEST(Quantization, a_pair_that_ends_in_an_output_has_its_name) {
@@ -88,17 +88,17 @@ TEST(Quantization, a_pair_is_the_only_way_unless_something_else_reads_what_goes_
                             .node("DequantizeLinear", {"q", "s"}, {"z"})));
 }
 
-TEST(Quantization, pairs_inside_bodies_are_found) {
-  GraphBuilder body("body");
-  body.node("QuantizeLinear", {"x", "s"}, {"q"}, {}, "com.microsoft")
+TEST(Quantization, pairs_inside_subgraphs_are_found) {
+  GraphBuilder subgraph("body");
+  subgraph.node("QuantizeLinear", {"x", "s"}, {"q"}, {}, "com.microsoft")
       .node("DequantizeLinear", {"q", "s"}, {"z"}, {}, "com.microsoft")
       .output("z");
-  const Model model =
-      with_input()
-          .input("condition", DType::boolean, {})
-          .node("If", {"condition"}, {"y"},
-                {graph_attribute("then_branch", body), graph_attribute("else_branch", body)})
-          .model();
+  const Model model = with_input()
+                          .input("condition", DType::boolean, {})
+                          .node("If", {"condition"}, {"y"},
+                                {graph_attribute("then_branch", subgraph),
+                                 graph_attribute("else_branch", subgraph)})
+                          .model();
   const auto found = find_quantization(model);
   EXPECT_THAT(found.activations, SizeIs(2));
 }

@@ -48,6 +48,19 @@ TEST(Skeleton, with_its_weights_is_the_model_again) {
   }
 }
 
+TEST(Skeleton, a_default_location_that_is_written_out_gives_way_to_the_reference) {
+  vernier_onnx::ModelProto proto;
+  auto& weight = *proto.mutable_graph()->add_initializer();
+  weight = make_tensor_proto(tensor_of<float>("w", DType::f32, {50}, std::vector<float>(50, 2.f)));
+  weight.set_data_location(vernier_onnx::TensorProto::DEFAULT);
+  const std::string whole = proto.SerializeAsString();
+  vernier_onnx::ModelProto light;
+  ASSERT_TRUE(light.ParseFromString(*skeleton(bytes_of(whole), "m.onnx", 64)));
+  EXPECT_EQ(light.graph().initializer(0).data_location(), vernier_onnx::TensorProto::EXTERNAL);
+  EXPECT_EQ(read_tensor(light.graph().initializer(0), bytes_of(whole)),
+            tensor_of<float>("w", DType::f32, {50}, std::vector<float>(50, 2.f)));
+}
+
 TEST(Skeleton, external_data_of_other_files_is_left_alone) {
   vernier_onnx::ModelProto proto;
   auto& weight = *proto.mutable_graph()->add_initializer();

@@ -51,12 +51,12 @@ TEST(Summary, operators_are_counted_in_every_graph_the_most_frequent_first) {
   EXPECT_EQ(summary.nodes, 7);
 }
 
-TEST(Summary, bodies_are_listed_with_their_depth) {
-  EXPECT_THAT(summarize(nested_model()).bodies,
-              ElementsAre(BodySummary{"node_2.then_branch", "If", 1, 1},
-                          BodySummary{"node_2.then_branch/node_1.then_branch", "If", 1, 2},
-                          BodySummary{"node_2.then_branch/node_1.else_branch", "If", 1, 2},
-                          BodySummary{"node_2.else_branch", "If", 1, 1}));
+TEST(Summary, subgraphs_are_listed_with_their_depth) {
+  EXPECT_THAT(summarize(nested_model()).subgraphs,
+              ElementsAre(SubgraphSummary{"node_2.then_branch", "If", 1, 1},
+                          SubgraphSummary{"node_2.then_branch/node_1.then_branch", "If", 1, 2},
+                          SubgraphSummary{"node_2.then_branch/node_1.else_branch", "If", 1, 2},
+                          SubgraphSummary{"node_2.else_branch", "If", 1, 1}));
 }
 
 TEST(Summary, versions_and_producer_are_those_of_the_file) {

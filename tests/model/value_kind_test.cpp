@@ -44,7 +44,7 @@ TEST(ValueKind, an_if_gives_what_its_branches_give) {
   EXPECT_FALSE(kinds.contains("b"));
 }
 
-TEST(ValueKind, a_function_gives_what_its_body_gives) {
+TEST(ValueKind, a_function_gives_what_its_subgraph_gives) {
   GraphBuilder builder;
   builder.input("x", DType::f32, {{2}}).node("Wrap", {"x"}, {"s"}, {}, "local");
   auto proto = builder.proto();

@@ -24,7 +24,7 @@ Inspection small_inspection() {
                    .operators = {{"ai.onnx", "Loop", 2}, {"org.x", "Fancy", 1}},
                    .weights = inspection.weights,
                    .external_files = {{"w.bin", 2, 3996}},
-                   .bodies = {{"a.body", "Loop", 2, 1}, {"a.body/b.body", "Loop", 1, 2}},
+                   .subgraphs = {{"a.body", "Loop", 2, 1}, {"a.body/b.body", "Loop", 1, 2}},
                    .functions = {{"local", "Block", 3, 2}},
                    .index_lengths = {{"ids", 50}}};
   return inspection;
@@ -68,8 +68,8 @@ TEST(InspectReport, the_text_shows_what_there_is) {
   Loop             2
   org.x.Fancy      1
 
-  body    of    nodes
-  a.body  Loop      2
+  subgraph    of    nodes
+  a.subgraph  Loop      2
   1 inside these; JSON lists them
 
   function     nodes  calls

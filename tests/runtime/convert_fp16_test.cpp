@@ -81,19 +81,19 @@ TEST(ConvertFp16, an_output_that_is_also_read_inside_keeps_its_name) {
                            .model());
 }
 
-TEST(ConvertFp16, an_output_read_inside_a_body_is_renamed_there_too) {
-  GraphBuilder body("body");
-  body.node("Neg", {"y"}, {"inner"}).output("inner", DType::f32, {{4, ""}});
+TEST(ConvertFp16, an_output_read_inside_a_subgraph_is_renamed_there_too) {
+  GraphBuilder subgraph("body");
+  subgraph.node("Neg", {"y"}, {"inner"}).output("inner", DType::f32, {{4, ""}});
   const Tensor yes = tensor_of<std::uint8_t>("yes", DType::boolean, {}, {1});
-  expect_same_function(
-      with_input()
-          .weight(yes)
-          .node("Relu", {"x"}, {"y"})
-          .node("If", {"yes"}, {"z"},
-                {graph_attribute("then_branch", body), graph_attribute("else_branch", body)})
-          .output("y", DType::f32, {{4, ""}})
-          .output("z", DType::f32, {{4, ""}})
-          .model());
+  expect_same_function(with_input()
+                           .weight(yes)
+                           .node("Relu", {"x"}, {"y"})
+                           .node("If", {"yes"}, {"z"},
+                                 {graph_attribute("then_branch", subgraph),
+                                  graph_attribute("else_branch", subgraph)})
+                           .output("y", DType::f32, {{4, ""}})
+                           .output("z", DType::f32, {{4, ""}})
+                           .model());
 }
 
 TEST(ConvertFp16, constants_and_casts_follow) {
@@ -116,9 +116,9 @@ TEST(ConvertFp16, constants_and_casts_follow) {
   EXPECT_EQ(result.casts, 2);
 }
 
-TEST(ConvertFp16, loop_bodies_carry_half) {
-  GraphBuilder body("body");
-  body.input("i", DType::i64, {})
+TEST(ConvertFp16, loop_subgraphs_carry_half) {
+  GraphBuilder subgraph("body");
+  subgraph.input("i", DType::i64, {})
       .input("go", DType::boolean, {})
       .input("state", DType::f32, {{4, ""}})
       .weight(floats("step", {4}, {0.5F, 0.5F, 0.5F, 0.5F}))
@@ -128,14 +128,15 @@ TEST(ConvertFp16, loop_bodies_carry_half) {
       .output("go_on", DType::boolean, {})
       .output("next", DType::f32, {{4, ""}})
       .output("sum", DType::f32, {});
-  const Fp16Result result = expect_same_function(
-      with_input()
-          .weight(tensor_of<std::int64_t>("trips", DType::i64, {}, {3}))
-          .weight(tensor_of<std::uint8_t>("yes", DType::boolean, {}, {1}))
-          .node("Loop", {"trips", "yes", "x"}, {"last", "sums"}, {graph_attribute("body", body)})
-          .output("last", DType::f32, {{4, ""}})
-          .output("sums", DType::f32, {{3, ""}})
-          .model());
+  const Fp16Result result =
+      expect_same_function(with_input()
+                               .weight(tensor_of<std::int64_t>("trips", DType::i64, {}, {3}))
+                               .weight(tensor_of<std::uint8_t>("yes", DType::boolean, {}, {1}))
+                               .node("Loop", {"trips", "yes", "x"}, {"last", "sums"},
+                                     {graph_attribute("body", subgraph)})
+                               .output("last", DType::f32, {{4, ""}})
+                               .output("sums", DType::f32, {{3, ""}})
+                               .model());
   EXPECT_EQ(result.kept_nodes, 1);  // ReduceSum
 }
 

@@ -170,41 +170,42 @@ TEST(OrtGuard, branches_of_an_if_are_watched_under_their_own_names) {
   EXPECT_THAT(other.names, ElementsAre("node_1.else_branch/inner", "result_Mul", "z", "y"));
 }
 
-GraphBuilder loop_body() {
-  GraphBuilder body("body");
-  body.input("i", DType::i64, {})
+GraphBuilder loop_subgraph() {
+  GraphBuilder subgraph("body");
+  subgraph.input("i", DType::i64, {})
       .input("go", DType::boolean, {})
       .input("carried", DType::f32, {{2}});
-  body.node("Identity", {"go"}, {"go_on"});
-  body.node("Add", {"carried", "x"}, {"next"});
-  body.node("Mul", {"next", "next"}, {"scanned"});
-  body.output("go_on", DType::boolean, {}).output("next", DType::f32, {{2}});
-  body.output("scanned", DType::f32, {{2}});
-  return body;
+  subgraph.node("Identity", {"go"}, {"go_on"});
+  subgraph.node("Add", {"carried", "x"}, {"next"});
+  subgraph.node("Mul", {"next", "next"}, {"scanned"});
+  subgraph.output("go_on", DType::boolean, {}).output("next", DType::f32, {{2}});
+  subgraph.output("scanned", DType::f32, {{2}});
+  return subgraph;
 }
 
-TEST(OrtGuard, a_loop_shows_its_body_once_for_each_turn) {
+TEST(OrtGuard, a_loop_shows_its_subgraph_once_for_each_turn) {
   GraphBuilder builder;
   builder.input("x", DType::f32, {{2}}).weight(tensor_of<std::int64_t>("n", DType::i64, {}, {3}));
   builder.weight(boolean("yes", true));
   builder.output("last", DType::f32, {{2}}).output("all", DType::f32, {{3}, {2}});
-  builder.node("Loop", {"n", "yes", "x"}, {"last", "all"}, {graph_attribute("body", loop_body())});
+  builder.node("Loop", {"n", "yes", "x"}, {"last", "all"},
+               {graph_attribute("body", loop_subgraph())});
   const Seen seen = expect_no_effect(builder.model(), {floats("x", {2})});
   EXPECT_EQ(seen.of("next").size(), 3u);
   EXPECT_EQ(seen.of("scanned").size(), 3u);
   EXPECT_EQ(seen.of("next")[2].bytes, seen.outputs[0].bytes);
 }
 
-TEST(OrtGuard, a_scan_shows_its_body_once_for_each_slice) {
-  GraphBuilder body("body");
-  body.input("sum", DType::f32, {{2}}).input("slice", DType::f32, {{2}});
-  body.node("Add", {"sum", "slice"}, {"total"}).node("Identity", {"total"}, {"partial"});
-  body.output("total", DType::f32, {{2}}).output("partial", DType::f32, {{2}});
+TEST(OrtGuard, a_scan_shows_its_subgraph_once_for_each_slice) {
+  GraphBuilder subgraph("body");
+  subgraph.input("sum", DType::f32, {{2}}).input("slice", DType::f32, {{2}});
+  subgraph.node("Add", {"sum", "slice"}, {"total"}).node("Identity", {"total"}, {"partial"});
+  subgraph.output("total", DType::f32, {{2}}).output("partial", DType::f32, {{2}});
   GraphBuilder builder;
   builder.input("x", DType::f32, {{4}, {2}}).weight(floats("zero", {2}));
   builder.output("last", DType::f32, {{2}}).output("all", DType::f32, {{4}, {2}});
   builder.node("Scan", {"zero", "x"}, {"last", "all"},
-               {graph_attribute("body", body), int_attribute("num_scan_inputs", 1)});
+               {graph_attribute("body", subgraph), int_attribute("num_scan_inputs", 1)});
   const Seen seen = expect_no_effect(builder.model(), {floats("x", {4, 2})});
   EXPECT_EQ(seen.of("total").size(), 4u);
 }
@@ -214,20 +215,20 @@ TEST(OrtGuard, a_branch_inside_a_loop_sees_the_graphs_around_it) {
   then_branch.node("Sub", {"carried", "x"}, {"down"}).output("down", DType::f32, {{2}});
   GraphBuilder else_branch("else");
   else_branch.node("Add", {"carried", "x"}, {"up"}).output("up", DType::f32, {{2}});
-  GraphBuilder body("body");
-  body.input("i", DType::i64, {})
+  GraphBuilder subgraph("body");
+  subgraph.input("i", DType::i64, {})
       .input("go", DType::boolean, {})
       .input("carried", DType::f32, {{2}});
-  body.node("Less", {"i", "one"}, {"early"});
-  body.node(
+  subgraph.node("Less", {"i", "one"}, {"early"});
+  subgraph.node(
       "If", {"early"}, {"next"},
       {graph_attribute("then_branch", then_branch), graph_attribute("else_branch", else_branch)});
-  body.output("go", DType::boolean, {}).output("next", DType::f32, {{2}});
+  subgraph.output("go", DType::boolean, {}).output("next", DType::f32, {{2}});
   GraphBuilder builder;
   builder.input("x", DType::f32, {{2}}).output("y", DType::f32, {{2}});
   builder.weight(tensor_of<std::int64_t>("n", DType::i64, {}, {3})).weight(boolean("yes", true));
   builder.weight(tensor_of<std::int64_t>("one", DType::i64, {}, {1}));
-  builder.node("Loop", {"n", "yes", "x"}, {"y"}, {graph_attribute("body", body)});
+  builder.node("Loop", {"n", "yes", "x"}, {"y"}, {graph_attribute("body", subgraph)});
   const Seen seen = expect_no_effect(builder.model(), {floats("x", {2})});
   EXPECT_EQ(seen.of("down").size(), 1u);
   EXPECT_EQ(seen.of("up").size(), 2u);
@@ -261,25 +262,25 @@ TEST(OrtGuard, sequences_and_optionals_are_reported_and_their_tensors_watched) {
 }
 
 TEST(OrtGuard, a_sequence_carried_by_a_loop_is_reported) {
-  GraphBuilder body("body");
-  body.input("i", DType::i64, {}).input("go", DType::boolean, {});
-  auto& carried = *body.graph().add_input();
+  GraphBuilder subgraph("body");
+  subgraph.input("i", DType::i64, {}).input("go", DType::boolean, {});
+  auto& carried = *subgraph.graph().add_input();
   carried.set_name("carried");
   carried.mutable_type()
       ->mutable_sequence_type()
       ->mutable_elem_type()
       ->mutable_tensor_type()
       ->set_elem_type(onnx_data_type(DType::f32));
-  body.node("SequenceInsert", {"carried", "x"}, {"longer"});
-  body.output("go", DType::boolean, {});
-  auto& output = *body.graph().add_output();
+  subgraph.node("SequenceInsert", {"carried", "x"}, {"longer"});
+  subgraph.output("go", DType::boolean, {});
+  auto& output = *subgraph.graph().add_output();
   output = carried;
   output.set_name("longer");
   GraphBuilder builder;
   builder.input("x", DType::f32, {{2}}).output("y");
   builder.weight(tensor_of<std::int64_t>("n", DType::i64, {}, {3})).weight(boolean("yes", true));
   builder.node("SequenceEmpty", {}, {"none"});
-  builder.node("Loop", {"n", "yes", "none"}, {"many"}, {graph_attribute("body", body)});
+  builder.node("Loop", {"n", "yes", "none"}, {"many"}, {graph_attribute("body", subgraph)});
   builder.node("ConcatFromSequence", {"many"}, {"y"}, {int_attribute("axis", 0)});
   const Seen seen = expect_no_effect(builder.model(), {floats("x", {2})});
   EXPECT_THAT(seen.names, ElementsAre("y"));

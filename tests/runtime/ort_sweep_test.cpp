@@ -74,8 +74,8 @@ bool is_like(const Tensor& stored, const Tensor& output) {
 }
 
 bool is_random(const Model& model) {
-  for (const GraphBody& body : graph_bodies(model.graph()))
-    for (const auto& node : body.graph->node())
+  for (const Subgraph& subgraph : all_subgraphs(model.graph()))
+    for (const auto& node : subgraph.graph->node())
       if (node.op_type() == "Bernoulli" || node.op_type().starts_with("Random")) return true;
   return false;
 }

@@ -38,7 +38,7 @@ TEST(ZipRecords, the_value_that_means_look_elsewhere_is_itself_beyond_32_bits) {
   EXPECT_EQ(zip_directory_entry({.name = "x.npy", .size = 0xffffffff}).size(), 51u + 20);
 }
 
-TEST(ZipRecords, the_end_of_a_large_directory_is_preceded_by_its_zip64_twin) {
+TEST(ZipRecords, the_end_of_a_large_directory_is_preceded_by_its_zip64_counterpart) {
   EXPECT_EQ(zip_directory_end(65534, 100, 100).size(), 22u);
   for (const std::string& end :
        {zip_directory_end(65535, 100, 100), zip_directory_end(1, six_billion, 100)}) {

@@ -67,12 +67,12 @@ std::vector<PairResult> collect_pairs(const DiffOptions& options) {
   std::vector<PairResult> pairs;
   std::vector<std::string> paired;
   for (const std::string& name : reference->names()) {
-    const std::string twin = counterpart(options, *candidate, name);
+    const std::string counterpart = counterpart(options, *candidate, name);
     const Tensor tensor = reference->read(name);
-    if (has(*candidate, twin)) {
-      paired.push_back(twin);
+    if (has(*candidate, counterpart)) {
+      paired.push_back(counterpart);
       pairs.push_back(
-          compare_arrays(tensor, candidate->read(twin), options.leading_axis_is_samples));
+          compare_arrays(tensor, candidate->read(counterpart), options.leading_axis_is_samples));
     } else {
       pairs.push_back(one_sided(tensor, PairStatus::only_in_reference));
     }

@@ -56,14 +56,14 @@ Inspection inspect_recorded(const std::filesystem::path& path) {
           .recorded_samples = runner.size()};
 }
 
-// The operator that writes each tensor, by the plain name and by the one with the body's path.
+// The operator that writes each tensor, by the plain name and by the one with the subgraph's path.
 OperatorNames onnx_operators(const Model& model) {
   OperatorNames operators;
-  for (const GraphBody& body : graph_bodies(model.graph()))
-    for (const auto& node : body.graph->node())
+  for (const Subgraph& subgraph : all_subgraphs(model.graph()))
+    for (const auto& node : subgraph.graph->node())
       for (const std::string& output : node.output()) {
         operators.emplace(output, node.op_type());
-        if (!body.path.empty()) operators.emplace(body.path + "/" + output, node.op_type());
+        if (!subgraph.path.empty()) operators.emplace(subgraph.path + "/" + output, node.op_type());
       }
   return operators;
 }

@@ -10,11 +10,11 @@ namespace vernier {
 
 // The reference tensors that the candidate will ask for, as they wait. One that is produced several
 // times, as in a loop, is taken in the order of production.
-class Shelf {
+class PendingTensors {
  public:
   enum class Buffers { freed, kept };  // once a tensor was taken
 
-  Shelf(const Wants& wants, Buffers buffers) : buffers_(buffers) {
+  PendingTensors(const RequestCounts& wants, Buffers buffers) : buffers_(buffers) {
     for (const auto& [name, count] : wants) slots_[name].wants = count;
   }
 
@@ -91,19 +91,20 @@ struct Abandoned {};
 class Exchange {
  public:
   explicit Exchange(const LockstepOptions& options)
-      : shelf_(options.wants, Shelf::Buffers::freed), ahead_bytes_(options.ahead_bytes) {}
+      : pending_(options.wants, PendingTensors::Buffers::freed),
+        ahead_bytes_(options.ahead_bytes) {}
 
   // By the reference.
   void offer(const TensorView& tensor) {
-    if (!shelf_.wants(tensor.name)) return;
+    if (!pending_.wants(tensor.name)) return;
     auto copied = std::make_unique<Tensor>(copy(tensor));
     std::unique_lock lock(mutex_);
     if (failed_) throw Abandoned();
     if (finished_) return;
-    shelf_.put(std::move(copied));
+    pending_.put(std::move(copied));
     changed_.notify_all();
-    changed_.wait(lock,
-                  [&] { return shelf_.bytes() <= ahead_bytes_ || candidate_waits_ || finished_; });
+    changed_.wait(
+        lock, [&] { return pending_.bytes() <= ahead_bytes_ || candidate_waits_ || finished_; });
     if (failed_) throw Abandoned();
   }
 
@@ -115,13 +116,13 @@ class Exchange {
 
   // By the candidate.
   const Tensor* take(std::string_view name) {
-    if (!shelf_.wants(name)) return nullptr;
+    if (!pending_.wants(name)) return nullptr;
     std::unique_lock lock(mutex_);
     candidate_waits_ = true;
     changed_.notify_all();
-    changed_.wait(lock, [&] { return closed_ || shelf_.has(name); });
+    changed_.wait(lock, [&] { return closed_ || pending_.has(name); });
     candidate_waits_ = false;
-    const Tensor* taken = shelf_.take(name);
+    const Tensor* taken = pending_.take(name);
     changed_.notify_all();
     return taken;
   }
@@ -135,7 +136,7 @@ class Exchange {
   }
 
  private:
-  Shelf shelf_;
+  PendingTensors pending_;
   std::int64_t ahead_bytes_;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -182,19 +183,20 @@ LockstepOutputs run_lockstep(Runner& reference, std::span<const Tensor> referenc
   return outputs;
 }
 
-InTurn::InTurn(const Wants& wants) : shelf_(std::make_unique<Shelf>(wants, Shelf::Buffers::kept)) {}
-InTurn::InTurn(InTurn&&) noexcept = default;
-InTurn::~InTurn() = default;
+SequentialRun::SequentialRun(const RequestCounts& wants)
+    : pending_(std::make_unique<PendingTensors>(wants, PendingTensors::Buffers::kept)) {}
+SequentialRun::SequentialRun(SequentialRun&&) noexcept = default;
+SequentialRun::~SequentialRun() = default;
 
-LockstepOutputs InTurn::run(Runner& reference, std::span<const Tensor> reference_inputs,
-                            Runner& candidate, std::span<const Tensor> candidate_inputs,
-                            const PairObserver& observer) {
-  shelf_->clear();
-  const TakeReference take = [&](std::string_view name) { return shelf_->take(name); };
+LockstepOutputs SequentialRun::run(Runner& reference, std::span<const Tensor> reference_inputs,
+                                   Runner& candidate, std::span<const Tensor> candidate_inputs,
+                                   const PairObserver& observer) {
+  pending_->clear();
+  const TakeReference take = [&](std::string_view name) { return pending_->take(name); };
   LockstepOutputs outputs;
   outputs.reference = reference.run(reference_inputs, [&](const TensorView& tensor) {
     outputs.reference_bytes += std::ssize(tensor.bytes);
-    if (shelf_->wants(tensor.name)) shelf_->put(tensor);
+    if (pending_->wants(tensor.name)) pending_->put(tensor);
   });
   outputs.candidate =
       candidate.run(candidate_inputs, [&](const TensorView& tensor) { observer(tensor, take); });

@@ -15,7 +15,7 @@ namespace vernier {
 
 // How often each reference tensor will be asked for, by name. Tensors that are not in it are passed
 // over as they are produced.
-using Wants = NameMap<int>;
+using RequestCounts = NameMap<int>;
 
 // Gives the reference tensor of that name, waiting until it is produced; null if the reference
 // never produces it in this run (again). Each want is answered once; the pointer is valid until the
@@ -26,13 +26,13 @@ using TakeReference = std::function<const Tensor*(std::string_view name)>;
 using PairObserver = std::function<void(const TensorView& candidate, const TakeReference& take)>;
 
 struct LockstepOptions {
-  Wants wants;
+  RequestCounts wants;
   // How many bytes the reference may run ahead of the candidate, beyond what the two orders of
   // execution make necessary.
   std::int64_t ahead_bytes = std::int64_t{16} << 20;
 };
 
-class Shelf;
+class PendingTensors;
 
 struct LockstepOutputs {
   std::vector<Tensor> reference;
@@ -51,17 +51,17 @@ LockstepOutputs run_lockstep(Runner& reference, std::span<const Tensor> referenc
 // The same with the reference first and the candidate after it, on the caller's thread: all wanted
 // tensors are held in between, and no time is spent on waiting for each other. Keeps its buffers
 // from sample to sample.
-class InTurn {
+class SequentialRun {
  public:
-  explicit InTurn(const Wants& wants);
-  InTurn(InTurn&&) noexcept;
-  ~InTurn();
+  explicit SequentialRun(const RequestCounts& wants);
+  SequentialRun(SequentialRun&&) noexcept;
+  ~SequentialRun();
   LockstepOutputs run(Runner& reference, std::span<const Tensor> reference_inputs,
                       Runner& candidate, std::span<const Tensor> candidate_inputs,
                       const PairObserver& observer);
 
  private:
-  std::unique_ptr<Shelf> shelf_;
+  std::unique_ptr<PendingTensors> pending_;
 };
 
 }  // namespace vernier

@@ -17,7 +17,7 @@ namespace {
 constexpr std::array<std::string_view, 6> names = {"nearest", "box",     "bilinear",
                                                    "hamming", "bicubic", "lanczos"};
 
-// The filters, as functions of the distance in samples of the coarser grid. The order of every
+// The filters, as functions of the distance in samples of the coarser quantizer. The order of every
 // operation is Pillow's: the weights are rounded to fixed point afterwards.
 double box(double x) { return x > -0.5 && x <= 0.5 ? 1.0 : 0.0; }
 

@@ -51,10 +51,10 @@ struct Context {
 
 std::unordered_set<std::string> names_in(const GraphProto& graph) {
   std::unordered_set<std::string> names;
-  for (const GraphBody& body : graph_bodies(graph)) {
-    for (const auto& tensor : body.graph->initializer()) names.insert(tensor.name());
-    for (const auto& input : body.graph->input()) names.insert(input.name());
-    for (const auto& node : body.graph->node())
+  for (const Subgraph& subgraph : all_subgraphs(graph)) {
+    for (const auto& tensor : subgraph.graph->initializer()) names.insert(tensor.name());
+    for (const auto& input : subgraph.graph->input()) names.insert(input.name());
+    for (const auto& node : subgraph.graph->node())
       names.insert(node.output().begin(), node.output().end());
   }
   return names;
@@ -73,7 +73,7 @@ NodeProto make_cast(const std::string& from, const std::string& to, Home home) {
   return node;
 }
 
-// Also in the bodies that see the name from outside.
+// Also in the subgraphs that see the name from outside.
 void rename(NodeProto& node, const std::string& from, const std::string& to) {
   std::ranges::replace(*node.mutable_input(), from, to);
   std::ranges::replace(*node.mutable_output(), from, to);
@@ -85,7 +85,7 @@ void rename(NodeProto& node, const std::string& from, const std::string& to) {
     }
 }
 
-// Converts one graph; its bodies are converted by converters of their own.
+// Converts one graph; its subgraphs are converted by converters of their own.
 class GraphConverter {
  public:
   // `boundary` is what the graph's own float inputs and outputs are.
@@ -102,7 +102,7 @@ class GraphConverter {
       if (is_single(graph_, input.name())) homes_.emplace(input.name(), boundary_);
     for (NodeProto& node : *graph_.mutable_node()) convert_node(node);
     for (ValueInfoProto& output : *graph_.mutable_output())
-      is_model ? write_model_output(output.name()) : write_body_output(output);
+      is_model ? write_model_output(output.name()) : write_subgraph_output(output);
     convert_weights();
     retype_values();
     graph_.clear_node();
@@ -123,13 +123,14 @@ class GraphConverter {
     return any(node.input()) || any(node.output());
   }
 
-  // A weight lives in float16 if any reader, in this graph or a body of it, computes in float16.
+  // A weight lives in float16 if any reader, in this graph or a subgraph of it, computes in
+  // float16.
   void home_weights() {
     for (const TensorProto& tensor : graph_.initializer())
       if (tensor.data_type() == TensorProto::FLOAT) homes_[tensor.name()] = Home::single;
-    for (const GraphBody& body : graph_bodies(graph_))
-      for (const NodeProto& node : body.graph->node()) {
-        if (has_bodies(node) || !touches_single(*body.graph, node)) continue;
+    for (const Subgraph& subgraph : all_subgraphs(graph_))
+      for (const NodeProto& node : subgraph.graph->node()) {
+        if (has_subgraphs(node) || !touches_single(*subgraph.graph, node)) continue;
         if (context_.policy.computes_in_half(node)) home_inputs_in_half(node);
       }
   }
@@ -165,16 +166,16 @@ class GraphConverter {
       context_.add_clamped(convert_generator(context_.source, node));
     for (AttributeProto& value : *node.mutable_attribute()) {
       if (value.has_g()) GraphConverter(context_, *value.mutable_g(), homes_, home).run(false);
-      for (GraphProto& body : *value.mutable_graphs())
-        GraphConverter(context_, body, homes_, home).run(false);
+      for (GraphProto& subgraph : *value.mutable_graphs())
+        GraphConverter(context_, subgraph, homes_, home).run(false);
     }
     for (const std::string& output : node.output())
       if (is_single(graph_, output)) homes_[output] = home;
     nodes_.push_back(node);
   }
 
-  // A body's output may be called anything: it is the value in the wanted precision.
-  void write_body_output(ValueInfoProto& output) {
+  // A subgraph's output may be called anything: it is the value in the wanted precision.
+  void write_subgraph_output(ValueInfoProto& output) {
     if (!homes_.contains(output.name())) return;
     output.set_name(as(output.name(), boundary_));
     homes_[output.name()] = boundary_;

@@ -41,7 +41,7 @@ struct Fp16Result {
 const std::vector<std::string>& fp16_keep_ops();
 
 // The model with its float32 weights, constants, casts and values in float16, in the main graph and
-// in every body; float64 stays. Throws Error when the model has no float32 tensor, or an option
+// in every subgraph; float64 stays. Throws Error when the model has no float32 tensor, or an option
 // names nothing in it.
 Fp16Result convert_to_fp16(const Model& model, const Fp16Options& options = {});
 

@@ -125,23 +125,24 @@ class Inference {
 
   void add_node(const NodeProto& node, DTypes& types) {
     for (const AttributeProto& value : node.attribute()) {
-      if (value.has_g()) body(node, value.g(), types);
-      for (const GraphProto& inner : value.graphs()) body(node, inner, types);
+      if (value.has_g()) subgraph(node, value.g(), types);
+      for (const GraphProto& inner : value.graphs()) subgraph(node, inner, types);
     }
     for (int i = 0; i < node.output_size(); ++i)
       if (!types.contains(node.output(i))) set(types, node.output(i), output_type(node, i, types));
   }
 
-  // A body's inputs have the types of the node's; an If's body has none. The iteration number and
-  // the condition that a Loop's body begins with are declared by the body itself.
-  void body(const NodeProto& node, const GraphProto& inner, const DTypes& types) {
+  // A subgraph's inputs have the types of the node's; an If's subgraph has none. The iteration
+  // number and the condition that a Loop's subgraph begins with are declared by the subgraph
+  // itself.
+  void subgraph(const NodeProto& node, const GraphProto& inner, const DTypes& types) {
     DTypes seen = types;
     for (int i = node.op_type() == "Loop" ? 2 : 0; i < inner.input_size(); ++i)
       set(seen, inner.input(i).name(), input_type(node, i, types));
     graph(inner, seen);
   }
 
-  MaybeType body_output(const NodeProto& node, int index) const {
+  MaybeType subgraph_output(const NodeProto& node, int index) const {
     const int skipped = node.op_type() == "Loop" ? 1 : 0;
     for (const AttributeProto& value : node.attribute()) {
       if (!value.has_g() || index + skipped >= value.g().output_size()) continue;
@@ -161,7 +162,7 @@ class Inference {
 
   MaybeType output_type(const NodeProto& node, int index, const DTypes& types) const {
     const std::string& op = node.op_type();
-    if (op == "If" || op == "Loop" || op == "Scan") return body_output(node, index);
+    if (op == "If" || op == "Loop" || op == "Scan") return subgraph_output(node, index);
     if (op == "Constant") return constant_type(node);
     if (op == "ConstantOfShape")
       return attribute(node, "value") ? constant_type(node) : MaybeType(DType::f32);

@@ -15,7 +15,8 @@ namespace vernier {
 // it. For a sequence or optional it is the type of what it holds.
 using DTypes = std::unordered_map<std::string, DType>;
 
-// The types of every graph of a model: the main graph and each body of If, Loop, Scan and the like.
+// The types of every graph of a model: the main graph and each subgraph of If, Loop, Scan and the
+// like.
 using GraphDTypes = std::unordered_map<const vernier_onnx::GraphProto*, DTypes>;
 
 // Follows the operators' type rules through the graph; declared types go first. Tensors that come

@@ -65,7 +65,7 @@ void show_beside(NodeProto& probe, const std::string& label, const std::string& 
 
 class ProbeInserter {
  public:
-  ProbeInserter(const ModelProto& model, const Wanted& wanted, const Beside& beside)
+  ProbeInserter(const ModelProto& model, const Wanted& wanted, const PairedTensors& beside)
       : model_(model), wanted_(wanted), beside_(beside), labels_(model.graph()) {
     for (const auto& [tensor, shown] : beside) shown_beside_.insert(shown);
     result_.beside = beside;
@@ -78,7 +78,7 @@ class ProbeInserter {
     for (NodeProto& original : nodes) {
       NodeProto& node = *graph.add_node();
       node = std::move(original);
-      bodies(node, path, kinds);
+      probe_subgraphs(node, path, kinds);
       std::vector<NodeProto> probes = outputs(node, path, kinds);
       for (NodeProto& added : probes) *graph.add_node() = std::move(added);
     }
@@ -110,12 +110,12 @@ class ProbeInserter {
     return probes;
   }
 
-  void bodies(NodeProto& node, const std::string& path, const ValueKinds& kinds) {
+  void probe_subgraphs(NodeProto& node, const std::string& path, const ValueKinds& kinds) {
     for (AttributeProto& attribute : *node.mutable_attribute()) {
       const std::string prefix = path.empty() ? "" : path + "/";
       const std::string inner = prefix + node_label(node) + "." + attribute.name();
       if (attribute.has_g()) graph(*attribute.mutable_g(), inner, kinds);
-      for (GraphProto& body : *attribute.mutable_graphs()) graph(body, inner, kinds);
+      for (GraphProto& subgraph : *attribute.mutable_graphs()) graph(subgraph, inner, kinds);
     }
   }
 
@@ -130,7 +130,7 @@ class ProbeInserter {
 
   const ModelProto& model_;
   const Wanted& wanted_;
-  const Beside& beside_;
+  const PairedTensors& beside_;
   std::unordered_set<std::string> shown_beside_;
   UniqueLabels labels_;
   Probes result_;
@@ -150,7 +150,7 @@ void remove_probe(GraphProto& graph, const std::string& source) {
   for (NodeProto& node : nodes)
     for (AttributeProto& attribute : *node.mutable_attribute()) {
       if (attribute.has_g()) remove_probe(*attribute.mutable_g(), source);
-      for (GraphProto& body : *attribute.mutable_graphs()) remove_probe(body, source);
+      for (GraphProto& subgraph : *attribute.mutable_graphs()) remove_probe(subgraph, source);
     }
 }
 
@@ -165,8 +165,8 @@ void import_probe_domain(ModelProto& model) {
 }  // namespace
 
 TensorLabels::TensorLabels(const GraphProto& graph) {
-  for (const GraphBody& body : graph_bodies(graph))
-    for (const NodeProto& node : body.graph->node())
+  for (const Subgraph& subgraph : all_subgraphs(graph))
+    for (const NodeProto& node : subgraph.graph->node())
       for (const auto& output : node.output()) ++definitions_[output];
 }
 
@@ -179,14 +179,14 @@ std::string TensorLabels::operator()(const std::string& path, const std::string&
 std::vector<std::string> tensor_names(const Model& model) {
   UniqueLabels labels(model.graph());
   std::vector<std::string> names;
-  for (const GraphBody& body : graph_bodies(model.graph()))
-    for (const NodeProto& node : body.graph->node())
+  for (const Subgraph& subgraph : all_subgraphs(model.graph()))
+    for (const NodeProto& node : subgraph.graph->node())
       for (const auto& output : node.output())
-        if (!output.empty()) names.push_back(labels.label(body.path, output));
+        if (!output.empty()) names.push_back(labels.label(subgraph.path, output));
   return names;
 }
 
-Probes insert_probes(Model& model, const Wanted& wanted, const Beside& beside) {
+Probes insert_probes(Model& model, const Wanted& wanted, const PairedTensors& beside) {
   ProbeInserter inserter(model.proto(), wanted, beside);
   inserter.graph(model.graph(), "", {});
   import_probe_domain(model.proto());

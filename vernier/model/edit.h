@@ -30,17 +30,17 @@ struct UnwatchedTensor {
 };
 
 // Tensors that are shown just before another one: by the name of the other, and with its probe.
-using Beside = NameMap<std::string>;
+using PairedTensors = NameMap<std::string>;
 
 struct Probes {
   std::vector<std::string> watched;  // in graph order
-  Beside beside = {};
+  PairedTensors beside = {};
   std::vector<UnwatchedTensor> unwatched;
   bool operator==(const Probes&) const = default;
 };
 
 // The name that a probe gives a tensor: its own where it is the only one of that name in the model,
-// or in the main graph; else with the path of the body in front.
+// or in the main graph; else with the path of the subgraph in front.
 class TensorLabels {
  public:
   explicit TensorLabels(const vernier_onnx::GraphProto& graph);
@@ -50,7 +50,7 @@ class TensorLabels {
   std::unordered_map<std::string, int> definitions_;
 };
 
-// Tensors that nodes write, in the main graph and inside bodies, by the names that probes give
+// Tensors that nodes write, in the main graph and inside subgraphs, by the names that probes give
 // them: the plain name where it is the only one, else "loop_1.body/name".
 std::vector<std::string> tensor_names(const Model& model);
 
@@ -61,7 +61,7 @@ std::vector<std::string> tensor_names(const Model& model);
 Probes insert_probes(
     Model& model,
     const std::function<bool(const std::string&)>& wanted = [](const auto&) { return true; },
-    const Beside& beside = {});
+    const PairedTensors& beside = {});
 
 // Takes the probe of that name out again.
 void remove_probe(Model& model, const std::string& tensor);

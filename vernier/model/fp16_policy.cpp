@@ -26,9 +26,9 @@ struct Names {
 
 Names names_of(const Model& model) {
   Names names;
-  for (const GraphBody& body : graph_bodies(model.graph())) {
-    for (const auto& tensor : body.graph->initializer()) names.weights.insert(tensor.name());
-    for (const NodeProto& node : body.graph->node()) {
+  for (const Subgraph& subgraph : all_subgraphs(model.graph())) {
+    for (const auto& tensor : subgraph.graph->initializer()) names.weights.insert(tensor.name());
+    for (const NodeProto& node : subgraph.graph->node()) {
       names.ops.insert(node.op_type());
       names.nodes.insert(node.name());
       names.tensors.insert(node.output().begin(), node.output().end());
@@ -62,7 +62,7 @@ const std::vector<std::string>& fp16_keep_ops() {
   return ops;
 }
 
-bool has_bodies(const NodeProto& node) {
+bool has_subgraphs(const NodeProto& node) {
   return std::ranges::any_of(node.attribute(), [](const AttributeProto& value) {
     return value.has_g() || value.graphs_size() > 0;
   });
@@ -84,7 +84,7 @@ Fp16Policy::Fp16Policy(const Model& model, const Fp16Options& options) : options
 bool Fp16Policy::computes_in_half(const NodeProto& node) const {
   if (matches_any_name(options_.keep_nodes, node.name())) return false;
   if (matches_any_name(options_.keep_ops, node.op_type())) return false;
-  if (has_bodies(node)) return true;
+  if (has_subgraphs(node)) return true;
   if (!is_onnx_domain(node)) return false;
   if (options_.keep_default_ops && std::ranges::count(fp16_keep_ops(), node.op_type()) > 0)
     return false;

@@ -17,8 +17,8 @@ class Fp16Policy {
   // Throws Error when an option names nothing in the model. Both must outlive the policy.
   Fp16Policy(const Model& model, const Fp16Options& options);
 
-  // Nodes with bodies (If, Loop, Scan) pass float16 through unless they are kept by name; operators
-  // of other domains are never converted.
+  // Nodes with subgraphs (If, Loop, Scan) pass float16 through unless they are kept by name;
+  // operators of other domains are never converted.
   bool computes_in_half(const vernier_onnx::NodeProto& node) const;
   bool is_weight(const std::string& tensor) const { return weights_.contains(tensor); }
 
@@ -29,7 +29,7 @@ class Fp16Policy {
   std::unordered_set<std::string> weights_;  // initializers of any graph
 };
 
-bool has_bodies(const vernier_onnx::NodeProto& node);
+bool has_subgraphs(const vernier_onnx::NodeProto& node);
 
 // Inputs that an operator wants in float32 even when it computes in float16.
 bool is_float32_only_input(const vernier_onnx::NodeProto& node, int index);

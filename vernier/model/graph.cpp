@@ -15,7 +15,7 @@ using vernier_onnx::TensorProto;
 using vernier_onnx::ValueInfoProto;
 
 template <typename Function>
-void for_each_body(const NodeProto& node, const Function& function) {
+void for_each_subgraph(const NodeProto& node, const Function& function) {
   for (const AttributeProto& attribute : node.attribute()) {
     if (attribute.has_g()) function(attribute.g(), attribute.name());
     for (const GraphProto& graph : attribute.graphs()) function(graph, attribute.name());
@@ -40,22 +40,23 @@ void collect_captured(const GraphProto& graph, std::set<std::string>& captured) 
   std::set<std::string> read;
   for (const auto& node : graph.node()) {
     for (const auto& input : node.input()) read.insert(input);
-    for_each_body(node, [&](const GraphProto& body, const auto&) { collect_captured(body, read); });
+    for_each_subgraph(
+        node, [&](const GraphProto& subgraph, const auto&) { collect_captured(subgraph, read); });
   }
   for (const auto& output : graph.output()) read.insert(output.name());
   for (const auto& name : read)
     if (!name.empty() && !defined.contains(name)) captured.insert(name);
 }
 
-void add_bodies(const GraphProto& graph, const NodeProto* owner, int outer, const std::string& path,
-                std::vector<GraphBody>& bodies) {
-  const int index = static_cast<int>(bodies.size());
-  bodies.push_back({&graph, owner, outer, path});
+void add_subgraphs(const GraphProto& graph, const NodeProto* owner, int outer,
+                   const std::string& path, std::vector<Subgraph>& subgraphs) {
+  const int index = static_cast<int>(subgraphs.size());
+  subgraphs.push_back({&graph, owner, outer, path});
   for (const auto& node : graph.node())
-    for_each_body(node, [&](const GraphProto& body, const std::string& attribute) {
+    for_each_subgraph(node, [&](const GraphProto& subgraph, const std::string& attribute) {
       const std::string prefix = path.empty() ? "" : path + "/";
-      add_bodies(body, &node, index, fmt::format("{}{}.{}", prefix, node_label(node), attribute),
-                 bodies);
+      add_subgraphs(subgraph, &node, index,
+                    fmt::format("{}{}.{}", prefix, node_label(node), attribute), subgraphs);
     });
 }
 
@@ -114,16 +115,16 @@ bool GraphIndex::defines(std::string_view tensor) const {
   return producers_.contains(tensor) || inputs_.contains(tensor) || initializers_.contains(tensor);
 }
 
-std::vector<GraphBody> graph_bodies(const GraphProto& graph) {
-  std::vector<GraphBody> bodies;
-  add_bodies(graph, nullptr, -1, "", bodies);
-  return bodies;
+std::vector<Subgraph> all_subgraphs(const GraphProto& graph) {
+  std::vector<Subgraph> subgraphs;
+  add_subgraphs(graph, nullptr, -1, "", subgraphs);
+  return subgraphs;
 }
 
 std::vector<std::string> captured_names(const NodeProto& node) {
   std::set<std::string> captured;
-  for_each_body(node,
-                [&](const GraphProto& body, const auto&) { collect_captured(body, captured); });
+  for_each_subgraph(
+      node, [&](const GraphProto& subgraph, const auto&) { collect_captured(subgraph, captured); });
   return {captured.begin(), captured.end()};
 }
 

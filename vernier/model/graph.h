@@ -22,8 +22,8 @@ class ValueInfoProto;
 namespace vernier {
 
 // Who makes and who reads each tensor of one graph. The graph must outlive the index and stay
-// unchanged. For the body of an If, Loop or Scan, `outer` is the index of the graph around it:
-// names that the body does not define are looked up there.
+// unchanged. For the subgraph of an If, Loop or Scan, `outer` is the index of the graph around it:
+// names that the subgraph does not define are looked up there.
 class GraphIndex {
  public:
   explicit GraphIndex(const vernier_onnx::GraphProto& graph, const GraphIndex* outer = nullptr);
@@ -33,7 +33,7 @@ class GraphIndex {
   // The node that writes the tensor; null for inputs, weights and unknown names.
   const vernier_onnx::NodeProto* producer(std::string_view tensor) const;
   // The nodes of this graph that read the tensor, in graph order and once each, also those that
-  // read it only inside their bodies.
+  // read it only inside their subgraphs.
   std::span<const vernier_onnx::NodeProto* const> consumers(std::string_view tensor) const;
   const vernier_onnx::TensorProto* initializer(std::string_view tensor) const;
   // What the graph says of the tensor's type: input, output or value_info; null if nothing.
@@ -55,18 +55,18 @@ class GraphIndex {
   std::unordered_set<std::string_view> outputs_;
 };
 
-// One graph of a model: the main graph, or the body of an If, Loop, Scan or similar node.
-struct GraphBody {
+// One graph of a model: the main graph, or the subgraph of an If, Loop, Scan or similar node.
+struct Subgraph {
   const vernier_onnx::GraphProto* graph = nullptr;
   const vernier_onnx::NodeProto* owner = nullptr;  // null for the main graph
   int outer = -1;                                  // index of the graph around it in the same list
   std::string path;  // "" for the main graph, else "loop_1.body/if_0.then_branch"
 };
 
-// The graph and all bodies inside it, each after the graph that contains it.
-std::vector<GraphBody> graph_bodies(const vernier_onnx::GraphProto& graph);
+// The graph and all subgraphs inside it, each after the graph that contains it.
+std::vector<Subgraph> all_subgraphs(const vernier_onnx::GraphProto& graph);
 
-// Tensors that the node's bodies read from the graphs around them.
+// Tensors that the node's subgraphs read from the graphs around them.
 std::vector<std::string> captured_names(const vernier_onnx::NodeProto& node);
 
 // Names a node in messages and paths: its name, else op type and first output.

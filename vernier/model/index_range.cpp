@@ -147,14 +147,14 @@ class IndexTracker {
     }
   }
 
-  // The outputs of a node that has bodies or is a local function; none for any other.
+  // The outputs of a node that has subgraphs or is a local function; none for any other.
   std::vector<Value> walk_inside(const vernier_onnx::NodeProto& node,
                                  const std::vector<Value>& inputs, const Scope& scope) {
     std::vector<Value> outputs;
     if (depth_ == most_depth) return outputs;
     ++depth_;
     for (const auto& attribute : node.attribute())
-      if (attribute.has_g()) merge(outputs, walk_body(node, attribute.g(), inputs, scope));
+      if (attribute.has_g()) merge(outputs, walk_subgraph(node, attribute.g(), inputs, scope));
     for (const auto& function : model_.proto().functions())
       if (is_op(node, function.name(), function.domain()))
         outputs = walk_function(function, inputs);
@@ -162,14 +162,14 @@ class IndexTracker {
     return outputs;
   }
 
-  std::vector<Value> walk_body(const vernier_onnx::NodeProto& node,
-                               const vernier_onnx::GraphProto& body,
-                               const std::vector<Value>& inputs, const Scope& outer) {
+  std::vector<Value> walk_subgraph(const vernier_onnx::NodeProto& node,
+                                   const vernier_onnx::GraphProto& subgraph,
+                                   const std::vector<Value>& inputs, const Scope& outer) {
     // Shapes are dropped: Scan slices its inputs, Loop may change what it carries.
     Scope scope(&outer);
-    for (int i = 0; i < std::min<int>(body.input_size(), std::ssize(inputs)); ++i)
-      scope.define(body.input(i).name()) = {inputs[i].sources, {}};
-    std::vector<Value> outputs = walk_graph(body, scope);
+    for (int i = 0; i < std::min<int>(subgraph.input_size(), std::ssize(inputs)); ++i)
+      scope.define(subgraph.input(i).name()) = {inputs[i].sources, {}};
+    std::vector<Value> outputs = walk_graph(subgraph, scope);
     for (Value& output : outputs) output.dims.reset();
     const bool leads_with_condition = is_op(node, "Loop") && !outputs.empty();
     if (leads_with_condition) outputs.erase(outputs.begin());

@@ -74,7 +74,7 @@ Tensor unpack_n_bits(const vernier_onnx::NodeProto& node, const Tensor& packed,
   return weight;
 }
 
-QuantizationGrid n_bits_grid(const vernier_onnx::NodeProto& node, Tensor scales) {
+Quantizer n_bits_quantizer(const vernier_onnx::NodeProto& node, Tensor scales) {
   return {.dtype = attribute_int(node, "bits", 4) == 8 ? DType::u8 : DType::u4,
           .scale = std::move(scales),
           .block_size = attribute_int(node, "block_size", 0)};

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "vernier/model/quantization_grid.h"
+#include "vernier/model/quantizer.h"
 #include "vernier/tensor/tensor.h"
 
 namespace vernier_onnx {
@@ -18,7 +18,7 @@ namespace vernier {
 Tensor unpack_n_bits(const vernier_onnx::NodeProto& node, const Tensor& packed,
                      const Tensor& scales, const std::optional<Tensor>& zero_points);
 
-// Its grid, without the zero points: blocks along axis 1 of [N, K].
-QuantizationGrid n_bits_grid(const vernier_onnx::NodeProto& node, Tensor scales);
+// Its quantizer, without the zero points: blocks along axis 1 of [N, K].
+Quantizer n_bits_quantizer(const vernier_onnx::NodeProto& node, Tensor scales);
 
 }  // namespace vernier

@@ -47,10 +47,10 @@ std::string_view precision_name(Precision precision) {
 
 Precision precision_of(const Model& model) {
   double half = 0, single = 0;
-  for (const GraphBody& body : graph_bodies(model.graph())) {
-    if (std::ranges::any_of(body.graph->node(), quantizes)) return Precision::int8;
-    half += weight_elements(*body.graph, true);
-    single += weight_elements(*body.graph, false);
+  for (const Subgraph& subgraph : all_subgraphs(model.graph())) {
+    if (std::ranges::any_of(subgraph.graph->node(), quantizes)) return Precision::int8;
+    half += weight_elements(*subgraph.graph, true);
+    single += weight_elements(*subgraph.graph, false);
   }
   return half > single ? Precision::fp16 : Precision::fp32;
 }

@@ -45,12 +45,12 @@ std::string input_of(const NodeProto& node, int index) {
 // One graph of the model with all that is needed to read its constants.
 class GraphReader {
  public:
-  GraphReader(const Model& model, const TensorLabels& labels, const GraphBody& body,
+  GraphReader(const Model& model, const TensorLabels& labels, const Subgraph& subgraph,
               const GraphIndex& index)
-      : model_(model), labels_(labels), body_(body), index_(index) {}
+      : model_(model), labels_(labels), subgraph_(subgraph), index_(index) {}
 
   void find(Quantization& found) {
-    for (const NodeProto& node : body_.graph->node()) {
+    for (const NodeProto& node : subgraph_.graph->node()) {
       if (is_dequantize(&node))
         add_dequantize(node, found);
       else if (is_quantize(&node))
@@ -65,7 +65,7 @@ class GraphReader {
   }
 
  private:
-  std::string label(const std::string& tensor) const { return labels_(body_.path, tensor); }
+  std::string label(const std::string& tensor) const { return labels_(subgraph_.path, tensor); }
 
   // A weight, or the value of a Constant node; null if the tensor is neither.
   const TensorProto* stored(const std::string& name) const {
@@ -83,16 +83,18 @@ class GraphReader {
   }
 
   std::function<Tensor()> dequantizing(const TensorProto& weight,
-                                       const QuantizationGrid& grid) const {
-    return [&model = model_, &weight, grid] { return dequantize(model.tensor(weight), grid); };
+                                       const Quantizer& quantizer) const {
+    return [&model = model_, &weight, quantizer] {
+      return dequantize(model.tensor(weight), quantizer);
+    };
   }
 
-  // The grid of constants `scale` and `zero_point`; nothing when they are computed.
-  std::optional<QuantizationGrid> grid(const std::string& scale, const std::string& zero_point,
-                                       DType fallback) const {
+  // The quantizer of constants `scale` and `zero_point`; nothing when they are computed.
+  std::optional<Quantizer> quantizer(const std::string& scale, const std::string& zero_point,
+                                     DType fallback) const {
     std::optional<Tensor> scales = constant(scale);
     if (!scales) return std::nullopt;
-    QuantizationGrid result{.dtype = fallback, .scale = *std::move(scales)};
+    Quantizer result{.dtype = fallback, .scale = *std::move(scales)};
     if (!zero_point.empty()) {
       result.zero_point = constant(zero_point);
       if (!result.zero_point) return std::nullopt;
@@ -101,8 +103,8 @@ class GraphReader {
     return result;
   }
 
-  std::optional<QuantizationGrid> node_grid(const NodeProto& node, DType fallback) const {
-    auto result = grid(input_of(node, 1), input_of(node, 2), fallback);
+  std::optional<Quantizer> node_quantizer(const NodeProto& node, DType fallback) const {
+    auto result = quantizer(input_of(node, 1), input_of(node, 2), fallback);
     if (!result) return result;
     result->axis = attribute_int(node, "axis", 1);
     result->block_size = attribute_int(node, "block_size", 0);
@@ -133,23 +135,24 @@ class GraphReader {
       else
         add_pair(*source, node, found);
     } else if (const TensorProto* weight = stored(node.input(0))) {
-      const auto weight_grid = node_grid(node, dtype_of(*weight));
-      if (weight_grid)
+      const auto weight_quantizer = node_quantizer(node, dtype_of(*weight));
+      if (weight_quantizer)
         add_weight({.name = node.input(0),
                     .real_name = label(node.output(0)),
-                    .grid = *weight_grid,
-                    .real = dequantizing(*weight, *weight_grid)},
+                    .quantizer = *weight_quantizer,
+                    .real = dequantizing(*weight, *weight_quantizer)},
                    node.output(0), found);
     }
   }
 
-  // One row for each tensor and grid, however many readers got a DequantizeLinear of their own.
+  // One row for each tensor and quantizer, however many readers got a DequantizeLinear of their
+  // own.
   void add_pair(const NodeProto& quantize, const NodeProto& dequantize, Quantization& found) {
     const std::string key =
         quantize.input(0) + '\n' + input_of(quantize, 1) + '\n' + input_of(quantize, 2);
     if (!seen_.insert(key).second) return;
-    const auto pair_grid = node_grid(quantize, quantized_type(quantize));
-    if (!pair_grid) {
+    const auto pair_quantizer = node_quantizer(quantize, quantized_type(quantize));
+    if (!pair_quantizer) {
       found.notes.push_back(label(quantize.input(0)) + ": its scale is computed by the model");
       return;
     }
@@ -159,7 +162,7 @@ class GraphReader {
          .before = before,
          .after = after,
          .stored = label(quantize.output(0)),
-         .grid = *pair_grid,
+         .quantizer = *pair_quantizer,
          .node = node_label(quantize),
          .only_way = index_.producer(quantize.input(0)) && has_one_reader(quantize.input(0)) &&
                      has_one_reader(quantize.output(0))},
@@ -177,12 +180,12 @@ class GraphReader {
     const auto readers = index_.consumers(node.output(0));
     if (std::ranges::any_of(readers, [](const NodeProto* reader) { return is_dequantize(reader); }))
       return;
-    const auto input_grid = node_grid(node, quantized_type(node));
-    if (!input_grid || stored(node.input(0))) return;
+    const auto input_quantizer = node_quantizer(node, quantized_type(node));
+    if (!input_quantizer || stored(node.input(0))) return;
     found.activations.push_back(written({.name = label(node.input(0)),
                                          .before = label(node.input(0)),
                                          .stored = label(node.output(0)),
-                                         .grid = *input_grid,
+                                         .quantizer = *input_quantizer,
                                          .node = node_label(node)},
                                         node.input(0)));
   }
@@ -197,27 +200,28 @@ class GraphReader {
   void add_q_operator(const NodeProto& node, const QOperator& op, Quantization& found) {
     const std::string real_output = dequantized(node.output(0));
     const auto output =
-        grid(input_of(node, op.output_scale), input_of(node, op.output_scale + 1), DType::u8);
+        quantizer(input_of(node, op.output_scale), input_of(node, op.output_scale + 1), DType::u8);
     if (output)
       found.activations.push_back(written({.name = label(node.output(0)),
                                            .after = real_output,
                                            .stored = label(node.output(0)),
-                                           .grid = *output,
+                                           .quantizer = *output,
                                            .node = node_label(node)},
                                           node.output(0)));
     if (op.weight < 0) return;
     const TensorProto* integers = stored(input_of(node, op.weight));
     if (!integers) return;
-    auto weight_grid =
-        grid(input_of(node, op.weight + 1), input_of(node, op.weight + 2), dtype_of(*integers));
-    if (!weight_grid) return;
+    auto weight_quantizer = quantizer(input_of(node, op.weight + 1), input_of(node, op.weight + 2),
+                                      dtype_of(*integers));
+    if (!weight_quantizer) return;
     const bool by_row = node.op_type() == "QLinearConv" || attribute_int(node, "transB", 0) == 1;
-    weight_grid->axis = by_row ? 0 : integers->dims_size() - 1;
-    QuantizedWeight weight{
-        .name = node.input(op.weight), .form = WeightForm::q_operator, .grid = *weight_grid};
+    weight_quantizer->axis = by_row ? 0 : integers->dims_size() - 1;
+    QuantizedWeight weight{.name = node.input(op.weight),
+                           .form = WeightForm::q_operator,
+                           .quantizer = *weight_quantizer};
     read_by(weight, node, op.weight);
     if (!real_output.empty()) weight.reader_output = real_output;
-    weight.real = dequantizing(*integers, weight.grid);
+    weight.real = dequantizing(*integers, weight.quantizer);
     found.weights.push_back(std::move(weight));
   }
 
@@ -228,18 +232,19 @@ class GraphReader {
     const std::string real_output = first_real_output(node.output(0));
     if (!real_output.empty()) found.outputs.push_back(label(real_output));
     const std::string scale = integers ? weight_scale(node.output(0)) : std::string();
-    auto weight_grid =
-        integers ? grid(scale, input_of(node, 3), dtype_of(*integers)) : std::nullopt;
-    if (!weight_grid) {
+    auto weight_quantizer =
+        integers ? quantizer(scale, input_of(node, 3), dtype_of(*integers)) : std::nullopt;
+    if (!weight_quantizer) {
       found.notes.push_back(node_label(node) + ": the scale of its weight was not found");
       return;
     }
-    weight_grid->axis = node.op_type() == "ConvInteger" ? 0 : integers->dims_size() - 1;
-    QuantizedWeight weight{
-        .name = node.input(1), .form = WeightForm::integer_operator, .grid = *weight_grid};
+    weight_quantizer->axis = node.op_type() == "ConvInteger" ? 0 : integers->dims_size() - 1;
+    QuantizedWeight weight{.name = node.input(1),
+                           .form = WeightForm::integer_operator,
+                           .quantizer = *weight_quantizer};
     read_by(weight, node, 1);
     weight.reader_output = real_output.empty() ? "" : label(real_output);
-    weight.real = dequantizing(*integers, weight.grid);
+    weight.real = dequantizing(*integers, weight.quantizer);
     found.weights.push_back(std::move(weight));
   }
 
@@ -281,7 +286,7 @@ class GraphReader {
     }
     QuantizedWeight weight{.name = node.input(1),
                            .form = WeightForm::n_bits,
-                           .grid = n_bits_grid(node, model_.tensor(*scales))};
+                           .quantizer = n_bits_quantizer(node, model_.tensor(*scales))};
     read_by(weight, node, 1);
     weight.real = [&node, &model = model_, packed, scales, zeros = stored(input_of(node, 3))] {
       return unpack_n_bits(node, model.tensor(*packed), model.tensor(*scales),
@@ -292,14 +297,15 @@ class GraphReader {
 
   void add_fake_quantized(const NodeProto& quantize, const NodeProto& node, Quantization& found) {
     if (!seen_.insert("weight\n" + quantize.output(0)).second) return;
-    const auto weight_grid = node_grid(quantize, quantized_type(quantize));
-    if (!weight_grid) return;
+    const auto weight_quantizer = node_quantizer(quantize, quantized_type(quantize));
+    if (!weight_quantizer) return;
     QuantizedWeight weight{.name = quantize.input(0),
                            .form = WeightForm::fake_quantized,
                            .real_name = label(node.output(0)),
-                           .grid = *weight_grid};
-    weight.real = [&model = model_, real = stored(quantize.input(0)), grid = *weight_grid] {
-      return fake_quantize(model.tensor(*real), grid);
+                           .quantizer = *weight_quantizer};
+    weight.real = [&model = model_, real = stored(quantize.input(0)),
+                   quantizer = *weight_quantizer] {
+      return fake_quantize(model.tensor(*real), quantizer);
     };
     set_reader(weight, node.output(0));
     found.weights.push_back(std::move(weight));
@@ -327,7 +333,7 @@ class GraphReader {
 
   const Model& model_;
   const TensorLabels& labels_;
-  const GraphBody& body_;
+  const Subgraph& subgraph_;
   const GraphIndex& index_;
   std::unordered_set<std::string> seen_;
 };
@@ -337,12 +343,12 @@ class GraphReader {
 Quantization find_quantization(const Model& model) {
   Quantization found;
   const TensorLabels labels(model.graph());
-  const std::vector<GraphBody> bodies = graph_bodies(model.graph());
+  const std::vector<Subgraph> subgraphs = all_subgraphs(model.graph());
   std::deque<GraphIndex> indices;  // does not move its elements: inner ones point at outer ones
-  for (const GraphBody& body : bodies) {
-    const GraphIndex* outer = body.outer < 0 ? nullptr : &indices[body.outer];
-    const GraphIndex& index = indices.emplace_back(*body.graph, outer);
-    GraphReader(model, labels, body, index).find(found);
+  for (const Subgraph& subgraph : subgraphs) {
+    const GraphIndex* outer = subgraph.outer < 0 ? nullptr : &indices[subgraph.outer];
+    const GraphIndex& index = indices.emplace_back(*subgraph.graph, outer);
+    GraphReader(model, labels, subgraph, index).find(found);
   }
   return found;
 }

@@ -109,10 +109,10 @@ class QuantizationCounter {
 QuantizationSummary summarize_quantization(const Model& model) {
   QuantizationCounter counter;
   std::vector<std::unique_ptr<GraphIndex>> indices;
-  for (const GraphBody& body : graph_bodies(model.graph())) {
-    const GraphIndex* outer = body.outer < 0 ? nullptr : indices[body.outer].get();
-    indices.push_back(std::make_unique<GraphIndex>(*body.graph, outer));
-    for (const NodeProto& node : body.graph->node()) counter.add(node, *indices.back());
+  for (const Subgraph& subgraph : all_subgraphs(model.graph())) {
+    const GraphIndex* outer = subgraph.outer < 0 ? nullptr : indices[subgraph.outer].get();
+    indices.push_back(std::make_unique<GraphIndex>(*subgraph.graph, outer));
+    for (const NodeProto& node : subgraph.graph->node()) counter.add(node, *indices.back());
   }
   return std::move(counter).result();
 }

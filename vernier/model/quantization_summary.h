@@ -18,7 +18,7 @@ struct BlockQuantized {
   bool operator==(const BlockQuantized&) const = default;
 };
 
-// How a model is quantized, counted over the main graph and bodies.
+// How a model is quantized, counted over the main graph and subgraphs.
 struct QuantizationSummary {
   std::int64_t quantize = 0;            // QuantizeLinear nodes
   std::int64_t dequantize = 0;          // DequantizeLinear nodes

@@ -23,12 +23,12 @@ constexpr std::int64_t max_inline_bytes = (std::int64_t{1} << 31) - (std::int64_
 constexpr std::size_t min_external_bytes = 1024;
 constexpr std::int64_t alignment = 4096;  // so that a weight can be mapped on its own
 
-// Every weight of the graph, and every constant in it and in its bodies.
+// Every weight of the graph, and every constant in it and in its subgraphs.
 template <typename Visit>
 void for_each_weight(const GraphProto& graph, const Visit& visit) {
-  for (const GraphBody& body : graph_bodies(graph)) {
-    for (const TensorProto& weight : body.graph->initializer()) visit(weight);
-    for (const auto& node : body.graph->node())
+  for (const Subgraph& subgraph : all_subgraphs(graph)) {
+    for (const TensorProto& weight : subgraph.graph->initializer()) visit(weight);
+    for (const auto& node : subgraph.graph->node())
       for (const AttributeProto& attribute : node.attribute())
         if (attribute.has_t()) visit(attribute.t());
   }
@@ -41,7 +41,7 @@ void edit_each_weight(GraphProto& graph, const Visit& visit) {
     for (AttributeProto& attribute : *node.mutable_attribute()) {
       if (attribute.has_t()) visit(*attribute.mutable_t());
       if (attribute.has_g()) edit_each_weight(*attribute.mutable_g(), visit);
-      for (GraphProto& body : *attribute.mutable_graphs()) edit_each_weight(body, visit);
+      for (GraphProto& subgraph : *attribute.mutable_graphs()) edit_each_weight(subgraph, visit);
     }
 }
 

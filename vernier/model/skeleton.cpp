@@ -109,20 +109,32 @@ Rope rewrite_weights(Bytes model, const Rewrite& rewrite) {
   });
 }
 
+// The large elements of a weight that are in the file itself; empty if there are none.
+Bytes inline_elements(Bytes weight, std::size_t threshold) {
+  Bytes elements;
+  for (FieldReader reader(weight); !reader.done();) {
+    const Field field = reader.next();
+    if (field.number == TensorProto::kRawDataFieldNumber) elements = field.value;
+  }
+  return elements.size() >= threshold ? elements : Bytes();
+}
+
+// The reference takes the place of whatever the weight says of its location: many tools write
+// the default location explicitly, and of a field that stands twice the last one counts.
 Rope shorten(Bytes weight, Bytes file, const std::string& location, std::size_t threshold) {
   Rope out;
-  FieldReader reader(weight);
-  while (!reader.done()) {
+  const Bytes elements = inline_elements(weight, threshold);
+  for (FieldReader reader(weight); !reader.done();) {
     const Field field = reader.next();
-    if (field.number == TensorProto::kRawDataFieldNumber && field.value.size() >= threshold) {
-      TensorProto reference;
-      set_external_data(reference,
-                        {location, field.value.data() - file.data(), std::ssize(field.value)});
-      out.append(reference.SerializeAsString());
-    } else {
-      out.append(field.whole);
-    }
+    const bool replaced = field.number == TensorProto::kRawDataFieldNumber ||
+                          field.number == TensorProto::kDataLocationFieldNumber ||
+                          field.number == TensorProto::kExternalDataFieldNumber;
+    if (elements.empty() || !replaced) out.append(field.whole);
   }
+  if (elements.empty()) return out;
+  TensorProto reference;
+  set_external_data(reference, {location, elements.data() - file.data(), std::ssize(elements)});
+  out.append(reference.SerializeAsString());
   return out;
 }
 

@@ -25,13 +25,13 @@ class SummaryBuilder {
  public:
   explicit SummaryBuilder(const Model& model) : model_(model) {}
 
-  void add_graph(const GraphBody& body) {
-    depths_.push_back(body.outer < 0 ? 0 : depths_[body.outer] + 1);
-    for (const TensorProto& tensor : body.graph->initializer()) add_weight(tensor);
-    for (const NodeProto& node : body.graph->node()) add_node(node);
-    if (body.owner)
-      summary_.bodies.push_back(
-          {body.path, body.owner->op_type(), body.graph->node_size(), depths_.back()});
+  void add_graph(const Subgraph& subgraph) {
+    depths_.push_back(subgraph.outer < 0 ? 0 : depths_[subgraph.outer] + 1);
+    for (const TensorProto& tensor : subgraph.graph->initializer()) add_weight(tensor);
+    for (const NodeProto& node : subgraph.graph->node()) add_node(node);
+    if (subgraph.owner)
+      summary_.subgraphs.push_back(
+          {subgraph.path, subgraph.owner->op_type(), subgraph.graph->node_size(), depths_.back()});
   }
 
   ModelSummary result() && {
@@ -95,7 +95,7 @@ std::int64_t add_sizes(std::int64_t left, std::int64_t right) {
 
 ModelSummary summarize(const Model& model) {
   SummaryBuilder builder(model);
-  for (const GraphBody& body : graph_bodies(model.graph())) builder.add_graph(body);
+  for (const Subgraph& subgraph : all_subgraphs(model.graph())) builder.add_graph(subgraph);
   ModelSummary summary = std::move(builder).result();
   const auto& proto = model.proto();
   summary.ir_version = proto.ir_version();

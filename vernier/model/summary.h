@@ -10,7 +10,7 @@
 
 namespace vernier {
 
-// Weights of one element type: initializers and constants, of the main graph and of bodies.
+// Weights of one element type: initializers and constants, of the main graph and of subgraphs.
 struct WeightTotal {
   std::string dtype;
   std::int64_t tensors = 0;
@@ -39,13 +39,13 @@ struct ExternalFile {
   bool operator==(const ExternalFile&) const = default;
 };
 
-// The body of an If, Loop, Scan or similar node.
-struct BodySummary {
+// The subgraph of an If, Loop, Scan or similar node.
+struct SubgraphSummary {
   std::string path;
   std::string op_type;  // of the node that has it
   std::int64_t nodes = 0;
   int depth = 1;  // 1: directly inside the main graph
-  bool operator==(const BodySummary&) const = default;
+  bool operator==(const SubgraphSummary&) const = default;
 };
 
 struct FunctionSummary {
@@ -62,12 +62,12 @@ struct ModelSummary {
   std::string producer;  // "pytorch 1.13.1"
   std::vector<OpsetImport> opsets;
   std::string precision;
-  std::int64_t nodes = 0;                // of the main graph and of bodies
+  std::int64_t nodes = 0;                // of the main graph and of subgraphs
   std::vector<OperatorCount> operators;  // of the same; the most frequent first, then by name
   std::vector<WeightTotal> weights;      // the most bytes first
   QuantizationSummary quantization;
   std::vector<ExternalFile> external_files;  // by location
-  std::vector<BodySummary> bodies;           // in graph order
+  std::vector<SubgraphSummary> subgraphs;    // in graph order
   std::vector<FunctionSummary> functions;    // in the order of the file
   std::map<std::string, std::int64_t> index_lengths;
   bool operator==(const ModelSummary&) const = default;

@@ -82,16 +82,16 @@ class Inference {
     if (is_op(node, "Identity")) return input_kind(node, kinds);
     if (is_op(node, "Optional")) return wrapped(node, kinds);
     if (is_op(node, "OptionalGetElement")) return unwrapped(input_kind(node, kinds));
-    if (is_op(node, "If")) return body_kind(node, "then_branch", index, kinds);
-    if (is_op(node, "Loop")) return body_kind(node, "body", index + 1, kinds);
+    if (is_op(node, "If")) return subgraph_kind(node, "then_branch", index, kinds);
+    if (is_op(node, "Loop")) return subgraph_kind(node, "body", index + 1, kinds);
     return ValueKind::tensor;
   }
 
-  ValueKind body_kind(const NodeProto& node, std::string_view name, int index,
-                      const ValueKinds& kinds) const {
-    const auto* body = attribute(node, name);
-    if (!body || index >= body->g().output_size()) return ValueKind::tensor;
-    return find(graph(body->g(), kinds), body->g().output(index).name());
+  ValueKind subgraph_kind(const NodeProto& node, std::string_view name, int index,
+                          const ValueKinds& kinds) const {
+    const auto* subgraph = attribute(node, name);
+    if (!subgraph || index >= subgraph->g().output_size()) return ValueKind::tensor;
+    return find(graph(subgraph->g(), kinds), subgraph->g().output(index).name());
   }
 
   ValueKind result_kind(const FunctionProto& callee, const NodeProto& call, int index,

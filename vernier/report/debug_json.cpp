@@ -39,8 +39,8 @@ Json noise_json(const DebugActivation& row) {
       {"best_range", advice_json(noise.best_range)}};
 }
 
-Json twin_json(const Twin& twin) {
-  return twin.match == TwinMatch::none ? Json(nullptr) : Json(twin.tensor);
+Json counterpart_json(const Counterpart& counterpart) {
+  return counterpart.match == CounterpartMatch::none ? Json(nullptr) : Json(counterpart.tensor);
 }
 
 Json activation_json(const DebugActivation& row) {
@@ -51,13 +51,13 @@ Json activation_json(const DebugActivation& row) {
                {"local_is_estimated", row.local_is_estimated},
                {"introduced_sqnr_db", optional_number(row.introduced_sqnr_db)},
                {"verdict", std::string(damage_verdict_name(row.verdict))},
-               {"float_tensor", twin_json(row.twin)},
-               {"matched_by", std::string(twin_match_name(row.twin.match))},
+               {"float_tensor", counterpart_json(row.counterpart)},
+               {"matched_by", std::string(counterpart_match_name(row.counterpart.match))},
                {"node", row.node},
                {"op", row.op}};
-  if (row.grid) {
-    json["dtype"] = std::string(dtype_name(row.grid->dtype));
-    json["granularity"] = std::string(granularity_name(granularity(*row.grid)));
+  if (row.quantizer) {
+    json["dtype"] = std::string(dtype_name(row.quantizer->dtype));
+    json["granularity"] = std::string(granularity_name(granularity(*row.quantizer)));
   }
   json["noise"] = row.noise ? noise_json(row) : Json(nullptr);
   return json;
@@ -70,8 +70,8 @@ Json weight_json(const DebugWeight& row) {
         {{"channel", channel.channel}, {"sqnr_db", json_number<Json>(channel.sqnr_db)}});
   return {{"weight_name", row.weight_name},
           {"weight_sqnr_db", optional_number(row.weight_sqnr_db)},
-          {"float_tensor", twin_json(row.twin)},
-          {"matched_by", std::string(twin_match_name(row.twin.match))},
+          {"float_tensor", counterpart_json(row.counterpart)},
+          {"matched_by", std::string(counterpart_match_name(row.counterpart.match))},
           {"dtype", std::string(dtype_name(row.dtype))},
           {"granularity", std::string(granularity_name(row.granularity))},
           {"worst_channels", std::move(channels)},

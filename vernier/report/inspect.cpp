@@ -136,12 +136,12 @@ Table operators_table(const ModelSummary& onnx) {
   return table;
 }
 
-Table bodies_table(const ModelSummary& onnx) {
+Table subgraphs_table(const ModelSummary& onnx) {
   Table table{.columns = {{"body", Align::left}, {"of", Align::left}, {"nodes"}}};
-  for (const BodySummary& body : onnx.bodies)
-    if (body.depth == 1)
-      table.rows.push_back({body.path, body.op_type, std::to_string(body.nodes)});
-  const std::size_t inner = onnx.bodies.size() - table.rows.size();
+  for (const SubgraphSummary& subgraph : onnx.subgraphs)
+    if (subgraph.depth == 1)
+      table.rows.push_back({subgraph.path, subgraph.op_type, std::to_string(subgraph.nodes)});
+  const std::size_t inner = onnx.subgraphs.size() - table.rows.size();
   if (inner > 0) table.note = fmt::format("{} inside these; JSON lists them", inner);
   return table;
 }
@@ -229,7 +229,7 @@ Document describe_inspection(const std::string& model, const Inspection& inspect
     add_table(operators_table(*onnx));
     if (is_quantized(onnx->quantization))
       blocks.emplace_back(quantization_panel(onnx->quantization));
-    add_table(bodies_table(*onnx));
+    add_table(subgraphs_table(*onnx));
     add_table(functions_table(*onnx));
   }
   add_table(leaves_table(inspection));

@@ -81,11 +81,11 @@ Json onnx_json(const ModelSummary& onnx) {
   for (const ExternalFile& file : onnx.external_files)
     json["external_data"].push_back(
         {{"location", file.location}, {"tensors", file.tensors}, {"bytes", file.bytes}});
-  for (const BodySummary& body : onnx.bodies)
-    json["subgraphs"].push_back({{"path", body.path},
-                                 {"operator", body.op_type},
-                                 {"nodes", body.nodes},
-                                 {"depth", body.depth}});
+  for (const SubgraphSummary& subgraph : onnx.subgraphs)
+    json["subgraphs"].push_back({{"path", subgraph.path},
+                                 {"operator", subgraph.op_type},
+                                 {"nodes", subgraph.nodes},
+                                 {"depth", subgraph.depth}});
   for (const FunctionSummary& function : onnx.functions)
     json["functions"].push_back({{"domain", function.domain},
                                  {"name", function.name},

@@ -68,13 +68,14 @@ bool has_float16(const GraphProto& graph) {
          });
 }
 
-// ONNX Runtime calls the float32 twin of a float16 tensor x "InsertedPrecisionFreeCast_x", with a
+// ONNX Runtime calls the float32 counterpart of a float16 tensor x "InsertedPrecisionFreeCast_x",
+// with a
 // "_token_N" behind it if that is taken.
-constexpr std::string_view twin_prefix = "InsertedPrecisionFreeCast_";
+constexpr std::string_view counterpart_prefix = "InsertedPrecisionFreeCast_";
 
-std::string twin_of(const std::string& name, const Names& tensors) {
+std::string counterpart_of(const std::string& name, const Names& tensors) {
   static const std::regex pattern("(.*?)(_token_\\d+)?");
-  const std::string rest = name.substr(twin_prefix.size());
+  const std::string rest = name.substr(counterpart_prefix.size());
   std::smatch match;
   std::regex_match(rest, match, pattern);
   const std::string whole = match[1].str() + match[2].str();
@@ -109,13 +110,13 @@ Names outputs_of(const GraphProto& graph) {
 
 Names all_outputs(const GraphProto& graph) {
   Names names;
-  for (const GraphBody& body : graph_bodies(graph)) names.merge(outputs_of(*body.graph));
+  for (const Subgraph& subgraph : all_subgraphs(graph)) names.merge(outputs_of(*subgraph.graph));
   return names;
 }
 
-// The new names of what the graph's nodes write. A twin of a tensor of the model that is not here
-// itself takes its name. A twin that has the name of one in a graph around this one, as ONNX
-// Runtime writes them though ONNX forbids it, gets another.
+// The new names of what the graph's nodes write. A counterpart of a tensor of the model that is not
+// here itself takes its name. A counterpart that has the name of one in a graph around this one, as
+// ONNX Runtime writes them though ONNX forbids it, gets another.
 Renames new_names(const GraphProto& graph, const Names& tensors, const Names& around) {
   const Names here = outputs_of(graph);
   Names taken = here;
@@ -126,8 +127,8 @@ Renames new_names(const GraphProto& graph, const Names& tensors, const Names& ar
   };
   Renames renames;
   for (const std::string& name : here) {
-    if (!is_float32_twin(name)) continue;
-    const std::string original = twin_of(name, tensors);
+    if (!is_float32_counterpart(name)) continue;
+    const std::string original = counterpart_of(name, tensors);
     if (tensors.contains(original) && free(original)) renames.emplace(name, original);
     if (renames.contains(name) || !around.contains(name)) continue;
     int number = 1;
@@ -150,8 +151,8 @@ void restore_names(GraphProto& graph, const Names& tensors, Names around) {
 
 bool runs_another_graph(const Model& model) {
   if (model.proto().functions_size() > 0) return true;
-  return std::ranges::any_of(graph_bodies(model.graph()),
-                             [](const GraphBody& body) { return has_float16(*body.graph); });
+  return std::ranges::any_of(all_subgraphs(model.graph()),
+                             [](const Subgraph& subgraph) { return has_float16(*subgraph.graph); });
 }
 
 Model executed_graph(const Model& model, const OrtOptions& options, Optimization level) {
@@ -173,7 +174,9 @@ Model executed_graph(const Model& model, const OrtOptions& options, Optimization
   return executed;
 }
 
-bool is_float32_twin(const std::string& tensor) { return tensor.starts_with(twin_prefix); }
+bool is_float32_counterpart(const std::string& tensor) {
+  return tensor.starts_with(counterpart_prefix);
+}
 
 Model optimize(const Model& model, Optimization level) { return executed_graph(model, {}, level); }
 

@@ -15,6 +15,6 @@ bool runs_another_graph(const Model& model);
 Model executed_graph(const Model& model, const OrtOptions& options, Optimization level);
 
 // Whether ONNX Runtime added the tensor as the float32 side of a float16 one.
-bool is_float32_twin(const std::string& tensor);
+bool is_float32_counterpart(const std::string& tensor);
 
 }  // namespace vernier

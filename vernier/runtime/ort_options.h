@@ -20,7 +20,7 @@ struct Watch {
   std::vector<std::string> names = {};  // exact names, or patterns with * and ? for glob
   // Of the names, float32 tensors to show together with another of them, if the graph is run as it
   // is: cheaper than two by themselves.
-  Beside beside = {};
+  PairedTensors beside = {};
 
   static Watch none() { return {}; }
   static Watch outputs() { return {What::outputs}; }

@@ -209,7 +209,7 @@ std::vector<Tensor> OrtRunner::run_probed(std::span<const Tensor> inputs, ProbeR
   add_names(output_names, state.outputs.tensors);
   add_names(output_names, state.outputs.others);
 
-  const ProbesOfThread watching(probes);
+  const ThreadProbes watching(probes);
   std::vector<Ort::Value> values;
   try {
     values = state.session.Run(Ort::RunOptions{nullptr}, input_names.data(), feeds.data(),

@@ -177,8 +177,8 @@ Op make_op(bool pair, std::vector<UnwatchedTensor>& unreadable) {
 
 }  // namespace
 
-ProbesOfThread::ProbesOfThread(ProbeRun& run) : outer_(std::exchange(run_of_thread, &run)) {}
-ProbesOfThread::~ProbesOfThread() { run_of_thread = outer_; }
+ThreadProbes::ThreadProbes(ProbeRun& run) : outer_(std::exchange(run_of_thread, &run)) {}
+ThreadProbes::~ThreadProbes() { run_of_thread = outer_; }
 
 struct ProbeOp::State {
   std::vector<UnwatchedTensor> unreadable;

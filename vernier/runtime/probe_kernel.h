@@ -20,12 +20,12 @@ struct ProbeRun {
 
 // While it lives, the probes that this thread comes to are of that run: ONNX Runtime runs a session
 // on the thread that calls it, so several threads can run one session at the same time.
-class ProbesOfThread {
+class ThreadProbes {
  public:
-  explicit ProbesOfThread(ProbeRun& run);
-  ~ProbesOfThread();
-  ProbesOfThread(const ProbesOfThread&) = delete;
-  ProbesOfThread& operator=(const ProbesOfThread&) = delete;
+  explicit ThreadProbes(ProbeRun& run);
+  ~ThreadProbes();
+  ThreadProbes(const ThreadProbes&) = delete;
+  ThreadProbes& operator=(const ThreadProbes&) = delete;
 
  private:
   ProbeRun* outer_;

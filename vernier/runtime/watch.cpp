@@ -61,9 +61,10 @@ Probes watch(Model& model, const OrtOptions& options, Optimization level) {
   Probes probes = insert_probes(
       model,
       [&](const std::string& name) {
-        return accepts(options.watch, name) && !is_float32_twin(name);
+        return accepts(options.watch, name) && !is_float32_counterpart(name);
       },
-      another ? Beside{} : options.watch.beside);  // what is there until when may have changed
+      another ? PairedTensors{}
+              : options.watch.beside);  // what is there until when may have changed
   if (another) add_missing(probes, wanted, level);
   require_known(model, options.watch, probes);
   return probes;

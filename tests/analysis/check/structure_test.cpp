@@ -33,7 +33,7 @@ TEST(Structure, weights_that_nothing_reads_are_found) {
   EXPECT_EQ(told(structure(model), "unused-initializer"), "lost: nothing reads its 12 bytes");
 }
 
-TEST(Structure, a_weight_that_only_a_body_reads_is_read) {
+TEST(Structure, a_weight_that_only_a_subgraph_reads_is_read) {
   GraphBuilder branch("branch");
   branch.node("Add", {"x", "w"}, {"r"}).output("r");
   const Model model =

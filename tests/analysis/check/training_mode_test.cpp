@@ -126,7 +126,7 @@ TEST(TrainingMode, only_operators_that_draw_are_random) {
   EXPECT_THAT(training_mode(model("Sigmoid")), IsEmpty());
 }
 
-TEST(TrainingMode, random_operators_are_found_inside_bodies_too) {
+TEST(TrainingMode, random_operators_are_found_inside_subgraphs_too) {
   GraphBuilder branch("branch");
   branch.node("RandomNormal", {}, {"r"}, {ints_attribute("shape", {2})}).output("r");
   GraphBuilder other("other");

@@ -106,7 +106,7 @@ TEST(Debug, a_relu_folded_into_the_range_is_no_damage) {
   EXPECT_EQ(folded, 6);
 }
 
-// y = relu(x) * 3 with a grid of step 1 on relu's output.
+// y = relu(x) * 3 with a quantizer of step 1 on relu's output.
 GraphBuilder float_graph() {
   GraphBuilder builder;
   builder.input("x", DType::f32, {{4, ""}})
@@ -133,8 +133,8 @@ GraphBuilder quantized_graph(float step, const std::string& prefix = "") {
 
 OneSample sample() { return OneSample({floats("x", {-5, 1, 2.25F, 3})}); }
 
-// A tensor that comes out of one grid and goes into another has its own row for each.
-TEST(Debug, grids_in_a_row_are_told_apart) {
+// A tensor that comes out of one quantizer and goes into another has its own row for each.
+TEST(Debug, quantizers_in_a_row_are_told_apart) {
   GraphBuilder quantized;
   quantized.input("x", DType::f32, {{4, ""}})
       .weight(scalar("s1", 0.5F))
@@ -195,7 +195,7 @@ TEST(Debug, large_tensors_are_measured_as_small_ones_are) {
   EXPECT_NEAR(*result.model_outputs[0].cumulative_sqnr_db, decibels(signal, noise), 1e-9);
 }
 
-// What goes into the grid has another reader: it is shown by itself, and nothing else changes.
+// What goes into the quantizer has another reader: it is shown by itself, and nothing else changes.
 TEST(Debug, a_second_reader_of_what_is_quantized_changes_nothing) {
   GraphBuilder plain = float_graph(), quantized = quantized_graph(1);
   plain.node("Neg", {"r"}, {"n"}).output("n");
@@ -210,8 +210,8 @@ TEST(Debug, a_second_reader_of_what_is_quantized_changes_nothing) {
   EXPECT_EQ(result.activations[0].noise, expected.activations[0].noise);
 }
 
-// Two grids in a row: the second node works on the float model's tensor, whatever the first grid
-// did to it.
+// Two quantizers in a row: the second node works on the float model's tensor, whatever the first
+// quantizer did to it.
 TEST(Debug, what_a_node_adds_is_measured_on_float_inputs) {
   GraphBuilder plain, quantized;
   plain.input("x", DType::f32, {{2, ""}}).node("Relu", {"x"}, {"r"}).node("Neg", {"r"}, {"n"});
@@ -232,7 +232,8 @@ TEST(Debug, what_a_node_adds_is_measured_on_float_inputs) {
   ASSERT_THAT(result.activations, SizeIs(2));
   const double signal = 1.5625 + 9;
   EXPECT_NEAR(*result.activations[0].introduced_sqnr_db, decibels(signal, 0.0625), 1e-12);
-  // Neg of the first grid's 1 and 3 is what the float model's 1.25 and 3 become on that grid.
+  // Neg of the first quantizer's 1 and 3 is what the float model's 1.25 and 3 become on that
+  // quantizer.
   EXPECT_NEAR(*result.activations[1].introduced_sqnr_db, decibels(signal, 0.0625), 1e-12);
   EXPECT_EQ(*result.activations[1].local_sqnr_db, INFINITY);
 }
@@ -265,14 +266,14 @@ TEST(Debug, renamed_tensors_are_found_by_their_node_or_value) {
   OneSample inputs = sample();
   const DebugResult by_node =
       debug(float_graph().model(), quantized_graph(1, "new_").model(), inputs, {});
-  EXPECT_EQ(by_node.activations[0].twin, (Twin{"r", TwinMatch::topology}));
+  EXPECT_EQ(by_node.activations[0].counterpart, (Counterpart{"r", CounterpartMatch::topology}));
   GraphBuilder unnamed = quantized_graph(1, "new_");
   for (auto& node : *unnamed.graph().mutable_node()) node.clear_name();
   const DebugResult by_value = debug(float_graph().model(), unnamed.model(), inputs, {});
-  EXPECT_EQ(by_value.activations[0].twin, (Twin{"r", TwinMatch::value}));
+  EXPECT_EQ(by_value.activations[0].counterpart, (Counterpart{"r", CounterpartMatch::value}));
 }
 
-// relu's coarse grid damages everything behind it; the last node works on a fine grid.
+// relu's coarse quantizer damages everything behind it; the last node works on a fine quantizer.
 TEST(Debug, introduced_error_leaves_out_what_was_inherited) {
   GraphBuilder reference = float_graph(), candidate = quantized_graph(3);
   for (GraphBuilder* builder : {&reference, &candidate}) {

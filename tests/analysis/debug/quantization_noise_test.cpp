@@ -17,21 +17,21 @@ Tensor ramp_between(float low, float high, int count) {
   return tensor;
 }
 
-// Samples that go into a grid, one after the other.
+// Samples that go into a quantizer, one after the other.
 QuantizationNoise noise_of(const NoiseSite& site, const std::vector<Tensor>& samples) {
   SeenValues seen;
   ValueHistogram histogram;
   for (std::size_t i = 0; i < samples.size(); ++i) {
     const auto values = elements<float>(samples[i].view());
-    const SeenValues sample = look_at(values, site.grid);
+    const SeenValues sample = observe_values(values, site.quantizer);
     histogram.add(values, static_cast<std::int64_t>(i), size_of(sample), site.folded);
     seen = pool(seen, sample);
   }
   return noise_of(seen, histogram, site);
 }
 
-QuantizationNoise noise_of(const RealRange& grid, const Tensor& tensor) {
-  return noise_of({.grid = grid}, std::vector{tensor});
+QuantizationNoise noise_of(const RealRange& quantizer, const Tensor& tensor) {
+  return noise_of({.quantizer = quantizer}, std::vector{tensor});
 }
 
 TEST(QuantizationNoise, what_fits_is_not_clipped) {
@@ -49,7 +49,7 @@ TEST(QuantizationNoise, clipping_is_counted_by_hand) {
   EXPECT_EQ(noise.clipping_noise, 9 + 4);
 }
 
-// The grid from 0 to 127.5 stands for a Relu too: what is below 0 is not lost by it.
+// The quantizer from 0 to 127.5 stands for a Relu too: what is below 0 is not lost by it.
 TEST(QuantizationNoise, a_folded_relu_needs_no_room_below_zero) {
   const QuantizationNoise result =
       noise_of({{0, 127.5, 0.5}, {.low = 0}}, {ramp_between(-127.5, 127.5, 10000)});

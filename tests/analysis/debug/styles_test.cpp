@@ -10,7 +10,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-// y = -|x|, with |x| on a grid of step 1.
+// y = -|x|, with |x| on a quantizer of step 1.
 GraphBuilder float_abs() {
   GraphBuilder builder;
   builder.input("x", DType::f32, {{4, ""}}).output("y", DType::f32, {{4, ""}});
@@ -128,24 +128,24 @@ TEST(DebugStyles, a_branch_is_measured_when_it_runs) {
   EXPECT_EQ(passed_over.activations[0].verdict, DamageVerdict::unmatched);
 }
 
-// Each turn adds x; the sum is put on a grid of step 1.
+// Each turn adds x; the sum is put on a quantizer of step 1.
 GraphBuilder loop_graph(bool quantized) {
-  GraphBuilder body("body");
-  body.input("i", DType::i64, {})
+  GraphBuilder subgraph("body");
+  subgraph.input("i", DType::i64, {})
       .input("go", DType::boolean, {})
       .input("sum", DType::f32, {{2, ""}});
-  body.node("Add", {"sum", "x"}, {"a"});
+  subgraph.node("Add", {"sum", "x"}, {"a"});
   if (quantized)
-    body.node("QuantizeLinear", {"a", "s", "z"}, {"q"})
+    subgraph.node("QuantizeLinear", {"a", "s", "z"}, {"q"})
         .node("DequantizeLinear", {"q", "s", "z"}, {"d"});
-  body.node("Identity", {quantized ? "d" : "a"}, {"next"}).node("Identity", {"go"}, {"go_on"});
-  body.output("go_on", DType::boolean, {}).output("next", DType::f32, {{2, ""}});
+  subgraph.node("Identity", {quantized ? "d" : "a"}, {"next"}).node("Identity", {"go"}, {"go_on"});
+  subgraph.output("go_on", DType::boolean, {}).output("next", DType::f32, {{2, ""}});
   GraphBuilder builder;
   builder.input("x", DType::f32, {{2, ""}}).output("y", DType::f32, {{2, ""}});
   builder.weight(tensor_of<std::int64_t>("n", DType::i64, {}, {2}));
   builder.weight(tensor_of<bool>("yes", DType::boolean, {}, {true}));
   builder.weight(scalar("s", 1)).weight(make_tensor("z", DType::u8, {}));
-  builder.node("Loop", {"n", "yes", "x"}, {"y"}, {graph_attribute("body", body)});
+  builder.node("Loop", {"n", "yes", "x"}, {"y"}, {graph_attribute("body", subgraph)});
   return builder;
 }
 
@@ -161,7 +161,7 @@ TEST(DebugStyles, every_turn_of_a_loop_is_pooled) {
               decibels(2.25 * 2.25 + 3.375 * 3.375 + eights, 0.25 * 0.25 + 0.375 * 0.375), 1e-9);
 }
 
-// a = 2x, and a Relu or Clip behind it that the quantized model leaves to the grid of step 1.
+// a = 2x, and a Relu or Clip behind it that the quantized model leaves to the quantizer of step 1.
 GraphBuilder folded(bool quantized, const std::string& op, float slope) {
   GraphBuilder builder;
   builder.input("x", DType::f32, {{4, ""}}).output("y", DType::f32, {{4, ""}});
@@ -193,7 +193,7 @@ TEST(DebugStyles, what_a_folded_relu_cuts_off_is_not_lost) {
   }
 }
 
-// The float model multiplies by 3, the quantized one by 2: not the grid's doing.
+// The float model multiplies by 3, the quantized one by 2: not the quantizer's doing.
 TEST(DebugStyles, a_folded_relu_inherits_damage_like_any_other) {
   const DebugResult result =
       debug_on(folded(false, "Relu", 3).model(), folded(true, "Relu", 2).model(),

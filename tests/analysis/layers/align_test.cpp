@@ -79,7 +79,7 @@ TEST(Align, too_many_contenders_are_none) {
   EXPECT_FALSE(contended_pairs(placements, tensors, 5));
 }
 
-TEST(Align, results_of_a_body_narrow_what_is_listed_before_them) {
+TEST(Align, results_of_a_subgraph_narrow_what_is_listed_before_them) {
   // y = If(...), listed before t, the tensor of its branch, which is computed from x.
   const std::vector<CandidateTensor> tensors = {
       {.name = "x"}, {.name = "y", .inputs = {2}}, {.name = "t", .inputs = {0}}};

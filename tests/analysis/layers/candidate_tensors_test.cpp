@@ -50,7 +50,7 @@ TEST(CandidateTensors, metadata_of_the_node_comes_first) {
   EXPECT_TRUE(named(tensors, "y").layer_is_metadata);
 }
 
-TEST(CandidateTensors, what_a_body_gives_is_what_its_node_is_computed_from) {
+TEST(CandidateTensors, what_a_subgraph_gives_is_what_its_node_is_computed_from) {
   GraphBuilder then_branch("then"), else_branch("else");
   then_branch.node("Relu", {"x"}, {"t"}).output("t", DType::f32, {{2}});
   else_branch.node("Neg", {"x"}, {"e"}).output("e", DType::f32, {{2}});

@@ -54,16 +54,16 @@ TEST(Region, of_an_input_or_an_unknown_tensor_is_empty) {
   EXPECT_THAT(ModelIndex(model).region_of("nothing", known({})).nodes, IsEmpty());
 }
 
-TEST(Region, of_a_node_with_a_body_holds_what_the_body_reads) {
-  GraphBuilder body("then");
-  body.output("t").node("Neg", {"a"}, {"t"});
+TEST(Region, of_a_node_with_a_subgraph_holds_what_the_subgraph_reads) {
+  GraphBuilder subgraph("then");
+  subgraph.output("t").node("Neg", {"a"}, {"t"});
   GraphBuilder other("else");
   other.output("e").node("Identity", {"a"}, {"e"});
   GraphBuilder graph;
   graph.input("x", DType::f32, {{1}}).input("c", DType::boolean, {}).output("y");
   graph.node("Relu", {"x"}, {"a"});
   graph.node("If", {"c"}, {"y"},
-             {graph_attribute("then_branch", body), graph_attribute("else_branch", other)});
+             {graph_attribute("then_branch", subgraph), graph_attribute("else_branch", other)});
   const Model model = graph.model();
   const ModelIndex index(model);
   EXPECT_THAT(ops(index.region_of("y", known({}))), ElementsAre("If", "Relu"));

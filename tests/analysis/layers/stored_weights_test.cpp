@@ -30,10 +30,10 @@ TEST(StoredWeights, are_found_through_identity_and_transpose) {
   const StoredWeights weights(plain);
   ASSERT_TRUE(weights.find("v"));
   EXPECT_EQ(weights.find("v")->name(), "w");
-  EXPECT_FALSE(weights.uses_of("fc")[0].turned);
+  EXPECT_FALSE(weights.uses_of("fc")[0].transposed);
 
-  const Model turned = product("Transpose").model();
-  EXPECT_TRUE(StoredWeights(turned).uses_of("fc").at(0).turned);
+  const Model transposed = product("Transpose").model();
+  EXPECT_TRUE(StoredWeights(transposed).uses_of("fc").at(0).transposed);
 }
 
 TEST(StoredWeights, what_is_computed_is_no_weight) {
@@ -90,16 +90,16 @@ TEST(StoredWeights, roles_follow_the_operator) {
   EXPECT_THAT(roles, ElementsAre("weight", "bias", "running_mean", "running_var"));
 }
 
-TEST(StoredWeights, those_of_bodies_are_seen) {
-  GraphBuilder body("then");
-  body.output("t").weight(matrix("inner")).node("Add", {"w", "inner"}, {"t"});
-  body.graph().mutable_node(0)->set_name("/branch/Add");
+TEST(StoredWeights, those_of_subgraphs_are_seen) {
+  GraphBuilder subgraph("then");
+  subgraph.output("t").weight(matrix("inner")).node("Add", {"w", "inner"}, {"t"});
+  subgraph.graph().mutable_node(0)->set_name("/branch/Add");
   GraphBuilder other("else");
   other.output("e").node("Identity", {"w"}, {"e"});
   GraphBuilder graph;
   graph.input("c", DType::boolean, {}).output("y").weight(matrix("w"));
   graph.node("If", {"c"}, {"y"},
-             {graph_attribute("then_branch", body), graph_attribute("else_branch", other)});
+             {graph_attribute("then_branch", subgraph), graph_attribute("else_branch", other)});
   const Model model = graph.model();
   const StoredWeights weights(model);
   EXPECT_TRUE(weights.find("inner"));

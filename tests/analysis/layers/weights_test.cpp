@@ -131,7 +131,7 @@ Tensor square(const std::string& name) {
   return tensor_of<float>(name, DType::f32, {2, 2}, {1, 2, 3, 4});
 }
 
-Tensor turned(const Tensor& tensor) { return permute_axes(tensor, std::vector{1, 0}); }
+Tensor transposed(const Tensor& tensor) { return permute_axes(tensor, std::vector{1, 0}); }
 
 WeightMatch match_of(const ComparedWeight& weight) { return weight.match; }
 
@@ -148,7 +148,7 @@ ComparedWeight compare_linear(const Tensor& stored, const std::vector<TorchLeaf>
 TEST(Weights, a_square_one_must_lie_as_its_reader_wants_it) {
   const std::vector<TorchLeaf> leaves = {{.path = "fc", .type = "Linear"}};
   const Tensor stored = square("onnx::MatMul_7");
-  EXPECT_EQ(match_of(compare_linear(turned(stored), leaves)), WeightMatch::transposed);
+  EXPECT_EQ(match_of(compare_linear(transposed(stored), leaves)), WeightMatch::transposed);
   const ComparedWeight wrong = compare_linear(stored, leaves);
   EXPECT_EQ(wrong.match, WeightMatch::differs);
   EXPECT_EQ(wrong.remark, "its axes are swapped");
@@ -171,7 +171,7 @@ TEST(Weights, a_renamed_one_is_known_by_the_operator_that_reads_it) {
 TEST(Weights, a_square_one_of_an_unknown_layer_may_lie_either_way) {
   const Tensor stored = square("onnx::MatMul_7");
   EXPECT_EQ(match_of(compare_linear(stored, {})), WeightMatch::exact);
-  EXPECT_EQ(match_of(compare_linear(turned(stored), {})), WeightMatch::transposed);
+  EXPECT_EQ(match_of(compare_linear(transposed(stored), {})), WeightMatch::transposed);
 }
 
 // Compares one parameter with a model of one initializer, which no node of its module reads.
@@ -187,7 +187,7 @@ TEST(Weights, a_renamed_one_is_found_by_its_content) {
   Tensor stored = parameter;
   stored.name = "somewhere";
   EXPECT_EQ(compare_one(parameter, stored).match, WeightMatch::exact);
-  const ComparedWeight found = compare_one(parameter, turned(stored));
+  const ComparedWeight found = compare_one(parameter, transposed(stored));
   EXPECT_EQ(found.match, WeightMatch::transposed);
   EXPECT_EQ(found.initializer, "somewhere");
   stored = tensor_of<float>("somewhere", DType::f32, {2, 3}, {1, 2, 3, 4, 5, 7});
@@ -196,7 +196,7 @@ TEST(Weights, a_renamed_one_is_found_by_its_content) {
 
 TEST(Weights, a_square_one_under_its_own_name_lies_as_the_parameter_does) {
   EXPECT_EQ(compare_one(square("w"), square("w")).match, WeightMatch::exact);
-  const ComparedWeight wrong = compare_one(square("w"), turned(square("w")));
+  const ComparedWeight wrong = compare_one(square("w"), transposed(square("w")));
   EXPECT_EQ(wrong.match, WeightMatch::differs);
   EXPECT_EQ(wrong.remark, "its axes are swapped");
 }

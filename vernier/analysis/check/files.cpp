@@ -21,10 +21,10 @@ bool leaves_the_folder(const std::string& location) {
   return false;
 }
 
-std::optional<Finding> check_external(const Model& model, const Body& body,
+std::optional<Finding> check_external(const Model& model, const Body& subgraph,
                                       const TensorProto& weight) {
   if (!has_external_data(weight) || model.is_inside(weight)) return std::nullopt;
-  const Subject subject = tensor_subject(body, weight.name());
+  const Subject subject = tensor_subject(subgraph, weight.name());
   try {
     const ExternalData data = external_data(weight);
     if (leaves_the_folder(data.location))
@@ -51,9 +51,9 @@ std::optional<Finding> check_external(const Model& model, const Body& body,
 Findings check_files(const Graphs& graphs) {
   Findings findings;
   const Model& model = graphs.model;
-  for (const Body& body : graphs.bodies)
-    for (const TensorProto& weight : body.graph->initializer())
-      if (auto finding = check_external(model, body, weight)) findings.push_back(*finding);
+  for (const Body& subgraph : graphs.subgraphs)
+    for (const TensorProto& weight : subgraph.graph->initializer())
+      if (auto finding = check_external(model, subgraph, weight)) findings.push_back(*finding);
   if (!model.path().empty())
     if (auto finding = check_file_size(model.path())) findings.push_back(*finding);
   return findings;

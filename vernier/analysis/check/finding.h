@@ -12,7 +12,7 @@ std::string_view severity_name(Severity severity);
 enum class SubjectKind { model, node, tensor };
 std::string_view subject_kind_name(SubjectKind kind);
 
-// What a finding is about. Inside an If, Loop or Scan the name has the body's path in front:
+// What a finding is about. Inside an If, Loop or Scan the name has the subgraph's path in front:
 // "loop_1.body/add_2".
 struct Subject {
   SubjectKind kind = SubjectKind::model;

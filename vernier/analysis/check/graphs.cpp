@@ -14,8 +14,8 @@ using vernier_onnx::AttributeProto;
 using vernier_onnx::NodeProto;
 using vernier_onnx::TensorProto;
 
-std::string in_body(const Body& body, const std::string& name) {
-  return body.path.empty() ? name : body.path + "/" + name;
+std::string in_subgraph(const Body& subgraph, const std::string& name) {
+  return subgraph.path.empty() ? name : subgraph.path + "/" + name;
 }
 
 template <typename T, typename Values>
@@ -41,72 +41,72 @@ std::optional<Tensor> attribute_value(const NodeProto& node) {
 }  // namespace
 
 Graphs::Graphs(const Model& of_model) : model(of_model), dtypes_(infer_dtypes(of_model.graph())) {
-  for (const GraphBody& body : graph_bodies(model.graph())) {
-    const GraphIndex* outer = body.outer < 0 ? nullptr : &indexes_[body.outer];
-    indexes_.emplace_back(*body.graph, outer);
-    bodies.push_back(
-        {body.graph, body.owner, body.path, &indexes_.back(), &dtypes_.at(body.graph)});
+  for (const Subgraph& subgraph : all_subgraphs(model.graph())) {
+    const GraphIndex* outer = subgraph.outer < 0 ? nullptr : &indexes_[subgraph.outer];
+    indexes_.emplace_back(*subgraph.graph, outer);
+    subgraphs.push_back({subgraph.graph, subgraph.owner, subgraph.path, &indexes_.back(),
+                         &dtypes_.at(subgraph.graph)});
   }
 }
 
-Subject node_subject(const Body& body, const NodeProto& node) {
-  return {SubjectKind::node, in_body(body, node_label(node))};
+Subject node_subject(const Body& subgraph, const NodeProto& node) {
+  return {SubjectKind::node, in_subgraph(subgraph, node_label(node))};
 }
 
-Subject tensor_subject(const Body& body, const std::string& tensor) {
-  return {SubjectKind::tensor, in_body(body, tensor)};
+Subject tensor_subject(const Body& subgraph, const std::string& tensor) {
+  return {SubjectKind::tensor, in_subgraph(subgraph, tensor)};
 }
 
 std::string input_name(const NodeProto& node, int index) {
   return index < node.input_size() ? node.input(index) : std::string();
 }
 
-std::optional<DType> dtype_of(const Body& body, const std::string& tensor) {
-  const auto found = body.dtypes->find(tensor);
-  return found == body.dtypes->end() ? std::nullopt : std::optional(found->second);
+std::optional<DType> dtype_of(const Body& subgraph, const std::string& tensor) {
+  const auto found = subgraph.dtypes->find(tensor);
+  return found == subgraph.dtypes->end() ? std::nullopt : std::optional(found->second);
 }
 
-const TensorProto* constant_proto(const Body& body, const std::string& tensor) {
+const TensorProto* constant_proto(const Body& subgraph, const std::string& tensor) {
   if (tensor.empty()) return nullptr;
-  if (const TensorProto* weight = body.index->initializer(tensor)) return weight;
-  const NodeProto* node = body.index->producer(tensor);
+  if (const TensorProto* weight = subgraph.index->initializer(tensor)) return weight;
+  const NodeProto* node = subgraph.index->producer(tensor);
   if (!node || !is_op(*node, "Constant")) return nullptr;
   const AttributeProto* value = attribute(*node, "value");
   return value && value->has_t() ? &value->t() : nullptr;
 }
 
-std::optional<Tensor> constant_value(const Graphs& graphs, const Body& body,
+std::optional<Tensor> constant_value(const Graphs& graphs, const Body& subgraph,
                                      const std::string& tensor) {
-  if (const TensorProto* proto = constant_proto(body, tensor)) {
+  if (const TensorProto* proto = constant_proto(subgraph, tensor)) {
     try {
       return graphs.model.tensor(*proto);
     } catch (const Error&) {
       return std::nullopt;  // reported where external data is looked at
     }
   }
-  const NodeProto* node = tensor.empty() ? nullptr : body.index->producer(tensor);
+  const NodeProto* node = tensor.empty() ? nullptr : subgraph.index->producer(tensor);
   return node && is_op(*node, "Constant") ? attribute_value(*node) : std::nullopt;
 }
 
-std::optional<std::vector<double>> constant_numbers(const Graphs& graphs, const Body& body,
+std::optional<std::vector<double>> constant_numbers(const Graphs& graphs, const Body& subgraph,
                                                     const std::string& tensor) {
-  const std::optional<Tensor> value = constant_value(graphs, body, tensor);
+  const std::optional<Tensor> value = constant_value(graphs, subgraph, tensor);
   return value ? std::optional(to_f64(*value)) : std::nullopt;
 }
 
-std::optional<double> constant_number(const Graphs& graphs, const Body& body,
+std::optional<double> constant_number(const Graphs& graphs, const Body& subgraph,
                                       const std::string& tensor) {
-  if (const TensorProto* proto = constant_proto(body, tensor))
+  if (const TensorProto* proto = constant_proto(subgraph, tensor))
     if (checked_element_count(Shape(proto->dims().begin(), proto->dims().end())) != 1)
       return std::nullopt;
-  const auto numbers = constant_numbers(graphs, body, tensor);
+  const auto numbers = constant_numbers(graphs, subgraph, tensor);
   return numbers && numbers->size() == 1 ? std::optional(numbers->front()) : std::nullopt;
 }
 
-std::optional<Shape> declared_shape(const Body& body, const std::string& tensor) {
-  if (const TensorProto* proto = constant_proto(body, tensor))
+std::optional<Shape> declared_shape(const Body& subgraph, const std::string& tensor) {
+  if (const TensorProto* proto = constant_proto(subgraph, tensor))
     return Shape(proto->dims().begin(), proto->dims().end());
-  const auto* info = body.index->value_info(tensor);
+  const auto* info = subgraph.index->value_info(tensor);
   if (!info || !info->type().tensor_type().has_shape()) return std::nullopt;
   Shape shape;
   for (const auto& dim : info->type().tensor_type().shape().dim())

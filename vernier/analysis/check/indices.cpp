@@ -12,19 +12,19 @@ namespace {
 using vernier_onnx::NodeProto;
 
 // A Gather whose indices and table are both in the model.
-Findings constant_indices(const Graphs& graphs, const Body& body, const NodeProto& node) {
+Findings constant_indices(const Graphs& graphs, const Body& subgraph, const NodeProto& node) {
   if (!is_op(node, "Gather") && !is_op(node, "GatherElements")) return {};
-  const auto shape = declared_shape(body, input_name(node, 0));
-  if (!shape || shape->empty() || !constant_proto(body, input_name(node, 1))) return {};
+  const auto shape = declared_shape(subgraph, input_name(node, 0));
+  if (!shape || shape->empty() || !constant_proto(subgraph, input_name(node, 1))) return {};
   std::int64_t axis = attribute_int(node, "axis", 0);
   if (axis < 0) axis += std::ssize(*shape);
   if (axis < 0 || axis >= std::ssize(*shape) || (*shape)[axis] < 0) return {};
   const auto length = static_cast<double>((*shape)[axis]);
-  const auto numbers = constant_numbers(graphs, body, node.input(1));
+  const auto numbers = constant_numbers(graphs, subgraph, node.input(1));
   for (const double index : numbers.value_or(std::vector<double>{}))
     if (index >= length || index < -length)
       return {
-          make_finding("index-out-of-range", node_subject(body, node),
+          make_finding("index-out-of-range", node_subject(subgraph, node),
                        fmt::format("index {:g} is read from '{}', whose axis {} has {} elements",
                                    index, node.input(0), axis, length))};
   return {};
@@ -51,9 +51,9 @@ Findings last_index(const Graphs& graphs, const Runs& runs, std::size_t input) {
 
 Findings check_indices(const Graphs& graphs, const Runs& runs) {
   Findings findings;
-  for (const Body& body : graphs.bodies)
-    for (const NodeProto& node : body.graph->node())
-      append(findings, constant_indices(graphs, body, node));
+  for (const Body& subgraph : graphs.subgraphs)
+    for (const NodeProto& node : subgraph.graph->node())
+      append(findings, constant_indices(graphs, subgraph, node));
   if (!runs.ran()) return findings;
   for (std::size_t i = 0; i < runs.samples.front().size(); ++i)
     append(findings, last_index(graphs, runs, i));

@@ -49,7 +49,7 @@ Findings judge(const Graphs& graphs, const Runs& runs, const Watching& seen) {
   evidence += reaches_output ? fmt::format(", and output '{}' holds it", output->name)
                              : ", and no output holds it";
   Finding finding = make_finding("nonfinite-value",
-                                 writer ? node_subject(*writer->body, *writer->node)
+                                 writer ? node_subject(*writer->subgraph, *writer->node)
                                         : Subject{SubjectKind::tensor, origin->tensor},
                                  evidence);
   if (!reaches_output) finding.severity = Severity::warning;
@@ -70,10 +70,11 @@ std::unique_ptr<OrtRunner> open_watched(const Model& model, const OrtOptions& op
 
 std::optional<FoundNode> find_writer(const Graphs& graphs, const std::string& tensor) {
   const TensorLabels label(graphs.model.graph());
-  for (const Body& body : graphs.bodies)
-    for (const auto& node : body.graph->node())
+  for (const Body& subgraph : graphs.subgraphs)
+    for (const auto& node : subgraph.graph->node())
       for (const std::string& output : node.output())
-        if (!output.empty() && label(body.path, output) == tensor) return FoundNode{&body, &node};
+        if (!output.empty() && label(subgraph.path, output) == tensor)
+          return FoundNode{&subgraph, &node};
   return std::nullopt;
 }
 

@@ -54,7 +54,7 @@ Findings check_determinism(const Graphs& graphs, const Runs& runs, const CheckOp
   if (!writer)
     return {make_finding("nondeterministic", {SubjectKind::tensor, output},
                          fmt::format("output '{}' differs between two runs", output))};
-  return {make_finding("nondeterministic", node_subject(*writer->body, *writer->node),
+  return {make_finding("nondeterministic", node_subject(*writer->subgraph, *writer->node),
                        fmt::format("output '{}' differs between two runs, and '{}' is the first "
                                    "tensor that does, written by {}",
                                    output, tensor, writer->node->op_type()))};

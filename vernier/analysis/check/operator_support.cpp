@@ -68,9 +68,9 @@ std::optional<Finding> check_operator(const Model& model, const NodeProto& node,
 
 Findings check_operators(const Graphs& graphs) {
   Findings findings;
-  for (const Body& body : graphs.bodies)
-    for (const NodeProto& node : body.graph->node())
-      if (auto finding = check_operator(graphs.model, node, node_subject(body, node)))
+  for (const Body& subgraph : graphs.subgraphs)
+    for (const NodeProto& node : subgraph.graph->node())
+      if (auto finding = check_operator(graphs.model, node, node_subject(subgraph, node)))
         findings.push_back(std::move(*finding));
   for (const auto& function : graphs.model.proto().functions())
     for (const NodeProto& node : function.node())

@@ -26,10 +26,10 @@ std::optional<Finding> unregistered(const Graphs& graphs, const std::string& mes
   static const std::regex pattern(R"((\S+):(\w+)\(-?\d+\) is not a registered function/op)");
   std::smatch match;
   if (!std::regex_search(message, match, pattern)) return std::nullopt;
-  for (const Body& body : graphs.bodies)
-    for (const auto& node : body.graph->node())
+  for (const Body& subgraph : graphs.subgraphs)
+    for (const auto& node : subgraph.graph->node())
       if (is_op(node, match[2].str(), match[1].str()))
-        return make_finding("unknown-operator", node_subject(body, node),
+        return make_finding("unknown-operator", node_subject(subgraph, node),
                             fmt::format("the domain {} has no operator {} in ONNX Runtime",
                                         node.domain(), node.op_type()));
   return std::nullopt;

@@ -11,11 +11,11 @@
 namespace vernier {
 namespace {
 
-std::vector<std::string> without_shape(const Body& body) {
+std::vector<std::string> without_shape(const Body& subgraph) {
   std::vector<std::string> names;
-  for (const auto& node : body.graph->node())
+  for (const auto& node : subgraph.graph->node())
     for (const std::string& output : node.output())
-      if (!output.empty() && !is_op(node, "Constant") && !declared_shape(body, output))
+      if (!output.empty() && !is_op(node, "Constant") && !declared_shape(subgraph, output))
         names.push_back(output);
   return names;
 }
@@ -41,12 +41,12 @@ std::vector<TensorSpec> inferred_shapes(const Graphs& graphs, std::vector<std::s
 }  // namespace
 
 Findings check_shapes(const Graphs& graphs) {
-  const Body& body = graphs.main();
-  const std::vector<std::string> missing = without_shape(body);
+  const Body& subgraph = graphs.main();
+  const std::vector<std::string> missing = without_shape(subgraph);
   if (missing.empty()) return {};
   const std::vector<TensorSpec> inferred = inferred_shapes(graphs, missing);
   if (inferred.empty()) return {};
-  return {make_finding("missing-shapes", tensor_subject(body, inferred.front().name),
+  return {make_finding("missing-shapes", tensor_subject(subgraph, inferred.front().name),
                        fmt::format("shape inference gives the shapes of {} that declare none",
                                    counted(std::ssize(inferred), "tensor")))};
 }

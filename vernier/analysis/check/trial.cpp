@@ -36,9 +36,9 @@ std::string named_node(const std::string& message) {
 
 std::optional<FoundNode> find_node(const Graphs& graphs, const std::string& name) {
   if (name.empty()) return std::nullopt;
-  for (const Body& body : graphs.bodies)
-    for (const auto& node : body.graph->node())
-      if (node.name() == name) return FoundNode{&body, &node};
+  for (const Body& subgraph : graphs.subgraphs)
+    for (const auto& node : subgraph.graph->node())
+      if (node.name() == name) return FoundNode{&subgraph, &node};
   return std::nullopt;
 }
 
@@ -48,11 +48,11 @@ std::optional<FoundNode> find_failed_node(const Graphs& graphs, const std::strin
   std::smatch match;
   if (!std::regex_search(message, match, unnamed)) return std::nullopt;
   std::optional<FoundNode> only;
-  for (const Body& body : graphs.bodies)
-    for (const auto& node : body.graph->node())
+  for (const Body& subgraph : graphs.subgraphs)
+    for (const auto& node : subgraph.graph->node())
       if (node.op_type() == match[1].str()) {
         if (only) return std::nullopt;
-        only = FoundNode{&body, &node};
+        only = FoundNode{&subgraph, &node};
       }
   return only;
 }
@@ -60,7 +60,7 @@ std::optional<FoundNode> find_failed_node(const Graphs& graphs, const std::strin
 Subject subject_of_error(const Graphs& graphs, const std::string& message) {
   const std::string name = named_node(message);
   if (const auto found = find_failed_node(graphs, message))
-    return node_subject(*found->body, *found->node);
+    return node_subject(*found->subgraph, *found->node);
   return name.empty() ? Subject{} : Subject{SubjectKind::node, name};
 }
 

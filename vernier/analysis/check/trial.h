@@ -24,9 +24,9 @@ std::string bare_message(const std::string& message);
 // The node that a message of ONNX Runtime names; empty if it names none.
 std::string named_node(const std::string& message);
 
-// A node by its name, in the main graph or a body.
+// A node by its name, in the main graph or a subgraph.
 struct FoundNode {
-  const Body* body = nullptr;
+  const Body* subgraph = nullptr;
   const vernier_onnx::NodeProto* node = nullptr;
 };
 std::optional<FoundNode> find_node(const Graphs& graphs, const std::string& name);

@@ -20,9 +20,9 @@ std::optional<double> sqnr_of(const std::optional<NoiseSums>& sums) {
   return sums ? std::optional(sqnr_db(*sums)) : std::nullopt;
 }
 
-// Rounding to a grid of this step is noise of step^2 / 12 an element.
-std::optional<double> estimated_sqnr_db(const NoiseSums& stored, const QuantizationGrid& grid) {
-  const auto range = representable_range(grid);
+// Rounding to a quantizer of this step is noise of step^2 / 12 an element.
+std::optional<double> estimated_sqnr_db(const NoiseSums& stored, const Quantizer& quantizer) {
+  const auto range = representable_range(quantizer);
   if (!range || stored.count == 0) return std::nullopt;
   const double noise = static_cast<double>(stored.count) * range->step * range->step / 12;
   return 10 * std::log10(stored.reference_squares / noise);
@@ -34,14 +34,14 @@ const Tensor* find_tensor(const std::vector<Tensor>& tensors, const std::string&
 }
 
 std::unique_ptr<OrtRunner> open_watching(const Model& model, std::vector<std::string> tensors,
-                                         Beside beside, OrtOptions options) {
+                                         PairedTensors beside, OrtOptions options) {
   for (const TensorSpec& input : model.inputs()) std::erase(tensors, input.name);
   options.watch = Watch::only(std::move(tensors));
   options.watch.beside = std::move(beside);
   return std::make_unique<OrtRunner>(model.clone(), options);
 }
 
-std::vector<std::string> names_of(const Wants& wants) {
+std::vector<std::string> names_of(const RequestCounts& wants) {
   std::vector<std::string> names;
   for (const auto& [name, count] : wants) names.push_back(name);
   return names;
@@ -60,7 +60,7 @@ ActivationDamage::ActivationDamage(const Model& float_model, const Model& quanti
                                    ActivationSites sites, const OrtOptions& runtime)
     : sites_(std::move(sites)), histograms_(sites_.size()), totals_(sites_.size()) {
   auto opened = std::async(opening_policy(float_model, quantized_model), [&] {
-    return open_watching(float_model, names_of(sites_.wants_leaving()), {}, runtime);
+    return open_watching(float_model, names_of(sites_.requests_after()), {}, runtime);
   });
   quantized_runner_ = open_watching(quantized_model, sites_.tensors(), sites_.pairs(), runtime);
   float_runner_ = opened.get();
@@ -71,9 +71,9 @@ ActivationDamage::ActivationDamage(const Model& float_model, const Model& quanti
 
 SampleDamage ActivationDamage::measure(std::int64_t number, const std::vector<Tensor>& sample,
                                        Schedule schedule) {
-  std::unique_ptr<Workplace> workplace = borrow();
+  std::unique_ptr<MeasurementBuffers> buffers = borrow();
   SampleMeasurement measurement(sites_, histograms_, *relayouts_,
-                                schedule == Schedule::in_turn ? &workplace->spare : nullptr,
+                                schedule == Schedule::sequential ? &buffers->spare : nullptr,
                                 number);
   const auto observe = [&](const TensorView& tensor, const TakeReference& take) {
     measurement.observe(tensor, take);
@@ -83,26 +83,27 @@ SampleDamage ActivationDamage::measure(std::int64_t number, const std::vector<Te
   const LockstepOutputs outputs =
       schedule == Schedule::lockstep
           ? run_lockstep(reference, inputs, candidate, sample, observe,
-                         {.wants = sites_.wants_leaving()})
-          : workplace->in_turn.run(reference, inputs, candidate, sample, observe);
+                         {.wants = sites_.requests_after()})
+          : buffers->sequential.run(reference, inputs, candidate, sample, observe);
   SampleDamage damage = std::move(measurement).result();
   damage.outputs = compare_outputs(outputs);
-  give_back(std::move(workplace));
+  give_back(std::move(buffers));
   return damage;
 }
 
-std::unique_ptr<ActivationDamage::Workplace> ActivationDamage::borrow() {
+std::unique_ptr<ActivationDamage::MeasurementBuffers> ActivationDamage::borrow() {
   const std::lock_guard lock(idle_mutex_);
   if (idle_.empty())
-    return std::make_unique<Workplace>(Workplace{InTurn(sites_.wants_leaving()), {}});
-  std::unique_ptr<Workplace> workplace = std::move(idle_.back());
+    return std::make_unique<MeasurementBuffers>(
+        MeasurementBuffers{SequentialRun(sites_.requests_after()), {}});
+  std::unique_ptr<MeasurementBuffers> buffers = std::move(idle_.back());
   idle_.pop_back();
-  return workplace;
+  return buffers;
 }
 
-void ActivationDamage::give_back(std::unique_ptr<Workplace> workplace) {
+void ActivationDamage::give_back(std::unique_ptr<MeasurementBuffers> buffers) {
   const std::lock_guard lock(idle_mutex_);
-  idle_.push_back(std::move(workplace));
+  idle_.push_back(std::move(buffers));
 }
 
 std::vector<OutputDamage> ActivationDamage::compare_outputs(const LockstepOutputs& outputs) {
@@ -111,10 +112,12 @@ std::vector<OutputDamage> ActivationDamage::compare_outputs(const LockstepOutput
   for (std::size_t i = 0; i < outputs.candidate.size(); ++i) {
     const Tensor& candidate = outputs.candidate[i];
     rows.push_back({.name = candidate.name});
-    const Tensor* twin = find_tensor(outputs.reference, candidate.name);
-    if (!twin && outputs.reference.size() == outputs.candidate.size()) twin = &outputs.reference[i];
-    if (twin) twin = (*relayouts_)(sites_.size() + i, *twin, candidate, relaid);
-    if (twin) rows.back().cumulative = measure_noise(*twin, candidate);
+    const Tensor* counterpart = find_tensor(outputs.reference, candidate.name);
+    if (!counterpart && outputs.reference.size() == outputs.candidate.size())
+      counterpart = &outputs.reference[i];
+    if (counterpart)
+      counterpart = (*relayouts_)(sites_.size() + i, *counterpart, candidate, relaid);
+    if (counterpart) rows.back().cumulative = measure_noise(*counterpart, candidate);
   }
   return rows;
 }
@@ -145,26 +148,27 @@ std::int64_t ActivationDamage::add_introduced(const std::vector<Tensor>& sample)
       [&](const TensorView& tensor, const TakeReference& take) {
         rebase(tensor, take, rewriting.bytes());
       },
-      {.wants = sites_.wants_entering()});
+      {.wants = sites_.requests_before()});
   return outputs.reference_bytes;
 }
 
-// What a node made of float inputs is measured as its grid leaves it, and then replaced by the
-// float model's tensor, on which the next nodes work: before the grid, or, where the two are shown
-// together, behind it.
+// What a node made of float inputs is measured as its quantizer leaves it, and then replaced by the
+// float model's tensor, on which the next nodes work: before the quantizer, or, where the two are
+// shown together, behind it.
 void ActivationDamage::rebase(const TensorView& tensor, const TakeReference& take,
                               std::span<std::byte> bytes) {
-  const ActivationSites::Met* met = sites_.at(tensor.name);
+  const ActivationSites::SitesOfTensor* met = sites_.at(tensor.name);
   if (!met) return;
   Tensor replacement;
   for (const std::size_t site : met->entering)
     if (!sites_[site].paired)
-      rebase(site, tensor, fake_quantize(tensor, sites_[site].activation.grid), take, replacement);
+      rebase(site, tensor, fake_quantize(tensor, sites_[site].activation.quantizer), take,
+             replacement);
   for (const std::size_t site : met->leaving) {
     if (!sites_[site].paired) continue;
     rebase(site, tensor, tensor, take, replacement);
     if (!replacement.bytes.empty())
-      replacement = fake_quantize(replacement, sites_[site].activation.grid);
+      replacement = fake_quantize(replacement, sites_[site].activation.quantizer);
   }
   if (replacement.bytes.size() == bytes.size() && !bytes.empty())
     std::memcpy(bytes.data(), replacement.bytes.data(), bytes.size());
@@ -174,9 +178,10 @@ void ActivationDamage::rebase(const TensorView& tensor, const TakeReference& tak
 void ActivationDamage::rebase(std::size_t site, const TensorView& tensor,
                               const TensorView& quantized, const TakeReference& take,
                               Tensor& replacement) {
-  const Twin& twin = sites_[site].twin;
+  const Counterpart& counterpart = sites_[site].counterpart;
   Tensor relaid;
-  const Tensor* reference = twin.match == TwinMatch::none ? nullptr : take(twin.tensor);
+  const Tensor* reference =
+      counterpart.match == CounterpartMatch::none ? nullptr : take(counterpart.tensor);
   if (reference) reference = (*relayouts_)(site, *reference, tensor, relaid);
   if (!reference) return;
   add_to(totals_[site].introduced, measure_noise(*reference, quantized));
@@ -190,13 +195,13 @@ DebugActivation ActivationDamage::row(std::size_t site) const {
                       .local_sqnr_db = sqnr_of(total.local),
                       .intended_sqnr_db = sqnr_of(total.intended),
                       .cumulative_sqnr_db = sqnr_of(total.cumulative),
-                      .twin = sites_[site].twin,
+                      .counterpart = sites_[site].counterpart,
                       .node = activation.writer,
                       .op = activation.writer_op,
                       .introduced_sqnr_db = sqnr_of(total.introduced)};
-  if (!activation.stored.empty()) row.grid = activation.grid;
-  if (row.grid && !row.local_sqnr_db && total.stored) {
-    row.local_sqnr_db = estimated_sqnr_db(*total.stored, *row.grid);
+  if (!activation.stored.empty()) row.quantizer = activation.quantizer;
+  if (row.quantizer && !row.local_sqnr_db && total.stored) {
+    row.local_sqnr_db = estimated_sqnr_db(*total.stored, *row.quantizer);
     row.local_is_estimated = row.local_sqnr_db.has_value();
   }
   if (const auto& noise = sites_[site].noise)

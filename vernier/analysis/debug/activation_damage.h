@@ -16,8 +16,8 @@ namespace vernier {
 
 // How the two models take a sample.
 enum class Schedule {
-  lockstep,  // both at the same time: of neither are all tensors held
-  in_turn,   // the float model first: several threads can each take a sample
+  lockstep,    // both at the same time: of neither are all tensors held
+  sequential,  // the float model first: several threads can each take a sample
 };
 
 // Gathers, sample by sample, what quantization does to the activations and outputs of a model.
@@ -54,12 +54,12 @@ class ActivationDamage {
   void rebase(std::size_t site, const TensorView& tensor, const TensorView& quantized,
               const TakeReference& take, Tensor& replacement);
   // What a thread needs to measure samples, and keeps from one to the next.
-  struct Workplace {
-    InTurn in_turn;
+  struct MeasurementBuffers {
+    SequentialRun sequential;
     SpareBuffers spare;
   };
-  std::unique_ptr<Workplace> borrow();
-  void give_back(std::unique_ptr<Workplace> workplace);
+  std::unique_ptr<MeasurementBuffers> borrow();
+  void give_back(std::unique_ptr<MeasurementBuffers> buffers);
   std::vector<OutputDamage> compare_outputs(const LockstepOutputs& outputs);
   DebugActivation row(std::size_t site) const;
 
@@ -69,7 +69,7 @@ class ActivationDamage {
   Histograms histograms_;
   std::unique_ptr<Relayouts> relayouts_;  // of the sites, then of the outputs
   std::mutex idle_mutex_;
-  std::vector<std::unique_ptr<Workplace>> idle_;
+  std::vector<std::unique_ptr<MeasurementBuffers>> idle_;
   std::vector<Total> totals_;
   std::vector<std::size_t> order_;  // the sites as they were first met
   std::vector<OutputDamage> outputs_;

@@ -3,26 +3,27 @@
 namespace vernier {
 namespace {
 
-// Operators that a quantizer may fold into the range of the grid behind them.
+// Operators that a quantizer may fold into the range of the quantizer behind them.
 bool is_clipping_op(const std::string& op) { return op == "Relu" || op == "Clip"; }
 
 }  // namespace
 
 ActivationSites::ActivationSites(const Quantization& quantization,
-                                 const std::vector<Twin>& activation_twins,
-                                 const TwinFinder& twins) {
+                                 const std::vector<Counterpart>& activation_counterparts,
+                                 const CounterpartFinder& counterparts) {
   for (std::size_t i = 0; i < quantization.activations.size(); ++i) {
-    ActivationSite site{.activation = quantization.activations[i], .twin = activation_twins[i]};
+    ActivationSite site{.activation = quantization.activations[i],
+                        .counterpart = activation_counterparts[i]};
     if (!is_clipping_op(site.activation.writer_op))
-      site.folded = twins.clip_range(site.twin.tensor);
-    const auto range = representable_range(site.activation.grid);
+      site.folded = counterparts.clip_range(site.counterpart.tensor);
+    const auto range = representable_range(site.activation.quantizer);
     if (range && !site.activation.before.empty())
       site.noise = NoiseSite{*range, site.folded.value_or(ClipRange{})};
     sites_.push_back(std::move(site));
   }
   for (const std::string& output : quantization.outputs)
-    sites_.push_back(
-        {.activation = {.name = output, .after = output}, .twin = twins.tensor(output)});
+    sites_.push_back({.activation = {.name = output, .after = output},
+                      .counterpart = counterparts.tensor(output)});
   for (std::size_t i = 0; i < sites_.size(); ++i) {
     const QuantizedActivation& activation = sites_[i].activation;
     met_[activation.after.empty() ? activation.stored : activation.after].leaving.push_back(i);
@@ -30,7 +31,7 @@ ActivationSites::ActivationSites(const Quantization& quantization,
   }
 }
 
-const ActivationSites::Met* ActivationSites::at(std::string_view tensor) const {
+const ActivationSites::SitesOfTensor* ActivationSites::at(std::string_view tensor) const {
   const auto found = met_.find(tensor);
   return found == met_.end() ? nullptr : &found->second;
 }
@@ -41,36 +42,36 @@ std::vector<std::string> ActivationSites::tensors() const {
   return names;
 }
 
-Beside ActivationSites::pairs() const {
-  Beside pairs;
+PairedTensors ActivationSites::pairs() const {
+  PairedTensors pairs;
   for (const ActivationSite& site : sites_) {
     const QuantizedActivation& activation = site.activation;
-    if (activation.only_way && activation.grid.scale.dtype == DType::f32 &&
+    if (activation.only_way && activation.quantizer.scale.dtype == DType::f32 &&
         at(activation.before)->entering.size() == 1 && at(activation.before)->leaving.empty())
       pairs[activation.after] = activation.before;
   }
   return pairs;
 }
 
-void ActivationSites::set_paired(const Beside& pairs) {
+void ActivationSites::set_paired(const PairedTensors& pairs) {
   for (ActivationSite& site : sites_) {
     const auto found = pairs.find(site.activation.after);
     site.paired = found != pairs.end() && found->second == site.activation.before;
   }
 }
 
-Wants ActivationSites::wants_leaving() const {
-  Wants wants;
+RequestCounts ActivationSites::requests_after() const {
+  RequestCounts wants;
   for (const ActivationSite& site : sites_)
-    if (site.twin.match != TwinMatch::none) ++wants[site.twin.tensor];
+    if (site.counterpart.match != CounterpartMatch::none) ++wants[site.counterpart.tensor];
   return wants;
 }
 
-Wants ActivationSites::wants_entering() const {
-  Wants wants;
+RequestCounts ActivationSites::requests_before() const {
+  RequestCounts wants;
   for (const ActivationSite& site : sites_)
-    if (site.twin.match != TwinMatch::none && !site.activation.before.empty())
-      ++wants[site.twin.tensor];
+    if (site.counterpart.match != CounterpartMatch::none && !site.activation.before.empty())
+      ++wants[site.counterpart.tensor];
   return wants;
 }
 

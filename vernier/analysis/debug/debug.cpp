@@ -18,7 +18,7 @@
 namespace vernier {
 namespace {
 
-// What a grid cuts off in place of a Relu or Clip is no damage of its own.
+// What a quantizer cuts off in place of a Relu or Clip is no damage of its own.
 DamageVerdict verdict_of(const DebugActivation& row, double low_db) {
   const auto is_low = [&](const std::optional<double>& sqnr) { return sqnr && !(*sqnr >= low_db); };
   if (!row.local_sqnr_db && !row.cumulative_sqnr_db) return DamageVerdict::unmatched;
@@ -98,30 +98,32 @@ Quantization require_quantization(const Model& float_model, const Model& quantiz
                   quantized_model.name()));
 }
 
-std::vector<Twin> find_twins(const Model& float_model, const Model& quantized_model,
-                             const Quantization& quantization, const TwinFinder& finder,
-                             const std::vector<Tensor>& sample, const OrtOptions& runtime) {
-  std::vector<Twin> twins;
+std::vector<Counterpart> find_counterparts(const Model& float_model, const Model& quantized_model,
+                                           const Quantization& quantization,
+                                           const CounterpartFinder& finder,
+                                           const std::vector<Tensor>& sample,
+                                           const OrtOptions& runtime) {
+  std::vector<Counterpart> counterparts;
   for (const QuantizedActivation& activation : quantization.activations)
-    twins.push_back(finder.activation(activation));
-  return match_by_value(float_model, quantized_model, quantization.activations, std::move(twins),
-                        sample, runtime);
+    counterparts.push_back(finder.activation(activation));
+  return match_by_value(float_model, quantized_model, quantization.activations,
+                        std::move(counterparts), sample, runtime);
 }
 
-bool any_twin(const ActivationSites& sites, const TwinFinder& twins) {
+bool any_counterpart(const ActivationSites& sites, const CounterpartFinder& counterparts) {
   for (std::size_t i = 0; i < sites.size(); ++i)
-    if (const Twin& twin = sites[i].twin;
-        twin.match != TwinMatch::none && !twins.is_input(twin.tensor))
+    if (const Counterpart& counterpart = sites[i].counterpart;
+        counterpart.match != CounterpartMatch::none && !counterparts.is_input(counterpart.tensor))
       return true;
   return false;
 }
 
-void require_kinship(const ActivationSites& sites, const TwinFinder& twins,
+void require_related(const ActivationSites& sites, const CounterpartFinder& counterparts,
                      const std::vector<DebugWeight>& weights, const Model& float_model,
                      const Model& quantized_model) {
-  const bool weight_twin = std::ranges::any_of(
+  const bool weight_counterpart = std::ranges::any_of(
       weights, [](const DebugWeight& weight) { return weight.weight_sqnr_db.has_value(); });
-  if (weight_twin || any_twin(sites, twins)) return;
+  if (weight_counterpart || any_counterpart(sites, counterparts)) return;
   throw Error(
       fmt::format("[debug] no tensor of {} was recognised in {}; are they the same network?",
                   quantized_model.name(), float_model.name()));
@@ -132,13 +134,14 @@ ActivationSites find_sites(const Model& float_model, const Model& quantized_mode
                            const std::vector<Tensor>& sample, const OrtOptions& runtime,
                            DebugResult& result) {
   const Quantization quantization = require_quantization(float_model, quantized_model);
-  const TwinFinder twins(float_model);
-  result.weights = measure_weights(quantization.weights, twins);
+  const CounterpartFinder counterparts(float_model);
+  result.weights = measure_weights(quantization.weights, counterparts);
   result.notes = quantization.notes;
   ActivationSites sites(
-      quantization, find_twins(float_model, quantized_model, quantization, twins, sample, runtime),
-      twins);
-  require_kinship(sites, twins, result.weights, float_model, quantized_model);
+      quantization,
+      find_counterparts(float_model, quantized_model, quantization, counterparts, sample, runtime),
+      counterparts);
+  require_related(sites, counterparts, result.weights, float_model, quantized_model);
   return sites;
 }
 
@@ -176,7 +179,7 @@ void measure_samples(ActivationDamage& damage, const std::vector<Tensor>& first,
     std::unique_lock lock(reading);
     const std::vector<Tensor> sample = samples.sample(number);
     lock.unlock();
-    return damage.measure(number, sample, small ? Schedule::in_turn : Schedule::lockstep);
+    return damage.measure(number, sample, small ? Schedule::sequential : Schedule::lockstep);
   };
   if (!add(measure(0))) return;  // alone: layouts are learnt from it
   parallel_in_order(1, samples.size(), small ? samples_at_once(options.runtime) : 1, measure, add);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "vernier/analysis/debug/advice.h"
-#include "vernier/analysis/debug/float_twin.h"
+#include "vernier/analysis/debug/counterpart.h"
 #include "vernier/analysis/debug/quantization_noise.h"
 #include "vernier/analysis/limits.h"
 #include "vernier/analysis/progress.h"
@@ -23,17 +23,19 @@ std::string_view damage_verdict_name(DamageVerdict verdict);
 
 struct DebugActivation {
   std::string tensor_name;
-  std::optional<double> local_sqnr_db;  // before against after the grid, in the quantized model
-  // The same with the Relu or Clip applied that the grid stands for as well; nothing: no such one.
+  std::optional<double>
+      local_sqnr_db;  // before against after the quantizer, in the quantized model
+  // The same with the Relu or Clip applied that the quantizer stands for as well; nothing: no such
+  // one.
   std::optional<double> intended_sqnr_db;
   std::optional<double> cumulative_sqnr_db;  // float model against quantized model
   bool local_is_estimated = false;           // from the scale: the operator shows no `before`
-  Twin twin;
+  Counterpart counterpart;
   DamageVerdict verdict = DamageVerdict::healthy;
   std::string node;  // that computes it
   std::string op;
-  std::optional<QuantizationGrid> grid;      // nothing: it is only computed from quantized weights
-  std::optional<QuantizationNoise> noise;    // per-tensor integer grids
+  std::optional<Quantizer> quantizer;        // nothing: it is only computed from quantized weights
+  std::optional<QuantizationNoise> noise;    // per-tensor integer quantizers
   double rounding_share = 0;                 // of the local noise; the rest is clipping
   std::optional<double> introduced_sqnr_db;  // what its node adds by itself, on float inputs
 };
@@ -47,7 +49,7 @@ struct ChannelDamage {
 struct DebugWeight {
   std::string weight_name;
   std::optional<double> weight_sqnr_db;
-  Twin twin;
+  Counterpart counterpart;
   WeightForm form = WeightForm::dequantized;
   Granularity granularity = Granularity::per_tensor;
   DType dtype = DType::i8;

@@ -15,16 +15,16 @@ const std::string& watched_name(const QuantizedActivation& activation) {
   return activation.after.empty() ? activation.stored : activation.after;
 }
 
-// The real values of the activations without a twin, by their place in the list.
+// The real values of the activations without a counterpart, by their place in the list.
 std::map<std::size_t, Tensor> unmatched_values(const Model& model,
                                                const std::vector<QuantizedActivation>& activations,
-                                               const std::vector<Twin>& twins,
+                                               const std::vector<Counterpart>& counterparts,
                                                const std::vector<Tensor>& sample,
                                                OrtOptions runtime) {
   std::multimap<std::string, std::size_t> wanted;
   std::vector<std::string> names;
   for (std::size_t i = 0; i < activations.size(); ++i)
-    if (twins[i].match == TwinMatch::none) {
+    if (counterparts[i].match == CounterpartMatch::none) {
       wanted.emplace(watched_name(activations[i]), i);
       names.push_back(watched_name(activations[i]));
     }
@@ -35,7 +35,7 @@ std::map<std::size_t, Tensor> unmatched_values(const Model& model,
     for (auto entry = first; entry != last; ++entry) {
       const QuantizedActivation& activation = activations[entry->second];
       values[entry->second] =
-          activation.after.empty() ? dequantize(tensor, activation.grid) : copy(tensor);
+          activation.after.empty() ? dequantize(tensor, activation.quantizer) : copy(tensor);
     }
   });
   return values;
@@ -43,15 +43,18 @@ std::map<std::size_t, Tensor> unmatched_values(const Model& model,
 
 }  // namespace
 
-std::vector<Twin> match_by_value(const Model& float_model, const Model& quantized_model,
-                                 const std::vector<QuantizedActivation>& activations,
-                                 std::vector<Twin> twins, const std::vector<Tensor>& sample,
-                                 const OrtOptions& runtime) {
-  if (std::ranges::none_of(twins, [](const Twin& twin) { return twin.match == TwinMatch::none; }))
-    return twins;
-  const auto values = unmatched_values(quantized_model, activations, twins, sample, runtime);
+std::vector<Counterpart> match_by_value(const Model& float_model, const Model& quantized_model,
+                                        const std::vector<QuantizedActivation>& activations,
+                                        std::vector<Counterpart> counterparts,
+                                        const std::vector<Tensor>& sample,
+                                        const OrtOptions& runtime) {
+  if (std::ranges::none_of(counterparts, [](const Counterpart& counterpart) {
+        return counterpart.match == CounterpartMatch::none;
+      }))
+    return counterparts;
+  const auto values = unmatched_values(quantized_model, activations, counterparts, sample, runtime);
   std::unordered_set<std::string> taken;
-  for (const Twin& twin : twins) taken.insert(twin.tensor);
+  for (const Counterpart& counterpart : counterparts) taken.insert(counterpart.tensor);
 
   OrtOptions watching = runtime;
   watching.watch = Watch::all();
@@ -66,10 +69,10 @@ std::vector<Twin> match_by_value(const Model& float_model, const Model& quantize
       if (!(found_db >= value_match_db) || (best.contains(index) && best[index] >= found_db))
         continue;
       best[index] = found_db;
-      twins[index] = {std::string(tensor.name), TwinMatch::value};
+      counterparts[index] = {std::string(tensor.name), CounterpartMatch::value};
     }
   });
-  return twins;
+  return counterparts;
 }
 
 }  // namespace vernier

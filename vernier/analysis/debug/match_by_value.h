@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "vernier/analysis/debug/float_twin.h"
+#include "vernier/analysis/debug/counterpart.h"
 #include "vernier/runtime/ort_options.h"
 
 namespace vernier {
@@ -10,11 +10,13 @@ namespace vernier {
 // Tensors agree by value from this SQNR on.
 inline constexpr double value_match_db = 15;
 
-// Completes `twins`, one for each of the activations: those that have none get the float tensor
-// that is most like them on the sample, if any is like them at all and is nobody's twin yet.
-std::vector<Twin> match_by_value(const Model& float_model, const Model& quantized_model,
-                                 const std::vector<QuantizedActivation>& activations,
-                                 std::vector<Twin> twins, const std::vector<Tensor>& sample,
-                                 const OrtOptions& runtime);
+// Completes `counterparts`, one for each of the activations: those that have none get the float
+// tensor that is most like them on the sample, if any is like them at all and is nobody's
+// counterpart yet.
+std::vector<Counterpart> match_by_value(const Model& float_model, const Model& quantized_model,
+                                        const std::vector<QuantizedActivation>& activations,
+                                        std::vector<Counterpart> counterparts,
+                                        const std::vector<Tensor>& sample,
+                                        const OrtOptions& runtime);
 
 }  // namespace vernier

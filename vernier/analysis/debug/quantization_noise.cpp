@@ -15,13 +15,14 @@ double decibels(double before, double after) {
 
 }  // namespace
 
-SeenValues look_at(std::span<const float> before, const RealRange& grid) {
+SeenValues observe_values(std::span<const float> before, const RealRange& quantizer) {
   const auto [low, high] = value_range(before);
   SeenValues seen{.count = std::ssize(before), .low = low, .high = high};
-  if (!(low < grid.low - grid.step / 2) && !(high > grid.high + grid.step / 2)) return seen;
+  if (!(low < quantizer.low - quantizer.step / 2) && !(high > quantizer.high + quantizer.step / 2))
+    return seen;
   for (const double value : before) {
-    const double outside = std::max(grid.low - value, value - grid.high);
-    if (!(outside > grid.step / 2)) continue;
+    const double outside = std::max(quantizer.low - value, value - quantizer.high);
+    if (!(outside > quantizer.step / 2)) continue;
     ++seen.clipped;
     seen.clipping_noise += outside * outside;
   }
@@ -38,19 +39,19 @@ SeenValues pool(const SeenValues& first, const SeenValues& second) {
 
 QuantizationNoise noise_of(const SeenValues& seen, const ValueHistogram& histogram,
                            const NoiseSite& site) {
-  const auto& [grid, folded] = site;
+  const auto& [quantizer, folded] = site;
   QuantizationNoise noise{
-      .representable = grid, .observed_low = seen.low, .observed_high = seen.high};
+      .representable = quantizer, .observed_low = seen.low, .observed_high = seen.high};
   if (seen.count == 0) return noise;
   noise.clipped_share = static_cast<double>(seen.clipped) / static_cast<double>(seen.count);
   noise.clipping_noise = seen.clipping_noise;
-  // A grid must be able to hold zero.
+  // A quantizer must be able to hold zero.
   const double low = std::min(std::max(seen.low, folded.low), 0.0);
   const double high = std::max(std::min(seen.high, folded.high), 0.0);
-  const double width = grid.high - grid.low;
+  const double width = quantizer.high - quantizer.low;
   if (histogram.empty() || !(high > low) || !(width > 0)) return noise;
-  const RangeNoise expected(histogram, width / grid.step);
-  const double now = expected(grid.low, grid.high);
+  const RangeNoise expected(histogram, width / quantizer.step);
+  const double now = expected(quantizer.low, quantizer.high);
   const auto advice = [&](double shrink) {
     return RangeAdvice{shrink * (high - low) / width,
                        decibels(now, expected(shrink * low, shrink * high))};

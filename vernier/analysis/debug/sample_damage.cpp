@@ -50,7 +50,7 @@ SampleMeasurement::SampleMeasurement(const ActivationSites& sites, Histograms& h
 }
 
 void SampleMeasurement::observe(const TensorView& tensor, const TakeReference& take) {
-  const ActivationSites::Met* met = sites_.at(tensor.name);
+  const ActivationSites::SitesOfTensor* met = sites_.at(tensor.name);
   if (!met) return;
   if (!met->entering.empty()) enter(met->entering, tensor);
   for (const std::size_t site : met->leaving) leave(site, tensor, take);
@@ -64,7 +64,7 @@ void SampleMeasurement::enter(const std::vector<std::size_t>& sites, const Tenso
   for (const std::size_t site : sites) {
     const auto& noise = sites_[site].noise;
     if (!noise) continue;
-    const SeenValues seen = look_at(values, noise->grid);
+    const SeenValues seen = observe_values(values, noise->quantizer);
     histograms_.add(site, values, *noise, sample_, seen);
     damage_.sites[site].seen = pool(damage_.sites[site].seen, seen);
   }
@@ -87,17 +87,18 @@ void SampleMeasurement::hold(Held& held, const TensorView& before) {
 
 void SampleMeasurement::leave(std::size_t site, const TensorView& tensor,
                               const TakeReference& take) {
-  const auto& [activation, twin, folded, noise, paired] = sites_[site];
+  const auto& [activation, counterpart, folded, noise, paired] = sites_[site];
   if (!met_[site]) damage_.order.push_back(site);
   met_[site] = true;
   Tensor real;
   TensorView after = tensor;
   if (activation.after.empty()) {
-    real = dequantize(tensor, activation.grid);
+    real = dequantize(tensor, activation.quantizer);
     after = real;
   }
   compare_local(site, after);
-  const Tensor* reference = twin.match == TwinMatch::none ? nullptr : take(twin.tensor);
+  const Tensor* reference =
+      counterpart.match == CounterpartMatch::none ? nullptr : take(counterpart.tensor);
   if (!reference) return;
   reference = relayouts_(site, *reference, after, relaid_);
   if (reference) add_to(damage_.sites[site].cumulative, measure_noise(*reference, after));

@@ -17,7 +17,7 @@ void add_to(std::optional<NoiseSums>& total, const std::optional<NoiseSums>& mor
 struct SiteDamage {
   std::optional<NoiseSums> local, intended, cumulative;
   std::optional<NoiseSums> stored;  // against itself, where local can only be estimated
-  SeenValues seen;                  // what went into its grid
+  SeenValues seen;                  // what went into its quantizer
 };
 
 struct OutputDamage {
@@ -31,7 +31,7 @@ struct SampleDamage {
   std::vector<OutputDamage> outputs;
 };
 
-// What goes into the grid of each site. Threads may share it.
+// What goes into the quantizer of each site. Threads may share it.
 class Histograms {
  public:
   explicit Histograms(std::size_t sites) : sites_(sites) {}
@@ -81,7 +81,7 @@ class SampleMeasurement {
   SampleDamage result() && { return std::move(damage_); }
 
  private:
-  // A tensor that waits for what comes back from its grids.
+  // A tensor that waits for what comes back from its quantizers.
   struct Held {
     TensorView view;  // of the tensor, or of what is shown together with what comes back
     Tensor tensor;    // without its name

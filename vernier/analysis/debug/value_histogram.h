@@ -38,10 +38,10 @@ class ValueHistogram {
   std::array<std::uint32_t, bins> counts_{};
 };
 
-// The noise that grids of any range would make of the values of a histogram.
+// The noise that quantizers of any range would make of the values of a histogram.
 class RangeNoise {
  public:
-  // `steps` is how many steps every grid has.
+  // `steps` is how many steps every quantizer has.
   RangeNoise(const ValueHistogram& histogram, double steps);
 
   // The expected sum of squares: rounding is uniform within a step; what is outside is cut off.

@@ -14,19 +14,20 @@ constexpr std::size_t shown_channels = 3;
 
 // Along which axis a weight has its output channels.
 std::int64_t channel_axis(const QuantizedWeight& weight, std::int64_t rank) {
-  if (granularity(weight.grid) == Granularity::per_channel)
-    return weight.grid.axis < 0 ? weight.grid.axis + rank : weight.grid.axis;
+  if (granularity(weight.quantizer) == Granularity::per_channel)
+    return weight.quantizer.axis < 0 ? weight.quantizer.axis + rank : weight.quantizer.axis;
   return rank == 2 && weight.form != WeightForm::n_bits ? 1 : 0;
 }
 
 // The float weight in the shape of the quantized one: MatMulNBits stores the transpose.
-std::optional<Tensor> shaped_like(Tensor twin, const Tensor& real) {
-  if (twin.shape == real.shape) return twin;
-  if (twin.shape.size() == 2 && Shape{twin.shape[1], twin.shape[0]} == real.shape)
-    return permute_axes(twin, std::vector{1, 0});
-  if (twin.size() != real.size()) return std::nullopt;
-  twin.shape = real.shape;
-  return twin;
+std::optional<Tensor> shaped_like(Tensor counterpart, const Tensor& real) {
+  if (counterpart.shape == real.shape) return counterpart;
+  if (counterpart.shape.size() == 2 &&
+      Shape{counterpart.shape[1], counterpart.shape[0]} == real.shape)
+    return permute_axes(counterpart, std::vector{1, 0});
+  if (counterpart.size() != real.size()) return std::nullopt;
+  counterpart.shape = real.shape;
+  return counterpart;
 }
 
 // The tensor with one axis in front, so that each channel is a run of elements.
@@ -66,10 +67,10 @@ double per_channel_sqnr_db(const Tensor& reference, DType dtype) {
     float largest = 0;
     for (const float value : elements<float>(channel))
       largest = std::max(largest, std::fabs(value));
-    QuantizationGrid grid{.dtype = is_signed(dtype) ? dtype : DType::i8,
-                          .scale = make_tensor("", DType::f32, {})};
-    elements<float>(grid.scale)[0] = largest > 0 ? static_cast<float>(largest / steps) : 1.0F;
-    sums = pool(sums, measure_noise(channel, fake_quantize(channel, grid)));
+    Quantizer quantizer{.dtype = is_signed(dtype) ? dtype : DType::i8,
+                        .scale = make_tensor("", DType::f32, {})};
+    elements<float>(quantizer.scale)[0] = largest > 0 ? static_cast<float>(largest / steps) : 1.0F;
+    sums = pool(sums, measure_noise(channel, fake_quantize(channel, quantizer)));
   }
   return sqnr_db(sums);
 }
@@ -77,32 +78,33 @@ double per_channel_sqnr_db(const Tensor& reference, DType dtype) {
 bool has_channels(const Tensor& tensor) { return tensor.shape.size() >= 2 && tensor.size() > 0; }
 
 // The float weight most like it, if any is like it at all.
-Twin twin_by_value(const Tensor& real, const TwinFinder& twins) {
-  Twin best;
+Counterpart counterpart_by_value(const Tensor& real, const CounterpartFinder& counterparts) {
+  Counterpart best;
   double best_db = value_match_db;
-  for (const std::string& name : twins.weights()) {
-    const auto reference = shaped_like(twins.read_weight(name), real);
+  for (const std::string& name : counterparts.weights()) {
+    const auto reference = shaped_like(counterparts.read_weight(name), real);
     if (!reference || reference->size() < 2) continue;
     const double found_db = sqnr_db(measure_noise(*reference, real));
     if (found_db > best_db) {
       best_db = found_db;
-      best = {name, TwinMatch::value};
+      best = {name, CounterpartMatch::value};
     }
   }
   return best;
 }
 
-DebugWeight measure_weight(const QuantizedWeight& weight, const TwinFinder& twins) {
+DebugWeight measure_weight(const QuantizedWeight& weight, const CounterpartFinder& counterparts) {
   DebugWeight row{.weight_name = weight.name,
-                  .twin = twins.weight(weight),
+                  .counterpart = counterparts.weight(weight),
                   .form = weight.form,
-                  .granularity = granularity(weight.grid),
-                  .dtype = weight.grid.dtype};
+                  .granularity = granularity(weight.quantizer),
+                  .dtype = weight.quantizer.dtype};
   Tensor candidate = weight.real();
-  if (row.twin.match == TwinMatch::none) row.twin = twin_by_value(candidate, twins);
-  if (row.twin.match == TwinMatch::none) return row;
-  row.weight_name = row.twin.tensor;
-  auto reference = shaped_like(twins.read_weight(row.twin.tensor), candidate);
+  if (row.counterpart.match == CounterpartMatch::none)
+    row.counterpart = counterpart_by_value(candidate, counterparts);
+  if (row.counterpart.match == CounterpartMatch::none) return row;
+  row.weight_name = row.counterpart.tensor;
+  auto reference = shaped_like(counterparts.read_weight(row.counterpart.tensor), candidate);
   if (!reference) return row;
   row.weight_sqnr_db = sqnr_db(measure_noise(*reference, candidate));
   if (!has_channels(candidate)) return row;
@@ -117,9 +119,10 @@ DebugWeight measure_weight(const QuantizedWeight& weight, const TwinFinder& twin
 }  // namespace
 
 std::vector<DebugWeight> measure_weights(const std::vector<QuantizedWeight>& weights,
-                                         const TwinFinder& twins) {
+                                         const CounterpartFinder& counterparts) {
   std::vector<DebugWeight> rows;
-  for (const QuantizedWeight& weight : weights) rows.push_back(measure_weight(weight, twins));
+  for (const QuantizedWeight& weight : weights)
+    rows.push_back(measure_weight(weight, counterparts));
   return rows;
 }
 

@@ -6,8 +6,8 @@
 
 namespace vernier {
 
-// How far each quantized weight is from its float twin.
+// How far each quantized weight is from its float counterpart.
 std::vector<DebugWeight> measure_weights(const std::vector<QuantizedWeight>& weights,
-                                         const TwinFinder& twins);
+                                         const CounterpartFinder& counterparts);
 
 }  // namespace vernier

@@ -56,7 +56,7 @@ struct Window {
   std::ptrdiff_t before = std::numeric_limits<std::ptrdiff_t>::max();
 };
 
-// Narrows until nothing changes: bodies are listed behind the nodes that read their results.
+// Narrows until nothing changes: subgraphs are listed behind the nodes that read their results.
 std::vector<Window> windows(std::span<const Placement> placements,
                             std::span<const CandidateTensor> tensors) {
   std::vector<Window> claimed(tensors.size()), found(tensors.size());

@@ -23,18 +23,18 @@ constexpr std::string_view blocking_domain = "com.microsoft.nchwc";
 class Collector {
  public:
   explicit Collector(const GraphProto& main)
-      : bodies_(graph_bodies(main)), labels_(main), defined_(bodies_.size()) {}
+      : subgraphs_(all_subgraphs(main)), labels_(main), defined_(subgraphs_.size()) {}
 
   std::vector<CandidateTensor> collect() && {
-    for (const auto& input : bodies_[0].graph->input()) define(0, input.name(), {});
-    for (std::size_t body = 0; body < bodies_.size(); ++body)
-      for (const NodeProto& node : bodies_[body].graph->node())
+    for (const auto& input : subgraphs_[0].graph->input()) define(0, input.name(), {});
+    for (std::size_t subgraph = 0; subgraph < subgraphs_.size(); ++subgraph)
+      for (const NodeProto& node : subgraphs_[subgraph].graph->node())
         for (const std::string& output : node.output())
-          if (!output.empty()) define(body, output, describe(node, output));
-    for (std::size_t body = 0; body < bodies_.size(); ++body)
-      for (const NodeProto& node : bodies_[body].graph->node()) connect(body, node);
-    connect_bodies();
-    for (const auto& output : bodies_[0].graph->output())
+          if (!output.empty()) define(subgraph, output, describe(node, output));
+    for (std::size_t subgraph = 0; subgraph < subgraphs_.size(); ++subgraph)
+      for (const NodeProto& node : subgraphs_[subgraph].graph->node()) connect(subgraph, node);
+    connect_subgraphs();
+    for (const auto& output : subgraphs_[0].graph->output())
       if (const auto found = defined_[0].find(output.name()); found != defined_[0].end())
         tensors_[found->second].is_output = true;
     return std::move(tensors_);
@@ -51,31 +51,31 @@ class Collector {
     return tensor;
   }
 
-  void define(std::size_t body, const std::string& name, CandidateTensor tensor) {
-    tensor.name = labels_(bodies_[body].path, name);
-    defined_[body].emplace(name, tensors_.size());
+  void define(std::size_t subgraph, const std::string& name, CandidateTensor tensor) {
+    tensor.name = labels_(subgraphs_[subgraph].path, name);
+    defined_[subgraph].emplace(name, tensors_.size());
     tensors_.push_back(std::move(tensor));
   }
 
-  const std::size_t* find(int body, const std::string& name) const {
-    for (; body >= 0; body = bodies_[body].outer)
-      if (const auto found = defined_[body].find(name); found != defined_[body].end())
+  const std::size_t* find(int subgraph, const std::string& name) const {
+    for (; subgraph >= 0; subgraph = subgraphs_[subgraph].outer)
+      if (const auto found = defined_[subgraph].find(name); found != defined_[subgraph].end())
         return &found->second;
     return nullptr;
   }
 
-  void connect(std::size_t body, const NodeProto& node) {
+  void connect(std::size_t subgraph, const NodeProto& node) {
     std::vector<std::size_t> inputs;
     for (const std::string& input : node.input())
-      if (const auto* index = find(static_cast<int>(body), input)) inputs.push_back(*index);
+      if (const auto* index = find(static_cast<int>(subgraph), input)) inputs.push_back(*index);
     const bool blocked = is_blocked(node, inputs);
     for (const std::string& output : node.output()) {
       if (output.empty()) continue;
-      CandidateTensor& tensor = tensors_[defined_[body].at(output)];
+      CandidateTensor& tensor = tensors_[defined_[subgraph].at(output)];
       tensor.inputs = inputs;
       if (!blocked) continue;
       tensor.name = tensor.layer = "";
-      blocked_.insert(defined_[body].at(output));
+      blocked_.insert(defined_[subgraph].at(output));
     }
   }
 
@@ -84,19 +84,19 @@ class Collector {
     return std::ranges::any_of(inputs, [&](std::size_t input) { return blocked_.contains(input); });
   }
 
-  // What a body gives is what its node gives.
-  void connect_bodies() {
-    for (std::size_t body = 1; body < bodies_.size(); ++body)
-      for (const auto& result : bodies_[body].graph->output())
-        if (const auto* inner = find(static_cast<int>(body), result.name()))
-          for (const std::string& output : bodies_[body].owner->output())
+  // What a subgraph gives is what its node gives.
+  void connect_subgraphs() {
+    for (std::size_t subgraph = 1; subgraph < subgraphs_.size(); ++subgraph)
+      for (const auto& result : subgraphs_[subgraph].graph->output())
+        if (const auto* inner = find(static_cast<int>(subgraph), result.name()))
+          for (const std::string& output : subgraphs_[subgraph].owner->output())
             if (!output.empty())
-              tensors_[defined_[bodies_[body].outer].at(output)].inputs.push_back(*inner);
+              tensors_[defined_[subgraphs_[subgraph].outer].at(output)].inputs.push_back(*inner);
   }
 
-  std::vector<GraphBody> bodies_;
+  std::vector<Subgraph> subgraphs_;
   TensorLabels labels_;
-  std::vector<std::unordered_map<std::string, std::size_t>> defined_;  // by body
+  std::vector<std::unordered_map<std::string, std::size_t>> defined_;  // by subgraph
   std::vector<CandidateTensor> tensors_;
   std::unordered_set<std::size_t> blocked_;
 };

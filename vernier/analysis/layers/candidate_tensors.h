@@ -19,9 +19,9 @@ struct CandidateTensor {
   bool operator==(const CandidateTensor&) const = default;
 };
 
-// The inputs of the model, and what its nodes write, bodies of If and Loop included. A node follows
-// those whose tensors it reads, but for the bodies, which follow the main graph. Tensors that ONNX
-// Runtime's optimiser lays out in blocks of channels have no name.
+// The inputs of the model, and what its nodes write, subgraphs of If and Loop included. A node
+// follows those whose tensors it reads, but for the subgraphs, which follow the main graph. Tensors
+// that ONNX Runtime's optimiser lays out in blocks of channels have no name.
 std::vector<CandidateTensor> candidate_tensors(const Model& model);
 
 // Those of a recording: nothing is known but their names.

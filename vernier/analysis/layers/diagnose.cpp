@@ -139,8 +139,8 @@ class Diagnoser {
     return found;
   }
 
-  // Neither has it a tensor, nor does a node of its scope help to compute the next layer. A grid
-  // may have taken it in.
+  // Neither has it a tensor, nor does a node of its scope help to compute the next layer. A
+  // quantizer may have taken it in.
   static bool is_missing(const LayerRow& row, const Region& region) {
     return row.alignment == Alignment::unmatched && row.tensor.empty() &&
            std::ranges::none_of(region.nodes, [&](const auto* node) {

@@ -14,11 +14,11 @@ namespace vernier {
 std::string training_operator(const Region& region, const StoredWeights& weights);
 
 // A region in which no operator does what a PyTorch module of this type does. Nothing is said of
-// types that are not known, nor where operators of other domains or a grid may do it.
+// types that are not known, nor where operators of other domains or a quantizer may do it.
 std::string missing_operator(const Region& region, const std::string& type);
 
 // Operators that only one of two ONNX graphs has. Nothing is said of a candidate that is quantized:
-// values on another grid are a loss of precision, not another computation.
+// values on another quantizer are a loss of precision, not another computation.
 std::string differing_operators(const Region& reference, const Region& candidate);
 
 // An attribute that the reference sets differently, where both have the same operators.

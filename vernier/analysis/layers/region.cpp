@@ -43,12 +43,12 @@ Region region_of(const GraphIndex& graph, const std::string& tensor,
 
 ModelIndex::ModelIndex(const Model& model) {
   const TensorLabels labels(model.graph());
-  for (const GraphBody& body : graph_bodies(model.graph())) {
-    const GraphIndex* outer = body.outer < 0 ? nullptr : &graphs_[body.outer];
-    const GraphIndex& graph = graphs_.emplace_back(*body.graph, outer);
-    for (const NodeProto& node : body.graph->node())
+  for (const Subgraph& subgraph : all_subgraphs(model.graph())) {
+    const GraphIndex* outer = subgraph.outer < 0 ? nullptr : &graphs_[subgraph.outer];
+    const GraphIndex& graph = graphs_.emplace_back(*subgraph.graph, outer);
+    for (const NodeProto& node : subgraph.graph->node())
       for (const std::string& output : node.output())
-        places_.emplace(labels(body.path, output), Place{&graph, output});
+        places_.emplace(labels(subgraph.path, output), Place{&graph, output});
   }
 }
 

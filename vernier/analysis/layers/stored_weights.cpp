@@ -50,8 +50,9 @@ std::size_t hash_of(std::span<const std::byte> bytes) {
 Shape shape_of(const TensorProto& stored) { return {stored.dims().begin(), stored.dims().end()}; }
 
 StoredWeights::StoredWeights(const Model& model) : model_(model) {
-  for (const GraphBody& body : graph_bodies(model.graph()))
-    indices_.emplace_back(*body.graph, body.outer < 0 ? nullptr : &indices_[body.outer]);
+  for (const Subgraph& subgraph : all_subgraphs(model.graph()))
+    indices_.emplace_back(*subgraph.graph,
+                          subgraph.outer < 0 ? nullptr : &indices_[subgraph.outer]);
   for (const GraphIndex& index : indices_)
     for (const NodeProto& node : index.graph().node()) add_uses(index, node);
 }
@@ -61,7 +62,7 @@ void StoredWeights::add_uses(const GraphIndex& index, const NodeProto& node) {
   if (module.empty()) return;
   for (int i = 0; i < node.input_size(); ++i)
     if (const Resolved found = resolve(index, node.input(i)); found.stored)
-      uses_[module].push_back({&node, role_of(node, i), found.stored, found.turned});
+      uses_[module].push_back({&node, role_of(node, i), found.stored, found.transposed});
 }
 
 StoredWeights::Resolved StoredWeights::resolve(const GraphIndex& index, const std::string& tensor,
@@ -76,7 +77,7 @@ StoredWeights::Resolved StoredWeights::resolve(const GraphIndex& index, const st
     return {};
   Resolved found = resolve(index, producer->input(0), depth + 1);
   if (turns && found.stored && found.stored->dims_size() != 2) return {};
-  found.turned ^= turns;
+  found.transposed ^= turns;
   return found;
 }
 

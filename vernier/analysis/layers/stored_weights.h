@@ -17,10 +17,10 @@ struct WeightUse {
   const vernier_onnx::NodeProto* node = nullptr;
   std::string role;  // "weight", "bias", "running_mean", "running_var"; empty: unknown
   const vernier_onnx::TensorProto* stored = nullptr;
-  bool turned = false;  // through a Transpose of its two axes
+  bool transposed = false;  // through a Transpose of its two axes
 };
 
-// The weights of an ONNX model: initializers and constants, in the main graph and in bodies. The
+// The weights of an ONNX model: initializers and constants, in the main graph and in subgraphs. The
 // model must outlive it and stay unchanged.
 class StoredWeights {
  public:
@@ -39,13 +39,13 @@ class StoredWeights {
  private:
   struct Resolved {
     const vernier_onnx::TensorProto* stored = nullptr;
-    bool turned = false;
+    bool transposed = false;
   };
   Resolved resolve(const GraphIndex& index, const std::string& tensor, int depth = 0) const;
   void add_uses(const GraphIndex& index, const vernier_onnx::NodeProto& node);
 
   const Model& model_;
-  std::deque<GraphIndex> indices_;  // of the main graph and its bodies
+  std::deque<GraphIndex> indices_;  // of the main graph and its subgraphs
   std::unordered_map<std::string, std::vector<WeightUse>> uses_;
   mutable std::unordered_map<const vernier_onnx::TensorProto*, std::size_t> hashes_;
 };

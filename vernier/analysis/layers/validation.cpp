@@ -18,8 +18,8 @@
 namespace vernier {
 namespace {
 
-// What a layer adds by itself is no missing operator from this SQNR on: a grid of 8 bits leaves
-// more.
+// What a layer adds by itself is no missing operator from this SQNR on: a quantizer of 8 bits
+// leaves more.
 constexpr double sound_db = 30;
 
 // Below this SQNR a tensor may be only a part of its layer.
@@ -135,7 +135,7 @@ void Validation::run_truth(const std::vector<Tensor>& sample) {
 }
 
 void Validation::add_first(std::int64_t number, const std::vector<Tensor>& sample) {
-  const std::vector<LayerPair> pairs = pairs_to_look_at();
+  const std::vector<LayerPair> pairs = candidate_pairs();
   PairRows found;
   const auto visit = [&](const LayerPair& pair, const Tensor& reference,
                          const TensorView& candidate) {
@@ -156,7 +156,7 @@ void Validation::add_first(std::int64_t number, const std::vector<Tensor>& sampl
   }
 }
 
-std::vector<LayerPair> Validation::pairs_to_look_at() {
+std::vector<LayerPair> Validation::candidate_pairs() {
   std::vector<LayerPair> pairs = placed_pairs(placements_);
   if (resolved_) return pairs;
   const auto contended = contended_pairs(placements_, tensors_);

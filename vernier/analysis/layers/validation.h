@@ -43,7 +43,7 @@ class Validation {
   void add(std::int64_t number, const std::vector<Tensor>& sample);
   void run_truth(const std::vector<Tensor>& sample);
   bool adopt(const std::vector<SeenLayer>& seen);
-  std::vector<LayerPair> pairs_to_look_at();
+  std::vector<LayerPair> candidate_pairs();
   bool is_worth_comparing(const LayerPair& pair, const Tensor& reference,
                           const TensorView& candidate) const;
   void resolve(const PairRows& found);

@@ -55,7 +55,7 @@ bool swapped_order(std::span<const std::int64_t> left, std::span<const std::int6
   return left.size() == 2 && right.size() == 2 && left[0] == right[1] && left[1] == right[0];
 }
 
-Tensor turned(const TensorView& tensor) { return permute_axes(tensor, std::vector{1, 0}); }
+Tensor transposed(const TensorView& tensor) { return permute_axes(tensor, std::vector{1, 0}); }
 
 // A constant in a node has no name of its own; it was found by the parameter's.
 std::string name_of(const TensorProto& stored, const std::string& parameter) {
@@ -66,7 +66,7 @@ std::string name_of(const TensorProto& stored, const std::string& parameter) {
 struct Target {
   const TensorProto* stored = nullptr;
   const vernier_onnx::NodeProto* reader = nullptr;  // null: found by its name alone
-  bool turned = false;                              // on the way to the reader
+  bool transposed = false;                          // on the way to the reader
 };
 
 // Whether a linear layer's weight must be stored with its axes swapped: it computes x times the
@@ -74,7 +74,7 @@ struct Target {
 bool stored_swapped(const Target& target) {
   const bool reader_swaps =
       is_op(*target.reader, "Gemm") && attribute_int(*target.reader, "transB", 0) != 0;
-  return reader_swaps == target.turned;
+  return reader_swaps == target.transposed;
 }
 
 class Comparison {
@@ -106,7 +106,7 @@ class Comparison {
     if (named && !same_kind(parameter, *named)) named = nullptr;
     std::vector<Target> found;
     for (const WeightUse& use : candidate_.uses_of(module_of(parameter.name))) {
-      const Target target{use.stored, use.node, use.turned};
+      const Target target{use.stored, use.node, use.transposed};
       if (use.stored == named) return {target};
       if (plays(use.role, role_of(parameter.name)) && fits(parameter, *use.stored))
         found.push_back(target);
@@ -187,7 +187,7 @@ class Comparison {
 
   static ComparedWeight judge_order(ComparedWeight row, const TensorView& parameter,
                                     const Tensor& found, bool swap) {
-    const Tensor expected = swap ? turned(parameter) : copy(parameter);
+    const Tensor expected = swap ? transposed(parameter) : copy(parameter);
     if (is_rounded(expected, found)) {
       row.match = WeightMatch::rounded;
       return row;
@@ -239,7 +239,7 @@ class Comparison {
     for (const Target& target : targets(parameter)) {
       const Tensor found = candidate_.read(*target.stored);
       const bool swap = swaps(parameter, found, target) == std::vector{true};
-      const Tensor expected = swap ? turned(parameter) : copy(parameter);
+      const Tensor expected = swap ? transposed(parameter) : copy(parameter);
       const bool second = swap || fold.layer_type.starts_with("ConvTranspose");
       if (const auto folded = fold_weight(expected, second ? 1 : 0, fold.parameters))
         return judge_expected(std::move(row), fold, *folded, found);
@@ -272,7 +272,7 @@ class Comparison {
     const TensorProto* stored = candidate_.with_content(parameter);
     row.match = stored ? WeightMatch::exact : WeightMatch::not_found;
     if (!stored && parameter.shape.size() == 2) {
-      stored = candidate_.with_content(turned(parameter));
+      stored = candidate_.with_content(transposed(parameter));
       if (stored) row.match = WeightMatch::transposed;
     }
     if (stored) row.initializer = stored->name();

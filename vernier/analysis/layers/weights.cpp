@@ -18,8 +18,8 @@ constexpr double most_ulps = 1e6;
 // The modules whose nodes an ONNX graph holds, in its order.
 std::vector<TorchLeaf> modules_of(const Model& model) {
   std::vector<TorchLeaf> leaves;
-  for (const GraphBody& body : graph_bodies(model.graph()))
-    for (const auto& node : body.graph->node()) {
+  for (const Subgraph& subgraph : all_subgraphs(model.graph()))
+    for (const auto& node : subgraph.graph->node()) {
       const std::string path = module_path(node);
       if (path.empty()) continue;
       TorchLeaf leaf{.path = path, .type = node.op_type()};
@@ -52,8 +52,8 @@ std::vector<ComparedWeight> compare_weights(const TorchRunner& reference, const 
 
 std::vector<ComparedWeight> compare_weights(const Model& reference, const Model& candidate) {
   const auto visit = [&](const Observer& observer) {
-    for (const GraphBody& body : graph_bodies(reference.graph()))
-      for (const auto& weight : body.graph->initializer())
+    for (const Subgraph& subgraph : all_subgraphs(reference.graph()))
+      for (const auto& weight : subgraph.graph->initializer())
         if (dtype_of_onnx(weight.data_type())) observer(reference.tensor(weight));
   };
   return compare_weights(visit, modules_of(reference), candidate);

@@ -79,8 +79,9 @@ std::vector<ClassResult> class_results(const TaskScores* reference, const TaskSc
                        .support = entry.support,
                        .candidate = entry.score};
     if (reference) {
-      const auto twin = std::ranges::find(reference->classes, entry.label, &ClassScore::label);
-      if (twin != reference->classes.end()) result.reference = twin->score;
+      const auto counterpart =
+          std::ranges::find(reference->classes, entry.label, &ClassScore::label);
+      if (counterpart != reference->classes.end()) result.reference = counterpart->score;
     }
     results.push_back(std::move(result));
   }

@@ -129,7 +129,7 @@ class Instrumenter {
     }
   }
 
-  // True when the node was replaced by the body of what it calls.
+  // True when the node was replaced by the subgraph of what it calls.
   bool visit(Node* node, bool in_control_flow) {
     for (Block* block : node->blocks()) visit(block, true);
     if (node->kind() == prim::GetAttr) locate(node);

@@ -10,7 +10,7 @@ using namespace torch::jit;
 void visit_block(Block* block, const std::function<void(Node*)>& visit) {
   for (Node* node : block->nodes()) {
     visit(node);
-    for (Block* body : node->blocks()) visit_block(body, visit);
+    for (Block* subgraph : node->blocks()) visit_block(subgraph, visit);
     if (node->hasAttribute(attr::Subgraph)) visit_block(node->g(attr::Subgraph)->block(), visit);
   }
 }

@@ -12,24 +12,24 @@ enum class Granularity { per_tensor, per_channel, blockwise };
 std::string_view granularity_name(Granularity granularity);
 
 // How stored numbers stand for real ones: real = (stored - zero_point) * scale.
-struct QuantizationGrid {
+struct Quantizer {
   DType dtype = DType::u8;           // of what is stored
   Tensor scale;                      // one, one a channel, or one a block; f32, f16 or bf16
   std::optional<Tensor> zero_point;  // as many as scales; nothing: 0
   std::int64_t axis = 1;             // of channels or blocks; ONNX's default
   std::int64_t block_size = 0;       // 0: no blocks
-  bool operator==(const QuantizationGrid&) const = default;
+  bool operator==(const Quantizer&) const = default;
 };
 
-Granularity granularity(const QuantizationGrid& grid);
+Granularity granularity(const Quantizer& quantizer);
 
 // The real numbers, in float32 as a runtime computes them. Stored integers are widened before the
 // zero point is taken off. Throws Error when scales do not fit the shape.
-Tensor dequantize(const TensorView& stored, const QuantizationGrid& grid);
+Tensor dequantize(const TensorView& stored, const Quantizer& quantizer);
 
-// Real numbers put on the grid and taken off again: what a Q-DQ pair makes of them. Halves round to
-// even; what is outside the grid goes to its end.
-Tensor fake_quantize(const TensorView& real, const QuantizationGrid& grid);
+// Real numbers put on the quantizer and taken off again: what a Q-DQ pair makes of them. Halves
+// round to even; what is outside the quantizer goes to its end.
+Tensor fake_quantize(const TensorView& real, const Quantizer& quantizer);
 
 // The steps from the lowest to the highest stored number, of an integer type.
 struct StoredRange {
@@ -38,14 +38,14 @@ struct StoredRange {
 };
 StoredRange stored_range(DType dtype);
 
-// The real numbers at the ends of a per-tensor grid.
+// The real numbers at the ends of a per-tensor quantizer.
 struct RealRange {
   double low = 0;
   double high = 0;
   double step = 0;
   bool operator==(const RealRange&) const = default;
 };
-// Nothing for grids that are not per tensor, or of a float type.
-std::optional<RealRange> representable_range(const QuantizationGrid& grid);
+// Nothing for quantizers that are not per tensor, or of a float type.
+std::optional<RealRange> representable_range(const Quantizer& quantizer);
 
 }  // namespace vernier

@@ -1,4 +1,4 @@
-#include "vernier/model/quantization_grid.h"
+#include "vernier/model/quantizer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,20 +16,20 @@ Tensor scales(std::vector<float> values) {
   return tensor_of("scale", DType::f32, count == 1 ? Shape{} : Shape{count}, values);
 }
 
-std::vector<float> reals(const Tensor& stored, const QuantizationGrid& grid) {
-  const Tensor real = dequantize(stored, grid);
+std::vector<float> reals(const Tensor& stored, const Quantizer& quantizer) {
+  const Tensor real = dequantize(stored, quantizer);
   const auto values = elements<float>(real.view());
   return {values.begin(), values.end()};
 }
 
-TEST(QuantizationGrid, unsigned_numbers_below_the_zero_point_do_not_wrap) {
+TEST(Quantizer, unsigned_numbers_below_the_zero_point_do_not_wrap) {
   const Tensor stored = tensor_of<std::uint8_t>("q", DType::u8, {3}, {0, 128, 255});
   const Tensor zero = tensor_of<std::uint8_t>("z", DType::u8, {}, {128});
   EXPECT_THAT(reals(stored, {.dtype = DType::u8, .scale = scales({0.5F}), .zero_point = zero}),
               ElementsAre(-64, 0, 63.5F));
 }
 
-TEST(QuantizationGrid, channels_have_scales_along_their_axis) {
+TEST(Quantizer, channels_have_scales_along_their_axis) {
   const Tensor stored = tensor_of<std::int8_t>("q", DType::i8, {2, 2}, {1, 2, 3, 4});
   EXPECT_THAT(reals(stored, {.dtype = DType::i8, .scale = scales({1, 10}), .axis = 0}),
               ElementsAre(1, 2, 30, 40));
@@ -39,21 +39,21 @@ TEST(QuantizationGrid, channels_have_scales_along_their_axis) {
               ElementsAre(1, 20, 3, 40));
 }
 
-TEST(QuantizationGrid, blocks_share_a_scale) {
+TEST(Quantizer, blocks_share_a_scale) {
   const Tensor stored = tensor_of<std::int8_t>("q", DType::i8, {2, 4}, {1, 1, 1, 1, 1, 1, 1, 1});
   const Tensor scale = tensor_of<float>("s", DType::f32, {2, 2}, {1, 2, 3, 4});
   EXPECT_THAT(reals(stored, {.dtype = DType::i8, .scale = scale, .axis = 1, .block_size = 2}),
               ElementsAre(1, 1, 2, 2, 3, 3, 4, 4));
 }
 
-TEST(QuantizationGrid, blocks_along_the_first_axis_keep_the_inner_position) {
+TEST(Quantizer, blocks_along_the_first_axis_keep_the_inner_position) {
   const Tensor stored = tensor_of<std::int8_t>("q", DType::i8, {4, 2}, {1, 1, 1, 1, 1, 1, 1, 1});
   const Tensor scale = tensor_of<float>("s", DType::f32, {2, 2}, {1, 2, 3, 4});
   EXPECT_THAT(reals(stored, {.dtype = DType::i8, .scale = scale, .axis = 0, .block_size = 2}),
               ElementsAre(1, 2, 1, 2, 3, 4, 3, 4));
 }
 
-TEST(QuantizationGrid, four_bit_numbers_and_scalars_are_read) {
+TEST(Quantizer, four_bit_numbers_and_scalars_are_read) {
   Tensor packed = make_tensor("q", DType::i4, {2});
   packed.bytes = {std::byte{0x87}};  // 7, -8
   EXPECT_THAT(reals(packed, {.dtype = DType::i4, .scale = scales({2})}), ElementsAre(14, -16));
@@ -61,13 +61,13 @@ TEST(QuantizationGrid, four_bit_numbers_and_scalars_are_read) {
   EXPECT_THAT(reals(scalar, {.dtype = DType::i8, .scale = scales({2})}), ElementsAre(6));
 }
 
-TEST(QuantizationGrid, fake_quantizing_rounds_halves_to_even_and_clips) {
+TEST(Quantizer, fake_quantizing_rounds_halves_to_even_and_clips) {
   const Tensor real = tensor_of<float>("x", DType::f32, {5}, {0.5F, 1.5F, -0.5F, 1000, -1000});
   const Tensor out = fake_quantize(real, {.dtype = DType::i8, .scale = scales({1})});
   EXPECT_THAT(elements<float>(out.view()), ElementsAre(0, 2, 0, 127, -128));
 }
 
-TEST(QuantizationGrid, the_representable_range_follows_type_and_zero_point) {
+TEST(Quantizer, the_representable_range_follows_type_and_zero_point) {
   const Tensor zero = tensor_of<std::uint8_t>("z", DType::u8, {}, {55});
   const auto range =
       representable_range({.dtype = DType::u8, .scale = scales({0.5F}), .zero_point = zero});
@@ -76,7 +76,7 @@ TEST(QuantizationGrid, the_representable_range_follows_type_and_zero_point) {
   EXPECT_FALSE(representable_range({.dtype = DType::i8, .scale = scales({1, 2})}));
 }
 
-TEST(QuantizationGrid, scales_that_do_not_fit_are_an_error) {
+TEST(Quantizer, scales_that_do_not_fit_are_an_error) {
   const Tensor stored = tensor_of<std::int8_t>("q", DType::i8, {2, 2}, {1, 2, 3, 4});
   EXPECT_THROW(dequantize(stored, {.dtype = DType::i8, .scale = scales({1, 2, 3})}), Error);
   EXPECT_THROW(dequantize(stored, {.dtype = DType::i8, .scale = scales({1, 2}), .axis = 5}), Error);

@@ -17,24 +17,24 @@ class NodeProto;
 namespace vernier {
 
 // How a tensor of the float model was recognised.
-enum class TwinMatch { none, name, suffix, topology, value };
-std::string_view twin_match_name(TwinMatch match);
+enum class CounterpartMatch { none, name, suffix, topology, value };
+std::string_view counterpart_match_name(CounterpartMatch match);
 
-struct Twin {
+struct Counterpart {
   std::string tensor;  // of the float model; empty: none was found
-  TwinMatch match = TwinMatch::none;
-  bool operator==(const Twin&) const = default;
+  CounterpartMatch match = CounterpartMatch::none;
+  bool operator==(const Counterpart&) const = default;
 };
 
 // Finds the tensors of a float model that belong to those of a quantized one: by name, by name
 // without what quantizers append, then by the node that computes or reads them.
-class TwinFinder {
+class CounterpartFinder {
  public:
-  explicit TwinFinder(const Model& float_model);
+  explicit CounterpartFinder(const Model& float_model);
 
-  Twin activation(const QuantizedActivation& activation) const;
-  Twin tensor(const std::string& name) const;
-  Twin weight(const QuantizedWeight& weight) const;
+  Counterpart activation(const QuantizedActivation& activation) const;
+  Counterpart tensor(const std::string& name) const;
+  Counterpart weight(const QuantizedWeight& weight) const;
 
   // The weight itself, in float32. Throws Error if there is none of that name.
   Tensor read_weight(const std::string& name) const;
@@ -45,7 +45,7 @@ class TwinFinder {
 
  private:
   std::optional<ClipRange> clip_range_of(const vernier_onnx::NodeProto& node) const;
-  Twin by_name(const std::unordered_set<std::string>& names, const std::string& name) const;
+  Counterpart by_name(const std::unordered_set<std::string>& names, const std::string& name) const;
 
   const Model& model_;
   std::unordered_set<std::string> tensors_;  // node outputs and inputs

@@ -1,4 +1,4 @@
-#include "vernier/model/quantization_grid.h"
+#include "vernier/model/quantizer.h"
 
 #include <fmt/format.h>
 
@@ -16,33 +16,35 @@ namespace {
 // inner positions beside it for blocks (scales then have the shape of the tensor, shortened).
 class ScaleIndex {
  public:
-  ScaleIndex(std::span<const std::int64_t> shape, const QuantizationGrid& grid) : grid_(grid) {
-    if (granularity(grid) == Granularity::per_tensor) return;
+  ScaleIndex(std::span<const std::int64_t> shape, const Quantizer& quantizer)
+      : quantizer_(quantizer) {
+    if (granularity(quantizer) == Granularity::per_tensor) return;
     const auto rank = static_cast<std::int64_t>(shape.size());
-    const std::int64_t axis = grid.axis < 0 ? grid.axis + rank : grid.axis;
+    const std::int64_t axis = quantizer.axis < 0 ? quantizer.axis + rank : quantizer.axis;
     if (axis < 0 || axis >= rank)
-      throw Error(fmt::format("[dequantize] axis {} of a tensor of shape {}", grid.axis,
+      throw Error(fmt::format("[dequantize] axis {} of a tensor of shape {}", quantizer.axis,
                               format_shape(shape)));
     length_ = shape[axis];
     inner_ = element_count(shape.subspan(axis + 1));
-    block_ = grid.block_size > 0 ? grid.block_size : 1;
+    block_ = quantizer.block_size > 0 ? quantizer.block_size : 1;
     blocks_ = (length_ + block_ - 1) / block_;
-    const std::int64_t outer = grid.block_size > 0 ? element_count(shape.first(axis)) * inner_ : 1;
-    if (grid.scale.size() != outer * blocks_)
+    const std::int64_t outer =
+        quantizer.block_size > 0 ? element_count(shape.first(axis)) * inner_ : 1;
+    if (quantizer.scale.size() != outer * blocks_)
       throw Error(fmt::format("[dequantize] {} scales for a tensor of shape {} along axis {}",
-                              grid.scale.size(), format_shape(shape), axis));
+                              quantizer.scale.size(), format_shape(shape), axis));
   }
 
   std::int64_t operator()(std::int64_t element) const {
     if (length_ == 0) return 0;
     const std::int64_t along = element / inner_ % length_;
-    if (grid_.block_size == 0) return along;
+    if (quantizer_.block_size == 0) return along;
     const std::int64_t outer = element / (inner_ * length_);
     return (outer * blocks_ + along / block_) * inner_ + element % inner_;
   }
 
  private:
-  const QuantizationGrid& grid_;
+  const Quantizer& quantizer_;
   std::int64_t length_ = 0, inner_ = 1, block_ = 1, blocks_ = 1;
 };
 
@@ -57,23 +59,23 @@ std::string_view granularity_name(Granularity granularity) {
   return "";
 }
 
-Granularity granularity(const QuantizationGrid& grid) {
-  if (grid.block_size > 0) return Granularity::blockwise;
-  return grid.scale.size() == 1 ? Granularity::per_tensor : Granularity::per_channel;
+Granularity granularity(const Quantizer& quantizer) {
+  if (quantizer.block_size > 0) return Granularity::blockwise;
+  return quantizer.scale.size() == 1 ? Granularity::per_tensor : Granularity::per_channel;
 }
 
 namespace {
 
-// Scales and zero points, one of each for every place on the grid.
+// Scales and zero points, one of each for every place on the quantizer.
 struct Steps {
   std::vector<float> scales;
   std::vector<double> zeros;
 };
 
-Steps steps_of(const QuantizationGrid& grid) {
-  Steps steps{to_f32(grid.scale), {}};
-  steps.zeros =
-      grid.zero_point ? to_f64(*grid.zero_point) : std::vector<double>(steps.scales.size(), 0.0);
+Steps steps_of(const Quantizer& quantizer) {
+  Steps steps{to_f32(quantizer.scale), {}};
+  steps.zeros = quantizer.zero_point ? to_f64(*quantizer.zero_point)
+                                     : std::vector<double>(steps.scales.size(), 0.0);
   if (steps.zeros.size() != steps.scales.size())
     throw Error(fmt::format("[dequantize] {} scales but {} zero points", steps.scales.size(),
                             steps.zeros.size()));
@@ -82,9 +84,9 @@ Steps steps_of(const QuantizationGrid& grid) {
 
 // A float32 tensor with take(element, scale, zero point) in every place.
 template <typename Take>
-Tensor map_steps(const TensorView& tensor, const QuantizationGrid& grid, Take take) {
-  const ScaleIndex index(tensor.shape, grid);
-  const Steps steps = steps_of(grid);
+Tensor map_steps(const TensorView& tensor, const Quantizer& quantizer, Take take) {
+  const ScaleIndex index(tensor.shape, quantizer);
+  const Steps steps = steps_of(quantizer);
   Tensor result = make_tensor(std::string(tensor.name), DType::f32,
                               Shape(tensor.shape.begin(), tensor.shape.end()));
   const auto out = elements<float>(result);
@@ -103,20 +105,20 @@ Tensor map_steps(const TensorView& tensor, const QuantizationGrid& grid, Take ta
 
 }  // namespace
 
-Tensor dequantize(const TensorView& stored, const QuantizationGrid& grid) {
-  return map_steps(stored, grid, [](double value, float scale, double zero) {
+Tensor dequantize(const TensorView& stored, const Quantizer& quantizer) {
+  return map_steps(stored, quantizer, [](double value, float scale, double zero) {
     return static_cast<float>(value - zero) * scale;
   });
 }
 
-Tensor fake_quantize(const TensorView& real, const QuantizationGrid& grid) {
-  if (is_float(grid.dtype))
-    return map_steps(real, grid, [&](double value, float scale, double) {
+Tensor fake_quantize(const TensorView& real, const Quantizer& quantizer) {
+  if (is_float(quantizer.dtype))
+    return map_steps(real, quantizer, [&](double value, float scale, double) {
       const float scaled = static_cast<float>(value) / scale;
-      return f8_to_f32(grid.dtype, f32_to_f8(grid.dtype, scaled)) * scale;
+      return f8_to_f32(quantizer.dtype, f32_to_f8(quantizer.dtype, scaled)) * scale;
     });
-  const StoredRange range = stored_range(grid.dtype);
-  return map_steps(real, grid, [&](double value, float scale, double zero) {
+  const StoredRange range = stored_range(quantizer.dtype);
+  return map_steps(real, quantizer, [&](double value, float scale, double zero) {
     const double stored = std::nearbyint(static_cast<float>(value) / scale) + zero;
     return static_cast<float>(std::clamp(stored, range.low, range.high) - zero) * scale;
   });
@@ -128,11 +130,12 @@ StoredRange stored_range(DType dtype) {
   return {0, std::ldexp(1.0, width) - 1};
 }
 
-std::optional<RealRange> representable_range(const QuantizationGrid& grid) {
-  if (!is_integer(grid.dtype) || granularity(grid) != Granularity::per_tensor) return std::nullopt;
-  const double scale = to_f64(grid.scale)[0];
-  const double zero = grid.zero_point ? to_f64(*grid.zero_point)[0] : 0;
-  const StoredRange stored = stored_range(grid.dtype);
+std::optional<RealRange> representable_range(const Quantizer& quantizer) {
+  if (!is_integer(quantizer.dtype) || granularity(quantizer) != Granularity::per_tensor)
+    return std::nullopt;
+  const double scale = to_f64(quantizer.scale)[0];
+  const double zero = quantizer.zero_point ? to_f64(*quantizer.zero_point)[0] : 0;
+  const StoredRange stored = stored_range(quantizer.dtype);
   return RealRange{(stored.low - zero) * scale, (stored.high - zero) * scale, scale};
 }
 

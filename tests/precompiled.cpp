@@ -1,0 +1,1 @@
+// Compiles nothing: the precompiled header of all test programs belongs to this file.
