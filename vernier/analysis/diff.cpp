@@ -56,8 +56,8 @@ bool is_npy(const std::filesystem::path& path) {
 }
 
 // Name in the candidate of the array that belongs to the reference's `name`.
-std::string counterpart(const DiffOptions& options, const Arrays& candidate,
-                        const std::string& name) {
+std::string counterpart_of(const DiffOptions& options, const Arrays& candidate,
+                           const std::string& name) {
   return is_npy(options.reference) && is_npy(options.candidate) ? candidate.names().front() : name;
 }
 
@@ -67,7 +67,7 @@ std::vector<PairResult> collect_pairs(const DiffOptions& options) {
   std::vector<PairResult> pairs;
   std::vector<std::string> paired;
   for (const std::string& name : reference->names()) {
-    const std::string counterpart = counterpart(options, *candidate, name);
+    const std::string counterpart = counterpart_of(options, *candidate, name);
     const Tensor tensor = reference->read(name);
     if (has(*candidate, counterpart)) {
       paired.push_back(counterpart);

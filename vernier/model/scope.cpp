@@ -12,7 +12,7 @@ namespace {
 // of them the operation itself, as in "['', 'layer1', 'layer1.0', 'conv2d']".
 constexpr std::string_view scopes_key = "pkg.torch.onnx.name_scopes";
 
-std::vector<std::string> quoted(std::string_view text) {
+std::vector<std::string> quoted_parts(std::string_view text) {
   std::vector<std::string> found;
   for (std::size_t begin = text.find('\''); begin != std::string_view::npos;) {
     const std::size_t end = text.find('\'', begin + 1);
@@ -51,7 +51,7 @@ std::string module_path_in_name(std::string_view name) {
 std::optional<std::string> module_path_in_metadata(const vernier_onnx::NodeProto& node) {
   for (const auto& entry : node.metadata_props()) {
     if (entry.key() != scopes_key) continue;
-    const std::vector<std::string> scopes = quoted(entry.value());
+    const std::vector<std::string> scopes = quoted_parts(entry.value());
     if (scopes.size() < 2) return "";
     std::string path = scopes[scopes.size() - 2];
     std::ranges::replace(path, '@', '_');  // the second call of "relu" is "relu@1" there
