@@ -18,11 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool has_positional_outputs(const Runner& reference) {
-  const auto* torch = dynamic_cast<const TorchRunner*>(&reference);
-  return torch && !torch->has_output_names();
-}
-
 fs::path reference_path(const EvalOptions& options, const ModelArgument& argument) {
   if (!options.reference.empty()) return options.reference;
   if (!argument.reference.empty()) return argument.reference;
@@ -55,7 +50,7 @@ int run_compare(const EvalOptions& options) {
   Inputs inputs = make_inputs(options.input, candidate.inputs(), argument.model);
   print_warnings(inputs.warnings);
 
-  compare_options.outputs_by_position = has_positional_outputs(*reference);
+  compare_options.outputs_by_position = reference->outputs_are_positional();
   compare_options.watch_candidate = watcher(options, model);
   ProgressBar progress("comparing");
   compare_options.progress = std::ref(progress);

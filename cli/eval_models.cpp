@@ -25,8 +25,7 @@ Model load_candidate(const std::filesystem::path& path, const std::string& preci
 std::unique_ptr<Runner> open_reference(const std::filesystem::path& path,
                                        const RuntimeOptions& runtime) {
   auto reference = open_runner(path, runner_options(runtime));
-  if (const auto* torch = dynamic_cast<const TorchRunner*>(reference.get()))
-    print_warnings(torch->warnings());
+  print_warnings(reference->warnings());
   return reference;
 }
 

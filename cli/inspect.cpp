@@ -30,7 +30,7 @@ std::unique_ptr<Runner> open_watched(const Options& options) {
 // The first sample, or the one that was asked for.
 LiveTensors run_sample(const Options& options) {
   const auto runner = open_watched(options);
-  if (dynamic_cast<const RecordedRunner*>(runner.get())) {
+  if (model_format(options.model) == ModelFormat::recorded) {
     const std::int64_t sample = options.inputs.sample_index.value_or(0);
     runner->seek(sample);
     LiveTensors live = watch_tensors(*runner, {}, options.model);

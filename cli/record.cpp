@@ -75,7 +75,7 @@ int run(const Options& options) {
     record_options.progress = std::ref(bar);
     result = record(*inputs.samples, runner.get(), record_options);
   }
-  if (run_model) print_left_out(unwatched_tensors(*runner));
+  if (run_model) print_left_out(runner->unwatched());
   print_left_out(result.left_out);
   fmt::print("{}: {} of {}\n", options.output, format_count(result.tensors.size(), "array"),
              format_count(result.samples, "sample"));

@@ -67,27 +67,6 @@ TEST(Quantization, a_pair_for_each_reader_is_one_row) {
   EXPECT_THAT(found.activations, SizeIs(1));
 }
 
-TEST(Quantization, a_pair_is_the_only_way_unless_something_else_reads_what_goes_in) {
-  const auto pair = [] {
-    return with_input()
-        .node("Relu", {"x"}, {"y"})
-        .node("QuantizeLinear", {"y", "s"}, {"q"})
-        .node("DequantizeLinear", {"q", "s"}, {"z"});
-  };
-  const auto only_way = [](const GraphBuilder& builder) {
-    return find_quantization(builder.model()).activations.at(0).only_way;
-  };
-  EXPECT_TRUE(only_way(pair().node("Neg", {"z"}, {"out"})));
-  EXPECT_TRUE(only_way(pair().output("z")));
-  EXPECT_FALSE(only_way(pair().node("Neg", {"y"}, {"out"})));
-  EXPECT_FALSE(only_way(pair().output("y")));
-  EXPECT_FALSE(only_way(pair().node("DequantizeLinear", {"q", "s"}, {"other"})));
-  EXPECT_FALSE(only_way(pair().output("q")));
-  EXPECT_FALSE(only_way(with_input()
-                            .node("QuantizeLinear", {"x", "s"}, {"q"})
-                            .node("DequantizeLinear", {"q", "s"}, {"z"})));
-}
-
 TEST(Quantization, pairs_inside_subgraphs_are_found) {
   GraphBuilder subgraph("body");
   subgraph.node("QuantizeLinear", {"x", "s"}, {"q"}, {}, "com.microsoft")

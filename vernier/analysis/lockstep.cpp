@@ -96,7 +96,6 @@ class Exchange {
 
   // By the reference.
   void offer(const TensorView& tensor) {
-    if (!pending_.wants(tensor.name)) return;
     auto copied = std::make_unique<Tensor>(copy(tensor));
     std::unique_lock lock(mutex_);
     if (failed_) throw Abandoned();
@@ -146,6 +145,35 @@ class Exchange {
   bool failed_ = false;
 };
 
+std::vector<Tensor> run(Runner& runner, std::span<const Tensor> inputs, bool show_inputs,
+                        const Observer& observer) {
+  if (show_inputs)
+    for (std::size_t i = 0; i < inputs.size() && i < runner.inputs().size(); ++i) {
+      TensorView input = inputs[i];
+      input.name = runner.inputs()[i].name;
+      observer({input});
+    }
+  return runner.run(inputs, observer);
+}
+
+std::vector<Tensor> run_candidate(Runner& candidate, std::span<const Tensor> inputs,
+                                  const PairObserver& observer, const TakeReference& take,
+                                  const LockstepOptions& options) {
+  return run(candidate, inputs, options.show_candidate_inputs,
+             [&](const ObservedTensor& tensor) { observer(tensor, take); });
+}
+
+// Gives `keep` the tensors that are wanted.
+std::vector<Tensor> run_reference(Runner& reference, std::span<const Tensor> inputs,
+                                  const LockstepOptions& options, std::int64_t& bytes,
+                                  const TensorVisitor& keep) {
+  return run(reference, inputs, options.show_reference_inputs, [&](const TensorView& tensor) {
+    bytes += std::ssize(tensor.bytes);
+    if (options.observe_reference) options.observe_reference(tensor);
+    if (options.wants.contains(tensor.name)) keep(tensor);
+  });
+}
+
 }  // namespace
 
 LockstepOutputs run_lockstep(Runner& reference, std::span<const Tensor> reference_inputs,
@@ -156,10 +184,9 @@ LockstepOutputs run_lockstep(Runner& reference, std::span<const Tensor> referenc
   std::exception_ptr reference_error;
   std::thread thread([&] {
     try {
-      outputs.reference = reference.run(reference_inputs, [&](const TensorView& tensor) {
-        outputs.reference_bytes += std::ssize(tensor.bytes);
-        exchange.offer(tensor);
-      });
+      outputs.reference =
+          run_reference(reference, reference_inputs, options, outputs.reference_bytes,
+                        [&](const TensorView& tensor) { exchange.offer(tensor); });
     } catch (const Abandoned&) {
       // The candidate's error is the one to report.
     } catch (...) {
@@ -171,8 +198,7 @@ LockstepOutputs run_lockstep(Runner& reference, std::span<const Tensor> referenc
   std::exception_ptr candidate_error;
   const TakeReference take = [&](std::string_view name) { return exchange.take(name); };
   try {
-    outputs.candidate =
-        candidate.run(candidate_inputs, [&](const TensorView& tensor) { observer(tensor, take); });
+    outputs.candidate = run_candidate(candidate, candidate_inputs, observer, take, options);
   } catch (...) {
     candidate_error = std::current_exception();
   }
@@ -183,8 +209,9 @@ LockstepOutputs run_lockstep(Runner& reference, std::span<const Tensor> referenc
   return outputs;
 }
 
-SequentialRun::SequentialRun(const RequestCounts& wants)
-    : pending_(std::make_unique<PendingTensors>(wants, PendingTensors::Buffers::kept)) {}
+SequentialRun::SequentialRun(LockstepOptions options)
+    : options_(std::move(options)),
+      pending_(std::make_unique<PendingTensors>(options_.wants, PendingTensors::Buffers::kept)) {}
 SequentialRun::SequentialRun(SequentialRun&&) noexcept = default;
 SequentialRun::~SequentialRun() = default;
 
@@ -194,12 +221,9 @@ LockstepOutputs SequentialRun::run(Runner& reference, std::span<const Tensor> re
   pending_->clear();
   const TakeReference take = [&](std::string_view name) { return pending_->take(name); };
   LockstepOutputs outputs;
-  outputs.reference = reference.run(reference_inputs, [&](const TensorView& tensor) {
-    outputs.reference_bytes += std::ssize(tensor.bytes);
-    if (pending_->wants(tensor.name)) pending_->put(tensor);
-  });
-  outputs.candidate =
-      candidate.run(candidate_inputs, [&](const TensorView& tensor) { observer(tensor, take); });
+  outputs.reference = run_reference(reference, reference_inputs, options_, outputs.reference_bytes,
+                                    [&](const TensorView& tensor) { pending_->put(tensor); });
+  outputs.candidate = run_candidate(candidate, candidate_inputs, observer, take, options_);
   return outputs;
 }
 

@@ -157,22 +157,14 @@ class GraphReader {
       return;
     }
     const std::string before = label(quantize.input(0)), after = label(dequantize.output(0));
-    found.activations.push_back(written(
-        {.name = index_.is_output(dequantize.output(0)) ? after : before,
-         .before = before,
-         .after = after,
-         .stored = label(quantize.output(0)),
-         .quantizer = *pair_quantizer,
-         .node = node_label(quantize),
-         .only_way = index_.producer(quantize.input(0)) && has_one_reader(quantize.input(0)) &&
-                     has_one_reader(quantize.output(0))},
-        quantize.input(0)));
-  }
-
-  // In this graph, which also defines it.
-  bool has_one_reader(const std::string& tensor) const {
-    return index_.defines(tensor) && !index_.is_output(tensor) &&
-           index_.consumers(tensor).size() == 1;
+    found.activations.push_back(
+        written({.name = index_.is_output(dequantize.output(0)) ? after : before,
+                 .before = before,
+                 .after = after,
+                 .stored = label(quantize.output(0)),
+                 .quantizer = *pair_quantizer,
+                 .node = node_label(quantize)},
+                quantize.input(0)));
   }
 
   // Before a QOperator node: the stored numbers go on without coming back.

@@ -24,8 +24,6 @@ struct QuantizedActivation {
   std::string writer;      // the node that computes it, empty for inputs
   std::string writer_op;   // its operator
   int writer_output = -1;  // and which of its outputs it is
-  bool only_way =
-      false;  // from `before`, which a node of the same graph writes, all goes to `after`
   bool operator==(const QuantizedActivation&) const = default;
 };
 

@@ -94,13 +94,12 @@ Json onnx_json(const ModelSummary& onnx) {
   return json;
 }
 
-Json leaves_json(const std::vector<TorchLeaf>& leaves) {
+Json leaves_json(const Inspection& inspection) {
   Json list = Json::array();
-  for (const TorchLeaf& leaf : leaves) {
-    Json json = {{"path", leaf.path}, {"type", leaf.type}};
-    if (!leaf.not_captured.empty()) json["not_captured"] = leaf.not_captured;
-    list.push_back(std::move(json));
-  }
+  for (const WatchedTensor& leaf : inspection.leaves)
+    list.push_back({{"path", leaf.name}, {"type", leaf.type}});
+  for (const UnwatchedTensor& leaf : inspection.unwatched_leaves)
+    list.push_back({{"path", leaf.name}, {"type", leaf.type}, {"not_captured", leaf.reason}});
   return list;
 }
 
@@ -137,8 +136,8 @@ Json live_json(const LiveTensors& live) {
                {"first_inf", origin(live.first_inf)},
                {"not_shown", Json::array()}};
   for (const LiveTensor& tensor : live.tensors) json["tensors"].push_back(live_tensor_json(tensor));
-  for (const auto& [name, reason] : live.unwatched)
-    json["not_shown"].push_back({{"name", name}, {"reason", reason}});
+  for (const UnwatchedTensor& tensor : live.unwatched)
+    json["not_shown"].push_back({{"name", tensor.name}, {"reason", tensor.reason}});
   return json;
 }
 
@@ -155,7 +154,7 @@ std::string inspection_json(const std::string& model, const Inspection& inspecti
   json["outputs"] = interface_json(inspection.outputs, inspection.other_outputs);
   json["weights"] = weights_json(inspection.weights);
   if (inspection.onnx) json["onnx"] = onnx_json(*inspection.onnx);
-  if (torch) json["leaves"] = leaves_json(inspection.leaves);
+  if (torch) json["leaves"] = leaves_json(inspection);
   if (inspection.format == ModelFormat::recorded) json["samples"] = inspection.recorded_samples;
   json["warnings"] = inspection.warnings;
   if (live) json["run"] = live_json(*live);

@@ -5,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "vernier/model/edit.h"
-
 namespace Ort {
 struct SessionOptions;
 }
@@ -18,9 +16,6 @@ struct Watch {
   enum class What { none, outputs, all, names, glob };
   What what = What::none;
   std::vector<std::string> names = {};  // exact names, or patterns with * and ? for glob
-  // Of the names, float32 tensors to show together with another of them, if the graph is run as it
-  // is: cheaper than two by themselves.
-  PairedTensors beside = {};
 
   static Watch none() { return {}; }
   static Watch outputs() { return {What::outputs}; }

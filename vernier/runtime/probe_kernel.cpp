@@ -22,7 +22,7 @@ struct Op : OrtCustomOp {
 
 struct Kernel {
   std::string tensor;
-  std::string beside;  // empty: there is no second input
+  std::string before;  // what went into the quantizer; empty: there is no second input
 };
 
 void copy_strings(const Ort::ConstValue& source, Ort::UnownedValue& target) {
@@ -50,13 +50,13 @@ void pass_through(const Ort::ConstValue& source, Ort::UnownedValue& target, int 
                             onnx_type_name(data_type)));
 }
 
-// The second input; `shape` is where the view has its shape.
-TensorView beside(const Kernel& kernel, const Ort::KernelContext& context, Shape& shape) {
+// The second input, which stays until the first was shown; `shape` is where the view has its shape.
+ObservedTensor before(const Kernel& kernel, const Ort::KernelContext& context, Shape& shape) {
   const Ort::ConstValue source = context.GetInput(1);
   shape = source.GetTensorTypeAndShapeInfo().GetShape();
   const auto* data = static_cast<const std::byte*>(source.GetTensorRawData());
   const std::size_t bytes = byte_count(ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, shape);
-  return {kernel.beside, DType::f32, shape, {data, bytes}};
+  return {{kernel.before, DType::f32, shape, {data, bytes}}, {}, kernel.tensor};
 }
 
 void compute(const Kernel& kernel, const ProbeRun& run, OrtKernelContext* raw) {
@@ -69,15 +69,11 @@ void compute(const Kernel& kernel, const ProbeRun& run, OrtKernelContext* raw) {
   Ort::UnownedValue target = context.GetOutput(0, shape);
   pass_through(source, target, data_type, bytes);
   const auto dtype = dtype_of_onnx(data_type);
-  if (!dtype) return;
-  const auto* data = static_cast<const std::byte*>(source.GetTensorRawData());
-  const TensorView view{kernel.tensor, *dtype, shape, {data, bytes}};
-  Shape beside_shape;  // both are there until both were shown
-  if (run.observer && !kernel.beside.empty())
-    (*run.observer)(beside(kernel, context, beside_shape));
-  if (run.observer) (*run.observer)(view);
-  if (run.rewriter)
-    (*run.rewriter)(view, {static_cast<std::byte*>(target.GetTensorMutableRawData()), bytes});
+  if (!dtype || !run.observer) return;
+  Shape before_shape;
+  if (!kernel.before.empty()) (*run.observer)(before(kernel, context, before_shape));
+  auto* memory = static_cast<std::byte*>(target.GetTensorMutableRawData());
+  (*run.observer)({{kernel.tensor, *dtype, shape, {memory, bytes}}, {memory, bytes}});
 }
 
 OrtStatusPtr guarded_compute(void* raw_kernel, OrtKernelContext* context) noexcept {
@@ -99,12 +95,12 @@ OrtStatusPtr create_kernel(const OrtCustomOp* op, const OrtApi*, const OrtKernel
     const Ort::ConstKernelInfo details(info);
     const auto& own = *static_cast<const Op*>(op);
     auto name = details.GetAttribute<std::string>(probe_attribute.data());
-    std::string beside;
-    if (own.pair) beside = details.GetAttribute<std::string>(beside_attribute.data());
+    std::string before;
+    if (own.pair) before = details.GetAttribute<std::string>(before_attribute.data());
     const int type = details.GetInputTypeInfo(0).GetTensorTypeAndShapeInfo().GetElementType();
     if (!dtype_of_onnx(type))
       own.unreadable->push_back({name, fmt::format("elements of {}", onnx_type_name(type))});
-    *kernel = new Kernel{std::move(name), std::move(beside)};
+    *kernel = new Kernel{std::move(name), std::move(before)};
     return nullptr;
   } catch (const std::exception& error) {
     return Ort::GetApi().CreateStatus(ORT_FAIL, error.what());

@@ -45,13 +45,13 @@ TorchOptions with_sidecar(TorchOptions options) {
 
 }  // namespace
 
-std::unique_ptr<TorchRunner> open_torch_runner(const TorchOptions& options) {
+std::unique_ptr<Runner> open_torch_runner(const TorchOptions& options) {
   if (!fs::is_regular_file(options.path))
     throw Error(fmt::format("[torch] {}: no such file", options.path.string()));
   if (options.precision != DType::f32 && options.precision != DType::f64)
     throw Error(fmt::format("[torch] precision {}: expected float32 or float64",
                             dtype_name(options.precision)));
-  return std::unique_ptr<TorchRunner>(load_module()(with_sidecar(options)));
+  return std::unique_ptr<Runner>(load_module()(with_sidecar(options)));
 }
 
 }  // namespace vernier

@@ -10,7 +10,6 @@
 #include <map>
 #include <utility>
 
-#include "vernier/analysis/rewriting_runner.h"
 #include "vernier/metrics/similarity.h"
 
 namespace vernier {
@@ -34,10 +33,9 @@ const Tensor* find_tensor(const std::vector<Tensor>& tensors, const std::string&
 }
 
 std::unique_ptr<OrtRunner> open_watching(const Model& model, std::vector<std::string> tensors,
-                                         PairedTensors beside, OrtOptions options) {
+                                         OrtOptions options) {
   for (const TensorSpec& input : model.inputs()) std::erase(tensors, input.name);
   options.watch = Watch::only(std::move(tensors));
-  options.watch.beside = std::move(beside);
   return std::make_unique<OrtRunner>(model.clone(), options);
 }
 
@@ -60,11 +58,10 @@ ActivationDamage::ActivationDamage(const Model& float_model, const Model& quanti
                                    ActivationSites sites, const OrtOptions& runtime)
     : sites_(std::move(sites)), histograms_(sites_.size()), totals_(sites_.size()) {
   auto opened = std::async(opening_policy(float_model, quantized_model), [&] {
-    return open_watching(float_model, names_of(sites_.requests_after()), {}, runtime);
+    return open_watching(float_model, names_of(sites_.requests_after()), runtime);
   });
-  quantized_runner_ = open_watching(quantized_model, sites_.tensors(), sites_.pairs(), runtime);
+  quantized_runner_ = open_watching(quantized_model, sites_.tensors(), runtime);
   float_runner_ = opened.get();
-  sites_.set_paired(quantized_runner_->probes().beside);
   bindings_ = bind_inputs(quantized_runner_->inputs(), float_runner_->inputs());
   relayouts_ = std::make_unique<Relayouts>(sites_.size() + quantized_runner_->outputs().size());
 }
@@ -75,27 +72,30 @@ SampleDamage ActivationDamage::measure(std::int64_t number, const std::vector<Te
   SampleMeasurement measurement(sites_, histograms_, *relayouts_,
                                 schedule == Schedule::sequential ? &buffers->spare : nullptr,
                                 number);
-  const auto observe = [&](const TensorView& tensor, const TakeReference& take) {
+  const auto observe = [&](const ObservedTensor& tensor, const TakeReference& take) {
     measurement.observe(tensor, take);
   };
   const auto inputs = apply_bindings(bindings_, float_runner_->inputs(), sample);
-  InputShowingRunner reference(*float_runner_), candidate(*quantized_runner_);
   const LockstepOutputs outputs =
       schedule == Schedule::lockstep
-          ? run_lockstep(reference, inputs, candidate, sample, observe,
-                         {.wants = sites_.requests_after()})
-          : buffers->sequential.run(reference, inputs, candidate, sample, observe);
+          ? run_lockstep(*float_runner_, inputs, *quantized_runner_, sample, observe, measuring())
+          : buffers->sequential.run(*float_runner_, inputs, *quantized_runner_, sample, observe);
   SampleDamage damage = std::move(measurement).result();
   damage.outputs = compare_outputs(outputs);
   give_back(std::move(buffers));
   return damage;
 }
 
+LockstepOptions ActivationDamage::measuring() const {
+  return {.wants = sites_.requests_after(),
+          .show_reference_inputs = true,
+          .show_candidate_inputs = true};
+}
+
 std::unique_ptr<ActivationDamage::MeasurementBuffers> ActivationDamage::borrow() {
   const std::lock_guard lock(idle_mutex_);
   if (idle_.empty())
-    return std::make_unique<MeasurementBuffers>(
-        MeasurementBuffers{SequentialRun(sites_.requests_after()), {}});
+    return std::make_unique<MeasurementBuffers>(MeasurementBuffers{SequentialRun(measuring()), {}});
   std::unique_ptr<MeasurementBuffers> buffers = std::move(idle_.back());
   idle_.pop_back();
   return buffers;
@@ -141,37 +141,39 @@ void ActivationDamage::add(const SampleDamage& sample) {
 }
 
 std::int64_t ActivationDamage::add_introduced(const std::vector<Tensor>& sample) {
-  InputShowingRunner reference(*float_runner_);
-  RewritingRunner rewriting(*quantized_runner_);
-  const LockstepOutputs outputs = run_lockstep(
-      reference, apply_bindings(bindings_, float_runner_->inputs(), sample), rewriting, sample,
-      [&](const TensorView& tensor, const TakeReference& take) {
-        rebase(tensor, take, rewriting.bytes());
-      },
-      {.wants = sites_.requests_before()});
+  std::vector<bool> deferred(sites_.size());
+  const LockstepOutputs outputs =
+      run_lockstep(*float_runner_, apply_bindings(bindings_, float_runner_->inputs(), sample),
+                   *quantized_runner_, sample,
+                   [&](const ObservedTensor& tensor, const TakeReference& take) {
+                     rebase(tensor, take, deferred);
+                   },
+                   {.wants = sites_.requests_before(), .show_reference_inputs = true});
   return outputs.reference_bytes;
 }
 
 // What a node made of float inputs is measured as its quantizer leaves it, and then replaced by the
-// float model's tensor, on which the next nodes work: before the quantizer, or, where the two are
-// shown together, behind it.
-void ActivationDamage::rebase(const TensorView& tensor, const TakeReference& take,
-                              std::span<std::byte> bytes) {
+// float model's tensor, on which the next nodes work: before the quantizer, or behind it where it
+// cannot be changed before.
+void ActivationDamage::rebase(const ObservedTensor& tensor, const TakeReference& take,
+                              std::vector<bool>& deferred) {
   const ActivationSites::SitesOfTensor* met = sites_.at(tensor.name);
   if (!met) return;
   Tensor replacement;
-  for (const std::size_t site : met->entering)
-    if (!sites_[site].paired)
+  for (const std::size_t site : met->entering) {
+    deferred[site] = tensor.writable.empty();
+    if (!deferred[site])
       rebase(site, tensor, fake_quantize(tensor, sites_[site].activation.quantizer), take,
              replacement);
+  }
   for (const std::size_t site : met->leaving) {
-    if (!sites_[site].paired) continue;
+    if (!deferred[site]) continue;
     rebase(site, tensor, tensor, take, replacement);
     if (!replacement.bytes.empty())
       replacement = fake_quantize(replacement, sites_[site].activation.quantizer);
   }
-  if (replacement.bytes.size() == bytes.size() && !bytes.empty())
-    std::memcpy(bytes.data(), replacement.bytes.data(), bytes.size());
+  if (replacement.bytes.size() == tensor.writable.size() && !tensor.writable.empty())
+    std::memcpy(tensor.writable.data(), replacement.bytes.data(), tensor.writable.size());
 }
 
 // `tensor` is to be replaced, `quantized` to be measured.

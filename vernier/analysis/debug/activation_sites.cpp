@@ -42,24 +42,6 @@ std::vector<std::string> ActivationSites::tensors() const {
   return names;
 }
 
-PairedTensors ActivationSites::pairs() const {
-  PairedTensors pairs;
-  for (const ActivationSite& site : sites_) {
-    const QuantizedActivation& activation = site.activation;
-    if (activation.only_way && activation.quantizer.scale.dtype == DType::f32 &&
-        at(activation.before)->entering.size() == 1 && at(activation.before)->leaving.empty())
-      pairs[activation.after] = activation.before;
-  }
-  return pairs;
-}
-
-void ActivationSites::set_paired(const PairedTensors& pairs) {
-  for (ActivationSite& site : sites_) {
-    const auto found = pairs.find(site.activation.after);
-    site.paired = found != pairs.end() && found->second == site.activation.before;
-  }
-}
-
 RequestCounts ActivationSites::requests_after() const {
   RequestCounts wants;
   for (const ActivationSite& site : sites_)

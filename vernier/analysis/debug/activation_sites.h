@@ -6,7 +6,7 @@
 
 #include "vernier/analysis/debug/counterpart.h"
 #include "vernier/analysis/lockstep.h"
-#include "vernier/model/edit.h"
+#include "vernier/tensor/name_map.h"
 
 namespace vernier {
 
@@ -18,7 +18,6 @@ struct ActivationSite {
   std::optional<ClipRange>
       folded;  // a Relu or Clip that the quantized model leaves to the quantizer
   std::optional<NoiseSite> noise;  // where what goes into a quantizer of one scale can be seen
-  bool paired = false;  // what goes into its quantizer is shown together with what comes out of it
 };
 
 // All of them, and the tensors at which they are met.
@@ -39,12 +38,6 @@ class ActivationSites {
   };
   const SitesOfTensor* at(std::string_view tensor) const;
   std::vector<std::string> tensors() const;
-
-  // What goes into a quantizer and could be shown together with what comes out: where nothing else
-  // reads it, that is where a change of the latter reaches all that a change of the former would.
-  // Not what comes out of another quantizer, which is shown there.
-  PairedTensors pairs() const;
-  void set_paired(const PairedTensors& pairs);
 
   // How often each tensor of the float model is asked for when sites are compared as they leave
   // their quantizers, or as they enter them.

@@ -49,14 +49,14 @@ SampleMeasurement::SampleMeasurement(const ActivationSites& sites, Histograms& h
   damage_.sites.resize(sites.size());
 }
 
-void SampleMeasurement::observe(const TensorView& tensor, const TakeReference& take) {
+void SampleMeasurement::observe(const ObservedTensor& tensor, const TakeReference& take) {
   const ActivationSites::SitesOfTensor* met = sites_.at(tensor.name);
   if (!met) return;
   if (!met->entering.empty()) enter(met->entering, tensor);
   for (const std::size_t site : met->leaving) leave(site, tensor, take);
 }
 
-void SampleMeasurement::enter(const std::vector<std::size_t>& sites, const TensorView& before) {
+void SampleMeasurement::enter(const std::vector<std::size_t>& sites, const ObservedTensor& before) {
   std::vector<float> widened;
   if (before.dtype != DType::f32) widened = to_f32(before);
   const std::span<const float> values =
@@ -71,7 +71,8 @@ void SampleMeasurement::enter(const std::vector<std::size_t>& sites, const Tenso
   Held& held = held_[sites.front()];
   held.uses = static_cast<int>(sites.size());
   held.view = before;
-  if (!sites_[sites.front()].paired) hold(held, before);
+  if (before.stays_until.empty() || before.stays_until != sites_[sites.front()].activation.after)
+    hold(held, before);
 }
 
 void SampleMeasurement::hold(Held& held, const TensorView& before) {
@@ -87,7 +88,7 @@ void SampleMeasurement::hold(Held& held, const TensorView& before) {
 
 void SampleMeasurement::leave(std::size_t site, const TensorView& tensor,
                               const TakeReference& take) {
-  const auto& [activation, counterpart, folded, noise, paired] = sites_[site];
+  const auto& [activation, counterpart, folded, noise] = sites_[site];
   if (!met_[site]) damage_.order.push_back(site);
   met_[site] = true;
   Tensor real;

@@ -76,7 +76,7 @@ class SampleMeasurement {
                     SpareBuffers* spare, std::int64_t sample);
 
   // For each tensor of the quantized model, as it is produced.
-  void observe(const TensorView& tensor, const TakeReference& take);
+  void observe(const ObservedTensor& tensor, const TakeReference& take);
 
   SampleDamage result() && { return std::move(damage_); }
 
@@ -88,7 +88,7 @@ class SampleMeasurement {
     int uses = 0;
   };
 
-  void enter(const std::vector<std::size_t>& sites, const TensorView& before);
+  void enter(const std::vector<std::size_t>& sites, const ObservedTensor& before);
   void hold(Held& held, const TensorView& before);
   void leave(std::size_t site, const TensorView& tensor, const TakeReference& take);
   void compare_local(std::size_t site, const TensorView& after);

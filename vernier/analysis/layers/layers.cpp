@@ -20,8 +20,8 @@ OrtOptions watching(OrtOptions runtime) {
 
 // Tensors that no probe shows lead from one to the other, but stand for no layer.
 std::vector<CandidateTensor> visible_tensors(const Model& model, const OrtRunner& runner) {
-  const auto& watched = runner.probes().watched;
-  std::set<std::string> visible(watched.begin(), watched.end());
+  std::set<std::string> visible;
+  for (const WatchedTensor& tensor : runner.watched()) visible.insert(tensor.name);
   for (const TensorSpec& input : runner.inputs()) visible.insert(input.name);
   std::vector<CandidateTensor> tensors = candidate_tensors(model);
   for (CandidateTensor& tensor : tensors)

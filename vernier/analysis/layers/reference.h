@@ -8,7 +8,6 @@
 
 #include "vernier/analysis/layers/align.h"
 #include "vernier/runtime/runner.h"
-#include "vernier/runtime/torch_runner.h"
 
 namespace vernier {
 
@@ -19,8 +18,6 @@ struct LayersReference {
   std::vector<Layer> layers;      // in the order in which they run
   std::vector<std::string> warnings;
   bool is_recorded = false;
-
-  const TorchRunner* torch() const { return dynamic_cast<const TorchRunner*>(runner.get()); }
 };
 
 // Throws Error if there is no such file, or for a truth that only PyTorch can tell.

@@ -27,7 +27,7 @@ struct SeenLayer {
 struct SideBySideRun {
   std::span<const LayerPair> pairs;
   PairVisitor visit;
-  std::function<void()> tensor_done;  // after the last pair of each tensor; may be empty
+  std::function<void(const ObservedTensor&)> tensor_done;  // after its last pair; may be empty
 };
 
 // Runs reference and candidate on the same sample, and shows pairs of their tensors while both run.

@@ -11,7 +11,6 @@
 #include "vernier/analysis/layers/ran_layers.h"
 #include "vernier/analysis/layers/resolve.h"
 #include "vernier/analysis/layers/row.h"
-#include "vernier/analysis/rewriting_runner.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/tensor/convert.h"
 
@@ -237,8 +236,7 @@ bool Validation::measure_introduced(OrtRunner& candidate, std::int64_t number,
       contended_pairs(placements_, tensors_).value_or(std::vector<LayerPair>());
   const std::vector<LayerPair> placed = placed_pairs(placements_);
   pairs.insert(pairs.end(), placed.begin(), placed.end());
-  RewritingRunner rewriting(candidate);
-  SideBySide side_by_side(*reference_.runner, rewriting, tensors_);
+  SideBySide side_by_side(*reference_.runner, candidate, tensors_);
   std::vector<Likeness> likenesses;
   std::vector<std::byte> next;
   const auto visit = [&](const LayerPair& pair, const Tensor& reference, const TensorView& tensor) {
@@ -253,9 +251,9 @@ bool Validation::measure_introduced(OrtRunner& candidate, std::int64_t number,
     next = replacement(pair.layer, reference, tensor);
   };
   // Only once all pairs of the tensor are measured.
-  const auto rewrite = [&] {
-    if (!next.empty() && next.size() == rewriting.bytes().size())
-      std::memcpy(rewriting.bytes().data(), next.data(), next.size());
+  const auto rewrite = [&](const ObservedTensor& tensor) {
+    if (!next.empty() && next.size() == tensor.writable.size())
+      std::memcpy(tensor.writable.data(), next.data(), next.size());
     next.clear();
   };
   side_by_side.run(number, sample, layers_,
