@@ -6,23 +6,12 @@
 #include <algorithm>
 
 #include "vernier/analysis/bind_inputs.h"
+#include "vernier/analysis/pairing/by_name.h"
 #include "vernier/error.h"
 #include "vernier/metrics/kernels.h"
 
 namespace vernier {
 namespace {
-
-// Which reference output belongs to which candidate output.
-struct OutputPair {
-  std::string name;
-  std::size_t reference = 0;
-  std::size_t candidate = 0;
-};
-
-struct OutputPairing {
-  std::vector<OutputPair> pairs;
-  std::vector<std::string> warnings;
-};
 
 std::vector<std::string> names_of(const std::vector<Tensor>& tensors) {
   std::vector<std::string> names;
@@ -30,50 +19,36 @@ std::vector<std::string> names_of(const std::vector<Tensor>& tensors) {
   return names;
 }
 
-std::vector<std::string> missing_from(const std::vector<std::string>& names,
-                                      const std::vector<std::string>& others) {
-  std::vector<std::string> missing;
-  std::ranges::copy_if(names, std::back_inserter(missing), [&](const std::string& name) {
-    return std::ranges::find(others, name) == others.end();
-  });
-  return missing;
-}
-
-OutputPairing pair_by_position(const std::vector<std::string>& candidate) {
-  OutputPairing pairing;
-  for (std::size_t i = 0; i < candidate.size(); ++i) pairing.pairs.push_back({candidate[i], i, i});
-  return pairing;
-}
-
-OutputPairing pair_by_name(const std::vector<std::string>& reference,
-                           const std::vector<std::string>& candidate) {
-  OutputPairing pairing;
-  for (std::size_t i = 0; i < reference.size(); ++i) {
-    const auto found = std::ranges::find(candidate, reference[i]);
-    if (found != candidate.end())
-      pairing.pairs.push_back(
-          {reference[i], i, static_cast<std::size_t>(found - candidate.begin())});
-  }
-  const auto warn = [&](const char* side, const std::vector<std::string>& only) {
-    if (!only.empty())
-      pairing.warnings.push_back(
-          fmt::format("not compared, only in the {}: {}", side, fmt::join(only, ", ")));
-  };
-  warn("reference", missing_from(reference, candidate));
-  warn("candidate", missing_from(candidate, reference));
-  return pairing;
-}
-
-OutputPairing pair_outputs(const std::vector<std::string>& reference,
-                           const std::vector<std::string>& candidate, bool by_position) {
-  if (by_position && reference.size() == candidate.size()) return pair_by_position(candidate);
-  OutputPairing pairing = pair_by_name(reference, candidate);
+OutputPairing require_pairs(const std::vector<std::string>& reference,
+                            const std::vector<std::string>& candidate, bool by_position) {
+  OutputPairing pairing = pair_outputs(reference, candidate, by_position);
   if (pairing.pairs.empty())
     throw Error(fmt::format(
         "[compare] no output is in both models: the reference has {}, the candidate {}; "
         "rename one side's outputs",
         fmt::join(reference, ", "), fmt::join(candidate, ", ")));
   return pairing;
+}
+
+// What was not compared, and what was only paired because it stands in the same place.
+std::vector<std::string> pairing_warnings(const OutputPairing& pairing,
+                                          const std::vector<std::string>& reference,
+                                          bool by_position) {
+  std::vector<std::string> warnings;
+  const auto warn = [&](const char* side, const std::vector<std::string>& only) {
+    if (!only.empty())
+      warnings.push_back(
+          fmt::format("not compared, only in the {}: {}", side, fmt::join(only, ", ")));
+  };
+  for (const OutputPair& pair : pairing.pairs)
+    if (pair.match == Match::position && !by_position)
+      warnings.push_back(
+          fmt::format("output '{}' is compared with the reference's '{}', which is "
+                      "in the same place",
+                      pair.name, reference[pair.reference]));
+  warn("reference", pairing.only_in_reference);
+  warn("candidate", pairing.only_in_candidate);
+  return warnings;
 }
 
 bool has_nan(const TensorView& tensor) {
@@ -107,8 +82,7 @@ class Comparison {
   CompareResult finish(bool interrupted) {
     result_.interrupted = interrupted;
     result_.warnings = bindings_.warnings;
-    result_.warnings.insert(result_.warnings.end(), pairing_.warnings.begin(),
-                            pairing_.warnings.end());
+    result_.warnings.insert(result_.warnings.end(), warnings_.begin(), warnings_.end());
     for (const PairAccumulator& accumulator : accumulators_) {
       PairResult pair = accumulator.result();
       pair.failures = judge_pair(pair, options_.limits);
@@ -120,7 +94,8 @@ class Comparison {
  private:
   // What a model returns is known for sure only once it has run.
   void pair(const std::vector<std::string>& reference, const std::vector<std::string>& candidate) {
-    pairing_ = pair_outputs(reference, candidate, options_.outputs_by_position);
+    pairing_ = require_pairs(reference, candidate, options_.outputs_by_position);
+    warnings_ = pairing_warnings(pairing_, reference, options_.outputs_by_position);
     std::vector<std::string> names;
     for (const OutputPair& output : pairing_.pairs) {
       names.push_back(output.name);
@@ -143,6 +118,7 @@ class Comparison {
   const CompareOptions& options_;
   InputBindings bindings_;
   OutputPairing pairing_;
+  std::vector<std::string> warnings_;
   std::vector<PairAccumulator> accumulators_;
   CompareResult result_;
 };

@@ -5,11 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <future>
 #include <map>
 #include <utility>
 
+#include "vernier/analysis/pairing/by_name.h"
+#include "vernier/analysis/pairing/introduced.h"
 #include "vernier/metrics/similarity.h"
 
 namespace vernier {
@@ -27,9 +28,10 @@ std::optional<double> estimated_sqnr_db(const NoiseSums& stored, const Quantizer
   return 10 * std::log10(stored.reference_squares / noise);
 }
 
-const Tensor* find_tensor(const std::vector<Tensor>& tensors, const std::string& name) {
-  const auto found = std::ranges::find(tensors, name, &Tensor::name);
-  return found == tensors.end() ? nullptr : &*found;
+std::vector<std::string> names_of(const std::vector<Tensor>& tensors) {
+  std::vector<std::string> names;
+  for (const Tensor& tensor : tensors) names.push_back(tensor.name);
+  return names;
 }
 
 std::unique_ptr<OrtRunner> open_watching(const Model& model, std::vector<std::string> tensors,
@@ -39,9 +41,9 @@ std::unique_ptr<OrtRunner> open_watching(const Model& model, std::vector<std::st
   return std::make_unique<OrtRunner>(model.clone(), options);
 }
 
-std::vector<std::string> names_of(const RequestCounts& wants) {
+std::vector<std::string> names_of(const RequestCounts& requests) {
   std::vector<std::string> names;
-  for (const auto& [name, count] : wants) names.push_back(name);
+  for (const auto& [name, count] : requests) names.push_back(name);
   return names;
 }
 
@@ -87,9 +89,7 @@ SampleDamage ActivationDamage::measure(std::int64_t number, const std::vector<Te
 }
 
 LockstepOptions ActivationDamage::measuring() const {
-  return {.wants = sites_.requests_after(),
-          .show_reference_inputs = true,
-          .show_candidate_inputs = true};
+  return {.requests = sites_.requests_after()};
 }
 
 std::unique_ptr<ActivationDamage::MeasurementBuffers> ActivationDamage::borrow() {
@@ -108,16 +108,14 @@ void ActivationDamage::give_back(std::unique_ptr<MeasurementBuffers> buffers) {
 
 std::vector<OutputDamage> ActivationDamage::compare_outputs(const LockstepOutputs& outputs) {
   std::vector<OutputDamage> rows;
+  for (const Tensor& output : outputs.candidate) rows.push_back({.name = output.name});
   Tensor relaid;
-  for (std::size_t i = 0; i < outputs.candidate.size(); ++i) {
-    const Tensor& candidate = outputs.candidate[i];
-    rows.push_back({.name = candidate.name});
-    const Tensor* counterpart = find_tensor(outputs.reference, candidate.name);
-    if (!counterpart && outputs.reference.size() == outputs.candidate.size())
-      counterpart = &outputs.reference[i];
-    if (counterpart)
-      counterpart = (*relayouts_)(sites_.size() + i, *counterpart, candidate, relaid);
-    if (counterpart) rows.back().cumulative = measure_noise(*counterpart, candidate);
+  for (const OutputPair& pair :
+       pair_outputs(names_of(outputs.reference), names_of(outputs.candidate)).pairs) {
+    const Tensor& candidate = outputs.candidate[pair.candidate];
+    const Tensor* counterpart = (*relayouts_)(sites_.size() + pair.candidate,
+                                              outputs.reference[pair.reference], candidate, relaid);
+    if (counterpart) rows[pair.candidate].cumulative = measure_noise(*counterpart, candidate);
   }
   return rows;
 }
@@ -142,23 +140,25 @@ void ActivationDamage::add(const SampleDamage& sample) {
 
 std::int64_t ActivationDamage::add_introduced(const std::vector<Tensor>& sample) {
   std::vector<bool> deferred(sites_.size());
-  const LockstepOutputs outputs =
-      run_lockstep(*float_runner_, apply_bindings(bindings_, float_runner_->inputs(), sample),
-                   *quantized_runner_, sample,
-                   [&](const ObservedTensor& tensor, const TakeReference& take) {
-                     rebase(tensor, take, deferred);
-                   },
-                   {.wants = sites_.requests_before(), .show_reference_inputs = true});
-  return outputs.reference_bytes;
+  const auto& inputs = quantized_runner_->inputs();
+  const auto measure = [&](const ObservedTensor& tensor, const TakeReference& take) {
+    const bool is_input = std::ranges::find(inputs, tensor.name, &TensorSpec::name) != inputs.end();
+    return is_input ? std::vector<std::byte>() : rebase(tensor, take, deferred);
+  };
+  return run_on_reference_inputs(*float_runner_,
+                                 apply_bindings(bindings_, float_runner_->inputs(), sample),
+                                 *quantized_runner_, sample, measure, sites_.requests_before())
+      .reference_bytes;
 }
 
 // What a node made of float inputs is measured as its quantizer leaves it, and then replaced by the
 // float model's tensor, on which the next nodes work: before the quantizer, or behind it where it
 // cannot be changed before.
-void ActivationDamage::rebase(const ObservedTensor& tensor, const TakeReference& take,
-                              std::vector<bool>& deferred) {
+std::vector<std::byte> ActivationDamage::rebase(const ObservedTensor& tensor,
+                                                const TakeReference& take,
+                                                std::vector<bool>& deferred) {
   const ActivationSites::SitesOfTensor* met = sites_.at(tensor.name);
-  if (!met) return;
+  if (!met) return {};
   Tensor replacement;
   for (const std::size_t site : met->entering) {
     deferred[site] = tensor.writable.empty();
@@ -172,8 +172,7 @@ void ActivationDamage::rebase(const ObservedTensor& tensor, const TakeReference&
     if (!replacement.bytes.empty())
       replacement = fake_quantize(replacement, sites_[site].activation.quantizer);
   }
-  if (replacement.bytes.size() == tensor.writable.size() && !tensor.writable.empty())
-    std::memcpy(tensor.writable.data(), replacement.bytes.data(), tensor.writable.size());
+  return std::move(replacement.bytes);
 }
 
 // `tensor` is to be replaced, `quantized` to be measured.
@@ -182,8 +181,7 @@ void ActivationDamage::rebase(std::size_t site, const TensorView& tensor,
                               Tensor& replacement) {
   const Counterpart& counterpart = sites_[site].counterpart;
   Tensor relaid;
-  const Tensor* reference =
-      counterpart.match == CounterpartMatch::none ? nullptr : take(counterpart.tensor);
+  const Tensor* reference = counterpart ? take(counterpart.tensor) : nullptr;
   if (reference) reference = (*relayouts_)(site, *reference, tensor, relaid);
   if (!reference) return;
   add_to(totals_[site].introduced, measure_noise(*reference, quantized));

@@ -1,4 +1,4 @@
-#include "vernier/analysis/lockstep.h"
+#include "vernier/analysis/pairing/lockstep.h"
 
 #include <condition_variable>
 #include <exception>
@@ -14,14 +14,14 @@ class PendingTensors {
  public:
   enum class Buffers { freed, kept };  // once a tensor was taken
 
-  PendingTensors(const RequestCounts& wants, Buffers buffers) : buffers_(buffers) {
-    for (const auto& [name, count] : wants) slots_[name].wants = count;
+  PendingTensors(const RequestCounts& requests, Buffers buffers) : buffers_(buffers) {
+    for (const auto& [name, count] : requests) slots_[name].requests = count;
   }
 
-  bool wants(std::string_view name) const { return slots_.contains(name); }
+  bool is_requested(std::string_view name) const { return slots_.contains(name); }
   bool has(std::string_view name) const { return slots_.find(name)->second.waiting(); }
 
-  // The tensor must be a wanted one.
+  // The tensor must be a requested one.
   void put(std::unique_ptr<Tensor> tensor) {
     Slot& slot = slots_.find(tensor->name)->second;
     bytes_ += std::ssize(tensor->bytes);
@@ -48,7 +48,7 @@ class PendingTensors {
     if (found == slots_.end() || !found->second.waiting()) return nullptr;
     Slot& slot = found->second;
     Tensor& tensor = *slot.tensors[slot.taken];
-    if (++slot.uses < slot.wants) return &tensor;
+    if (++slot.uses < slot.requests) return &tensor;
     slot.uses = 0;
     ++slot.taken;
     bytes_ -= std::ssize(tensor.bytes);
@@ -67,7 +67,7 @@ class PendingTensors {
 
  private:
   struct Slot {
-    int wants = 0;
+    int requests = 0;
     std::vector<std::unique_ptr<Tensor>> tensors = {};
     std::size_t put = 0, taken = 0;
     int uses = 0;  // of the next to be taken
@@ -82,6 +82,17 @@ class PendingTensors {
 
 namespace {
 
+// Shows the inputs to the observer, too, before anything is computed from them.
+std::vector<Tensor> run_showing_inputs(Runner& runner, std::span<const Tensor> inputs,
+                                       const Observer& observer) {
+  for (std::size_t i = 0; i < inputs.size() && i < runner.inputs().size(); ++i) {
+    TensorView input = inputs[i];
+    input.name = runner.inputs()[i].name;
+    observer(input);
+  }
+  return runner.run(inputs, observer);
+}
+
 // Ends the reference's run once the candidate's has failed; never leaves this file.
 struct Abandoned {};
 
@@ -91,7 +102,7 @@ struct Abandoned {};
 class Exchange {
  public:
   explicit Exchange(const LockstepOptions& options)
-      : pending_(options.wants, PendingTensors::Buffers::freed),
+      : pending_(options.requests, PendingTensors::Buffers::freed),
         ahead_bytes_(options.ahead_bytes) {}
 
   // By the reference.
@@ -115,7 +126,7 @@ class Exchange {
 
   // By the candidate.
   const Tensor* take(std::string_view name) {
-    if (!pending_.wants(name)) return nullptr;
+    if (!pending_.is_requested(name)) return nullptr;
     std::unique_lock lock(mutex_);
     candidate_waits_ = true;
     changed_.notify_all();
@@ -145,32 +156,33 @@ class Exchange {
   bool failed_ = false;
 };
 
-std::vector<Tensor> run(Runner& runner, std::span<const Tensor> inputs, bool show_inputs,
-                        const Observer& observer) {
-  if (show_inputs)
-    for (std::size_t i = 0; i < inputs.size() && i < runner.inputs().size(); ++i) {
-      TensorView input = inputs[i];
-      input.name = runner.inputs()[i].name;
-      observer({input});
-    }
-  return runner.run(inputs, observer);
+void show_inputs(const Runner& runner, std::span<const Tensor> inputs, const Observer& observer) {
+  for (std::size_t i = 0; i < inputs.size() && i < runner.inputs().size(); ++i) {
+    TensorView input = inputs[i];
+    input.name = runner.inputs()[i].name;
+    observer({input});
+  }
 }
 
 std::vector<Tensor> run_candidate(Runner& candidate, std::span<const Tensor> inputs,
-                                  const PairObserver& observer, const TakeReference& take,
-                                  const LockstepOptions& options) {
-  return run(candidate, inputs, options.show_candidate_inputs,
-             [&](const ObservedTensor& tensor) { observer(tensor, take); });
+                                  const PairObserver& observer, const TakeReference& take) {
+  const Observer observe = [&](const ObservedTensor& tensor) { observer(tensor, take); };
+  show_inputs(candidate, inputs, observe);
+  return candidate.run(inputs, observe);
 }
 
-// Gives `keep` the tensors that are wanted.
+// Gives `keep` the tensors that are requested.
 std::vector<Tensor> run_reference(Runner& reference, std::span<const Tensor> inputs,
                                   const LockstepOptions& options, std::int64_t& bytes,
                                   const TensorVisitor& keep) {
-  return run(reference, inputs, options.show_reference_inputs, [&](const TensorView& tensor) {
+  const auto offer = [&](const TensorView& tensor) {
     bytes += std::ssize(tensor.bytes);
+    if (options.requests.contains(tensor.name)) keep(tensor);
+  };
+  show_inputs(reference, inputs, offer);
+  return reference.run(inputs, [&](const TensorView& tensor) {
     if (options.observe_reference) options.observe_reference(tensor);
-    if (options.wants.contains(tensor.name)) keep(tensor);
+    offer(tensor);
   });
 }
 
@@ -198,7 +210,7 @@ LockstepOutputs run_lockstep(Runner& reference, std::span<const Tensor> referenc
   std::exception_ptr candidate_error;
   const TakeReference take = [&](std::string_view name) { return exchange.take(name); };
   try {
-    outputs.candidate = run_candidate(candidate, candidate_inputs, observer, take, options);
+    outputs.candidate = run_candidate(candidate, candidate_inputs, observer, take);
   } catch (...) {
     candidate_error = std::current_exception();
   }
@@ -211,7 +223,8 @@ LockstepOutputs run_lockstep(Runner& reference, std::span<const Tensor> referenc
 
 SequentialRun::SequentialRun(LockstepOptions options)
     : options_(std::move(options)),
-      pending_(std::make_unique<PendingTensors>(options_.wants, PendingTensors::Buffers::kept)) {}
+      pending_(std::make_unique<PendingTensors>(options_.requests, PendingTensors::Buffers::kept)) {
+}
 SequentialRun::SequentialRun(SequentialRun&&) noexcept = default;
 SequentialRun::~SequentialRun() = default;
 
@@ -223,7 +236,7 @@ LockstepOutputs SequentialRun::run(Runner& reference, std::span<const Tensor> re
   LockstepOutputs outputs;
   outputs.reference = run_reference(reference, reference_inputs, options_, outputs.reference_bytes,
                                     [&](const TensorView& tensor) { pending_->put(tensor); });
-  outputs.candidate = run_candidate(candidate, candidate_inputs, observer, take, options_);
+  outputs.candidate = run_candidate(candidate, candidate_inputs, observer, take);
   return outputs;
 }
 
