@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 
 #include "vernier/analysis/bind_inputs.h"
 #include "vernier/analysis/pairing/by_name.h"
@@ -30,24 +32,16 @@ OutputPairing require_pairs(const std::vector<std::string>& reference,
   return pairing;
 }
 
-// What was not compared, and what was only paired because it stands in the same place.
+// Outputs that were only paired because they stand in the same place.
 std::vector<std::string> pairing_warnings(const OutputPairing& pairing,
-                                          const std::vector<std::string>& reference,
-                                          bool by_position) {
+                                          const std::vector<std::string>& reference) {
   std::vector<std::string> warnings;
-  const auto warn = [&](const char* side, const std::vector<std::string>& only) {
-    if (!only.empty())
-      warnings.push_back(
-          fmt::format("not compared, only in the {}: {}", side, fmt::join(only, ", ")));
-  };
   for (const OutputPair& pair : pairing.pairs)
-    if (pair.match == Match::position && !by_position)
+    if (pair.match == Match::position)
       warnings.push_back(
           fmt::format("output '{}' is compared with the reference's '{}', which is "
                       "in the same place",
                       pair.name, reference[pair.reference]));
-  warn("reference", pairing.only_in_reference);
-  warn("candidate", pairing.only_in_candidate);
   return warnings;
 }
 
@@ -69,7 +63,7 @@ class Comparison {
     const std::vector<Tensor> reference =
         reference_.run(apply_bindings(bindings_, reference_.inputs(), sample));
     const std::vector<Tensor> candidate = candidate_.run(sample);
-    if (result_.samples == 0) pair(names_of(reference), names_of(candidate));
+    if (result_.samples == 0) pair(reference, candidate);
     for (std::size_t i = 0; i < pairing_.pairs.size(); ++i) {
       const Tensor& expected = reference[pairing_.pairs[i].reference];
       const Tensor& found = candidate[pairing_.pairs[i].candidate];
@@ -83,25 +77,45 @@ class Comparison {
     result_.interrupted = interrupted;
     result_.warnings = bindings_.warnings;
     result_.warnings.insert(result_.warnings.end(), warnings_.begin(), warnings_.end());
-    for (const PairAccumulator& accumulator : accumulators_) {
-      PairResult pair = accumulator.result();
-      pair.failures = judge_pair(pair, options_.limits);
-      result_.outputs.push_back(std::move(pair));
-    }
+    for (const PairAccumulator& accumulator : accumulators_)
+      result_.outputs.push_back(accumulator.result());
+    std::ranges::move(unpaired_, std::back_inserter(result_.outputs));
+    result_.verdict = make_verdict(options_.limits, failures());
     return std::move(result_);
   }
 
  private:
   // What a model returns is known for sure only once it has run.
-  void pair(const std::vector<std::string>& reference, const std::vector<std::string>& candidate) {
-    pairing_ = require_pairs(reference, candidate, options_.outputs_by_position);
-    warnings_ = pairing_warnings(pairing_, reference, options_.outputs_by_position);
+  void pair(const std::vector<Tensor>& reference, const std::vector<Tensor>& candidate) {
+    pairing_ =
+        require_pairs(names_of(reference), names_of(candidate), options_.outputs_by_position);
+    if (!options_.outputs_by_position) warnings_ = pairing_warnings(pairing_, names_of(reference));
     std::vector<std::string> names;
     for (const OutputPair& output : pairing_.pairs) {
       names.push_back(output.name);
-      accumulators_.emplace_back(output.name, SimilarityOptions{.argmax = true});
+      accumulators_.emplace_back(output.name, measured_for(options_.limits));
     }
+    const auto add_unpaired = [&](const std::vector<std::string>& only,
+                                  const std::vector<Tensor>& tensors, PairStatus status) {
+      for (const std::string& name : only)
+        unpaired_.push_back(one_sided(*std::ranges::find(tensors, name, &Tensor::name), status));
+    };
+    add_unpaired(pairing_.only_in_reference, reference, PairStatus::only_in_reference);
+    add_unpaired(pairing_.only_in_candidate, candidate, PairStatus::only_in_candidate);
     require_tensors(options_.limits, names);
+  }
+
+  // What only the candidate has is more than was asked for, and does not fail.
+  std::vector<Failure> failures() const {
+    if (result_.samples == 0)
+      return judge(std::array{Limit{.metric = "samples", .fails = Limit::Fails::below, .value = 1}},
+                   std::array{Judged{.metrics = {{"samples", 0}}}});
+    std::vector<Failure> failures = judge_pairs(result_.outputs, "output", options_.limits);
+    std::erase_if(failures, [&](const Failure& failure) {
+      return failure.kind == FailureKind::missing &&
+             (options_.allow_missing || failure.metric == "reference");
+    });
+    return failures;
   }
 
   void trace_nan(std::int64_t number, const std::vector<Tensor>& sample) {
@@ -120,23 +134,11 @@ class Comparison {
   OutputPairing pairing_;
   std::vector<std::string> warnings_;
   std::vector<PairAccumulator> accumulators_;
+  std::vector<PairResult> unpaired_;
   CompareResult result_;
 };
 
 }  // namespace
-
-bool CompareResult::pass() const {
-  return samples > 0 && std::ranges::all_of(outputs, &PairResult::pass);
-}
-
-std::vector<std::string> default_limits(Precision precision) {
-  switch (precision) {
-    case Precision::fp32: return {"max_abs_diff_mean>1e-3", "cosine_similarity_mean<0.9999"};
-    case Precision::fp16: return {"sqnr_db_mean<40"};
-    case Precision::int8: return {"sqnr_db_mean<20"};
-  }
-  return {};
-}
 
 CompareResult compare(Runner& reference, Runner& candidate, Samples& samples,
                       const CompareOptions& options) {

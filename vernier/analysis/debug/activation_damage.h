@@ -49,6 +49,7 @@ class ActivationDamage {
     bool met = false;
   };
 
+  static bool hides_nonfinite(const Total& total);
   std::vector<std::byte> rebase(const ObservedTensor& tensor, const TakeReference& take,
                                 std::vector<bool>& deferred);
   void rebase(std::size_t site, const TensorView& tensor, const TensorView& quantized,
