@@ -1,5 +1,7 @@
 #include "vernier/analysis/debug/activation_sites.h"
 
+#include "vernier/model/edit.h"
+
 #include <vernier_onnx.pb.h>
 
 #include "vernier/model/graph.h"

@@ -82,17 +82,6 @@ class PendingTensors {
 
 namespace {
 
-// Shows the inputs to the observer, too, before anything is computed from them.
-std::vector<Tensor> run_showing_inputs(Runner& runner, std::span<const Tensor> inputs,
-                                       const Observer& observer) {
-  for (std::size_t i = 0; i < inputs.size() && i < runner.inputs().size(); ++i) {
-    TensorView input = inputs[i];
-    input.name = runner.inputs()[i].name;
-    observer(input);
-  }
-  return runner.run(inputs, observer);
-}
-
 // Ends the reference's run once the candidate's has failed; never leaves this file.
 struct Abandoned {};
 
