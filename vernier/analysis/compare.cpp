@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 
 #include "vernier/analysis/bind_inputs.h"
 #include "vernier/error.h"
@@ -21,7 +23,7 @@ struct OutputPair {
 
 struct OutputPairing {
   std::vector<OutputPair> pairs;
-  std::vector<std::string> warnings;
+  std::vector<std::size_t> only_reference, only_candidate;
 };
 
 std::vector<std::string> names_of(const std::vector<Tensor>& tensors) {
@@ -30,12 +32,11 @@ std::vector<std::string> names_of(const std::vector<Tensor>& tensors) {
   return names;
 }
 
-std::vector<std::string> missing_from(const std::vector<std::string>& names,
+std::vector<std::size_t> missing_from(const std::vector<std::string>& names,
                                       const std::vector<std::string>& others) {
-  std::vector<std::string> missing;
-  std::ranges::copy_if(names, std::back_inserter(missing), [&](const std::string& name) {
-    return std::ranges::find(others, name) == others.end();
-  });
+  std::vector<std::size_t> missing;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (std::ranges::find(others, names[i]) == others.end()) missing.push_back(i);
   return missing;
 }
 
@@ -54,13 +55,8 @@ OutputPairing pair_by_name(const std::vector<std::string>& reference,
       pairing.pairs.push_back(
           {reference[i], i, static_cast<std::size_t>(found - candidate.begin())});
   }
-  const auto warn = [&](const char* side, const std::vector<std::string>& only) {
-    if (!only.empty())
-      pairing.warnings.push_back(
-          fmt::format("not compared, only in the {}: {}", side, fmt::join(only, ", ")));
-  };
-  warn("reference", missing_from(reference, candidate));
-  warn("candidate", missing_from(candidate, reference));
+  pairing.only_reference = missing_from(reference, candidate);
+  pairing.only_candidate = missing_from(candidate, reference);
   return pairing;
 }
 
@@ -94,7 +90,7 @@ class Comparison {
     const std::vector<Tensor> reference =
         reference_.run(apply_bindings(bindings_, reference_.inputs(), sample));
     const std::vector<Tensor> candidate = candidate_.run(sample);
-    if (result_.samples == 0) pair(names_of(reference), names_of(candidate));
+    if (result_.samples == 0) pair(reference, candidate);
     for (std::size_t i = 0; i < pairing_.pairs.size(); ++i) {
       const Tensor& expected = reference[pairing_.pairs[i].reference];
       const Tensor& found = candidate[pairing_.pairs[i].candidate];
@@ -107,26 +103,40 @@ class Comparison {
   CompareResult finish(bool interrupted) {
     result_.interrupted = interrupted;
     result_.warnings = bindings_.warnings;
-    result_.warnings.insert(result_.warnings.end(), pairing_.warnings.begin(),
-                            pairing_.warnings.end());
-    for (const PairAccumulator& accumulator : accumulators_) {
-      PairResult pair = accumulator.result();
-      pair.failures = judge_pair(pair, options_.limits);
-      result_.outputs.push_back(std::move(pair));
-    }
+    for (const PairAccumulator& accumulator : accumulators_)
+      result_.outputs.push_back(accumulator.result());
+    std::ranges::move(unpaired_, std::back_inserter(result_.outputs));
+    result_.verdict = make_verdict(options_.limits, failures());
     return std::move(result_);
   }
 
  private:
   // What a model returns is known for sure only once it has run.
-  void pair(const std::vector<std::string>& reference, const std::vector<std::string>& candidate) {
-    pairing_ = pair_outputs(reference, candidate, options_.outputs_by_position);
+  void pair(const std::vector<Tensor>& reference, const std::vector<Tensor>& candidate) {
+    pairing_ = pair_outputs(names_of(reference), names_of(candidate), options_.outputs_by_position);
     std::vector<std::string> names;
     for (const OutputPair& output : pairing_.pairs) {
       names.push_back(output.name);
-      accumulators_.emplace_back(output.name, SimilarityOptions{.argmax = true});
+      accumulators_.emplace_back(output.name, measured_for(options_.limits));
     }
+    for (const std::size_t i : pairing_.only_reference)
+      unpaired_.push_back(one_sided(reference[i], PairStatus::only_in_reference));
+    for (const std::size_t i : pairing_.only_candidate)
+      unpaired_.push_back(one_sided(candidate[i], PairStatus::only_in_candidate));
     require_tensors(options_.limits, names);
+  }
+
+  // What only the candidate has is more than was asked for, and does not fail.
+  std::vector<Failure> failures() const {
+    if (result_.samples == 0)
+      return judge(std::array{Limit{.metric = "samples", .fails = Limit::Fails::below, .value = 1}},
+                   std::array{Judged{.metrics = {{"samples", 0}}}});
+    std::vector<Failure> failures = judge_pairs(result_.outputs, "output", options_.limits);
+    std::erase_if(failures, [&](const Failure& failure) {
+      return failure.kind == FailureKind::missing &&
+             (options_.allow_missing || failure.metric == "reference");
+    });
+    return failures;
   }
 
   void trace_nan(std::int64_t number, const std::vector<Tensor>& sample) {
@@ -144,23 +154,11 @@ class Comparison {
   InputBindings bindings_;
   OutputPairing pairing_;
   std::vector<PairAccumulator> accumulators_;
+  std::vector<PairResult> unpaired_;
   CompareResult result_;
 };
 
 }  // namespace
-
-bool CompareResult::pass() const {
-  return samples > 0 && std::ranges::all_of(outputs, &PairResult::pass);
-}
-
-std::vector<std::string> default_limits(Precision precision) {
-  switch (precision) {
-    case Precision::fp32: return {"max_abs_diff_mean>1e-3", "cosine_similarity_mean<0.9999"};
-    case Precision::fp16: return {"sqnr_db_mean<40"};
-    case Precision::int8: return {"sqnr_db_mean<20"};
-  }
-  return {};
-}
 
 CompareResult compare(Runner& reference, Runner& candidate, Samples& samples,
                       const CompareOptions& options) {

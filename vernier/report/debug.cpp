@@ -8,6 +8,7 @@
 #include <span>
 
 #include "vernier/report/number.h"
+#include "vernier/report/verdict.h"
 
 namespace vernier {
 namespace {
@@ -148,9 +149,7 @@ void add_closing(const DebugResult& result, Document& document) {
   }
   if (result.interrupted)
     document.blocks.emplace_back(Paragraph{{"interrupted: the samples so far", Tone::fair}});
-  if (!result.pass())
-    document.blocks.emplace_back(
-        Paragraph{{fmt::format("FAIL: {}", fmt::join(result.failures, "; ")), Tone::bad}});
+  document.blocks.emplace_back(verdict_paragraph(result.verdict));
 }
 
 }  // namespace

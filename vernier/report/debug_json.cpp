@@ -2,6 +2,7 @@
 
 #include "vernier/report/debug.h"
 #include "vernier/report/json.h"
+#include "vernier/report/verdict.h"
 
 namespace vernier {
 namespace {
@@ -107,8 +108,8 @@ std::string debug_json(const DebugSubject& subject, const DebugResult& result) {
   json["conclusion"] = debug_conclusion(result);
   json["keep_in_float"] = result.advice.keep_in_float;
   json["notes"] = result.notes;
-  json["failures"] = result.failures;
-  json["pass"] = result.pass();
+  json["verdict"] = verdict_json<Json>(result.verdict);
+  json["pass"] = result.verdict.pass();
   return json_text(json);
 }
 

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "vernier/report/number.h"
+#include "vernier/report/verdict.h"
 
 namespace vernier {
 namespace {
@@ -211,6 +212,7 @@ Document describe_layers(const LayersSubject& subject, const LayersResult& resul
   if (!result.weight_mismatches.empty())
     document.blocks.emplace_back(weights_table(subject, result));
   add_notes(result, document);
+  document.blocks.emplace_back(verdict_paragraph(result.verdict));
   return document;
 }
 

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vernier/report/layers.h"
+#include "vernier/report/verdict.h"
 
 namespace vernier {
 namespace {
@@ -66,6 +67,7 @@ std::string layers_json(const LayersSubject& subject, const LayersResult& result
                                          {"initializer", weight.initializer},
                                          {"detail", describe_difference(weight)}});
   json["warnings"] = result.warnings;
+  json["verdict"] = verdict_json<Json>(result.verdict);
   json["pass"] = result.pass();
   return json_text(json);
 }

@@ -305,7 +305,7 @@ TEST(Debug, limits_speak_of_classes_and_names) {
   const auto judged = [&](const std::string& text) {
     return debug(float_graph().model(), quantized_graph(3).model(), inputs,
                  {.limits = {parse_limit(text, debug_limit_metrics())}})
-        .pass();
+        .verdict.pass();
   };
   EXPECT_FALSE(judged("output:cumulative<30"));
   EXPECT_TRUE(judged("output:cumulative<1"));

@@ -120,29 +120,29 @@ std::pair<int, std::ptrdiff_t> rank(const Finding& finding) {
   return {-static_cast<int>(finding.severity), &explanation(finding.id) - explanations().data()};
 }
 
+Verdict judge(const CheckResult& result, bool strict) {
+  using enum Limit::Fails;
+  std::vector<Limit> limits = {{.metric = "errors", .fails = above}};
+  if (strict) limits.push_back({.metric = "warnings", .fails = above});
+  const Judged model{.metrics = {{"errors", result.count(Severity::error)},
+                                 {"warnings", result.count(Severity::warning)}}};
+  return make_verdict(limits, vernier::judge(limits, {&model, 1}));
+}
+
 }  // namespace
 
 std::int64_t CheckResult::count(Severity severity) const {
   return std::ranges::count(findings, severity, &Finding::severity);
 }
 
-bool CheckResult::pass(bool strict) const {
-  return count(Severity::error) == 0 && (!strict || count(Severity::warning) == 0);
-}
-
-std::string verdict(const CheckResult& result, bool strict) {
-  if (!result.pass(strict)) return "not sound";
-  const std::int64_t warnings = result.count(Severity::warning);
-  return warnings == 0 ? "sound" : fmt::format("sound with {}", counted(warnings, "warning"));
-}
-
 CheckResult check(const std::filesystem::path& path, const CheckOptions& options) {
   require_ids(options);
   require_onnx(path);
   if (!options.reference.empty()) model_format(options.reference);  // throws if it is no reference
-  CheckResult result{check_file(path, options)};
+  CheckResult result{.findings = check_file(path, options)};
   std::erase_if(result.findings, [&](const Finding& f) { return !is_wanted(options, f.id); });
   std::ranges::stable_sort(result.findings, {}, rank);
+  result.verdict = judge(result, options.strict);
   return result;
 }
 

@@ -72,6 +72,8 @@ double worst(const PairResult& pair, std::string_view metric, Better better) {
 // Why the pair is not the same; empty if it is. What is not finite in the reference itself proves
 // nothing.
 std::string difference(const PairResult& pair, Precision precision, double tolerance) {
+  if (pair.status == PairStatus::only_in_candidate) return "";
+  if (pair.status == PairStatus::only_in_reference) return "is missing, the reference has it";
   if (pair.status == PairStatus::shape_mismatch)
     return fmt::format("has the shape {}, the reference's is {}",
                        format_shape(pair.candidate_shape), format_shape(pair.reference_shape));

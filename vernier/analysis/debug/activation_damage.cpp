@@ -20,6 +20,12 @@ std::optional<double> sqnr_of(const std::optional<NoiseSums>& sums) {
   return sums ? std::optional(sqnr_db(*sums)) : std::nullopt;
 }
 
+// The candidate holds NaN or infinity, the reference does not: squares of floats are finite in
+// float64.
+bool adds_nonfinite(const std::optional<NoiseSums>& sums) {
+  return sums && std::isfinite(sums->reference_squares) && !std::isfinite(sums->difference_squares);
+}
+
 // Rounding to a quantizer of this step is noise of step^2 / 12 an element.
 std::optional<double> estimated_sqnr_db(const NoiseSums& stored, const Quantizer& quantizer) {
   const auto range = representable_range(quantizer);
@@ -188,6 +194,12 @@ void ActivationDamage::rebase(std::size_t site, const TensorView& tensor,
   if (reference->dtype == tensor.dtype) replacement = *reference;
 }
 
+// A quantizer turns NaN into a number: what went into it tells.
+bool ActivationDamage::hides_nonfinite(const Total& total) {
+  return total.local && !std::isfinite(total.local->reference_squares) && total.cumulative &&
+         std::isfinite(total.cumulative->reference_squares);
+}
+
 DebugActivation ActivationDamage::row(std::size_t site) const {
   const QuantizedActivation& activation = sites_[site].activation;
   const Total& total = totals_[site];
@@ -198,7 +210,8 @@ DebugActivation ActivationDamage::row(std::size_t site) const {
                       .counterpart = sites_[site].counterpart,
                       .node = activation.writer,
                       .op = activation.writer_op,
-                      .introduced_sqnr_db = sqnr_of(total.introduced)};
+                      .introduced_sqnr_db = sqnr_of(total.introduced),
+                      .nonfinite = adds_nonfinite(total.cumulative) || hides_nonfinite(total)};
   if (!activation.stored.empty()) row.quantizer = activation.quantizer;
   if (row.quantizer && !row.local_sqnr_db && total.stored) {
     row.local_sqnr_db = estimated_sqnr_db(*total.stored, *row.quantizer);
@@ -223,7 +236,9 @@ std::vector<DebugActivation> ActivationDamage::activations() const {
 std::vector<DebugOutput> ActivationDamage::outputs() const {
   std::vector<DebugOutput> rows;
   for (const OutputDamage& output : outputs_)
-    rows.push_back({output.name, sqnr_of(output.cumulative)});
+    rows.push_back({output.name, sqnr_of(output.cumulative),
+                    output.cumulative && !std::isfinite(output.cumulative->reference_squares),
+                    adds_nonfinite(output.cumulative)});
   return rows;
 }
 

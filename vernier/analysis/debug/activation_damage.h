@@ -50,6 +50,7 @@ class ActivationDamage {
     bool met = false;
   };
 
+  static bool hides_nonfinite(const Total& total);
   void rebase(const TensorView& tensor, const TakeReference& take, std::span<std::byte> bytes);
   void rebase(std::size_t site, const TensorView& tensor, const TensorView& quantized,
               const TakeReference& take, Tensor& replacement);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <future>
 #include <mutex>
@@ -46,40 +45,42 @@ Statistics summarise(const std::vector<Row>& rows, Member member) {
   return summarise(values);
 }
 
-// What limits may speak of: a class of tensors, a name, and its numbers.
-struct Judged {
-  std::string kind, name;
-  std::optional<double> local, cumulative, weight;
-};
-
 std::vector<Judged> judged_rows(const DebugResult& result) {
   std::vector<Judged> rows;
   for (const DebugOutput& row : result.model_outputs)
-    rows.push_back({"output", row.output_name, {}, row.cumulative_sqnr_db, {}});
-  for (const DebugActivation& row : result.activations)
-    rows.push_back({"activation", row.tensor_name, row.local_sqnr_db, row.cumulative_sqnr_db, {}});
+    rows.push_back({row.output_name, "output", {{"cumulative", row.cumulative_sqnr_db}}});
+  for (const DebugActivation& row : result.activations) {
+    rows.push_back({row.tensor_name, "activation", {{"cumulative", row.cumulative_sqnr_db}}});
+    if (row.quantizer) rows.back().metrics.emplace_back("local", row.local_sqnr_db);
+  }
   for (const DebugWeight& row : result.weights)
-    rows.push_back({"weight", row.weight_name, {}, {}, row.weight_sqnr_db});
+    rows.push_back({row.weight_name, "weight", {{"weight", row.weight_sqnr_db}}});
   return rows;
 }
 
-std::vector<std::string> judge(const DebugResult& result, const std::vector<Limit>& limits) {
+// What the float model itself does not know cannot be judged where it is an output.
+std::vector<Failure> nonfinite_failures(const DebugResult& result) {
+  std::vector<Failure> failures;
+  const auto add = [&](const std::string& name, const char* group, const char* side) {
+    failures.push_back(
+        {.subject = name, .group = group, .metric = side, .kind = FailureKind::nonfinite});
+  };
+  for (const DebugOutput& row : result.model_outputs)
+    if (row.reference_nonfinite || row.nonfinite)
+      add(row.output_name, "output", row.nonfinite ? "candidate" : "reference");
+  for (const DebugActivation& row : result.activations)
+    if (row.nonfinite) add(row.tensor_name, "activation", "candidate");
+  return failures;
+}
+
+Verdict judge(const DebugResult& result, const std::vector<Limit>& limits) {
   const std::vector<Judged> rows = judged_rows(result);
-  std::vector<std::string> names = {"output", "activation", "weight"}, failures;
+  std::vector<std::string> names = {"output", "activation", "weight"};
   for (const Judged& row : rows) names.push_back(row.name);
   require_tensors(limits, names);
-  for (const Judged& row : rows) {
-    const auto value = [&](const std::string& metric) {
-      return metric == "local" ? row.local : metric == "weight" ? row.weight : row.cumulative;
-    };
-    for (const Limit& limit : limits) {
-      Limit by_name = limit;
-      if (limit.tensor == row.kind) by_name.tensor.clear();
-      for (const std::string& broken : broken_limits(std::array{by_name}, row.name, value))
-        failures.push_back(fmt::format("{} {}: {}", row.kind, row.name, broken));
-    }
-  }
-  return failures;
+  std::vector<Failure> failures = nonfinite_failures(result);
+  std::ranges::move(judge(limits, rows), std::back_inserter(failures));
+  return make_verdict(limits, std::move(failures));
 }
 
 Quantization require_quantization(const Model& float_model, const Model& quantized_model) {
@@ -219,7 +220,7 @@ DebugResult debug(const Model& float_model, const Model& quantized_model, Sample
   result.local = summarise(result.activations, &DebugActivation::local_sqnr_db);
   result.cumulative = summarise(result.activations, &DebugActivation::cumulative_sqnr_db);
   result.weight = summarise(result.weights, &DebugWeight::weight_sqnr_db);
-  result.failures = judge(result, options.limits);
+  result.verdict = judge(result, options.limits);
   return result;
 }
 

@@ -12,6 +12,7 @@
 #include "vernier/analysis/layers/weights.h"
 #include "vernier/analysis/layout.h"
 #include "vernier/analysis/progress.h"
+#include "vernier/analysis/verdict.h"
 #include "vernier/data/samples.h"
 #include "vernier/model/model.h"
 #include "vernier/runtime/ort_options.h"
@@ -83,7 +84,8 @@ struct LayersResult {
   std::int64_t samples = 0;
   bool interrupted = false;
   std::int64_t layers_total() const { return static_cast<std::int64_t>(rows.size()); }
-  bool pass() const { return samples > 0 && layers_exceeding == 0; }
+  Verdict verdict;
+  bool pass() const { return verdict.pass(); }
 };
 
 struct LayersOptions {
