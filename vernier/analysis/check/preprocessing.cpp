@@ -10,7 +10,7 @@
 #include "vernier/analysis/check/image_graph.h"
 #include "vernier/data/preprocessing_config.h"
 #include "vernier/error.h"
-#include "vernier/runtime/sidecar.h"
+#include "vernier/exporting/sidecar.h"
 
 namespace vernier {
 namespace {
