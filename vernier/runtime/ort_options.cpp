@@ -65,10 +65,12 @@ void configure(Ort::SessionOptions& session, const OrtOptions& options, Optimiza
   session.SetGraphOptimizationLevel(ort_level(level));
   session.SetExecutionMode(ORT_SEQUENTIAL);
   session.SetIntraOpNumThreads(options.threads);
+  if (options.exact) session.AddConfigEntry("session.x64quantprecision", "1");
   append_provider(session, options);
 }
 
 std::vector<std::string> available_providers() {
+  ort_environment();
   std::vector<std::string> names = Ort::GetAvailableProviders();
   std::ranges::transform(names, names.begin(), short_name);
   return names;

@@ -35,6 +35,10 @@ struct OrtOptions {
   // Unset: disabled while intermediate tensors are watched, else all. Set while they are watched:
   // the tensors seen are those of the optimised graph.
   std::optional<Optimization> optimization;
+  // Integer products as the model says, whatever the CPU: int8 weights become uint8, for which no
+  // kernel saturates, and optimisation is off where it would replace float arithmetic between
+  // quantizers by integers.
+  bool exact = false;
   int threads = 0;  // 0: as many as there are cores
   std::string provider = "cpu";
   std::map<std::string, std::string> provider_options;
