@@ -8,6 +8,7 @@
 
 #include "vernier/model/onnx_type.h"
 #include "vernier/runtime/exact.h"
+#include "vernier/runtime/execution_order.h"
 #include "vernier/runtime/ort_session.h"
 #include "vernier/runtime/probe_kernel.h"
 #include "vernier/runtime/watch.h"
@@ -169,6 +170,7 @@ OrtRunner::OrtRunner(Model model, const OrtOptions& options) : state_(std::make_
                                 : options.optimization.value_or(probing ? Optimization::disabled
                                                                         : Optimization::all);
   if (options.exact) make_weights_unsigned(model);
+  if (level == Optimization::disabled) compute_constants_late(model);
   Ort::SessionOptions session;
   configure(session, options, probing ? Optimization::disabled : level);
   if (probing) {
