@@ -4,7 +4,7 @@
 
 #include "cli/command.h"
 #include "vernier/error.h"
-#include "vernier/runtime/exporter.h"
+#include "vernier/exporting/exporter.h"
 
 namespace vernier::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include "vernier/data/hub_cache.h"
 #include "vernier/data/preprocessing_config.h"
 #include "vernier/error.h"
-#include "vernier/runtime/exporter.h"
+#include "vernier/exporting/exporter.h"
 
 namespace vernier::cli {
 namespace {

@@ -43,6 +43,12 @@ void add_runtime_options(CLI::App& command, RuntimeOptions& options) {
                   "Graph optimisation level (off while intermediate tensors are watched, else all)")
       ->check(CLI::IsMember({"off", "basic", "extended", "all"}))
       ->group(group);
+  command
+      .add_flag(
+          "--exact", options.exact,
+          "Integer products as the model says, whatever the CPU: no kernel that saturates, no "
+          "optimisation between quantizers")
+      ->group(group);
   command.add_option("--threads", options.threads, "Threads (0: as many as there are cores)")
       ->check(at_least(0))
       ->capture_default_str()
@@ -55,6 +61,7 @@ RunnerOptions runner_options(const RuntimeOptions& options) {
   runner.onnx.provider = options.provider;
   runner.onnx.provider_options = parse_provider_options(options.provider_options);
   if (!options.optimize.empty()) runner.onnx.optimization = optimizations.at(options.optimize);
+  runner.onnx.exact = options.exact;
   runner.onnx.threads = options.threads;
   runner.torch.threads = options.threads;
   return runner;

@@ -7,6 +7,8 @@
 #include <algorithm>
 
 #include "vernier/model/onnx_type.h"
+#include "vernier/runtime/exact.h"
+#include "vernier/runtime/execution_order.h"
 #include "vernier/runtime/ort_session.h"
 #include "vernier/runtime/probe_kernel.h"
 #include "vernier/runtime/watch.h"
@@ -155,6 +157,7 @@ struct OrtRunner::State {
 };
 
 OrtRunner::OrtRunner(Model model, const OrtOptions& options) : state_(std::make_unique<State>()) {
+  ort_environment();  // before anything else of ONNX Runtime's
   require_tensors(model);
   State& state = *state_;
   state.model = model.name();
@@ -162,8 +165,12 @@ OrtRunner::OrtRunner(Model model, const OrtOptions& options) : state_(std::make_
   state.watch = options.watch;
 
   const bool probing = options.watch.intermediates();
-  const auto level =
-      options.optimization.value_or(probing ? Optimization::disabled : Optimization::all);
+  const bool as_written = options.exact && has_dequantized_operands(model);
+  const auto level = as_written ? Optimization::disabled
+                                : options.optimization.value_or(probing ? Optimization::disabled
+                                                                        : Optimization::all);
+  if (options.exact) make_weights_unsigned(model);
+  if (level == Optimization::disabled) compute_constants_late(model);
   Ort::SessionOptions session;
   configure(session, options, probing ? Optimization::disabled : level);
   if (probing) {

@@ -34,6 +34,17 @@ class OrtRunner : public Runner {
   std::unique_ptr<State> state_;
 };
 
+// What ONNX Runtime logged, and how often.
+struct RuntimeMessage {
+  std::string text;
+  std::int64_t count = 0;
+  bool operator==(const RuntimeMessage&) const = default;
+};
+
+// The warnings and errors that ONNX Runtime has logged in this process, in the order of their first
+// time. Nothing of it is printed; errors that end a call come as an Error too.
+std::vector<RuntimeMessage> runtime_messages();
+
 // The model as ONNX Runtime's optimiser leaves it for the cpu provider.
 Model optimize(const Model& model, Optimization level);
 

@@ -5,7 +5,7 @@
 
 #include "vernier/error.h"
 #include "vernier/installation.h"
-#include "vernier/runtime/sidecar.h"
+#include "vernier/exporting/sidecar.h"
 #include "vernier/runtime/torch_module/open.h"
 
 namespace vernier {

@@ -44,6 +44,7 @@ std::unique_ptr<OrtRunner> open_watching(const Model& model, std::vector<std::st
                                          OrtOptions options) {
   for (const TensorSpec& input : model.inputs()) std::erase(tensors, input.name);
   options.watch = Watch::only(std::move(tensors));
+  options.models_at_once = 2;
   return std::make_unique<OrtRunner>(model.clone(), options);
 }
 

@@ -39,10 +39,10 @@ Watch layers_to_watch(const Model& model) {
 
 RunnerOptions watching(const LayersOptions& options) {
   RunnerOptions runner;
-  runner.onnx = {.watch = Watch::all(), .threads = options.runtime.threads};
+  runner.onnx = {.watch = Watch::all(), .threads = options.runtime.threads, .models_at_once = 2};
   if (model_format(options.reference) == ModelFormat::onnx)
     runner.onnx.watch = layers_to_watch(Model::load(options.reference));
-  runner.torch = {.watch_leaves = true, .threads = options.runtime.threads};
+  runner.torch = {.watch_leaves = true, .threads = threads_of_each(options.runtime.threads, 2)};
   return runner;
 }
 

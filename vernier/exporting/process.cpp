@@ -1,4 +1,4 @@
-#include "vernier/runtime/process.h"
+#include "vernier/exporting/process.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "vernier/runtime/sidecar.h"
+#include "vernier/exporting/sidecar.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

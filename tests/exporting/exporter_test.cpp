@@ -1,4 +1,4 @@
-#include "vernier/runtime/exporter.h"
+#include "vernier/exporting/exporter.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "vernier/runtime/process.h"
+#include "vernier/exporting/process.h"
 
 #include <gtest/gtest.h>
 
