@@ -171,7 +171,7 @@ class Diagnoser {
   }
 
   Region reference_region(const LayerRow& row) const {
-    return reference_->region_of(row.layer,
+    return region_of(*reference_, row.layer,
                                  [&](const std::string& name) { return layers_.contains(name); });
   }
 

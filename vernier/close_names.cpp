@@ -1,4 +1,4 @@
-#include "vernier/analysis/check/close_names.h"
+#include "vernier/close_names.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
