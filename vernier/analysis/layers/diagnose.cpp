@@ -171,8 +171,8 @@ class Diagnoser {
   }
 
   Region reference_region(const LayerRow& row) const {
-    return region_of(*reference_, row.layer,
-                                 [&](const std::string& name) { return layers_.contains(name); });
+    return vernier::region_of(*reference_, row.layer,
+                              [&](const std::string& name) { return layers_.contains(name); });
   }
 
   std::string lost_precision(std::size_t index, const Region& region) const {
