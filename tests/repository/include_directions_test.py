@@ -12,8 +12,9 @@ BELOW = {
     "model": {"tensor"},
     "runtime": {"tensor", "model"},
     "data": {"tensor"},
-    "analysis": {"tensor", "metrics", "model", "runtime", "data"},
-    "report": {"tensor", "metrics", "model", "runtime", "data", "analysis"},
+    "exporting": {"tensor", "model", "runtime", "data"},
+    "analysis": {"tensor", "metrics", "model", "runtime", "data", "exporting"},
+    "report": {"tensor", "metrics", "model", "runtime", "data", "exporting", "analysis"},
 }
 # Libraries that a change of version or of choice should touch in few places: never in a header.
 PRIVATE_LIBRARIES = ("onnxruntime", "torch/", "ATen/", "c10/", "google/protobuf/", "nlohmann/")
