@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,5 +32,12 @@ void write_result(const OutputOptions& options, const Document& document,
 
 // Writes a text that is rendered already.
 void write_text(const OutputOptions& options, const std::string& text);
+
+// Columns of the terminal that the file descriptor is: $COLUMNS if it is set, else what the
+// terminal says; `otherwise` if there is none.
+int terminal_width(int descriptor, int otherwise);
+
+// "warning: ..." on stderr, a line each.
+void print_warnings(std::span<const std::string> warnings);
 
 }  // namespace vernier::cli

@@ -1,4 +1,4 @@
-#include "cli/model_argument.h"
+#include "vernier/analysis/model_argument.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,9 +8,12 @@
 #include "vernier/data/hub_cache.h"
 #include "vernier/data/preprocessing_config.h"
 #include "vernier/error.h"
+#include "vernier/model/convert_fp16.h"
+#include "vernier/model/precision.h"
 #include "vernier/exporting/exporter.h"
+#include "vernier/runtime/open_runner.h"
 
-namespace vernier::cli {
+namespace vernier {
 namespace {
 
 namespace fs = std::filesystem;
@@ -40,7 +43,7 @@ std::vector<std::string> onnx_files(const fs::path& folder) {
   return files;
 }
 
-ModelArgument resolve_folder(const fs::path& folder) {
+ResolvedModel resolve_folder(const fs::path& folder) {
   if (fs::exists(folder / "model.json") && fs::exists(folder / "model.onnx")) {
     const fs::path reference = folder / "model.pt";
     return {folder / "model.onnx", fs::exists(reference) ? reference : fs::path(), "model.onnx"};
@@ -53,7 +56,7 @@ ModelArgument resolve_folder(const fs::path& folder) {
   return {files.front(), {}, fs::path(files.front()).filename()};
 }
 
-ModelArgument resolve_id(const std::string& id, const ModelIdOptions& options) {
+ResolvedModel resolve_id(const std::string& id, const ModelIdOptions& options) {
   const ExportedModel exported = resolve_model(
       {.source = id, .task = options.task, .python = options.python}, options.rebuild);
   return {exported.onnx, exported.torchscript, id};
@@ -61,23 +64,34 @@ ModelArgument resolve_id(const std::string& id, const ModelIdOptions& options) {
 
 }  // namespace
 
-void add_model_id_options(CLI::App& command, ModelIdOptions& options) {
-  const std::string group = "Models by id";
-  command
-      .add_option("--python", options.python,
-                  "Interpreter to export with (the first that has PyTorch)")
-      ->type_name("PROGRAM")
-      ->group(group);
-  command.add_flag("--rebuild", options.rebuild, "Export again what is in the cache")->group(group);
-}
-
-ModelArgument resolve_model_argument(const std::vector<std::string>& arguments,
+ResolvedModel resolve_model_argument(const std::vector<std::string>& arguments,
                                      const ModelIdOptions& options) {
   if (arguments.size() > 1) refuse_composite("-m", arguments);
   const std::string argument = without_role(arguments.front());
   if (is_export_source(argument)) return resolve_id(argument, options);
   const fs::path path = argument;
-  return fs::is_directory(path) ? resolve_folder(path) : ModelArgument{path, {}, path.filename()};
+  return fs::is_directory(path) ? resolve_folder(path) : ResolvedModel{path, {}, path.filename()};
+}
+
+fs::path resolve_reference(const std::string& named, const ResolvedModel& model) {
+  if (!named.empty()) return named;
+  if (!model.reference.empty()) return model.reference;
+  throw Error(
+      fmt::format("[model] {}: no reference; pass --reference MODEL.pt, MODEL.onnx or TENSORS.npz",
+                  model.name));
+}
+
+Model load_candidate(const fs::path& path, const std::string& precision) {
+  if (model_format(path) != ModelFormat::onnx)
+    throw Error(fmt::format("[model] {}: the candidate must be an .onnx model; export it first",
+                            path.string()));
+  Model model = Model::load(path);
+  const Precision found = precision_of(model);
+  if (precision.empty() || precision == precision_name(found)) return model;
+  if (precision == "fp16" && found == Precision::fp32) return convert_to_fp16(model).model;
+  if (precision != "fp32" && found == Precision::int8) return model;
+  throw Error(fmt::format("[model] {} is {}: it cannot be made {}; give a model that is {} already",
+                          path.string(), precision_name(found), precision, precision));
 }
 
 fs::path preprocessing_of_model(const std::string& model, const ModelIdOptions& options) {
@@ -97,4 +111,4 @@ fs::path preprocessing_of_model(const std::string& model, const ModelIdOptions& 
       model));
 }
 
-}  // namespace vernier::cli
+}  // namespace vernier

@@ -1,12 +1,14 @@
-#include "cli/output_options.h"
+#include "cli/output.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 
+#include "cli/options.h"
 #include "vernier/error.h"
 #include "vernier/report/markdown.h"
 #include "vernier/report/terminal.h"
@@ -21,6 +23,11 @@ bool use_colour(const OutputOptions& options) {
          isatty(STDOUT_FILENO) == 1;
 }
 
+// Lines of a file, or of a pipe, may have any length.
+int width_of(const OutputOptions& options) {
+  return options.file.empty() ? terminal_width(STDOUT_FILENO, 0) : 0;
+}
+
 void write_stdout(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
     throw Error("[output] standard output: could not write; is the disk full or the pipe closed?");
@@ -30,11 +37,12 @@ void write_stdout(const std::string& text) {
 
 void add_output_options(CLI::App& command, OutputOptions& options,
                         const std::vector<std::string>& formats) {
-  command.add_option("-f,--format", options.format, "Format of the result")
+  OptionGroup group(command, main_group);
+  group.add("-f,--format", options.format, "Format of the result (default: by the ending of -o)")
       ->check(CLI::IsMember(formats));
-  command.add_option("-o,--output", options.file, "Write the result to FILE instead of stdout")
-      ->type_name("FILE");
-  command.add_flag("--no-color", options.no_color, "No colours, even on a terminal");
+  group.add("-o,--output", options.file, "Write the result to FILE instead of stdout", "FILE");
+  OptionGroup(command, "Output")
+      .flag("--no-color", options.no_color, "No colours, even on a terminal");
 }
 
 void require_writable(const OutputOptions& options) {
@@ -72,7 +80,18 @@ void write_result(const OutputOptions& options, const Document& document,
   else if (format == "md")
     write_text(options, render_markdown(document));
   else
-    write_text(options, render_terminal(document, use_colour(options)));
+    write_text(options, render_terminal(document, use_colour(options), width_of(options)));
+}
+
+int terminal_width(int descriptor, int otherwise) {
+  if (const char* columns = std::getenv("COLUMNS"); columns && std::atoi(columns) > 0)
+    return std::atoi(columns);
+  winsize size = {};
+  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : otherwise;
+}
+
+void print_warnings(std::span<const std::string> warnings) {
+  for (const std::string& warning : warnings) fmt::print(stderr, "warning: {}\n", warning);
 }
 
 }  // namespace vernier::cli
