@@ -8,7 +8,7 @@
 
 #include "cli/options.h"
 #include "cli/output.h"
-#include "vernier/analysis/check/close_names.h"
+#include "vernier/close_names.h"
 #include "vernier/report/terminal.h"
 
 namespace vernier::cli {

@@ -192,7 +192,7 @@ void add_runtime_options(CLI::App& command, RuntimeOptions& options) {
            "Graph optimisation level (default: off while intermediate tensors are watched, else "
            "all)")
       ->check(CLI::IsMember({"off", "basic", "extended", "all"}));
-  group.add_flag("--exact", options.exact,
+  group.flag("--exact", options.exact,
                  "Integer products as the model says, whatever the CPU: no kernel that saturates, "
                  "no optimisation between quantizers");
   group.add("--threads", options.threads, "Threads; 0: one for each core", "N")->check(at_least(0));
