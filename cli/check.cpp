@@ -42,6 +42,7 @@ CheckOptions check_options(const Options& options) {
                      .reference = options.reference,
                      .preprocessing = options.preprocessing,
                      .tolerance = options.tolerance,
+                     .strict = options.strict,
                      .runtime = runner_options(options.runtime).onnx};
   if (chooses_inputs(options.input))
     check.samples = [&options](const Model& model) {
@@ -82,7 +83,7 @@ int run(const Options& options) {
   else
     write_result(options.output, describe_check(subject, result),
                  [&] { return check_json(subject, result); });
-  return result.pass(options.strict) ? exit_pass : exit_fail;
+  return exit_code(result.verdict);
 }
 
 void add_choice(CLI::App& command, const char* name, std::vector<std::string>& ids,

@@ -2,13 +2,19 @@
 
 #include <CLI/CLI.hpp>
 
+#include "vernier/analysis/verdict.h"
+
 namespace vernier::cli {
 
-// Exit codes: the model is within its limits, is not, or the run could not be done.
+// Exit codes besides those of a verdict: 0 also where nothing is judged, and 2 when the run could
+// not be done.
 inline constexpr int exit_pass = 0;
-inline constexpr int exit_fail = 1;
 inline constexpr int exit_error = 2;
 inline constexpr int exit_interrupted = 130;  // after Ctrl-C, with what was done so far
+
+inline int exit_code(const Verdict& verdict, bool interrupted = false) {
+  return interrupted ? exit_interrupted : exit_code(verdict.outcome);
+}
 
 // Each command adds its subcommand to the program, and stores its exit code in `exit_code` when it
 // ran. One file per command; main.cpp lists them.

@@ -60,8 +60,7 @@ int run(const Options& options) {
                              .limits = debug_options.limits};
   write_result(options.output, describe_debug(subject, result),
                [&] { return debug_json(subject, result); });
-  if (result.interrupted) return exit_interrupted;
-  return result.pass() ? exit_pass : exit_fail;
+  return exit_code(result.verdict, result.interrupted);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ int run(Options& options) {
   const DiffResult result = diff(options.diff);
   write_result(options.output, describe_diff(options.diff, result, options.top),
                [&] { return diff_json(options.diff, result); });
-  return result.pass() ? exit_pass : exit_fail;
+  return exit_code(result.verdict);
 }
 
 }  // namespace

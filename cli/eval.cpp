@@ -47,6 +47,8 @@ void add_model_options(CLI::App& command, EvalOptions& options) {
                   "Exit 1 when METRIC>VALUE or OUTPUT:METRIC<VALUE holds; repeatable")
       ->type_name("LIMIT")
       ->allow_extra_args(false);
+  command.add_flag("--allow-missing", options.allow_missing,
+                   "--mode compare: an output that only the reference has does not fail");
 }
 
 void add_task_options(CLI::App& command, EvalOptions& options) {

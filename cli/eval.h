@@ -21,6 +21,7 @@ struct EvalOptions {
   ModelIdOptions id;      // with the task
   std::string precision;  // empty: what the model is
   std::vector<std::string> fail_if;
+  bool allow_missing = false;  // of compare
   InputOptions input{.default_samples = 100};
   RuntimeOptions runtime;
   RuntimeOptions reference_runtime;

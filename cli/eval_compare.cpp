@@ -43,8 +43,10 @@ int run_compare(const EvalOptions& options) {
   const Precision precision = precision_of(model);
 
   CompareOptions compare_options;
-  compare_options.limits = parse_limits(
-      options.fail_if.empty() ? default_limits(precision) : options.fail_if, pair_limit_metrics());
+  compare_options.limits = options.fail_if.empty()
+                               ? default_limits(precision)
+                               : parse_limits(options.fail_if, pair_limit_metrics());
+  compare_options.allow_missing = options.allow_missing;
   OrtRunner candidate(model.clone(), runner_options(options.runtime).onnx);
   const auto reference = open_reference(reference_file, reference_runtime(options));
   Inputs inputs = make_inputs(options.input, candidate.inputs(), argument.model);
@@ -69,8 +71,7 @@ int run_compare(const EvalOptions& options) {
       .runtimes = {.onnxruntime = true, .torch = torch}};
   write_result(options.output, describe_compare(subject, result),
                [&] { return compare_json(subject, result); });
-  if (result.interrupted) return exit_interrupted;
-  return result.pass() ? exit_pass : exit_fail;
+  return exit_code(result.verdict, result.interrupted);
 }
 
 }  // namespace vernier::cli

@@ -250,8 +250,7 @@ int run_task(const EvalOptions& options) {
                [&] { return evaluation_json(subject, run.evaluate, result.evaluation); });
   if (options.timings)
     fmt::print(stderr, "{}", render_terminal(describe_timings(result.timings), false));
-  if (result.interrupted) return exit_interrupted;
-  return result.evaluation.pass() ? exit_pass : exit_fail;
+  return exit_code(result.evaluation.verdict, result.interrupted);
 }
 
 }  // namespace vernier::cli

@@ -53,8 +53,7 @@ int show(const Options& options, const LayersSubject& subject, const LayersResul
   const bool full = output_format(options.output) == "md";
   write_result(options.output, describe_layers(subject, result, full),
                [&] { return layers_json(subject, result); });
-  if (result.interrupted) return exit_interrupted;
-  return result.pass() ? exit_pass : exit_fail;
+  return exit_code(result.verdict, result.interrupted);
 }
 
 LayersSubject subject_of(const Options& options, const std::string& candidate,

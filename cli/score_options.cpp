@@ -62,7 +62,7 @@ int run_score(const ScoreOptions& options, const ScoreTask& task) {
   const EvaluationSubject subject = subject_of(options, task);
   write_result(options.output, describe_evaluation(subject, evaluate_options, result),
                [&] { return evaluation_json(subject, evaluate_options, result); });
-  return result.pass() ? exit_pass : exit_fail;
+  return exit_code(result.verdict);
 }
 
 }  // namespace vernier::cli

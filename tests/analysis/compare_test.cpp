@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "tests/failure_texts.h"
 #include "tests/temporary_directory.h"
 #include "vernier/error.h"
 #include "vernier/runtime/recorded_runner.h"
@@ -66,27 +67,58 @@ TEST_F(Compare, every_output_gets_its_statistics_over_samples) {
       result.outputs[0].similarity.statistics[*find_metric("max_abs_diff")];
   EXPECT_EQ(max_abs_diff.mean, 0.5);
   EXPECT_EQ(max_abs_diff.max_sample, 1);
-  EXPECT_TRUE(result.pass());
+  EXPECT_TRUE(result.verdict.pass());
 }
 
 TEST_F(Compare, outputs_pair_by_name_in_reference_order_and_the_rest_is_listed) {
   const CompareResult result =
       run({make("a", {1, 1}, {1}), make("b", {1, 1}, {2}), make("c", {1, 1}, {3})},
           {make("c", {1, 1}, {3}), make("a", {1, 1}, {1}), make("d", {1, 1}, {4})});
-  ASSERT_EQ(result.outputs.size(), 2u);
+  ASSERT_EQ(result.outputs.size(), 4u);
   EXPECT_EQ(result.outputs[0].name, "a");
   EXPECT_EQ(result.outputs[1].name, "c");
-  EXPECT_THAT(result.warnings, ElementsAre(HasSubstr("only in the reference: b"),
-                                           HasSubstr("only in the candidate: d")));
+  EXPECT_EQ(result.outputs[2].status, PairStatus::only_in_reference);
+  EXPECT_EQ(result.outputs[3].status, PairStatus::only_in_candidate);
+}
+
+TEST_F(Compare, an_output_that_only_the_reference_has_fails_unless_allowed) {
+  const std::vector<Tensor> both = {make("a", {1, 1}, {1}), make("b", {1, 1}, {2})};
+  const std::vector<Tensor> one = {make("a", {1, 1}, {1})};
+  EXPECT_THAT(failure_texts(run(both, one).verdict),
+              ElementsAre("output b: missing in the candidate"));
+  EXPECT_TRUE(run(both, one, {.allow_missing = true}).verdict.pass());
+  EXPECT_TRUE(run(one, both).verdict.pass());
+}
+
+TEST_F(Compare, a_limit_on_ulps_has_them_measured) {
+  const auto limits =
+      parse_limits(std::vector<std::string>{"max_ulp_diff>0"}, pair_limit_metrics());
+  EXPECT_TRUE(
+      run({make("y", {1, 1}, {1})}, {make("y", {1, 1}, {1})}, {.limits = limits}).verdict.pass());
+  EXPECT_FALSE(run({make("y", {1, 1}, {1})}, {make("y", {1, 1}, {1.0000001F})}, {.limits = limits})
+                   .verdict.pass());
+}
+
+TEST_F(Compare, no_sample_is_no_pass) {
+  RecordedRunner one = recorded({make("y", {1, 1}, {1})});
+  NoInputs none(0);
+  EXPECT_THAT(failure_texts(compare(one, one, none, {}).verdict), ElementsAre("samples 0 < 1"));
 }
 
 TEST_F(Compare, no_shared_output_is_an_error_with_both_lists) {
   try {
-    run({make("a", {1, 1}, {1})}, {make("b", {1, 1}, {1})});
+    run({make("a", {1, 1}, {1})}, {make("b", {1, 1}, {1}), make("c", {1, 1}, {1})});
     FAIL();
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("the reference has a, the candidate b"));
+    EXPECT_THAT(error.what(), HasSubstr("the reference has a, the candidate b, c"));
   }
+}
+
+TEST_F(Compare, as_many_outputs_of_other_names_pair_by_position_with_a_warning) {
+  const CompareResult result = run({make("a", {1, 1}, {1})}, {make("b", {1, 1}, {1})});
+  ASSERT_EQ(result.outputs.size(), 1u);
+  EXPECT_EQ(result.outputs[0].name, "b");
+  EXPECT_THAT(result.warnings, ElementsAre(HasSubstr("'b' is compared with the reference's 'a'")));
 }
 
 TEST_F(Compare, outputs_without_names_pair_by_position) {
@@ -98,14 +130,15 @@ TEST_F(Compare, outputs_without_names_pair_by_position) {
 TEST_F(Compare, a_shape_mismatch_fails_that_output_and_names_the_layout) {
   const CompareResult result =
       run({make("y", {1, 2, 3}, {1, 2, 3, 4, 5, 6})}, {make("y", {1, 3, 2}, {1, 4, 2, 5, 3, 6})});
-  EXPECT_FALSE(result.pass());
-  EXPECT_THAT(result.outputs[0].failures, ElementsAre(HasSubstr("permutation (1,0)")));
+  EXPECT_FALSE(result.verdict.pass());
+  EXPECT_THAT(failure_texts(result.verdict), ElementsAre(HasSubstr("permutation (1,0)")));
 }
 
 TEST_F(Compare, limits_are_judged_per_output) {
   const auto limits =
       parse_limits(std::vector<std::string>{"y:max_abs_diff>0.5"}, pair_limit_metrics());
-  EXPECT_FALSE(run({make("y", {1, 1}, {1})}, {make("y", {1, 1}, {2})}, {.limits = limits}).pass());
+  EXPECT_FALSE(
+      run({make("y", {1, 1}, {1})}, {make("y", {1, 1}, {2})}, {.limits = limits}).verdict.pass());
   EXPECT_THROW(run({make("z", {1, 1}, {1})}, {make("z", {1, 1}, {2})}, {.limits = limits}), Error);
 }
 
@@ -116,14 +149,14 @@ TEST_F(Compare, nan_that_only_the_candidate_has_is_traced_to_the_first_tensor) {
         {make("early", {1, 1}, {1}), make("middle", {1, 1}, {nan}), make("y", {1, 1}, {nan})}));
   };
   const CompareResult result = run({make("y", {1, 1}, {1})}, {make("y", {1, 1}, {nan})}, options);
-  EXPECT_FALSE(result.pass());
+  EXPECT_FALSE(result.verdict.pass());
   ASSERT_TRUE(result.nan_origin);
   EXPECT_EQ(*result.nan_origin, (NanOrigin{0, "middle"}));
 }
 
 TEST_F(Compare, nan_on_both_sides_fails_without_an_origin) {
   const CompareResult result = run({make("y", {1, 1}, {nan})}, {make("y", {1, 1}, {nan})});
-  EXPECT_FALSE(result.pass());
+  EXPECT_FALSE(result.verdict.pass());
   EXPECT_FALSE(result.nan_origin);
 }
 

@@ -1,6 +1,5 @@
 #include "vernier/analysis/limits.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -53,15 +52,6 @@ TEST(Limits, a_limit_applies_by_name_or_glob) {
   EXPECT_TRUE(applies_to(parse("layer*:sqnr_db<1"), "layer1"));
   EXPECT_TRUE(applies_to(parse("a[0]:sqnr_db<1"), "a[0]"));
   EXPECT_FALSE(applies_to(parse("layer:sqnr_db<1"), "layer1"));
-}
-
-TEST(Limits, what_is_broken_is_said_with_its_value) {
-  const std::vector<Limit> limits = {parse("sqnr_db<20"), parse("max_abs_diff>1"),
-                                     parse("y:sqnr_db<99")};
-  const auto broken = broken_limits(limits, "x", [](const std::string& metric) {
-    return metric == "sqnr_db" ? std::optional(12.5) : std::nullopt;
-  });
-  EXPECT_THAT(broken, testing::ElementsAre("sqnr_db 12.5 < 20"));
 }
 
 TEST(Limits, a_limit_for_a_tensor_that_is_not_there_is_an_error) {

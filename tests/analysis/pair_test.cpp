@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <limits>
+
+#include "tests/failure_texts.h"
 
 namespace vernier {
 namespace {
@@ -22,7 +25,8 @@ std::vector<std::string> judged(const std::vector<std::pair<Tensor, Tensor>>& sa
   PairAccumulator pair("x", {.argmax = true});
   for (std::size_t i = 0; i < samples.size(); ++i)
     pair.add(static_cast<std::int64_t>(i), samples[i].first, samples[i].second);
-  return judge_pair(pair.result(), parse_limits(limits, pair_limit_metrics()));
+  return failure_texts(
+      judge_pairs(std::array{pair.result()}, "", parse_limits(limits, pair_limit_metrics())));
 }
 
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
@@ -30,9 +34,9 @@ constexpr float inf = std::numeric_limits<float>::infinity();
 
 TEST(Pair, without_limits_only_what_is_not_finite_fails) {
   EXPECT_THAT(judged({{make({1}), make({9})}}), IsEmpty());
-  EXPECT_THAT(judged({{make({1}), make({nan})}}), ElementsAre("1 NaN in the candidate"));
+  EXPECT_THAT(judged({{make({1}), make({nan})}}), ElementsAre("x: 1 NaN in the candidate"));
   EXPECT_THAT(judged({{make({inf}), make({inf})}}),
-              ElementsAre("1 infinities in the reference", "1 infinities in the candidate"));
+              ElementsAre("x: 1 infinities in the reference", "x: 1 infinities in the candidate"));
 }
 
 TEST(Pair, nan_in_one_sample_fails_every_limit) {
@@ -44,7 +48,7 @@ TEST(Pair, nan_in_one_sample_fails_every_limit) {
 TEST(Pair, the_plain_name_is_the_worst_sample) {
   const std::vector<std::pair<Tensor, Tensor>> samples = {{make({1}), make({1})},
                                                           {make({1}), make({2})}};
-  EXPECT_THAT(judged(samples, {"max_abs_diff>0.9"}), ElementsAre("max_abs_diff 1 > 0.9"));
+  EXPECT_THAT(judged(samples, {"max_abs_diff>0.9"}), ElementsAre("x: max_abs_diff 1 > 0.9"));
   EXPECT_THAT(judged(samples, {"max_abs_diff_mean>0.9"}), IsEmpty());
   EXPECT_THAT(judged(samples, {"max_abs_diff_min>0.9"}), IsEmpty());
 }
@@ -52,21 +56,31 @@ TEST(Pair, the_plain_name_is_the_worst_sample) {
 TEST(Pair, a_mean_limit_sees_infinities_on_the_bad_side) {
   const std::vector<std::pair<Tensor, Tensor>> samples = {{make({0}), make({1})},
                                                           {make({100}), make({100.001F})}};
-  EXPECT_THAT(judged(samples, {"sqnr_db_mean<20"}), ElementsAre("sqnr_db_mean -inf < 20"));
+  EXPECT_THAT(judged(samples, {"sqnr_db_mean<20"}), ElementsAre("x: sqnr_db_mean -inf < 20"));
 }
 
 TEST(Pair, a_shape_mismatch_fails_and_says_what_makes_it_agree) {
   Tensor column = make({1, 2, 3});
   column.shape = {3, 1};
   EXPECT_THAT(judged({{make({1, 2, 3}), column}}),
-              ElementsAre("shape [3] against [3,1]: agrees after squeeze [3] to [3,1]"));
+              ElementsAre("x: shape [3] against [3,1]: agrees after squeeze [3] to [3,1]"));
 }
 
 TEST(Pair, a_missing_side_fails) {
-  EXPECT_THAT(judge_pair({.status = PairStatus::only_in_reference}, {}),
-              ElementsAre("missing in the candidate"));
-  EXPECT_THAT(judge_pair({.status = PairStatus::only_in_candidate}, {}),
-              ElementsAre("missing in the reference"));
+  const std::vector<PairResult> pairs = {{.name = "r", .status = PairStatus::only_in_reference},
+                                         {.name = "c", .status = PairStatus::only_in_candidate}};
+  EXPECT_THAT(
+      failure_texts(judge_pairs(pairs, "array", {})),
+      ElementsAre("array r: missing in the candidate", "array c: missing in the reference"));
+}
+
+TEST(Pair, ulps_are_measured_where_a_limit_names_them_and_never_pass_unmeasured) {
+  const auto limits =
+      parse_limits(std::vector<std::string>{"max_ulp_diff>0"}, pair_limit_metrics());
+  EXPECT_TRUE(measured_for(limits).ulp);
+  EXPECT_FALSE(measured_for({}).ulp);
+  EXPECT_THAT(judged({{make({1}), make({1})}}, {"max_ulp_diff>0"}),
+              ElementsAre("max_ulp_diff was not measured"));
 }
 
 }  // namespace

@@ -94,7 +94,10 @@ TEST_F(Diff, output_goes_to_the_file_and_its_ending_chooses_the_format) {
 TEST_F(Diff, two_npy_files_are_one_pair_whatever_their_names) {
   write_npy(folder / "a.npy", make("", {2}, {1, 2}));
   write_npy(folder / "b.npy", make("", {2}, {1, 2}));
-  EXPECT_EQ(run_vernier({"diff", folder / "a.npy", folder / "b.npy"}).exit_code, 0);
+  const Outcome outcome = run_vernier({"diff", folder / "a.npy", folder / "b.npy"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_NE(outcome.out.find("no limits were given"), std::string::npos) << outcome.out;
+  EXPECT_EQ(outcome.out.find("PASS"), std::string::npos) << outcome.out;
 }
 
 TEST_F(Diff, an_archive_compares_with_a_folder_of_npy_files) {

@@ -76,7 +76,7 @@ TEST(EvalTask, int8_is_judged_beside_float) {
   EXPECT_EQ(loose.exit_code, 0) << loose.out << loose.err;
   both.insert(both.end(), {"--verdict", "0.1"});
   const Outcome strict = classify("mnist_cnn.int8.onnx", both);
-  EXPECT_THAT(strict.out, HasSubstr("FAIL: top1_accuracy differs by +0.4"));
+  EXPECT_THAT(strict.out, HasSubstr("FAIL: top1_accuracy_delta 0.4"));
   EXPECT_EQ(strict.exit_code, 1) << strict.err;
   const Outcome features = embed("mnist_vit.int8.onnx",
                                  {"--reference", mnist + "mnist_vit.onnx", "--fail-if",

@@ -7,6 +7,7 @@
 #include "tests/model_builder.h"
 #include "vernier/error.h"
 #include "vernier/model/graph.h"
+#include "vernier/model/index.h"
 
 namespace vernier {
 namespace {

@@ -4,25 +4,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 
 #include "vernier/analysis/bind_inputs.h"
+#include "vernier/analysis/pairing/by_name.h"
 #include "vernier/error.h"
 #include "vernier/metrics/kernels.h"
 
 namespace vernier {
 namespace {
-
-// Which reference output belongs to which candidate output.
-struct OutputPair {
-  std::string name;
-  std::size_t reference = 0;
-  std::size_t candidate = 0;
-};
-
-struct OutputPairing {
-  std::vector<OutputPair> pairs;
-  std::vector<std::string> warnings;
-};
 
 std::vector<std::string> names_of(const std::vector<Tensor>& tensors) {
   std::vector<std::string> names;
@@ -30,50 +21,28 @@ std::vector<std::string> names_of(const std::vector<Tensor>& tensors) {
   return names;
 }
 
-std::vector<std::string> missing_from(const std::vector<std::string>& names,
-                                      const std::vector<std::string>& others) {
-  std::vector<std::string> missing;
-  std::ranges::copy_if(names, std::back_inserter(missing), [&](const std::string& name) {
-    return std::ranges::find(others, name) == others.end();
-  });
-  return missing;
-}
-
-OutputPairing pair_by_position(const std::vector<std::string>& candidate) {
-  OutputPairing pairing;
-  for (std::size_t i = 0; i < candidate.size(); ++i) pairing.pairs.push_back({candidate[i], i, i});
-  return pairing;
-}
-
-OutputPairing pair_by_name(const std::vector<std::string>& reference,
-                           const std::vector<std::string>& candidate) {
-  OutputPairing pairing;
-  for (std::size_t i = 0; i < reference.size(); ++i) {
-    const auto found = std::ranges::find(candidate, reference[i]);
-    if (found != candidate.end())
-      pairing.pairs.push_back(
-          {reference[i], i, static_cast<std::size_t>(found - candidate.begin())});
-  }
-  const auto warn = [&](const char* side, const std::vector<std::string>& only) {
-    if (!only.empty())
-      pairing.warnings.push_back(
-          fmt::format("not compared, only in the {}: {}", side, fmt::join(only, ", ")));
-  };
-  warn("reference", missing_from(reference, candidate));
-  warn("candidate", missing_from(candidate, reference));
-  return pairing;
-}
-
-OutputPairing pair_outputs(const std::vector<std::string>& reference,
-                           const std::vector<std::string>& candidate, bool by_position) {
-  if (by_position && reference.size() == candidate.size()) return pair_by_position(candidate);
-  OutputPairing pairing = pair_by_name(reference, candidate);
+OutputPairing require_pairs(const std::vector<std::string>& reference,
+                            const std::vector<std::string>& candidate, bool by_position) {
+  OutputPairing pairing = pair_outputs(reference, candidate, by_position);
   if (pairing.pairs.empty())
     throw Error(fmt::format(
         "[compare] no output is in both models: the reference has {}, the candidate {}; "
         "rename one side's outputs",
         fmt::join(reference, ", "), fmt::join(candidate, ", ")));
   return pairing;
+}
+
+// Outputs that were only paired because they stand in the same place.
+std::vector<std::string> pairing_warnings(const OutputPairing& pairing,
+                                          const std::vector<std::string>& reference) {
+  std::vector<std::string> warnings;
+  for (const OutputPair& pair : pairing.pairs)
+    if (pair.match == Match::position)
+      warnings.push_back(
+          fmt::format("output '{}' is compared with the reference's '{}', which is "
+                      "in the same place",
+                      pair.name, reference[pair.reference]));
+  return warnings;
 }
 
 bool has_nan(const TensorView& tensor) {
@@ -94,7 +63,7 @@ class Comparison {
     const std::vector<Tensor> reference =
         reference_.run(apply_bindings(bindings_, reference_.inputs(), sample));
     const std::vector<Tensor> candidate = candidate_.run(sample);
-    if (result_.samples == 0) pair(names_of(reference), names_of(candidate));
+    if (result_.samples == 0) pair(reference, candidate);
     for (std::size_t i = 0; i < pairing_.pairs.size(); ++i) {
       const Tensor& expected = reference[pairing_.pairs[i].reference];
       const Tensor& found = candidate[pairing_.pairs[i].candidate];
@@ -107,26 +76,46 @@ class Comparison {
   CompareResult finish(bool interrupted) {
     result_.interrupted = interrupted;
     result_.warnings = bindings_.warnings;
-    result_.warnings.insert(result_.warnings.end(), pairing_.warnings.begin(),
-                            pairing_.warnings.end());
-    for (const PairAccumulator& accumulator : accumulators_) {
-      PairResult pair = accumulator.result();
-      pair.failures = judge_pair(pair, options_.limits);
-      result_.outputs.push_back(std::move(pair));
-    }
+    result_.warnings.insert(result_.warnings.end(), warnings_.begin(), warnings_.end());
+    for (const PairAccumulator& accumulator : accumulators_)
+      result_.outputs.push_back(accumulator.result());
+    std::ranges::move(unpaired_, std::back_inserter(result_.outputs));
+    result_.verdict = make_verdict(options_.limits, failures());
     return std::move(result_);
   }
 
  private:
   // What a model returns is known for sure only once it has run.
-  void pair(const std::vector<std::string>& reference, const std::vector<std::string>& candidate) {
-    pairing_ = pair_outputs(reference, candidate, options_.outputs_by_position);
+  void pair(const std::vector<Tensor>& reference, const std::vector<Tensor>& candidate) {
+    pairing_ =
+        require_pairs(names_of(reference), names_of(candidate), options_.outputs_by_position);
+    if (!options_.outputs_by_position) warnings_ = pairing_warnings(pairing_, names_of(reference));
     std::vector<std::string> names;
     for (const OutputPair& output : pairing_.pairs) {
       names.push_back(output.name);
-      accumulators_.emplace_back(output.name, SimilarityOptions{.argmax = true});
+      accumulators_.emplace_back(output.name, measured_for(options_.limits));
     }
+    const auto add_unpaired = [&](const std::vector<std::string>& only,
+                                  const std::vector<Tensor>& tensors, PairStatus status) {
+      for (const std::string& name : only)
+        unpaired_.push_back(one_sided(*std::ranges::find(tensors, name, &Tensor::name), status));
+    };
+    add_unpaired(pairing_.only_in_reference, reference, PairStatus::only_in_reference);
+    add_unpaired(pairing_.only_in_candidate, candidate, PairStatus::only_in_candidate);
     require_tensors(options_.limits, names);
+  }
+
+  // What only the candidate has is more than was asked for, and does not fail.
+  std::vector<Failure> failures() const {
+    if (result_.samples == 0)
+      return judge(std::array{Limit{.metric = "samples", .fails = Limit::Fails::below, .value = 1}},
+                   std::array{Judged{.metrics = {{"samples", 0}}}});
+    std::vector<Failure> failures = judge_pairs(result_.outputs, "output", options_.limits);
+    std::erase_if(failures, [&](const Failure& failure) {
+      return failure.kind == FailureKind::missing &&
+             (options_.allow_missing || failure.metric == "reference");
+    });
+    return failures;
   }
 
   void trace_nan(std::int64_t number, const std::vector<Tensor>& sample) {
@@ -143,24 +132,13 @@ class Comparison {
   const CompareOptions& options_;
   InputBindings bindings_;
   OutputPairing pairing_;
+  std::vector<std::string> warnings_;
   std::vector<PairAccumulator> accumulators_;
+  std::vector<PairResult> unpaired_;
   CompareResult result_;
 };
 
 }  // namespace
-
-bool CompareResult::pass() const {
-  return samples > 0 && std::ranges::all_of(outputs, &PairResult::pass);
-}
-
-std::vector<std::string> default_limits(Precision precision) {
-  switch (precision) {
-    case Precision::fp32: return {"max_abs_diff_mean>1e-3", "cosine_similarity_mean<0.9999"};
-    case Precision::fp16: return {"sqnr_db_mean<40"};
-    case Precision::int8: return {"sqnr_db_mean<20"};
-  }
-  return {};
-}
 
 CompareResult compare(Runner& reference, Runner& candidate, Samples& samples,
                       const CompareOptions& options) {

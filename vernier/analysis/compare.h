@@ -6,17 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "vernier/analysis/limits.h"
 #include "vernier/analysis/pair.h"
 #include "vernier/analysis/progress.h"
 #include "vernier/data/samples.h"
-#include "vernier/model/precision.h"
 #include "vernier/runtime/runner.h"
 
 namespace vernier {
 
 struct CompareOptions {
   std::vector<Limit> limits;
+  bool allow_missing = false;  // an output that only the reference has does not fail
   // Pair outputs by position: for a reference whose outputs have no names of their own.
   bool outputs_by_position = false;
   // Opens the candidate again with every tensor watched, to find where a NaN came from; may be
@@ -34,17 +33,14 @@ struct NanOrigin {
 };
 
 struct CompareResult {
-  std::vector<PairResult> outputs;  // in reference order
+  std::vector<PairResult> outputs;  // in reference order, then what only the candidate has
   std::vector<std::string> warnings;
   std::optional<NanOrigin> nan_origin;
   std::int64_t samples = 0;  // that were run
   bool interrupted = false;
-  bool pass() const;
+  Verdict verdict;
   bool operator==(const CompareResult&) const = default;
 };
-
-// What a candidate of this precision is expected to keep when nothing else is asked.
-std::vector<std::string> default_limits(Precision precision);
 
 // Runs both models on identical inputs, sample by sample, and compares their outputs. The samples
 // are drawn for the candidate's inputs. Memory does not grow with the samples.

@@ -42,15 +42,6 @@ PairResult compare_arrays(const Tensor& reference, const Tensor& candidate, bool
   return result;
 }
 
-PairResult one_sided(const Tensor& tensor, PairStatus status) {
-  PairResult pair{.name = tensor.name, .status = status};
-  (status == PairStatus::only_in_reference ? pair.reference_dtype : pair.candidate_dtype) =
-      tensor.dtype;
-  (status == PairStatus::only_in_reference ? pair.reference_shape : pair.candidate_shape) =
-      tensor.shape;
-  return pair;
-}
-
 bool is_npy(const std::filesystem::path& path) {
   return path.extension() == ".npy" && !std::filesystem::is_directory(path);
 }
@@ -83,11 +74,6 @@ std::vector<PairResult> collect_pairs(const DiffOptions& options) {
   return pairs;
 }
 
-bool is_missing(const PairResult& pair) {
-  return pair.status == PairStatus::only_in_reference ||
-         pair.status == PairStatus::only_in_candidate;
-}
-
 // Sorts before everything else when it could not be compared, then NaN, then by SQNR.
 double rank(const PairResult& pair) {
   if (pair.status != PairStatus::compared) return -INFINITY;
@@ -98,16 +84,15 @@ double rank(const PairResult& pair) {
 
 }  // namespace
 
-bool DiffResult::pass() const { return std::ranges::all_of(pairs, &PairResult::pass); }
-
 DiffResult diff(const DiffOptions& options) {
-  DiffResult result{collect_pairs(options)};
+  DiffResult result{.pairs = collect_pairs(options)};
   std::vector<std::string> names;
   for (const PairResult& pair : result.pairs) names.push_back(pair.name);
   require_tensors(options.limits, names);
-  for (PairResult& pair : result.pairs)
-    if (!(options.allow_missing && is_missing(pair)))
-      pair.failures = judge_pair(pair, options.limits);
+  std::vector<Failure> failures = judge_pairs(result.pairs, "array", options.limits);
+  if (options.allow_missing)
+    std::erase_if(failures, [](const Failure& f) { return f.kind == FailureKind::missing; });
+  result.verdict = make_verdict(options.limits, std::move(failures));
   return result;
 }
 

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "vernier/analysis/limits.h"
 #include "vernier/analysis/pair.h"
 
 namespace vernier {
@@ -19,7 +18,7 @@ struct DiffOptions {
 
 struct DiffResult {
   std::vector<PairResult> pairs;  // in reference order, then what only the candidate has
-  bool pass() const;
+  Verdict verdict;
   bool operator==(const DiffResult&) const = default;
 };
 

@@ -26,10 +26,6 @@ constexpr std::array<Operator, 4> operators = {{{">=", Fails::at_or_above},
                                                 {">", Fails::above},
                                                 {"<", Fails::below}}};
 
-std::string_view text_of(Fails fails) {
-  return std::ranges::find(operators, fails, &Operator::fails)->text;
-}
-
 [[noreturn]] void reject(std::string_view text, const std::string& reason) {
   throw Error(fmt::format(
       "[fail-if] '{}': {}; write METRIC>VALUE or TENSOR:METRIC<VALUE, as in 'max_abs_diff>1e-3'",
@@ -79,9 +75,13 @@ std::vector<Limit> parse_limits(std::span<const std::string> texts,
   return limits;
 }
 
+std::string_view operator_text(const Limit& limit) {
+  return std::ranges::find(operators, limit.fails, &Operator::fails)->text;
+}
+
 std::string format_limit(const Limit& limit) {
   return fmt::format("{}{}{}{}{}", limit.tensor, limit.tensor.empty() ? "" : ":", limit.metric,
-                     text_of(limit.fails), limit.value);
+                     operator_text(limit), limit.value);
 }
 
 std::vector<std::string> format_limits(std::span<const Limit> limits) {
@@ -102,20 +102,6 @@ bool within(const Limit& limit, double value) {
     case Fails::at_or_below: return value > limit.value;
   }
   return false;
-}
-
-std::vector<std::string> broken_limits(
-    std::span<const Limit> limits, std::string_view tensor,
-    const std::function<std::optional<double>(const std::string& metric)>& value_of) {
-  std::vector<std::string> broken;
-  for (const Limit& limit : limits) {
-    if (!applies_to(limit, tensor)) continue;
-    const std::optional<double> value = value_of(limit.metric);
-    if (value && !within(limit, *value))
-      broken.push_back(fmt::format("{} {:.6g} {} {:.6g}", limit.metric, *value,
-                                   text_of(limit.fails), limit.value));
-  }
-  return broken;
 }
 
 void require_tensors(std::span<const Limit> limits, std::span<const std::string> tensors) {

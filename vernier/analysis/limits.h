@@ -1,7 +1,5 @@
 #pragma once
 
-#include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,19 +24,14 @@ Limit parse_limit(std::string_view text, std::span<const std::string> metrics);
 std::vector<Limit> parse_limits(std::span<const std::string> texts,
                                 std::span<const std::string> metrics);
 
-std::string format_limit(const Limit& limit);  // as parse_limit reads it
+std::string format_limit(const Limit& limit);        // as parse_limit reads it
+std::string_view operator_text(const Limit& limit);  // ">", ">=", "<", "<="
 std::vector<std::string> format_limits(std::span<const Limit> limits);
 
 bool applies_to(const Limit& limit, std::string_view tensor);
 
 // Whether the value keeps the limit. NaN keeps none.
 bool within(const Limit& limit, double value);
-
-// The limits for `tensor` that are not kept, as texts: "max_abs_diff 0.2 > 0.001". A metric without
-// a value for this tensor breaks no limit.
-std::vector<std::string> broken_limits(
-    std::span<const Limit> limits, std::string_view tensor,
-    const std::function<std::optional<double>(const std::string& metric)>& value_of);
 
 // Throws Error if a limit names a tensor that is not there: a typing error must not pass.
 void require_tensors(std::span<const Limit> limits, std::span<const std::string> tensors);

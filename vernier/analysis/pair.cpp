@@ -48,22 +48,44 @@ std::optional<double> limit_value(const SimilaritySummary& summary, const std::s
   return judged_value(summary.statistics[*index], similarity_metrics[*index].better, statistic);
 }
 
-std::string mismatch_failure(const PairResult& pair) {
-  const std::string shapes = fmt::format("shape {} against {}", format_shape(pair.reference_shape),
-                                         format_shape(pair.candidate_shape));
-  return pair.layout.empty() ? shapes : fmt::format("{}: agrees after {}", shapes, pair.layout);
+// The metrics of the pair that limits name and that have a meaning for it.
+Judged judged_pair(const PairResult& pair, const std::string& group,
+                   std::span<const Limit> limits) {
+  Judged judged{.name = pair.name, .group = group};
+  for (const Limit& limit : limits)
+    if (const auto value = limit_value(pair.similarity, limit.metric))
+      judged.metrics.emplace_back(limit.metric, value);
+  return judged;
 }
 
-std::vector<std::string> nonfinite_failures(const SimilaritySummary& summary) {
-  std::vector<std::string> failures;
-  const auto report = [&](const char* side, const char* what, std::int64_t count) {
-    if (count > 0) failures.push_back(fmt::format("{} {} in the {}", count, what, side));
+std::vector<Failure> nonfinite_failures(const PairResult& pair, const std::string& group) {
+  std::vector<Failure> failures;
+  const auto report = [&](const char* metric, std::int64_t count) {
+    if (count > 0)
+      failures.push_back({.subject = pair.name,
+                          .group = group,
+                          .metric = metric,
+                          .value = static_cast<double>(count),
+                          .kind = FailureKind::nonfinite});
   };
-  report("reference", "NaN", summary.reference_nan);
-  report("reference", "infinities", summary.reference_inf);
-  report("candidate", "NaN", summary.candidate_nan);
-  report("candidate", "infinities", summary.candidate_inf);
+  report("reference_nan", pair.similarity.reference_nan);
+  report("reference_inf", pair.similarity.reference_inf);
+  report("candidate_nan", pair.similarity.candidate_nan);
+  report("candidate_inf", pair.similarity.candidate_inf);
   return failures;
+}
+
+// Why the pair could not be compared.
+Failure incomparable(const PairResult& pair, const std::string& group) {
+  Failure failure{.subject = pair.name, .group = group, .kind = FailureKind::missing};
+  if (pair.status == PairStatus::only_in_reference) failure.metric = "candidate";
+  if (pair.status == PairStatus::only_in_candidate) failure.metric = "reference";
+  if (pair.status != PairStatus::shape_mismatch) return failure;
+  failure.kind = FailureKind::shape;
+  failure.reference_shape = pair.reference_shape;
+  failure.candidate_shape = pair.candidate_shape;
+  failure.layout = pair.layout;
+  return failure;
 }
 
 }  // namespace
@@ -76,6 +98,15 @@ std::string_view pair_status_name(PairStatus status) {
     case PairStatus::only_in_candidate: return "only_in_candidate";
   }
   return "";
+}
+
+PairResult one_sided(const Tensor& tensor, PairStatus status) {
+  PairResult pair{.name = tensor.name, .status = status};
+  (status == PairStatus::only_in_reference ? pair.reference_dtype : pair.candidate_dtype) =
+      tensor.dtype;
+  (status == PairStatus::only_in_reference ? pair.reference_shape : pair.candidate_shape) =
+      tensor.shape;
+  return pair;
 }
 
 PairAccumulator::PairAccumulator(std::string name, const SimilarityOptions& options)
@@ -113,18 +144,26 @@ std::vector<std::string> pair_limit_metrics() {
   return names;
 }
 
-std::vector<std::string> judge_pair(const PairResult& pair, std::span<const Limit> limits) {
-  switch (pair.status) {
-    case PairStatus::only_in_reference: return {"missing in the candidate"};
-    case PairStatus::only_in_candidate: return {"missing in the reference"};
-    case PairStatus::shape_mismatch: return {mismatch_failure(pair)};
-    case PairStatus::compared: break;
+SimilarityOptions measured_for(std::span<const Limit> limits) {
+  const auto names_ulps = [](const Limit& limit) {
+    return limit.metric.find("_ulp_diff") != std::string::npos;
+  };
+  return {.ulp = std::ranges::any_of(limits, names_ulps), .argmax = true};
+}
+
+std::vector<Failure> judge_pairs(std::span<const PairResult> pairs, const std::string& group,
+                                 std::span<const Limit> limits) {
+  std::vector<Failure> failures;
+  std::vector<Judged> compared;
+  for (const PairResult& pair : pairs) {
+    if (pair.status != PairStatus::compared) {
+      failures.push_back(incomparable(pair, group));
+      continue;
+    }
+    std::ranges::move(nonfinite_failures(pair, group), std::back_inserter(failures));
+    compared.push_back(judged_pair(pair, group, limits));
   }
-  std::vector<std::string> failures = nonfinite_failures(pair.similarity);
-  const auto broken = broken_limits(limits, pair.name, [&](const std::string& metric) {
-    return limit_value(pair.similarity, metric);
-  });
-  failures.insert(failures.end(), broken.begin(), broken.end());
+  std::ranges::move(judge(limits, compared), std::back_inserter(failures));
   return failures;
 }
 

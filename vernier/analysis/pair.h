@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "vernier/analysis/limits.h"
+#include "vernier/analysis/verdict.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/tensor/tensor.h"
 
@@ -24,10 +24,11 @@ struct PairResult {
   Shape candidate_shape;
   SimilaritySummary similarity;  // of the samples that could be compared
   std::string layout;            // what makes a shape mismatch agree, if anything does
-  std::vector<std::string> failures;
-  bool pass() const { return failures.empty(); }
   bool operator==(const PairResult&) const = default;
 };
+
+// A tensor that the other side does not have.
+PairResult one_sided(const Tensor& tensor, PairStatus status);
 
 // Gathers one pair over its samples. A sample whose shapes differ makes the pair a shape mismatch.
 class PairAccumulator {
@@ -46,8 +47,12 @@ class PairAccumulator {
 // plain name stands for the worst sample.
 std::vector<std::string> pair_limit_metrics();
 
-// What limits and NaN say of the pair; a pair that could not be compared, or holds NaN or infinity
-// on either side, always fails.
-std::vector<std::string> judge_pair(const PairResult& pair, std::span<const Limit> limits);
+// What costs another pass is measured where a limit names it.
+SimilarityOptions measured_for(std::span<const Limit> limits);
+
+// What limits and NaN say of the pairs, each of which is a `group`: "output", "array". A pair that
+// could not be compared, or holds NaN or infinity on either side, fails whatever the limits.
+std::vector<Failure> judge_pairs(std::span<const PairResult> pairs, const std::string& group,
+                                 std::span<const Limit> limits);
 
 }  // namespace vernier

@@ -5,6 +5,7 @@
 
 #include "vernier/error.h"
 #include "vernier/model/graph.h"
+#include "vernier/model/index.h"
 
 namespace vernier {
 

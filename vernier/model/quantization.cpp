@@ -3,12 +3,9 @@
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
-#include <deque>
 #include <map>
 #include <unordered_set>
 
-#include "vernier/model/edit.h"
-#include "vernier/model/graph.h"
 #include "vernier/model/n_bits.h"
 #include "vernier/model/onnx_type.h"
 
@@ -38,19 +35,13 @@ DType dtype_of(const TensorProto& tensor) {
   return dtype_of_onnx(tensor.data_type()).value_or(DType::u8);
 }
 
-std::string input_of(const NodeProto& node, int index) {
-  return index < node.input_size() ? node.input(index) : std::string();
-}
-
-// One graph of the model with all that is needed to read its constants.
+// What one graph of the model quantizes.
 class GraphReader {
  public:
-  GraphReader(const Model& model, const TensorLabels& labels, const Subgraph& subgraph,
-              const GraphIndex& index)
-      : model_(model), labels_(labels), subgraph_(subgraph), index_(index) {}
+  GraphReader(const Model& model, const GraphIndex& index) : model_(model), index_(index) {}
 
   void find(Quantization& found) {
-    for (const NodeProto& node : subgraph_.graph->node()) {
+    for (const NodeProto& node : index_.graph().node()) {
       if (is_dequantize(&node))
         add_dequantize(node, found);
       else if (is_quantize(&node))
@@ -65,17 +56,9 @@ class GraphReader {
   }
 
  private:
-  std::string label(const std::string& tensor) const { return labels_(subgraph_.path, tensor); }
+  std::string label(const std::string& tensor) const { return index_.label(tensor); }
 
-  // A weight, or the value of a Constant node; null if the tensor is neither.
-  const TensorProto* stored(const std::string& name) const {
-    if (name.empty()) return nullptr;
-    if (const TensorProto* tensor = index_.initializer(name)) return tensor;
-    const NodeProto* node = index_.producer(name);
-    if (!node || node->op_type() != "Constant") return nullptr;
-    const auto* value = attribute(*node, "value");
-    return value ? &value->t() : nullptr;
-  }
+  const TensorProto* stored(const std::string& name) const { return index_.constant(name); }
 
   std::optional<Tensor> constant(const std::string& name) const {
     const TensorProto* tensor = stored(name);
@@ -104,7 +87,7 @@ class GraphReader {
   }
 
   std::optional<Quantizer> node_quantizer(const NodeProto& node, DType fallback) const {
-    auto result = quantizer(input_of(node, 1), input_of(node, 2), fallback);
+    auto result = quantizer(input_name(node, 1), input_name(node, 2), fallback);
     if (!result) return result;
     result->axis = attribute_int(node, "axis", 1);
     result->block_size = attribute_int(node, "block_size", 0);
@@ -149,7 +132,7 @@ class GraphReader {
   // own.
   void add_pair(const NodeProto& quantize, const NodeProto& dequantize, Quantization& found) {
     const std::string key =
-        quantize.input(0) + '\n' + input_of(quantize, 1) + '\n' + input_of(quantize, 2);
+        quantize.input(0) + '\n' + input_name(quantize, 1) + '\n' + input_name(quantize, 2);
     if (!seen_.insert(key).second) return;
     const auto pair_quantizer = node_quantizer(quantize, quantized_type(quantize));
     if (!pair_quantizer) {
@@ -191,8 +174,8 @@ class GraphReader {
 
   void add_q_operator(const NodeProto& node, const QOperator& op, Quantization& found) {
     const std::string real_output = dequantized(node.output(0));
-    const auto output =
-        quantizer(input_of(node, op.output_scale), input_of(node, op.output_scale + 1), DType::u8);
+    const auto output = quantizer(input_name(node, op.output_scale),
+                                  input_name(node, op.output_scale + 1), DType::u8);
     if (output)
       found.activations.push_back(written({.name = label(node.output(0)),
                                            .after = real_output,
@@ -201,10 +184,10 @@ class GraphReader {
                                            .node = node_label(node)},
                                           node.output(0)));
     if (op.weight < 0) return;
-    const TensorProto* integers = stored(input_of(node, op.weight));
+    const TensorProto* integers = stored(input_name(node, op.weight));
     if (!integers) return;
-    auto weight_quantizer = quantizer(input_of(node, op.weight + 1), input_of(node, op.weight + 2),
-                                      dtype_of(*integers));
+    auto weight_quantizer = quantizer(input_name(node, op.weight + 1),
+                                      input_name(node, op.weight + 2), dtype_of(*integers));
     if (!weight_quantizer) return;
     const bool by_row = node.op_type() == "QLinearConv" || attribute_int(node, "transB", 0) == 1;
     weight_quantizer->axis = by_row ? 0 : integers->dims_size() - 1;
@@ -220,12 +203,12 @@ class GraphReader {
   // Dynamic quantization: the weight's scale is a factor of the product behind the integer
   // operator.
   void add_integer_operator(const NodeProto& node, Quantization& found) {
-    const TensorProto* integers = stored(input_of(node, 1));
+    const TensorProto* integers = stored(input_name(node, 1));
     const std::string real_output = first_real_output(node.output(0));
     if (!real_output.empty()) found.outputs.push_back(label(real_output));
     const std::string scale = integers ? weight_scale(node.output(0)) : std::string();
     auto weight_quantizer =
-        integers ? quantizer(scale, input_of(node, 3), dtype_of(*integers)) : std::nullopt;
+        integers ? quantizer(scale, input_name(node, 3), dtype_of(*integers)) : std::nullopt;
     if (!weight_quantizer) {
       found.notes.push_back(node_label(node) + ": the scale of its weight was not found");
       return;
@@ -270,8 +253,8 @@ class GraphReader {
 
   void add_n_bits(const NodeProto& node, Quantization& found) {
     found.outputs.push_back(label(node.output(0)));
-    const TensorProto* packed = stored(input_of(node, 1));
-    const TensorProto* scales = stored(input_of(node, 2));
+    const TensorProto* packed = stored(input_name(node, 1));
+    const TensorProto* scales = stored(input_name(node, 2));
     if (!packed || !scales) {
       found.notes.push_back(node_label(node) + ": its weight is not constant");
       return;
@@ -280,7 +263,7 @@ class GraphReader {
                            .form = WeightForm::n_bits,
                            .quantizer = n_bits_quantizer(node, model_.tensor(*scales))};
     read_by(weight, node, 1);
-    weight.real = [&node, &model = model_, packed, scales, zeros = stored(input_of(node, 3))] {
+    weight.real = [&node, &model = model_, packed, scales, zeros = stored(input_name(node, 3))] {
       return unpack_n_bits(node, model.tensor(*packed), model.tensor(*scales),
                            zeros ? std::optional(model.tensor(*zeros)) : std::nullopt);
     };
@@ -324,25 +307,18 @@ class GraphReader {
   }
 
   const Model& model_;
-  const TensorLabels& labels_;
-  const Subgraph& subgraph_;
   const GraphIndex& index_;
   std::unordered_set<std::string> seen_;
 };
 
 }  // namespace
 
-Quantization find_quantization(const Model& model) {
+Quantization find_quantization(const ModelIndex& index) {
   Quantization found;
-  const TensorLabels labels(model.graph());
-  const std::vector<Subgraph> subgraphs = all_subgraphs(model.graph());
-  std::deque<GraphIndex> indices;  // does not move its elements: inner ones point at outer ones
-  for (const Subgraph& subgraph : subgraphs) {
-    const GraphIndex* outer = subgraph.outer < 0 ? nullptr : &indices[subgraph.outer];
-    const GraphIndex& index = indices.emplace_back(*subgraph.graph, outer);
-    GraphReader(model, labels, subgraph, index).find(found);
-  }
+  for (const GraphIndex& graph : index.graphs()) GraphReader(index.model(), graph).find(found);
   return found;
 }
+
+Quantization find_quantization(const Model& model) { return find_quantization(ModelIndex(model)); }
 
 }  // namespace vernier

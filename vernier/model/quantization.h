@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "vernier/model/model.h"
+#include "vernier/model/index.h"
 #include "vernier/model/quantizer.h"
 
 namespace vernier {
@@ -53,6 +53,7 @@ struct Quantization {
 // Finds Q-DQ pairs (ONNX's and com.microsoft's, in the main graph and in subgraphs), weights behind
 // DequantizeLinear or a Q-DQ pair, QOperator nodes, integer matrix products of dynamic
 // quantization, and MatMulNBits.
+Quantization find_quantization(const ModelIndex& index);
 Quantization find_quantization(const Model& model);
 
 }  // namespace vernier

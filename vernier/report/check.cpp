@@ -7,6 +7,7 @@
 
 #include "vernier/report/json.h"
 #include "vernier/report/number.h"
+#include "vernier/report/verdict.h"
 
 namespace vernier {
 namespace {
@@ -69,11 +70,6 @@ Panel subject_panel(const CheckSubject& subject, const CheckResult& result) {
   return panel;
 }
 
-Tone verdict_tone(const CheckSubject& subject, const CheckResult& result) {
-  if (!result.pass(subject.strict)) return Tone::bad;
-  return result.count(Severity::warning) == 0 ? Tone::good : Tone::fair;
-}
-
 Json finding_json(const Finding& finding) {
   return {{"id", finding.id},
           {"severity", std::string(severity_name(finding.severity))},
@@ -91,8 +87,7 @@ Document describe_check(const CheckSubject& subject, const CheckResult& result) 
   document.blocks.emplace_back(subject_panel(subject, result));
   for (const Kind& kind : by_kind(result.findings))
     document.blocks.emplace_back(kind_panel(subject, kind));
-  document.blocks.emplace_back(
-      Paragraph{{verdict(result, subject.strict), verdict_tone(subject, result)}});
+  document.blocks.emplace_back(verdict_paragraph(result.verdict));
   return document;
 }
 
@@ -109,8 +104,8 @@ std::string check_json(const CheckSubject& subject, const CheckResult& result) {
   json["counts"] = {{"error", result.count(Severity::error)},
                     {"warning", result.count(Severity::warning)},
                     {"note", result.count(Severity::note)}};
-  json["verdict"] = verdict(result, subject.strict);
-  json["pass"] = result.pass(subject.strict);
+  json["verdict"] = verdict_json<Json>(result.verdict);
+  json["pass"] = result.verdict.pass();
   return json_text(json);
 }
 

@@ -55,9 +55,12 @@ Table metrics_table(const CompareResult& result) {
     table.rows.push_back(std::move(row));
   }
   std::vector<Cell> worst = {"worst sample (sqnr_db)"};
-  for (const PairResult& pair : result.outputs)
-    worst.emplace_back(
-        std::to_string(worst_sample(pair.similarity.statistics[0], similarity_metrics[0].better)));
+  for (const PairResult& pair : result.outputs) {
+    const Statistics& sqnr = pair.similarity.statistics[0];
+    worst.push_back(sqnr.count == 0
+                        ? Cell("-", Tone::faint)
+                        : std::to_string(worst_sample(sqnr, similarity_metrics[0].better)));
+  }
   table.rows.push_back(std::move(worst));
   table.note = "mean ± population std [min, max] over samples";
   return table;
@@ -71,16 +74,6 @@ std::string nan_origin_text(const NanOrigin& origin) {
                      origin.sample, where);
 }
 
-Paragraph verdict(const CompareResult& result) {
-  if (result.pass()) return {{"PASS", Tone::good}};
-  std::vector<std::string> reasons;
-  for (const PairResult& pair : result.outputs)
-    for (const std::string& failure : pair.failures)
-      reasons.push_back(fmt::format("{}: {}", pair.name, failure));
-  if (result.samples == 0) reasons.emplace_back("no sample was run");
-  return {{fmt::format("FAIL: {}", fmt::join(reasons, "; ")), Tone::bad}};
-}
-
 Json configuration_json(const CompareSubject& subject) {
   return {{"candidate", subject.candidate},
           {"reference", subject.reference},
@@ -91,8 +84,8 @@ Json configuration_json(const CompareSubject& subject) {
           {"fail_if", format_limits(subject.limits)}};
 }
 
-Json output_json(const PairResult& pair) {
-  Json json = pair_json<Json>(pair);
+Json output_json(const PairResult& pair, const Verdict& verdict) {
+  Json json = pair_json<Json>(pair, verdict);
   json["samples"] = pair.similarity.samples;
   json["metrics"] = metric_statistics_json<Json>(pair.similarity);
   json["worst_sample"] = worst_samples_json<Json>(pair.similarity);
@@ -108,11 +101,16 @@ Document describe_compare(const CompareSubject& subject, const CompareResult& re
   document.blocks.emplace_back(metrics_table(result));
   for (const std::string& warning : result.warnings)
     document.blocks.emplace_back(Paragraph{{"warning: " + warning, Tone::fair}});
+  for (const PairResult& pair : result.outputs)
+    if (pair.status == PairStatus::only_in_candidate)
+      document.blocks.emplace_back(Paragraph{
+          {fmt::format("warning: output {} is not compared: only the candidate has it", pair.name),
+           Tone::fair}});
   if (result.nan_origin)
     document.blocks.emplace_back(Paragraph{{nan_origin_text(*result.nan_origin), Tone::bad}});
   if (result.interrupted)
     document.blocks.emplace_back(Paragraph{{"interrupted: the samples so far", Tone::fair}});
-  document.blocks.emplace_back(verdict(result));
+  document.blocks.emplace_back(verdict_paragraph(result.verdict));
   return document;
 }
 
@@ -124,12 +122,14 @@ std::string compare_json(const CompareSubject& subject, const CompareResult& res
   json["interrupted"] = result.interrupted;
   json["warnings"] = result.warnings;
   json["outputs"] = Json::array();
-  for (const PairResult& pair : result.outputs) json["outputs"].push_back(output_json(pair));
+  for (const PairResult& pair : result.outputs)
+    json["outputs"].push_back(output_json(pair, result.verdict));
   json["nan_origin"] = nullptr;
   if (result.nan_origin)
     json["nan_origin"] = {{"sample", result.nan_origin->sample},
                           {"tensor", result.nan_origin->tensor}};
-  json["pass"] = result.pass();
+  json["verdict"] = verdict_json<Json>(result.verdict);
+  json["pass"] = result.verdict.pass();
   return json_text(json);
 }
 

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "vernier/report/number.h"
+#include "vernier/report/verdict.h"
 
 namespace vernier {
 namespace {
@@ -125,7 +126,7 @@ Table nodes_table(const DebugSubject& subject, const DebugResult& result) {
 std::string unmatched_note(const DebugResult& result) {
   std::vector<std::string> names;
   for (const DebugActivation& row : result.activations)
-    if (row.counterpart.match == CounterpartMatch::none) names.push_back(row.tensor_name);
+    if (!row.counterpart) names.push_back(row.tensor_name);
   for (const DebugWeight& row : result.weights)
     if (!row.weight_sqnr_db) names.push_back(row.weight_name);
   return names.empty() ? "" : fmt::format("no float twin was found for {}", fmt::join(names, ", "));
@@ -148,9 +149,7 @@ void add_closing(const DebugResult& result, Document& document) {
   }
   if (result.interrupted)
     document.blocks.emplace_back(Paragraph{{"interrupted: the samples so far", Tone::fair}});
-  if (!result.pass())
-    document.blocks.emplace_back(
-        Paragraph{{fmt::format("FAIL: {}", fmt::join(result.failures, "; ")), Tone::bad}});
+  document.blocks.emplace_back(verdict_paragraph(result.verdict));
 }
 
 }  // namespace

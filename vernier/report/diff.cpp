@@ -25,35 +25,29 @@ Cell value_cell(const PairResult& pair, std::string_view name) {
   return metric_cell(similarity_metrics[index], statistics.mean);
 }
 
-Table single_table(const std::vector<PairResult>& pairs) {
+Table single_table(const std::vector<PairResult>& pairs, const Verdict& verdict) {
   Table table{.columns = {{"array", Align::left}, {"shape", Align::left}, {"dtype", Align::left}}};
   for (const std::string_view name : shown_metrics) table.columns.push_back({std::string(name)});
   table.columns.push_back({"verdict", Align::left});
   for (const PairResult& pair : pairs) {
     std::vector<Cell> row = {pair.name, format_pair_shape(pair), format_pair_dtype(pair)};
     for (const std::string_view name : shown_metrics) row.push_back(value_cell(pair, name));
-    row.push_back(verdict_cell(pair));
+    row.push_back(verdict_cell(pair, verdict));
     table.rows.push_back(std::move(row));
   }
   return table;
 }
 
-Block sampled_block(const PairResult& pair) {
+Block sampled_block(const PairResult& pair, const Verdict& verdict) {
+  const Cell judged = verdict_cell(pair, verdict);
   const std::string title =
       fmt::format("{}  {}  {}", pair.name, format_pair_shape(pair), format_pair_dtype(pair));
   if (pair.status != PairStatus::compared)
-    return Paragraph{{title + ": " + verdict_cell(pair).text, verdict_cell(pair).tone}};
+    return Paragraph{{title + ": " + judged.text, judged.tone}};
   Table table = statistics_table(pair);
   table.title = title;
-  table.note = fmt::format("{} samples: {}", pair.similarity.samples, verdict_cell(pair).text);
+  table.note = fmt::format("{} samples: {}", pair.similarity.samples, judged.text);
   return table;
-}
-
-Paragraph verdict_paragraph(const DiffResult& result) {
-  const auto failed =
-      std::ranges::count_if(result.pairs, [](const auto& pair) { return !pair.pass(); });
-  if (result.pass()) return {{fmt::format("PASS: {} arrays", result.pairs.size()), Tone::good}};
-  return {{fmt::format("FAIL: {} of {} arrays", failed, result.pairs.size()), Tone::bad}};
 }
 
 Json configuration_json(const DiffOptions& options) {
@@ -64,8 +58,8 @@ Json configuration_json(const DiffOptions& options) {
           {"fail_if", format_limits(options.limits)}};
 }
 
-Json row_json(const PairResult& pair, bool by_sample) {
-  Json row = pair_json<Json>(pair);
+Json row_json(const PairResult& pair, const Verdict& verdict, bool by_sample) {
+  Json row = pair_json<Json>(pair, verdict);
   if (pair.status != PairStatus::compared) return row;
   if (!by_sample) {
     row["metrics"] = metric_values_json<Json>(pair.similarity);
@@ -90,10 +84,11 @@ Document describe_diff(const DiffOptions& options, const DiffResult& result, int
   document.blocks.push_back(Panel{
       "", {{"reference", options.reference.string()}, {"candidate", options.candidate.string()}}});
   if (!options.leading_axis_is_samples)
-    document.blocks.push_back(single_table(pairs));
+    document.blocks.push_back(single_table(pairs, result.verdict));
   else
-    for (const PairResult& pair : pairs) document.blocks.push_back(sampled_block(pair));
-  document.blocks.push_back(verdict_paragraph(result));
+    for (const PairResult& pair : pairs)
+      document.blocks.push_back(sampled_block(pair, result.verdict));
+  document.blocks.push_back(verdict_paragraph(result.verdict));
   return document;
 }
 
@@ -102,8 +97,9 @@ std::string diff_json(const DiffOptions& options, const DiffResult& result) {
   json["configuration"] = configuration_json(options);
   json["arrays"] = Json::array();
   for (const PairResult& pair : result.pairs)
-    json["arrays"].push_back(row_json(pair, options.leading_axis_is_samples));
-  json["pass"] = result.pass();
+    json["arrays"].push_back(row_json(pair, result.verdict, options.leading_axis_is_samples));
+  json["verdict"] = verdict_json<Json>(result.verdict);
+  json["pass"] = result.verdict.pass();
   return json_text(json);
 }
 

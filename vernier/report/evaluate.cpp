@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vernier/report/number.h"
+#include "vernier/report/verdict.h"
 
 namespace vernier {
 namespace {
@@ -142,11 +143,6 @@ std::vector<std::string> doubts(const Evaluation& evaluation, double verdict) {
   return texts;
 }
 
-Paragraph verdict_paragraph(const Evaluation& evaluation) {
-  if (evaluation.pass()) return {{"PASS", Tone::good}};
-  return {{fmt::format("FAIL: {}", fmt::join(evaluation.failures, "; ")), Tone::bad}};
-}
-
 Json optional_json(const std::optional<double>& value) {
   return value ? json_number<Json>(*value) : Json(nullptr);
 }
@@ -212,7 +208,7 @@ Document describe_evaluation(const EvaluationSubject& subject, const EvaluateOpt
     document.blocks.emplace_back(Paragraph{{"warning: " + warning, Tone::fair}});
   for (const std::string& doubt : doubts(evaluation, options.verdict))
     document.blocks.emplace_back(Paragraph{{"note: " + doubt, Tone::fair}});
-  document.blocks.emplace_back(verdict_paragraph(evaluation));
+  document.blocks.emplace_back(verdict_paragraph(evaluation.verdict));
   return document;
 }
 
@@ -233,8 +229,8 @@ std::string evaluation_json(const EvaluationSubject& subject, const EvaluateOpti
   for (const ClassResult& entry : evaluation.classes)
     json["classes"].push_back(class_json(entry, subject));
   json["warnings"] = evaluation.warnings;
-  json["failures"] = evaluation.failures;
-  json["pass"] = evaluation.pass();
+  json["verdict"] = verdict_json<Json>(evaluation.verdict);
+  json["pass"] = evaluation.verdict.pass();
   return json_text(json);
 }
 

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vernier/report/layers.h"
+#include "vernier/report/verdict.h"
 
 namespace vernier {
 namespace {
@@ -23,7 +24,7 @@ Json row_json(const LayerRow& row) {
   Json json = {{"layer", row.layer},
                {"type", row.type.empty() ? Json(nullptr) : Json(row.type)},
                {"tensor", has_tensor ? Json(row.tensor) : Json(nullptr)},
-               {"aligned_by", std::string(alignment_name(row.alignment))},
+               {"aligned_by", std::string(aligned_by(row.match))},
                {"shape", row.reference_shape},
                {"candidate_shape", has_tensor ? Json(row.candidate_shape) : Json(nullptr)},
                {"max_abs_diff", figure(row, row.max_abs_diff)},
@@ -66,6 +67,7 @@ std::string layers_json(const LayersSubject& subject, const LayersResult& result
                                          {"initializer", weight.initializer},
                                          {"detail", describe_difference(weight)}});
   json["warnings"] = result.warnings;
+  json["verdict"] = verdict_json<Json>(result.verdict);
   json["pass"] = result.pass();
   return json_text(json);
 }

@@ -38,8 +38,11 @@ std::string format_pair_dtype(const PairResult& pair) {
                     std::string(dtype_name(pair.candidate_dtype)));
 }
 
-Cell verdict_cell(const PairResult& pair) {
-  if (!pair.pass()) return {fmt::format("{}", fmt::join(pair.failures, "; ")), Tone::bad};
+Cell verdict_cell(const PairResult& pair, const Verdict& verdict) {
+  std::vector<std::string> reasons;
+  for (const Failure& failure : failures_of(verdict, pair.name))
+    reasons.push_back(reason_text(failure));
+  if (!reasons.empty()) return {fmt::format("{}", fmt::join(reasons, "; ")), Tone::bad};
   if (pair.status == PairStatus::only_in_reference) return {"only in reference", Tone::faint};
   if (pair.status == PairStatus::only_in_candidate) return {"only in candidate", Tone::faint};
   return {"ok", Tone::good};

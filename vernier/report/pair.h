@@ -6,6 +6,7 @@
 #include "vernier/analysis/pair.h"
 #include "vernier/report/document.h"
 #include "vernier/report/json.h"
+#include "vernier/report/verdict.h"
 
 namespace vernier {
 
@@ -13,8 +14,9 @@ namespace vernier {
 
 std::string format_pair_shape(const PairResult& pair);  // "[1,10]", "[1,10] / [10]", "- / [10]"
 std::string format_pair_dtype(const PairResult& pair);  // "float32", "float32 / float16"
-Cell verdict_cell(const PairResult& pair);              // "ok" or the failures
-Cell metric_cell(const Metric& metric, double value);   // decibels coloured by size
+// "ok" or the failures.
+Cell verdict_cell(const PairResult& pair, const Verdict& verdict);
+Cell metric_cell(const Metric& metric, double value);  // decibels coloured by size
 
 // One row a metric that has values: mean, std, min, max, the sample to look at first, and how many
 // samples are not finite.
@@ -74,7 +76,7 @@ Json nonfinite_samples_json(const SimilaritySummary& summary) {
 
 // The pair but for its metrics: name, status, types, shapes, non-finite elements, verdict.
 template <typename Json>
-Json pair_json(const PairResult& pair) {
+Json pair_json(const PairResult& pair, const Verdict& verdict) {
   Json json = {{"name", pair.name}, {"status", std::string(pair_status_name(pair.status))}};
   if (pair.status != PairStatus::only_in_candidate) {
     json["reference_dtype"] = std::string(dtype_name(pair.reference_dtype));
@@ -90,8 +92,10 @@ Json pair_json(const PairResult& pair) {
                                   {"reference_inf", pair.similarity.reference_inf},
                                   {"candidate_nan", pair.similarity.candidate_nan},
                                   {"candidate_inf", pair.similarity.candidate_inf}};
-  json["pass"] = pair.pass();
-  json["failures"] = pair.failures;
+  const std::vector<Failure> failures = failures_of(verdict, pair.name);
+  json["pass"] = failures.empty();
+  json["failures"] = Json::array();
+  for (const Failure& failure : failures) json["failures"].push_back(reason_text(failure));
   return json;
 }
 

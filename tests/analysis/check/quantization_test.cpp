@@ -1,4 +1,4 @@
-#include "vernier/analysis/check/quantization.h"
+#include "vernier/analysis/check/groups.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::IsEmpty;
 
-Findings quantization(const Model& model) { return check_quantization(Graphs(model)); }
+Findings quantization(const Model& model) { return check_quantization(ModelIndex(model)); }
 
 Tensor u8(const std::string& name, std::uint8_t value) {
   return tensor_of<std::uint8_t>(name, DType::u8, {}, {value});

@@ -1,4 +1,4 @@
-#include "vernier/analysis/check/structure.h"
+#include "vernier/analysis/check/groups.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-Findings structure(const Model& model) { return check_structure(Graphs(model)); }
+Findings structure(const Model& model) { return check_structure(ModelIndex(model)); }
 
 GraphBuilder small() {
   GraphBuilder builder;
@@ -108,9 +108,9 @@ TEST(Structure, weights_that_are_stored_twice_are_found) {
 TEST(Structure, shapes_that_can_be_inferred_should_be_there) {
   GraphBuilder builder = small();
   builder.node("Abs", {"y"}, {"a"}).node("Neg", {"a"}, {"z"}).output("z", DType::f32, {{2, ""}});
-  EXPECT_EQ(told(check_shapes(Graphs(builder.model())), "missing-shapes"),
+  EXPECT_EQ(told(check_shapes(ModelIndex(builder.model())), "missing-shapes"),
             "a: shape inference gives the shapes of 1 tensor that declare none");
-  EXPECT_THAT(check_shapes(Graphs(small().model())), IsEmpty());
+  EXPECT_THAT(check_shapes(ModelIndex(small().model())), IsEmpty());
 }
 
 // A model whose weight is in `location`, which holds `bytes` bytes.
@@ -152,18 +152,18 @@ TEST(Structure, a_link_that_leads_out_of_the_folder_escapes_too) {
   weight = make_tensor_proto(filled("w", {4}, 1));
   set_external_data(weight, {.location = "w.bin", .offset = 0, .length = 16});
   const Model model(builder.proto(), folder / "inside", "model.onnx");
-  EXPECT_THAT(told(check_files(Graphs(model)), "escaping-external-data"),
+  EXPECT_THAT(told(check_files(ModelIndex(model)), "escaping-external-data"),
               HasSubstr("a link that leaves it"));
 }
 
 TEST(Structure, a_file_over_two_gigabytes_needs_external_data) {
   const TemporaryDirectory folder;
   small().model().save(folder / "model.onnx");
-  EXPECT_THAT(check_files(Graphs(Model::load(folder / "model.onnx"))), IsEmpty());
+  EXPECT_THAT(check_files(ModelIndex(Model::load(folder / "model.onnx"))), IsEmpty());
   const Model model = Model::load(folder / "model.onnx");
   std::filesystem::resize_file(folder / "model.onnx",
                                std::uintmax_t{1} << 31);  // a hole, no blocks
-  EXPECT_EQ(told(check_files(Graphs(model)), "oversized-file"),
+  EXPECT_EQ(told(check_files(ModelIndex(model)), "oversized-file"),
             ": the file has 2147483648 bytes, ONNX files at most 2147483647");
 }
 

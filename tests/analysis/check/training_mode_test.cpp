@@ -1,4 +1,4 @@
-#include "vernier/analysis/check/training_mode.h"
+#include "vernier/analysis/check/groups.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-Findings training_mode(const Model& model) { return check_training_mode(Graphs(model)); }
+Findings training_mode(const Model& model) { return check_training_mode(ModelIndex(model)); }
 
 GraphBuilder dropout(bool training, float ratio) {
   GraphBuilder builder;

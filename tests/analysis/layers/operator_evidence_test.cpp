@@ -19,7 +19,7 @@ vernier_onnx::AttributeProto float_attribute(const std::string& name, float valu
 // The region of tensor "y" of a graph.
 struct Graph {
   explicit Graph(const GraphBuilder& builder) : model(builder.model()), weights(model) {
-    region = ModelIndex(model).region_of("y", [](const std::string&) { return false; });
+    region = region_of(ModelIndex(model), "y", [](const std::string&) { return false; });
   }
   Model model;
   StoredWeights weights;

@@ -54,7 +54,7 @@ TEST_F(EvaluateTask, both_models_answer_to_the_same_examples) {
     EXPECT_EQ(result.evaluation.metrics[0].reference, 100);
     EXPECT_EQ(result.evaluation.metrics[0].candidate, 83.3333);
     EXPECT_EQ(result.evaluation.agreement.flips, (Flips{1, 1, 0}));
-    EXPECT_FALSE(result.evaluation.pass());
+    EXPECT_FALSE(result.evaluation.verdict.pass());
     EXPECT_GT(result.timings.reference, 0);
     EXPECT_GT(result.timings.candidate, 0);
   }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "tests/failure_texts.h"
 #include "tests/metrics/pair.h"
 #include "vernier/error.h"
 #include "vernier/tensor/npz.h"
@@ -43,7 +44,7 @@ TEST(Evaluate, a_candidate_alone_has_an_interval_of_its_value) {
   EXPECT_FALSE(metric.delta);
   EXPECT_NEAR(metric.interval.low, 88.1, 0.4);
   EXPECT_NEAR(metric.interval.high, 91.9, 0.4);
-  EXPECT_TRUE(result.pass());
+  EXPECT_TRUE(result.verdict.pass());
   EXPECT_EQ(result.agreement, Agreement{});
 }
 
@@ -57,16 +58,16 @@ TEST(Evaluate, beside_a_reference_the_interval_is_of_the_paired_delta) {
   // The sides differ in four samples only: far narrower than either side's own interval.
   EXPECT_GE(metric.interval.low, -0.9);
   EXPECT_LE(metric.interval.high, 0);
-  EXPECT_TRUE(result.pass());
+  EXPECT_TRUE(result.verdict.pass());
 }
 
 TEST(Evaluate, a_delta_beyond_the_verdict_fails_in_either_direction) {
   const TaskScores reference = classifier(1000, 100);
-  EXPECT_THAT(evaluate(&reference, classifier(1000, 110)).failures,
-              ElementsAre("top1_accuracy differs by -1.0000, more than 0.5 points"));
-  EXPECT_THAT(evaluate(&reference, classifier(1000, 90)).failures,
-              ElementsAre("top1_accuracy differs by +1.0000, more than 0.5 points"));
-  EXPECT_TRUE(evaluate(&reference, classifier(1000, 110), {.verdict = 1}).pass());
+  EXPECT_THAT(failure_texts(evaluate(&reference, classifier(1000, 110)).verdict),
+              ElementsAre("top1_accuracy_delta -1 < -0.5"));
+  EXPECT_THAT(failure_texts(evaluate(&reference, classifier(1000, 90)).verdict),
+              ElementsAre("top1_accuracy_delta 1 > 0.5"));
+  EXPECT_TRUE(evaluate(&reference, classifier(1000, 110), {.verdict = 1}).verdict.pass());
 }
 
 TEST(Evaluate, flips_are_counted_between_the_sides) {
@@ -79,13 +80,13 @@ TEST(Evaluate, no_better_than_chance_is_a_warning) {
   const Evaluation result = evaluate(nullptr, classifier(1000, 700));
   ASSERT_EQ(result.warnings.size(), 1u);
   EXPECT_THAT(result.warnings[0], HasSubstr("top1_accuracy 30.0000 is not above chance (50.0000"));
-  EXPECT_TRUE(result.pass());
+  EXPECT_TRUE(result.verdict.pass());
   EXPECT_THAT(evaluate(nullptr, classifier(1000, 499)).warnings, IsEmpty());
 }
 
 TEST(Evaluate, nan_fails) {
   const Evaluation result = evaluate(nullptr, score_sequences({}));
-  EXPECT_THAT(result.failures, ElementsAre("token_accuracy is nan"));
+  EXPECT_THAT(failure_texts(result.verdict), ElementsAre("token_accuracy is NaN"));
 }
 
 TEST(Evaluate, a_metric_that_chance_alone_makes_perfect_is_no_cause_for_doubt) {
@@ -100,16 +101,16 @@ TEST(Evaluate, a_metric_that_chance_alone_makes_perfect_is_no_cause_for_doubt) {
 TEST(Evaluate, samples_answered_with_nan_fail_the_verdict) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const TaskScores classes = score_classification(f32({1, 0, nan, 1}, {2, 2}), {0, 1}, 1);
-  EXPECT_THAT(evaluate(nullptr, classes).failures,
+  EXPECT_THAT(failure_texts(evaluate(nullptr, classes).verdict),
               ElementsAre("1 samples have NaN or infinity in their answer"));
   const TaskScores embeddings = score_knn(f32({1, 0, nan, 1, 0, 1}, {3, 2}), {0, 1, 1});
-  EXPECT_FALSE(evaluate(nullptr, embeddings).pass());
+  EXPECT_FALSE(evaluate(nullptr, embeddings).verdict.pass());
 }
 
 TEST(Evaluate, limits_reach_metrics_deltas_agreement_and_classes) {
   const TaskScores reference = classifier(1000, 0), candidate = classifier(1000, 4);
   const auto failures = [&](const std::string& limit) {
-    return evaluate(&reference, candidate, {.limits = limits({limit})}).failures;
+    return failure_texts(evaluate(&reference, candidate, {.limits = limits({limit})}).verdict);
   };
   EXPECT_THAT(failures("top1_accuracy<99"), IsEmpty());
   EXPECT_THAT(failures("top1_accuracy<99.9"), ElementsAre("top1_accuracy 99.6 < 99.9"));
@@ -124,6 +125,15 @@ TEST(Evaluate, limits_that_could_never_hold_are_errors) {
   EXPECT_THROW(evaluate(nullptr, classifier(10, 0), {.limits = limits({"1:top1_accuracy<9"})}),
                Error);
   EXPECT_THROW(limits({"top1_accuracy_delta<0"}, false), Error);
+  EXPECT_THROW(limits({"neighbour_overlap<0.9"}), Error);
+}
+
+TEST(Evaluate, a_metric_that_the_answers_cannot_have_fails) {
+  Tensor classes = make_tensor("", DType::i64, {2});
+  const TaskScores scores = score_classification(classes, {0, 0}, 5);
+  const std::vector<Limit> limits = {{.metric = "top5_accuracy", .fails = Limit::Fails::below}};
+  EXPECT_THAT(failure_texts(evaluate(nullptr, scores, {.limits = limits}).verdict),
+              ElementsAre("top5_accuracy was not measured"));
 }
 
 TEST(Evaluate, classes_carry_their_names_and_both_scores) {
@@ -146,7 +156,7 @@ TEST(Evaluate, half_precision_embeddings_of_the_digits_stay_where_they_were) {
   const TaskScores reference = score_knn(embedding, labels);
   const Evaluation result = evaluate(&reference, score_knn(convert(embedding, DType::f16), labels));
   EXPECT_EQ(result.metrics[0].reference, 94.4);
-  EXPECT_TRUE(result.pass());
+  EXPECT_TRUE(result.verdict.pass());
   EXPECT_GT(result.agreement.neighbour_overlap, 0.99);
   EXPECT_GT(result.agreement.rank_correlation, 0.99);
 }

@@ -7,17 +7,8 @@
 #include <optional>
 #include <utility>
 
-#include "vernier/analysis/check/consistency.h"
-#include "vernier/analysis/check/dynamic_axes.h"
 #include "vernier/analysis/check/explanations.h"
-#include "vernier/analysis/check/graphs.h"
-#include "vernier/analysis/check/live.h"
-#include "vernier/analysis/check/numerics.h"
-#include "vernier/analysis/check/preprocessing.h"
-#include "vernier/analysis/check/quantization.h"
-#include "vernier/analysis/check/runs.h"
-#include "vernier/analysis/check/structure.h"
-#include "vernier/analysis/check/training_mode.h"
+#include "vernier/analysis/check/groups.h"
 #include "vernier/error.h"
 #include "vernier/runtime/open_runner.h"
 
@@ -51,40 +42,40 @@ bool wants(const CheckOptions& options, CheckGroup group) {
   });
 }
 
-Findings contrib_operators(const Graphs& graphs) {
-  Findings findings = check_operators(graphs);
+Findings contrib_operators(const ModelIndex& index) {
+  Findings findings = check_operators(index);
   std::erase_if(findings, [](const Finding& f) { return f.severity != Severity::note; });
   return findings;
 }
 
-Findings check_static(const Graphs& graphs, const CheckOptions& options) {
+Findings check_static(const ModelIndex& index, const CheckOptions& options) {
   Findings findings;
-  if (wants(options, CheckGroup::training_mode)) append(findings, check_training_mode(graphs));
-  if (wants(options, CheckGroup::numerics)) append(findings, check_weights(graphs));
+  if (wants(options, CheckGroup::training_mode)) append(findings, check_training_mode(index));
+  if (wants(options, CheckGroup::numerics)) append(findings, check_weights(index));
   if (wants(options, CheckGroup::preprocessing))
-    append(findings, check_preprocessing(graphs, options));
-  if (wants(options, CheckGroup::structure)) append(findings, check_structure(graphs));
-  if (wants(options, CheckGroup::quantization)) append(findings, check_quantization(graphs));
+    append(findings, check_preprocessing(index, options));
+  if (wants(options, CheckGroup::structure)) append(findings, check_structure(index));
+  if (wants(options, CheckGroup::quantization)) append(findings, check_quantization(index));
   return findings;
 }
 
 // Everything that needs runs of the model.
-Findings check_running(const Graphs& graphs, const CheckOptions& options) {
-  const Runs runs = check_runs(graphs, options);
+Findings check_running(const ModelIndex& index, const CheckOptions& options) {
+  const Runs runs = check_runs(index, options);
   Findings findings = runs.findings;
-  if (runs.runner) append(findings, contrib_operators(graphs));
+  if (runs.runner) append(findings, contrib_operators(index));
   if (runs.ran() && wants(options, CheckGroup::dynamic_axes)) {
-    append(findings, check_declared_axes(graphs, runs, options));
-    append(findings, check_fixed_axes(graphs, runs, options));
+    append(findings, check_declared_axes(index, runs, options));
+    append(findings, check_fixed_axes(index, runs, options));
   }
   if (runs.ran() && !options.reference.empty() && wants(options, CheckGroup::consistency))
-    append(findings, check_consistency(graphs, runs, options));
-  if (runs.runner && is_wanted(options, "missing-shapes")) append(findings, check_shapes(graphs));
+    append(findings, check_consistency(index, runs, options));
+  if (runs.runner && is_wanted(options, "missing-shapes")) append(findings, check_shapes(index));
   if (wants(options, CheckGroup::numerics)) {
-    const Live live = runs.ran() ? check_live(graphs, runs, options) : Live{};
+    const Live live = runs.ran() ? check_live(index, runs, options) : Live{};
     append(findings, live.findings);
-    append(findings, check_numerics(graphs, live));
-    append(findings, check_indices(graphs, runs));
+    append(findings, check_numerics(index, live));
+    append(findings, check_indices(index, runs));
   }
   return findings;
 }
@@ -96,10 +87,10 @@ bool needs_runs(const CheckOptions& options) {
 }
 
 Findings check_model(const Model& model, const CheckOptions& options) {
-  const Graphs graphs(model);
-  Findings findings = check_files(graphs);
-  if (findings.empty() && needs_runs(options)) append(findings, check_running(graphs, options));
-  append(findings, check_static(graphs, options));
+  const ModelIndex index(model);
+  Findings findings = check_files(index);
+  if (findings.empty() && needs_runs(options)) append(findings, check_running(index, options));
+  append(findings, check_static(index, options));
   return findings;
 }
 
@@ -120,29 +111,29 @@ std::pair<int, std::ptrdiff_t> rank(const Finding& finding) {
   return {-static_cast<int>(finding.severity), &explanation(finding.id) - explanations().data()};
 }
 
+Verdict judge(const CheckResult& result, bool strict) {
+  using enum Limit::Fails;
+  std::vector<Limit> limits = {{.metric = "errors", .fails = above}};
+  if (strict) limits.push_back({.metric = "warnings", .fails = above});
+  const Judged model{.metrics = {{"errors", result.count(Severity::error)},
+                                 {"warnings", result.count(Severity::warning)}}};
+  return make_verdict(limits, vernier::judge(limits, {&model, 1}));
+}
+
 }  // namespace
 
 std::int64_t CheckResult::count(Severity severity) const {
   return std::ranges::count(findings, severity, &Finding::severity);
 }
 
-bool CheckResult::pass(bool strict) const {
-  return count(Severity::error) == 0 && (!strict || count(Severity::warning) == 0);
-}
-
-std::string verdict(const CheckResult& result, bool strict) {
-  if (!result.pass(strict)) return "not sound";
-  const std::int64_t warnings = result.count(Severity::warning);
-  return warnings == 0 ? "sound" : fmt::format("sound with {}", counted(warnings, "warning"));
-}
-
 CheckResult check(const std::filesystem::path& path, const CheckOptions& options) {
   require_ids(options);
   require_onnx(path);
   if (!options.reference.empty()) model_format(options.reference);  // throws if it is no reference
-  CheckResult result{check_file(path, options)};
+  CheckResult result{.findings = check_file(path, options)};
   std::erase_if(result.findings, [&](const Finding& f) { return !is_wanted(options, f.id); });
   std::ranges::stable_sort(result.findings, {}, rank);
+  result.verdict = judge(result, options.strict);
   return result;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "vernier/analysis/check/finding.h"
+#include "vernier/analysis/verdict.h"
 #include "vernier/data/samples.h"
 #include "vernier/model/model.h"
 #include "vernier/runtime/ort_options.h"
@@ -21,19 +22,16 @@ struct CheckOptions {
   // The samples that the model runs on; unset: random ones, of sizes that the model takes.
   std::function<std::unique_ptr<Samples>(const Model&)> samples;
   double tolerance = 1e-3;  // largest difference from the reference
+  bool strict = false;      // warnings fail as well
   OrtOptions runtime;
 };
 
 struct CheckResult {
   Findings findings;  // errors, warnings, notes; each in the order of explanations()
+  Verdict verdict;    // limits on the number of errors and, if strict, of warnings
   std::int64_t count(Severity severity) const;
-  // No errors; with `strict`, no warnings either.
-  bool pass(bool strict) const;
   bool operator==(const CheckResult&) const = default;
 };
-
-// "sound", "sound with 2 warnings" or "not sound".
-std::string verdict(const CheckResult& result, bool strict);
 
 // Looks for everything that explanations() lists in an ONNX file. What is wrong with the file is a
 // finding; Error is thrown for a file that is not there, ids that do not exist, and a reference or

@@ -1,4 +1,4 @@
-#include "vernier/analysis/check/consistency.h"
+#include "vernier/analysis/check/groups.h"
 
 #include <fmt/format.h>
 
@@ -14,11 +14,11 @@
 namespace vernier {
 namespace {
 
+using Sample = std::vector<Tensor>;
+
 constexpr double large = 1e3;
 // What float32 rounding may amount to in an output of large numbers.
 constexpr double relative_tolerance = 1e-4;
-
-using Sample = std::vector<Tensor>;
 
 class OneSample : public Samples {
  public:
@@ -72,6 +72,8 @@ double worst(const PairResult& pair, std::string_view metric, Better better) {
 // Why the pair is not the same; empty if it is. What is not finite in the reference itself proves
 // nothing.
 std::string difference(const PairResult& pair, Precision precision, double tolerance) {
+  if (pair.status == PairStatus::only_in_candidate) return "";
+  if (pair.status == PairStatus::only_in_reference) return "is missing, the reference has it";
   if (pair.status == PairStatus::shape_mismatch)
     return fmt::format("has the shape {}, the reference's is {}",
                        format_shape(pair.candidate_shape), format_shape(pair.reference_shape));
@@ -94,10 +96,10 @@ std::string difference(const PairResult& pair, Precision precision, double toler
 
 class Consistency {
  public:
-  Consistency(const Graphs& graphs, const Runs& runs, const CheckOptions& options)
+  Consistency(const ModelIndex& index, const Runs& runs, const CheckOptions& options)
       : runs_(runs),
         options_(options),
-        precision_(precision_of(graphs.model)),
+        precision_(precision_of(index.model())),
         reference_(open_runner(options.reference)) {
     compare_.outputs_by_position = reference_->outputs_are_positional();
   }
@@ -161,8 +163,8 @@ class Consistency {
 
 }  // namespace
 
-Findings check_consistency(const Graphs& graphs, const Runs& runs, const CheckOptions& options) {
-  return Consistency(graphs, runs, options).check(graphs.model);
+Findings check_consistency(const ModelIndex& index, const Runs& runs, const CheckOptions& options) {
+  return Consistency(index, runs, options).check(index.model());
 }
 
 }  // namespace vernier

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "vernier/analysis/check/close_names.h"
+#include "vernier/close_names.h"
 
 namespace vernier {
 namespace {

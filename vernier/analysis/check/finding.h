@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "vernier/model/index.h"
+
 namespace vernier {
 
 enum class Severity { note, warning, error };
@@ -34,6 +36,13 @@ using Findings = std::vector<Finding>;
 // A finding with the severity and the remedy that the explanation of `id` gives.
 Finding make_finding(std::string_view id, Subject subject, std::string evidence);
 
+// A node or tensor of one of the model's graphs.
+Subject node_subject(const GraphIndex& graph, const vernier_onnx::NodeProto& node);
+Subject tensor_subject(const GraphIndex& graph, const std::string& tensor);
+
 void append(Findings& findings, Findings more);
+
+// "3 nodes", "1 node".
+std::string counted(std::int64_t count, std::string_view noun);
 
 }  // namespace vernier

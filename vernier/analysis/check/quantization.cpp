@@ -1,4 +1,4 @@
-#include "vernier/analysis/check/quantization.h"
+#include "vernier/analysis/check/groups.h"
 
 #include <fmt/format.h>
 #include <vernier_onnx.pb.h>
@@ -39,13 +39,13 @@ bool takes_stored_numbers(const NodeProto& node) {
          std::ranges::find(movers, node.op_type()) != movers.end();
 }
 
-Findings unpaired(const Body& subgraph, const NodeProto& node) {
+Findings unpaired(const GraphIndex& graph, const NodeProto& node) {
   if (!is_quantize(node) || node.output_size() == 0) return {};
   Findings findings;
-  for (const NodeProto* reader : subgraph.index->consumers(node.output(0)))
+  for (const NodeProto* reader : graph.consumers(node.output(0)))
     if (!takes_stored_numbers(*reader))
       findings.push_back(
-          make_finding("unpaired-quantize", node_subject(subgraph, node),
+          make_finding("unpaired-quantize", node_subject(graph, node),
                        fmt::format("its numbers go to {} '{}' without DequantizeLinear",
                                    reader->op_type(), node_label(*reader))));
   return findings;
@@ -59,18 +59,18 @@ std::string quantizer_text(const std::optional<std::vector<double>>& scale,
   return fmt::format("scale {} and zero point {}", first(scale), first(zero_point));
 }
 
-Findings requantized(const Graphs& graphs, const Body& subgraph, const NodeProto& node) {
+Findings requantized(const GraphIndex& graph, const NodeProto& node) {
   if (!is_quantize(node) || node.input_size() < 2) return {};
-  const NodeProto* before = subgraph.index->producer(node.input(0));
+  const NodeProto* before = graph.producer(node.input(0));
   if (!before || !is_dequantize(*before) || before->input_size() < 2) return {};
   const auto numbers = [&](const NodeProto& of, int input) {
-    return constant_numbers(graphs, subgraph, input_name(of, input));
+    return graph.numbers(input_name(of, input));
   };
   const auto scale_before = numbers(*before, 1), scale = numbers(node, 1);
   const auto zero_before = numbers(*before, 2), zero = numbers(node, 2);
   if (!scale_before || !scale || (scale_before == scale && zero_before == zero)) return {};
   return {make_finding(
-      "differing-requantize", node_subject(subgraph, node),
+      "differing-requantize", node_subject(graph, node),
       fmt::format("'{}' before it has {}, it has {}", node_label(*before),
                   quantizer_text(scale_before, zero_before), quantizer_text(scale, zero)))};
 }
@@ -104,20 +104,20 @@ std::optional<std::int64_t> beyond_its_type(const TensorProto& proto) {
   return std::nullopt;
 }
 
-std::string zero_point_evidence(const Graphs& graphs, const Body& subgraph, const NodeProto& node) {
+std::string zero_point_evidence(const GraphIndex& graph, const NodeProto& node) {
   const std::string name = input_name(node, 2);
-  const TensorProto* proto = constant_proto(subgraph, name);
+  const TensorProto* proto = graph.constant(name);
   if (!proto) return "";
   if (const auto value = beyond_its_type(*proto))
     return fmt::format("its zero point {} does not fit into {}", *value,
                        onnx_type_name(proto->data_type()));
   const auto dtype = dtype_of_onnx(proto->data_type());
-  const auto stored = is_dequantize(node) ? dtype_of(subgraph, input_name(node, 0)) : std::nullopt;
+  const auto stored = is_dequantize(node) ? graph.dtype(input_name(node, 0)) : std::nullopt;
   if (dtype && stored && dtype != stored)
     return fmt::format("its zero point is {}, the stored numbers are {}", dtype_name(*dtype),
                        dtype_name(*stored));
   const bool must_be_zero = dtype && (dtype == DType::i32 || is_float(*dtype));
-  const auto numbers = constant_numbers(graphs, subgraph, name);
+  const auto numbers = graph.numbers(name);
   if (must_be_zero && numbers)
     for (const double value : *numbers)
       if (value != 0)
@@ -125,14 +125,14 @@ std::string zero_point_evidence(const Graphs& graphs, const Body& subgraph, cons
   return "";
 }
 
-Findings quantizer_findings(const Graphs& graphs, const Body& subgraph, const NodeProto& node) {
+Findings quantizer_findings(const GraphIndex& graph, const NodeProto& node) {
   if (!is_quantize(node) && !is_dequantize(node)) return {};
   Findings findings;
-  if (const auto scale = constant_value(graphs, subgraph, input_name(node, 1)))
-    if (auto finding = scale_finding(*scale, node_subject(subgraph, node)))
+  if (const auto scale = graph.value(input_name(node, 1)))
+    if (auto finding = scale_finding(*scale, node_subject(graph, node)))
       findings.push_back(std::move(*finding));
-  if (std::string evidence = zero_point_evidence(graphs, subgraph, node); !evidence.empty())
-    findings.push_back(make_finding("zero-point-range", node_subject(subgraph, node), evidence));
+  if (std::string evidence = zero_point_evidence(graph, node); !evidence.empty())
+    findings.push_back(make_finding("zero-point-range", node_subject(graph, node), evidence));
   return findings;
 }
 
@@ -143,48 +143,46 @@ bool is_weighted(const NodeProto& node) {
          is_op(node, "Gemm");
 }
 
-bool is_quantized_operator(const Body& subgraph, const NodeProto& node) {
+bool is_quantized_operator(const GraphIndex& graph, const NodeProto& node) {
   if (node.op_type().starts_with("QLinearConv") || node.op_type().starts_with("QLinearMatMul"))
     return true;
   if (!is_weighted(node)) return false;
-  const NodeProto* weight = subgraph.index->producer(input_name(node, 1));
-  const NodeProto* activation = subgraph.index->producer(input_name(node, 0));
+  const NodeProto* weight = graph.producer(input_name(node, 1));
+  const NodeProto* activation = graph.producer(input_name(node, 0));
   return weight && is_dequantize(*weight) && activation && is_dequantize(*activation);
 }
 
 // The nodes that are reached from quantized operators: forwards, in graph order.
-std::unordered_set<const NodeProto*> behind_quantized(const Body& subgraph) {
+std::unordered_set<const NodeProto*> behind_quantized(const GraphIndex& graph) {
   std::unordered_set<const NodeProto*> reached;
-  for (const NodeProto& node : subgraph.graph->node())
+  for (const NodeProto& node : graph.graph().node())
     for (const auto& input : node.input()) {
-      const NodeProto* before = subgraph.index->producer(input);
-      if (before && (reached.contains(before) || is_quantized_operator(subgraph, *before)))
+      const NodeProto* before = graph.producer(input);
+      if (before && (reached.contains(before) || is_quantized_operator(graph, *before)))
         reached.insert(&node);
     }
   return reached;
 }
 
-std::unordered_set<const NodeProto*> before_quantized(const Body& subgraph) {
+std::unordered_set<const NodeProto*> before_quantized(const GraphIndex& graph) {
   std::unordered_set<const NodeProto*> reached;
-  for (int i = subgraph.graph->node_size() - 1; i >= 0; --i) {
-    const NodeProto& node = subgraph.graph->node(i);
+  for (int i = graph.graph().node_size() - 1; i >= 0; --i) {
+    const NodeProto& node = graph.graph().node(i);
     for (const auto& output : node.output())
-      for (const NodeProto* after : subgraph.index->consumers(output))
-        if (reached.contains(after) || is_quantized_operator(subgraph, *after))
-          reached.insert(&node);
+      for (const NodeProto* after : graph.consumers(output))
+        if (reached.contains(after) || is_quantized_operator(graph, *after)) reached.insert(&node);
   }
   return reached;
 }
 
-Findings unquantized(const Body& subgraph) {
-  const auto behind = behind_quantized(subgraph), before = before_quantized(subgraph);
+Findings unquantized(const GraphIndex& graph) {
+  const auto behind = behind_quantized(graph), before = before_quantized(graph);
   Findings findings;
-  for (const NodeProto& node : subgraph.graph->node()) {
-    const bool has_float_weight =
-        is_weighted(node) && constant_proto(subgraph, input_name(node, 1));
+  for (const NodeProto& node : graph.graph().node()) {
+    const bool has_float_weight = is_weighted(node) && graph.constant(input_name(node, 1));
     if (has_float_weight && behind.contains(&node) && before.contains(&node))
       findings.push_back(make_finding(
-          "unquantized-operator", node_subject(subgraph, node),
+          "unquantized-operator", node_subject(graph, node),
           fmt::format("this {} has a float weight, with quantized operators before and behind it",
                       node.op_type())));
   }
@@ -193,15 +191,15 @@ Findings unquantized(const Body& subgraph) {
 
 }  // namespace
 
-Findings check_quantization(const Graphs& graphs) {
+Findings check_quantization(const ModelIndex& index) {
   Findings findings;
-  for (const Body& subgraph : graphs.subgraphs) {
-    for (const NodeProto& node : subgraph.graph->node()) {
-      append(findings, unpaired(subgraph, node));
-      append(findings, requantized(graphs, subgraph, node));
-      append(findings, quantizer_findings(graphs, subgraph, node));
+  for (const GraphIndex& graph : index.graphs()) {
+    for (const NodeProto& node : graph.graph().node()) {
+      append(findings, unpaired(graph, node));
+      append(findings, requantized(graph, node));
+      append(findings, quantizer_findings(graph, node));
     }
-    append(findings, unquantized(subgraph));
+    append(findings, unquantized(graph));
   }
   return findings;
 }

@@ -1,3 +1,5 @@
+#include "vernier/analysis/check/groups.h"
+
 #include <fmt/format.h>
 #include <vernier_onnx.pb.h>
 
@@ -6,7 +8,6 @@
 #include <cmath>
 
 #include "vernier/analysis/check/float_limits.h"
-#include "vernier/analysis/check/numerics.h"
 #include "vernier/model/onnx_type.h"
 #include "vernier/tensor/convert.h"
 
@@ -67,15 +68,16 @@ bool is_bound_or_mask(const Elements& found) {
          (found.positive_inf == 0 && found.negative_inf + found.zero == found.count);
 }
 
-bool is_cast_to_f16(const Body& subgraph, const std::string& tensor) {
-  return std::ranges::any_of(subgraph.index->consumers(tensor), [](const NodeProto* node) {
+bool is_cast_to_f16(const GraphIndex& graph, const std::string& tensor) {
+  return std::ranges::any_of(graph.consumers(tensor), [](const NodeProto* node) {
     return is_op(*node, "Cast") && attribute_int(*node, "to", 0) == TensorProto::FLOAT16;
   });
 }
 
-Findings judge(const Body& subgraph, const std::string& name, DType dtype, const Elements& found) {
+Findings judge(const GraphIndex& graph, const std::string& name, DType dtype,
+               const Elements& found) {
   Findings findings;
-  const Subject subject = tensor_subject(subgraph, name);
+  const Subject subject = tensor_subject(graph, name);
   const std::int64_t inf = found.positive_inf + found.negative_inf;
   if (found.nan > 0 || (inf > 0 && !is_bound_or_mask(found)))
     findings.push_back(make_finding(
@@ -85,7 +87,7 @@ Findings judge(const Body& subgraph, const std::string& name, DType dtype, const
     Finding finding = make_finding("fp16-overflow", subject,
                                    fmt::format("{} of {} elements are beyond 65504, up to {:g}",
                                                found.beyond_f16, found.count, found.largest));
-    if (is_cast_to_f16(subgraph, name)) finding.severity = Severity::warning;
+    if (is_cast_to_f16(graph, name)) finding.severity = Severity::warning;
     findings.push_back(std::move(finding));
   }
   const double share = static_cast<double>(found.subnormal) / static_cast<double>(found.count);
@@ -117,14 +119,14 @@ std::int64_t dead_channels(const Tensor& weight, int axis) {
   return std::ranges::count(alive, false);
 }
 
-Findings dead_channels_of(const Body& subgraph, const std::string& name, const Tensor& weight) {
-  for (const NodeProto* node : subgraph.index->consumers(name)) {
+Findings dead_channels_of(const GraphIndex& graph, const std::string& name, const Tensor& weight) {
+  for (const NodeProto* node : graph.consumers(name)) {
     const int axis = input_name(*node, 1) == name ? channel_axis(*node, weight.shape.size()) : -1;
     if (axis < 0) continue;
     const std::int64_t channels = weight.shape[axis];
     const std::int64_t dead = dead_channels(weight, axis);
     if (dead == 0) return {};
-    Finding finding = make_finding("dead-channels", tensor_subject(subgraph, name),
+    Finding finding = make_finding("dead-channels", tensor_subject(graph, name),
                                    fmt::format("{} of {} output channels of {} '{}' are all zero",
                                                dead, channels, node->op_type(), node_label(*node)));
     if (static_cast<double>(dead) < dead_share * static_cast<double>(channels))
@@ -134,29 +136,29 @@ Findings dead_channels_of(const Body& subgraph, const std::string& name, const T
   return {};
 }
 
-Findings check_constant(const Graphs& graphs, const Body& subgraph, const std::string& name,
+Findings check_constant(const GraphIndex& graph, const std::string& name,
                         const TensorProto& proto) {
   const auto dtype = dtype_of_onnx(proto.data_type());
   if (!dtype || !is_float(*dtype) || bits(*dtype) < 16) return {};
-  const std::optional<Tensor> tensor = constant_value(graphs, subgraph, name);
+  const std::optional<Tensor> tensor = graph.value(name);
   if (!tensor || tensor->size() == 0) return {};
   const Elements found = count_elements(*tensor);
-  Findings findings = judge(subgraph, name, *dtype, found);
-  if (found.zero > 0) append(findings, dead_channels_of(subgraph, name, *tensor));
+  Findings findings = judge(graph, name, *dtype, found);
+  if (found.zero > 0) append(findings, dead_channels_of(graph, name, *tensor));
   return findings;
 }
 
 }  // namespace
 
-Findings check_weights(const Graphs& graphs) {
+Findings check_weights(const ModelIndex& index) {
   Findings findings;
-  for (const Body& subgraph : graphs.subgraphs) {
-    for (const TensorProto& weight : subgraph.graph->initializer())
-      append(findings, check_constant(graphs, subgraph, weight.name(), weight));
-    for (const NodeProto& node : subgraph.graph->node())
+  for (const GraphIndex& graph : index.graphs()) {
+    for (const TensorProto& weight : graph.graph().initializer())
+      append(findings, check_constant(graph, weight.name(), weight));
+    for (const NodeProto& node : graph.graph().node())
       if (is_op(node, "Constant") && node.output_size() == 1)
-        if (const TensorProto* proto = constant_proto(subgraph, node.output(0)))
-          append(findings, check_constant(graphs, subgraph, node.output(0), *proto));
+        if (const TensorProto* proto = graph.constant(node.output(0)))
+          append(findings, check_constant(graph, node.output(0), *proto));
   }
   return findings;
 }

@@ -5,11 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <future>
 #include <map>
 #include <utility>
 
+#include "vernier/analysis/pairing/by_name.h"
+#include "vernier/analysis/pairing/introduced.h"
 #include "vernier/metrics/similarity.h"
 
 namespace vernier {
@@ -17,6 +18,12 @@ namespace {
 
 std::optional<double> sqnr_of(const std::optional<NoiseSums>& sums) {
   return sums ? std::optional(sqnr_db(*sums)) : std::nullopt;
+}
+
+// The candidate holds NaN or infinity, the reference does not: squares of floats are finite in
+// float64.
+bool adds_nonfinite(const std::optional<NoiseSums>& sums) {
+  return sums && std::isfinite(sums->reference_squares) && !std::isfinite(sums->difference_squares);
 }
 
 // Rounding to a quantizer of this step is noise of step^2 / 12 an element.
@@ -27,9 +34,10 @@ std::optional<double> estimated_sqnr_db(const NoiseSums& stored, const Quantizer
   return 10 * std::log10(stored.reference_squares / noise);
 }
 
-const Tensor* find_tensor(const std::vector<Tensor>& tensors, const std::string& name) {
-  const auto found = std::ranges::find(tensors, name, &Tensor::name);
-  return found == tensors.end() ? nullptr : &*found;
+std::vector<std::string> names_of(const std::vector<Tensor>& tensors) {
+  std::vector<std::string> names;
+  for (const Tensor& tensor : tensors) names.push_back(tensor.name);
+  return names;
 }
 
 std::unique_ptr<OrtRunner> open_watching(const Model& model, std::vector<std::string> tensors,
@@ -40,9 +48,9 @@ std::unique_ptr<OrtRunner> open_watching(const Model& model, std::vector<std::st
   return std::make_unique<OrtRunner>(model.clone(), options);
 }
 
-std::vector<std::string> names_of(const RequestCounts& wants) {
+std::vector<std::string> names_of(const RequestCounts& requests) {
   std::vector<std::string> names;
-  for (const auto& [name, count] : wants) names.push_back(name);
+  for (const auto& [name, count] : requests) names.push_back(name);
   return names;
 }
 
@@ -88,9 +96,7 @@ SampleDamage ActivationDamage::measure(std::int64_t number, const std::vector<Te
 }
 
 LockstepOptions ActivationDamage::measuring() const {
-  return {.wants = sites_.requests_after(),
-          .show_reference_inputs = true,
-          .show_candidate_inputs = true};
+  return {.requests = sites_.requests_after()};
 }
 
 std::unique_ptr<ActivationDamage::MeasurementBuffers> ActivationDamage::borrow() {
@@ -109,16 +115,14 @@ void ActivationDamage::give_back(std::unique_ptr<MeasurementBuffers> buffers) {
 
 std::vector<OutputDamage> ActivationDamage::compare_outputs(const LockstepOutputs& outputs) {
   std::vector<OutputDamage> rows;
+  for (const Tensor& output : outputs.candidate) rows.push_back({.name = output.name});
   Tensor relaid;
-  for (std::size_t i = 0; i < outputs.candidate.size(); ++i) {
-    const Tensor& candidate = outputs.candidate[i];
-    rows.push_back({.name = candidate.name});
-    const Tensor* counterpart = find_tensor(outputs.reference, candidate.name);
-    if (!counterpart && outputs.reference.size() == outputs.candidate.size())
-      counterpart = &outputs.reference[i];
-    if (counterpart)
-      counterpart = (*relayouts_)(sites_.size() + i, *counterpart, candidate, relaid);
-    if (counterpart) rows.back().cumulative = measure_noise(*counterpart, candidate);
+  for (const OutputPair& pair :
+       pair_outputs(names_of(outputs.reference), names_of(outputs.candidate)).pairs) {
+    const Tensor& candidate = outputs.candidate[pair.candidate];
+    const Tensor* counterpart = (*relayouts_)(sites_.size() + pair.candidate,
+                                              outputs.reference[pair.reference], candidate, relaid);
+    if (counterpart) rows[pair.candidate].cumulative = measure_noise(*counterpart, candidate);
   }
   return rows;
 }
@@ -143,23 +147,25 @@ void ActivationDamage::add(const SampleDamage& sample) {
 
 std::int64_t ActivationDamage::add_introduced(const std::vector<Tensor>& sample) {
   std::vector<bool> deferred(sites_.size());
-  const LockstepOutputs outputs =
-      run_lockstep(*float_runner_, apply_bindings(bindings_, float_runner_->inputs(), sample),
-                   *quantized_runner_, sample,
-                   [&](const ObservedTensor& tensor, const TakeReference& take) {
-                     rebase(tensor, take, deferred);
-                   },
-                   {.wants = sites_.requests_before(), .show_reference_inputs = true});
-  return outputs.reference_bytes;
+  const auto& inputs = quantized_runner_->inputs();
+  const auto measure = [&](const ObservedTensor& tensor, const TakeReference& take) {
+    const bool is_input = std::ranges::find(inputs, tensor.name, &TensorSpec::name) != inputs.end();
+    return is_input ? std::vector<std::byte>() : rebase(tensor, take, deferred);
+  };
+  return run_on_reference_inputs(*float_runner_,
+                                 apply_bindings(bindings_, float_runner_->inputs(), sample),
+                                 *quantized_runner_, sample, measure, sites_.requests_before())
+      .reference_bytes;
 }
 
 // What a node made of float inputs is measured as its quantizer leaves it, and then replaced by the
 // float model's tensor, on which the next nodes work: before the quantizer, or behind it where it
 // cannot be changed before.
-void ActivationDamage::rebase(const ObservedTensor& tensor, const TakeReference& take,
-                              std::vector<bool>& deferred) {
+std::vector<std::byte> ActivationDamage::rebase(const ObservedTensor& tensor,
+                                                const TakeReference& take,
+                                                std::vector<bool>& deferred) {
   const ActivationSites::SitesOfTensor* met = sites_.at(tensor.name);
-  if (!met) return;
+  if (!met) return {};
   Tensor replacement;
   for (const std::size_t site : met->entering) {
     deferred[site] = tensor.writable.empty();
@@ -173,8 +179,7 @@ void ActivationDamage::rebase(const ObservedTensor& tensor, const TakeReference&
     if (!replacement.bytes.empty())
       replacement = fake_quantize(replacement, sites_[site].activation.quantizer);
   }
-  if (replacement.bytes.size() == tensor.writable.size() && !tensor.writable.empty())
-    std::memcpy(tensor.writable.data(), replacement.bytes.data(), tensor.writable.size());
+  return std::move(replacement.bytes);
 }
 
 // `tensor` is to be replaced, `quantized` to be measured.
@@ -183,12 +188,17 @@ void ActivationDamage::rebase(std::size_t site, const TensorView& tensor,
                               Tensor& replacement) {
   const Counterpart& counterpart = sites_[site].counterpart;
   Tensor relaid;
-  const Tensor* reference =
-      counterpart.match == CounterpartMatch::none ? nullptr : take(counterpart.tensor);
+  const Tensor* reference = counterpart ? take(counterpart.tensor) : nullptr;
   if (reference) reference = (*relayouts_)(site, *reference, tensor, relaid);
   if (!reference) return;
   add_to(totals_[site].introduced, measure_noise(*reference, quantized));
   if (reference->dtype == tensor.dtype) replacement = *reference;
+}
+
+// A quantizer turns NaN into a number: what went into it tells.
+bool ActivationDamage::hides_nonfinite(const Total& total) {
+  return total.local && !std::isfinite(total.local->reference_squares) && total.cumulative &&
+         std::isfinite(total.cumulative->reference_squares);
 }
 
 DebugActivation ActivationDamage::row(std::size_t site) const {
@@ -201,7 +211,8 @@ DebugActivation ActivationDamage::row(std::size_t site) const {
                       .counterpart = sites_[site].counterpart,
                       .node = activation.writer,
                       .op = activation.writer_op,
-                      .introduced_sqnr_db = sqnr_of(total.introduced)};
+                      .introduced_sqnr_db = sqnr_of(total.introduced),
+                      .nonfinite = adds_nonfinite(total.cumulative) || hides_nonfinite(total)};
   if (!activation.stored.empty()) row.quantizer = activation.quantizer;
   if (row.quantizer && !row.local_sqnr_db && total.stored) {
     row.local_sqnr_db = estimated_sqnr_db(*total.stored, *row.quantizer);
@@ -226,7 +237,9 @@ std::vector<DebugActivation> ActivationDamage::activations() const {
 std::vector<DebugOutput> ActivationDamage::outputs() const {
   std::vector<DebugOutput> rows;
   for (const OutputDamage& output : outputs_)
-    rows.push_back({output.name, sqnr_of(output.cumulative)});
+    rows.push_back({output.name, sqnr_of(output.cumulative),
+                    output.cumulative && !std::isfinite(output.cumulative->reference_squares),
+                    adds_nonfinite(output.cumulative)});
   return rows;
 }
 

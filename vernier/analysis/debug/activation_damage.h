@@ -49,7 +49,9 @@ class ActivationDamage {
     bool met = false;
   };
 
-  void rebase(const ObservedTensor& tensor, const TakeReference& take, std::vector<bool>& deferred);
+  static bool hides_nonfinite(const Total& total);
+  std::vector<std::byte> rebase(const ObservedTensor& tensor, const TakeReference& take,
+                                std::vector<bool>& deferred);
   void rebase(std::size_t site, const TensorView& tensor, const TensorView& quantized,
               const TakeReference& take, Tensor& replacement);
   // What a thread needs to measure samples, and keeps from one to the next.

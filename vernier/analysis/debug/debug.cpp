@@ -3,14 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <future>
+#include <map>
 #include <mutex>
 
 #include "vernier/analysis/debug/activation_damage.h"
-#include "vernier/analysis/debug/match_by_value.h"
 #include "vernier/analysis/debug/weight_damage.h"
+#include "vernier/analysis/pairing/by_value.h"
 #include "vernier/error.h"
 #include "vernier/metrics/parallel.h"
 #include "vernier/runtime/ort_session.h"
@@ -33,10 +33,10 @@ DamageVerdict verdict_of(const DebugActivation& row, double low_db) {
 }
 
 Statistics summarise(const std::vector<std::optional<double>>& values) {
-  StatisticsAccumulator statistics;
+  std::vector<SampleValue> present;
   for (std::size_t i = 0; i < values.size(); ++i)
-    if (values[i]) statistics.add(static_cast<std::int64_t>(i), *values[i]);
-  return statistics.result();
+    if (values[i]) present.push_back({static_cast<std::int64_t>(i), *values[i]});
+  return statistics(present);
 }
 
 template <typename Row, typename Member>
@@ -46,40 +46,42 @@ Statistics summarise(const std::vector<Row>& rows, Member member) {
   return summarise(values);
 }
 
-// What limits may speak of: a class of tensors, a name, and its numbers.
-struct Judged {
-  std::string kind, name;
-  std::optional<double> local, cumulative, weight;
-};
-
 std::vector<Judged> judged_rows(const DebugResult& result) {
   std::vector<Judged> rows;
   for (const DebugOutput& row : result.model_outputs)
-    rows.push_back({"output", row.output_name, {}, row.cumulative_sqnr_db, {}});
-  for (const DebugActivation& row : result.activations)
-    rows.push_back({"activation", row.tensor_name, row.local_sqnr_db, row.cumulative_sqnr_db, {}});
+    rows.push_back({row.output_name, "output", {{"cumulative", row.cumulative_sqnr_db}}});
+  for (const DebugActivation& row : result.activations) {
+    rows.push_back({row.tensor_name, "activation", {{"cumulative", row.cumulative_sqnr_db}}});
+    if (row.quantizer) rows.back().metrics.emplace_back("local", row.local_sqnr_db);
+  }
   for (const DebugWeight& row : result.weights)
-    rows.push_back({"weight", row.weight_name, {}, {}, row.weight_sqnr_db});
+    rows.push_back({row.weight_name, "weight", {{"weight", row.weight_sqnr_db}}});
   return rows;
 }
 
-std::vector<std::string> judge(const DebugResult& result, const std::vector<Limit>& limits) {
+// What the float model itself does not know cannot be judged where it is an output.
+std::vector<Failure> nonfinite_failures(const DebugResult& result) {
+  std::vector<Failure> failures;
+  const auto add = [&](const std::string& name, const char* group, const char* side) {
+    failures.push_back(
+        {.subject = name, .group = group, .metric = side, .kind = FailureKind::nonfinite});
+  };
+  for (const DebugOutput& row : result.model_outputs)
+    if (row.reference_nonfinite || row.nonfinite)
+      add(row.output_name, "output", row.nonfinite ? "candidate" : "reference");
+  for (const DebugActivation& row : result.activations)
+    if (row.nonfinite) add(row.tensor_name, "activation", "candidate");
+  return failures;
+}
+
+Verdict judge(const DebugResult& result, const std::vector<Limit>& limits) {
   const std::vector<Judged> rows = judged_rows(result);
-  std::vector<std::string> names = {"output", "activation", "weight"}, failures;
+  std::vector<std::string> names = {"output", "activation", "weight"};
   for (const Judged& row : rows) names.push_back(row.name);
   require_tensors(limits, names);
-  for (const Judged& row : rows) {
-    const auto value = [&](const std::string& metric) {
-      return metric == "local" ? row.local : metric == "weight" ? row.weight : row.cumulative;
-    };
-    for (const Limit& limit : limits) {
-      Limit by_name = limit;
-      if (limit.tensor == row.kind) by_name.tensor.clear();
-      for (const std::string& broken : broken_limits(std::array{by_name}, row.name, value))
-        failures.push_back(fmt::format("{} {}: {}", row.kind, row.name, broken));
-    }
-  }
-  return failures;
+  std::vector<Failure> failures = nonfinite_failures(result);
+  std::ranges::move(judge(limits, rows), std::back_inserter(failures));
+  return make_verdict(limits, std::move(failures));
 }
 
 Quantization require_quantization(const Model& float_model, const Model& quantized_model) {
@@ -98,6 +100,36 @@ Quantization require_quantization(const Model& float_model, const Model& quantiz
                   quantized_model.name()));
 }
 
+const std::string& watched_name(const QuantizedActivation& activation) {
+  return activation.after.empty() ? activation.stored : activation.after;
+}
+
+// The real values of the activations without a counterpart, by their place in the list.
+std::map<std::size_t, Tensor> unmatched_values(const Model& model,
+                                               const std::vector<QuantizedActivation>& activations,
+                                               const std::vector<Counterpart>& counterparts,
+                                               const std::vector<Tensor>& sample,
+                                               OrtOptions runtime) {
+  std::multimap<std::string, std::size_t> wanted;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < activations.size(); ++i)
+    if (!counterparts[i]) {
+      wanted.emplace(watched_name(activations[i]), i);
+      names.push_back(watched_name(activations[i]));
+    }
+  runtime.watch = Watch::only(names);
+  std::map<std::size_t, Tensor> values;
+  OrtRunner(model.clone(), runtime).run(sample, [&](const TensorView& tensor) {
+    const auto [first, last] = wanted.equal_range(std::string(tensor.name));
+    for (auto entry = first; entry != last; ++entry) {
+      const QuantizedActivation& activation = activations[entry->second];
+      values[entry->second] =
+          activation.after.empty() ? dequantize(tensor, activation.quantizer) : copy(tensor);
+    }
+  });
+  return values;
+}
+
 std::vector<Counterpart> find_counterparts(const Model& float_model, const Model& quantized_model,
                                            const Quantization& quantization,
                                            const CounterpartFinder& finder,
@@ -106,14 +138,22 @@ std::vector<Counterpart> find_counterparts(const Model& float_model, const Model
   std::vector<Counterpart> counterparts;
   for (const QuantizedActivation& activation : quantization.activations)
     counterparts.push_back(finder.activation(activation));
-  return match_by_value(float_model, quantized_model, quantization.activations,
-                        std::move(counterparts), sample, runtime);
+  if (std::ranges::all_of(counterparts, [](const Counterpart& found) { return bool(found); }))
+    return counterparts;
+  const auto values =
+      unmatched_values(quantized_model, quantization.activations, counterparts, sample, runtime);
+  OrtOptions watching = runtime;
+  watching.watch = Watch::all();
+  OrtRunner runner(float_model.clone(), watching);
+  const InputBindings bindings = bind_inputs(quantized_model.inputs(), runner.inputs());
+  return match_by_value(runner, apply_bindings(bindings, runner.inputs(), sample), values,
+                        std::move(counterparts));
 }
 
 bool any_counterpart(const ActivationSites& sites, const CounterpartFinder& counterparts) {
   for (std::size_t i = 0; i < sites.size(); ++i)
     if (const Counterpart& counterpart = sites[i].counterpart;
-        counterpart.match != CounterpartMatch::none && !counterparts.is_input(counterpart.tensor))
+        counterpart && !counterparts.is_input(counterpart.tensor))
       return true;
   return false;
 }
@@ -219,7 +259,7 @@ DebugResult debug(const Model& float_model, const Model& quantized_model, Sample
   result.local = summarise(result.activations, &DebugActivation::local_sqnr_db);
   result.cumulative = summarise(result.activations, &DebugActivation::cumulative_sqnr_db);
   result.weight = summarise(result.weights, &DebugWeight::weight_sqnr_db);
-  result.failures = judge(result, options.limits);
+  result.verdict = judge(result, options.limits);
   return result;
 }
 

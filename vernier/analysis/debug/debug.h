@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "vernier/analysis/debug/advice.h"
-#include "vernier/analysis/debug/counterpart.h"
 #include "vernier/analysis/debug/quantization_noise.h"
-#include "vernier/analysis/limits.h"
+#include "vernier/analysis/pairing/match.h"
 #include "vernier/analysis/progress.h"
+#include "vernier/analysis/verdict.h"
 #include "vernier/data/samples.h"
 #include "vernier/metrics/statistics.h"
+#include "vernier/model/quantization.h"
 #include "vernier/runtime/ort_options.h"
 
 namespace vernier {
@@ -38,6 +39,7 @@ struct DebugActivation {
   std::optional<QuantizationNoise> noise;    // per-tensor integer quantizers
   double rounding_share = 0;                 // of the local noise; the rest is clipping
   std::optional<double> introduced_sqnr_db;  // what its node adds by itself, on float inputs
+  bool nonfinite = false;  // holds NaN or infinity that the float model does not have
 };
 
 struct ChannelDamage {
@@ -60,6 +62,8 @@ struct DebugWeight {
 struct DebugOutput {
   std::string output_name;
   std::optional<double> cumulative_sqnr_db;
+  bool reference_nonfinite = false;  // the float model's holds NaN or infinity
+  bool nonfinite = false;            // the quantized model's does, and the float model's does not
 };
 
 struct DebugResult {
@@ -69,10 +73,9 @@ struct DebugResult {
   Statistics local, cumulative, weight;
   DebugAdvice advice;
   std::vector<std::string> notes;
-  std::vector<std::string> failures;  // limits that were not kept
+  Verdict verdict;
   std::int64_t samples = 0;
   bool interrupted = false;
-  bool pass() const { return failures.empty(); }
 };
 
 struct DebugOptions {

@@ -99,41 +99,54 @@ std::vector<std::string> chance_warnings(const Evaluation& evaluation) {
   return warnings;
 }
 
-std::optional<double> value_of(const Evaluation& evaluation, const std::string& name) {
+// All that limits may speak of.
+std::vector<Judged> judged(const Evaluation& evaluation) {
+  std::vector<Judged> subjects(1);
   for (const MetricResult& metric : evaluation.metrics) {
-    if (metric.name == name) return metric.candidate;
-    if (metric.name + "_delta" == name) return metric.delta;
+    subjects[0].metrics.emplace_back(metric.name, metric.candidate);
+    if (metric.delta) subjects[0].metrics.emplace_back(metric.name + "_delta", metric.delta);
   }
-  for (const auto& [measure, value] : agreement_values(evaluation.agreement))
-    if (measure == name) return value;
-  return std::nullopt;
+  for (const auto& [name, value] : agreement_values(evaluation.agreement))
+    subjects[0].metrics.emplace_back(name, value);
+  for (const ClassResult& entry : evaluation.classes)
+    subjects.push_back({entry.name, "class", {{evaluation.class_metric, entry.candidate}}});
+  return subjects;
 }
 
-std::vector<std::string> judge_metric(const MetricResult& metric, double verdict) {
-  if (std::isnan(metric.candidate)) return {fmt::format("{} is nan", metric.name)};
-  const bool within_verdict = !metric.delta || std::abs(*metric.delta) <= verdict;
-  if (within_verdict) return {};
-  return {fmt::format("{} differs by {:+.4f}, more than {:g} points", metric.name, *metric.delta,
-                      verdict)};
+// A metric may differ from the reference's by this much.
+std::vector<Limit> delta_limits(const Evaluation& evaluation, double points) {
+  std::vector<Limit> limits;
+  for (const MetricResult& metric : evaluation.metrics) {
+    if (!metric.delta) continue;
+    const std::string name = metric.name + "_delta";
+    limits.push_back({.metric = name, .fails = Limit::Fails::below, .value = -points});
+    limits.push_back({.metric = name, .fails = Limit::Fails::above, .value = points});
+  }
+  return limits;
 }
 
-std::vector<std::string> judge(const Evaluation& evaluation, const EvaluateOptions& options) {
-  std::vector<std::string> failures;
-  const auto append = [&](const std::vector<std::string>& more, const std::string& prefix = "") {
-    for (const std::string& failure : more) failures.push_back(prefix + failure);
+std::vector<Failure> nonfinite_failures(const Evaluation& evaluation, std::int64_t samples) {
+  std::vector<Failure> failures;
+  const auto add = [&](const std::string& metric, double value) {
+    failures.push_back({.metric = metric, .value = value, .kind = FailureKind::nonfinite});
   };
-  for (const MetricResult& metric : evaluation.metrics)
-    append(judge_metric(metric, options.verdict));
-  append(broken_limits(options.limits, "",
-                       [&](const std::string& name) { return value_of(evaluation, name); }));
-  for (const ClassResult& entry : evaluation.classes) {
-    const auto value = [&](const std::string& name) -> std::optional<double> {
-      if (name != evaluation.class_metric) return std::nullopt;
-      return entry.candidate;
-    };
-    append(broken_limits(options.limits, entry.name, value), fmt::format("class {}: ", entry.name));
+  for (const MetricResult& metric : evaluation.metrics) {
+    if (std::isnan(metric.candidate)) add(metric.name, NAN);
+    if (metric.reference && std::isnan(*metric.reference)) add(metric.name + "_delta", NAN);
   }
+  if (samples > 0) add("non_finite_samples", static_cast<double>(samples));
   return failures;
+}
+
+Verdict judge(const Evaluation& evaluation, std::int64_t nonfinite_samples,
+              const EvaluateOptions& options) {
+  std::vector<Limit> limits = delta_limits(evaluation, options.verdict);
+  limits.insert(limits.end(), options.limits.begin(), options.limits.end());
+  std::vector<Failure> failures = nonfinite_failures(evaluation, nonfinite_samples);
+  for (Failure& failure : vernier::judge(limits, judged(evaluation)))
+    if (failure.kind == FailureKind::unmeasured || !std::isnan(failure.value))
+      failures.push_back(std::move(failure));
+  return make_verdict(std::move(limits), std::move(failures));
 }
 
 // A limit with a name before its metric is for a class, and only the metric of classes has those.
@@ -173,9 +186,14 @@ std::vector<std::string> evaluation_limit_metrics(std::span<const std::string> m
   if (!class_metric.empty()) names.push_back(class_metric);
   if (!has_reference) return names;
   for (const std::string& metric : metrics) names.push_back(metric + "_delta");
-  const Agreement every_measure{
-      .flips = Flips{}, .neighbour_overlap = 0, .rank_correlation = 0, .changed_share = 0};
-  for (const auto& [name, value] : agreement_values(every_measure)) names.push_back(name);
+  const auto has = [&](std::string_view start) {
+    return std::ranges::any_of(metrics, [&](const auto& name) { return name.starts_with(start); });
+  };
+  Agreement measured;
+  if (has("knn_") || has("top")) measured.flips = Flips{};
+  if (has("knn_")) measured.neighbour_overlap = measured.rank_correlation = 0;
+  if (has("mean_iou") || has("bleu")) measured.changed_share = 0;
+  for (const auto& [name, value] : agreement_values(measured)) names.push_back(name);
   return names;
 }
 
@@ -196,10 +214,7 @@ Evaluation evaluate(const TaskScores* reference, const TaskScores& candidate,
   result.warnings = candidate.warnings;
   for (std::string& warning : chance_warnings(result))
     result.warnings.push_back(std::move(warning));
-  result.failures = judge(result, options);
-  if (candidate.non_finite > 0)
-    result.failures.push_back(
-        fmt::format("{} samples have NaN or infinity in their answer", candidate.non_finite));
+  result.verdict = judge(result, candidate.non_finite, options);
   return result;
 }
 

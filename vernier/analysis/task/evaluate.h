@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "vernier/analysis/limits.h"
 #include "vernier/analysis/task/task_scores.h"
+#include "vernier/analysis/verdict.h"
 #include "vernier/metrics/bootstrap.h"
 
 namespace vernier {
@@ -52,8 +52,7 @@ struct Evaluation {
   std::vector<ClassResult> classes;
   std::vector<std::pair<std::string, std::int64_t>> counts;  // of the candidate
   std::vector<std::string> warnings;
-  std::vector<std::string> failures;
-  bool pass() const { return failures.empty(); }
+  Verdict verdict;
   bool operator==(const Evaluation&) const = default;
 };
 
@@ -69,7 +68,7 @@ struct EvaluateOptions {
 std::vector<std::pair<std::string, double>> agreement_values(const Agreement& agreement);
 
 // What limits may name: the metrics, the metric of the classes, and, where there is a reference,
-// <metric>_delta and the measures of agreement.
+// <metric>_delta and the measures of agreement that go with such metrics.
 std::vector<std::string> evaluation_limit_metrics(std::span<const std::string> metrics,
                                                   const std::string& class_metric,
                                                   bool has_reference);

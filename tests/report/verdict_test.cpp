@@ -1,0 +1,62 @@
+#include "vernier/report/verdict.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace vernier {
+namespace {
+
+std::string text(const Verdict& verdict) { return verdict_paragraph(verdict).text.text; }
+
+const Limit limit{.metric = "sqnr_db", .fails = Limit::Fails::below, .value = 20};
+
+TEST(VerdictReport, a_pass_is_called_one_only_where_something_was_judged) {
+  EXPECT_EQ(text(make_verdict({limit}, {})), "PASS");
+  EXPECT_EQ(text(make_verdict({}, {})), "no limits were given: nothing was judged");
+}
+
+TEST(VerdictReport, every_kind_of_failure_has_its_words) {
+  const std::vector<Failure> failures = {
+      {.subject = "a", .group = "output", .metric = "sqnr_db", .value = 9.5, .limit = limit},
+      {.subject = "b", .metric = "sqnr_db", .limit = limit, .kind = FailureKind::unmeasured},
+      {.subject = "c", .metric = "candidate_nan", .value = 3, .kind = FailureKind::nonfinite},
+      {.subject = "d", .metric = "candidate", .kind = FailureKind::nonfinite},
+      {.metric = "bleu", .kind = FailureKind::nonfinite},
+      {.subject = "e", .metric = "candidate", .kind = FailureKind::missing},
+      {.subject = "f", .kind = FailureKind::shape, .reference_shape = {2}, .candidate_shape = {3}}};
+  EXPECT_EQ(text(make_verdict({}, failures)),
+            "FAIL: output a: sqnr_db 9.5 < 20; b: sqnr_db was not measured; c: 3 NaN in the "
+            "candidate; d: NaN or infinity in the candidate; bleu is NaN; e: missing in the "
+            "candidate; f: shape [2] against [3]");
+}
+
+TEST(VerdictReport, a_doubt_says_what_to_give) {
+  Verdict verdict = make_verdict({limit}, {});
+  verdict.outcome = Outcome::inconclusive;
+  verdict.doubts = {{DoubtKind::unlike_calibration, "", 0.953, 0.4},
+                    {DoubtKind::clipping, "conv1", 0.125, 0.03}};
+  EXPECT_EQ(text(verdict),
+            "INCONCLUSIVE: these inputs are unlike the calibration data (S 0.95 > 0.4): give "
+            "--dataset or --input-data; the quantizer of conv1 clips 12.5 % (> 3 %): calibrate it "
+            "on such inputs");
+  EXPECT_EQ(text(Verdict()), "INCONCLUSIVE: nothing was measured");
+}
+
+TEST(VerdictReport, many_failures_are_counted) {
+  const std::string line = text(make_verdict(
+      {}, std::vector<Failure>(20, {.metric = "bleu", .kind = FailureKind::nonfinite})));
+  EXPECT_TRUE(line.ends_with("; and 12 more")) << line;
+}
+
+TEST(VerdictReport, json_has_the_outcome_and_every_failure) {
+  const auto json = verdict_json<nlohmann::json>(make_verdict(
+      {limit}, {{.subject = "a", .metric = "sqnr_db", .value = -INFINITY, .limit = limit}}));
+  EXPECT_EQ(json["outcome"], "fail");
+  EXPECT_EQ(json["limits"][0], "sqnr_db<20");
+  EXPECT_EQ(json["failures"][0]["value"], "-inf");
+  EXPECT_EQ(json["failures"][0]["kind"], "broken");
+}
+
+}  // namespace
+}  // namespace vernier

@@ -1,0 +1,116 @@
+#include "vernier/analysis/verdict.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace vernier {
+namespace {
+
+bool applies_to(const Limit& limit, const Judged& subject) {
+  const bool by_group = !subject.group.empty() && limit.tensor == subject.group;
+  return by_group || applies_to(limit, subject.name);
+}
+
+const std::optional<double>* find_metric(const Judged& subject, const std::string& metric) {
+  for (const auto& [name, value] : subject.metrics)
+    if (name == metric) return &value;
+  return nullptr;
+}
+
+std::optional<Failure> judge(const Limit& limit, const Judged& subject,
+                             const std::optional<double>& value) {
+  if (value && within(limit, *value)) return std::nullopt;
+  return Failure{.subject = subject.name,
+                 .group = subject.group,
+                 .metric = limit.metric,
+                 .value = value.value_or(NAN),
+                 .limit = limit,
+                 .kind = value ? FailureKind::broken : FailureKind::unmeasured};
+}
+
+}  // namespace
+
+std::string_view failure_kind_name(FailureKind kind) {
+  switch (kind) {
+    case FailureKind::broken: return "broken";
+    case FailureKind::unmeasured: return "unmeasured";
+    case FailureKind::nonfinite: return "nonfinite";
+    case FailureKind::missing: return "missing";
+    case FailureKind::shape: return "shape";
+  }
+  return "";
+}
+
+std::string_view doubt_kind_name(DoubtKind kind) {
+  switch (kind) {
+    case DoubtKind::unlike_calibration: return "unlike_calibration";
+    case DoubtKind::clipping: return "clipping";
+    case DoubtKind::alike_samples: return "alike_samples";
+    case DoubtKind::unknown_inputs: return "unknown_inputs";
+  }
+  return "";
+}
+
+std::string_view outcome_name(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::pass: return "pass";
+    case Outcome::fail: return "fail";
+    case Outcome::inconclusive: return "inconclusive";
+  }
+  return "";
+}
+
+int exit_code(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::pass: return 0;
+    case Outcome::fail: return 1;
+    case Outcome::inconclusive: return 3;
+  }
+  return 3;
+}
+
+Verdict make_verdict(std::vector<Limit> limits, std::vector<Failure> failures) {
+  const Outcome outcome = failures.empty() ? Outcome::pass : Outcome::fail;
+  return {.outcome = outcome, .failures = std::move(failures), .limits = std::move(limits)};
+}
+
+std::vector<Failure> judge(std::span<const Limit> limits, std::span<const Judged> subjects) {
+  std::vector<Failure> failures;
+  for (const Limit& limit : limits) {
+    bool judged = false;
+    for (const Judged& subject : subjects) {
+      if (!applies_to(limit, subject)) continue;
+      const std::optional<double>* value = find_metric(subject, limit.metric);
+      if (!value) continue;
+      judged = true;
+      if (auto failure = judge(limit, subject, *value)) failures.push_back(*std::move(failure));
+    }
+    if (!judged)
+      failures.push_back({.subject = limit.tensor,
+                          .metric = limit.metric,
+                          .limit = limit,
+                          .kind = FailureKind::unmeasured});
+  }
+  return failures;
+}
+
+std::vector<Failure> failures_of(const Verdict& verdict, std::string_view subject) {
+  std::vector<Failure> failures;
+  std::ranges::copy_if(verdict.failures, std::back_inserter(failures),
+                       [&](const Failure& failure) { return failure.subject == subject; });
+  return failures;
+}
+
+std::vector<Limit> default_limits(Precision precision) {
+  using enum Limit::Fails;
+  switch (precision) {
+    case Precision::fp32:
+      return {{.metric = "max_abs_diff_mean", .fails = above, .value = 1e-3},
+              {.metric = "cosine_similarity_mean", .fails = below, .value = 0.9999}};
+    case Precision::fp16: return {{.metric = "sqnr_db_mean", .fails = below, .value = 40}};
+    case Precision::int8: return {{.metric = "sqnr_db_mean", .fails = below, .value = 20}};
+  }
+  return {};
+}
+
+}  // namespace vernier

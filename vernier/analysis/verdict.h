@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cmath>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "vernier/analysis/limits.h"
+#include "vernier/model/precision.h"
+#include "vernier/tensor/tensor.h"
+
+namespace vernier {
+
+// The only judge: every command measures, and asks here what its numbers mean. Sentences are made
+// in report/verdict.h.
+
+enum class FailureKind {
+  broken,      // a limit was not kept
+  unmeasured,  // a limit is on something that was not, or could not be, measured
+  nonfinite,   // NaN or infinity
+  missing,     // one side does not have it
+  shape        // the sides have different shapes
+};
+std::string_view failure_kind_name(FailureKind kind);
+
+struct Failure {
+  std::string subject;  // name of the output, tensor, class...; empty: the whole run
+  std::string group;    // what the subject is: "output", "weight", "class"...
+  std::string metric;   // for nonfinite: "candidate_nan"...; for missing: the side without it
+  double value = NAN;
+  std::optional<Limit> limit;
+  FailureKind kind = FailureKind::broken;
+  Shape reference_shape, candidate_shape;  // of a shape failure
+  std::string layout;                      // that makes these agree, if any does
+  bool operator==(const Failure&) const = default;
+};
+
+// Why figures prove nothing, whatever they are.
+enum class DoubtKind {
+  unlike_calibration,  // the inputs are unlike those that the quantizers were calibrated on
+  clipping,            // a quantizer cuts off a large share of what goes into it
+  alike_samples,       // to the network all samples are one sample
+  unknown_inputs       // made-up inputs, and nothing tells whether they are like real ones
+};
+std::string_view doubt_kind_name(DoubtKind kind);
+
+struct Doubt {
+  DoubtKind kind = DoubtKind::unlike_calibration;
+  std::string subject;  // the quantized tensor; empty: the inputs
+  double value = 0;
+  double limit = 0;
+  bool operator==(const Doubt&) const = default;
+};
+
+enum class Outcome { pass, fail, inconclusive };
+std::string_view outcome_name(Outcome outcome);
+
+// 0 for a pass, 1 for a failure, 3 where nothing can be said.
+int exit_code(Outcome outcome);
+
+struct Verdict {
+  Outcome outcome = Outcome::inconclusive;  // until something was judged
+  std::vector<Failure> failures;  // where it is inconclusive: limits that may be broken for nothing
+  std::vector<Doubt> doubts;
+  std::vector<Limit> limits;  // that were asked for; none: a pass says only that all was comparable
+  bool pass() const { return outcome == Outcome::pass; }
+  bool operator==(const Verdict&) const = default;
+};
+
+Verdict make_verdict(std::vector<Limit> limits, std::vector<Failure> failures);
+
+// What limits may speak of: its name, the group by which limits may also name it, and the metrics
+// that it has; one without a value could not be measured.
+struct Judged {
+  std::string name, group;
+  std::vector<std::pair<std::string, std::optional<double>>> metrics;
+};
+
+// The limits that are not kept. A limit on a metric that could not be measured fails, and so does
+// one that no subject has a value for.
+std::vector<Failure> judge(std::span<const Limit> limits, std::span<const Judged> subjects);
+
+// The failures of one subject.
+std::vector<Failure> failures_of(const Verdict& verdict, std::string_view subject);
+
+// What a candidate of this precision is expected to keep when nothing else is asked.
+std::vector<Limit> default_limits(Precision precision);
+
+}  // namespace vernier

@@ -1,0 +1,114 @@
+#include "vernier/report/verdict.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+namespace vernier {
+namespace {
+
+constexpr std::size_t most_failures = 8;  // in one line
+
+std::string broken_text(const Failure& failure) {
+  return fmt::format("{} {:.6g} {} {:.6g}", failure.metric, failure.value,
+                     operator_text(*failure.limit), failure.limit->value);
+}
+
+std::string shape_text(const Failure& failure) {
+  const std::string shapes =
+      fmt::format("shape {} against {}", format_shape(failure.reference_shape),
+                  format_shape(failure.candidate_shape));
+  return failure.layout.empty() ? shapes
+                                : fmt::format("{}: agrees after {}", shapes, failure.layout);
+}
+
+// "3 NaN in the candidate", "top1_accuracy is NaN".
+std::string nonfinite_text(const Failure& failure) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> counted = {
+      {{"reference_nan", "NaN in the reference"},
+       {"reference_inf", "infinities in the reference"},
+       {"candidate_nan", "NaN in the candidate"},
+       {"candidate_inf", "infinities in the candidate"},
+       {"non_finite_samples", "samples have NaN or infinity in their answer"}}};
+  for (const auto& [metric, what] : counted)
+    if (failure.metric == metric) return fmt::format("{} {}", failure.value, what);
+  if (failure.metric == "reference" || failure.metric == "candidate")
+    return fmt::format("NaN or infinity in the {}", failure.metric);
+  return fmt::format("{} is NaN", failure.metric);
+}
+
+std::string shown_failures(std::span<const Failure> failures) {
+  std::vector<std::string> texts;
+  for (const Failure& failure : failures.first(std::min(failures.size(), most_failures)))
+    texts.push_back(failure_text(failure));
+  if (failures.size() > most_failures)
+    texts.push_back(fmt::format("and {} more", failures.size() - most_failures));
+  return fmt::format("{}", fmt::join(texts, "; "));
+}
+
+// "INCONCLUSIVE: output y: sqnr_db_mean 7 < 15, but these inputs are unlike ..."
+Paragraph inconclusive_paragraph(const Verdict& verdict) {
+  std::vector<std::string> doubts;
+  for (const Doubt& doubt : verdict.doubts) doubts.push_back(doubt_text(doubt));
+  if (doubts.empty()) doubts.emplace_back("nothing was measured");
+  const std::string failures =
+      verdict.failures.empty() ? "" : shown_failures(verdict.failures) + ", but ";
+  return {{fmt::format("INCONCLUSIVE: {}{}", failures, fmt::join(doubts, "; ")), Tone::fair}};
+}
+
+}  // namespace
+
+std::string reason_text(const Failure& failure) {
+  switch (failure.kind) {
+    case FailureKind::broken: return broken_text(failure);
+    case FailureKind::unmeasured: return failure.metric + " was not measured";
+    case FailureKind::nonfinite: return nonfinite_text(failure);
+    case FailureKind::missing: return fmt::format("missing in the {}", failure.metric);
+    case FailureKind::shape: return shape_text(failure);
+  }
+  return "";
+}
+
+std::string failure_text(const Failure& failure) {
+  if (failure.subject.empty()) return reason_text(failure);
+  return fmt::format("{}{}{}: {}", failure.group, failure.group.empty() ? "" : " ", failure.subject,
+                     reason_text(failure));
+}
+
+std::string doubt_text(const Doubt& doubt) {
+  switch (doubt.kind) {
+    case DoubtKind::unlike_calibration:
+      return fmt::format(
+          "these inputs are unlike the calibration data (S {:.2f} > {:g}): give --dataset or "
+          "--input-data",
+          doubt.value, doubt.limit);
+    case DoubtKind::clipping:
+      return fmt::format(
+          "the quantizer of {} clips {:.1f} % (> {:g} %): calibrate it on such inputs",
+          doubt.subject, 100 * doubt.value, 100 * doubt.limit);
+    case DoubtKind::alike_samples:
+      return fmt::format(
+          "the outputs hardly differ between samples ({:.2g} < {:g}), and the weights could not be "
+          "compared: give --dataset or --input-data",
+          doubt.value, doubt.limit);
+    case DoubtKind::unknown_inputs:
+      return "nothing tells whether these made-up inputs are like real ones: give --dataset or "
+             "--input-data";
+  }
+  return "";
+}
+
+Paragraph verdict_paragraph(const Verdict& verdict) {
+  switch (verdict.outcome) {
+    case Outcome::pass: break;
+    case Outcome::fail: return {{"FAIL: " + shown_failures(verdict.failures), Tone::bad}};
+    case Outcome::inconclusive: return inconclusive_paragraph(verdict);
+  }
+  if (verdict.limits.empty()) return {{"no limits were given: nothing was judged", Tone::plain}};
+  return {{"PASS", Tone::good}};
+}
+
+}  // namespace vernier

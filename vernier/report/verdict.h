@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string>
+
+#include "vernier/analysis/verdict.h"
+#include "vernier/report/document.h"
+#include "vernier/report/json.h"
+
+namespace vernier {
+
+// "output logits: sqnr_db_mean 12.5 < 20"
+std::string failure_text(const Failure& failure);
+// The same without its subject: "sqnr_db_mean 12.5 < 20".
+std::string reason_text(const Failure& failure);
+// "these inputs are unlike the calibration data (S 0.95 > 0.4): give --dataset or --input-data"
+std::string doubt_text(const Doubt& doubt);
+
+// How every report ends: "PASS", "FAIL: ..." or "INCONCLUSIVE: ...". Of many failures the first are
+// shown and the others counted. A pass without limits is not called one.
+Paragraph verdict_paragraph(const Verdict& verdict);
+
+// {"outcome": "fail", "failures": [{"subject", "group", "metric", "value", "limit", "kind"}],
+//  "doubts": [{"kind", "subject", "value", "limit"}], "limits": ["sqnr_db_mean<20"]}
+template <typename Json>
+Json verdict_json(const Verdict& verdict) {
+  Json failures = Json::array();
+  for (const Failure& failure : verdict.failures)
+    failures.push_back(
+        {{"subject", failure.subject},
+         {"group", failure.group},
+         {"metric", failure.metric},
+         {"value", json_number<Json>(failure.value)},
+         {"limit", failure.limit ? Json(format_limit(*failure.limit)) : Json(nullptr)},
+         {"kind", std::string(failure_kind_name(failure.kind))}});
+  Json doubts = Json::array();
+  for (const Doubt& doubt : verdict.doubts)
+    doubts.push_back({{"kind", std::string(doubt_kind_name(doubt.kind))},
+                      {"subject", doubt.subject},
+                      {"value", json_number<Json>(doubt.value)},
+                      {"limit", json_number<Json>(doubt.limit)}});
+  return {{"outcome", std::string(outcome_name(verdict.outcome))},
+          {"failures", std::move(failures)},
+          {"doubts", std::move(doubts)},
+          {"limits", format_limits(verdict.limits)}};
+}
+
+}  // namespace vernier
