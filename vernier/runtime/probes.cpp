@@ -7,7 +7,7 @@
 #include <unordered_set>
 
 #include "vernier/model/edit.h"
-#include "vernier/model/graph.h"
+#include "vernier/model/index.h"
 #include "vernier/model/value_kind.h"
 #include "vernier/tensor/name_map.h"
 
@@ -51,8 +51,7 @@ bool shares_memory(const GraphIndex& index, const NodeProto& node) {
   if (!hands_on_memory(node)) return false;
   const std::string& source = node.input(0);
   const NodeProto* writer = index.producer(source);
-  return !writer || !index.defines(source) || index.is_output(source) ||
-         index.consumers(source).size() > 1 || shares_memory(index, *writer);
+  return !writer || !index.has_one_reader(source) || shares_memory(index, *writer);
 }
 
 // The probe shows what went into the quantizer, too.
@@ -66,10 +65,6 @@ bool is_either(const NodeProto& node, std::string_view op) {
   return is_op(node, op) || is_op(node, op, "com.microsoft");
 }
 
-bool has_one_reader(const GraphIndex& index, const std::string& tensor) {
-  return index.defines(tensor) && !index.is_output(tensor) && index.consumers(tensor).size() == 1;
-}
-
 // The QuantizeLinear before a DequantizeLinear where one probe can show what goes in and what comes
 // out: float32 that does not come out of another quantizer, and no other reader in between.
 const NodeProto* pairable_quantizer(const GraphIndex& index, const NodeProto& node) {
@@ -80,8 +75,8 @@ const NodeProto* pairable_quantizer(const GraphIndex& index, const NodeProto& no
   const auto* scale = index.initializer(quantize->input(1));
   const bool fits = writer && !is_either(*writer, "DequantizeLinear") && scale &&
                     scale->data_type() == TensorProto::FLOAT &&
-                    has_one_reader(index, quantize->input(0)) &&
-                    has_one_reader(index, quantize->output(0));
+                    index.has_one_reader(quantize->input(0)) &&
+                    index.has_one_reader(quantize->output(0));
   return fits ? quantize : nullptr;
 }
 
