@@ -179,5 +179,25 @@ TEST(Quantization, a_scale_that_the_model_computes_is_noted) {
   EXPECT_THAT(found.notes, SizeIs(1));
 }
 
+TEST(Quantization, operators_that_dequantize_themselves_have_weights) {
+  const auto weight = tensor_of<std::int8_t>("w", DType::i8, {2, 2}, {1, 2, 3, 4});
+  const auto scales = tensor_of<float>("w_scale", DType::f32, {2}, {0.5F, 2});
+  const auto zeros = tensor_of<std::int8_t>("w_zero", DType::i8, {2}, {1, 0});
+  const auto check = [&](const std::string& op, const std::vector<std::string>& inputs) {
+    GraphBuilder builder = with_input();
+    builder.weight(weight).weight(scales).weight(zeros);
+    const Model model = builder.node(op, inputs, {"y"}, {}, "com.microsoft").model();
+    const auto found = find_quantization(model);
+    ASSERT_THAT(found.weights, SizeIs(1)) << op;
+    EXPECT_EQ(found.weights[0].name, "w");
+    EXPECT_EQ(found.weights[0].quantizer.axis, 1);
+    EXPECT_EQ(found.weights[0].reader_output, "y");
+    EXPECT_THAT(values(found.weights[0].real()), ElementsAre(0, 4, 1, 8));
+    EXPECT_THAT(found.outputs, ElementsAre("y"));
+  };
+  check("DynamicQuantizeMatMul", {"x", "w", "w_scale", "w_zero"});
+  check("MatMulIntegerToFloat", {"q", "w", "s", "w_scale", "", "w_zero"});
+}
+
 }  // namespace
 }  // namespace vernier

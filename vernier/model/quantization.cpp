@@ -31,6 +31,17 @@ const std::map<std::string, QOperator> q_operators = {
     {"QLinearAveragePool", {3}}, {"QLinearGlobalAveragePool", {3}},
     {"QLinearReduceMean", {3}},  {"QLinearConcat", {0}}};
 
+// Where an operator that computes real numbers from a stored weight has it, with its scale and its
+// zero point.
+struct WeightInputs {
+  int weight;
+  int scale;
+  int zero_point;
+};
+const std::map<std::string, WeightInputs> weight_operators = {{"MatMulIntegerToFloat", {1, 3, 5}},
+                                                              {"DynamicQuantizeMatMul", {1, 2, 3}},
+                                                              {"QAttention", {1, 4, 7}}};
+
 DType dtype_of(const TensorProto& tensor) {
   return dtype_of_onnx(tensor.data_type()).value_or(DType::u8);
 }
@@ -50,6 +61,9 @@ class GraphReader {
         add_q_operator(node, op->second, found);
       else if (node.op_type() == "MatMulInteger" || node.op_type() == "ConvInteger")
         add_integer_operator(node, found);
+      else if (const auto inputs = weight_operators.find(node.op_type());
+               inputs != weight_operators.end())
+        add_weight_operator(node, inputs->second, found);
       else if (node.op_type() == "MatMulNBits")
         add_n_bits(node, found);
     }
@@ -191,13 +205,7 @@ class GraphReader {
     if (!weight_quantizer) return;
     const bool by_row = node.op_type() == "QLinearConv" || attribute_int(node, "transB", 0) == 1;
     weight_quantizer->axis = by_row ? 0 : integers->dims_size() - 1;
-    QuantizedWeight weight{.name = node.input(op.weight),
-                           .form = WeightForm::q_operator,
-                           .quantizer = *weight_quantizer};
-    read_by(weight, node, op.weight);
-    if (!real_output.empty()) weight.reader_output = real_output;
-    weight.real = dequantizing(*integers, weight.quantizer);
-    found.weights.push_back(std::move(weight));
+    add_operand(node, op.weight, WeightForm::q_operator, *weight_quantizer, real_output, found);
   }
 
   // Dynamic quantization: the weight's scale is a factor of the product behind the integer
@@ -214,12 +222,35 @@ class GraphReader {
       return;
     }
     weight_quantizer->axis = node.op_type() == "ConvInteger" ? 0 : integers->dims_size() - 1;
-    QuantizedWeight weight{.name = node.input(1),
-                           .form = WeightForm::integer_operator,
-                           .quantizer = *weight_quantizer};
-    read_by(weight, node, 1);
-    weight.reader_output = real_output.empty() ? "" : label(real_output);
-    weight.real = dequantizing(*integers, weight.quantizer);
+    add_operand(node, 1, WeightForm::integer_operator, *weight_quantizer,
+                real_output.empty() ? "" : label(real_output), found);
+  }
+
+  void add_weight_operator(const NodeProto& node, const WeightInputs& inputs, Quantization& found) {
+    found.outputs.push_back(label(node.output(0)));
+    const TensorProto* integers = stored(input_name(node, inputs.weight));
+    auto weight_quantizer =
+        integers ? quantizer(input_name(node, inputs.scale), input_name(node, inputs.zero_point),
+                             dtype_of(*integers))
+                 : std::nullopt;
+    if (!weight_quantizer) {
+      found.notes.push_back(node_label(node) + ": its weight is not constant");
+      return;
+    }
+    weight_quantizer->axis = integers->dims_size() - 1;
+    add_operand(node, inputs.weight, WeightForm::integer_operator, *weight_quantizer,
+                label(node.output(0)), found);
+  }
+
+  // A weight that an operator reads as it is stored.
+  void add_operand(const NodeProto& node, int input, WeightForm form, Quantizer weight_quantizer,
+                   std::string real_output, Quantization& found) {
+    QuantizedWeight weight{
+        .name = node.input(input), .form = form, .quantizer = std::move(weight_quantizer)};
+    read_by(weight, node, input);
+    if (!real_output.empty() || form == WeightForm::integer_operator)
+      weight.reader_output = std::move(real_output);
+    weight.real = dequantizing(*stored(weight.name), weight.quantizer);
     found.weights.push_back(std::move(weight));
   }
 

@@ -23,40 +23,23 @@ Tone tone_of(Severity severity) {
   return Tone::plain;
 }
 
-std::string subject_text(const CheckSubject& subject, const Finding& finding) {
-  return finding.subject.name.empty() ? subject.model : finding.subject.name;
+std::string subject_text(const CheckSubject& subject, const Occurrence& found) {
+  return found.subject.name.empty() ? subject.model : found.subject.name;
 }
 
-// Findings of one kind and severity that have the same remedy.
-using Kind = std::vector<Finding>;
-
-std::vector<Kind> by_kind(const Findings& findings) {
-  std::vector<Kind> kinds;
-  for (const Finding& finding : findings) {
-    const auto same = std::ranges::find_if(kinds, [&](const Kind& kind) {
-      const Finding& first = kind.front();
-      return first.id == finding.id && first.severity == finding.severity &&
-             first.remedy == finding.remedy;
-    });
-    if (same == kinds.end())
-      kinds.push_back({finding});
-    else
-      same->push_back(finding);
-  }
-  return kinds;
-}
-
-Panel kind_panel(const CheckSubject& subject, const Kind& kind) {
-  const Finding& first = kind.front();
-  Panel panel{fmt::format("{}: {}", severity_name(first.severity), first.id), {}};
-  const auto shown = std::min<std::size_t>(kind.size(), subject.top);
-  for (std::size_t i = 0; i < shown; ++i)
-    panel.facts.emplace_back(subject_text(subject, kind[i]),
-                             Cell{kind[i].evidence, tone_of(first.severity)});
-  if (shown < kind.size())
-    panel.facts.emplace_back(fmt::format("and {} more", kind.size() - shown),
+Panel finding_panel(const CheckSubject& subject, const Finding& finding) {
+  Panel panel{fmt::format("{}: {}", severity_name(finding.severity), finding.id), {}};
+  const auto add = [&](const Occurrence& found) {
+    panel.facts.emplace_back(subject_text(subject, found),
+                             Cell{found.evidence, tone_of(finding.severity)});
+  };
+  add(finding);
+  const auto shown = std::min<std::size_t>(finding.more.size(), std::max(subject.top - 1, 0));
+  for (std::size_t i = 0; i < shown; ++i) add(finding.more[i]);
+  if (shown < finding.more.size())
+    panel.facts.emplace_back(fmt::format("and {} more", finding.more.size() - shown),
                              Cell{"JSON lists them all", Tone::faint});
-  panel.facts.emplace_back("remedy", first.remedy);
+  panel.facts.emplace_back("remedy", finding.remedy);
   return panel;
 }
 
@@ -70,14 +53,20 @@ Panel subject_panel(const CheckSubject& subject, const CheckResult& result) {
   return panel;
 }
 
+Json occurrence_json(const Occurrence& found) {
+  return {{"subject",
+           {{"kind", std::string(subject_kind_name(found.subject.kind))},
+            {"name", found.subject.name}}},
+          {"evidence", found.evidence}};
+}
+
 Json finding_json(const Finding& finding) {
-  return {{"id", finding.id},
-          {"severity", std::string(severity_name(finding.severity))},
-          {"subject",
-           {{"kind", std::string(subject_kind_name(finding.subject.kind))},
-            {"name", finding.subject.name}}},
-          {"evidence", finding.evidence},
-          {"remedy", finding.remedy}};
+  Json json = {{"id", finding.id}, {"severity", std::string(severity_name(finding.severity))}};
+  json.update(occurrence_json(finding));
+  json["remedy"] = finding.remedy;
+  json["more"] = Json::array();
+  for (const Occurrence& other : finding.more) json["more"].push_back(occurrence_json(other));
+  return json;
 }
 
 }  // namespace
@@ -85,8 +74,8 @@ Json finding_json(const Finding& finding) {
 Document describe_check(const CheckSubject& subject, const CheckResult& result) {
   Document document;
   document.blocks.emplace_back(subject_panel(subject, result));
-  for (const Kind& kind : by_kind(result.findings))
-    document.blocks.emplace_back(kind_panel(subject, kind));
+  for (const Finding& finding : result.findings)
+    document.blocks.emplace_back(finding_panel(subject, finding));
   document.blocks.emplace_back(verdict_paragraph(result.verdict));
   return document;
 }

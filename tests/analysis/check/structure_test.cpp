@@ -33,6 +33,31 @@ TEST(Structure, weights_that_nothing_reads_are_found) {
   EXPECT_EQ(told(structure(model), "unused-initializer"), "lost: nothing reads its 12 bytes");
 }
 
+TEST(Structure, small_leftovers_are_only_noted) {
+  const auto severity = [](std::int64_t elements) {
+    return structure(small().weight(filled("lost", {elements}, 1)).model())[0].severity;
+  };
+  EXPECT_EQ(severity(255), Severity::note);
+  EXPECT_EQ(severity(256), Severity::warning);
+  const auto constant = tensor_attribute("value", filled("", {1}, 1));
+  const Model model = small().node("Constant", {}, {"c"}, {constant}).model();
+  EXPECT_EQ(structure(model)[0].severity, Severity::note);
+}
+
+TEST(Structure, weights_that_callers_may_replace_are_found) {
+  const auto model = [](std::int64_t ir_version) {
+    return small()
+        .input("w", DType::f32, {{2, ""}})
+        .weight(filled("w", {2}, 1))
+        .node("Add", {"y", "w"}, {"z"})
+        .output("z")
+        .model(13, ir_version);
+  };
+  EXPECT_EQ(told(structure(model(7)), "initializer-as-input"),
+            "w: this weight of 8 bytes is listed as an input");
+  EXPECT_EQ(told(structure(model(3)), "initializer-as-input"), "none");
+}
+
 TEST(Structure, a_weight_that_only_a_subgraph_reads_is_read) {
   GraphBuilder branch("branch");
   branch.node("Add", {"x", "w"}, {"r"}).output("r");
@@ -132,6 +157,32 @@ TEST(Structure, external_data_has_to_be_there) {
   EXPECT_THAT(told(check_external("other.bin", 16), "missing-external-data"),
               HasSubstr("found no such file"));
   EXPECT_EQ(told(check_external("w.bin", 16), "missing-external-data"), "none");
+}
+
+TEST(Structure, a_data_file_that_is_missing_is_one_error) {
+  GraphBuilder builder = small();
+  for (const std::string name : {"a", "b", "c"}) {
+    vernier_onnx::TensorProto& weight = *builder.graph().add_initializer();
+    weight = make_tensor_proto(filled(name, {4}, 1));
+    set_external_data(weight, {.location = "gone.bin", .offset = 0, .length = 16});
+  }
+  const TemporaryDirectory folder;
+  const Model model(builder.proto(), folder.path(), "model.onnx");
+  EXPECT_EQ(told(check_files(ModelIndex(model)), "missing-external-data"),
+            "a: external data 'gone.bin': expected a file in the model's folder, found no such "
+            "file, which 3 weights need");
+}
+
+TEST(Structure, an_offset_that_is_no_number_is_a_finding) {
+  GraphBuilder builder = small();
+  vernier_onnx::TensorProto& weight = *builder.graph().add_initializer();
+  weight = make_tensor_proto(filled("w", {4}, 1));
+  set_external_data(weight, {.location = "w.bin", .offset = 0, .length = 16});
+  weight.mutable_external_data(1)->set_value("1e3x");
+  const TemporaryDirectory folder;
+  std::ofstream(folder / "model.onnx", std::ios::binary) << builder.proto().SerializeAsString();
+  EXPECT_THAT(told(check(folder / "model.onnx").findings, "missing-external-data"),
+              HasSubstr("'1e3x'"));
 }
 
 TEST(Structure, external_data_must_not_be_elsewhere) {

@@ -59,24 +59,44 @@ Findings check_static(const ModelIndex& index, const CheckOptions& options) {
   return findings;
 }
 
-// Everything that needs runs of the model.
-Findings check_running(const ModelIndex& index, const CheckOptions& options) {
-  const Runs runs = check_runs(index, options);
-  Findings findings = runs.findings;
+// What the optimised model shows. One session is open at a time: each holds the weights.
+Findings check_optimised(const ModelIndex& index, Runs& runs, const CheckOptions& options) {
+  Findings findings = std::move(runs.findings);
   if (runs.runner) append(findings, contrib_operators(index));
-  if (runs.ran() && wants(options, CheckGroup::dynamic_axes)) {
-    append(findings, check_declared_axes(index, runs, options));
-    append(findings, check_fixed_axes(index, runs, options));
-  }
   if (runs.ran() && !options.reference.empty() && wants(options, CheckGroup::consistency))
     append(findings, check_consistency(index, runs, options));
-  if (runs.runner && is_wanted(options, "missing-shapes")) append(findings, check_shapes(index));
-  if (wants(options, CheckGroup::numerics)) {
-    const Live live = runs.ran() ? check_live(index, runs, options) : Live{};
-    append(findings, live.findings);
-    append(findings, check_numerics(index, live));
-    append(findings, check_indices(index, runs));
-  }
+  if (wants(options, CheckGroup::numerics)) append(findings, check_indices(index, runs));
+  runs.runner.reset();
+  return findings;
+}
+
+// What the graph shows as it is written: sizes are tried where no operators are fused, since fused
+// kernels trust that sizes fit together.
+Findings check_as_written(const ModelIndex& index, const Runs& runs, const CheckOptions& options) {
+  Findings findings;
+  const bool numerics = wants(options, CheckGroup::numerics);
+  const bool axes = wants(options, CheckGroup::dynamic_axes);
+  const bool calibration = is_wanted(options, "unfilled-range");
+  std::unique_ptr<OrtRunner> runner;
+  if (runs.ran() && (numerics || axes || calibration))
+    runner = open_as_written(index.model(), options.runtime);
+  const Live live = runner ? check_live(index, runs, *runner) : Live{};
+  if (numerics) append(findings, live.findings);
+  if (numerics) append(findings, check_numerics(index, live));
+  if (calibration)
+    append(findings, check_calibration(index, live, static_cast<bool>(options.samples)));
+  if (runner && axes) append(findings, check_declared_axes(index, runs, *runner));
+  runner.reset();
+  if (runs.ran() && axes) append(findings, check_fixed_axes(index, runs, options));
+  return findings;
+}
+
+Findings check_running(const ModelIndex& index, const CheckOptions& options) {
+  Runs runs = check_runs(index, options);
+  const bool accepted = runs.runner != nullptr;
+  Findings findings = check_optimised(index, runs, options);
+  append(findings, check_as_written(index, runs, options));
+  if (accepted && is_wanted(options, "missing-shapes")) append(findings, check_shapes(index));
   return findings;
 }
 
@@ -132,6 +152,7 @@ CheckResult check(const std::filesystem::path& path, const CheckOptions& options
   if (!options.reference.empty()) model_format(options.reference);  // throws if it is no reference
   CheckResult result{.findings = check_file(path, options)};
   std::erase_if(result.findings, [&](const Finding& f) { return !is_wanted(options, f.id); });
+  result.findings = grouped(std::move(result.findings));
   std::ranges::stable_sort(result.findings, {}, rank);
   result.verdict = judge(result, options.strict);
   return result;

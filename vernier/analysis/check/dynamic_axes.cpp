@@ -9,6 +9,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "vernier/analysis/check/operators.h"
 #include "vernier/error.h"
 #include "vernier/metrics/similarity.h"
 
@@ -97,8 +98,7 @@ Tensor slice_axis(const Tensor& tensor, std::size_t axis, std::int64_t index, st
 // The node that keeps an axis at the size it was traced with.
 struct FrozenNode {
   Subject subject;
-  std::string reason;  // ", in Reshape '/Reshape' whose shape is the constant [1,16]"; may be empty
-  std::string message;  // ONNX Runtime's
+  std::string reason;  // " in Reshape '/Reshape', whose shape is the constant [1,16]"
 };
 
 // As far as it makes sense to look for a cause.
@@ -142,34 +142,19 @@ const NodeProto* frozen_before(const GraphIndex& graph, const NodeProto* node, s
   return nullptr;
 }
 
-// The message of the graph as it is written: optimisation renames and fuses nodes.
-std::string plain_error(const Model& model, std::span<const Tensor> inputs,
-                        const std::string& error, OrtOptions options) {
-  options.optimization = Optimization::disabled;
-  try {
-    OrtRunner runner(model.clone(), options);
-    const Trial trial = try_run(runner, inputs);
-    return trial.outputs ? error : trial.error;
-  } catch (const Error&) {
-    return error;
-  }
-}
-
 // From the message of a run that failed. `size` is the one that works.
-FrozenNode find_frozen_node(const ModelIndex& index, std::span<const Tensor> inputs,
-                            const std::string& error, std::int64_t size,
-                            const OrtOptions& options) {
-  FrozenNode frozen{.message = plain_error(index.model(), inputs, error, options)};
-  const FoundNode failed = find_failed_node(index, frozen.message);
-  frozen.subject = subject_of_error(index, frozen.message);
-  if (!failed.node) return frozen;
-  frozen.reason = own_reason(*failed.graph, *failed.node);
-  if (!frozen.reason.empty() && !is_op(*failed.node, "Gemm") && !is_op(*failed.node, "MatMul"))
-    return frozen;
-  if (const NodeProto* cause = frozen_before(*failed.graph, failed.node, size)) {
-    frozen.subject = node_subject(*failed.graph, *cause);
-    frozen.reason = own_reason(*failed.graph, *cause);
-  }
+FrozenNode find_frozen_node(const ModelIndex& index, const std::string& error, std::int64_t size) {
+  const FoundNode failed = find_failed_node(index, error);
+  FrozenNode frozen{.subject = subject_of_error(index, error)};
+  if (failed.node) frozen.reason = own_reason(*failed.graph, *failed.node);
+  const bool is_cause =
+      !frozen.reason.empty() && !is_op(*failed.node, "Gemm") && !is_op(*failed.node, "MatMul");
+  if (failed.node && !is_cause)
+    if (const NodeProto* cause = frozen_before(*failed.graph, failed.node, size)) {
+      frozen.subject = node_subject(*failed.graph, *cause);
+      frozen.reason = own_reason(*failed.graph, *cause);
+    }
+  if (frozen.reason.empty()) frozen.reason = ": " + error;
   return frozen;
 }
 
@@ -198,26 +183,53 @@ bool is_plain(const DynamicAxis& axis) {
   return std::ranges::none_of(axis.name, [](char c) { return c == '+' || c == '*' || c == '-'; });
 }
 
-// Doubling keeps what sizes have to be divisible by.
-std::int64_t another_length(std::int64_t length) { return length < 16 ? length + 4 : 2 * length; }
+// Sizes to try in turn. Doubling keeps what lengths have to be divisible by; images often have to
+// be multiples of 32.
+std::vector<std::int64_t> other_sizes(const DynamicAxis& axis, std::int64_t base) {
+  std::vector<std::int64_t> sizes{2, 3, 1, 4, 8};
+  if (!axis.is_batch) sizes = {base < 16 ? base + 4 : 2 * base, base + 1, 2 * base, 32, 64};
+  std::erase(sizes, base);
+  return sizes;
+}
+
+// Scales that are computed from the whole batch make rows depend on each other by design.
+bool quantizes_dynamically(const ModelIndex& index) {
+  return std::ranges::any_of(index.graphs(), [](const GraphIndex& graph) {
+    return std::ranges::any_of(graph.graph().node(), [](const NodeProto& node) {
+      return node.op_type().starts_with("DynamicQuantize");
+    });
+  });
+}
 
 class DeclaredAxes {
  public:
-  DeclaredAxes(const ModelIndex& index, const Runs& runs, const CheckOptions& options)
+  DeclaredAxes(const ModelIndex& index, const Runs& runs, OrtRunner& runner)
       : index_(index),
         runs_(runs),
-        options_(options),
-        axes_(dynamic_axes(runs.runner->inputs())),
+        runner_(runner),
+        axes_(dynamic_axes(runner.inputs())),
         base_(base_sizes(axes_, runs.samples.front())) {}
 
   Findings check() {
     Findings findings;
     for (std::size_t i = 0; i < axes_.size(); ++i)
-      if (is_plain(axes_[i]) && is_certain(axes_[i])) append(findings, check_axis(i));
+      if (is_plain(axes_[i]) && is_certain(axes_[i]) && !is_parameter(axes_[i]))
+        append(findings, check_axis(i));
     return findings;
   }
 
  private:
+  // The length of one vector, and of nothing else: scales or a bias. It has to fit what it is
+  // applied to, and kernels that do not look read past its end.
+  bool is_parameter(const DynamicAxis& axis) const {
+    const auto has_axis = [&](const Dim& dim) { return dim.symbol == axis.name; };
+    return axis.places.size() == 1 && runner_.inputs()[axis.places[0].input].shape.size() == 1 &&
+           runner_.inputs().size() > 1 &&
+           std::ranges::none_of(index_.model().outputs(), [&](const TensorSpec& output) {
+             return std::ranges::any_of(output.shape, has_axis);
+           });
+  }
+
   // Which unnamed axes of several inputs go together is not known.
   bool is_certain(const DynamicAxis& axis) const {
     std::set<std::size_t> inputs;
@@ -227,71 +239,67 @@ class DeclaredAxes {
     return axis.named || inputs.size() == 1;
   }
 
+  // Frozen is an axis that takes no other size; one that refuses some of them is not.
   Findings check_axis(std::size_t index) {
-    const bool is_batch = axes_[index].is_batch;
-    const std::vector<std::int64_t> sizes =
-        is_batch ? std::vector<std::int64_t>{1, 2, 3}
-                 : std::vector<std::int64_t>{another_length(base_[index])};
+    std::string error;  // of the first size
+    int taken = 0;
+    const std::vector<std::int64_t> sizes = other_sizes(axes_[index], base_[index]);
     for (const std::int64_t size : sizes) {
-      if (size == base_[index]) continue;
-      Findings findings =
-          is_batch && base_[index] == 1 ? try_batch(index, size) : try_size(index, size);
-      if (!findings.empty()) return findings;
+      const Sample inputs = inputs_of(index, size);
+      const Trial trial = try_run(runner_, inputs);
+      if (error.empty()) error = trial.error;
+      if (!trial.outputs) continue;
+      Findings findings = judge(index, size, *trial.outputs);
+      if (!findings.empty() || ++taken == 2 || !axes_[index].is_batch) return findings;
     }
-    return {};
+    const auto together = [&](std::int64_t size) { return runs_with_others(index, size); };
+    if (taken > 0 || std::ranges::any_of(sizes, together)) return {};
+    const FrozenNode node = find_frozen_node(index_, error, base_[index]);
+    return {make_finding("frozen-axis", node.subject,
+                         fmt::format("'{}' is declared dynamic, but size {} fails{}",
+                                     axes_[index].name, sizes.front(), node.reason))};
   }
 
-  // Several samples at once: each must come out as it does alone.
-  Findings try_batch(std::size_t index, std::int64_t size) {
+  bool joins_samples(std::size_t index) const { return axes_[index].is_batch && base_[index] == 1; }
+
+  Sample inputs_of(std::size_t index, std::int64_t size) const {
+    if (joins_samples(index)) return join_samples(like_first(runs_.samples, size), axes_[index]);
+    std::vector<std::int64_t> sizes = base_;
+    sizes[index] = size;
+    return drawn(sizes);
+  }
+
+  // Several samples at once must come out as they do alone.
+  Findings judge(std::size_t index, std::int64_t size, const std::vector<Tensor>& outputs) {
+    if (auto finding = not_followed(index, size, outputs)) return {*finding};
+    if (!joins_samples(index) || !runs_.deterministic) return {};
     const DynamicAxis& axis = axes_[index];
-    const std::vector<Sample> samples = like_first(runs_.samples, size);
-    const Sample joined = join_samples(samples, axis);
-    const Trial trial = try_run(*runs_.runner, joined);
-    if (!trial.outputs) return frozen(index, size, joined, trial.error);
-    if (auto finding = not_followed(index, size, *trial.outputs)) return {*finding};
-    if (!runs_.deterministic) return {};
-    return mixed_rows(axis, single_samples(samples, axis), *trial.outputs);
+    return mixed_rows(axis, single_samples(like_first(runs_.samples, size), axis), outputs);
   }
 
   // Inputs of these sizes; those that have not changed keep their values, which may be given ones.
   Sample drawn(std::span<const std::int64_t> sizes) const {
-    const auto& inputs = runs_.runner->inputs();
+    const auto& inputs = runner_.inputs();
     Sample sample = draw_inputs(runs_, inputs, shapes_with(inputs, axes_, sizes), 0);
     for (std::size_t i = 0; i < sample.size(); ++i)
       if (sample[i].shape == runs_.samples.front()[i].shape) sample[i] = runs_.samples.front()[i];
     return sample;
   }
 
-  Findings try_size(std::size_t index, std::int64_t size) {
-    std::vector<std::int64_t> sizes = base_;
-    sizes[index] = size;
-    const Sample sample = drawn(sizes);
-    const Trial trial = try_run(*runs_.runner, sample);
-    if (!trial.outputs)
-      return runs_with_others(index, size) ? Findings{} : frozen(index, size, sample, trial.error);
-    if (auto finding = not_followed(index, size, *trial.outputs)) return {*finding};
-    return {};
-  }
-
-  // Lengths of several inputs may have to agree: then they can only change together.
+  // Lengths of several inputs may have to agree: then they can only change together, all to one
+  // size or two by as much (what is past and what a mask covers).
   bool runs_with_others(std::size_t index, std::int64_t size) {
-    std::vector<std::int64_t> sizes = base_;
-    for (std::size_t i = 0; i < axes_.size(); ++i)
-      if (axes_[i].is_batch == axes_[index].is_batch) sizes[i] = size;
-    return std::ranges::count_if(axes_,
-                                 [&](const DynamicAxis& axis) {
-                                   return axis.is_batch == axes_[index].is_batch;
-                                 }) > 1 &&
-           try_run(*runs_.runner, drawn(sizes)).outputs.has_value();
-  }
-
-  Findings frozen(std::size_t index, std::int64_t size, const Sample& inputs,
-                  const std::string& error) {
-    const FrozenNode node = find_frozen_node(index_, inputs, error, base_[index], options_.runtime);
-    return {
-        make_finding("frozen-axis", node.subject,
-                     fmt::format("'{}' is declared dynamic, but size {} fails{}", axes_[index].name,
-                                 size, node.reason.empty() ? ": " + node.message : node.reason))};
+    std::vector<std::int64_t> all = base_;
+    for (std::size_t i = 0; i < axes_.size(); ++i) {
+      if (axes_[i].is_batch != axes_[index].is_batch) continue;
+      all[i] = size;
+      if (i == index) continue;
+      std::vector<std::int64_t> two = base_;
+      two[index] = size;
+      two[i] += size - base_[index];
+      if (try_run(runner_, drawn(two)).outputs) return true;
+    }
+    return try_run(runner_, drawn(all)).outputs.has_value();
   }
 
   // An output that declares the axis and does not have its size.
@@ -317,13 +325,20 @@ class DeclaredAxes {
   Findings mixed_rows(const DynamicAxis& axis, const std::vector<Sample>& singles,
                       const std::vector<Tensor>& together) {
     for (std::size_t row = 0; row < singles.size(); ++row) {
-      const Trial alone = try_run(*runs_.runner, singles[row]);
+      const Trial alone = try_run(runner_, singles[row]);
       if (!alone.outputs) return {};
       for (std::size_t i = 0; i < together.size(); ++i)
         if (auto finding = mixed_row(axis, row, singles.size(), (*alone.outputs)[i], together[i]))
-          return {*finding};
+          return {quantizes_dynamically(index_) ? by_design(*std::move(finding)) : *finding};
     }
     return {};
+  }
+
+  static Finding by_design(Finding finding) {
+    finding.severity = Severity::note;
+    finding.evidence += "; dynamic quantization takes its scales from the whole batch";
+    finding.remedy = "Evaluate with the batch that is deployed.";
+    return finding;
   }
 
   static std::optional<Finding> mixed_row(const DynamicAxis& axis, std::size_t row,
@@ -344,14 +359,15 @@ class DeclaredAxes {
 
   const ModelIndex& index_;
   const Runs& runs_;
-  const CheckOptions& options_;
+  OrtRunner& runner_;
   std::vector<DynamicAxis> axes_;
   std::vector<std::int64_t> base_;
 };
 
 // The model with an axis of its inputs opened, and nothing else said about shapes.
 std::unique_ptr<OrtRunner> open_axis(const Model& model, const DynamicAxis& axis,
-                                     const OrtOptions& options) {
+                                     OrtOptions options) {
+  options.optimization = Optimization::disabled;
   Model opened = model.clone();
   vernier_onnx::GraphProto& graph = opened.graph();
   const std::vector<TensorSpec> inputs = model.inputs();
@@ -388,6 +404,16 @@ bool doubles(const std::vector<Tensor>& alone, const std::vector<Tensor>& togeth
   return !alone.empty();
 }
 
+// Kernels of ONNX Runtime's own operators trust the declared sizes.
+bool has_runtime_operators(const ModelIndex& index) {
+  return std::ranges::any_of(index.graphs(), [](const GraphIndex& graph) {
+    return std::ranges::any_of(graph.graph().node(), [](const NodeProto& node) {
+      return is_runtime_domain(node.domain()) && !node.op_type().ends_with("quantizeLinear") &&
+             !node.op_type().ends_with("QuantizeLinear");
+    });
+  });
+}
+
 // Axis 0 of every input that has at least two, if all are of one fixed size.
 std::optional<DynamicAxis> fixed_batch(const std::vector<TensorSpec>& inputs) {
   DynamicAxis axis{.name = "batch", .is_batch = true};
@@ -407,8 +433,9 @@ Findings try_fixed_batch(const ModelIndex& index, const Runs& runs, const CheckO
   const auto runner = open_axis(index.model(), *axis, options.runtime);
   if (!runner) return {};
   const std::vector<Sample> samples = like_first(runs.samples, 2);
-  const Trial trial = try_run(*runner, join_samples(samples, *axis));
-  if (!trial.outputs || !doubles(runs.outputs, *trial.outputs)) return {};
+  const Trial alone = try_run(*runner, samples[0]);
+  const Trial together = try_run(*runner, join_samples(samples, *axis));
+  if (!alone.outputs || !together.outputs || !doubles(*alone.outputs, *together.outputs)) return {};
   const TensorSpec& input = inputs[axis->places[0].input];
   const std::int64_t size = input.shape[0].size;
   return {make_finding(
@@ -451,12 +478,12 @@ Findings try_fixed_sequence(const ModelIndex& index, const Runs& runs,
 
 }  // namespace
 
-Findings check_declared_axes(const ModelIndex& index, const Runs& runs,
-                             const CheckOptions& options) {
-  return DeclaredAxes(index, runs, options).check();
+Findings check_declared_axes(const ModelIndex& index, const Runs& runs, OrtRunner& as_written) {
+  return DeclaredAxes(index, runs, as_written).check();
 }
 
 Findings check_fixed_axes(const ModelIndex& index, const Runs& runs, const CheckOptions& options) {
+  if (has_runtime_operators(index)) return {};
   Findings findings = try_fixed_batch(index, runs, options);
   append(findings, try_fixed_sequence(index, runs, options));
   return findings;

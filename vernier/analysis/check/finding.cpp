@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 
 #include "vernier/analysis/check/explanations.h"
@@ -35,8 +36,11 @@ std::string_view subject_kind_name(SubjectKind kind) {
 
 Finding make_finding(std::string_view id, Subject subject, std::string evidence) {
   const Explanation& text = explanation(id);
-  return {std::string(id), text.severity, std::move(subject), std::move(evidence),
-          std::string(text.remedy)};
+  return {{std::move(subject), std::move(evidence)},
+          std::string(id),
+          text.severity,
+          std::string(text.remedy),
+          {}};
 }
 
 Subject node_subject(const GraphIndex& graph, const vernier_onnx::NodeProto& node) {
@@ -50,6 +54,21 @@ Subject tensor_subject(const GraphIndex& graph, const std::string& tensor) {
 void append(Findings& findings, Findings more) {
   findings.insert(findings.end(), std::make_move_iterator(more.begin()),
                   std::make_move_iterator(more.end()));
+}
+
+Findings grouped(Findings findings) {
+  Findings groups;
+  for (Finding& finding : findings) {
+    const auto same = std::ranges::find_if(groups, [&](const Finding& first) {
+      return first.id == finding.id && first.severity == finding.severity &&
+             first.remedy == finding.remedy;
+    });
+    if (same == groups.end())
+      groups.push_back(std::move(finding));
+    else
+      same->more.push_back(std::move(finding));
+  }
+  return groups;
 }
 
 std::string counted(std::int64_t count, std::string_view noun) {

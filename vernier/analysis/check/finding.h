@@ -22,12 +22,18 @@ struct Subject {
   bool operator==(const Subject&) const = default;
 };
 
-struct Finding {
+// Where something was found, and one sentence of evidence.
+struct Occurrence {
+  Subject subject;
+  std::string evidence;
+  bool operator==(const Occurrence&) const = default;
+};
+
+struct Finding : Occurrence {
   std::string id;  // an entry of explanations()
   Severity severity = Severity::warning;
-  Subject subject;
-  std::string evidence;  // one sentence each
-  std::string remedy;
+  std::string remedy;            // one sentence
+  std::vector<Occurrence> more;  // others of the same kind, severity and remedy
   bool operator==(const Finding&) const = default;
 };
 
@@ -41,6 +47,9 @@ Subject node_subject(const GraphIndex& graph, const vernier_onnx::NodeProto& nod
 Subject tensor_subject(const GraphIndex& graph, const std::string& tensor);
 
 void append(Findings& findings, Findings more);
+
+// One finding of each kind, severity and remedy: the first, which has the others as `more`.
+Findings grouped(Findings findings);
 
 // "3 nodes", "1 node".
 std::string counted(std::int64_t count, std::string_view noun);

@@ -8,6 +8,7 @@
 #include "vernier/analysis/check/check.h"
 #include "vernier/analysis/check/finding.h"
 #include "vernier/analysis/check/runs.h"
+#include "vernier/model/quantizer.h"
 
 namespace vernier {
 
@@ -20,8 +21,7 @@ Findings check_consistency(const ModelIndex& index, const Runs& runs, const Chec
 // ---- dynamic axes
 
 // Axes that are declared dynamic and are not: every declaration is tried.
-Findings check_declared_axes(const ModelIndex& index, const Runs& runs,
-                             const CheckOptions& options);
+Findings check_declared_axes(const ModelIndex& index, const Runs& runs, OrtRunner& as_written);
 // Axes that are declared fixed though the graph would take another size.
 Findings check_fixed_axes(const ModelIndex& index, const Runs& runs, const CheckOptions& options);
 
@@ -35,13 +35,15 @@ Findings check_training_mode(const ModelIndex& index);
 // What the elements of weights and constants say.
 Findings check_weights(const ModelIndex& index);
 
-// What one run of the first sample shows.
+// What runs of the samples show.
 struct Live {
-  std::map<std::string, Shape> shapes;  // of tensors and inputs, by the names that probes give them
+  // Of tensors and inputs, by the names that probes give them.
+  std::map<std::string, Shape> shapes;
+  std::map<std::string, RealRange> ranges;  // of float tensors, over all samples
   Findings findings;
 };
 // NaN and infinity on generated inputs, with the operator that made them first.
-Live check_live(const ModelIndex& index, const Runs& runs, const CheckOptions& options);
+Live check_live(const ModelIndex& index, const Runs& runs, OrtRunner& watched);
 
 // Types, epsilons and unfolded normalisations. `live` may be empty: its shapes tell the length of
 // axes that are not declared.
@@ -74,5 +76,9 @@ Findings check_shapes(const ModelIndex& index);
 
 // QuantizeLinear and DequantizeLinear that are out of place, or whose numbers make no sense.
 Findings check_quantization(const ModelIndex& index);
+
+// Quantizers whose range is far beyond what their tensor can reach, or what the samples reach where
+// they were given.
+Findings check_calibration(const ModelIndex& index, const Live& live, bool given_samples);
 
 }  // namespace vernier

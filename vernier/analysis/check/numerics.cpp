@@ -22,6 +22,13 @@ struct Sighting {
   std::string what;  // "NaN" or "infinity"
 };
 
+void widen_range(std::map<std::string, RealRange>& ranges, const std::string& name,
+                 const TensorStatistics& statistics) {
+  const auto [range, added] = ranges.try_emplace(name, RealRange{statistics.min, statistics.max});
+  range->second.low = std::min(range->second.low, statistics.min);
+  range->second.high = std::max(range->second.high, statistics.max);
+}
+
 struct Watching {
   Live live;
   std::optional<Sighting> first_nan, first_inf;
@@ -31,6 +38,7 @@ struct Watching {
     live.shapes[name] = Shape(tensor.shape.begin(), tensor.shape.end());
     if (!is_float(tensor.dtype)) return;
     const TensorStatistics statistics = tensor_statistics(tensor);
+    if (statistics.finite() > 0) widen_range(live.ranges, name, statistics);
     if (statistics.nan > 0 && !first_nan) first_nan = {name, "NaN"};
     if (statistics.inf() > 0 && !first_inf) first_inf = {name, "infinity"};
   }
@@ -272,14 +280,14 @@ Findings last_index(const ModelIndex& index, const Runs& runs, std::size_t input
 
 }  // namespace
 
-Live check_live(const ModelIndex& index, const Runs& runs, const CheckOptions& options) {
+Live check_live(const ModelIndex& index, const Runs& runs, OrtRunner& watched) {
   Watching seen;
-  for (const Tensor& input : runs.samples.front()) seen.add(input);
-  if (const auto watched = open_watched(index.model(), options.runtime)) {
+  for (const Sample& sample : runs.samples) {
+    for (const Tensor& input : sample) seen.add(input);
     try {
-      watched->run(runs.samples.front(), [&](const TensorView& tensor) { seen.add(tensor); });
+      watched.run(sample, [&](const TensorView& tensor) { seen.add(tensor); });
     } catch (const Error&) {
-      // What was seen before the run broke off still counts.
+      break;  // what was seen before still counts
     }
   }
   seen.live.findings = judge(index, runs, seen);

@@ -10,6 +10,7 @@
 
 #include "vernier/analysis/check/float_limits.h"
 #include "vernier/model/onnx_type.h"
+#include "vernier/model/quantization.h"
 #include "vernier/model/quantizer.h"
 #include "vernier/tensor/convert.h"
 
@@ -18,6 +19,9 @@ namespace {
 
 using vernier_onnx::NodeProto;
 using vernier_onnx::TensorProto;
+
+// A calibration range of which data reaches less was made for something else: three bits are lost.
+constexpr double least_filled = 1.0 / 8;
 
 bool is_quantize(const NodeProto& node) { return node.op_type() == "QuantizeLinear"; }
 bool is_dequantize(const NodeProto& node) { return node.op_type() == "DequantizeLinear"; }
@@ -59,6 +63,26 @@ std::string quantizer_text(const std::optional<std::vector<double>>& scale,
   return fmt::format("scale {} and zero point {}", first(scale), first(zero_point));
 }
 
+// QuantizeLinear and the DequantizeLinear behind it, where both are constant and not the same.
+Findings mismatched(const GraphIndex& graph, const NodeProto& node) {
+  if (!is_dequantize(node) || node.input_size() < 2) return {};
+  const NodeProto* before = graph.producer(node.input(0));
+  if (!before || !is_quantize(*before) || before->input_size() < 2) return {};
+  const auto numbers = [&](const NodeProto& of, int input) {
+    return graph.numbers(input_name(of, input));
+  };
+  const auto scale_before = numbers(*before, 1), scale = numbers(node, 1);
+  if (!scale_before || !scale) return {};
+  const std::vector<double> zeros(scale->size(), 0);
+  const auto zero_before = numbers(*before, 2).value_or(zeros);
+  const auto zero = numbers(node, 2).value_or(zeros);
+  if (scale_before == scale && zero_before == zero) return {};
+  return {make_finding(
+      "mismatched-pair", node_subject(graph, node),
+      fmt::format("'{}' quantizes with {}, this dequantizes with {}", node_label(*before),
+                  quantizer_text(scale_before, zero_before), quantizer_text(scale, zero)))};
+}
+
 Findings requantized(const GraphIndex& graph, const NodeProto& node) {
   if (!is_quantize(node) || node.input_size() < 2) return {};
   const NodeProto* before = graph.producer(node.input(0));
@@ -93,14 +117,14 @@ std::optional<Finding> scale_finding(const Tensor& scale, const Subject& subject
   return std::nullopt;
 }
 
-// A typed field can hold numbers that the element type cannot.
+// A typed field can hold numbers that the element type cannot. Signed and unsigned are not told
+// apart: readers take the lowest bits.
 std::optional<std::int64_t> beyond_its_type(const TensorProto& proto) {
   const auto dtype = dtype_of_onnx(proto.data_type());
   if (!dtype || !is_integer(*dtype) || bits(*dtype) < 8 || bits(*dtype) > 16) return std::nullopt;
-  const StoredRange range = stored_range(*dtype);
+  const std::int64_t values = std::int64_t{1} << bits(*dtype);
   for (const std::int64_t value : proto.int32_data())
-    if (static_cast<double>(value) < range.low || static_cast<double>(value) > range.high)
-      return value;
+    if (value < -values / 2 || value >= values) return value;
   return std::nullopt;
 }
 
@@ -189,13 +213,52 @@ Findings unquantized(const GraphIndex& graph) {
   return findings;
 }
 
+// ---- calibration ranges
+
+// What an operator can give at most, whatever goes in.
+std::optional<RealRange> output_range(std::string_view op_type) {
+  if (op_type == "Sigmoid" || op_type == "HardSigmoid" || op_type == "Softmax")
+    return RealRange{.low = 0, .high = 1};
+  if (op_type == "Tanh") return RealRange{.low = -1, .high = 1};
+  return std::nullopt;
+}
+
+Findings unfilled(const ModelIndex& index, const QuantizedActivation& activation,
+                  const std::optional<RealRange>& seen, std::string_view what) {
+  const auto range = representable_range(activation.quantizer);
+  if (!range || !seen) return {};
+  const double filled = std::max(std::abs(seen->low), std::abs(seen->high)) /
+                        std::max(std::abs(range->low), std::abs(range->high));
+  if (filled >= least_filled) return {};
+  const FoundNode* node = index.node(activation.node);
+  return {make_finding(
+      "unfilled-range",
+      node ? node_subject(*node->graph, *node->node) : Subject{SubjectKind::node, activation.node},
+      fmt::format("'{}' is quantized over [{:.4g}, {:.4g}], and {} reaches [{:.4g}, {:.4g}]",
+                  activation.name, range->low, range->high, what, seen->low, seen->high))};
+}
+
 }  // namespace
+
+Findings check_calibration(const ModelIndex& index, const Live& live, bool given_samples) {
+  Findings findings;
+  for (const QuantizedActivation& activation : find_quantization(index).activations) {
+    Findings bounded =
+        unfilled(index, activation, output_range(activation.writer_op), activation.writer_op);
+    const auto seen = live.ranges.find(activation.before);
+    if (bounded.empty() && given_samples && seen != live.ranges.end())
+      bounded = unfilled(index, activation, seen->second, "the given data");
+    append(findings, std::move(bounded));
+  }
+  return findings;
+}
 
 Findings check_quantization(const ModelIndex& index) {
   Findings findings;
   for (const GraphIndex& graph : index.graphs()) {
     for (const NodeProto& node : graph.graph().node()) {
       append(findings, unpaired(graph, node));
+      append(findings, mismatched(graph, node));
       append(findings, requantized(graph, node));
       append(findings, quantizer_findings(graph, node));
     }

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <optional>
+#include <ranges>
 #include <regex>
 #include <string>
 #include <string_view>
@@ -14,7 +16,7 @@
 #include "vernier/analysis/check/operators.h"
 #include "vernier/data/random.h"
 #include "vernier/error.h"
-#include "vernier/model/index_range.h"
+#include "vernier/model/input_kind.h"
 
 namespace vernier {
 namespace {
@@ -56,7 +58,7 @@ std::vector<Produced> fingerprints(OrtRunner& watched, std::span<const Tensor> i
 // The first tensor that two watched runs give otherwise; empty when watching makes them agree.
 std::string first_difference(const ModelIndex& index, const Runs& runs,
                              const CheckOptions& options) {
-  const std::unique_ptr<OrtRunner> watched = open_watched(index.model(), options.runtime);
+  const std::unique_ptr<OrtRunner> watched = open_as_written(index.model(), options.runtime);
   if (!watched) return "";
   const auto first = fingerprints(*watched, runs.samples.front());
   const auto second = fingerprints(*watched, runs.samples.front());
@@ -116,6 +118,26 @@ constexpr std::int64_t samples_drawn = 3;
 // More elements than this are not tried for an axis whose size is not known.
 constexpr std::int64_t most_elements = std::int64_t{1} << 24;
 
+// The size of an axis that is called "past + sequence + 1"; nothing unless all of these are known.
+std::optional<std::int64_t> sum_of_axes(std::string_view name, std::span<const DynamicAxis> axes,
+                                        std::span<const std::int64_t> sizes) {
+  if (name.find('+') == std::string_view::npos) return std::nullopt;
+  std::int64_t sum = 0;
+  for (const auto part : std::views::split(name, '+')) {
+    std::string term(part.begin(), part.end());
+    std::erase(term, ' ');
+    const auto axis = std::ranges::find(axes, term, &DynamicAxis::name);
+    if (axis != axes.end())
+      sum += sizes[axis - axes.begin()];
+    else if (std::int64_t number = 0;
+             std::from_chars(term.data(), term.data() + term.size(), number).ec == std::errc())
+      sum += number;
+    else
+      return std::nullopt;
+  }
+  return sum;
+}
+
 // Operators of other domains that ONNX Runtime does not know, as it says itself.
 std::optional<Finding> unregistered(const ModelIndex& index, const std::string& message) {
   static const std::regex pattern(R"((\S+):(\w+)\(-?\d+\) is not a registered function/op)");
@@ -142,6 +164,18 @@ Findings refusal(const ModelIndex& index, const Error& error) {
 
 Finding not_run(const std::string& evidence) { return make_finding("not-run", {}, evidence); }
 
+// One axis as long as all others together, where lengths are the batch's: past and present make
+// what a mask covers.
+void add_sums(std::span<const DynamicAxis> axes,
+              std::vector<std::vector<std::int64_t>>& candidates) {
+  const auto lengths = std::ranges::count(axes, false, &DynamicAxis::is_batch);
+  for (std::size_t i = 0; lengths > 2 && i < axes.size(); ++i) {
+    if (axes[i].is_batch) continue;
+    candidates.emplace_back(axes.size(), 1);
+    candidates.back()[i] = lengths - 1;
+  }
+}
+
 // Sizes for the dynamic axes to try in turn: mostly 1 works; images and audio need more.
 std::vector<std::vector<std::int64_t>> size_candidates(std::span<const DynamicAxis> axes) {
   std::vector<std::vector<std::int64_t>> candidates;
@@ -151,6 +185,7 @@ std::vector<std::vector<std::int64_t>> size_candidates(std::span<const DynamicAx
     if (std::ranges::find(candidates, sizes) == candidates.end()) candidates.push_back(sizes);
   };
   for (const std::int64_t other : {1, 16, 64, 224, 512}) add(1, other);
+  add_sums(axes, candidates);
   for (const std::int64_t batch : {2, 4, 8, 16, 32, 64}) add(batch, 1);
   return candidates;
 }
@@ -255,14 +290,17 @@ Trial try_run(Runner& runner, std::span<const Tensor> inputs) {
   }
 }
 
-std::unique_ptr<OrtRunner> open_watched(const Model& model, const OrtOptions& options) {
-  OrtOptions watched = options;
-  watched.watch = Watch::all();
-  try {
-    return std::make_unique<OrtRunner>(model.clone(), watched);
-  } catch (const Error&) {
-    return nullptr;
+std::unique_ptr<OrtRunner> open_as_written(const Model& model, OrtOptions options) {
+  options.optimization = Optimization::disabled;
+  for (const Watch& watch : {Watch::all(), Watch::none()}) {
+    options.watch = watch;
+    try {
+      return std::make_unique<OrtRunner>(model.clone(), options);
+    } catch (const Error&) {
+      continue;
+    }
   }
+  return nullptr;
 }
 
 FoundNode find_failed_node(const ModelIndex& index, const std::string& message) {
@@ -313,7 +351,7 @@ std::map<std::string, Shape> shapes_with(std::span<const TensorSpec> inputs,
   }
   for (std::size_t i = 0; i < axes.size(); ++i)
     for (const DynamicAxis::Place& place : axes[i].places)
-      shapes[place.input][place.axis] = sizes[i];
+      shapes[place.input][place.axis] = sum_of_axes(axes[i].name, axes, sizes).value_or(sizes[i]);
   std::map<std::string, Shape> named;
   for (std::size_t i = 0; i < inputs.size(); ++i) named[inputs[i].name] = shapes[i];
   return named;

@@ -19,7 +19,7 @@ using Sample = std::vector<Tensor>;  // one tensor for each input
 // Whether ONNX Runtime takes the model, and what later checks need of the run.
 struct Runs {
   Findings findings;
-  std::unique_ptr<OrtRunner> runner;            // null: refused
+  std::unique_ptr<OrtRunner> runner;            // null: refused, or not needed any more
   std::vector<Sample> samples;                  // what it ran on, at least one if it ran
   std::vector<Tensor> outputs;                  // of the first sample
   std::map<std::string, std::int64_t> lengths;  // of the axes that integer inputs index
@@ -44,8 +44,9 @@ struct Trial {
 };
 Trial try_run(Runner& runner, std::span<const Tensor> inputs);
 
-// The model with every tensor watched; null where ONNX Runtime refuses the probes.
-std::unique_ptr<OrtRunner> open_watched(const Model& model, const OrtOptions& options);
+// The model without optimisation, every tensor watched where ONNX Runtime takes the probes; null
+// where it refuses the model.
+std::unique_ptr<OrtRunner> open_as_written(const Model& model, OrtOptions options);
 
 // The node that a message of ONNX Runtime names; one without a name if it is the only one of its
 // operator; null if there is none.
@@ -69,6 +70,7 @@ struct DynamicAxis {
 std::vector<DynamicAxis> dynamic_axes(std::span<const TensorSpec> inputs);
 
 // The shape of every input by name, its dynamic axes having these sizes (in the order of `axes`).
+// An axis that is called by the sum of others ("past + sequence") has the sum of theirs.
 std::map<std::string, Shape> shapes_with(std::span<const TensorSpec> inputs,
                                          std::span<const DynamicAxis> axes,
                                          std::span<const std::int64_t> sizes);

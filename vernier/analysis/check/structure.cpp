@@ -32,29 +32,31 @@ bool leaves_the_folder(const std::string& location) {
   return false;
 }
 
-std::optional<Finding> check_external(const Model& model, const GraphIndex& graph,
-                                      const TensorProto& weight) {
-  if (!has_external_data(weight) || model.is_inside(weight)) return std::nullopt;
-  const Subject subject = tensor_subject(graph, weight.name());
+// What is wrong with the external data of one weight.
+struct BadData {
+  std::string_view id;
+  std::string evidence;
+};
+
+std::optional<BadData> check_external(const Model& model, const TensorProto& weight) {
   try {
+    if (!has_external_data(weight) || model.is_inside(weight)) return std::nullopt;
     const ExternalData data = external_data(weight);
     if (leaves_the_folder(data.location))
-      return make_finding("escaping-external-data", subject,
-                          fmt::format("its data is in '{}'", data.location));
+      return BadData{"escaping-external-data", fmt::format("its data is in '{}'", data.location)};
     const auto file = resolve_external(model.folder(), data.location);
     const auto size = static_cast<std::int64_t>(std::filesystem::file_size(file));
     const std::int64_t needed = weight_bytes(weight);
-    if (data.offset > size || needed > size - data.offset)
-      return make_finding("missing-external-data", subject,
-                          fmt::format("it needs {} bytes from byte {} of '{}', which has {}",
-                                      needed, data.offset, data.location, size));
+    if (data.offset <= size && needed <= size - data.offset) return std::nullopt;
+    return BadData{"missing-external-data",
+                   fmt::format("it needs {} bytes from byte {} of '{}', which has {}", needed,
+                               data.offset, data.location, size)};
   } catch (const Error& error) {
     const std::string message = error.what();
     const bool escapes = message.find("leaves it") != std::string::npos;
-    return make_finding(escapes ? "escaping-external-data" : "missing-external-data", subject,
-                        message.substr(message.find(']') + 2));
+    return BadData{escapes ? "escaping-external-data" : "missing-external-data",
+                   message.substr(message.find(']') + 2)};
   }
-  return std::nullopt;
 }
 
 constexpr std::int64_t oldest_good_opset = 13;
@@ -82,11 +84,26 @@ bool is_read(const GraphIndex& graph, const std::string& tensor) {
 
 Findings unused_initializers(const GraphIndex& graph) {
   Findings findings;
-  for (const TensorProto& weight : graph.graph().initializer())
-    if (!is_read(graph, weight.name()))
-      findings.push_back(
-          make_finding("unused-initializer", tensor_subject(graph, weight.name()),
-                       fmt::format("nothing reads its {} bytes", weight_bytes(weight))));
+  for (const TensorProto& weight : graph.graph().initializer()) {
+    if (is_read(graph, weight.name())) continue;
+    const std::int64_t bytes = weight_bytes(weight);
+    Finding finding = make_finding("unused-initializer", tensor_subject(graph, weight.name()),
+                                   fmt::format("nothing reads its {} bytes", bytes));
+    if (bytes < constant_bytes) finding.severity = Severity::note;  // a counter or a leftover
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+// From IR version 4 on, an initializer that is an input too is a default that callers may replace.
+Findings replaceable_initializers(const ModelIndex& index) {
+  Findings findings;
+  if (index.model().proto().ir_version() < 4) return findings;
+  for (const TensorProto& weight : index.model().graph().initializer())
+    if (index.main().is_input(weight.name()))
+      findings.push_back(make_finding(
+          "initializer-as-input", tensor_subject(index.main(), weight.name()),
+          fmt::format("this weight of {} bytes is listed as an input", weight_bytes(weight))));
   return findings;
 }
 
@@ -110,9 +127,11 @@ Findings unused_nodes(const GraphIndex& graph) {
       needed.insert(captured.emplace_back(std::move(name)));
   }
   Findings findings;
-  for (const NodeProto* node : unused)
+  for (const NodeProto* node : unused) {
     findings.push_back(make_finding("unused-node", node_subject(graph, *node),
                                     fmt::format("no output depends on this {}", node->op_type())));
+    if (is_op(*node, "Constant")) findings.back().severity = Severity::note;
+  }
   std::ranges::reverse(findings);
   return findings;
 }
@@ -194,14 +213,21 @@ std::vector<TensorSpec> inferred_shapes(const ModelIndex& index, std::vector<std
 
 }  // namespace
 
+// A file that is not there is one finding, however many weights should be in it.
 Findings check_files(const ModelIndex& index) {
   Findings findings;
-  const Model& model = index.model();
-  for (const GraphIndex& graph : index.graphs())
-    for (const TensorProto& weight : graph.graph().initializer())
-      if (auto finding = check_external(model, graph, weight)) findings.push_back(*finding);
-  if (!model.path().empty())
-    if (auto finding = check_file_size(model.path())) findings.push_back(*finding);
+  std::map<std::string, std::int64_t> weights;  // by evidence
+  for (const Weight& weight : index.weights())
+    if (auto bad = check_external(index.model(), *weight.proto))
+      if (++weights[bad->evidence] == 1)
+        findings.push_back(
+            make_finding(bad->id, tensor_subject(*weight.graph, weight.name), bad->evidence));
+  for (Finding& finding : findings)
+    if (const std::int64_t count = weights[finding.evidence]; count > 1)
+      finding.evidence += fmt::format(", which {} need", counted(count, "weight"));
+  const std::filesystem::path& path = index.model().path();
+  if (auto finding = path.empty() ? std::nullopt : check_file_size(path))
+    findings.push_back(*std::move(finding));
   return findings;
 }
 
@@ -221,6 +247,7 @@ Findings check_structure(const ModelIndex& index) {
     append(findings, identity_chains(graph));
     append(findings, constant_nodes(graph));
   }
+  append(findings, replaceable_initializers(index));
   append(findings, duplicate_initializers(index));
   return findings;
 }

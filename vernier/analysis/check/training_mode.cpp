@@ -43,8 +43,36 @@ bool is_computed(const GraphIndex& graph, const std::string& tensor) {
          !is_op(*producer, "DequantizeLinear") && !is_op(*producer, "Cast");
 }
 
+// Whether a Reshape makes the tensor a batch of one, so that statistics over axis 0 are of a row.
+bool is_batch_of_one(const GraphIndex& graph, const std::string& tensor) {
+  const NodeProto* node = graph.producer(tensor);
+  if (node && (is_op(*node, "Transpose") || is_op(*node, "Cast")))
+    node = graph.producer(input_name(*node, 0));
+  if (!node || !is_op(*node, "Reshape")) return false;
+  const auto shape = graph.declared_shape(node->output(0));
+  if (shape && !shape->empty() && shape->front() == 1) return true;
+  const std::string target = input_name(*node, 1);
+  if (const auto numbers = graph.numbers(target)) return !numbers->empty() && numbers->front() == 1;
+  const NodeProto* joined = graph.producer(target);  // of dimensions, the first of which is known
+  return joined && is_op(*joined, "Concat") && graph.number(input_name(*joined, 0)) == 1.0;
+}
+
+bool holds_only(const GraphIndex& graph, const std::string& tensor, double value) {
+  const auto numbers = graph.numbers(tensor);
+  return numbers && std::ranges::all_of(*numbers, [&](double number) { return number == value; });
+}
+
+// Keras writes LayerNormalization so: a Reshape makes every row a channel of a batch of one, and
+// the factor and offset, of 1 and 0 or computed for as many rows, are not learned ones.
+bool normalises_rows(const GraphIndex& graph, const NodeProto& node) {
+  return is_batch_of_one(graph, input_name(node, 0)) &&
+         (is_computed(graph, input_name(node, 1)) || holds_only(graph, input_name(node, 1), 1)) &&
+         (is_computed(graph, input_name(node, 2)) || holds_only(graph, input_name(node, 2), 0));
+}
+
 std::string batchnorm_evidence(const GraphIndex& graph, const NodeProto& node) {
   const std::int64_t opset = graph.index().model().opset();
+  if (normalises_rows(graph, node)) return "";
   if (attribute_int(node, "training_mode", 0) != 0) return "training_mode is 1";
   if (opset < 7 && attribute_int(node, "is_test", 0) == 0) return "is_test is 0";
   if (opset < 14 && node.output_size() > 1) return "it has outputs for the statistics of the batch";
@@ -77,6 +105,7 @@ std::string statistics_evidence(const GraphIndex& graph, const NodeProto& node) 
   const NodeProto* mean = graph.producer(input_name(node, 1));
   if (!mean || !reduces_batch(graph, *mean)) return "";
   if (input_name(*mean, 0) != input_name(node, 0)) return "";
+  if (is_batch_of_one(graph, node.input(0))) return "";
   return fmt::format("the mean of '{}' over axis 0 ({}) is subtracted from it", node.input(0),
                      node_label(*mean));
 }
