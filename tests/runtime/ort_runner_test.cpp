@@ -117,6 +117,26 @@ TEST(OrtRunner, what_an_observer_writes_is_what_the_readers_get) {
   EXPECT_THAT(elements<float>(outputs[0].view()), ElementsAre(1, 30));
 }
 
+// Reshape hands its input's memory on: to write into the one must not change the other.
+TEST(OrtRunner, what_an_observer_writes_is_seen_by_nobody_else) {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{2}}).weight(tensor_of<float>("w", DType::f32, {2}, {5, 6}));
+  builder.weight(tensor_of<std::int64_t>("shape", DType::i64, {2}, {1, 2}));
+  builder.node("Abs", {"x"}, {"a"}).node("Reshape", {"a", "shape"}, {"b"});
+  builder.node("Squeeze", {"b"}, {"c"}).node("Add", {"c", "a"}, {"y"}).output("y");
+  builder.node("Identity", {"w"}, {"v"}).node("Neg", {"v"}, {"z"}).output("z");
+  OrtRunner runner(builder.model(), {.watch = Watch::only({"b", "c", "v"})});
+  const std::vector<Tensor> input = {tensor_of<float>("x", DType::f32, {2}, {1, 2})};
+  const std::vector<Tensor> untouched = runner.run(input, [](const TensorView&) {});
+  const auto written = runner.run(input, [](const ObservedTensor& tensor) {
+    ASSERT_EQ(tensor.writable.size(), 8u);
+    reinterpret_cast<float*>(tensor.writable.data())[0] = 30;
+  });
+  EXPECT_THAT(elements<float>(written[0].view()), ElementsAre(31, 4));
+  EXPECT_THAT(elements<float>(written[1].view()), ElementsAre(-30, -6));
+  EXPECT_EQ(runner.run(input, [](const TensorView&) {}), untouched);  // the weight too
+}
+
 TEST(OrtRunner, a_name_that_no_node_writes_is_an_error) {
   EXPECT_THAT(error_of([] { seen_of_chain({.watch = Watch::only({"nowhere"})}); }),
               HasSubstr("built.onnx: no node writes a tensor 'nowhere'"));

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "vernier/model/graph.h"
+#include "vernier/model/index.h"
 #include "vernier/model/tensor_data.h"
 
 namespace vernier {

@@ -16,7 +16,8 @@ namespace {
 thread_local ProbeRun* run_of_thread = nullptr;
 
 struct Op : OrtCustomOp {
-  bool pair = false;
+  std::string_view name;
+  bool pair = false;  // has a second input
   std::vector<UnwatchedTensor>* unreadable = nullptr;
 };
 
@@ -133,14 +134,13 @@ OrtStatusPtr same_shape(const OrtCustomOp*, OrtShapeInferContext* context) {
 }
 
 // One input of any type, and for a pair one of float32.
-Op make_op(bool pair, std::vector<UnwatchedTensor>& unreadable) {
+Op make_op(std::string_view name, std::vector<UnwatchedTensor>& unreadable) {
   Op op{};
   op.version = ORT_API_VERSION;
-  op.pair = pair;
+  op.name = name;
+  op.pair = name == pair_probe_op;
   op.unreadable = &unreadable;
-  op.GetName = [](const OrtCustomOp* self) {
-    return static_cast<const Op*>(self)->pair ? pair_probe_op.data() : probe_op.data();
-  };
+  op.GetName = [](const OrtCustomOp* self) { return static_cast<const Op*>(self)->name.data(); };
   op.GetExecutionProviderType = [](const OrtCustomOp*) -> const char* { return nullptr; };
   op.GetInputTypeCount = [](const OrtCustomOp* self) -> std::size_t {
     return static_cast<const Op*>(self)->pair ? 2 : 1;
@@ -164,6 +164,7 @@ Op make_op(bool pair, std::vector<UnwatchedTensor>& unreadable) {
   op.InferOutputShapeFn = same_shape;
   op.GetStartVersion = [](const OrtCustomOp*) { return 1; };
   op.GetEndVersion = [](const OrtCustomOp*) { return 1; };
+  if (name == copying_probe_op) return op;
   op.GetMayInplace = output_is_input;
   op.ReleaseMayInplace = release_map;
   op.GetAliasMap = output_is_input;
@@ -178,14 +179,13 @@ ThreadProbes::~ThreadProbes() { run_of_thread = outer_; }
 
 struct ProbeOp::State {
   std::vector<UnwatchedTensor> unreadable;
-  Op probe = make_op(false, unreadable);
-  Op pair_probe = make_op(true, unreadable);
+  Op ops[3] = {make_op(probe_op, unreadable), make_op(pair_probe_op, unreadable),
+               make_op(copying_probe_op, unreadable)};
   Ort::CustomOpDomain domain{std::string(probe_domain).c_str()};
 };
 
 ProbeOp::ProbeOp() : state_(std::make_unique<State>()) {
-  state_->domain.Add(&state_->probe);
-  state_->domain.Add(&state_->pair_probe);
+  for (Op& op : state_->ops) state_->domain.Add(&op);
 }
 ProbeOp::~ProbeOp() = default;
 OrtCustomOpDomain* ProbeOp::domain() const { return state_->domain; }

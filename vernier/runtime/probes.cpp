@@ -7,7 +7,7 @@
 #include <unordered_set>
 
 #include "vernier/model/edit.h"
-#include "vernier/model/graph.h"
+#include "vernier/model/index.h"
 #include "vernier/model/value_kind.h"
 #include "vernier/tensor/name_map.h"
 
@@ -40,6 +40,20 @@ NodeProto probe(const std::string& label, const std::string& source, const std::
   return node;
 }
 
+// Operators whose output is their input's memory in ONNX Runtime.
+bool hands_on_memory(const NodeProto& node) {
+  return is_op(node, "Reshape") || is_op(node, "Squeeze") || is_op(node, "Unsqueeze") ||
+         is_op(node, "Flatten") || is_op(node, "Identity");
+}
+
+// Whether somebody else reads the memory of what the node writes.
+bool shares_memory(const GraphIndex& index, const NodeProto& node) {
+  if (!hands_on_memory(node)) return false;
+  const std::string& source = node.input(0);
+  const NodeProto* writer = index.producer(source);
+  return !writer || !index.has_one_reader(source) || shares_memory(index, *writer);
+}
+
 // The probe shows what went into the quantizer, too.
 void show_before(NodeProto& probe, const std::string& tensor, const std::string& label) {
   probe.set_op_type(std::string(pair_probe_op));
@@ -49,10 +63,6 @@ void show_before(NodeProto& probe, const std::string& tensor, const std::string&
 
 bool is_either(const NodeProto& node, std::string_view op) {
   return is_op(node, op) || is_op(node, op, "com.microsoft");
-}
-
-bool has_one_reader(const GraphIndex& index, const std::string& tensor) {
-  return index.defines(tensor) && !index.is_output(tensor) && index.consumers(tensor).size() == 1;
 }
 
 // The QuantizeLinear before a DequantizeLinear where one probe can show what goes in and what comes
@@ -65,8 +75,8 @@ const NodeProto* pairable_quantizer(const GraphIndex& index, const NodeProto& no
   const auto* scale = index.initializer(quantize->input(1));
   const bool fits = writer && !is_either(*writer, "DequantizeLinear") && scale &&
                     scale->data_type() == TensorProto::FLOAT &&
-                    has_one_reader(index, quantize->input(0)) &&
-                    has_one_reader(index, quantize->output(0));
+                    index.has_one_reader(quantize->input(0)) &&
+                    index.has_one_reader(quantize->output(0));
   return fits ? quantize : nullptr;
 }
 
@@ -81,14 +91,14 @@ class ProbeInserter {
 
   void graph(GraphProto& graph, const std::string& path, const ValueKinds& outer) {
     const ValueKinds kinds = value_kinds(model_, graph, outer);
-    const QuantizerPairs pairs = quantizer_pairs(graph, path);
+    const SpecialTensors special = special_tensors(graph, path);
     google::protobuf::RepeatedPtrField<NodeProto> nodes;
     nodes.Swap(graph.mutable_node());
     for (NodeProto& original : nodes) {
       NodeProto& node = *graph.add_node();
       node = std::move(original);
       probe_subgraphs(node, path, kinds);
-      std::vector<NodeProto> probes = outputs(node, path, kinds, pairs);
+      std::vector<NodeProto> probes = outputs(node, path, kinds, special);
       for (NodeProto& added : probes) *graph.add_node() = std::move(added);
     }
   }
@@ -96,31 +106,34 @@ class ProbeInserter {
   Probes result() && { return std::move(result_); }
 
  private:
-  // Tensors that are shown together, by the names that they have in their graph.
-  struct QuantizerPairs {
-    NameMap<std::string> of;  // what goes in, by what comes out
-    std::unordered_set<std::string> before;
+  // Tensors whose probes are no plain ones, by the names that they have in their graph.
+  struct SpecialTensors {
+    NameMap<std::string> paired;             // what goes into a quantizer, by what comes out
+    std::unordered_set<std::string> before;  // what goes in: shown with what comes out
+    std::unordered_set<std::string> copied;
   };
 
-  QuantizerPairs quantizer_pairs(const GraphProto& graph, const std::string& path) const {
-    QuantizerPairs pairs;
-    if (quantizers_ == QuantizerProbes::separate) return pairs;
+  SpecialTensors special_tensors(const GraphProto& graph, const std::string& path) const {
+    SpecialTensors special;
     const GraphIndex index(graph);
+    for (const NodeProto& node : graph.node())
+      if (shares_memory(index, node)) special.copied.insert(node.output(0));
+    if (quantizers_ == QuantizerProbes::separate) return special;
     const auto wants = [&](const std::string& tensor) { return wanted_(labels_(path, tensor)); };
     for (const NodeProto& node : graph.node()) {
       const NodeProto* quantize = pairable_quantizer(index, node);
       if (!quantize || !wants(node.output(0)) || !wants(quantize->input(0)) ||
           wants(quantize->output(0)))
         continue;
-      pairs.of[node.output(0)] = quantize->input(0);
-      pairs.before.insert(quantize->input(0));
+      special.paired[node.output(0)] = quantize->input(0);
+      special.before.insert(quantize->input(0));
     }
-    return pairs;
+    return special;
   }
 
   // Renames the watched outputs of the node; what is returned writes the original names.
   std::vector<NodeProto> outputs(NodeProto& node, const std::string& path, const ValueKinds& kinds,
-                                 const QuantizerPairs& pairs) {
+                                 const SpecialTensors& special) {
     std::vector<NodeProto> probes;
     for (std::string& output : *node.mutable_output()) {
       if (output.empty()) continue;
@@ -131,10 +144,11 @@ class ProbeInserter {
         continue;
       }
       result_.watched.push_back(label);
-      if (pairs.before.contains(output)) continue;
+      if (special.before.contains(output)) continue;
       const std::string source = std::string(probed_prefix) + label;
       probes.push_back(probe(label, source, output));
-      if (const auto pair = pairs.of.find(output); pair != pairs.of.end())
+      if (special.copied.contains(output)) probes.back().set_op_type(std::string(copying_probe_op));
+      if (const auto pair = special.paired.find(output); pair != special.paired.end())
         show_before(probes.back(), pair->second, labels_(path, pair->second));
       output = source;
     }

@@ -19,6 +19,9 @@ inline constexpr std::string_view probe_attribute = "tensor";
 // is shown too; and the attribute with its name.
 inline constexpr std::string_view pair_probe_op = "PairProbe";
 inline constexpr std::string_view before_attribute = "before";
+// The same as a probe, with memory of its own for what it passes on: for a tensor that is another
+// one's memory under a new shape, so that what is written into it does not change the other.
+inline constexpr std::string_view copying_probe_op = "CopyingProbe";
 // What stands before a probed tensor's name in the name of the tensor that its probe reads.
 inline constexpr std::string_view probed_prefix = "vernier.probed:";
 

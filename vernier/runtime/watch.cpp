@@ -72,7 +72,7 @@ Probes watch(Model& model, const OrtOptions& options, Optimization level) {
 
 std::optional<UnwatchedTensor> refused_probe(const std::string& message) {
   static const std::regex pattern(
-      fmt::format(R"(.*Type '([^']*)' of input parameter \({}(.*)\) of operator \({}\).*)",
+      fmt::format(R"(.*Type '([^']*)' of input parameter \({}(.*)\) of operator \(\w*{}\).*)",
                   probed_prefix, probe_op));
   std::smatch match;
   if (!std::regex_match(message, match, pattern)) return std::nullopt;
