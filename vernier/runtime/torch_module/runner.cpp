@@ -165,6 +165,8 @@ class ScriptRunner final : public TorchRunner {
 }  // namespace
 }  // namespace vernier
 
-extern "C" vernier::TorchRunner* vernier_open_torch_module_1(const vernier::TorchOptions& options) {
+extern "C" const char* vernier_torch_module_build() { return VERNIER_TORCH_MODULE_BUILD; }
+
+extern "C" vernier::TorchRunner* vernier_open_torch_module(const vernier::TorchOptions& options) {
   return new vernier::ScriptRunner(options);
 }
