@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "vernier/model/graph.h"
+#include "vernier/model/index.h"
 
 namespace vernier {
 namespace {
@@ -35,9 +35,8 @@ std::vector<Doubt> doubts_of(const Evidence& evidence) {
       doubts.push_back(
           {DoubtKind::clipping, fit->most_clipped, fit->clipped_share, most_clipped_share});
   }
-  const bool unmatched = evidence.weights
-                             ? evidence.weights->answer != WeightEvidence::Answer::same
-                             : evidence.quantized;
+  const bool unmatched = evidence.weights ? evidence.weights->answer != WeightEvidence::Answer::same
+                                          : evidence.quantized;
   if (evidence.diversity && *evidence.diversity < least_diversity && unmatched)
     doubts.push_back({DoubtKind::alike_samples, "", *evidence.diversity, least_diversity});
   return doubts;
@@ -78,7 +77,8 @@ std::vector<FinalActivation> find_final_activations(const Model& model) {
   const auto is_among = [](const auto& names, const std::string& name) {
     return std::ranges::find(names, name) != names.end();
   };
-  const GraphIndex index(model.graph());
+  const ModelIndex models(model);
+  const GraphIndex& index = models.main();
   std::vector<FinalActivation> found;
   for (const TensorSpec& output : model.outputs()) {
     const vernier_onnx::NodeProto* node = index.producer(output.name);

@@ -1,6 +1,11 @@
 #include "vernier/analysis/pick_inputs.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "vernier/error.h"
+#include "vernier/model/input_kind.h"
 
 namespace vernier {
 namespace {
@@ -9,6 +14,7 @@ constexpr std::int64_t of_each_family = 12;
 constexpr std::int64_t parents = 8;
 constexpr std::int64_t children = 30;
 constexpr int stages = 2;
+constexpr std::int64_t default_count = 12;
 
 struct Candidate {
   std::vector<Tensor> sample;
@@ -91,6 +97,28 @@ class KeptSamples : public Samples {
   std::vector<std::vector<Tensor>> samples_;
 };
 
+// "" stands for the only input.
+template <typename Value>
+std::map<std::string, Value> by_input(std::map<std::string, Value> values,
+                                      const std::vector<TensorSpec>& inputs) {
+  auto unnamed = values.extract("");
+  if (unnamed.empty()) return values;
+  if (inputs.size() != 1)
+    throw Error(fmt::format("[inputs] the model has {} inputs; say which one, as in --shape {}=...",
+                            inputs.size(), inputs.empty() ? "NAME" : inputs[0].name));
+  values.insert_or_assign(inputs[0].name, std::move(unnamed.mapped()));
+  return values;
+}
+
+// "synthetic, octave noise, stage 1, S 0.38, seed 42"
+std::string describe(const PickedInputs& picked, bool quantized, std::uint64_t seed) {
+  std::string text = "synthetic";
+  if (!picked.families.empty()) text += ", " + picked.families;
+  if (quantized && !picked.families.empty())
+    text += fmt::format(", stage {}, S {:.2f}", picked.stage, picked.score);
+  return text + fmt::format(", seed {}", seed);
+}
+
 }  // namespace
 
 PickedInputs pick_inputs(CalibrationProbe& probe, const SyntheticInputs& inputs,
@@ -111,8 +139,28 @@ PickedInputs pick_inputs(CalibrationProbe& probe, const SyntheticInputs& inputs,
   return picking.picked(stage);
 }
 
-std::unique_ptr<Samples> samples_of(std::vector<std::vector<Tensor>> samples) {
-  return std::make_unique<KeptSamples>(std::move(samples));
+bool is_automatic(const InputSpec& spec) {
+  return spec.data.empty() && spec.dataset.name.empty() && !spec.distribution;
+}
+
+Inputs automatic_inputs(const Model& candidate, const Model* reference, const InputSpec& spec,
+                        const OrtOptions& runtime) {
+  const std::vector<TensorSpec> inputs = candidate.inputs();
+  const RandomOptions random{.seed = spec.seed,
+                             .shapes = by_input(spec.shapes, inputs),
+                             .ranges = by_input(spec.ranges, inputs),
+                             .index_lengths = index_lengths(candidate)};
+  SyntheticInputs synthetic{plan_draws(inputs, random), input_kinds(candidate), spec.seed};
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (random.ranges.contains(inputs[i].name)) synthetic.kinds[i].range.reset();
+  CalibrationProbe probe(candidate, reference, runtime);
+  const std::int64_t index = spec.sample_index.value_or(0);
+  const std::int64_t count = spec.samples.value_or(std::max(default_count, index + 1));
+  PickedInputs picked = pick_inputs(probe, synthetic, count);
+  Inputs result{.description = describe(picked, probe.quantizers() > 0, spec.seed)};
+  result.samples = std::make_unique<KeptSamples>(std::move(picked.samples));
+  if (spec.sample_index) result.samples = select_samples(std::move(result.samples), index, 1);
+  return result;
 }
 
 }  // namespace vernier

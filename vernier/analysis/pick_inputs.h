@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "vernier/analysis/calibration_fit.h"
-#include "vernier/data/samples.h"
+#include "vernier/analysis/inputs.h"
 #include "vernier/data/synthetic.h"
 
 namespace vernier {
@@ -25,7 +25,12 @@ struct PickedInputs {
 PickedInputs pick_inputs(CalibrationProbe& probe, const SyntheticInputs& inputs,
                          std::int64_t count = 12);
 
-// The samples in memory as Samples.
-std::unique_ptr<Samples> samples_of(std::vector<std::vector<Tensor>> samples);
+// Whether the spec leaves it to the model what it is fed.
+bool is_automatic(const InputSpec& spec);
+
+// Picked inputs for a candidate, in the shapes and ranges that the spec gives. The description
+// names family, stage and S. `reference` may be null.
+Inputs automatic_inputs(const Model& candidate, const Model* reference, const InputSpec& spec,
+                        const OrtOptions& runtime);
 
 }  // namespace vernier

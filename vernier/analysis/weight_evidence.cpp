@@ -5,16 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <deque>
 #include <functional>
-#include <map>
 #include <numeric>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "vernier/analysis/layout.h"
 #include "vernier/metrics/similarity.h"
-#include "vernier/model/graph.h"
+#include "vernier/model/index.h"
 #include "vernier/model/onnx_type.h"
 #include "vernier/model/quantization.h"
 #include "vernier/tensor/convert.h"
@@ -84,19 +82,15 @@ std::vector<std::string> stems(const std::string& name) {
 class WeightList {
  public:
   // Of a candidate only what computes as a weight; any table of a reference may have become one.
-  WeightList(const Model& model, bool any_table) : model_(model), any_table_(any_table) {
-    const Quantization quantization = find_quantization(model);
+  WeightList(const Model& model, bool any_table) : index_(model) {
     std::unordered_set<std::string> quantized;
-    for (const QuantizedWeight& weight : quantization.weights) {
+    for (const QuantizedWeight& weight : find_quantization(index_).weights) {
       quantized.insert(weight.name);
       add_quantized(weight);
     }
-    const std::vector<Subgraph> subgraphs = all_subgraphs(model.graph());
-    std::deque<GraphIndex> indices;
-    for (const Subgraph& subgraph : subgraphs) {
-      const GraphIndex* outer = subgraph.outer < 0 ? nullptr : &indices[subgraph.outer];
-      add_float(indices.emplace_back(*subgraph.graph, outer), quantized);
-    }
+    for (const Weight& weight : index_.weights())
+      if (!quantized.contains(weight.name) && (any_table || is_read_as_weight(weight)))
+        add_float(weight);
   }
 
   const std::vector<ModelWeight>& weights() const { return weights_; }
@@ -118,32 +112,26 @@ class WeightList {
     weights_.push_back(std::move(added));
   }
 
-  void add_float(const GraphIndex& index, const std::unordered_set<std::string>& quantized) {
-    const auto add = [&](const std::string& name, const TensorProto& proto) {
-      const auto dtype = dtype_of_onnx(proto.data_type());
-      if (!dtype || !is_float(*dtype) || proto.dims_size() < 2 || quantized.contains(name)) return;
-      Shape shape(proto.dims().begin(), proto.dims().end());
-      if (element_count(shape) == 0 || !(any_table_ || is_read_as_weight(index, name))) return;
-      weights_.push_back(
-          {.name = name,
-           .shape = std::move(shape),
-           .stored = *dtype,
-           .read = [&model = model_, &proto] { return convert(model.tensor(proto), DType::f32); },
-           .fold = fold_behind(index, name),
-           .aliases = {name}});
-    };
-    for (const TensorProto& proto : index.graph().initializer()) add(proto.name(), proto);
-    for (const NodeProto& node : index.graph().node())
-      if (is_op(node, "Constant"))
-        if (const auto* value = attribute(node, "value")) add(node.output(0), value->t());
+  void add_float(const Weight& weight) {
+    const TensorProto& proto = *weight.proto;
+    const auto dtype = dtype_of_onnx(proto.data_type());
+    Shape shape(proto.dims().begin(), proto.dims().end());
+    if (!dtype || !is_float(*dtype) || shape.size() < 2 || element_count(shape) == 0) return;
+    weights_.push_back({.name = weight.name,
+                        .shape = std::move(shape),
+                        .stored = *dtype,
+                        .read = [&model = index_.model(),
+                                 &proto] { return convert(model.tensor(proto), DType::f32); },
+                        .fold = fold_behind(*weight.graph, weight.name),
+                        .aliases = {weight.name}});
   }
 
   // Scales, masks and tables that shapes are made of are none.
-  static bool is_read_as_weight(const GraphIndex& index, const std::string& name) {
+  static bool is_read_as_weight(const Weight& weight) {
     constexpr std::array<std::string_view, 13> ops = {
         "Conv", "ConvTranspose", "Gemm", "MatMul", "Gather", "LSTM", "GRU",
         "RNN",  "Transpose",     "Cast", "If",     "Loop",   "Scan"};
-    return std::ranges::any_of(index.consumers(name), [&](const NodeProto* reader) {
+    return std::ranges::any_of(weight.graph->consumers(weight.name), [&](const NodeProto* reader) {
       return std::ranges::find(ops, reader->op_type()) != ops.end();
     });
   }
@@ -160,8 +148,8 @@ class WeightList {
     const TensorProto* scale = norm.input_size() == 5 ? index.initializer(norm.input(1)) : nullptr;
     const TensorProto* variance = scale ? index.initializer(norm.input(4)) : nullptr;
     if (!variance) return std::nullopt;
-    ChannelScale fold{axis, to_f64(model_.tensor(*scale))};
-    const std::vector<double> variances = to_f64(model_.tensor(*variance));
+    ChannelScale fold{axis, to_f64(index_.model().tensor(*scale))};
+    const std::vector<double> variances = to_f64(index_.model().tensor(*variance));
     const double epsilon = attribute_float(norm, "epsilon", 1e-5F);
     if (variances.size() != fold.factors.size()) return std::nullopt;
     for (std::size_t i = 0; i < variances.size(); ++i)
@@ -169,8 +157,7 @@ class WeightList {
     return fold;
   }
 
-  const Model& model_;
-  bool any_table_;
+  ModelIndex index_;
   std::vector<ModelWeight> weights_;
 };
 
