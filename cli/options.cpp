@@ -165,13 +165,17 @@ void add_input_options(CLI::App& command, InputSpec& spec) {
   const bool normal = spec.default_distribution == Distribution::normal;
   group
       .each(
-          "--input-dist",
+          "--inputs,--input-dist",
           [&spec](const std::string& name) {
-            spec.distribution = name == "normal" ? Distribution::normal : Distribution::uniform;
+            spec.distribution.reset();
+            if (name == "normal") spec.distribution = Distribution::normal;
+            if (name == "uniform") spec.distribution = Distribution::uniform;
           },
-          fmt::format("Distribution of random floats (default: {})", normal ? "normal" : "uniform"),
+          fmt::format("How inputs are drawn without data: uniform or normal floats, or auto: like "
+                      "those the model was made for where eval compares, else {}",
+                      normal ? "normal" : "uniform"),
           "")
-      ->check(CLI::IsMember({"uniform", "normal"}));
+      ->check(CLI::IsMember({"auto", "uniform", "normal"}));
 }
 
 void add_label_options(CLI::App& command, DatasetSpec& spec) {

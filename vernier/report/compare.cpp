@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "vernier/report/evidence.h"
 #include "vernier/report/number.h"
 #include "vernier/report/pair.h"
 
@@ -13,6 +14,21 @@ namespace vernier {
 namespace {
 
 using Json = nlohmann::ordered_json;
+constexpr double noticeable_loss_db = 0.5;
+
+// "sqnr_db 29.2 in exact arithmetic, 19.1 less on this CPU"
+std::string exact_text(const CompareResult& result) {
+  std::vector<std::string> parts;
+  for (const PairResult& pair : result.exact_outputs)
+    parts.push_back(fmt::format("{} {} dB (worst {})", pair.name,
+                                format_decibels(pair.similarity.statistics[0].mean),
+                                format_decibels(pair.similarity.statistics[0].min)));
+  for (const PairResult& pair : result.before_activation)
+    if (pair.similarity.samples > 0)
+      parts.push_back(fmt::format("{} before its activation {} dB", pair.name,
+                                  format_decibels(pair.similarity.statistics[0].mean)));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
 
 Panel subject_panel(const CompareSubject& subject, const CompareResult& result) {
   Panel panel;
@@ -24,6 +40,10 @@ Panel subject_panel(const CompareSubject& subject, const CompareResult& result) 
   add("task", subject.task);
   add("device", subject.device);
   add("samples", fmt::format("{} ({})", result.samples, subject.inputs));
+  if (result.evidence.weights) add("weights", weights_text(*result.evidence.weights));
+  if (result.evidence.calibration)
+    add("inputs fit", calibration_text(*result.evidence.calibration));
+  if (const std::string exact = exact_text(result); !exact.empty()) add("exact", exact);
   add("fails if", fmt::format("{}", fmt::join(format_limits(subject.limits), ", ")));
   return panel;
 }
@@ -101,6 +121,12 @@ Document describe_compare(const CompareSubject& subject, const CompareResult& re
   document.blocks.emplace_back(metrics_table(result));
   for (const std::string& warning : result.warnings)
     document.blocks.emplace_back(Paragraph{{"warning: " + warning, Tone::fair}});
+  if (result.runtime_loss_db.value_or(0) > noticeable_loss_db)
+    document.blocks.emplace_back(Paragraph{
+        {fmt::format("warning: {:.1f} dB are lost in this CPU's integer kernels, not in the file; "
+                     "reduce_range, uint8 weights or session.x64quantprecision=1 give them back",
+                     *result.runtime_loss_db),
+         Tone::fair}});
   for (const PairResult& pair : result.outputs)
     if (pair.status == PairStatus::only_in_candidate)
       document.blocks.emplace_back(Paragraph{
@@ -124,6 +150,15 @@ std::string compare_json(const CompareSubject& subject, const CompareResult& res
   json["outputs"] = Json::array();
   for (const PairResult& pair : result.outputs)
     json["outputs"].push_back(output_json(pair, result.verdict));
+  json["exact_outputs"] = Json::array();
+  for (const PairResult& pair : result.exact_outputs)
+    json["exact_outputs"].push_back(output_json(pair, result.verdict));
+  json["before_activation"] = Json::array();
+  for (const PairResult& pair : result.before_activation)
+    json["before_activation"].push_back(output_json(pair, result.verdict));
+  json["runtime_loss_db"] =
+      result.runtime_loss_db ? json_number<Json>(*result.runtime_loss_db) : Json(nullptr);
+  json["evidence"] = evidence_json<Json>(result.evidence);
   json["nan_origin"] = nullptr;
   if (result.nan_origin)
     json["nan_origin"] = {{"sample", result.nan_origin->sample},
