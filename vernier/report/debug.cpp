@@ -126,7 +126,7 @@ Table nodes_table(const DebugSubject& subject, const DebugResult& result) {
 std::string unmatched_note(const DebugResult& result) {
   std::vector<std::string> names;
   for (const DebugActivation& row : result.activations)
-    if (row.counterpart.match == CounterpartMatch::none) names.push_back(row.tensor_name);
+    if (!row.counterpart) names.push_back(row.tensor_name);
   for (const DebugWeight& row : result.weights)
     if (!row.weight_sqnr_db) names.push_back(row.weight_name);
   return names.empty() ? "" : fmt::format("no float twin was found for {}", fmt::join(names, ", "));

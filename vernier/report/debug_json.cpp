@@ -41,7 +41,7 @@ Json noise_json(const DebugActivation& row) {
 }
 
 Json counterpart_json(const Counterpart& counterpart) {
-  return counterpart.match == CounterpartMatch::none ? Json(nullptr) : Json(counterpart.tensor);
+  return counterpart ? Json(counterpart.tensor) : Json(nullptr);
 }
 
 Json activation_json(const DebugActivation& row) {
@@ -53,7 +53,7 @@ Json activation_json(const DebugActivation& row) {
                {"introduced_sqnr_db", optional_number(row.introduced_sqnr_db)},
                {"verdict", std::string(damage_verdict_name(row.verdict))},
                {"float_tensor", counterpart_json(row.counterpart)},
-               {"matched_by", std::string(counterpart_match_name(row.counterpart.match))},
+               {"matched_by", std::string(match_name(row.counterpart.match))},
                {"node", row.node},
                {"op", row.op}};
   if (row.quantizer) {
@@ -72,7 +72,7 @@ Json weight_json(const DebugWeight& row) {
   return {{"weight_name", row.weight_name},
           {"weight_sqnr_db", optional_number(row.weight_sqnr_db)},
           {"float_tensor", counterpart_json(row.counterpart)},
-          {"matched_by", std::string(counterpart_match_name(row.counterpart.match))},
+          {"matched_by", std::string(match_name(row.counterpart.match))},
           {"dtype", std::string(dtype_name(row.dtype))},
           {"granularity", std::string(granularity_name(row.granularity))},
           {"worst_channels", std::move(channels)},

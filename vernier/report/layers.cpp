@@ -16,13 +16,12 @@ namespace {
 
 // "60: 38 by scope, 20 fused, 2 by value"
 std::string alignment_summary(const LayersResult& result) {
-  std::map<Alignment, int> counts;
-  for (const LayerRow& row : result.rows) ++counts[row.alignment];
+  std::map<Match, int> counts;
+  for (const LayerRow& row : result.rows) ++counts[row.match];
   std::vector<std::string> parts;
-  for (const auto& [alignment, count] : counts) {
-    const bool is_status = alignment >= Alignment::fused;
-    parts.push_back(
-        fmt::format("{} {}{}", count, is_status ? "" : "by ", alignment_name(alignment)));
+  for (const auto& [match, count] : counts) {
+    const bool is_status = match >= Match::fused;
+    parts.push_back(fmt::format("{} {}{}", count, is_status ? "" : "by ", aligned_by(match)));
   }
   return fmt::format("{}: {}", result.layers_total(), fmt::join(parts, ", "));
 }
@@ -33,7 +32,7 @@ std::string label(const LayerRow& row) {
 
 // What is wrong with a row that exceeds.
 std::string finding(const LayerRow& row, double tolerance) {
-  if (row.alignment == Alignment::unmatched) return "nothing in the candidate stands for it";
+  if (row.match == Match::none) return "nothing in the candidate stands for it";
   if (!row.compared ||
       (row.reference_shape != row.candidate_shape && row.max_abs_diff <= tolerance))
     return fmt::format("its shape is {}, the candidate's {}", format_shape(row.reference_shape),
@@ -71,8 +70,7 @@ Cell number_cell(const LayerRow& row, std::string text) {
 
 Cell difference_cell(const LayerRow& row) {
   if (!row.compared)
-    return {row.alignment == Alignment::fused ? "-" : "none",
-            row.exceeds ? Tone::bad : Tone::faint};
+    return {row.match == Match::fused ? "-" : "none", row.exceeds ? Tone::bad : Tone::faint};
   return {format_scientific(row.max_abs_diff), row.exceeds ? Tone::bad : Tone::plain};
 }
 
@@ -116,7 +114,7 @@ std::vector<Cell> cells(const LayerRow& row, const Columns& columns) {
   std::vector<Cell> list = {row.layer};
   if (columns.type) list.emplace_back(row.type);
   list.insert(list.end(),
-              {std::string(alignment_name(row.alignment)), shape_cell(row), difference_cell(row),
+              {std::string(aligned_by(row.match)), shape_cell(row), difference_cell(row),
                number_cell(row, format_scientific(row.mean_abs_diff)),
                number_cell(row, format_decibels(row.sqnr_db)),
                number_cell(row, format_significant(row.cosine_similarity))});
@@ -183,6 +181,10 @@ void add_notes(const LayersResult& result, Document& document) {
 }
 
 }  // namespace
+
+std::string_view aligned_by(Match match) {
+  return match == Match::none ? "unmatched" : match_name(match);
+}
 
 std::vector<LayerRow> worst_rows(const LayersResult& result) {
   std::vector<LayerRow> rows;

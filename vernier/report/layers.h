@@ -25,6 +25,9 @@ Document describe_layers(const LayersSubject& subject, const LayersResult& resul
 // Schema: docs/schemas/layers.schema.json.
 std::string layers_json(const LayersSubject& subject, const LayersResult& result);
 
+// How a layer was recognised: "name", "scope"..., "unmatched" if it was not.
+std::string_view aligned_by(Match match);
+
 // The rows that were compared or miss a counterpart, the worst first: what could not be compared,
 // then by falling max_abs_diff.
 std::vector<LayerRow> worst_rows(const LayersResult& result);

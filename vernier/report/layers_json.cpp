@@ -24,7 +24,7 @@ Json row_json(const LayerRow& row) {
   Json json = {{"layer", row.layer},
                {"type", row.type.empty() ? Json(nullptr) : Json(row.type)},
                {"tensor", has_tensor ? Json(row.tensor) : Json(nullptr)},
-               {"aligned_by", std::string(alignment_name(row.alignment))},
+               {"aligned_by", std::string(aligned_by(row.match))},
                {"shape", row.reference_shape},
                {"candidate_shape", has_tensor ? Json(row.candidate_shape) : Json(nullptr)},
                {"max_abs_diff", figure(row, row.max_abs_diff)},

@@ -266,11 +266,11 @@ TEST(Debug, renamed_tensors_are_found_by_their_node_or_value) {
   OneSample inputs = sample();
   const DebugResult by_node =
       debug(float_graph().model(), quantized_graph(1, "new_").model(), inputs, {});
-  EXPECT_EQ(by_node.activations[0].counterpart, (Counterpart{"r", CounterpartMatch::topology}));
+  EXPECT_EQ(by_node.activations[0].counterpart, (Counterpart{"r", Match::topology}));
   GraphBuilder unnamed = quantized_graph(1, "new_");
   for (auto& node : *unnamed.graph().mutable_node()) node.clear_name();
   const DebugResult by_value = debug(float_graph().model(), unnamed.model(), inputs, {});
-  EXPECT_EQ(by_value.activations[0].counterpart, (Counterpart{"r", CounterpartMatch::value}));
+  EXPECT_EQ(by_value.activations[0].counterpart, (Counterpart{"r", Match::value}));
 }
 
 // relu's coarse quantizer damages everything behind it; the last node works on a fine quantizer.

@@ -31,7 +31,7 @@ LayerRow row(const std::string& layer, const std::string& type, const std::strin
   return {.layer = layer,
           .type = type,
           .tensor = tensor,
-          .alignment = Alignment::scope,
+          .match = Match::scope,
           .compared = true,
           .max_abs_diff = 0,
           .sqnr_db = 200};

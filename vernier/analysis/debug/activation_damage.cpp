@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <future>
 #include <map>
 #include <utility>
 
-#include "vernier/analysis/rewriting_runner.h"
+#include "vernier/analysis/pairing/by_name.h"
+#include "vernier/analysis/pairing/introduced.h"
 #include "vernier/metrics/similarity.h"
 
 namespace vernier {
@@ -34,9 +34,10 @@ std::optional<double> estimated_sqnr_db(const NoiseSums& stored, const Quantizer
   return 10 * std::log10(stored.reference_squares / noise);
 }
 
-const Tensor* find_tensor(const std::vector<Tensor>& tensors, const std::string& name) {
-  const auto found = std::ranges::find(tensors, name, &Tensor::name);
-  return found == tensors.end() ? nullptr : &*found;
+std::vector<std::string> names_of(const std::vector<Tensor>& tensors) {
+  std::vector<std::string> names;
+  for (const Tensor& tensor : tensors) names.push_back(tensor.name);
+  return names;
 }
 
 std::unique_ptr<OrtRunner> open_watching(const Model& model, std::vector<std::string> tensors,
@@ -47,9 +48,9 @@ std::unique_ptr<OrtRunner> open_watching(const Model& model, std::vector<std::st
   return std::make_unique<OrtRunner>(model.clone(), options);
 }
 
-std::vector<std::string> names_of(const RequestCounts& wants) {
+std::vector<std::string> names_of(const RequestCounts& requests) {
   std::vector<std::string> names;
-  for (const auto& [name, count] : wants) names.push_back(name);
+  for (const auto& [name, count] : requests) names.push_back(name);
   return names;
 }
 
@@ -85,12 +86,11 @@ SampleDamage ActivationDamage::measure(std::int64_t number, const std::vector<Te
     measurement.observe(tensor, take);
   };
   const auto inputs = apply_bindings(bindings_, float_runner_->inputs(), sample);
-  InputShowingRunner reference(*float_runner_), candidate(*quantized_runner_);
   const LockstepOutputs outputs =
       schedule == Schedule::lockstep
-          ? run_lockstep(reference, inputs, candidate, sample, observe,
-                         {.wants = sites_.requests_after()})
-          : buffers->sequential.run(reference, inputs, candidate, sample, observe);
+          ? run_lockstep(*float_runner_, inputs, *quantized_runner_, sample, observe,
+                         {.requests = sites_.requests_after()})
+          : buffers->sequential.run(*float_runner_, inputs, *quantized_runner_, sample, observe);
   SampleDamage damage = std::move(measurement).result();
   damage.outputs = compare_outputs(outputs);
   give_back(std::move(buffers));
@@ -114,16 +114,14 @@ void ActivationDamage::give_back(std::unique_ptr<MeasurementBuffers> buffers) {
 
 std::vector<OutputDamage> ActivationDamage::compare_outputs(const LockstepOutputs& outputs) {
   std::vector<OutputDamage> rows;
+  for (const Tensor& output : outputs.candidate) rows.push_back({.name = output.name});
   Tensor relaid;
-  for (std::size_t i = 0; i < outputs.candidate.size(); ++i) {
-    const Tensor& candidate = outputs.candidate[i];
-    rows.push_back({.name = candidate.name});
-    const Tensor* counterpart = find_tensor(outputs.reference, candidate.name);
-    if (!counterpart && outputs.reference.size() == outputs.candidate.size())
-      counterpart = &outputs.reference[i];
-    if (counterpart)
-      counterpart = (*relayouts_)(sites_.size() + i, *counterpart, candidate, relaid);
-    if (counterpart) rows.back().cumulative = measure_noise(*counterpart, candidate);
+  for (const OutputPair& pair :
+       pair_outputs(names_of(outputs.reference), names_of(outputs.candidate)).pairs) {
+    const Tensor& candidate = outputs.candidate[pair.candidate];
+    const Tensor* counterpart = (*relayouts_)(sites_.size() + pair.candidate,
+                                              outputs.reference[pair.reference], candidate, relaid);
+    if (counterpart) rows[pair.candidate].cumulative = measure_noise(*counterpart, candidate);
   }
   return rows;
 }
@@ -147,24 +145,24 @@ void ActivationDamage::add(const SampleDamage& sample) {
 }
 
 std::int64_t ActivationDamage::add_introduced(const std::vector<Tensor>& sample) {
-  InputShowingRunner reference(*float_runner_);
-  RewritingRunner rewriting(*quantized_runner_);
-  const LockstepOutputs outputs = run_lockstep(
-      reference, apply_bindings(bindings_, float_runner_->inputs(), sample), rewriting, sample,
-      [&](const TensorView& tensor, const TakeReference& take) {
-        rebase(tensor, take, rewriting.bytes());
-      },
-      {.wants = sites_.requests_before()});
-  return outputs.reference_bytes;
+  const auto& inputs = quantized_runner_->inputs();
+  const auto measure = [&](const TensorView& tensor, const TakeReference& take) {
+    const bool is_input = std::ranges::find(inputs, tensor.name, &TensorSpec::name) != inputs.end();
+    return is_input ? std::vector<std::byte>() : rebase(tensor, take);
+  };
+  return run_on_reference_inputs(*float_runner_,
+                                 apply_bindings(bindings_, float_runner_->inputs(), sample),
+                                 *quantized_runner_, sample, measure, sites_.requests_before())
+      .reference_bytes;
 }
 
 // What a node made of float inputs is measured as its quantizer leaves it, and then replaced by the
 // float model's tensor, on which the next nodes work: before the quantizer, or, where the two are
 // shown together, behind it.
-void ActivationDamage::rebase(const TensorView& tensor, const TakeReference& take,
-                              std::span<std::byte> bytes) {
+std::vector<std::byte> ActivationDamage::rebase(const TensorView& tensor,
+                                                const TakeReference& take) {
   const ActivationSites::SitesOfTensor* met = sites_.at(tensor.name);
-  if (!met) return;
+  if (!met) return {};
   Tensor replacement;
   for (const std::size_t site : met->entering)
     if (!sites_[site].paired)
@@ -176,8 +174,7 @@ void ActivationDamage::rebase(const TensorView& tensor, const TakeReference& tak
     if (!replacement.bytes.empty())
       replacement = fake_quantize(replacement, sites_[site].activation.quantizer);
   }
-  if (replacement.bytes.size() == bytes.size() && !bytes.empty())
-    std::memcpy(bytes.data(), replacement.bytes.data(), bytes.size());
+  return std::move(replacement.bytes);
 }
 
 // `tensor` is to be replaced, `quantized` to be measured.
@@ -186,8 +183,7 @@ void ActivationDamage::rebase(std::size_t site, const TensorView& tensor,
                               Tensor& replacement) {
   const Counterpart& counterpart = sites_[site].counterpart;
   Tensor relaid;
-  const Tensor* reference =
-      counterpart.match == CounterpartMatch::none ? nullptr : take(counterpart.tensor);
+  const Tensor* reference = counterpart ? take(counterpart.tensor) : nullptr;
   if (reference) reference = (*relayouts_)(site, *reference, tensor, relaid);
   if (!reference) return;
   add_to(totals_[site].introduced, measure_noise(*reference, quantized));

@@ -9,7 +9,6 @@
 #include "vernier/analysis/bind_inputs.h"
 #include "vernier/analysis/debug/debug.h"
 #include "vernier/analysis/debug/sample_damage.h"
-#include "vernier/analysis/input_showing_runner.h"
 #include "vernier/runtime/ort_runner.h"
 
 namespace vernier {
@@ -51,7 +50,7 @@ class ActivationDamage {
   };
 
   static bool hides_nonfinite(const Total& total);
-  void rebase(const TensorView& tensor, const TakeReference& take, std::span<std::byte> bytes);
+  std::vector<std::byte> rebase(const TensorView& tensor, const TakeReference& take);
   void rebase(std::size_t site, const TensorView& tensor, const TensorView& quantized,
               const TakeReference& take, Tensor& replacement);
   // What a thread needs to measure samples, and keeps from one to the next.

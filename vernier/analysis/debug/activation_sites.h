@@ -4,8 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "vernier/analysis/debug/counterpart.h"
-#include "vernier/analysis/lockstep.h"
+#include "vernier/analysis/debug/quantization_noise.h"
+#include "vernier/analysis/pairing/counterpart.h"
+#include "vernier/analysis/pairing/lockstep.h"
 #include "vernier/model/edit.h"
 
 namespace vernier {

@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <future>
+#include <map>
 #include <mutex>
 
 #include "vernier/analysis/debug/activation_damage.h"
-#include "vernier/analysis/debug/match_by_value.h"
 #include "vernier/analysis/debug/weight_damage.h"
+#include "vernier/analysis/pairing/by_value.h"
 #include "vernier/error.h"
 #include "vernier/metrics/parallel.h"
 #include "vernier/runtime/ort_session.h"
@@ -99,6 +100,36 @@ Quantization require_quantization(const Model& float_model, const Model& quantiz
                   quantized_model.name()));
 }
 
+const std::string& watched_name(const QuantizedActivation& activation) {
+  return activation.after.empty() ? activation.stored : activation.after;
+}
+
+// The real values of the activations without a counterpart, by their place in the list.
+std::map<std::size_t, Tensor> unmatched_values(const Model& model,
+                                               const std::vector<QuantizedActivation>& activations,
+                                               const std::vector<Counterpart>& counterparts,
+                                               const std::vector<Tensor>& sample,
+                                               OrtOptions runtime) {
+  std::multimap<std::string, std::size_t> wanted;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < activations.size(); ++i)
+    if (!counterparts[i]) {
+      wanted.emplace(watched_name(activations[i]), i);
+      names.push_back(watched_name(activations[i]));
+    }
+  runtime.watch = Watch::only(names);
+  std::map<std::size_t, Tensor> values;
+  OrtRunner(model.clone(), runtime).run(sample, [&](const TensorView& tensor) {
+    const auto [first, last] = wanted.equal_range(std::string(tensor.name));
+    for (auto entry = first; entry != last; ++entry) {
+      const QuantizedActivation& activation = activations[entry->second];
+      values[entry->second] =
+          activation.after.empty() ? dequantize(tensor, activation.quantizer) : copy(tensor);
+    }
+  });
+  return values;
+}
+
 std::vector<Counterpart> find_counterparts(const Model& float_model, const Model& quantized_model,
                                            const Quantization& quantization,
                                            const CounterpartFinder& finder,
@@ -107,14 +138,22 @@ std::vector<Counterpart> find_counterparts(const Model& float_model, const Model
   std::vector<Counterpart> counterparts;
   for (const QuantizedActivation& activation : quantization.activations)
     counterparts.push_back(finder.activation(activation));
-  return match_by_value(float_model, quantized_model, quantization.activations,
-                        std::move(counterparts), sample, runtime);
+  if (std::ranges::all_of(counterparts, [](const Counterpart& found) { return bool(found); }))
+    return counterparts;
+  const auto values =
+      unmatched_values(quantized_model, quantization.activations, counterparts, sample, runtime);
+  OrtOptions watching = runtime;
+  watching.watch = Watch::all();
+  OrtRunner runner(float_model.clone(), watching);
+  const InputBindings bindings = bind_inputs(quantized_model.inputs(), runner.inputs());
+  return match_by_value(runner, apply_bindings(bindings, runner.inputs(), sample), values,
+                        std::move(counterparts));
 }
 
 bool any_counterpart(const ActivationSites& sites, const CounterpartFinder& counterparts) {
   for (std::size_t i = 0; i < sites.size(); ++i)
     if (const Counterpart& counterpart = sites[i].counterpart;
-        counterpart.match != CounterpartMatch::none && !counterparts.is_input(counterpart.tensor))
+        counterpart && !counterparts.is_input(counterpart.tensor))
       return true;
   return false;
 }

@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "vernier/analysis/debug/advice.h"
-#include "vernier/analysis/debug/counterpart.h"
 #include "vernier/analysis/debug/quantization_noise.h"
+#include "vernier/analysis/pairing/match.h"
 #include "vernier/analysis/progress.h"
 #include "vernier/analysis/verdict.h"
 #include "vernier/data/samples.h"
 #include "vernier/metrics/statistics.h"
+#include "vernier/model/quantization.h"
 #include "vernier/runtime/ort_options.h"
 
 namespace vernier {

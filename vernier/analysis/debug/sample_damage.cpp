@@ -97,8 +97,7 @@ void SampleMeasurement::leave(std::size_t site, const TensorView& tensor,
     after = real;
   }
   compare_local(site, after);
-  const Tensor* reference =
-      counterpart.match == CounterpartMatch::none ? nullptr : take(counterpart.tensor);
+  const Tensor* reference = counterpart ? take(counterpart.tensor) : nullptr;
   if (!reference) return;
   reference = relayouts_(site, *reference, after, relaid_);
   if (reference) add_to(damage_.sites[site].cumulative, measure_noise(*reference, after));

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "vernier/analysis/debug/match_by_value.h"
 #include "vernier/analysis/layout.h"
+#include "vernier/analysis/pairing/thresholds.h"
 #include "vernier/metrics/similarity.h"
 
 namespace vernier {
@@ -87,7 +87,7 @@ Counterpart counterpart_by_value(const Tensor& real, const CounterpartFinder& co
     const double found_db = sqnr_db(measure_noise(*reference, real));
     if (found_db > best_db) {
       best_db = found_db;
-      best = {name, CounterpartMatch::value};
+      best = {name, Match::value};
     }
   }
   return best;
@@ -100,9 +100,8 @@ DebugWeight measure_weight(const QuantizedWeight& weight, const CounterpartFinde
                   .granularity = granularity(weight.quantizer),
                   .dtype = weight.quantizer.dtype};
   Tensor candidate = weight.real();
-  if (row.counterpart.match == CounterpartMatch::none)
-    row.counterpart = counterpart_by_value(candidate, counterparts);
-  if (row.counterpart.match == CounterpartMatch::none) return row;
+  if (!row.counterpart) row.counterpart = counterpart_by_value(candidate, counterparts);
+  if (!row.counterpart) return row;
   row.weight_name = row.counterpart.tensor;
   auto reference = shaped_like(counterparts.read_weight(row.counterpart.tensor), candidate);
   if (!reference) return row;

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "vernier/analysis/debug/debug.h"
+#include "vernier/analysis/pairing/counterpart.h"
 
 namespace vernier {
 

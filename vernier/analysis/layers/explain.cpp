@@ -12,7 +12,7 @@ namespace {
 Failure failure_of(const LayerRow& row, const Limit& limit) {
   Failure failure{.subject = row.layer, .group = "layer", .metric = limit.metric, .limit = limit};
   failure.value = row.max_abs_diff;
-  if (row.alignment == Alignment::unmatched) {
+  if (row.match == Match::none) {
     failure.kind = FailureKind::missing;
     failure.metric = "candidate";
   } else if (!row.compared || within(limit, row.max_abs_diff)) {

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "vernier/analysis/layers/candidate_tensors.h"
 #include "vernier/analysis/layers/explain.h"
 #include "vernier/analysis/layers/validation.h"
 #include "vernier/error.h"
@@ -47,20 +48,6 @@ std::vector<std::string> names_of(const Runner& runner) {
 }
 
 }  // namespace
-
-std::string_view alignment_name(Alignment alignment) {
-  switch (alignment) {
-    case Alignment::name: return "name";
-    case Alignment::scope: return "scope";
-    case Alignment::metadata: return "metadata";
-    case Alignment::value: return "value";
-    case Alignment::position: return "position";
-    case Alignment::fused: return "fused";
-    case Alignment::elided: return "elided";
-    case Alignment::unmatched: return "unmatched";
-  }
-  return "";
-}
 
 LayersResult validate_layers(const Model& candidate, Samples& samples,
                              const LayersOptions& options) {

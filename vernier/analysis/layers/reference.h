@@ -6,7 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "vernier/analysis/layers/align.h"
+#include "vernier/analysis/layers/layers.h"
+#include "vernier/analysis/pairing/by_value.h"
 #include "vernier/runtime/runner.h"
 #include "vernier/runtime/torch_runner.h"
 

@@ -9,6 +9,7 @@
 #include "vernier/analysis/layers/stored_weights.h"
 #include "vernier/analysis/layers/weight_difference.h"
 #include "vernier/analysis/layout.h"
+#include "vernier/analysis/pairing/thresholds.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/model/onnx_type.h"
 #include "vernier/tensor/convert.h"
@@ -17,9 +18,6 @@ namespace vernier {
 namespace {
 
 using vernier_onnx::TensorProto;
-
-// From this SQNR on an initializer is the parameter, changed, and not something else.
-constexpr double same_weight_db = 20;
 
 std::string module_of(std::string_view parameter) {
   const std::size_t dot = parameter.rfind('.');

@@ -1,4 +1,4 @@
-#include "vernier/analysis/lockstep.h"
+#include "vernier/analysis/pairing/lockstep.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -48,22 +48,24 @@ class Lockstep : public ::testing::Test {
 const RequestCounts all = {{"a", 1}, {"b", 1}, {"c", 1}, {"d", 1}};
 
 TEST_F(Lockstep, pairs_meet_in_the_order_of_the_candidate) {
-  EXPECT_THAT(paired({"a", "b", "c"}, {"a", "b", "c"}, {.wants = all}), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(paired({"a", "b", "c"}, {"a", "b", "c"}, {.requests = all}),
+              ElementsAre("a", "b", "c"));
 }
 
 TEST_F(Lockstep, opposite_orders_do_not_lock_even_with_no_room) {
-  EXPECT_THAT(paired({"a", "b", "c", "d"}, {"d", "c", "b", "a"}, {.wants = all, .ahead_bytes = 0}),
-              ElementsAre("d", "c", "b", "a"));
+  EXPECT_THAT(
+      paired({"a", "b", "c", "d"}, {"d", "c", "b", "a"}, {.requests = all, .ahead_bytes = 0}),
+      ElementsAre("d", "c", "b", "a"));
 }
 
 TEST_F(Lockstep, a_tensor_that_the_reference_lacks_is_not_waited_for) {
-  EXPECT_THAT(paired({"a", "c"}, {"a", "b", "c"}, {.wants = all, .ahead_bytes = 0}),
+  EXPECT_THAT(paired({"a", "c"}, {"a", "b", "c"}, {.requests = all, .ahead_bytes = 0}),
               ElementsAre("a", "c"));
 }
 
 TEST_F(Lockstep, what_is_not_wanted_or_never_taken_does_not_stop_the_reference) {
   EXPECT_THAT(
-      paired({"a", "b", "c", "d"}, {"a"}, {.wants = {{"a", 1}, {"b", 1}}, .ahead_bytes = 0}),
+      paired({"a", "b", "c", "d"}, {"a"}, {.requests = {{"a", 1}, {"b", 1}}, .ahead_bytes = 0}),
       ElementsAre("a"));
 }
 
@@ -72,15 +74,15 @@ TEST_F(Lockstep, a_tensor_may_be_wanted_several_times) {
   int taken = 0;
   run_lockstep(reference, {}, candidate, {},
                [&](const TensorView&, const TakeReference& take) { taken += take("a") != nullptr; },
-               {.wants = {{"a", 2}}, .ahead_bytes = 0});
+               {.requests = {{"a", 2}}, .ahead_bytes = 0});
   EXPECT_EQ(taken, 2);
 }
 
 TEST_F(Lockstep, an_error_in_the_observer_ends_both_runs) {
   RecordedRunner reference = recorded({"a", "b", "c"}), candidate = recorded({"a", "b"});
   const auto fail = [](const TensorView&, const TakeReference&) { throw Error("stop"); };
-  EXPECT_THROW(run_lockstep(reference, {}, candidate, {}, fail, {.wants = all, .ahead_bytes = 0}),
-               Error);
+  EXPECT_THROW(
+      run_lockstep(reference, {}, candidate, {}, fail, {.requests = all, .ahead_bytes = 0}), Error);
 }
 
 TEST_F(Lockstep, an_error_in_the_reference_reaches_the_caller) {
@@ -89,7 +91,7 @@ TEST_F(Lockstep, an_error_in_the_reference_reaches_the_caller) {
   const auto take_all = [](const TensorView& tensor, const TakeReference& take) {
     take(std::string(tensor.name));
   };
-  EXPECT_THROW(run_lockstep(reference, {}, candidate, {}, take_all, {.wants = all}), Error);
+  EXPECT_THROW(run_lockstep(reference, {}, candidate, {}, take_all, {.requests = all}), Error);
 }
 
 // All samples go through one object, which keeps its buffers.

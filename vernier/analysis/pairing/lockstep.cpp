@@ -1,4 +1,4 @@
-#include "vernier/analysis/lockstep.h"
+#include "vernier/analysis/pairing/lockstep.h"
 
 #include <condition_variable>
 #include <exception>
@@ -14,14 +14,14 @@ class PendingTensors {
  public:
   enum class Buffers { freed, kept };  // once a tensor was taken
 
-  PendingTensors(const RequestCounts& wants, Buffers buffers) : buffers_(buffers) {
-    for (const auto& [name, count] : wants) slots_[name].wants = count;
+  PendingTensors(const RequestCounts& requests, Buffers buffers) : buffers_(buffers) {
+    for (const auto& [name, count] : requests) slots_[name].requests = count;
   }
 
-  bool wants(std::string_view name) const { return slots_.contains(name); }
+  bool is_requested(std::string_view name) const { return slots_.contains(name); }
   bool has(std::string_view name) const { return slots_.find(name)->second.waiting(); }
 
-  // The tensor must be a wanted one.
+  // The tensor must be a requested one.
   void put(std::unique_ptr<Tensor> tensor) {
     Slot& slot = slots_.find(tensor->name)->second;
     bytes_ += std::ssize(tensor->bytes);
@@ -48,7 +48,7 @@ class PendingTensors {
     if (found == slots_.end() || !found->second.waiting()) return nullptr;
     Slot& slot = found->second;
     Tensor& tensor = *slot.tensors[slot.taken];
-    if (++slot.uses < slot.wants) return &tensor;
+    if (++slot.uses < slot.requests) return &tensor;
     slot.uses = 0;
     ++slot.taken;
     bytes_ -= std::ssize(tensor.bytes);
@@ -67,7 +67,7 @@ class PendingTensors {
 
  private:
   struct Slot {
-    int wants = 0;
+    int requests = 0;
     std::vector<std::unique_ptr<Tensor>> tensors = {};
     std::size_t put = 0, taken = 0;
     int uses = 0;  // of the next to be taken
@@ -82,6 +82,17 @@ class PendingTensors {
 
 namespace {
 
+// Shows the inputs to the observer, too, before anything is computed from them.
+std::vector<Tensor> run_showing_inputs(Runner& runner, std::span<const Tensor> inputs,
+                                       const Observer& observer) {
+  for (std::size_t i = 0; i < inputs.size() && i < runner.inputs().size(); ++i) {
+    TensorView input = inputs[i];
+    input.name = runner.inputs()[i].name;
+    observer(input);
+  }
+  return runner.run(inputs, observer);
+}
+
 // Ends the reference's run once the candidate's has failed; never leaves this file.
 struct Abandoned {};
 
@@ -91,12 +102,12 @@ struct Abandoned {};
 class Exchange {
  public:
   explicit Exchange(const LockstepOptions& options)
-      : pending_(options.wants, PendingTensors::Buffers::freed),
+      : pending_(options.requests, PendingTensors::Buffers::freed),
         ahead_bytes_(options.ahead_bytes) {}
 
   // By the reference.
   void offer(const TensorView& tensor) {
-    if (!pending_.wants(tensor.name)) return;
+    if (!pending_.is_requested(tensor.name)) return;
     auto copied = std::make_unique<Tensor>(copy(tensor));
     std::unique_lock lock(mutex_);
     if (failed_) throw Abandoned();
@@ -116,7 +127,7 @@ class Exchange {
 
   // By the candidate.
   const Tensor* take(std::string_view name) {
-    if (!pending_.wants(name)) return nullptr;
+    if (!pending_.is_requested(name)) return nullptr;
     std::unique_lock lock(mutex_);
     candidate_waits_ = true;
     changed_.notify_all();
@@ -156,10 +167,11 @@ LockstepOutputs run_lockstep(Runner& reference, std::span<const Tensor> referenc
   std::exception_ptr reference_error;
   std::thread thread([&] {
     try {
-      outputs.reference = reference.run(reference_inputs, [&](const TensorView& tensor) {
-        outputs.reference_bytes += std::ssize(tensor.bytes);
-        exchange.offer(tensor);
-      });
+      outputs.reference =
+          run_showing_inputs(reference, reference_inputs, [&](const TensorView& tensor) {
+            outputs.reference_bytes += std::ssize(tensor.bytes);
+            exchange.offer(tensor);
+          });
     } catch (const Abandoned&) {
       // The candidate's error is the one to report.
     } catch (...) {
@@ -171,8 +183,8 @@ LockstepOutputs run_lockstep(Runner& reference, std::span<const Tensor> referenc
   std::exception_ptr candidate_error;
   const TakeReference take = [&](std::string_view name) { return exchange.take(name); };
   try {
-    outputs.candidate =
-        candidate.run(candidate_inputs, [&](const TensorView& tensor) { observer(tensor, take); });
+    outputs.candidate = run_showing_inputs(
+        candidate, candidate_inputs, [&](const TensorView& tensor) { observer(tensor, take); });
   } catch (...) {
     candidate_error = std::current_exception();
   }
@@ -183,8 +195,8 @@ LockstepOutputs run_lockstep(Runner& reference, std::span<const Tensor> referenc
   return outputs;
 }
 
-SequentialRun::SequentialRun(const RequestCounts& wants)
-    : pending_(std::make_unique<PendingTensors>(wants, PendingTensors::Buffers::kept)) {}
+SequentialRun::SequentialRun(const RequestCounts& requests)
+    : pending_(std::make_unique<PendingTensors>(requests, PendingTensors::Buffers::kept)) {}
 SequentialRun::SequentialRun(SequentialRun&&) noexcept = default;
 SequentialRun::~SequentialRun() = default;
 
@@ -194,12 +206,13 @@ LockstepOutputs SequentialRun::run(Runner& reference, std::span<const Tensor> re
   pending_->clear();
   const TakeReference take = [&](std::string_view name) { return pending_->take(name); };
   LockstepOutputs outputs;
-  outputs.reference = reference.run(reference_inputs, [&](const TensorView& tensor) {
-    outputs.reference_bytes += std::ssize(tensor.bytes);
-    if (pending_->wants(tensor.name)) pending_->put(tensor);
-  });
-  outputs.candidate =
-      candidate.run(candidate_inputs, [&](const TensorView& tensor) { observer(tensor, take); });
+  outputs.reference =
+      run_showing_inputs(reference, reference_inputs, [&](const TensorView& tensor) {
+        outputs.reference_bytes += std::ssize(tensor.bytes);
+        if (pending_->is_requested(tensor.name)) pending_->put(tensor);
+      });
+  outputs.candidate = run_showing_inputs(candidate, candidate_inputs,
+                                         [&](const TensorView& tensor) { observer(tensor, take); });
   return outputs;
 }
 

@@ -1,4 +1,4 @@
-#include "vernier/analysis/layers/likeness.h"
+#include "vernier/analysis/pairing/by_value.h"
 
 #include <gtest/gtest.h>
 

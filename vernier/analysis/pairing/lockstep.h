@@ -13,20 +13,20 @@
 
 namespace vernier {
 
-// How often each reference tensor will be asked for, by name. Tensors that are not in it are passed
-// over as they are produced.
+// How often the candidate will ask for each reference tensor, by name. Tensors that are not in it
+// are not kept.
 using RequestCounts = NameMap<int>;
 
 // Gives the reference tensor of that name, waiting until it is produced; null if the reference
-// never produces it in this run (again). Each want is answered once; the pointer is valid until the
-// next call.
+// never produces it in this run (again). Each request is answered once; the pointer is valid until
+// the next call.
 using TakeReference = std::function<const Tensor*(std::string_view name)>;
 
-// Called with each tensor of the candidate as it is produced.
+// Called with each tensor of the candidate as it is produced, its inputs first.
 using PairObserver = std::function<void(const TensorView& candidate, const TakeReference& take)>;
 
 struct LockstepOptions {
-  RequestCounts wants;
+  RequestCounts requests;
   // How many bytes the reference may run ahead of the candidate, beyond what the two orders of
   // execution make necessary.
   std::int64_t ahead_bytes = std::int64_t{16} << 20;
@@ -37,23 +37,24 @@ class PendingTensors;
 struct LockstepOutputs {
   std::vector<Tensor> reference;
   std::vector<Tensor> candidate;
-  std::int64_t reference_bytes = 0;  // of all tensors that the reference showed, wanted or not
+  std::int64_t reference_bytes = 0;  // of all tensors that the reference showed, requested or not
 };
 
 // Runs one sample through both models at the same time, the reference a little ahead, so that pairs
 // can be compared while both run: a reference tensor is copied when it is produced and dropped once
-// the candidate has asked for it. Neither side's activations are ever held all at once. An
-// exception on either side, or from the observer, ends both runs and reaches the caller.
+// the candidate has asked for it. Neither side's activations are ever held all at once. The inputs
+// of both are shown like tensors that they produce. An exception on either side, or from the
+// observer, ends both runs and reaches the caller.
 LockstepOutputs run_lockstep(Runner& reference, std::span<const Tensor> reference_inputs,
                              Runner& candidate, std::span<const Tensor> candidate_inputs,
                              const PairObserver& observer, const LockstepOptions& options);
 
-// The same with the reference first and the candidate after it, on the caller's thread: all wanted
-// tensors are held in between, and no time is spent on waiting for each other. Keeps its buffers
-// from sample to sample.
+// The same with the reference first and the candidate after it, on the caller's thread: all
+// requested tensors are held in between, and no time is spent on waiting for each other. Keeps its
+// buffers from sample to sample.
 class SequentialRun {
  public:
-  explicit SequentialRun(const RequestCounts& wants);
+  explicit SequentialRun(const RequestCounts& requests);
   SequentialRun(SequentialRun&&) noexcept;
   ~SequentialRun();
   LockstepOutputs run(Runner& reference, std::span<const Tensor> reference_inputs,

@@ -1,4 +1,4 @@
-#include "vernier/analysis/layers/resolve.h"
+#include "vernier/analysis/pairing/by_value.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,11 +9,11 @@ namespace {
 using ::testing::ElementsAre;
 
 const Placement nowhere;
-const Placement fused{Alignment::fused, std::nullopt};
+const Placement fused{Match::fused, std::nullopt};
 
-Placement by_scope(std::size_t tensor) { return {Alignment::scope, tensor}; }
-Placement by_value(std::size_t tensor) { return {Alignment::value, tensor}; }
-Placement elided(std::size_t tensor) { return {Alignment::elided, tensor}; }
+Placement by_scope(std::size_t tensor) { return {Match::scope, tensor}; }
+Placement by_value(std::size_t tensor) { return {Match::value, tensor}; }
+Placement elided(std::size_t tensor) { return {Match::elided, tensor}; }
 
 const std::vector<Layer> conv_norm = {{.name = "conv", .type = "Conv2d"},
                                       {.name = "bn", .type = "BatchNorm2d"}};
