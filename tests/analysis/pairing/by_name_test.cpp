@@ -31,8 +31,8 @@ TEST(PairOutputs, names_come_first_and_what_has_none_is_listed) {
   const OutputPairing pairing = pair_outputs(std::vector<std::string>{"a", "b", "c"},
                                              std::vector<std::string>{"c", "a", "d"});
   EXPECT_THAT(pairing.pairs, ElementsAre(OutputPair{"a", 0, 1}, OutputPair{"c", 2, 0}));
-  EXPECT_THAT(pairing.only_in_reference, ElementsAre("b"));
-  EXPECT_THAT(pairing.only_in_candidate, ElementsAre("d"));
+  EXPECT_THAT(pairing.only_reference, ElementsAre(1));
+  EXPECT_THAT(pairing.only_candidate, ElementsAre(2));
 }
 
 TEST(PairOutputs, without_a_common_name_those_in_the_same_place_belong_together) {

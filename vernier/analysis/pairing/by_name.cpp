@@ -85,10 +85,10 @@ OutputPairing pair_outputs(std::span<const std::string> reference,
     return pairing;
   }
   if (positional) return pair_outputs(reference, candidate);
-  for (const std::string& name : reference)
-    if (place_of(candidate, name) == candidate.size()) pairing.only_in_reference.push_back(name);
-  for (const std::string& name : candidate)
-    if (place_of(reference, name) == reference.size()) pairing.only_in_candidate.push_back(name);
+  for (std::size_t i = 0; i < reference.size(); ++i)
+    if (place_of(candidate, reference[i]) == candidate.size()) pairing.only_reference.push_back(i);
+  for (std::size_t i = 0; i < candidate.size(); ++i)
+    if (place_of(reference, candidate[i]) == reference.size()) pairing.only_candidate.push_back(i);
   return pairing;
 }
 

@@ -26,8 +26,7 @@ struct OutputPair {
 
 struct OutputPairing {
   std::vector<OutputPair> pairs;  // in the reference's order
-  std::vector<std::string> only_in_reference;
-  std::vector<std::string> only_in_candidate;
+  std::vector<std::size_t> only_reference, only_candidate;
   bool operator==(const OutputPairing&) const = default;
 };
 
