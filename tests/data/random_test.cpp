@@ -30,7 +30,7 @@ const std::vector<DType> numpy_dtypes = {DType::f64, DType::f32, DType::f16, DTy
 
 TEST(Random, a_draw_is_what_its_numpy_expression_gives) {
   const auto python = oracle::python_with("numpy");
-  if (!python) GTEST_SKIP() << "no Python with numpy";
+  if (!python) GTEST_SKIP() << "no Python with numpy 2.4";
   std::vector<std::string> expressions;
   std::vector<oracle::Bytes> ours;
   const auto claim = [&](const InputDraw& input, const DrawKey& key) {

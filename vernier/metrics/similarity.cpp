@@ -1,5 +1,6 @@
 #include "vernier/metrics/similarity.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "vernier/metrics/argmax.h"
@@ -82,33 +83,24 @@ std::int64_t worst_sample(const Statistics& statistics, Better better) {
 }
 
 void SimilarityAccumulator::add(std::int64_t sample, const Similarity& similarity) {
-  SimilarityAccumulator one;
-  one.totals_ = {.samples = 1,
-                 .elements = similarity.count,
-                 .reference_nan = similarity.reference_nan,
-                 .reference_inf = similarity.reference_inf,
-                 .candidate_nan = similarity.candidate_nan,
-                 .candidate_inf = similarity.candidate_inf};
+  ++totals_.samples;
+  totals_.elements += similarity.count;
+  totals_.reference_nan += similarity.reference_nan;
+  totals_.reference_inf += similarity.reference_inf;
+  totals_.candidate_nan += similarity.candidate_nan;
+  totals_.candidate_inf += similarity.candidate_inf;
   for (std::size_t i = 0; i < similarity_metrics.size(); ++i)
     if (const auto value = similarity_metrics[i].value(similarity))
-      one.statistics_[i].add(sample, *value);
-  merge(one);
-}
-
-void SimilarityAccumulator::merge(const SimilarityAccumulator& other) {
-  totals_.samples += other.totals_.samples;
-  totals_.elements += other.totals_.elements;
-  totals_.reference_nan += other.totals_.reference_nan;
-  totals_.reference_inf += other.totals_.reference_inf;
-  totals_.candidate_nan += other.totals_.candidate_nan;
-  totals_.candidate_inf += other.totals_.candidate_inf;
-  for (std::size_t i = 0; i < statistics_.size(); ++i) statistics_[i].merge(other.statistics_[i]);
+      values_[i].push_back({sample, *value});
 }
 
 SimilaritySummary SimilarityAccumulator::result() const {
   SimilaritySummary summary = totals_;
-  for (std::size_t i = 0; i < statistics_.size(); ++i)
-    summary.statistics[i] = statistics_[i].result();
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    std::vector<SampleValue> values = values_[i];
+    std::ranges::stable_sort(values, {}, &SampleValue::sample);
+    summary.statistics[i] = statistics(values);
+  }
   return summary;
 }
 

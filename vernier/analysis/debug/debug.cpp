@@ -33,10 +33,10 @@ DamageVerdict verdict_of(const DebugActivation& row, double low_db) {
 }
 
 Statistics summarise(const std::vector<std::optional<double>>& values) {
-  StatisticsAccumulator statistics;
+  std::vector<SampleValue> present;
   for (std::size_t i = 0; i < values.size(); ++i)
-    if (values[i]) statistics.add(static_cast<std::int64_t>(i), *values[i]);
-  return statistics.result();
+    if (values[i]) present.push_back({static_cast<std::int64_t>(i), *values[i]});
+  return statistics(present);
 }
 
 template <typename Row, typename Member>
