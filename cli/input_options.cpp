@@ -12,7 +12,7 @@
 #include "vernier/data/random.h"
 #include "vernier/data/selection.h"
 #include "vernier/error.h"
-#include "vernier/model/index_range.h"
+#include "vernier/model/input_kind.h"
 #include "vernier/runtime/open_runner.h"
 
 namespace vernier::cli {
