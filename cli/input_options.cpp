@@ -7,10 +7,10 @@
 #include <charconv>
 #include <limits>
 
+#include "vernier/data/dataset.h"
 #include "vernier/data/dataset_samples.h"
 #include "vernier/data/npz_batches.h"
 #include "vernier/data/random.h"
-#include "vernier/data/selection.h"
 #include "vernier/error.h"
 #include "vernier/model/input_kind.h"
 #include "vernier/runtime/open_runner.h"

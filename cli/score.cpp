@@ -9,7 +9,7 @@
 #include "vernier/analysis/task/segmentation.h"
 #include "vernier/analysis/task/sequences.h"
 #include "vernier/data/arrays.h"
-#include "vernier/data/text_lines.h"
+#include "vernier/data/read_file.h"
 #include "vernier/error.h"
 #include "vernier/metrics/pooling.h"
 

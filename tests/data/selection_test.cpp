@@ -1,4 +1,4 @@
-#include "vernier/data/selection.h"
+#include "vernier/data/dataset.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "vernier/data/pcg64.h"
+#include "vernier/data/numpy_random.h"
 #include "vernier/data/synthetic.h"
 
 // What draw_sample() is made of. Everything here is computed with additions, multiplications,

@@ -70,6 +70,7 @@ HWY_INLINE Row<sum_count> add(const Row<sum_count>& left, const Row<sum_count>& 
   return sum;
 }
 
+#undef VERNIER_FOUR_LANES
 #if HWY_MAX_BYTES >= 32 && !HWY_HAVE_SCALABLE
 #define VERNIER_FOUR_LANES 1
 // Four sums of four lanes each: (a0+a1)+(a2+a3), the same of b, of c and of e.

@@ -1,4 +1,4 @@
-#include "vernier/data/text_lines.h"
+#include "vernier/data/read_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "vernier/data/idx.h"
+#include "vernier/data/dataset_formats.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
