@@ -1,7 +1,7 @@
 # Two commands do everything: `make demo` and `make test`. Both install what they need.
 # `make zoo` validates four models of torchvision layer by layer; `make fresh suite=trixie` runs
 # both commands on a Debian made for it (root needed).
-.PHONY: demo zoo test build setup asan lint format check-format install fresh clean
+.PHONY: demo zoo test build setup asan tsan lint format check-format install fresh clean
 preset ?= dev
 steps ?= build
 targets ?= all
@@ -25,6 +25,11 @@ test: build
 
 asan:
 	@$(MAKE) test preset=asan
+
+# The parts that run on several threads, under ThreadSanitizer.
+tsan: targets = concurrent_test
+tsan: build
+	@$(build_dir)/bin/concurrent_test --gtest_brief=1
 
 demo: steps = build torch
 demo: targets = vernier_cli
