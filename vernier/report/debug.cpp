@@ -132,24 +132,13 @@ std::string unmatched_note(const DebugResult& result) {
   return names.empty() ? "" : fmt::format("no float twin was found for {}", fmt::join(names, ", "));
 }
 
-void add_closing(const DebugResult& result, Document& document) {
-  std::vector<std::string> notes = result.notes;
-  if (const std::string unmatched = unmatched_note(result); !unmatched.empty())
-    notes.push_back(unmatched);
-  for (const std::string& note : notes)
-    document.blocks.emplace_back(Paragraph{{"note: " + note, Tone::fair}});
-  document.blocks.emplace_back(Paragraph{debug_conclusion(result)});
+void add_conclusion(const DebugResult& result, std::vector<Block>& blocks) {
+  blocks.emplace_back(Paragraph{debug_conclusion(result)});
   const std::vector<std::string>& nodes = result.advice.keep_in_float;
-  if (!nodes.empty()) {
-    document.blocks.emplace_back(Paragraph{"Keep in float first:"});
-    document.blocks.emplace_back(
-        Code{fmt::format("nodes_to_exclude=['{}']", fmt::join(nodes, "', '"))});
-    document.blocks.emplace_back(
-        Code{fmt::format("--keep-fp32 node:{}", fmt::join(nodes, ",node:"))});
-  }
-  if (result.interrupted)
-    document.blocks.emplace_back(Paragraph{{"interrupted: the samples so far", Tone::fair}});
-  document.blocks.emplace_back(verdict_paragraph(result.verdict));
+  if (nodes.empty()) return;
+  blocks.emplace_back(Paragraph{"Keep in float first:"});
+  blocks.emplace_back(Code{fmt::format("nodes_to_exclude=['{}']", fmt::join(nodes, "', '"))});
+  blocks.emplace_back(Code{fmt::format("--keep-fp32 node:{}", fmt::join(nodes, ",node:"))});
 }
 
 }  // namespace
@@ -176,23 +165,19 @@ std::string debug_conclusion(const DebugResult& result) {
 }
 
 Document describe_debug(const DebugSubject& subject, const DebugResult& result) {
-  Document document;
-  document.blocks.emplace_back(
-      Panel{"",
-            {{"float model", subject.float_model},
-             {"quantized model", subject.quantized_model},
-             {"samples", fmt::format("{} ({})", result.samples, subject.inputs)}}});
-  document.blocks.emplace_back(outputs_table(subject, result));
-  document.blocks.emplace_back(activations_table(subject, result,
-                                                 "Worst local: a tensor's own quantization",
-                                                 &DebugActivation::local_sqnr_db, result.local));
-  document.blocks.emplace_back(
+  std::vector<Block> blocks = {
+      outputs_table(subject, result),
+      activations_table(subject, result, "Worst local: a tensor's own quantization",
+                        &DebugActivation::local_sqnr_db, result.local),
       activations_table(subject, result, "Worst cumulative: against the float model",
-                        &DebugActivation::cumulative_sqnr_db, result.cumulative));
-  document.blocks.emplace_back(weights_table(subject, result));
-  if (!result.advice.nodes.empty()) document.blocks.emplace_back(nodes_table(subject, result));
-  add_closing(result, document);
-  return document;
+                        &DebugActivation::cumulative_sqnr_db, result.cumulative),
+      weights_table(subject, result)};
+  if (!result.advice.nodes.empty()) blocks.emplace_back(nodes_table(subject, result));
+  add_conclusion(result, blocks);
+  std::vector<std::string> warnings = result.notes;
+  if (const std::string unmatched = unmatched_note(result); !unmatched.empty())
+    warnings.push_back(unmatched);
+  return report_document({subject.run, warnings, &result.verdict}, std::move(blocks));
 }
 
 }  // namespace vernier

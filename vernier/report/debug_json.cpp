@@ -79,19 +79,10 @@ Json weight_json(const DebugWeight& row) {
           {"per_channel_gain_db", optional_number(row.per_channel_gain_db)}};
 }
 
-Json configuration_json(const DebugSubject& subject) {
-  return {{"float_model", subject.float_model}, {"quant_model", subject.quantized_model},
-          {"inputs", subject.inputs},           {"low_db", subject.low_db},
-          {"good_db", subject.good_db},         {"fail_if", format_limits(subject.limits)}};
-}
-
 }  // namespace
 
 std::string debug_json(const DebugSubject& subject, const DebugResult& result) {
-  Json json = json_header<Json>("debug", {.onnxruntime = true});
-  json["configuration"] = configuration_json(subject);
-  json["samples"] = result.samples;
-  json["interrupted"] = result.interrupted;
+  Json json = report_json<Json>({subject.run, result.notes, &result.verdict});
   json["activations"] = Json::array();
   for (const DebugActivation& row : result.activations)
     json["activations"].push_back(activation_json(row));
@@ -107,9 +98,6 @@ std::string debug_json(const DebugSubject& subject, const DebugResult& result) {
                      {"weight", summary_json(result.weight)}};
   json["conclusion"] = debug_conclusion(result);
   json["keep_in_float"] = result.advice.keep_in_float;
-  json["notes"] = result.notes;
-  json["verdict"] = verdict_json<Json>(result.verdict);
-  json["pass"] = result.verdict.pass();
   return json_text(json);
 }
 
