@@ -17,6 +17,8 @@ struct DebugSubject {
   std::vector<Limit> limits;
 };
 
+std::string debug_note(const DebugNote& note);
+
 // The result in a few plain sentences.
 std::string debug_conclusion(const DebugResult& result);
 
