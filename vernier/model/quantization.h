@@ -24,13 +24,8 @@ struct QuantizedActivation {
   std::string writer;      // the node that computes it, empty for inputs
   std::string writer_op;   // its operator
   int writer_output = -1;  // and which of its outputs it is
-<<<<<<< /tmp/dbg/mine_quantization.h
-  bool only_way =
-      false;  // from `before`, which a node of the same graph writes, all goes to `after`
-  bool dynamic = false;  // scale and zero point are computed from each `before`: to uint8, by
-                         // DynamicQuantizeLinear or inside the operator that reads it
-=======
->>>>>>> /tmp/dbg/their_quantization.h
+  bool dynamic = false;    // scale and zero point are computed from each `before`: to uint8, by
+                           // DynamicQuantizeLinear or inside the operator that reads it
   bool operator==(const QuantizedActivation&) const = default;
 };
 

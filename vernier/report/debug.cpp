@@ -128,23 +128,12 @@ Table nodes_table(const DebugSubject& subject, const DebugResult& result) {
   return table;
 }
 
-<<<<<<< /tmp/dbg/mine_debug.cpp
 // "a, b, c and 12 more".
 std::string list_names(const std::vector<std::string>& names) {
   constexpr std::size_t shown = 8;
   if (names.size() <= shown) return fmt::format("{}", fmt::join(names, ", "));
   return fmt::format("{} and {} more", fmt::join(std::span(names).first(shown - 1), ", "),
                      names.size() - (shown - 1));
-=======
-// The tensors that could not be matched, if any.
-std::string unmatched_note(const DebugResult& result) {
-  std::vector<std::string> names;
-  for (const DebugActivation& row : result.activations)
-    if (!row.counterpart) names.push_back(row.tensor_name);
-  for (const DebugWeight& row : result.weights)
-    if (!row.weight_sqnr_db) names.push_back(row.weight_name);
-  return names.empty() ? "" : fmt::format("no float twin was found for {}", fmt::join(names, ", "));
->>>>>>> /tmp/dbg/their_debug.cpp
 }
 
 void add_closing(const DebugResult& result, Document& document) {
