@@ -14,6 +14,8 @@ struct DebugSubject {
   int top = 10;         // rows of each table of the worst
 };
 
+std::vector<std::string> debug_notes(const DebugResult& result);
+
 // The result in a few plain sentences.
 std::string debug_conclusion(const DebugResult& result);
 
