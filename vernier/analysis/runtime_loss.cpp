@@ -1,7 +1,6 @@
 #include "vernier/analysis/runtime_loss.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "vernier/analysis/compare.h"
