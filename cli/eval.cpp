@@ -52,10 +52,17 @@ int run_compare(const EvalOptions& options) {
 
   compare_options.outputs_by_position = reference->outputs_are_positional();
   compare_options.watch_candidate = watcher(options, model);
-  const CompareResult result = with_progress("comparing", [&](Progress progress) {
+  CompareResult result = with_progress("comparing", [&](Progress progress) {
     compare_options.progress = std::move(progress);
     return compare(*reference, candidate, *inputs.samples, compare_options);
   });
+
+  const OrtOptions runtime = runner_options(options.runtime).onnx;
+  if (!result.interrupted)
+    result.runtime_loss =
+        measure_runtime_loss(*reference, candidate, model, runtime, *inputs.samples);
+  if (options.stages && !result.interrupted)
+    result.stages = run_stages(*reference, model, runtime, *inputs.samples);
 
   const bool torch = model_format(reference_path) == ModelFormat::torchscript;
   const CompareSubject subject{
@@ -123,6 +130,7 @@ std::unique_ptr<Runner> open_reference(const EvalOptions& options,
                                        const std::filesystem::path& path) {
   RuntimeOptions runtime = options.reference_runtime;
   runtime.threads = options.runtime.threads;
+  runtime.exact = options.runtime.exact;
   auto reference = open_runner(path, runner_options(runtime));
   print_warnings(reference->warnings());
   return reference;
@@ -146,6 +154,9 @@ void add_eval(CLI::App& program, int& exit_code) {
       ->check(CLI::IsMember({"compare", "task", "reference"}));
   add_limit_options(*command, options->fail_if,
                     "Fail when METRIC>VALUE or OUTPUT:METRIC<VALUE holds; repeatable");
+  main.flag("--stages", options->stages,
+            "Also run the candidate as its file says and at each optimisation level, and name the "
+            "first that changes its results and the optimisers that do");
   main.flag("--allow-missing", options->allow_missing,
             "An output that only the reference has does not fail");
   add_input_options(*command, options->input);

@@ -17,6 +17,7 @@ struct EvalOptions {
   ModelOptions models;
   std::string precision;  // empty: what the model is
   std::vector<std::string> fail_if;
+  bool stages = false;
   bool allow_missing = false;  // of compare
   InputSpec input{.default_samples = 100};
   RuntimeOptions runtime;

@@ -8,6 +8,7 @@
 
 #include "vernier/analysis/pair.h"
 #include "vernier/analysis/progress.h"
+#include "vernier/analysis/runtime_loss.h"
 #include "vernier/data/samples.h"
 #include "vernier/runtime/runner.h"
 
@@ -36,6 +37,8 @@ struct CompareResult {
   std::vector<PairResult> outputs;  // in reference order, then what only the candidate has
   std::vector<std::string> warnings;
   std::optional<NanOrigin> nan_origin;
+  std::optional<RuntimeLoss> runtime_loss;  // for the caller to fill, as is the next
+  std::vector<RuntimeStage> stages;
   std::int64_t samples = 0;  // that were run
   bool interrupted = false;
   Verdict verdict;

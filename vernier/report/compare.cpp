@@ -74,6 +74,45 @@ std::string nan_origin_text(const NanOrigin& origin) {
                      origin.sample, where);
 }
 
+std::string runtime_loss_text(const RuntimeLoss& loss) {
+  return fmt::format(
+      "{:.1f} dB of {} are lost in this CPU's integer kernels ({:.1f} dB as the file says, {:.1f} "
+      "as it runs here); reduce_range, uint8 weights or session.x64quantprecision=1 give them back",
+      loss.loss_db(), loss.output, loss.exact_sqnr_db, loss.deployed_sqnr_db);
+}
+
+// "moved by QDQSelectorActionTransformer"
+std::string moved_text(const RuntimeStage& stage) {
+  if (!stage.is_moved) return "";
+  return stage.optimizers.empty() ? "moved"
+                                  : fmt::format("moved by {}", fmt::join(stage.optimizers, ", "));
+}
+
+Table stages_table(const std::vector<RuntimeStage>& stages) {
+  Table table{
+      .columns = {
+          {"run as", Align::left}, {"sqnr_db"}, {"sqnr_db to the line above"}, {"", Align::left}}};
+  for (const RuntimeStage& stage : stages)
+    table.rows.push_back({stage.name,
+                          format_metric("sqnr_db", stage.sqnr_db),
+                          &stage == &stages.front() ? Cell("-", Tone::faint)
+                                                    : format_metric("sqnr_db", stage.change_db),
+                          {moved_text(stage), Tone::fair}});
+  table.note = "worst output, against the reference; exact is what the file says";
+  return table;
+}
+
+Json stages_json(const std::vector<RuntimeStage>& stages) {
+  Json list = Json::array();
+  for (const RuntimeStage& stage : stages)
+    list.push_back({{"stage", stage.name},
+                    {"sqnr_db", json_number<Json>(stage.sqnr_db)},
+                    {"change_db", json_number<Json>(stage.change_db)},
+                    {"moved", stage.is_moved},
+                    {"optimizers", stage.optimizers}});
+  return list;
+}
+
 Json configuration_json(const CompareSubject& subject) {
   return {{"candidate", subject.candidate},
           {"reference", subject.reference},
@@ -108,6 +147,10 @@ Document describe_compare(const CompareSubject& subject, const CompareResult& re
            Tone::fair}});
   if (result.nan_origin)
     document.blocks.emplace_back(Paragraph{{nan_origin_text(*result.nan_origin), Tone::bad}});
+  if (!result.stages.empty()) document.blocks.emplace_back(stages_table(result.stages));
+  if (result.runtime_loss && result.runtime_loss->is_notable())
+    document.blocks.emplace_back(
+        Paragraph{{"warning: " + runtime_loss_text(*result.runtime_loss), Tone::fair}});
   if (result.interrupted)
     document.blocks.emplace_back(Paragraph{{"interrupted: the samples so far", Tone::fair}});
   document.blocks.emplace_back(verdict_paragraph(result.verdict));
@@ -128,6 +171,11 @@ std::string compare_json(const CompareSubject& subject, const CompareResult& res
   if (result.nan_origin)
     json["nan_origin"] = {{"sample", result.nan_origin->sample},
                           {"tensor", result.nan_origin->tensor}};
+  if (result.runtime_loss) {
+    json["runtime_loss_db"] = json_number<Json>(result.runtime_loss->loss_db());
+    json["exact_sqnr_db"] = json_number<Json>(result.runtime_loss->exact_sqnr_db);
+  }
+  if (!result.stages.empty()) json["stages"] = stages_json(result.stages);
   json["verdict"] = verdict_json<Json>(result.verdict);
   json["pass"] = result.verdict.pass();
   return json_text(json);
