@@ -6,12 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <functional>
 #include <memory>
 
 #include "cli/command.h"
 #include "cli/progress.h"
-#include "vernier/analysis/compare.h"
+#include "vernier/analysis/compare_models.h"
+#include "vernier/analysis/pick_inputs.h"
+#include "vernier/analysis/record.h"
 #include "vernier/analysis/task/task.h"
 #include "vernier/error.h"
 #include "vernier/report/compare.h"
@@ -23,13 +24,10 @@ constexpr const char* task_group = "Tasks";
 const std::vector<std::string> precisions = {"fp32", "fp16",  "int8",  "int16", "int4",
                                              "w8a8", "w8a16", "w4a16", "w16a16"};
 
-std::function<std::unique_ptr<Runner>()> watcher(const EvalOptions& options, const Model& model) {
-  return [&] {
-    OrtOptions watched = runner_options(options.runtime).onnx;
-    watched.watch = Watch::all();
-    watched.optimization = std::nullopt;
-    return std::make_unique<OrtRunner>(model.clone(), watched);
-  };
+OrtOptions reference_runtime(const EvalOptions& options) {
+  RuntimeOptions runtime = options.reference_runtime;
+  runtime.threads = options.runtime.threads;
+  return runner_options(runtime).onnx;
 }
 
 int run_compare(const EvalOptions& options) {
@@ -38,45 +36,56 @@ int run_compare(const EvalOptions& options) {
   const auto reference_path = resolve_reference(options.models.reference, resolved);
   const Model model = load_candidate(resolved.model, options.precision);
   const Precision precision = precision_of(model);
+  std::optional<Model> reference;
+  std::unique_ptr<Runner> reference_runner;
+  if (model_format(reference_path) == ModelFormat::onnx)
+    reference = Model::load(reference_path);
+  else
+    reference_runner = open_reference(options, reference_path);
+  const ComparedModels models{.reference = reference ? &*reference : nullptr,
+                              .reference_runner = reference_runner.get(),
+                              .candidate = model};
 
-  CompareOptions compare_options;
-  compare_options.limits = options.fail_if.empty()
-                               ? default_limits(precision)
-                               : parse_limits(options.fail_if, pair_limit_metrics());
-  compare_options.allow_missing = options.allow_missing;
-  OrtRunner candidate(model.clone(), runner_options(options.runtime).onnx);
-  const auto reference = open_reference(options, reference_path);
-  const Inputs inputs = make_inputs(
-      {.inputs = candidate.inputs(), .path = resolved.model, .onnx = &model}, options.input);
+  CompareModelsOptions compare_options{.weights = !options.no_weights,
+                                       .candidate_runtime = runner_options(options.runtime).onnx,
+                                       .reference_runtime = reference_runtime(options)};
+  CompareOptions& compared = compare_options.compare;
+  compared.evidence.own_limits = !options.fail_if.empty();
+  compared.limits = compared.evidence.own_limits
+                        ? parse_limits(options.fail_if, pair_limit_metrics())
+                        : default_limits(precision);
+  compared.allow_missing = options.allow_missing;
+  compared.outputs_by_position = reference_runner && reference_runner->outputs_are_positional();
+  compared.evidence.real_inputs =
+      !options.input.data.empty() || !options.input.dataset.name.empty();
+  const Inputs inputs =
+      is_automatic(options.input)
+          ? automatic_inputs(model, models.reference, options.input,
+                             compare_options.candidate_runtime)
+          : make_inputs({.inputs = model.inputs(), .path = resolved.model, .onnx = &model},
+                        options.input);
   print_warnings(inputs.warnings);
-
-  compare_options.outputs_by_position = reference->outputs_are_positional();
-  compare_options.watch_candidate = watcher(options, model);
+  if (!options.save_inputs.empty())
+    record(*inputs.samples, nullptr, {.output = options.save_inputs, .tensors = {.inputs = true}});
   CompareResult result = with_progress("comparing", [&](Progress progress) {
-    compare_options.progress = std::move(progress);
-    return compare(*reference, candidate, *inputs.samples, compare_options);
+    compared.progress = std::move(progress);
+    return compare_models(models, *inputs.samples, compare_options);
   });
 
-  const OrtOptions runtime = runner_options(options.runtime).onnx;
-  if (!result.interrupted)
-    result.runtime_loss =
-        measure_runtime_loss(*reference, candidate, model, runtime, *inputs.samples);
-  if (options.stages && !result.interrupted)
-    result.stages = run_stages(*reference, model, runtime, *inputs.samples);
+  if (options.stages && !result.interrupted) {
+    if (!reference_runner) reference_runner = open_reference(options, reference_path);
+    result.stages =
+        run_stages(*reference_runner, model, compare_options.candidate_runtime, *inputs.samples);
+  }
 
-  const bool torch = model_format(reference_path) == ModelFormat::torchscript;
-  const CompareSubject subject{
-      .candidate = resolved.name,
-      .reference = reference_path.filename(),
-      .task = options.models.id.task,
-      .precision =
-          std::string(options.precision.empty() ? precision_name(precision) : options.precision),
-      .device = options.runtime.provider,
-      .inputs = inputs.description,
-      .limits = compare_options.limits,
-      .runtimes = {.onnxruntime = true, .torch = torch}};
-  write_result(options.output, describe_compare(subject, result),
-               [&] { return compare_json(subject, result); });
+  RunDescription run = describe_run("eval", resolved, reference_path, options.runtime);
+  run.task = options.models.id.task;
+  run.precision = options.precision.empty() ? precision_name(precision) : options.precision;
+  run.inputs = inputs.description;
+  run.samples = result.samples;
+  run.interrupted = result.interrupted;
+  write_result(options.output, describe_compare(run, result),
+               [&] { return compare_json(run, result); });
   return exit_code(result.verdict, result.interrupted);
 }
 
@@ -113,8 +122,8 @@ void add_reference_options(CLI::App& command, RuntimeOptions& options) {
 
 // Options of one mode that another would pass over in silence.
 void refuse_options_of_other_modes(const CLI::App& command, const std::string& mode) {
-  constexpr std::array of_compare = {"--sample-index", "--shape", "--input-range", "--input-dist",
-                                     "--input-data"};
+  constexpr std::array of_compare = {"--sample-index", "--shape",      "--input-range", "--inputs",
+                                     "--input-data",   "--no-weights", "--save-inputs"};
   for (const CLI::Option* option : command.get_options()) {
     const std::string name = option->get_name();
     const bool unused = mode == "compare" ? option->get_group() == task_group
@@ -130,7 +139,6 @@ std::unique_ptr<Runner> open_reference(const EvalOptions& options,
                                        const std::filesystem::path& path) {
   RuntimeOptions runtime = options.reference_runtime;
   runtime.threads = options.runtime.threads;
-  runtime.exact = options.runtime.exact;
   auto reference = open_runner(path, runner_options(runtime));
   print_warnings(reference->warnings());
   return reference;
@@ -156,9 +164,13 @@ void add_eval(CLI::App& program, int& exit_code) {
                     "Fail when METRIC>VALUE or OUTPUT:METRIC<VALUE holds; repeatable");
   main.flag("--stages", options->stages,
             "Also run the candidate as its file says and at each optimisation level, and name the "
-            "first that changes its results and the optimisers that do");
+            "first that changes its results, and the optimisers that do");
   main.flag("--allow-missing", options->allow_missing,
             "An output that only the reference has does not fail");
+  main.flag("--no-weights", options->no_weights,
+            "Do not compare the weights of two ONNX models as evidence");
+  main.add("--save-inputs", options->save_inputs, "Write the inputs, as --input-data reads them",
+           "FILE.npz");
   add_input_options(*command, options->input);
   add_label_options(*command, options->input.dataset);
   add_task_options(*command, *options);

@@ -17,8 +17,10 @@ struct EvalOptions {
   ModelOptions models;
   std::string precision;  // empty: what the model is
   std::vector<std::string> fail_if;
+  bool allow_missing = false;  // of compare, as the next three
   bool stages = false;
-  bool allow_missing = false;  // of compare
+  bool no_weights = false;
+  std::string save_inputs;
   InputSpec input{.default_samples = 100};
   RuntimeOptions runtime;
   RuntimeOptions reference_runtime;  // but for threads, which are the candidate's

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "vernier/error.h"
@@ -165,13 +167,17 @@ void add_input_options(CLI::App& command, InputSpec& spec) {
   const bool normal = spec.default_distribution == Distribution::normal;
   group
       .each(
-          "--input-dist",
+          "--inputs,--input-dist",
           [&spec](const std::string& name) {
-            spec.distribution = name == "normal" ? Distribution::normal : Distribution::uniform;
+            spec.distribution.reset();
+            if (name == "normal") spec.distribution = Distribution::normal;
+            if (name == "uniform") spec.distribution = Distribution::uniform;
           },
-          fmt::format("Distribution of random floats (default: {})", normal ? "normal" : "uniform"),
+          fmt::format("How inputs are drawn without data: uniform or normal floats, or auto: like "
+                      "those the model was made for where eval compares, else {}",
+                      normal ? "normal" : "uniform"),
           "")
-      ->check(CLI::IsMember({"uniform", "normal"}));
+      ->check(CLI::IsMember({"auto", "uniform", "normal"}));
 }
 
 void add_label_options(CLI::App& command, DatasetSpec& spec) {
@@ -192,7 +198,7 @@ void add_runtime_options(CLI::App& command, RuntimeOptions& options) {
            "Graph optimisation level (default: off while intermediate tensors are watched, else "
            "all)")
       ->check(CLI::IsMember({"off", "basic", "extended", "all"}));
-  group.add_flag("--exact", options.exact,
+  group.flag("--exact", options.exact,
                  "Integer products as the model says, whatever the CPU: no kernel that saturates, "
                  "no optimisation between quantizers");
   group.add("--threads", options.threads, "Threads; 0: one for each core", "N")->check(at_least(0));
@@ -211,6 +217,21 @@ RunnerOptions runner_options(const RuntimeOptions& options) {
   runner.onnx.exact = options.exact;
   runner.onnx.threads = runner.torch.threads = options.threads;
   return runner;
+}
+
+RunDescription describe_run(const std::string& command, const ResolvedModel& candidate,
+                            const std::filesystem::path& reference, const RuntimeOptions& runtime) {
+  const auto has_format = [&](ModelFormat format) {
+    return std::ranges::any_of(std::array{candidate.model, reference}, [&](const auto& path) {
+      return !path.empty() && std::filesystem::exists(path) && model_format(path) == format;
+    });
+  };
+  const bool onnx = has_format(ModelFormat::onnx);
+  return {.command = command,
+          .candidate = candidate.name,
+          .reference = reference.filename().string(),
+          .device = onnx ? runtime.provider : "",
+          .runtimes = {.onnxruntime = onnx, .torch = has_format(ModelFormat::torchscript)}};
 }
 
 void add_limit_options(CLI::App& command, std::vector<std::string>& fail_if,

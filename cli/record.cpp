@@ -56,7 +56,7 @@ OpenedModel open(const Options& options, const TensorSelection& tensors, ModelFo
 void print_left_out(const std::vector<UnwatchedTensor>& tensors) {
   constexpr std::size_t shown = 3;
   std::map<std::string, std::vector<std::string>> by_reason;
-  for (const auto& [name, reason] : tensors) by_reason[reason].push_back(name);
+  for (const UnwatchedTensor& tensor : tensors) by_reason[tensor.reason].push_back(tensor.name);
   for (auto& [reason, names] : by_reason) {
     const std::size_t count = names.size();
     if (count > shown) names.resize(shown);

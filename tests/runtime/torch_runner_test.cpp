@@ -213,10 +213,24 @@ TEST_F(TorchRunnerTest, an_operator_that_fails_is_named_with_the_leaf_before_it)
       is_error("mnist_cnn.pt: RuntimeError: "));
 }
 
-TEST(TorchModule, a_missing_module_says_how_to_get_it) {
+struct TorchModule : testing::Test {
+  ~TorchModule() override { unsetenv("VERNIER_TORCH_MODULE"); }
+};
+
+TEST_F(TorchModule, a_missing_module_is_named) {
   setenv("VERNIER_TORCH_MODULE", "/nowhere/libvernier_torch.so", 1);
   EXPECT_THAT([] { open("torch/shared.pt"); }, is_error("/nowhere/libvernier_torch.so"));
-  unsetenv("VERNIER_TORCH_MODULE");
+}
+
+TEST_F(TorchModule, a_module_of_another_version_or_compiler_is_refused) {
+  setenv("VERNIER_TORCH_MODULE", VERNIER_OTHER_TORCH_MODULE, 1);
+  EXPECT_THAT([] { open("torch/shared.pt"); },
+              is_error("is vernier 0.0.0, compiler of another house, and this library is vernier"));
+}
+
+TEST_F(TorchModule, a_library_that_is_no_module_is_refused) {
+  setenv("VERNIER_TORCH_MODULE", "libz.so.1", 1);
+  EXPECT_THAT([] { open("torch/shared.pt"); }, is_error("is no module of vernier"));
 }
 
 }  // namespace

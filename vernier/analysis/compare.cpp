@@ -33,15 +33,15 @@ OutputPairing require_pairs(const std::vector<std::string>& reference,
 }
 
 // Outputs that were only paired because they stand in the same place.
-std::vector<std::string> pairing_warnings(const OutputPairing& pairing,
-                                          const std::vector<std::string>& reference) {
+std::vector<std::string> position_warnings(const OutputPairing& pairing,
+                                           const std::vector<Tensor>& reference) {
   std::vector<std::string> warnings;
   for (const OutputPair& pair : pairing.pairs)
     if (pair.match == Match::position)
       warnings.push_back(
-          fmt::format("output '{}' is compared with the reference's '{}', which is "
-                      "in the same place",
-                      pair.name, reference[pair.reference]));
+          fmt::format("output '{}' is compared with the reference's '{}', which is in the same "
+                      "place",
+                      pair.name, reference[pair.reference].name));
   return warnings;
 }
 
@@ -89,19 +89,16 @@ class Comparison {
   void pair(const std::vector<Tensor>& reference, const std::vector<Tensor>& candidate) {
     pairing_ =
         require_pairs(names_of(reference), names_of(candidate), options_.outputs_by_position);
-    if (!options_.outputs_by_position) warnings_ = pairing_warnings(pairing_, names_of(reference));
+    if (!options_.outputs_by_position) warnings_ = position_warnings(pairing_, reference);
     std::vector<std::string> names;
     for (const OutputPair& output : pairing_.pairs) {
       names.push_back(output.name);
       accumulators_.emplace_back(output.name, measured_for(options_.limits));
     }
-    const auto add_unpaired = [&](const std::vector<std::string>& only,
-                                  const std::vector<Tensor>& tensors, PairStatus status) {
-      for (const std::string& name : only)
-        unpaired_.push_back(one_sided(*std::ranges::find(tensors, name, &Tensor::name), status));
-    };
-    add_unpaired(pairing_.only_in_reference, reference, PairStatus::only_in_reference);
-    add_unpaired(pairing_.only_in_candidate, candidate, PairStatus::only_in_candidate);
+    for (const std::size_t i : pairing_.only_reference)
+      unpaired_.push_back(one_sided(reference[i], PairStatus::only_in_reference));
+    for (const std::size_t i : pairing_.only_candidate)
+      unpaired_.push_back(one_sided(candidate[i], PairStatus::only_in_candidate));
     require_tensors(options_.limits, names);
   }
 

@@ -24,16 +24,21 @@ fs::path find_module() {
       module_name));
 }
 
+void require_same_build(void* module, const fs::path& path) {
+  const auto build = reinterpret_cast<TorchModuleBuild>(dlsym(module, torch_module_build_symbol));
+  const std::string_view found = build ? build() : "no module of vernier";
+  if (found != VERNIER_TORCH_MODULE_BUILD)
+    throw Error(fmt::format("[torch] {}: is {}, and this library is {}; build them together",
+                            path.string(), found, VERNIER_TORCH_MODULE_BUILD));
+}
+
 OpenTorchModule load_module() {
   const fs::path path = find_module();
   // Never closed: libtorch does not survive being unloaded.
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) throw Error(fmt::format("[torch] {}: {}", path.string(), dlerror()));
-  void* symbol = dlsym(handle, open_torch_module_symbol);
-  if (!symbol)
-    throw Error(fmt::format("[torch] {}: is not of this version of vernier; build it again",
-                            path.string()));
-  return reinterpret_cast<OpenTorchModule>(symbol);
+  require_same_build(handle, path);
+  return reinterpret_cast<OpenTorchModule>(dlsym(handle, open_torch_module_symbol));
 }
 
 TorchOptions with_sidecar(TorchOptions options) {

@@ -28,8 +28,8 @@ LayersResult validate(const Model& candidate, LayersOptions options, std::int64_
 
 Model mnist(const std::string& name) { return Model::load(fixture("mnist/" + name)); }
 
-std::map<Alignment, int> alignments(const LayersResult& result) {
-  std::map<Alignment, int> counts;
+std::map<Match, int> alignments(const LayersResult& result) {
+  std::map<Match, int> counts;
   for (const LayerRow& row : result.rows) ++counts[row.match];
   return counts;
 }

@@ -59,13 +59,14 @@ void place_outputs(std::span<const Layer> layers, std::span<const CandidateTenso
 
 }  // namespace
 
-Counterpart match_by_name(const std::unordered_set<std::string>& names, const std::string& name) {
+Counterpart match_by_name(const std::function<bool(const std::string&)>& exists,
+                          const std::string& name) {
   if (name.empty()) return {};
-  if (names.contains(name)) return {name, Match::name};
+  if (exists(name)) return {name, Match::name};
   for (const std::string_view suffix : quantizer_suffixes)
     if (name.ends_with(suffix)) {
       const std::string stem = name.substr(0, name.size() - suffix.size());
-      if (names.contains(stem)) return {stem, Match::name};
+      if (exists(stem)) return {stem, Match::name};
     }
   return {};
 }
@@ -85,10 +86,10 @@ OutputPairing pair_outputs(std::span<const std::string> reference,
     return pairing;
   }
   if (positional) return pair_outputs(reference, candidate);
-  for (const std::string& name : reference)
-    if (place_of(candidate, name) == candidate.size()) pairing.only_in_reference.push_back(name);
-  for (const std::string& name : candidate)
-    if (place_of(reference, name) == reference.size()) pairing.only_in_candidate.push_back(name);
+  for (std::size_t i = 0; i < reference.size(); ++i)
+    if (place_of(candidate, reference[i]) == candidate.size()) pairing.only_reference.push_back(i);
+  for (std::size_t i = 0; i < candidate.size(); ++i)
+    if (place_of(reference, candidate[i]) == reference.size()) pairing.only_candidate.push_back(i);
   return pairing;
 }
 

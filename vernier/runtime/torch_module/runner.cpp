@@ -168,6 +168,8 @@ class ScriptRunner final : public Runner {
 }  // namespace
 }  // namespace vernier
 
-extern "C" vernier::Runner* vernier_open_torch_module_2(const vernier::TorchOptions& options) {
+extern "C" const char* vernier_torch_module_build() { return VERNIER_TORCH_MODULE_BUILD; }
+
+extern "C" vernier::Runner* vernier_open_torch_module(const vernier::TorchOptions& options) {
   return new vernier::ScriptRunner(options);
 }
