@@ -62,6 +62,13 @@ TEST(EvalCompare, default_limits_depend_on_the_precision_found) {
   EXPECT_EQ(compare_int8({"--fail-if", "sqnr_db<40"}).exit_code, 1);
 }
 
+TEST(EvalCompare, stages_show_each_optimisation_level) {
+  const Outcome outcome = compare_int8({"--stages", "-f", "json"});
+  expect_valid_json("compare", outcome.out);
+  for (const char* stage : {"exact", "off", "basic", "extended", "all"})
+    EXPECT_THAT(outcome.out, HasSubstr(std::string("\"stage\": \"") + stage));
+}
+
 TEST(EvalCompare, the_worst_sample_can_be_run_alone) {
   const Outcome alone = compare({"-m", mnist + "mnist_cnn.int8.onnx", "--reference",
                                  mnist + "mnist_cnn.onnx", "--sample-index", "3", "-f", "json"});

@@ -9,6 +9,7 @@
 #include "vernier/analysis/evidence.h"
 #include "vernier/analysis/pair.h"
 #include "vernier/analysis/progress.h"
+#include "vernier/analysis/stages.h"
 #include "vernier/data/samples.h"
 #include "vernier/runtime/runner.h"
 
@@ -54,6 +55,7 @@ struct CompareResult {
   Evidence evidence;
   std::vector<std::string> warnings;
   std::optional<NanOrigin> nan_origin;
+  std::vector<RuntimeStage> stages;  // for the caller to fill
   std::int64_t samples = 0;  // that were run
   bool interrupted = false;
   Verdict verdict;
