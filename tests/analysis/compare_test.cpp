@@ -107,11 +107,18 @@ TEST_F(Compare, no_sample_is_no_pass) {
 
 TEST_F(Compare, no_shared_output_is_an_error_with_both_lists) {
   try {
-    run({make("a", {1, 1}, {1})}, {make("b", {1, 1}, {1})});
+    run({make("a", {1, 1}, {1})}, {make("b", {1, 1}, {1}), make("c", {1, 1}, {1})});
     FAIL();
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("the reference has a, the candidate b"));
+    EXPECT_THAT(error.what(), HasSubstr("the reference has a, the candidate b, c"));
   }
+}
+
+TEST_F(Compare, as_many_outputs_of_other_names_pair_by_position_with_a_warning) {
+  const CompareResult result = run({make("a", {1, 1}, {1})}, {make("b", {1, 1}, {1})});
+  ASSERT_EQ(result.outputs.size(), 1u);
+  EXPECT_EQ(result.outputs[0].name, "b");
+  EXPECT_THAT(result.warnings, ElementsAre(HasSubstr("'b' is compared with the reference's 'a'")));
 }
 
 TEST_F(Compare, outputs_without_names_pair_by_position) {

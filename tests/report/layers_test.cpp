@@ -15,7 +15,7 @@ LayerRow row(const std::string& layer, double max_abs_diff) {
   return {.layer = layer,
           .type = "Linear",
           .tensor = "/" + layer,
-          .alignment = Alignment::scope,
+          .match = Match::scope,
           .compared = true,
           .max_abs_diff = max_abs_diff,
           .mean_abs_diff = max_abs_diff,
@@ -26,7 +26,8 @@ LayerRow row(const std::string& layer, double max_abs_diff) {
 
 std::string text(const LayersResult& result, bool full = false) {
   return render_terminal(
-      describe_layers({.candidate = "m.onnx", .around = 1, .top = 1}, result, full), false);
+      describe_layers({.run = {.candidate = "m.onnx"}, .around = 1, .top = 1}, result, full),
+      false);
 }
 
 TEST(LayersReport, the_origin_comes_with_its_cause_and_its_neighbours) {
@@ -47,7 +48,7 @@ TEST(LayersReport, the_origin_comes_with_its_cause_and_its_neighbours) {
 TEST(LayersReport, what_has_no_counterpart_or_another_shape_is_said_in_words) {
   LayersResult result{.rows = {{.layer = "gone", .exceeds = true}}, .drift_origin = 0};
   EXPECT_THAT(text(result), HasSubstr("gone: nothing in the candidate stands for it"));
-  result.rows[0].alignment = Alignment::name;
+  result.rows[0].match = Match::name;
   result.rows[0].reference_shape = {1, 2};
   result.rows[0].candidate_shape = {3};
   EXPECT_THAT(text(result), HasSubstr("gone: its shape is [1,2], the candidate's [3]"));
@@ -69,7 +70,7 @@ TEST(LayersReport, the_worst_are_what_could_not_be_compared_and_then_the_largest
   const LayersResult result{.rows = {row("small", 0.1),
                                      {.layer = "gone", .exceeds = true},
                                      row("large", 5),
-                                     {.layer = "fused", .alignment = Alignment::fused}}};
+                                     {.layer = "fused", .match = Match::fused}}};
   const std::vector<LayerRow> worst = worst_rows(result);
   ASSERT_EQ(worst.size(), 3u);
   EXPECT_EQ(worst[0].layer, "gone");

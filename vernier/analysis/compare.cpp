@@ -8,23 +8,12 @@
 #include <iterator>
 
 #include "vernier/analysis/bind_inputs.h"
+#include "vernier/analysis/pairing/by_name.h"
 #include "vernier/error.h"
 #include "vernier/metrics/kernels.h"
 
 namespace vernier {
 namespace {
-
-// Which reference output belongs to which candidate output.
-struct OutputPair {
-  std::string name;
-  std::size_t reference = 0;
-  std::size_t candidate = 0;
-};
-
-struct OutputPairing {
-  std::vector<OutputPair> pairs;
-  std::vector<std::size_t> only_reference, only_candidate;
-};
 
 std::vector<std::string> names_of(const std::vector<Tensor>& tensors) {
   std::vector<std::string> names;
@@ -32,44 +21,28 @@ std::vector<std::string> names_of(const std::vector<Tensor>& tensors) {
   return names;
 }
 
-std::vector<std::size_t> missing_from(const std::vector<std::string>& names,
-                                      const std::vector<std::string>& others) {
-  std::vector<std::size_t> missing;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    if (std::ranges::find(others, names[i]) == others.end()) missing.push_back(i);
-  return missing;
-}
-
-OutputPairing pair_by_position(const std::vector<std::string>& candidate) {
-  OutputPairing pairing;
-  for (std::size_t i = 0; i < candidate.size(); ++i) pairing.pairs.push_back({candidate[i], i, i});
-  return pairing;
-}
-
-OutputPairing pair_by_name(const std::vector<std::string>& reference,
-                           const std::vector<std::string>& candidate) {
-  OutputPairing pairing;
-  for (std::size_t i = 0; i < reference.size(); ++i) {
-    const auto found = std::ranges::find(candidate, reference[i]);
-    if (found != candidate.end())
-      pairing.pairs.push_back(
-          {reference[i], i, static_cast<std::size_t>(found - candidate.begin())});
-  }
-  pairing.only_reference = missing_from(reference, candidate);
-  pairing.only_candidate = missing_from(candidate, reference);
-  return pairing;
-}
-
-OutputPairing pair_outputs(const std::vector<std::string>& reference,
-                           const std::vector<std::string>& candidate, bool by_position) {
-  if (by_position && reference.size() == candidate.size()) return pair_by_position(candidate);
-  OutputPairing pairing = pair_by_name(reference, candidate);
+OutputPairing require_pairs(const std::vector<std::string>& reference,
+                            const std::vector<std::string>& candidate, bool by_position) {
+  OutputPairing pairing = pair_outputs(reference, candidate, by_position);
   if (pairing.pairs.empty())
     throw Error(fmt::format(
         "[compare] no output is in both models: the reference has {}, the candidate {}; "
         "rename one side's outputs",
         fmt::join(reference, ", "), fmt::join(candidate, ", ")));
   return pairing;
+}
+
+// Outputs that were only paired because they stand in the same place.
+std::vector<std::string> position_warnings(const OutputPairing& pairing,
+                                           const std::vector<Tensor>& reference) {
+  std::vector<std::string> warnings;
+  for (const OutputPair& pair : pairing.pairs)
+    if (pair.match == Match::position)
+      warnings.push_back(
+          fmt::format("output '{}' is compared with the reference's '{}', which is in the same "
+                      "place",
+                      pair.name, reference[pair.reference].name));
+  return warnings;
 }
 
 bool has_nan(const TensorView& tensor) {
@@ -103,6 +76,7 @@ class Comparison {
   CompareResult finish(bool interrupted) {
     result_.interrupted = interrupted;
     result_.warnings = bindings_.warnings;
+    result_.warnings.insert(result_.warnings.end(), warnings_.begin(), warnings_.end());
     for (const PairAccumulator& accumulator : accumulators_)
       result_.outputs.push_back(accumulator.result());
     std::ranges::move(unpaired_, std::back_inserter(result_.outputs));
@@ -113,7 +87,9 @@ class Comparison {
  private:
   // What a model returns is known for sure only once it has run.
   void pair(const std::vector<Tensor>& reference, const std::vector<Tensor>& candidate) {
-    pairing_ = pair_outputs(names_of(reference), names_of(candidate), options_.outputs_by_position);
+    pairing_ =
+        require_pairs(names_of(reference), names_of(candidate), options_.outputs_by_position);
+    if (!options_.outputs_by_position) warnings_ = position_warnings(pairing_, reference);
     std::vector<std::string> names;
     for (const OutputPair& output : pairing_.pairs) {
       names.push_back(output.name);
@@ -153,6 +129,7 @@ class Comparison {
   const CompareOptions& options_;
   InputBindings bindings_;
   OutputPairing pairing_;
+  std::vector<std::string> warnings_;
   std::vector<PairAccumulator> accumulators_;
   std::vector<PairResult> unpaired_;
   CompareResult result_;

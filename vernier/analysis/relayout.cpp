@@ -2,18 +2,14 @@
 
 #include <algorithm>
 
+#include "vernier/analysis/pairing/thresholds.h"
+
 namespace vernier {
-namespace {
-
-// Low, for the pair may be damaged; unrelated orders of positive values reach about 3 dB.
-constexpr double min_sqnr_db = 6;
-
-}  // namespace
 
 const Tensor* Relayout::operator()(const Tensor& reference, const TensorView& candidate) {
   if (std::ranges::equal(reference.shape, candidate.shape)) return &reference;
   if (!layout_) {
-    layout_ = find_layout(reference, candidate, min_sqnr_db);
+    layout_ = find_layout(reference, candidate, relayout_db);
     if (!layout_) return nullptr;
     description_ = describe_layout(*layout_, reference.shape, candidate.shape);
   }

@@ -16,13 +16,12 @@ namespace {
 
 // "60: 38 by scope, 20 fused, 2 by value"
 std::string alignment_summary(const LayersResult& result) {
-  std::map<Alignment, int> counts;
-  for (const LayerRow& row : result.rows) ++counts[row.alignment];
+  std::map<Match, int> counts;
+  for (const LayerRow& row : result.rows) ++counts[row.match];
   std::vector<std::string> parts;
-  for (const auto& [alignment, count] : counts) {
-    const bool is_status = alignment >= Alignment::fused;
-    parts.push_back(
-        fmt::format("{} {}{}", count, is_status ? "" : "by ", alignment_name(alignment)));
+  for (const auto& [match, count] : counts) {
+    const bool is_status = match >= Match::fused;
+    parts.push_back(fmt::format("{} {}{}", count, is_status ? "" : "by ", aligned_by(match)));
   }
   return fmt::format("{}: {}", result.layers_total(), fmt::join(parts, ", "));
 }
@@ -33,7 +32,7 @@ std::string label(const LayerRow& row) {
 
 // What is wrong with a row that exceeds.
 std::string finding(const LayerRow& row, double tolerance) {
-  if (row.alignment == Alignment::unmatched) return "nothing in the candidate stands for it";
+  if (row.match == Match::none) return "nothing in the candidate stands for it";
   if (!row.compared ||
       (row.reference_shape != row.candidate_shape && row.max_abs_diff <= tolerance))
     return fmt::format("its shape is {}, the candidate's {}", format_shape(row.reference_shape),
@@ -71,8 +70,7 @@ Cell number_cell(const LayerRow& row, std::string text) {
 
 Cell difference_cell(const LayerRow& row) {
   if (!row.compared)
-    return {row.alignment == Alignment::fused ? "-" : "none",
-            row.exceeds ? Tone::bad : Tone::faint};
+    return {row.match == Match::fused ? "-" : "none", row.exceeds ? Tone::bad : Tone::faint};
   return {format_scientific(row.max_abs_diff), row.exceeds ? Tone::bad : Tone::plain};
 }
 
@@ -116,7 +114,7 @@ std::vector<Cell> cells(const LayerRow& row, const Columns& columns) {
   std::vector<Cell> list = {row.layer};
   if (columns.type) list.emplace_back(row.type);
   list.insert(list.end(),
-              {std::string(alignment_name(row.alignment)), shape_cell(row), difference_cell(row),
+              {std::string(aligned_by(row.match)), shape_cell(row), difference_cell(row),
                number_cell(row, format_scientific(row.mean_abs_diff)),
                number_cell(row, format_decibels(row.sqnr_db)),
                number_cell(row, format_significant(row.cosine_similarity))});
@@ -144,20 +142,6 @@ std::vector<LayerRow> rows_around(const LayersResult& result, int around) {
           result.rows.begin() + std::min(size, origin + around + 1)};
 }
 
-Panel header(const LayersSubject& subject, const LayersResult& result) {
-  Panel panel{"",
-              {{"candidate", subject.candidate},
-               {"reference", subject.reference},
-               {"samples", fmt::format("{} ({})", result.samples, subject.inputs)}}};
-  if (!subject.optimize.empty()) panel.facts.emplace_back("optimised", subject.optimize);
-  panel.facts.emplace_back("layers", alignment_summary(result));
-  panel.facts.emplace_back(
-      "exceeding", Cell{fmt::format("{} of {}, tolerance {}", result.layers_exceeding,
-                                    result.layers_total(), format_scientific(subject.tolerance)),
-                        result.pass() ? Tone::good : Tone::bad});
-  return panel;
-}
-
 // As many as are shown of the worst layers.
 Table weights_table(const LayersSubject& subject, const LayersResult& result) {
   const auto& weights = result.weight_mismatches;
@@ -175,14 +159,11 @@ Table weights_table(const LayersSubject& subject, const LayersResult& result) {
   return table;
 }
 
-void add_notes(const LayersResult& result, Document& document) {
-  for (const std::string& warning : result.warnings)
-    document.blocks.emplace_back(Paragraph{{"note: " + warning, Tone::fair}});
-  if (result.interrupted)
-    document.blocks.emplace_back(Paragraph{{"interrupted: the samples so far", Tone::fair}});
-}
-
 }  // namespace
+
+std::string_view aligned_by(Match match) {
+  return match == Match::none ? "unmatched" : match_name(match);
+}
 
 std::vector<LayerRow> worst_rows(const LayersResult& result) {
   std::vector<LayerRow> rows;
@@ -196,24 +177,23 @@ std::vector<LayerRow> worst_rows(const LayersResult& result) {
 
 Document describe_layers(const LayersSubject& subject, const LayersResult& result, bool full) {
   const Columns columns = columns_of(result);
-  Document document;
-  document.blocks.emplace_back(header(subject, result));
-  document.blocks.emplace_back(verdict(subject, result));
+  std::vector<Block> blocks = {verdict(subject, result)};
   if (result.drift_origin) {
-    document.blocks.emplace_back(
-        Paragraph{"cause: " + evidence(result.rows[*result.drift_origin])});
-    document.blocks.emplace_back(
+    blocks.emplace_back(Paragraph{"cause: " + evidence(result.rows[*result.drift_origin])});
+    blocks.emplace_back(
         rows_table("Around the origin", rows_around(result, subject.around), columns));
   }
   std::vector<LayerRow> worst = worst_rows(result);
   worst.resize(std::min<std::size_t>(worst.size(), subject.top));
-  document.blocks.emplace_back(rows_table("Worst layers", worst, columns));
-  if (full) document.blocks.emplace_back(rows_table("All layers", result.rows, columns));
-  if (!result.weight_mismatches.empty())
-    document.blocks.emplace_back(weights_table(subject, result));
-  add_notes(result, document);
-  document.blocks.emplace_back(verdict_paragraph(result.verdict));
-  return document;
+  blocks.emplace_back(rows_table("Worst layers", worst, columns));
+  if (full) blocks.emplace_back(rows_table("All layers", result.rows, columns));
+  if (!result.weight_mismatches.empty()) blocks.emplace_back(weights_table(subject, result));
+  RunDescription run = subject.run;
+  run.settings.emplace_back("layers", alignment_summary(result));
+  run.settings.emplace_back(
+      "exceeding", fmt::format("{} of {}, tolerance {}", result.layers_exceeding,
+                               result.layers_total(), format_scientific(subject.tolerance)));
+  return report_document({run, result.warnings, &result.verdict}, std::move(blocks));
 }
 
 }  // namespace vernier

@@ -28,9 +28,9 @@ LayersResult validate(const Model& candidate, LayersOptions options, std::int64_
 
 Model mnist(const std::string& name) { return Model::load(fixture("mnist/" + name)); }
 
-std::map<Alignment, int> alignments(const LayersResult& result) {
-  std::map<Alignment, int> counts;
-  for (const LayerRow& row : result.rows) ++counts[row.alignment];
+std::map<Match, int> alignments(const LayersResult& result) {
+  std::map<Match, int> counts;
+  for (const LayerRow& row : result.rows) ++counts[row.match];
   return counts;
 }
 
@@ -48,8 +48,8 @@ TEST_F(Layers, an_export_is_within_tolerance_and_every_layer_has_its_place) {
   EXPECT_FALSE(result.drift_origin);
   EXPECT_EQ(result.layers_total(), 26);
   EXPECT_THAT(alignments(result),
-              ElementsAre(std::pair(Alignment::scope, 9), std::pair(Alignment::value, 8),
-                          std::pair(Alignment::fused, 8), std::pair(Alignment::elided, 1)));
+              ElementsAre(std::pair(Match::scope, 9), std::pair(Match::value, 8),
+                          std::pair(Match::fused, 8), std::pair(Match::elided, 1)));
   const LayerRow& norm = row(result, "layer1.0.bn1");
   EXPECT_EQ(norm.tensor, "/layer1/layer1.0/conv1/Conv_output_0");
   EXPECT_EQ(norm.type, "BatchNorm2d");
@@ -95,7 +95,7 @@ TEST_F(Layers, an_optimised_graph_has_fused_layers_and_no_drift) {
     const LayersResult result = validate(mnist("mnist_cnn.onnx"), options);
     EXPECT_TRUE(result.pass());
     EXPECT_EQ(result.layers_total(), 26);
-    EXPECT_EQ(alignments(result).count(Alignment::unmatched), 0);
+    EXPECT_EQ(alignments(result).count(Match::none), 0);
   }
 }
 
@@ -109,7 +109,7 @@ TEST_F(Layers, two_onnx_models_are_compared_tensor_by_tensor) {
   const LayersResult result =
       validate(mnist("mnist_cnn.float.onnx"), {.reference = fixture("mnist/mnist_cnn.onnx")});
   EXPECT_TRUE(result.pass());
-  EXPECT_EQ(row(result, "logits").alignment, Alignment::name);
+  EXPECT_EQ(row(result, "logits").match, Match::name);
   EXPECT_EQ(row(result, "logits").type, "");
 }
 
@@ -125,8 +125,8 @@ TEST_F(Layers, recorded_leaves_are_a_reference_with_or_without_their_batch_axis)
     const LayersResult result =
         validate(mnist("mnist_cnn.onnx"), {.reference = write_npz(folder / "leaves.npz", arrays)});
     EXPECT_TRUE(result.pass());
-    EXPECT_EQ(row(result, "fc").alignment, Alignment::scope);
-    EXPECT_EQ(row(result, "layer1.0.bn1").alignment, Alignment::value);
+    EXPECT_EQ(row(result, "fc").match, Match::scope);
+    EXPECT_EQ(row(result, "layer1.0.bn1").match, Match::value);
   }
 }
 
@@ -186,8 +186,8 @@ TEST_F(RecordedLayers, recordings_are_compared_by_name_or_scope) {
                                        {ramp("/b/Relu_output_0", {2, 3}), ramp("a", {2, 3})});
   EXPECT_TRUE(result.pass());
   EXPECT_EQ(result.samples, 2);
-  EXPECT_EQ(row(result, "a").alignment, Alignment::name);
-  EXPECT_EQ(row(result, "b").alignment, Alignment::scope);
+  EXPECT_EQ(row(result, "a").match, Match::name);
+  EXPECT_EQ(row(result, "b").match, Match::scope);
   EXPECT_EQ(row(result, "b").sqnr_db, INFINITY);
 }
 
@@ -196,7 +196,7 @@ TEST_F(RecordedLayers, a_missing_layer_is_a_row_that_exceeds) {
       validate({ramp("a", {1, 3}, -1), ramp("b", {1, 3}, 5)}, {ramp("b", {1, 3}, 5)});
   EXPECT_EQ(result.drift_origin, 0u);
   EXPECT_EQ(result.layers_exceeding, 1);
-  EXPECT_EQ(row(result, "a").alignment, Alignment::unmatched);
+  EXPECT_EQ(row(result, "a").match, Match::none);
   EXPECT_EQ(row(result, "a").reference_shape, (Shape{3}));
   EXPECT_FALSE(row(result, "a").compared);
 }
@@ -205,8 +205,8 @@ TEST_F(RecordedLayers, a_folded_batch_norm_is_found_by_its_values) {
   const LayersResult result = validate({ramp("conv", {1, 9}, -4), ramp("norm", {1, 9}, 1)},
                                        {ramp("/conv/Conv_output_0", {1, 9}, 1)});
   EXPECT_TRUE(result.pass());
-  EXPECT_EQ(row(result, "conv").alignment, Alignment::fused);
-  EXPECT_EQ(row(result, "norm").alignment, Alignment::value);
+  EXPECT_EQ(row(result, "conv").match, Match::fused);
+  EXPECT_EQ(row(result, "norm").match, Match::value);
 }
 
 TEST_F(RecordedLayers, another_shape_is_a_row_that_exceeds) {

@@ -18,7 +18,7 @@ Tensor shifted(Tensor tensor, float by) {
   return tensor;
 }
 
-const LayerRow by_name{.alignment = Alignment::name};
+const LayerRow by_name{.match = Match::name};
 
 TEST(LayerRow, the_worst_sample_counts) {
   LayerRow row = compared(ramp("a", {4}), shifted(ramp("a", {4}), 0.5F), by_name);
@@ -50,14 +50,14 @@ TEST(LayerRow, another_shape_exceeds_unless_the_values_told_the_tensor) {
   EXPECT_EQ(row.max_abs_diff, 0);
   EXPECT_TRUE(is_exceeding(row, 1));
   EXPECT_EQ(row.layout->description, "reshape [2,3] to [3,2]");
-  row.alignment = Alignment::value;
+  row.match = Match::value;
   EXPECT_FALSE(is_exceeding(row, 1));
 }
 
 TEST(LayerRow, what_was_not_compared_exceeds_unless_it_is_fused) {
-  EXPECT_TRUE(is_exceeding({.alignment = Alignment::unmatched}, 1));
+  EXPECT_TRUE(is_exceeding({.match = Match::none}, 1));
   EXPECT_TRUE(is_exceeding(compared(ramp("a", {2}), ramp("a", {3}), by_name), 1));
-  EXPECT_FALSE(is_exceeding({.alignment = Alignment::fused}, 1));
+  EXPECT_FALSE(is_exceeding({.match = Match::fused}, 1));
 }
 
 TEST(LayerRow, permutations_of_three_to_five_axes_are_found) {

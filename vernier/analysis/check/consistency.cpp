@@ -101,15 +101,14 @@ class Consistency {
         options_(options),
         precision_(precision_of(index.model())),
         reference_(open_runner(options.reference)) {
-    const auto* torch = dynamic_cast<const TorchRunner*>(reference_.get());
-    compare_.outputs_by_position = torch && !torch->has_output_names();
+    compare_.outputs_by_position = reference_->outputs_are_positional();
   }
 
   Findings check(const Model& model) {
     if (options_.samples) {
       add("given samples", *options_.samples(model));
     } else {
-      if (dynamic_cast<const RecordedRunner*>(reference_.get()))
+      if (model_format(options_.reference) == ModelFormat::recorded)
         throw Error(
             fmt::format("[check] {}: recorded outputs belong to the inputs that they were "
                         "recorded with; pass these with --input-data",

@@ -11,7 +11,7 @@
 #include "vernier/data/preprocess.h"
 #include "vernier/data/preprocessing_config.h"
 #include "vernier/error.h"
-#include "vernier/runtime/sidecar.h"
+#include "vernier/exporting/sidecar.h"
 
 namespace vernier {
 namespace {

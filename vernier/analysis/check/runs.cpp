@@ -16,7 +16,7 @@
 #include "vernier/analysis/check/operators.h"
 #include "vernier/data/random.h"
 #include "vernier/error.h"
-#include "vernier/model/index_range.h"
+#include "vernier/model/input_kind.h"
 
 namespace vernier {
 namespace {

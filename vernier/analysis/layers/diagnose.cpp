@@ -10,18 +10,12 @@
 
 #include "vernier/analysis/layers/candidate_graph.h"
 #include "vernier/analysis/layers/operator_evidence.h"
-#include "vernier/analysis/layers/resolve.h"
 #include "vernier/analysis/layers/value_evidence.h"
+#include "vernier/analysis/pairing/by_value.h"
 #include "vernier/model/scope.h"
 
 namespace vernier {
 namespace {
-
-// A candidate this many times as far from the truth as the reference is still only rounded.
-constexpr double rounding_factor = 4;
-
-// From this SQNR on a difference may be rounding, as far as one can tell without the truth.
-constexpr double rounding_db = 100;
 
 std::int64_t nonfinite(const LayerRow& row) { return row.candidate_nan + row.candidate_inf; }
 
@@ -142,7 +136,7 @@ class Diagnoser {
   // Neither has it a tensor, nor does a node of its scope help to compute the next layer. A
   // quantizer may have taken it in.
   static bool is_missing(const LayerRow& row, const Region& region) {
-    return row.alignment == Alignment::unmatched && row.tensor.empty() &&
+    return row.match == Match::none && row.tensor.empty() &&
            std::ranges::none_of(region.nodes, [&](const auto* node) {
              return is_quantized(*node) || module_path(*node) == row.layer;
            });
@@ -215,7 +209,7 @@ class Diagnoser {
     const LayerRow& row = rows_[index];
     if (!candidate_ || !row.introduced_max_abs_diff || !may_be_at_fault(row)) return "";
     std::string why;
-    if (const auto leaf = std::ranges::find(options_.leaves, row.layer, &TorchLeaf::path);
+    if (const auto leaf = std::ranges::find(options_.leaves, row.layer, &WatchedTensor::name);
         leaf != options_.leaves.end())
       why = differing_constant(region, candidate_->weights(), *leaf);
     if (why.empty() && reference_) why = differing_attribute(reference_region(row), region);

@@ -11,6 +11,7 @@
 #include "vernier/analysis/layers/cause.h"
 #include "vernier/analysis/layers/weights.h"
 #include "vernier/analysis/layout.h"
+#include "vernier/analysis/pairing/match.h"
 #include "vernier/analysis/progress.h"
 #include "vernier/analysis/verdict.h"
 #include "vernier/data/samples.h"
@@ -18,20 +19,6 @@
 #include "vernier/runtime/ort_options.h"
 
 namespace vernier {
-
-// How a layer of the reference was recognised in the candidate.
-enum class Alignment {
-  name,      // a tensor of its name
-  scope,     // the last tensor under the scope that the exporter named after it
-  metadata,  // the same, where nodes carry their scope as metadata
-  value,     // the tensor that holds its values
-  position,  // the output in the same place
-  fused,     // computed together with a later layer: there is no tensor of its own
-  elided,    // it does nothing in eval mode: compared with the tensor that carries its value
-  unmatched  // nothing in the candidate stands for it
-};
-
-std::string_view alignment_name(Alignment alignment);
 
 // The largest error of each side against the same layer in float64.
 struct LayerTruth {
@@ -51,10 +38,10 @@ struct LayerLayout {
 // One layer of the reference. Numbers are those of the worst sample; NaN where a side holds NaN, or
 // where nothing was compared.
 struct LayerRow {
-  std::string layer;   // dotted path of a leaf; else the name of the reference's tensor
-  std::string type;    // "Conv2d"; empty unless the reference is PyTorch
-  std::string tensor;  // of the candidate; empty if there is none
-  Alignment alignment = Alignment::unmatched;
+  std::string layer;          // dotted path of a leaf; else the name of the reference's tensor
+  std::string type;           // "Conv2d"; empty unless the reference is PyTorch
+  std::string tensor;         // of the candidate; empty if there is none
+  Match match = Match::none;  // how its tensor was recognised
   Shape reference_shape;
   Shape candidate_shape;
   DType reference_dtype = DType::f32;

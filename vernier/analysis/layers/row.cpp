@@ -2,13 +2,11 @@
 
 #include <algorithm>
 
+#include "vernier/analysis/pairing/thresholds.h"
 #include "vernier/metrics/similarity.h"
 
 namespace vernier {
 namespace {
-
-// From this SQNR on, a difference is no matter of layout.
-constexpr double like_db = 40;
 
 // The first of the two that is worse; NaN is worst.
 double larger(double before, double value) {
@@ -25,7 +23,7 @@ bool may_be_permuted(const PairSums& sums) {
 }
 
 std::optional<LayerLayout> layout_of(const LayerSample& sample, const PairSums& sums) {
-  if (similarity(sums).sqnr_db >= like_db &&
+  if (similarity(sums).sqnr_db >= same_layout_db &&
       std::ranges::equal(sample.reference.shape, sample.candidate.shape))
     return std::nullopt;
   if (!may_be_permuted(sums)) return std::nullopt;
@@ -63,9 +61,7 @@ void add_figures(LayerRow& row, const Similarity& figures) {
   row.candidate_inf += figures.candidate_inf;
 }
 
-bool shape_may_differ(Alignment alignment) {
-  return alignment == Alignment::value || alignment == Alignment::elided;
-}
+bool shape_may_differ(Match match) { return match == Match::value || match == Match::elided; }
 
 }  // namespace
 
@@ -84,9 +80,9 @@ LayerRow with_sample(LayerRow row, const LayerSample& sample) {
 }
 
 bool is_exceeding(const LayerRow& row, double tolerance) {
-  if (row.alignment == Alignment::fused) return false;
+  if (row.match == Match::fused) return false;
   if (!row.compared) return true;
-  if (row.reference_shape != row.candidate_shape && !shape_may_differ(row.alignment)) return true;
+  if (row.reference_shape != row.candidate_shape && !shape_may_differ(row.match)) return true;
   return !(row.max_abs_diff <= tolerance);
 }
 

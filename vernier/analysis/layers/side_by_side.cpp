@@ -1,33 +1,8 @@
 #include "vernier/analysis/layers/side_by_side.h"
 
-#include "vernier/analysis/input_showing_runner.h"
-#include "vernier/analysis/lockstep.h"
+#include "vernier/analysis/pairing/introduced.h"
 
 namespace vernier {
-namespace {
-
-// Notes each layer as it runs.
-class NotingRunner : public Runner {
- public:
-  explicit NotingRunner(Runner& runner) : runner_(runner) {}
-  const std::vector<TensorSpec>& inputs() const override { return runner_.inputs(); }
-  const std::vector<TensorSpec>& outputs() const override { return runner_.outputs(); }
-  std::vector<Tensor> run(std::span<const Tensor> inputs, const Observer& observer) override {
-    return runner_.run(inputs, [&](const TensorView& tensor) {
-      seen.push_back({std::string(tensor.name), tensor.dtype,
-                      Shape(tensor.shape.begin(), tensor.shape.end())});
-      observer(tensor);
-    });
-  }
-
-  std::vector<SeenLayer> seen;
-
- private:
-  Runner& runner_;
-};
-
-}  // namespace
-
 SideBySide::SideBySide(Runner& reference, Runner& candidate,
                        const std::vector<CandidateTensor>& tensors)
     : reference_(reference),
@@ -39,28 +14,53 @@ std::vector<Tensor> SideBySide::reference_inputs(const std::vector<Tensor>& samp
   return apply_bindings(bindings_, reference_.inputs(), sample);
 }
 
+SideBySide::Plan SideBySide::plan(std::span<const Layer> layers,
+                                  std::span<const LayerPair> pairs) const {
+  Plan plan;
+  for (const LayerPair& pair : pairs) {
+    plan.by_tensor[tensors_[pair.tensor].name].push_back(pair);
+    ++plan.requests[layers[pair.layer].name];
+  }
+  return plan;
+}
+
 std::vector<SeenLayer> SideBySide::run(std::int64_t number, const std::vector<Tensor>& sample,
                                        std::span<const Layer> layers, const SideBySideRun& run) {
-  LockstepOptions options;
-  std::map<std::string, std::vector<LayerPair>> by_tensor;
-  for (const LayerPair& pair : run.pairs) {
-    by_tensor[tensors_[pair.tensor].name].push_back(pair);
-    ++options.wants[layers[pair.layer].name];
-  }
-  const auto observe = [&](const TensorView& tensor, const TakeReference& take) {
-    const auto found = by_tensor.find(std::string(tensor.name));
-    if (found == by_tensor.end()) return;
+  std::vector<SeenLayer> seen;
+  const Plan planned = plan(layers, run.pairs);
+  const auto note = [&](const TensorView& tensor) {
+    seen.push_back(
+        {std::string(tensor.name), tensor.dtype, Shape(tensor.shape.begin(), tensor.shape.end())});
+  };
+  const auto observe = [&](const ObservedTensor& tensor, const TakeReference& take) {
+    const auto found = planned.by_tensor.find(tensor.name);
+    if (found == planned.by_tensor.end()) return;
     for (const LayerPair& pair : found->second)
       if (const Tensor* reference = take(layers[pair.layer].name))
         run.visit(pair, *reference, tensor);
-    if (run.tensor_done) run.tensor_done();
   };
-  NotingRunner reference(reference_);
-  InputShowingRunner candidate(candidate_);  // a layer may be one that hands them on
   reference_.seek(number);
   candidate_.seek(number);
-  run_lockstep(reference, reference_inputs(sample), candidate, sample, observe, options);
-  return std::move(reference.seen);
+  run_lockstep(reference_, reference_inputs(sample), candidate_, sample, observe,
+               {.requests = planned.requests, .observe_reference = note});
+  return seen;
+}
+
+void SideBySide::run_introduced(Runner& candidate, std::int64_t number,
+                                const std::vector<Tensor>& sample, std::span<const Layer> layers,
+                                const SideBySideRun& run) {
+  const Plan planned = plan(layers, run.pairs);
+  const auto measure = [&](const TensorView& tensor, const TakeReference& take) {
+    const auto found = planned.by_tensor.find(tensor.name);
+    if (found == planned.by_tensor.end()) return std::vector<std::byte>();
+    for (const LayerPair& pair : found->second)
+      if (const Tensor* reference = take(layers[pair.layer].name))
+        run.visit(pair, *reference, tensor);
+    return run.replacement();
+  };
+  reference_.seek(number);
+  run_on_reference_inputs(reference_, reference_inputs(sample), candidate, sample, measure,
+                          planned.requests);
 }
 
 }  // namespace vernier

@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "vernier/analysis/bind_inputs.h"
-#include "vernier/analysis/layers/align.h"
 #include "vernier/analysis/layers/reference.h"
+#include "vernier/analysis/pairing/by_value.h"
+#include "vernier/analysis/pairing/lockstep.h"
 
 namespace vernier {
+
 
 // What is done with a layer's tensor and the candidate's as both are there.
 using PairVisitor = std::function<void(const LayerPair& pair, const Tensor& reference,
@@ -27,7 +29,8 @@ struct SeenLayer {
 struct SideBySideRun {
   std::span<const LayerPair> pairs;
   PairVisitor visit;
-  std::function<void()> tensor_done;  // after the last pair of each tensor; may be empty
+  // The bytes that replace a tensor once its pairs are visited; for run_introduced() only.
+  std::function<std::vector<std::byte>()> replacement;
 };
 
 // Runs reference and candidate on the same sample, and shows pairs of their tensors while both run.
@@ -40,11 +43,21 @@ class SideBySide {
   std::vector<SeenLayer> run(std::int64_t number, const std::vector<Tensor>& sample,
                              std::span<const Layer> layers, const SideBySideRun& run);
 
+  // The same with tensors of the candidate, which is the one of this object, replaced on the way.
+  void run_introduced(Runner& candidate, std::int64_t number, const std::vector<Tensor>& sample,
+                      std::span<const Layer> layers, const SideBySideRun& run);
+
   // What the reference is fed for a sample of the candidate's.
   std::vector<Tensor> reference_inputs(const std::vector<Tensor>& sample) const;
   const std::vector<std::string>& warnings() const { return bindings_.warnings; }
 
  private:
+  struct Plan {
+    std::map<std::string, std::vector<LayerPair>, std::less<>> by_tensor;
+    RequestCounts requests;
+  };
+  Plan plan(std::span<const Layer> layers, std::span<const LayerPair> pairs) const;
+
   Runner& reference_;
   Runner& candidate_;
   const std::vector<CandidateTensor>& tensors_;

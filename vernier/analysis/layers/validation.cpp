@@ -3,27 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <set>
 #include <utility>
 
-#include "vernier/analysis/layers/likeness.h"
 #include "vernier/analysis/layers/ran_layers.h"
-#include "vernier/analysis/layers/resolve.h"
 #include "vernier/analysis/layers/row.h"
-#include "vernier/analysis/rewriting_runner.h"
+#include "vernier/analysis/pairing/by_value.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/tensor/convert.h"
 
 namespace vernier {
 namespace {
-
-// What a layer adds by itself is no missing operator from this SQNR on: a quantizer of 8 bits
-// leaves more.
-constexpr double sound_db = 30;
-
-// Below this SQNR a tensor may be only a part of its layer.
-constexpr double like_db = 60;
 
 // A recorded sample may have lost its batch of one to the axis of samples.
 TensorView with_batch_axis(TensorView reference, const TensorView& candidate) {
@@ -101,10 +91,10 @@ bool Validation::measure(Samples& samples) {
 void Validation::settle_parts() {
   for (std::size_t layer = 0; layer < rows_.size(); ++layer) {
     if (!is_part(layer)) continue;
-    placements_[layer] = {Alignment::fused, std::nullopt};
+    placements_[layer] = {Match::fused, std::nullopt};
     rows_[layer] = {.layer = rows_[layer].layer,
                     .type = rows_[layer].type,
-                    .alignment = Alignment::fused,
+                    .match = Match::fused,
                     .reference_shape = rows_[layer].reference_shape,
                     .reference_dtype = rows_[layer].reference_dtype};
   }
@@ -112,10 +102,10 @@ void Validation::settle_parts() {
 
 // Whether the tensor is not the layer's, and yet all that is computed from it is right.
 bool Validation::is_part(std::size_t layer) const {
-  const Alignment alignment = rows_[layer].alignment;
-  if (!has_graph_ || (alignment != Alignment::scope && alignment != Alignment::metadata) ||
+  const Match match = rows_[layer].match;
+  if (!has_graph_ || (match != Match::scope && match != Match::metadata) ||
       !rows_[layer].compared || !is_exceeding(rows_[layer], options_.tolerance) ||
-      !(rows_[layer].sqnr_db < like_db))
+      !(rows_[layer].sqnr_db < whole_layer_db))
     return false;
   const std::vector<std::size_t> readers =
       layers_reading(tensors_, *placements_[layer].tensor, placements_);
@@ -152,7 +142,7 @@ void Validation::add_first(std::int64_t number, const std::vector<Tensor>& sampl
     const Placement& place = placements_[layer];
     rows_.push_back(place.tensor ? found.at({layer, *place.tensor})
                                  : absent_row(layers_[layer], seen));
-    rows_.back().alignment = place.alignment;
+    rows_.back().match = place.match;
   }
 }
 
@@ -213,11 +203,11 @@ bool Validation::adopt(const std::vector<SeenLayer>& seen) {
 }
 
 LayerRow Validation::blank_row(const LayerPair& pair) const {
-  const Alignment alignment = placements_[pair.layer].alignment;
+  const Match match = placements_[pair.layer].match;
   return {.layer = layers_[pair.layer].name,
           .type = layers_[pair.layer].type,
           .tensor = tensors_[pair.tensor].name,
-          .alignment = alignment == Alignment::unmatched ? Alignment::value : alignment};
+          .match = match == Match::none ? Match::value : match};
 }
 
 LayerRow Validation::compared(LayerRow row, const Tensor& reference,
@@ -237,8 +227,6 @@ bool Validation::measure_introduced(OrtRunner& candidate, std::int64_t number,
       contended_pairs(placements_, tensors_).value_or(std::vector<LayerPair>());
   const std::vector<LayerPair> placed = placed_pairs(placements_);
   pairs.insert(pairs.end(), placed.begin(), placed.end());
-  RewritingRunner rewriting(candidate);
-  SideBySide side_by_side(*reference_.runner, rewriting, tensors_);
   std::vector<Likeness> likenesses;
   std::vector<std::byte> next;
   const auto visit = [&](const LayerPair& pair, const Tensor& reference, const TensorView& tensor) {
@@ -252,14 +240,9 @@ bool Validation::measure_introduced(OrtRunner& candidate, std::int64_t number,
     introduced_[pair.layer] = {figures.max_abs_diff, figures.sqnr_db};
     next = replacement(pair.layer, reference, tensor);
   };
-  // Only once all pairs of the tensor are measured.
-  const auto rewrite = [&] {
-    if (!next.empty() && next.size() == rewriting.bytes().size())
-      std::memcpy(rewriting.bytes().data(), next.data(), next.size());
-    next.clear();
-  };
-  side_by_side.run(number, sample, layers_,
-                   {.pairs = pairs, .visit = visit, .tensor_done = rewrite});
+  side_by_side_.run_introduced(
+      candidate, number, sample, layers_,
+      {.pairs = pairs, .visit = visit, .replacement = [&] { return std::exchange(next, {}); }});
   std::vector<Placement> places = resolve_by_value(layers_, placements_, likenesses);
   std::swap(places, placements_);
   return places != placements_;
@@ -284,15 +267,15 @@ bool Validation::any_exceeds() const {
 bool Validation::is_sound(std::size_t layer) const {
   if (!is_exceeding(rows_[layer], options_.tolerance)) return true;
   const auto found = introduced_.find(layer);
-  return found != introduced_.end() &&
-         (found->second.max_abs_diff <= options_.tolerance || found->second.sqnr_db >= sound_db);
+  return found != introduced_.end() && (found->second.max_abs_diff <= options_.tolerance ||
+                                        found->second.sqnr_db >= sound_layer_db);
 }
 
 // A layer without a tensor of its own was computed somewhere if what comes after it is right.
 bool Validation::is_fused(std::size_t layer) const {
-  if (!has_graph_ || rows_[layer].alignment != Alignment::unmatched) return false;
+  if (!has_graph_ || rows_[layer].match != Match::none) return false;
   for (std::size_t next = layer + 1; next < rows_.size(); ++next)
-    if (rows_[next].compared && rows_[next].alignment != Alignment::elided) return is_sound(next);
+    if (rows_[next].compared && rows_[next].match != Match::elided) return is_sound(next);
   return false;
 }
 
@@ -300,7 +283,7 @@ LayersResult Validation::result() const {
   LayersResult result{.rows = rows_, .warnings = warnings_, .samples = samples_};
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     LayerRow& row = result.rows[i];
-    if (is_fused(i)) row.alignment = Alignment::fused;
+    if (is_fused(i)) row.match = Match::fused;
     row.exceeds = is_exceeding(row, options_.tolerance);
     if (const auto found = introduced_.find(i); found != introduced_.end())
       row.introduced_max_abs_diff = found->second.max_abs_diff;

@@ -1,0 +1,125 @@
+#include "vernier/analysis/pairing/by_name.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "vernier/analysis/pairing/by_value.h"
+
+namespace vernier {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+std::vector<Layer> layers(const std::vector<std::string>& names) {
+  std::vector<Layer> list;
+  for (const std::string& name : names) list.push_back({.name = name});
+  return list;
+}
+
+TEST(MatchByName, knows_what_quantizers_append) {
+  const auto exists = [](const std::string& name) { return name == "conv" || name == "w"; };
+  EXPECT_EQ(match_by_name(exists, "conv"), (Counterpart{"conv", Match::name}));
+  EXPECT_EQ(match_by_name(exists, "conv_DequantizeLinear_Output_1"),
+            (Counterpart{"conv", Match::name}));
+  EXPECT_EQ(match_by_name(exists, "w_quantized"), (Counterpart{"w", Match::name}));
+  EXPECT_EQ(match_by_name(exists, "w_scaled"), Counterpart{});
+  EXPECT_EQ(match_by_name(exists, ""), Counterpart{});
+}
+
+TEST(PairOutputs, names_come_first_and_what_has_none_is_listed) {
+  const OutputPairing pairing = pair_outputs(std::vector<std::string>{"a", "b", "c"},
+                                             std::vector<std::string>{"c", "a", "d"});
+  EXPECT_THAT(pairing.pairs, ElementsAre(OutputPair{"a", 0, 1}, OutputPair{"c", 2, 0}));
+  EXPECT_THAT(pairing.only_reference, ElementsAre(1));
+  EXPECT_THAT(pairing.only_candidate, ElementsAre(2));
+}
+
+TEST(PairOutputs, without_a_common_name_those_in_the_same_place_belong_together) {
+  const std::vector<std::string> two = {"a", "b"}, other = {"x", "y"}, swapped = {"b", "a"};
+  EXPECT_THAT(pair_outputs(two, other).pairs, ElementsAre(OutputPair{"x", 0, 0, Match::position},
+                                                          OutputPair{"y", 1, 1, Match::position}));
+  EXPECT_THAT(
+      pair_outputs(two, swapped, true).pairs,
+      ElementsAre(OutputPair{"b", 0, 0, Match::position}, OutputPair{"a", 1, 1, Match::position}));
+  EXPECT_THAT(pair_outputs(two, std::vector<std::string>{"x"}).pairs, IsEmpty());
+  EXPECT_THAT(pair_outputs(two, std::vector<std::string>{"a"}, true).pairs,
+              ElementsAre(OutputPair{"a", 0, 0}));
+}
+
+TEST(Align, a_tensor_of_the_same_name_comes_first) {
+  const std::vector<CandidateTensor> tensors = {{.name = "a/Relu", .layer = "relu"},
+                                                {.name = "relu"}};
+  EXPECT_THAT(align(layers({"relu"}), tensors), ElementsAre(Placement{Match::name, 1}));
+}
+
+TEST(Align, the_first_of_several_outputs_stands_for_the_layer) {
+  const std::vector<CandidateTensor> tensors = {{.name = "lstm.0"}, {.name = "lstm.1"}};
+  EXPECT_THAT(align(layers({"lstm"}), tensors), ElementsAre(Placement{Match::name, 0}));
+}
+
+TEST(Align, the_last_tensor_that_leaves_the_scope_is_the_layers) {
+  // gelu: erf -> mul, both in the scope; the shape is read by nobody else and comes last.
+  const std::vector<CandidateTensor> tensors = {{.name = "x"},
+                                                {.name = "erf", .layer = "gelu", .inputs = {0}},
+                                                {.name = "mul", .layer = "gelu", .inputs = {0, 1}},
+                                                {.name = "shape", .layer = "gelu", .inputs = {2}},
+                                                {.name = "fc", .layer = "fc", .inputs = {2}}};
+  EXPECT_THAT(align(layers({"gelu"}), tensors), ElementsAre(Placement{Match::scope, 2}));
+}
+
+TEST(Align, scopes_in_metadata_are_told_apart) {
+  const std::vector<CandidateTensor> tensors = {
+      {.name = "val_7", .layer = "fc", .layer_is_metadata = true}};
+  EXPECT_THAT(align(layers({"fc"}), tensors), ElementsAre(Placement{Match::metadata, 0}));
+}
+
+TEST(Align, outputs_are_placed_by_position_if_there_are_as_many) {
+  const std::vector<CandidateTensor> one = {{.name = "y", .is_output = true}};
+  const std::vector<CandidateTensor> two = {{.name = "y", .is_output = true},
+                                            {.name = "z", .is_output = true}};
+  const std::vector<Layer> reference = {{.name = "out", .is_output = true}};
+  EXPECT_THAT(align(reference, one), ElementsAre(Placement{Match::position, 0}));
+  EXPECT_THAT(align(reference, two), ElementsAre(Placement{}));
+}
+
+TEST(Align, what_nothing_names_has_no_place) {
+  const std::vector<CandidateTensor> tensors = {{.name = "x"}, {.name = "y"}};
+  EXPECT_THAT(align(layers({"fc", "drop"}), tensors), ElementsAre(Placement{}, Placement{}));
+  EXPECT_THAT(placed_pairs(align(layers({"fc"}), tensors)), IsEmpty());
+}
+
+TEST(Align, contenders_keep_the_order_of_computation) {
+  // x -> a -> b -> c, where a is layer 0 and c is layer 4.
+  const std::vector<CandidateTensor> tensors = {{.name = "x"},
+                                                {.name = "a", .inputs = {0}},
+                                                {.name = "b", .inputs = {1}},
+                                                {.name = "c", .inputs = {2}}};
+  std::vector<Placement> placements(6);
+  placements[0] = {Match::name, 1};
+  placements[4] = {Match::name, 3};
+  placements[2] = {Match::fused, std::nullopt};
+  EXPECT_THAT(*contended_pairs(placements, tensors),
+              ElementsAre(LayerPair{1, 1}, LayerPair{3, 1}, LayerPair{1, 2}, LayerPair{3, 2},
+                          LayerPair{1, 3}, LayerPair{3, 3}, LayerPair{5, 3}));
+}
+
+TEST(Align, too_many_contenders_are_none) {
+  const std::vector<CandidateTensor> tensors = {{.name = "x"}, {.name = "y"}};
+  const std::vector<Placement> placements(3);
+  EXPECT_EQ(contended_pairs(placements, tensors, 6)->size(), 6u);
+  EXPECT_FALSE(contended_pairs(placements, tensors, 5));
+}
+
+TEST(Align, results_of_a_subgraph_narrow_what_is_listed_before_them) {
+  // y = If(...), listed before t, the tensor of its branch, which is computed from x.
+  const std::vector<CandidateTensor> tensors = {
+      {.name = "x"}, {.name = "y", .inputs = {2}}, {.name = "t", .inputs = {0}}};
+  std::vector<Placement> placements(3);
+  placements[1] = {Match::name, 0};
+  EXPECT_THAT(*contended_pairs(placements, tensors),
+              ElementsAre(LayerPair{0, 0}, LayerPair{2, 0}, LayerPair{2, 1}, LayerPair{2, 2}));
+}
+
+}  // namespace
+}  // namespace vernier

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "vernier/analysis/pairing/match.h"
+
+namespace vernier {
+
+// The name that `name` stands for in the other model, which says what `exists` there: itself, or
+// what is left of it without the suffix that a quantizer appended ("conv1_DequantizeLinear_Output",
+// "fc.weight_quantized").
+Counterpart match_by_name(const std::function<bool(const std::string&)>& exists,
+                          const std::string& name);
+
+// Which output of the reference belongs to which of the candidate.
+struct OutputPair {
+  std::string name;  // the candidate's
+  std::size_t reference = 0;
+  std::size_t candidate = 0;
+  Match match = Match::name;
+  bool operator==(const OutputPair&) const = default;
+};
+
+struct OutputPairing {
+  std::vector<OutputPair> pairs;  // in the reference's order
+  std::vector<std::size_t> only_reference, only_candidate;
+  bool operator==(const OutputPairing&) const = default;
+};
+
+// Pairs outputs by name. Where no name is in both models, or the reference's outputs have no names
+// of their own (`positional`), those in the same place are paired if there are as many.
+OutputPairing pair_outputs(std::span<const std::string> reference,
+                           std::span<const std::string> candidate, bool positional = false);
+
+// A layer of the reference, as it is aligned.
+struct Layer {
+  std::string name;
+  std::string type = "";
+  bool is_output = false;  // of a model whose outputs may be told by their position
+  bool operator==(const Layer&) const = default;
+};
+
+// A tensor of the candidate, as layers are aligned with it.
+struct CandidateTensor {
+  std::string name;                 // as a probe shows it; empty: nothing can be compared with it
+  std::string layer = "";           // dotted path of the layer whose code made it; empty: unknown
+  bool layer_is_metadata = false;   // told by the node's metadata, not by a name
+  std::vector<std::size_t> inputs;  // the tensors in the same list that it is computed from
+  bool is_output = false;
+  bool operator==(const CandidateTensor&) const = default;
+};
+
+// Where a layer is in the candidate.
+struct Placement {
+  Match match = Match::none;
+  std::optional<std::size_t> tensor;  // in the candidate's list
+  bool operator==(const Placement&) const = default;
+};
+
+// Places layers by what names say, without running anything: by a tensor of their own name (that of
+// a first output, "lstm.0", is the layer's too), by the exporter's scope, where the last tensor
+// that leaves the scope is the layer's output, and outputs by their position.
+std::vector<Placement> align(std::span<const Layer> layers,
+                             std::span<const CandidateTensor> tensors);
+
+}  // namespace vernier

@@ -1,0 +1,221 @@
+#include "vernier/analysis/pairing/by_value.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <unordered_set>
+
+#include "vernier/analysis/pairing/thresholds.h"
+#include "vernier/metrics/similarity.h"
+
+namespace vernier {
+namespace {
+
+std::size_t width(const TensorView& tensor) { return bits(tensor.dtype) / 8; }
+
+// Says nothing about where it comes from: masks, zeros.
+bool is_constant(const TensorView& tensor) {
+  const std::size_t bytes = tensor.bytes.size(), element = width(tensor);
+  return std::memcmp(tensor.bytes.data(), tensor.bytes.data() + element, bytes - element) == 0;
+}
+
+// Elements at even distances.
+Tensor thinned(const TensorView& tensor) {
+  Tensor out = make_tensor("", tensor.dtype, {likeness_places});
+  const std::int64_t stride = tensor.size() / likeness_places;
+  for (std::int64_t i = 0; i < likeness_places; ++i)
+    std::memcpy(out.bytes.data() + i * width(tensor),
+                tensor.bytes.data() + i * stride * width(tensor), width(tensor));
+  return out;
+}
+
+// The layers that a tensor may stand for: those strictly between two numbers.
+struct Window {
+  std::ptrdiff_t after = -1;
+  std::ptrdiff_t before = std::numeric_limits<std::ptrdiff_t>::max();
+};
+
+// Narrows until nothing changes: subgraphs are listed behind the nodes that read their results.
+std::vector<Window> windows(std::span<const Placement> placements,
+                            std::span<const CandidateTensor> tensors) {
+  std::vector<Window> claimed(tensors.size()), found(tensors.size());
+  for (std::size_t layer = 0; layer < placements.size(); ++layer)
+    if (const auto tensor = placements[layer].tensor) {
+      const auto number = static_cast<std::ptrdiff_t>(layer);
+      claimed[*tensor].after = std::max(claimed[*tensor].after, number);
+      claimed[*tensor].before = std::min(claimed[*tensor].before, number);
+    }
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+      for (const std::size_t input : tensors[i].inputs) {
+        const std::ptrdiff_t after = std::max(claimed[input].after, found[input].after);
+        if (after > found[i].after) changed = true, found[i].after = after;
+      }
+    for (std::size_t i = tensors.size(); i-- > 0;)
+      for (const std::size_t input : tensors[i].inputs) {
+        const std::ptrdiff_t before = std::min(claimed[i].before, found[i].before);
+        if (before < found[input].before) changed = true, found[input].before = before;
+      }
+  }
+  return found;
+}
+
+bool folds_into_its_input(const Layer& layer) { return layer.type.starts_with("BatchNorm"); }
+
+bool takes_batch_norm(const Layer& layer) {
+  return layer.type.starts_with("Conv") || layer.type == "Linear";
+}
+
+class Resolver {
+ public:
+  Resolver(std::span<const Layer> layers, std::vector<Placement> placements,
+           std::span<const Likeness> likenesses)
+      : layers_(layers), placements_(std::move(placements)) {
+    for (const Likeness& likeness : likenesses) likenesses_[likeness.pair] = likeness;
+    for (const LayerPair& pair : placed_pairs(placements_))
+      owners_.emplace(pair.tensor, pair.layer);
+  }
+
+  std::vector<Placement> resolve() && {
+    for (std::size_t layer = 0; layer < layers_.size(); ++layer)
+      if (placements_[layer].match == Match::none) place(layer);
+    return std::move(placements_);
+  }
+
+ private:
+  void place(std::size_t layer) {
+    if (const Likeness* best = most_alike(layer))
+      place(layer, *best);
+    else
+      place_folded(layer);
+  }
+
+  const Likeness* most_alike(std::size_t layer) const {
+    const Likeness* best = nullptr;
+    for (auto it = likenesses_.lower_bound({layer, 0});
+         it != likenesses_.end() && it->first.layer == layer; ++it) {
+      const Likeness& found = it->second;
+      if (!(found.sqnr_db >= value_match_db)) continue;
+      const bool better = !best || found.sqnr_db > best->sqnr_db ||
+                          (found.sqnr_db == best->sqnr_db && found.same_shape && !best->same_shape);
+      if (better) best = &found;
+    }
+    return best;
+  }
+
+  double likeness(std::size_t layer, std::size_t tensor) const {
+    const auto found = likenesses_.find({layer, tensor});
+    return found == likenesses_.end() ? -std::numeric_limits<double>::infinity()
+                                      : found->second.sqnr_db;
+  }
+
+  void place(std::size_t layer, const Likeness& best) {
+    const std::size_t tensor = best.pair.tensor;
+    const auto owner = owners_.find(tensor);
+    if (owner == owners_.end())
+      settle(layer, tensor, is_no_op(layers_[layer]) ? Match::elided : Match::value);
+    else if (best.sqnr_db == likeness(owner->second, tensor) || is_no_op(layers_[layer]))
+      placements_[layer] = {Match::elided, tensor};
+    else if (!(best.sqnr_db < likeness(owner->second, tensor)))
+      take_over(layer, tensor);
+  }
+
+  // Where an earlier difference hides all likeness: a BatchNorm that left no trace went into the
+  // layer before it.
+  void place_folded(std::size_t layer) {
+    if (layer == 0 || !folds_into_its_input(layers_[layer]) ||
+        !takes_batch_norm(layers_[layer - 1]))
+      return;
+    const auto tensor = placements_[layer - 1].tensor;
+    if (tensor && likenesses_.contains({layer, *tensor}) &&
+        !(likeness(layer - 1, *tensor) >= value_match_db))
+      take_over(layer, *tensor);
+  }
+
+  void take_over(std::size_t layer, std::size_t tensor) {
+    placements_[owners_.at(tensor)] = {Match::fused, std::nullopt};
+    settle(layer, tensor, Match::value);
+  }
+
+  void settle(std::size_t layer, std::size_t tensor, Match match) {
+    placements_[layer] = {match, tensor};
+    owners_[tensor] = layer;
+  }
+
+  std::span<const Layer> layers_;
+  std::vector<Placement> placements_;
+  std::map<LayerPair, Likeness> likenesses_;
+  std::map<std::size_t, std::size_t> owners_;  // the layer of each tensor that has one
+};
+
+}  // namespace
+
+bool may_be_alike(const TensorView& reference, const TensorView& candidate) {
+  if (reference.size() != candidate.size() || reference.size() < 2) return false;
+  if (width(reference) == 0 || width(candidate) == 0) return false;  // 4-bit: packed
+  if (reference.size() >= 4 * likeness_places &&
+      !(sqnr_db(measure_noise(thinned(reference), thinned(candidate))) > 0))
+    return false;
+  return !is_constant(reference);
+}
+
+std::vector<LayerPair> placed_pairs(std::span<const Placement> placements) {
+  std::vector<LayerPair> pairs;
+  for (std::size_t layer = 0; layer < placements.size(); ++layer)
+    if (placements[layer].tensor) pairs.push_back({layer, *placements[layer].tensor});
+  return pairs;
+}
+
+std::optional<std::vector<LayerPair>> contended_pairs(std::span<const Placement> placements,
+                                                      std::span<const CandidateTensor> tensors,
+                                                      std::size_t limit) {
+  std::vector<std::ptrdiff_t> homeless;
+  for (std::size_t layer = 0; layer < placements.size(); ++layer)
+    if (placements[layer].match == Match::none)
+      homeless.push_back(static_cast<std::ptrdiff_t>(layer));
+  const std::vector<Window> open = windows(placements, tensors);
+  std::vector<LayerPair> pairs;
+  for (std::size_t tensor = 0; tensor < tensors.size(); ++tensor) {
+    if (tensors[tensor].name.empty()) continue;
+    auto layer = std::ranges::upper_bound(homeless, open[tensor].after);
+    for (; layer != homeless.end() && *layer < open[tensor].before; ++layer) {
+      if (pairs.size() == limit) return std::nullopt;
+      pairs.push_back({static_cast<std::size_t>(*layer), tensor});
+    }
+  }
+  return pairs;
+}
+
+bool is_no_op(const Layer& layer) {
+  return layer.type == "Identity" || layer.type.find("Dropout") != std::string::npos;
+}
+
+std::vector<Placement> resolve_by_value(std::span<const Layer> layers,
+                                        std::vector<Placement> placements,
+                                        std::span<const Likeness> likenesses) {
+  return Resolver(layers, std::move(placements), likenesses).resolve();
+}
+
+std::vector<Counterpart> match_by_value(Runner& reference, std::span<const Tensor> inputs,
+                                        const std::map<std::size_t, Tensor>& values,
+                                        std::vector<Counterpart> counterparts) {
+  std::unordered_set<std::string> taken;
+  for (const Counterpart& counterpart : counterparts) taken.insert(counterpart.tensor);
+  std::map<std::size_t, double> best;
+  reference.run(inputs, [&](const TensorView& tensor) {
+    if (!is_float(tensor.dtype) || taken.contains(std::string(tensor.name))) return;
+    for (const auto& [index, value] : values) {
+      if (!may_be_alike(tensor, value)) continue;
+      const double found_db = sqnr_db(measure_noise(tensor, value));
+      if (!(found_db >= value_match_db) || (best.contains(index) && best[index] >= found_db))
+        continue;
+      best[index] = found_db;
+      counterparts[index] = {std::string(tensor.name), Match::value};
+    }
+  });
+  return counterparts;
+}
+
+}  // namespace vernier
