@@ -89,11 +89,9 @@ DType dtype_of(const TensorProto& proto) {
 
 }  // namespace
 
-// The files that a model's weights are in, each mapped once.
+// Files of external data, each mapped once.
 class MappedFiles {
  public:
-  std::shared_ptr<const MappedFile> own;  // null unless the model was loaded from a file
-
   std::shared_ptr<const MappedFile> open(const std::filesystem::path& folder,
                                          const std::string& location) {
     const std::scoped_lock lock(mutex_);
@@ -125,7 +123,7 @@ Model::Model(ModelProto proto, std::filesystem::path folder, std::string name)
     : proto_(std::make_unique<ModelProto>(std::move(proto))),
       folder_(std::move(folder)),
       name_(std::move(name)),
-      files_(std::make_shared<MappedFiles>()) {}
+      external_(std::make_shared<MappedFiles>()) {}
 Model::Model(Model&&) noexcept = default;
 Model& Model::operator=(Model&&) noexcept = default;
 Model::~Model() = default;
@@ -133,7 +131,8 @@ Model::~Model() = default;
 Model Model::with(ModelProto proto) const {
   Model model(std::move(proto), folder_, name_);
   model.path_ = path_;
-  model.files_ = files_;
+  model.file_ = file_;
+  model.external_ = external_;
   return model;
 }
 
@@ -145,7 +144,7 @@ Model Model::load(const std::filesystem::path& path) {
   if (!light) throw damaged(path.string());
   Model model = parse(*light, path.parent_path(), path.string());
   model.path_ = path;
-  model.files_->own = std::move(file);
+  model.file_ = std::move(file);
   return model;
 }
 
@@ -167,8 +166,6 @@ Model Model::parse(std::string_view bytes, std::filesystem::path folder, std::st
     throw damaged(name);
   return Model(std::move(proto), std::move(folder), std::move(name));
 }
-
-const MappedFile* Model::own_file() const { return files_->own.get(); }
 
 const GraphProto& Model::graph() const { return proto_->graph(); }
 GraphProto& Model::graph() { return *proto_->mutable_graph(); }
@@ -193,14 +190,13 @@ std::int64_t Model::weight_bytes() const {
 }
 
 bool Model::is_inside(const TensorProto& proto) const {
-  return files_->own && has_external_data(proto) &&
+  return file_ && has_external_data(proto) &&
          external_data(proto).location == path_.filename().string();
 }
 
 WeightView Model::view(const TensorProto& proto) const {
   if (has_external_data(proto)) {
-    auto file =
-        is_inside(proto) ? files_->own : files_->open(folder_, external_data(proto).location);
+    auto file = is_inside(proto) ? file_ : external_->open(folder_, external_data(proto).location);
     const auto bytes = external_bytes(proto, file->bytes());
     return {proto, bytes, std::move(file)};
   }

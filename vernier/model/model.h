@@ -107,13 +107,12 @@ class Model {
   Rope pieces() const;
 
  private:
-  const MappedFile* own_file() const;  // null unless it was loaded from a file
-
   std::unique_ptr<vernier_onnx::ModelProto> proto_;
   std::filesystem::path path_;
   std::filesystem::path folder_;
   std::string name_;
-  std::shared_ptr<MappedFiles> files_;  // its own and those of external data
+  std::shared_ptr<const MappedFile> file_;
+  std::shared_ptr<MappedFiles> external_;  // files of external data that were read
 };
 
 }  // namespace vernier

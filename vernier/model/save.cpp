@@ -91,8 +91,8 @@ Rope Model::pieces() const {
                     name_, proto_->ByteSizeLong()));
   const auto view = std::as_bytes(std::span(*bytes));
   Rope rope;
-  if (const MappedFile* file = own_file())
-    rope = with_weights(view, path_.filename().string(), file->bytes());
+  if (file_)
+    rope = with_weights(view, path_.filename().string(), file_->bytes());
   else
     rope.append(view);
   rope.owned.push_back(std::move(bytes));
