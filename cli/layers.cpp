@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "cli/command.h"
 #include "cli/input_options.h"
@@ -24,7 +25,7 @@ namespace fs = std::filesystem;
 struct Options {
   std::string candidate;
   std::string reference;
-  double tolerance = 1e-4;
+  std::optional<double> tolerance;
   std::string truth;
   int around = 3;
   int top = 10;
@@ -61,7 +62,7 @@ LayersSubject subject_of(const Options& options, const std::string& candidate,
   return {.candidate = candidate,
           .reference = reference.filename(),
           .inputs = "recorded",
-          .tolerance = options.tolerance,
+          .tolerance = options.tolerance.value_or(default_tolerance),
           .optimize = options.runtime.optimize,
           .around = options.around,
           .top = options.top,
@@ -121,10 +122,11 @@ void add_layers(CLI::App& program, int& exit_code) {
                    "for an export and an id)")
       ->type_name("R.pt|R.onnx|R.npz");
   command
-      ->add_option("--tolerance", options->tolerance,
-                   "A layer exceeds when its max_abs_diff is greater")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+      ->add_option(
+          "--tolerance", options->tolerance,
+          "A layer exceeds when its max_abs_diff is greater (default: 1e-4, or what rounding "
+          "explains)")
+      ->check(CLI::NonNegativeNumber);
   command
       ->add_option("--truth", options->truth,
                    "Run the reference in this precision as well, and measure both against it")

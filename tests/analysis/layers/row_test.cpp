@@ -35,29 +35,42 @@ TEST(LayerRow, nan_of_one_sample_stays) {
   LayerRow row = compared(ramp("a", {4}), broken, by_name);
   row = compared(ramp("a", {4}), ramp("a", {4}), row);
   EXPECT_TRUE(std::isnan(row.max_abs_diff));
-  EXPECT_TRUE(is_exceeding(row, 1e9));
+  row.allowed = 1e9;
+  EXPECT_TRUE(is_exceeding(row));
   EXPECT_EQ(row.candidate_nan, 1);
 }
 
 TEST(LayerRow, exceeding_is_strictly_greater) {
-  const LayerRow row = compared(ramp("a", {4}), shifted(ramp("a", {4}), 0.5F), by_name);
-  EXPECT_FALSE(is_exceeding(row, 0.5));
-  EXPECT_TRUE(is_exceeding(row, 0.49));
+  LayerRow row = compared(ramp("a", {4}), shifted(ramp("a", {4}), 0.5F), by_name);
+  row.allowed = 0.5;
+  EXPECT_FALSE(is_exceeding(row));
+  row.allowed = 0.49;
+  EXPECT_TRUE(is_exceeding(row));
+}
+
+TEST(LayerRow, what_rounding_explains_is_allowed_unless_a_tolerance_is_given) {
+  const Tensor large = ramp("a", {4}, 1000);  // 1000 to 1003
+  const Tensor rounded = shifted(ramp("a", {4}, 1000), 0.002F);
+  EXPECT_FALSE(is_exceeding(with_sample(by_name, {.reference = large, .candidate = rounded})));
+  EXPECT_TRUE(is_exceeding(
+      with_sample(by_name, {.reference = large, .candidate = rounded, .tolerance = 1e-4})));
+  EXPECT_TRUE(is_exceeding(with_sample(
+      by_name, {.reference = large, .candidate = shifted(ramp("a", {4}, 1000), 0.1F)})));
 }
 
 TEST(LayerRow, another_shape_exceeds_unless_the_values_told_the_tensor) {
   LayerRow row = compared(ramp("a", {2, 3}), ramp("a", {3, 2}), by_name);
   EXPECT_EQ(row.max_abs_diff, 0);
-  EXPECT_TRUE(is_exceeding(row, 1));
+  EXPECT_TRUE(is_exceeding(row));
   EXPECT_EQ(row.layout->description, "reshape [2,3] to [3,2]");
   row.match = Match::value;
-  EXPECT_FALSE(is_exceeding(row, 1));
+  EXPECT_FALSE(is_exceeding(row));
 }
 
 TEST(LayerRow, what_was_not_compared_exceeds_unless_it_is_fused) {
-  EXPECT_TRUE(is_exceeding({.match = Match::none}, 1));
-  EXPECT_TRUE(is_exceeding(compared(ramp("a", {2}), ramp("a", {3}), by_name), 1));
-  EXPECT_FALSE(is_exceeding({.match = Match::fused}, 1));
+  EXPECT_TRUE(is_exceeding({.match = Match::none}));
+  EXPECT_TRUE(is_exceeding(compared(ramp("a", {2}), ramp("a", {3}), by_name)));
+  EXPECT_FALSE(is_exceeding({.match = Match::fused}));
 }
 
 TEST(LayerRow, permutations_of_three_to_five_axes_are_found) {

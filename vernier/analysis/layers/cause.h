@@ -10,6 +10,9 @@ enum class Cause {
   weight_bit_mismatch,  // a parameter is not its initializer
   layout_mismatch,      // the same values in another order of axes
   missing_or_extra_op,  // Dropout or BatchNorm in training mode, an operator left out
+  attribute_mismatch,   // the same operator with other pads, epsilon, slope...
+  operand_mismatch,     // the same operator on operands in another order
+  other_weights,        // those of another checkpoint, all over the model
   precision_loss,       // something below float32 on the way
   nonfinite,            // NaN or infinity on one side
   rounding,             // no further from the truth than the reference itself

@@ -21,7 +21,6 @@ struct Diagnosis {
 
 // What is known of two models beside the rows.
 struct DiagnoseOptions {
-  double tolerance = 1e-4;
   const Model* candidate = nullptr;         // the graph that ran; null for a recording
   const Model* reference = nullptr;         // null unless it is ONNX
   std::span<const TorchLeaf> leaves;        // empty unless it is PyTorch

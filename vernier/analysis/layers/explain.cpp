@@ -1,5 +1,7 @@
 #include "vernier/analysis/layers/explain.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <optional>
 
@@ -30,18 +32,70 @@ Verdict judge_layers(const LayersResult& result, double tolerance) {
   std::vector<Failure> failures;
   for (const LayerRow& row : result.rows)
     if (row.exceeds) failures.push_back(failure_of(row, limit));
+  for (const LayerRow& row : result.outputs)
+    if (row.exceeds) {
+      failures.push_back(failure_of(row, limit));
+      failures.back().group = "output";
+    }
   if (result.samples == 0)
     failures.push_back({.metric = "max_abs_diff", .limit = limit, .kind = FailureKind::unmeasured});
   return make_verdict({limit}, std::move(failures));
 }
 
-LayersResult with_causes(LayersResult result, const DiagnoseOptions& options) {
-  result.verdict = judge_layers(result, options.tolerance);
+// No layer differs, and yet the output does: what is computed behind the last layer.
+void explain_outputs(LayersResult& result) {
+  for (LayerRow& row : result.outputs) {
+    if (!row.exceeds) continue;
+    if (result.drift_origin) {
+      row.cause = Cause::inherited;
+      row.detail = fmt::format("{} is out of tolerance", result.rows[*result.drift_origin].layer);
+    } else if (row.match == Match::none) {
+      row.cause = Cause::missing_or_extra_op;
+      row.detail = "the candidate has no such output";
+    } else if (!row.detail.empty()) {
+      row.cause = Cause::missing_or_extra_op;
+    } else if (row.layout) {
+      row.cause = Cause::layout_mismatch;
+      row.detail = "the values agree once the axes are reordered: " + row.layout->description;
+    } else {
+      row.cause = Cause::missing_or_extra_op;
+      row.detail = "every layer agrees: what is computed behind them is something else";
+    }
+  }
+}
+
+// Said once, and not at every layer that has weights.
+void name_other_weights(LayersResult& result, std::span<const ComparedWeight> weights) {
+  if (!are_other_weights(weights)) return;
+  std::size_t foreign = 0, found = 0;
+  for (const ComparedWeight& weight : weights) {
+    found += weight.match != WeightMatch::not_found;
+    foreign += weight.match == WeightMatch::differs || weight.match == WeightMatch::unlike;
+  }
+  bool said = false;
+  for (LayerRow& row : result.rows) {
+    if (row.cause != Cause::weight_bit_mismatch && row.cause != Cause::missing_or_extra_op)
+      continue;
+    row.cause = said ? Cause::inherited : Cause::other_weights;
+    row.detail = said ? "the weights are those of another checkpoint"
+                      : fmt::format(
+                            "{} of {} weights are not the reference's but those of another "
+                            "checkpoint",
+                            foreign, found);
+    said = true;
+  }
+}
+
+LayersResult with_causes(LayersResult result, const LayersOptions& layers,
+                         const DiagnoseOptions& options) {
+  result.verdict = judge_layers(result, layers.tolerance.value_or(default_tolerance));
   const std::vector<Diagnosis> diagnoses = diagnose(result.rows, options);
   for (std::size_t i = 0; i < diagnoses.size(); ++i) {
     result.rows[i].cause = diagnoses[i].cause;
     result.rows[i].detail = diagnoses[i].detail;
   }
+  name_other_weights(result, options.weights);
+  explain_outputs(result);
   return result;
 }
 
@@ -49,24 +103,27 @@ LayersResult with_causes(LayersResult result, const DiagnoseOptions& options) {
 
 LayersResult explain(LayersResult result, const LayersReference& reference,
                      const CandidateModels& candidate, const LayersOptions& options) {
-  std::optional<Model> model;
-  if (model_format(options.reference) == ModelFormat::onnx)
-    model.emplace(Model::load(options.reference));
+  const auto& model = reference.model;
   const TorchRunner* torch = reference.torch();
   std::vector<ComparedWeight> weights;
   if (torch) weights = compare_weights(*torch, candidate.shipped);
-  if (model) weights = compare_weights(*model, candidate.shipped);
+  if (model) {
+    TensorPairs tensors;
+    for (const LayerRow& row : result.rows)
+      if (!row.tensor.empty()) tensors.emplace_back(row.layer, row.tensor);
+    weights = compare_operands(compare_weights(*model, candidate.shipped), *model,
+                               candidate.shipped, tensors);
+  }
   result.weight_mismatches = weight_mismatches(weights);
-  return with_causes(std::move(result),
-                     {.tolerance = options.tolerance,
-                      .candidate = &candidate.ran,
+  return with_causes(std::move(result), options,
+                     {.candidate = &candidate.ran,
                       .reference = model ? &*model : nullptr,
                       .leaves = torch ? torch->leaves() : std::span<const TorchLeaf>(),
                       .weights = weights});
 }
 
 LayersResult explain(LayersResult result, const LayersOptions& options) {
-  return with_causes(std::move(result), {.tolerance = options.tolerance});
+  return with_causes(std::move(result), options, {});
 }
 
 }  // namespace vernier

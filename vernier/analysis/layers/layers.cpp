@@ -56,7 +56,7 @@ LayersResult validate_layers(const Model& candidate, Samples& samples,
                           ? optimize(candidate, *options.runtime.optimization)
                           : candidate.clone();
   OrtRunner runner(graph.clone(), watching(options.runtime));
-  Validation validation(reference, runner, visible_tensors(graph, runner), true, options);
+  Validation validation(reference, runner, visible_tensors(graph, runner), &graph, options);
   bool complete = validation.measure(samples);
   if (complete && validation.any_exceeds() &&
       validation.measure_introduced(runner, samples.number(0), samples.sample(0)))
@@ -76,7 +76,7 @@ LayersResult validate_recorded_layers(const std::filesystem::path& candidate,
                             runner.size()));
   LayersReference reference = open_layers_reference(options);
   RecordedSamples samples(runner.size());
-  Validation validation(reference, runner, candidate_tensors(names_of(runner)), false, options);
+  Validation validation(reference, runner, candidate_tensors(names_of(runner)), nullptr, options);
   const bool complete = validation.measure(samples);
   LayersResult result = validation.result();
   result.interrupted = !complete;

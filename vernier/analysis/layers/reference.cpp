@@ -50,8 +50,6 @@ Watch layers_to_watch(const Model& model) {
 RunnerOptions watching(const LayersOptions& options) {
   RunnerOptions runner;
   runner.onnx = {.watch = Watch::all(), .threads = options.runtime.threads};
-  if (model_format(options.reference) == ModelFormat::onnx)
-    runner.onnx.watch = layers_to_watch(Model::load(options.reference));
   runner.torch = {.watch_leaves = true, .threads = options.runtime.threads};
   return runner;
 }
@@ -90,10 +88,16 @@ std::string not_compared(std::string_view reason, std::span<const std::string> l
 LayersReference open_layers_reference(const LayersOptions& options) {
   LayersReference reference;
   if (options.truth) reference.truth = open_truth(options);
-  reference.runner = open_runner(options.reference, watching(options));
+  RunnerOptions runner = watching(options);
+  if (model_format(options.reference) == ModelFormat::onnx) {
+    reference.model = Model::load(options.reference);
+    runner.onnx.watch = layers_to_watch(*reference.model);
+  }
+  reference.runner = open_runner(options.reference, runner);
   reference.layers = layers_of(*reference.runner);
   reference.is_recorded = model_format(options.reference) == ModelFormat::recorded;
   if (const TorchRunner* torch = reference.torch()) {
+    reference.outputs_have_names = torch->has_output_names();
     reference.warnings = torch->warnings();
     for (std::string& warning : unwatched_warnings(unwatched_tensors(*torch)))
       reference.warnings.push_back(std::move(warning));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,7 +20,9 @@ struct LayersReference {
   std::unique_ptr<Runner> truth;  // the same in float64; null unless it was asked for
   std::vector<Layer> layers;      // in the order in which they run
   std::vector<std::string> warnings;
+  std::optional<Model> model;  // of an ONNX file
   bool is_recorded = false;
+  bool outputs_have_names = true;
 
   const TorchRunner* torch() const { return dynamic_cast<const TorchRunner*>(runner.get()); }
 };

@@ -1,6 +1,7 @@
 #include "vernier/analysis/layers/row.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "vernier/analysis/pairing/thresholds.h"
 #include "vernier/metrics/similarity.h"
@@ -61,6 +62,17 @@ void add_figures(LayerRow& row, const Similarity& figures) {
   row.candidate_inf += figures.candidate_inf;
 }
 
+// What rounding explains, in this sample or one before. A candidate that is `rounding_factor` times
+// as far from the truth as the reference may differ from it by both errors.
+double allowed(const LayerRow& row, const PairSums& sums) {
+  double most = row.allowed;
+  if (std::isfinite(sums.max_abs_reference) && is_float(row.reference_dtype))
+    most = std::max(most, rounding_of_largest * sums.max_abs_reference);
+  if (row.truth && std::isfinite(row.truth->error_reference))
+    most = std::max(most, (1 + rounding_factor) * row.truth->error_reference);
+  return most;
+}
+
 bool shape_may_differ(Match match) { return match == Match::value || match == Match::elided; }
 
 }  // namespace
@@ -73,17 +85,18 @@ LayerRow with_sample(LayerRow row, const LayerSample& sample) {
   if (sample.reference.size() != sample.candidate.size()) return row;
   const PairSums sums = measure(sample.reference, sample.candidate);
   add_figures(row, similarity(sums));
-  if (!row.layout && is_exceeding(row, sample.tolerance)) row.layout = layout_of(sample, sums);
   if (sample.truth && sample.truth->size() == sample.reference.size())
     row.truth = with_errors(row.truth, sample);
+  row.allowed = sample.tolerance.value_or(allowed(row, sums));
+  if (!row.layout && is_exceeding(row)) row.layout = layout_of(sample, sums);
   return row;
 }
 
-bool is_exceeding(const LayerRow& row, double tolerance) {
+bool is_exceeding(const LayerRow& row) {
   if (row.match == Match::fused) return false;
   if (!row.compared) return true;
   if (row.reference_shape != row.candidate_shape && !shape_may_differ(row.match)) return true;
-  return !(row.max_abs_diff <= tolerance);
+  return !(row.max_abs_diff <= row.allowed);
 }
 
 }  // namespace vernier

@@ -61,8 +61,9 @@ std::vector<SeenLayer> SideBySide::run(std::int64_t number, const std::vector<Te
   NotingRunner reference(reference_);
   reference_.seek(number);
   candidate_.seek(number);
-  run_lockstep(reference, reference_inputs(sample), candidate_, sample, observe,
-               {.requests = planned.requests});
+  const LockstepOutputs outputs = run_lockstep(reference, reference_inputs(sample), candidate_,
+                                               sample, observe, {.requests = planned.requests});
+  if (run.outputs) run.outputs(outputs);
   return std::move(reference.seen);
 }
 

@@ -30,6 +30,7 @@ struct SeenLayer {
 struct SideBySideRun {
   std::span<const LayerPair> pairs;
   PairVisitor visit;
+  std::function<void(const LockstepOutputs&)> outputs;  // of both models, at the end; may be empty
   // The bytes that replace a tensor once its pairs are visited; for run_introduced() only.
   std::function<std::vector<std::byte>()> replacement;
 };

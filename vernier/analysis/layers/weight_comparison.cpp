@@ -4,6 +4,7 @@
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
+#include <map>
 
 #include "vernier/analysis/layers/folded_norms.h"
 #include "vernier/analysis/layers/stored_weights.h"
@@ -205,6 +206,7 @@ class Comparison {
   }
 
   static ComparedWeight as_difference(ComparedWeight row, double sqnr_db) {
+    row.sqnr_db = sqnr_db;
     const bool same_name = row.initializer == row.parameter && !is_numbered(row.parameter);
     const bool mostly_equal = row.difference.differing < row.elements / 2;
     row.match = same_name || mostly_equal || sqnr_db >= same_weight_db ? WeightMatch::differs
@@ -290,6 +292,136 @@ class Comparison {
   std::vector<Fold> folds_;
 };
 
+const TensorProto* constant(const GraphIndex& graph, const std::string& name) {
+  if (const TensorProto* stored = graph.initializer(name)) return stored;
+  const vernier_onnx::NodeProto* producer = graph.producer(name);
+  if (!producer || !is_op(*producer, "Constant")) return nullptr;
+  const auto* value = attribute(*producer, "value");
+  return value && value->has_t() ? &value->t() : nullptr;
+}
+
+bool is_float_tensor(const TensorProto* stored) {
+  const auto dtype = stored ? dtype_of_onnx(stored->data_type()) : std::nullopt;
+  return dtype && is_float(*dtype);
+}
+
+// Compares the operands of nodes that stand in the same place of two graphs.
+class OperandComparison {
+ public:
+  OperandComparison(std::vector<ComparedWeight> weights, const Model& reference,
+                    const Model& candidate)
+      : weights_(std::move(weights)),
+        reference_model_(reference),
+        candidate_model_(candidate),
+        reference_(reference.graph()),
+        candidate_(candidate.graph()) {
+    for (std::size_t i = 0; i < weights_.size(); ++i) places_.emplace(weights_[i].parameter, i);
+  }
+
+  void compare(const std::string& reference, const std::string& candidate) {
+    const auto* left = reference_.producer(reference);
+    const auto* right = candidate_.producer(candidate);
+    if (!left || !right) return;
+    if (left->op_type() == right->op_type()) return compare_nodes(*left, *right);
+    const auto* folded = is_op(*left, "BatchNormalization") && left->input_size() >= 5
+                             ? reference_.producer(left->input(0))
+                             : nullptr;
+    if (folded && folded->op_type() == right->op_type() &&
+        (is_op(*right, "Conv") || is_op(*right, "ConvTranspose")))
+      compare_folded(*folded, *left, *right);
+  }
+
+  std::vector<ComparedWeight> result() && { return std::move(weights_); }
+
+ private:
+  // The row of a weight whose initializer is not known for sure.
+  ComparedWeight* open_row(const std::string& parameter) {
+    const auto place = places_.find(parameter);
+    if (place == places_.end()) return nullptr;
+    ComparedWeight& row = weights_[place->second];
+    const bool open = row.match == WeightMatch::not_found || row.match == WeightMatch::unlike;
+    return open ? &row : nullptr;
+  }
+
+  void compare_nodes(const vernier_onnx::NodeProto& left, const vernier_onnx::NodeProto& right) {
+    for (int i = 0; i < std::min(left.input_size(), right.input_size()); ++i) {
+      const TensorProto* expected = constant(reference_, left.input(i));
+      const TensorProto* found = constant(candidate_, right.input(i));
+      if (!is_float_tensor(expected) || !is_float_tensor(found) ||
+          shape_of(*expected) != shape_of(*found))
+        continue;
+      ComparedWeight* row = open_row(left.input(i));
+      if (!row) continue;
+      judge(*row, right.input(i), reference_model_.tensor(*expected),
+            candidate_model_.tensor(*found));
+    }
+  }
+
+  static void judge(ComparedWeight& row, const std::string& initializer, const Tensor& expected,
+                    const Tensor& found) {
+    row.initializer = initializer;
+    row.difference = difference(expected, found);
+    row.match = row.difference.differing == 0 ? WeightMatch::exact : WeightMatch::differs;
+    if (row.difference.differing > 0) row.sqnr_db = similarity(expected, found).sqnr_db;
+  }
+
+  std::vector<double> values(const std::string& name) const {
+    const TensorProto* stored = constant(reference_, name);
+    return is_float_tensor(stored) ? to_f64(reference_model_.tensor(*stored))
+                                   : std::vector<double>();
+  }
+
+  void compare_folded(const vernier_onnx::NodeProto& layer, const vernier_onnx::NodeProto& norm,
+                      const vernier_onnx::NodeProto& right) {
+    const BatchNorm parameters{.mean = values(norm.input(3)),
+                               .variance = values(norm.input(4)),
+                               .weight = values(norm.input(1)),
+                               .bias = values(norm.input(2)),
+                               .epsilon = attribute_float(norm, "epsilon", 1e-5F)};
+    const std::size_t channels = parameters.channels();
+    const TensorProto* weight = constant(reference_, layer.input(1));
+    if (channels == 0 || parameters.variance.size() != channels ||
+        parameters.weight.size() != channels || parameters.bias.size() != channels ||
+        !is_float_tensor(weight))
+      return;
+    const int axis = is_op(layer, "ConvTranspose") ? 1 : 0;
+    judge_folded(layer.input(1), right.input(1),
+                 fold_weight(reference_model_.tensor(*weight), axis, parameters), norm);
+    if (right.input_size() < 3) return;
+    const std::vector<double> bias =
+        layer.input_size() > 2 ? values(layer.input(2)) : std::vector<double>();
+    judge_folded(norm.input(2), right.input(2), fold_bias(bias, parameters), norm);
+    for (const std::string& parameter : {layer.input_size() > 2 ? layer.input(2) : std::string(),
+                                         norm.input(1), norm.input(3), norm.input(4)})
+      if (const auto place = places_.find(parameter); place != places_.end())
+        weights_[place->second].match = WeightMatch::folded;
+  }
+
+  // Names may have told the weight wrongly: of the same name, but without the batch norm.
+  void judge_folded(const std::string& parameter, const std::string& initializer,
+                    const std::optional<Expected>& expected, const vernier_onnx::NodeProto& norm) {
+    const auto place = places_.find(parameter);
+    const TensorProto* stored = constant(candidate_, initializer);
+    if (place == places_.end() || !expected || !is_float_tensor(stored)) return;
+    const Tensor found = candidate_model_.tensor(*stored);
+    if (found.size() != static_cast<std::int64_t>(expected->values.size())) return;
+    ComparedWeight& row = weights_[place->second];
+    row = {.parameter = row.parameter, .module = row.module, .elements = row.elements};
+    row.initializer = initializer;
+    row.difference = difference(*expected, found);
+    row.match = row.difference.differing == 0 ? WeightMatch::folded : WeightMatch::differs;
+    if (row.match == WeightMatch::folded) return;
+    row.sqnr_db = similarity(as_tensor(*expected), found).sqnr_db;
+    row.remark = fmt::format("{} is folded in", node_label(norm));
+  }
+
+  std::vector<ComparedWeight> weights_;
+  const Model& reference_model_;
+  const Model& candidate_model_;
+  GraphIndex reference_, candidate_;
+  std::map<std::string, std::size_t> places_;  // of parameters
+};
+
 Vectors vectors_of(const VisitTensors& visit) {
   Vectors vectors;
   visit([&](const TensorView& parameter) {
@@ -308,6 +440,24 @@ std::vector<ComparedWeight> compare_weights(const VisitTensors& visit,
   std::vector<ComparedWeight> rows;
   visit([&](const TensorView& parameter) { rows.push_back(comparison.compare(parameter)); });
   return rows;
+}
+
+std::vector<ComparedWeight> compare_operands(std::vector<ComparedWeight> weights,
+                                             const Model& reference, const Model& candidate,
+                                             const TensorPairs& tensors) {
+  OperandComparison comparison(std::move(weights), reference, candidate);
+  for (const auto& [left, right] : tensors) comparison.compare(left, right);
+  return std::move(comparison).result();
+}
+
+bool are_other_weights(std::span<const ComparedWeight> weights) {
+  std::size_t found = 0, foreign = 0;
+  for (const ComparedWeight& weight : weights) {
+    if (weight.match == WeightMatch::not_found || weight.elements < 2) continue;
+    ++found;
+    if (weight.sqnr_db < same_weight_db) ++foreign;
+  }
+  return foreign >= 2 && 2 * foreign >= found;
 }
 
 }  // namespace vernier
