@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# shellcheck disable=SC2086,SC2016  # pins are split into words; $(...) is apt's own notation
+# shellcheck disable=SC2086,SC2016  # pins are split into words; ${...} is the notation of dpkg
 # Installs what Vernier needs on Debian 12 or 13: `scripts/setup.sh [build] [torch] [lint]`.
-#   build   compiler, libraries and test tools; ONNX Runtime and DuckDB into .deps/
+#   build   compiler, libraries and test tools; ONNX Runtime, DuckDB and the tests' Python into .deps/
 #   torch   libtorch, PyTorch and torchvision, for the PyTorch runner and `vernier export`
 #   lint    clang-tidy and shellcheck, for `make lint`
 # Idempotent: what is installed already is left alone, and nothing is downloaded twice.
@@ -11,13 +11,15 @@
 set -euo pipefail
 export LC_ALL=C
 cd "$(dirname "$0")/.."
+# shellcheck source=scripts/debian_mirror.sh
+. scripts/debian_mirror.sh
 
 build_packages=(
   g++ cmake ninja-build ccache pkg-config clang-format git
   libcli11-dev nlohmann-json3-dev libfmt-dev libhwy-dev libzip-dev zlib1g-dev
   libprotobuf-dev protobuf-compiler libgtest-dev libgmock-dev
   libopenblas-dev libfaiss-dev libjpeg-dev libpng-dev libwebp-dev
-  python3 python3-numpy python3-pil python3-jsonschema libonnx-testdata
+  python3 python3-venv libonnx-testdata
 )
 torch_packages=(libtorch-dev python3-torch python3-torchvision)
 lint_packages=(clang-tidy shellcheck)
@@ -44,6 +46,9 @@ esac
 onnxruntime_pin="onnxruntime-node 1.30.0 6e3390d6b783e7be946fad629292799da28d0b42f84856e50d2c1b0383291e75"
 duckdb_pin="@duckdb/node-bindings-linux-${npm_arch:-} 1.4.4-r.3 ${duckdb_sha256:-}"
 duckdb_header_pin="duckdb 1.4.4 5bb967dcbcd517670ba5f169f238fb9d6787e53752c60ebe24386169d76941ed"
+
+# What the tests hold results against. numpy's version decides in which order sums are taken.
+python_pins=(numpy==2.4.6 Pillow==12.3.0 jsonschema==4.25.1)
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 die() { say "$*"; exit 2; }
@@ -76,12 +81,6 @@ install_packages() {
 check_sha256() {
   echo "$2  $1" | sha256sum --check --status ||
     die "$(basename "$1"): expected sha256 $2, found $(sha256sum "$1" | cut -d' ' -f1); the download was changed or cut off"
-}
-
-# The first Debian mirror of this machine's own apt configuration, without a suite.
-debian_mirror() {
-  apt-get indextargets --format '$(REPO_URI) $(ORIGIN)' 'Created-By: Packages' |
-    awk '$2 == "Debian" && $1 !~ /security/ && !found { sub(/\/$/, "", $1); print $1; found = 1 }'
 }
 
 # Downloads and unpacks a Debian 13 package into ./unpacked, through apt's signed indexes.
@@ -161,6 +160,22 @@ set_up_onnxruntime() {
   fi
 }
 
+# Makes .deps/python, a virtual environment: Debian's own packages are older, and differ by suite.
+set_up_python() {
+  local python pins="${python_pins[*]}"
+  [ "$(cat .deps/python/.pins 2>/dev/null)" != "$pins" ] || return 0
+  say "installing into .deps/python: $pins"
+  rm -rf .deps/python
+  for python in /usr/bin/python3 python3; do
+    "$python" -m venv .deps/python 2>/dev/null && break
+  done
+  [ -x .deps/python/bin/pip ] || die "no python3 can make a virtual environment: install python3-venv"
+  .deps/python/bin/pip install --quiet --disable-pip-version-check --only-binary :all: $pins ||
+    die "pip could not install $pins: see its message above"
+  echo "$pins" >.deps/python/.pins
+  mark_changed
+}
+
 [ $# -gt 0 ] || set -- build
 for step in "$@"; do
   case $step in
@@ -168,6 +183,7 @@ for step in "$@"; do
       install_packages "${build_packages[@]}"
       set_up_onnxruntime
       make_prefix duckdb "$duckdb_pin" "$duckdb_header_pin"
+      set_up_python
       ;;
     torch) install_packages "${torch_packages[@]}" ;;
     lint) install_packages "${lint_packages[@]}" ;;

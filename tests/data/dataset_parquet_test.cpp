@@ -71,6 +71,34 @@ std::string failure(const std::string& name, const DatasetOptions& options = {})
   return failure_of([&] { open_dataset(name, options); });
 }
 
+TEST(ParquetDataset, labels_may_be_names) {
+  const TemporaryDirectory folder;
+  write_parquet(folder / "a.parquet", {.label = "'name ' || i", .metadata = "{}"});
+  write_parquet(folder / "b.parquet", {.rows = 1, .label = "'another'", .metadata = "{}"});
+  const auto dataset = open_dataset(folder.path());
+  EXPECT_THAT(dataset->classes(), ElementsAre("another", "name 0", "name 1", "name 2"));
+  const std::int64_t positions[] = {0, 2, 3};
+  const auto examples = dataset->read(positions);
+  EXPECT_EQ(examples[0].label, 1);
+  EXPECT_EQ(examples[1].label, 3);
+  EXPECT_EQ(examples[2].label, 0);
+}
+
+TEST(ParquetDataset, images_may_be_files_beside_it) {
+  const TemporaryDirectory folder;
+  write_text(folder / "images/1.pgm", grey_pgm(1, 1, 77));
+  for (const std::string image :
+       {"'images/' || i || '.pgm'", "{'bytes': NULL::BLOB, 'path': 'images/' || i || '.pgm'}"}) {
+    write_parquet(folder / "data/x.parquet", {.image = image});
+    const auto dataset = open_dataset((folder / "data/x.parquet").string());
+    const std::int64_t positions[] = {0, 1};
+    const auto examples = dataset->read(positions);
+    EXPECT_THAT(std::get<Unreadable>(examples[0].content).reason,
+                HasSubstr("no file images/0.pgm"));
+    EXPECT_EQ(pixel_of(examples[1]), 77) << image;
+  }
+}
+
 TEST(ParquetDataset, reads_images_labels_and_class_names) {
   const TemporaryDirectory folder;
   const auto dataset = open_dataset(write_parquet(folder / "x.parquet"));
@@ -195,7 +223,7 @@ TEST(ParquetDataset, columns_of_the_wrong_kind_are_told_with_those_there_are) {
   EXPECT_THAT(failure(good, {.image_column = "label"}),
               HasSubstr("no such column of images: label"));
   EXPECT_THAT(failure(good, {.label_column = "none"}),
-              HasSubstr("no such column of integer labels or maps of them: none"));
+              HasSubstr("no such column of labels or maps of them: none"));
 }
 
 TEST(ParquetDataset, a_file_that_is_none_or_cut_off_is_an_error_of_one_line) {

@@ -47,6 +47,47 @@ TEST(ImageFolder, subfolders_are_classes_in_the_order_of_their_names) {
   EXPECT_THAT(ids_of(*dataset), ElementsAre("cat/z.pgm=1", "dog/b.PGM=2", "dog/sub/a.pgm=2"));
 }
 
+TEST(ImageFolder, subfolders_named_by_numbers_are_in_the_order_of_the_numbers) {
+  const TemporaryDirectory folder;
+  for (const char* name : {"0", "1", "2", "10"})
+    write_text(folder / name / "a.pgm", grey_pgm(1, 1, 1));
+  const auto dataset = open_dataset(folder.path());
+  EXPECT_THAT(dataset->classes(), ElementsAre("0", "1", "2", "10"));
+  EXPECT_THAT(ids_of(*dataset), ElementsAre("0/a.pgm=0", "1/a.pgm=1", "2/a.pgm=2", "10/a.pgm=3"));
+}
+
+TEST(ImageFolder, hidden_files_and_what_macos_adds_to_archives_are_ignored) {
+  const TemporaryDirectory folder;
+  write_text(folder / "cat/a.pgm", grey_pgm(1, 1, 1));
+  write_text(folder / "cat/._a.pgm", "resource fork");
+  write_text(folder / "cat/.thumbs/a.pgm", "thumbnail");
+  write_text(folder / "__MACOSX/cat/._a.pgm", "resource fork");
+  const auto dataset = open_dataset(folder.path());
+  EXPECT_THAT(dataset->classes(), ElementsAre("cat"));
+  EXPECT_THAT(ids_of(*dataset), ElementsAre("cat/a.pgm=0"));
+}
+
+TEST(ImageFolder, a_table_beside_the_images_has_their_labels) {
+  const TemporaryDirectory folder;
+  write_text(folder / "a.pgm", grey_pgm(1, 1, 1));
+  write_text(folder / "sub/b, c.pgm", grey_pgm(1, 1, 2));
+  write_text(folder / "d.pgm", grey_pgm(1, 1, 3));
+  write_text(folder / "metadata.csv",
+             "file_name,label\r\na.pgm,\"tabby \"\"cat\"\"\"\r\n\"sub/b, c.pgm\",ant\r\n");
+  const auto dataset = open_dataset(folder.path());
+  EXPECT_THAT(dataset->classes(), ElementsAre("ant", "tabby \"cat\""));
+  EXPECT_THAT(ids_of(*dataset), ElementsAre("a.pgm=1", "d.pgm=none", "sub/b, c.pgm=0"));
+}
+
+TEST(ImageFolder, numbers_in_a_table_are_the_labels_themselves) {
+  const TemporaryDirectory folder;
+  write_text(folder / "a.pgm", grey_pgm(1, 1, 1));
+  write_text(folder / "labels.csv", "target,extra,path\n207,x,./a.pgm\n");
+  const auto dataset = open_dataset(folder.path());
+  EXPECT_THAT(dataset->classes(), ElementsAre());
+  EXPECT_THAT(ids_of(*dataset), ElementsAre("a.pgm=207"));
+}
+
 TEST(ImageFolder, images_without_subfolders_have_no_labels) {
   const TemporaryDirectory folder;
   write_text(folder / "b.png", "x");

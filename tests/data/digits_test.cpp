@@ -4,8 +4,8 @@
 #include <map>
 
 #include "tests/temporary_directory.h"
+#include "vernier/data/dataset.h"
 #include "vernier/data/loader.h"
-#include "vernier/data/selection.h"
 
 namespace vernier {
 namespace {

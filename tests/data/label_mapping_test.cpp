@@ -30,6 +30,16 @@ TEST(LabelMapping, a_class_named_by_a_number_is_that_class) {
   EXPECT_EQ(parse(R"({"3": 0})", {"8", "3"}), (LabelMapping{{1, 0}}));
 }
 
+TEST(LabelMapping, names_of_the_models_labels_map_classes_of_these_names) {
+  const std::string config =
+      R"({"hidden_size": 8, "id2label": {"0": "tench, Tinca tinca", "1": "tabby cat"}})";
+  EXPECT_EQ(parse(config, {"tabby_cat", "horse", "Tinca tinca"}), (LabelMapping{{0, 1}, {2, 0}}));
+  EXPECT_EQ(parse(R"({"0": ["n01440764", "tench"], "1": ["n01443537", "goldfish"]})",
+                  {"n01443537", "n01440764"}),
+            (LabelMapping{{0, 1}, {1, 0}}));
+  EXPECT_THAT(failure(R"({"id2label": {"0": "horse"}})"), HasSubstr("none of its names"));
+}
+
 TEST(LabelMapping, what_is_malformed_is_told) {
   EXPECT_THAT(failure("[1]"), HasSubstr("expected a JSON object"));
   EXPECT_THAT(failure("{"), HasSubstr("expected a JSON object"));

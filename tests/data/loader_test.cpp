@@ -7,7 +7,7 @@
 #include "tests/data/counting_dataset.h"
 #include "tests/failure.h"
 #include "tests/temporary_directory.h"
-#include "vernier/data/selection.h"
+#include "vernier/data/dataset.h"
 #include "vernier/tensor/convert.h"
 
 namespace vernier {

@@ -7,6 +7,7 @@
 #include "tests/temporary_directory.h"
 #include "vernier/error.h"
 #include "vernier/tensor/convert.h"
+#include "vernier/tensor/npy.h"
 
 namespace vernier {
 namespace {
@@ -35,6 +36,17 @@ TEST_F(NpzBatchesTest, a_dynamic_batch_takes_one_row_a_sample) {
   EXPECT_THAT(batches.warnings, IsEmpty());
   EXPECT_THAT(batches.samples->sample(2), ElementsAre(ramp("x", {1, 3}, 6)));
   EXPECT_THAT(batches.samples->sample(0), ElementsAre(ramp("x", {1, 3}, 0)));
+}
+
+TEST_F(NpzBatchesTest, an_npy_is_the_only_inputs_whatever_its_name) {
+  write_npy(folder_ / "recorded.npy", ramp("", {4, 3}));
+  const auto batches = npz_batches(folder_ / "recorded.npy", std::vector{dynamic});
+  EXPECT_EQ(batches.samples->size(), 4);
+  EXPECT_THAT(batches.warnings, IsEmpty());
+  EXPECT_THAT(batches.samples->sample(2), ElementsAre(ramp("x", {1, 3}, 6)));
+  const TensorSpec other = {"y", DType::f32, {{-1, "batch"}, {3, ""}}};
+  EXPECT_THAT(opening(folder_ / "recorded.npy", {dynamic, other}),
+              ThrowsMessage<Error>(HasSubstr("has no array for input 'x', it has 'recorded'")));
 }
 
 TEST_F(NpzBatchesTest, a_static_batch_takes_its_rows_and_warns_of_the_rest) {

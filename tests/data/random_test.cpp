@@ -30,7 +30,7 @@ const std::vector<DType> numpy_dtypes = {DType::f64, DType::f32, DType::f16, DTy
 
 TEST(Random, a_draw_is_what_its_numpy_expression_gives) {
   const auto python = oracle::python_with("numpy");
-  if (!python) GTEST_SKIP() << "no Python with numpy";
+  if (!python) GTEST_SKIP() << "no Python with numpy 2.4";
   std::vector<std::string> expressions;
   std::vector<oracle::Bytes> ours;
   const auto claim = [&](const InputDraw& input, const DrawKey& key) {
@@ -108,6 +108,18 @@ TEST(Random, dynamic_dims_are_one_unless_a_shape_names_them) {
   const auto draws = plan_draws(inputs, {.shapes = {{"image", {4, 3, 9}}}});
   EXPECT_EQ(draws[0].shape, (Shape{4, 3, 9}));
   EXPECT_EQ(draws[1].shape, (Shape{4, 8})) << "batch follows the other input";
+}
+
+TEST(Random, a_dim_that_is_a_sum_of_others_fits_them) {
+  const std::vector<TensorSpec> inputs = {
+      {"ids", DType::i64, {{1, ""}, {-1, "length"}}},
+      {"mask", DType::i64, {{1, ""}, {-1, "past + length"}}},
+      {"past", DType::f32, {{1, ""}, {-1, "past"}}},
+      {"next", DType::f32, {{1, ""}, {-1, "past+1"}}}};
+  EXPECT_EQ(plan_draws(inputs, {})[1].shape, (Shape{1, 2}));
+  const auto draws = plan_draws(inputs, {.shapes = {{"ids", {1, 16}}, {"past", {1, 0}}}});
+  EXPECT_EQ(draws[1].shape, (Shape{1, 16}));
+  EXPECT_EQ(draws[3].shape, (Shape{1, 1}));
 }
 
 TEST(RandomErrors, a_shape_that_does_not_fit_says_what_would) {

@@ -1,4 +1,4 @@
-#include "vernier/data/selection.h"
+#include "vernier/data/dataset.h"
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ TEST(Selection, asking_for_more_gives_all) {
 
 TEST(Selection, shuffles_as_numpy_does) {
   const auto python = oracle::python_with("numpy");
-  if (!python) GTEST_SKIP() << "no Python with numpy";
+  if (!python) GTEST_SKIP() << "no Python with numpy 2.4";
   const auto expected =
       oracle::numpy_bytes(*python, {"np.random.default_rng(42).permutation(1000)[:100]",
                                     "np.random.default_rng(7).permutation(50000)"});

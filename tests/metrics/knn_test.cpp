@@ -80,7 +80,7 @@ TEST_F(KnnOfDigits, accuracies_are_the_known_ones) {
 
 TEST_F(KnnOfDigits, numpy_agrees) {
   const auto python = oracle::python_with("numpy");
-  if (!python) GTEST_SKIP() << "no Python with numpy";
+  if (!python) GTEST_SKIP() << "no Python with numpy 2.4";
   const auto blobs =
       oracle::blobs_of(oracle::output_of(*python + " " VERNIER_ORACLES "/knn_cases.py " + path));
   ASSERT_EQ(blobs.size(), 5u);

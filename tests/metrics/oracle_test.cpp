@@ -88,6 +88,16 @@ void expect_numpys_sums(const Case& expected, const PairSums& sums) {
   EXPECT_EQ(integers, expected.integers) << expected.description;
 }
 
+// BLAS adds up in an order of its own, which depends on the CPU. Whatever the order, the rounding
+// error of a sum of n products is at most n * eps * sum |r*c|, and sum |r*c| <= |r| |c|: n * eps in
+// the cosine. Two sums may err, and the norms add as much.
+void expect_blas_cosine(const Case& expected, double cosine) {
+  const double blas = expected.floats[13];
+  const double tolerance = 0x1p-52 * (4 + 2 * static_cast<double>(expected.reference.size()));
+  EXPECT_TRUE(same(cosine, blas) || std::abs(cosine - blas) <= tolerance)
+      << expected.description << ": cosine is " << cosine << ", BLAS says " << blas;
+}
+
 void expect_numpys_metrics(const Case& expected, const Similarity& result) {
   const double floats[] = {result.sqnr_db, result.psnr_db,       result.cosine_similarity,
                            result.mse,     result.mean_abs_diff, result.relative_l2};
@@ -98,18 +108,12 @@ void expect_numpys_metrics(const Case& expected, const Similarity& result) {
   EXPECT_TRUE(same(result.max_abs_diff, expected.floats[6])) << expected.description;
   EXPECT_TRUE(same(result.max_ulp_diff.value_or(-1), expected.floats[14])) << expected.description;
   EXPECT_TRUE(same(result.p999_ulp_diff.value_or(-1), expected.floats[15])) << expected.description;
-  // BLAS adds up in long chains, so numpy's dot is the less exact one, the more so the longer.
-  const double blas = expected.floats[13];
-  const double tolerance = 0x1p-52 * (4 + static_cast<double>(result.count) / 256);
-  EXPECT_TRUE(same(result.cosine_similarity, blas) ||
-              std::abs(result.cosine_similarity - blas) <= tolerance)
-      << expected.description << ": cosine is " << result.cosine_similarity << ", BLAS says "
-      << blas;
+  expect_blas_cosine(expected, result.cosine_similarity);
 }
 
 TEST(Oracle, pairs_have_numpys_bits_on_every_simd_target) {
   const auto python = oracle::python_with("numpy");
-  if (!python) GTEST_SKIP() << "no Python with numpy";
+  if (!python) GTEST_SKIP() << "no Python with numpy 2.4";
   Cases cases("pairs", *python);
   while (auto line = cases.next()) {
     const Case expected = read_pair(std::move(*line), cases);
@@ -124,9 +128,9 @@ TEST(Oracle, pairs_have_numpys_bits_on_every_simd_target) {
   EXPECT_GT(cases.count(), 4000);
 }
 
-TEST(Oracle, statistics_are_the_exact_values_rounded_once) {
+TEST(Oracle, statistics_have_the_bits_of_numpys_mean_and_std) {
   const auto python = oracle::python_with("numpy");
-  if (!python) GTEST_SKIP() << "no Python with numpy";
+  if (!python) GTEST_SKIP() << "no Python with numpy 2.4";
   Cases cases("statistics", *python);
   while (auto line = cases.next()) {
     std::string name;
@@ -134,11 +138,11 @@ TEST(Oracle, statistics_are_the_exact_values_rounded_once) {
     *line >> name >> count;
     const auto values = cases.read<double>(count);
     const auto expected = cases.read<double>(2);
-    StatisticsAccumulator accumulator;
-    for (std::size_t i = 0; i < count; ++i)
-      accumulator.add(static_cast<std::int64_t>(i), values[i]);
-    EXPECT_EQ(accumulator.result().mean, expected[0]) << name;
-    EXPECT_EQ(accumulator.result().std, expected[1]) << name;
+    std::vector<SampleValue> samples;
+    for (const double value : values)
+      samples.push_back({static_cast<std::int64_t>(samples.size()), value});
+    EXPECT_EQ(statistics(samples).mean, expected[0]) << name;
+    EXPECT_EQ(statistics(samples).std, expected[1]) << name;
   }
   EXPECT_EQ(cases.count(), 2000);
 }

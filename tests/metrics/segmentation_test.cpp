@@ -89,7 +89,7 @@ TEST(Segmentation, unusable_arrays_are_errors) {
 
 TEST(Segmentation, numpy_agrees) {
   const auto python = oracle::python_with("numpy");
-  if (!python) GTEST_SKIP() << "no Python with numpy";
+  if (!python) GTEST_SKIP() << "no Python with numpy 2.4";
   const std::string maps = "(lambda p, l: ";
   const std::string drawn = ")(rng(1).integers(0, 5, 10000), rng(2).integers(0, 6, 10000) % 5)";
   const auto blobs = oracle::numpy_bytes(

@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <limits>
-#include <random>
 #include <vector>
 
 namespace vernier {
@@ -14,10 +13,10 @@ constexpr double inf = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 Statistics statistics_of(const std::vector<double>& values) {
-  StatisticsAccumulator accumulator;
-  for (std::size_t i = 0; i < values.size(); ++i)
-    accumulator.add(static_cast<std::int64_t>(i), values[i]);
-  return accumulator.result();
+  std::vector<SampleValue> samples;
+  for (const double value : values)
+    samples.push_back({static_cast<std::int64_t>(samples.size()), value});
+  return statistics(samples);
 }
 
 TEST(Statistics, hand_computed_values) {
@@ -76,21 +75,11 @@ TEST(Statistics, the_first_of_equal_extremes_is_named) {
   EXPECT_EQ(equal.max_sample, 0);
 }
 
-TEST(Statistics, any_split_and_order_gives_the_same_bits) {
-  std::mt19937 engine(7);
-  std::normal_distribution<double> values(30, 8);
-  std::vector<double> samples;
-  for (int i = 0; i < 500; ++i)
-    samples.push_back(i % 97 == 0 ? inf : std::ldexp(values(engine), i % 40 - 20));
-  const Statistics expected = statistics_of(samples);
-  for (const std::size_t workers : {2u, 3u, 7u, 500u}) {
-    std::vector<StatisticsAccumulator> parts(workers);
-    for (std::size_t i = samples.size(); i-- > 0;)
-      parts[i % workers].add(static_cast<std::int64_t>(i), samples[i]);
-    StatisticsAccumulator merged;
-    for (std::size_t i = workers; i-- > 0;) merged.merge(parts[i]);
-    EXPECT_EQ(merged.result(), expected) << workers << " workers";
-  }
+TEST(Statistics, samples_keep_their_numbers) {
+  const SampleValue values[] = {{3, 1.0}, {7, 5.0}, {9, nan}};
+  EXPECT_EQ(statistics(values).min_sample, 3);
+  EXPECT_EQ(statistics(values).max_sample, 7);
+  EXPECT_EQ(statistics(values).nan_sample, 9);
 }
 
 }  // namespace

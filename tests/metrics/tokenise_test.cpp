@@ -4,7 +4,6 @@
 
 #include "tests/oracle/numpy.h"
 #include "vernier/error.h"
-#include "vernier/metrics/unicode_categories.h"
 
 namespace vernier {
 namespace {

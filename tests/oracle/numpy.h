@@ -16,10 +16,14 @@ namespace vernier::oracle {
 
 using Bytes = std::vector<std::byte>;
 
-// The first Python interpreter of this machine that can import the module, if any.
-inline std::optional<std::string> python_with(const std::string& module) {
-  for (const char* python : {"python3", "/usr/bin/python3", "python"})
-    if (std::system((std::string(python) + " -c 'import " + module + "' 2>/dev/null").c_str()) == 0)
+// The first Python interpreter that can import the modules: the one that the set-up makes, then
+// those of the machine. numpy has to be 2.4 or later: earlier ones add up in another order.
+inline std::optional<std::string> python_with(const std::string& modules) {
+  std::string script = "import " + modules;
+  if (modules.starts_with("numpy"))
+    script += "\nassert numpy.lib.NumpyVersion(numpy.__version__) >= \"2.4.0\"";
+  for (const char* python : {VERNIER_PYTHON, "python3", "/usr/bin/python3"})
+    if (std::system((std::string(python) + " -c '" + script + "' 2>/dev/null").c_str()) == 0)
       return python;
   return std::nullopt;
 }

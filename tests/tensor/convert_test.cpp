@@ -148,7 +148,7 @@ Tensor source(DType dtype) {
 
 TEST(Convert, every_pair_of_numpys_dtypes_converts_as_astype_does) {
   const auto python = oracle::python_with("numpy");
-  if (!python) GTEST_SKIP() << "no Python with numpy";
+  if (!python) GTEST_SKIP() << "no Python with numpy 2.4";
   const TemporaryDirectory directory;
   std::vector<std::string> expressions;
   std::vector<Tensor> found;

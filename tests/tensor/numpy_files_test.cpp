@@ -19,7 +19,7 @@ class NumpyFiles : public testing::Test {
  protected:
   void SetUp() override {
     python_ = oracle::python_with("numpy");
-    if (!python_) GTEST_SKIP() << "no Python with numpy";
+    if (!python_) GTEST_SKIP() << "no Python with numpy 2.4";
   }
   std::string run(const std::string& action, const std::filesystem::path& path) const {
     return oracle::output_of(*python_ + " " VERNIER_ORACLES "/npz_cases.py " + action + " " +

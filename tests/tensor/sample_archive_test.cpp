@@ -6,6 +6,7 @@
 #include "tests/arrays.h"
 #include "tests/temporary_directory.h"
 #include "vernier/error.h"
+#include "vernier/tensor/npy.h"
 
 namespace vernier {
 namespace {
@@ -25,6 +26,19 @@ TEST(SampleArchive, rows_of_an_npz_are_read_in_any_order) {
   EXPECT_EQ(archive.read("x", 4, 1), ramp("x", {1, 2}, 8));
   EXPECT_EQ(archive.read("x", 0, 1), ramp("x", {1, 2}, 0));
   EXPECT_EQ(unstack(archive.read("y", 3, 1)), ramp("y", {}, 3));
+}
+
+TEST(SampleArchive, an_npy_holds_rows_of_one_array) {
+  const TemporaryDirectory folder;
+  write_npy(folder / "x.npy", ramp("x", {5, 2}));
+  SampleArchive archive(folder / "x.npy");
+  EXPECT_EQ(archive.names(), (std::vector<std::string>{"x"}));
+  EXPECT_EQ(archive.rows("x"), 5);
+  EXPECT_EQ(archive.read("x", 3, 2), ramp("x", {2, 2}, 6));
+  EXPECT_THROW(archive.read("x", 4, 2), Error);
+  write_npy(folder / "scalar.npy", ramp("x", {}));
+  EXPECT_THAT([&] { SampleArchive(folder / "scalar.npy"); },
+              ThrowsMessage<Error>(HasSubstr("is a scalar")));
 }
 
 TEST(SampleArchive, files_of_a_folder_are_rows_in_natural_order) {

@@ -244,7 +244,7 @@ void expect_same_f16(const std::vector<std::byte>& expected, const Tensor& found
 
 TEST(SmallFloat, narrowing_to_f16_is_numpys) {
   const auto python = oracle::python_with("numpy");
-  if (!python) GTEST_SKIP() << "no Python with numpy";
+  if (!python) GTEST_SKIP() << "no Python with numpy 2.4";
   const TemporaryDirectory directory;
   const Tensor wide = tensor_of(DType::f64, hard_cases(formats[0]));
   Tensor floats = make_tensor("x", DType::f32, {(1ll << 32) / 4099});
@@ -261,7 +261,7 @@ TEST(SmallFloat, narrowing_to_f16_is_numpys) {
 
 TEST(SmallFloat, widening_from_f16_is_numpys) {
   const auto python = oracle::python_with("numpy");
-  if (!python) GTEST_SKIP() << "no Python with numpy";
+  if (!python) GTEST_SKIP() << "no Python with numpy 2.4";
   const auto expected = oracle::numpy_bytes(
       *python, {"np.arange(65536, dtype=np.uint16).view(np.float16).astype(np.float32)"});
   const auto* values = reinterpret_cast<const float*>(expected[0].data());

@@ -4,9 +4,11 @@
 #include <glob.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "vernier/data/dataset_formats.h"
 #include "vernier/data/hub_cache.h"
+#include "vernier/data/numpy_random.h"
 #include "vernier/error.h"
 
 namespace vernier {
@@ -70,6 +72,17 @@ std::unique_ptr<Dataset> open_dataset(const std::string& name, const DatasetOpti
   } catch (const fs::filesystem_error& error) {
     throw Error(fmt::format("[dataset] {}: {}", name, error.code().message()));
   }
+}
+
+std::vector<std::int64_t> select_positions(std::int64_t size, const Selection& selection) {
+  std::vector<std::int64_t> positions(size);
+  std::iota(positions.begin(), positions.end(), 0);
+  if (selection.shuffle) {
+    const std::uint64_t entropy[] = {selection.seed};
+    positions = NumpyRandom(entropy).permutation(size);
+  }
+  if (selection.samples > 0 && selection.samples < size) positions.resize(selection.samples);
+  return positions;
 }
 
 }  // namespace vernier

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <set>
 
 #include "vernier/data/dataset_formats.h"
 #include "vernier/data/read_file.h"
 #include "vernier/data/split.h"
 #include "vernier/error.h"
+#include "vernier/tensor/sample_archive.h"
 
 namespace vernier {
 namespace {
@@ -51,19 +53,35 @@ class ImageFolder : public Dataset {
   std::vector<LabelledFile> files_;
 };
 
+// Hidden ones, and what macOS puts into archives.
+bool is_ignored(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return name.starts_with('.') || name == "__MACOSX";
+}
+
+// Sorted by name; where all are numbers, as numbers: 2 before 10.
 std::vector<std::string> subfolders(const fs::path& folder) {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder))
-    if (entry.is_directory() && !entry.path().filename().string().starts_with('.'))
+    if (entry.is_directory() && !is_ignored(entry.path()))
       names.push_back(entry.path().filename().string());
   std::ranges::sort(names);
+  const auto is_number = [](const std::string& name) {
+    return name.find_first_not_of("0123456789") == name.npos;
+  };
+  if (std::ranges::all_of(names, is_number)) std::ranges::sort(names, natural_less);
   return names;
 }
 
 std::vector<fs::path> image_files(const fs::path& folder) {
   std::vector<fs::path> files;
-  for (const auto& entry : fs::recursive_directory_iterator(folder))
-    if (is_image_name(entry.path()) && !entry.is_directory()) files.push_back(entry.path());
+  for (auto entry = fs::recursive_directory_iterator(folder);
+       entry != fs::recursive_directory_iterator(); ++entry) {
+    if (is_ignored(entry->path()))
+      entry.disable_recursion_pending();
+    else if (is_image_name(entry->path()) && !entry->is_directory())
+      files.push_back(entry->path());
+  }
   std::ranges::sort(files);
   return files;
 }
@@ -87,6 +105,81 @@ std::vector<LabelledFile> files_with_maps(const fs::path& root) {
                      map == maps.end() ? fs::path() : map->second});
   }
   return files;
+}
+
+// The fields of one line of a CSV file; a field in quotes may hold commas and doubled quotes.
+std::vector<std::string> csv_fields(const std::string& line) {
+  std::vector<std::string> fields(1);
+  bool quoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (quoted && line[i] == '"' && i + 1 < line.size() && line[i + 1] == '"')
+      fields.back() += line[++i];
+    else if (line[i] == '"')
+      quoted = !quoted;
+    else if (line[i] == ',' && !quoted)
+      fields.emplace_back();
+    else
+      fields.back() += line[i];
+  }
+  return fields;
+}
+
+// Where one of the names stands in the first line of a table.
+std::optional<std::size_t> find_column(const std::vector<std::string>& header,
+                                       const std::vector<std::string>& names) {
+  for (const std::string& name : names)
+    if (const auto found = std::ranges::find(header, name); found != header.end())
+      return found - header.begin();
+  return std::nullopt;
+}
+
+// A table of labels beside the images, metadata.csv or labels.csv: the label of each file, by its
+// path. Nothing if there is none, or it has no such columns.
+std::optional<std::map<std::string, std::string>> read_label_table(const fs::path& root,
+                                                                   const DatasetOptions& options) {
+  for (const char* name : {"metadata.csv", "labels.csv"}) {
+    if (!fs::exists(root / name)) continue;
+    const std::vector<std::string> lines = read_lines(root / name);
+    if (lines.empty()) continue;
+    const std::vector<std::string> header = csv_fields(lines[0]);
+    const auto or_usual = [](const std::string& given, std::vector<std::string> usual) {
+      return given.empty() ? usual : std::vector{given};
+    };
+    const auto file = find_column(
+        header, or_usual(options.image_column, {"file_name", "filename", "file", "image", "path"}));
+    const auto label =
+        find_column(header, or_usual(options.label_column, {"label", "class", "target"}));
+    if (!file || !label) continue;
+    std::map<std::string, std::string> labels;
+    for (std::size_t i = 1; i < lines.size(); ++i)
+      if (const auto fields = csv_fields(lines[i]); fields.size() > std::max(*file, *label))
+        labels[fs::path(fields[*file]).lexically_normal().string()] = fields[*label];
+    return labels;
+  }
+  return std::nullopt;
+}
+
+// The images that a table labels: numbers stand for themselves, names are classes in their order.
+std::unique_ptr<Dataset> open_labelled_files(const fs::path& root,
+                                             const std::map<std::string, std::string>& labels) {
+  std::set<std::string> names;
+  for (const auto& [file, label] : labels)
+    if (!label.empty()) names.insert(label);
+  const bool numbers = std::ranges::all_of(names, [](const std::string& name) {
+    return name.size() < 10 && name.find_first_not_of("0123456789") == name.npos;
+  });
+  std::vector<std::string> classes;
+  if (!numbers) classes.assign(names.begin(), names.end());
+  std::vector<LabelledFile> files;
+  for (const fs::path& path : image_files(root)) {
+    const auto found = labels.find(path.lexically_relative(root).string());
+    std::optional<std::int64_t> label;
+    if (found != labels.end() && !found->second.empty())
+      label = numbers ? std::stoll(found->second)
+                      : std::distance(names.begin(), names.find(found->second));
+    files.push_back({path.lexically_relative(root), label});
+  }
+  return std::make_unique<ImageFolder>(root, std::move(classes), std::move(files));
 }
 
 // The folder of the split, or the folder itself when no split was asked for and it has none.
@@ -117,6 +210,8 @@ bool is_image_name(const fs::path& path) {
 
 std::unique_ptr<Dataset> open_image_folder(const fs::path& folder, const DatasetOptions& options) {
   const fs::path root = split_folder(folder, options.split);
+  if (const auto labels = read_label_table(root, options))
+    return open_labelled_files(root, *labels);
   std::vector<std::string> classes = subfolders(root);
   std::vector<LabelledFile> files;
   if (classes == std::vector<std::string>{"images", "labels"}) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "vernier/data/dataset.h"
+#include "vernier/tensor/tensor.h"
 
 // The formats behind open_dataset.
 namespace vernier {
@@ -24,5 +25,9 @@ std::unique_ptr<Dataset> open_npz(const std::filesystem::path& path, const Datas
 std::unique_ptr<Dataset> open_parquet(std::vector<std::filesystem::path> files,
                                       const std::filesystem::path& root,
                                       const DatasetOptions& options);
+
+// Reads a file in the IDX format of the MNIST database, gzipped or not: bytes of any rank. What the
+// header claims is checked against the file's size first.
+Tensor read_idx(const std::filesystem::path& path);
 
 }  // namespace vernier

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "vernier/data/dataset_formats.h"
 #include "vernier/data/duckdb_query.h"
+#include "vernier/data/read_file.h"
 #include "vernier/data/split.h"
 #include "vernier/error.h"
 
@@ -104,6 +106,8 @@ bool holds_images(const std::string& type) {
   return type == "BLOB" || (type.starts_with("STRUCT(") && type.find("bytes BLOB") != type.npos);
 }
 
+bool holds_text(const std::string& type) { return type == "VARCHAR"; }
+
 bool holds_labels(const std::string& type) {
   constexpr std::string_view integers[] = {"TINYINT",  "SMALLINT",  "INTEGER",  "BIGINT",
                                            "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"};
@@ -119,7 +123,8 @@ class Schema {
         features_(features_of(duckdb, file)) {}
 
   Column image_column(const std::string& wanted) const {
-    const auto found = find(wanted, "Image", {"image", "img"}, holds_images);
+    auto found = find(wanted, "Image", {"image", "img"}, holds_images);
+    if (!found) found = find(wanted, "Image", {"image", "img", "path", "file_name"}, holds_text);
     if (!found)
       fail(wanted.empty() ? "no column of images" : "no such column of images: " + wanted);
     return *found;
@@ -127,8 +132,8 @@ class Schema {
   std::optional<Column> label_column(const std::string& wanted) const {
     auto found = find(wanted, "ClassLabel", {"label", "labels"}, holds_labels);
     if (!found) found = map_column(wanted);
-    if (!found && !wanted.empty())
-      fail("no such column of integer labels or maps of them: " + wanted);
+    if (!found) found = find(wanted, "ClassLabel", {"label", "labels", "class"}, holds_text);
+    if (!found && !wanted.empty()) fail("no such column of labels or maps of them: " + wanted);
     return found;
   }
   std::vector<std::string> classes(const std::string& column) const {
@@ -210,22 +215,49 @@ class ParquetDataset : public Dataset {
   void choose_columns(const DatasetOptions& options) {
     const Schema schema(duckdb_, files_[0]);
     std::string label = "CAST(NULL AS BIGINT)", map = "CAST(NULL AS BLOB)";
+    std::string name = "CAST(NULL AS VARCHAR)";
+    const Column images = schema.image_column(options.image_column);
     if (const auto column = schema.label_column(options.label_column)) {
       classes_ = schema.classes(column->name);
       if (holds_images(column->type))
         map = bytes_of(*column);
+      else if (holds_text(column->type))
+        name = name_classes(column->name);
       else
         label = fmt::format("CAST({} AS BIGINT)", quoted_identifier(column->name));
     }
     select_ = fmt::format(
-        "SELECT file_row_number, {}, {}, {} FROM read_parquet(?, file_row_number = true, "
+        "SELECT file_row_number, {}, {}, {}, {}, {} FROM read_parquet(?, file_row_number = true, "
         "hive_partitioning = false)",
-        bytes_of(schema.image_column(options.image_column)), label, map);
+        bytes_of(images), label, map, path_of(images), name);
+  }
+
+  // Takes the distinct texts of a column as the classes, in their order.
+  std::string name_classes(const std::string& column) {
+    std::set<std::string> names;
+    for (const File& file : files_) {
+      const std::string parameters[] = {literal_path(file.path)};
+      duckdb_.query(fmt::format("SELECT DISTINCT {0} FROM read_parquet(?, hive_partitioning = "
+                                "false) WHERE {0} IS NOT NULL",
+                                quoted_identifier(column)),
+                    parameters, file.id,
+                    [&](const DuckDbRow& row) { names.emplace(row.bytes(0).value_or("")); });
+    }
+    classes_.assign(names.begin(), names.end());
+    return quoted_identifier(column);
   }
 
   static std::string bytes_of(const Column& images) {
     const std::string name = quoted_identifier(images.name);
+    if (holds_text(images.type)) return "CAST(NULL AS BLOB)";
     return images.type == "BLOB" ? name : fmt::format("struct_extract({}, 'bytes')", name);
+  }
+  static std::string path_of(const Column& images) {
+    const std::string name = quoted_identifier(images.name);
+    if (holds_text(images.type)) return name;
+    return images.type.find("path VARCHAR") == images.type.npos
+               ? "CAST(NULL AS VARCHAR)"
+               : fmt::format("struct_extract({}, 'path')", name);
   }
 
   // Those of the positions that are in a file.
@@ -249,14 +281,26 @@ class ParquetDataset : public Dataset {
     return found;
   }
 
-  static Example example(const File& file, std::int64_t number, const DuckDbRow& row) {
+  Example example(const File& file, std::int64_t number, const DuckDbRow& row) const {
     Example result{.id = fmt::format("{} row {}", file.id, number), .label = row.integer(2)};
+    if (const auto name = row.bytes(5))
+      result.label = std::ranges::lower_bound(classes_, *name) - classes_.begin();
     if (const auto bytes = row.bytes(1))
       result.content = encoded(*bytes);
+    else if (const auto path = row.bytes(4))
+      result.content = image_at(file.path.parent_path(), *path, result.id);
     else
       result.content = Unreadable{result.id + ": the image has no bytes"};
     if (const auto bytes = row.bytes(3)) result.target = encoded(*bytes);
     return result;
+  }
+  // A path is relative to the folder of the Parquet file, or to the one above.
+  static std::variant<Unreadable, EncodedImage, Image, Tensor> image_at(const fs::path& folder,
+                                                                        std::string_view path,
+                                                                        const std::string& id) {
+    for (const fs::path& base : {folder, folder.parent_path()})
+      if (fs::is_regular_file(base / path)) return read_file(base / path, "dataset");
+    return Unreadable{fmt::format("{}: the image has no bytes, and there is no file {}", id, path)};
   }
   static EncodedImage encoded(std::string_view text) {
     const auto bytes = std::as_bytes(std::span(text));

@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string_view>
 
 #include "vernier/data/image.h"
 
@@ -33,5 +35,12 @@ struct Palette {
 };
 Palette grey_palette();
 Image look_up(const Image& indices, const Palette& palette);
+
+// The orientation tag of an EXIF block (TIFF header first; a leading "Exif\0\0" is skipped), or
+// nothing when the block has none or is malformed.
+std::optional<int> exif_orientation(std::span<const std::byte> block);
+
+// The tiff:Orientation property of an XMP packet.
+std::optional<int> xmp_orientation(std::string_view packet);
 
 }  // namespace vernier

@@ -9,7 +9,6 @@
 #include <jpeglib.h>
 
 #include "vernier/data/decode.h"
-#include "vernier/data/exif.h"
 #include "vernier/error.h"
 
 namespace vernier {

@@ -10,7 +10,6 @@
 #include <string_view>
 
 #include "vernier/data/decode.h"
-#include "vernier/data/exif.h"
 #include "vernier/error.h"
 
 namespace vernier {

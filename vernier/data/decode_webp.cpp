@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "vernier/data/decode.h"
-#include "vernier/data/exif.h"
 #include "vernier/error.h"
 
 namespace vernier {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -36,6 +37,52 @@ std::optional<std::int64_t> model_label(const Json& value) {
   return value.get<std::int64_t>();
 }
 
+// A name as it is compared: small letters and digits alone, so that "Tinca_tinca" is "tinca tinca".
+std::string plain(std::string_view name) {
+  std::string letters;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) || byte >= 128) letters += static_cast<char>(std::tolower(byte));
+  }
+  return letters;
+}
+
+// The names of the model's labels, from 0: "id2label" of a config.json, or an object from labels to
+// a name or several ({"0": ["n01440764", "tench"]}). A name may list others behind commas.
+std::map<std::int64_t, std::vector<std::string>> label_names(const Json& json) {
+  std::map<std::int64_t, std::vector<std::string>> names;
+  const Json& labels = json.contains("id2label") ? json["id2label"] : json;
+  if (!labels.is_object()) return {};
+  for (const auto& [key, value] : labels.items()) {
+    const auto label = parse_label(key);
+    const Json list = value.is_array() ? value : Json::array({value});
+    if (!label) return {};
+    for (const Json& name : list) {
+      if (!name.is_string() || parse_label(name.get<std::string>())) return {};
+      const std::string text = name.get<std::string>();
+      names[*label].push_back(plain(text));
+      for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t end = std::min(text.find(',', begin), text.size());
+        names[*label].push_back(plain(std::string_view(text).substr(begin, end - begin)));
+        begin = end + 1;
+      }
+    }
+  }
+  return names;
+}
+
+LabelMapping map_by_name(const std::map<std::int64_t, std::vector<std::string>>& names,
+                         const std::vector<std::string>& classes) {
+  LabelMapping mapping;
+  for (std::size_t i = 0; i < classes.size(); ++i)
+    for (const auto& [label, known] : names)
+      if (std::ranges::find(known, plain(classes[i])) != known.end()) {
+        mapping.emplace(static_cast<std::int64_t>(i), label);
+        break;
+      }
+  return mapping;
+}
+
 }  // namespace
 
 LabelMapping read_label_mapping(const std::filesystem::path& path,
@@ -46,6 +93,14 @@ LabelMapping read_label_mapping(const std::filesystem::path& path,
   const auto bytes = read_file(path, "labels");
   const Json json = Json::parse(as_text(bytes), nullptr, false);
   if (!json.is_object()) throw fail("expected a JSON object from dataset labels to model labels");
+  if (const auto names = label_names(json); !names.empty()) {
+    LabelMapping mapping = map_by_name(names, classes);
+    if (mapping.empty())
+      throw fail(
+          "none of its names is a class of the dataset; give an object from dataset labels "
+          "to model labels");
+    return mapping;
+  }
   LabelMapping mapping;
   for (const auto& [key, value] : json.items()) {
     const auto from = dataset_label(key, classes);

@@ -12,7 +12,9 @@ namespace vernier {
 using LabelMapping = std::map<std::int64_t, std::int64_t>;
 
 // Reads a JSON object from class names (of `classes`) or label numbers of the dataset to label
-// numbers of the model: {"tench": 0, "7": 1}. Labels that it leaves out have no counterpart.
+// numbers of the model: {"tench": 0, "7": 1}. Labels that it leaves out have no counterpart. Or one
+// that names the model's labels, the config.json of Hugging Face ("id2label") or an index of
+// synsets ({"0": ["n01440764", "tench"]}): classes of one of these names have that label.
 // Throws Error for a key that is neither, or a value that is no label.
 LabelMapping read_label_mapping(const std::filesystem::path& path,
                                 const std::vector<std::string>& classes);

@@ -16,6 +16,7 @@ namespace {
 // How the rows of one array become one input.
 struct BatchPlan {
   TensorSpec input;
+  std::string array;
   std::int64_t batch = 1;      // rows a sample
   bool whole_samples = false;  // a row has the input's rank
   std::int64_t samples = 0;
@@ -30,7 +31,8 @@ class NpzSamples : public Samples {
   std::vector<Tensor> sample(std::int64_t index) override {
     std::vector<Tensor> tensors;
     for (const BatchPlan& plan : plans_) {
-      Tensor rows = archive_.read(plan.input.name, index * plan.batch, plan.batch);
+      Tensor rows = archive_.read(plan.array, index * plan.batch, plan.batch);
+      rows.name = plan.input.name;
       if (plan.whole_samples) rows = unstack(std::move(rows));
       tensors.push_back(rows.dtype == plan.input.dtype ? std::move(rows)
                                                        : convert(rows, plan.input.dtype));
@@ -50,20 +52,23 @@ std::vector<std::string> quoted(const std::vector<std::string>& names) {
   return result;
 }
 
-void require_arrays(const SampleArchive& archive, std::span<const TensorSpec> inputs) {
-  for (const TensorSpec& input : inputs)
-    if (!archive.has(input.name))
-      throw Error(
-          fmt::format("[npz] {}: has no array for input '{}', it has {}; name the arrays as the "
-                      "model's inputs are named",
-                      archive.subject(), input.name, fmt::join(quoted(archive.names()), ", ")));
+// The array of the input's name. A file of one array, an .npy, is the only input's whatever its
+// name.
+std::string array_of(const SampleArchive& archive, std::span<const TensorSpec> inputs,
+                     const TensorSpec& input) {
+  if (archive.has(input.name)) return input.name;
+  if (inputs.size() == 1 && archive.subject().ends_with(".npy")) return archive.names()[0];
+  throw Error(
+      fmt::format("[npz] {}: has no array for input '{}', it has {}; name the arrays as the "
+                  "model's inputs are named",
+                  archive.subject(), input.name, fmt::join(quoted(archive.names()), ", ")));
 }
 
 // The spec with the dims that the user gave, else those of the array where the model says nothing.
-TensorSpec completed(TensorSpec input, const SampleArchive& archive,
+TensorSpec completed(TensorSpec input, const std::string& array, const SampleArchive& archive,
                      const std::map<std::string, Shape>& shapes) {
   if (!input.ranked) {
-    const SampleArchive::Row row = archive.row(input.name, 0);
+    const SampleArchive::Row row = archive.row(array, 0);
     const std::size_t batch_axis = archive.is_folder() ? 0 : 1;
     input = {.name = input.name, .dtype = row.dtype};
     input.shape.resize(batch_axis + row.shape.size());
@@ -84,10 +89,11 @@ void require_row_fits(const SampleArchive::Row& row, const TensorSpec& input, bo
                     row.subject, input.name, format_shape(row.shape), format_shape(dims)));
 }
 
-BatchPlan plan_batches(const SampleArchive& archive, const TensorSpec& input) {
-  const std::size_t rank = archive.row(input.name, 0).shape.size() + 1;
-  const std::int64_t rows = archive.rows(input.name);
-  BatchPlan plan{.input = input, .whole_samples = rank == input.shape.size() + 1};
+BatchPlan plan_batches(const SampleArchive& archive, const TensorSpec& input,
+                       const std::string& array) {
+  const std::size_t rank = archive.row(array, 0).shape.size() + 1;
+  const std::int64_t rows = archive.rows(array);
+  BatchPlan plan{.input = input, .array = array, .whole_samples = rank == input.shape.size() + 1};
   if (!plan.whole_samples && rank != input.shape.size())
     throw Error(
         fmt::format("[npz] {}: '{}' has rank {}, model expects {}; stack samples on a "
@@ -100,7 +106,7 @@ BatchPlan plan_batches(const SampleArchive& archive, const TensorSpec& input) {
   plan.samples = rows / plan.batch;
   const std::int64_t to_check = archive.is_folder() ? plan.samples * plan.batch : 1;
   for (std::int64_t i = 0; i < to_check; ++i)
-    require_row_fits(archive.row(input.name, i), input, plan.whole_samples);
+    require_row_fits(archive.row(array, i), input, plan.whole_samples);
   return plan;
 }
 
@@ -118,20 +124,20 @@ std::vector<std::string> warnings_of(const SampleArchive& archive,
   std::vector<std::string> warnings;
   for (const BatchPlan& plan : plans) {
     const std::string& name = plan.input.name;
-    const DType dtype = archive.row(name, 0).dtype;
+    const DType dtype = archive.row(plan.array, 0).dtype;
     if (dtype != plan.input.dtype)
       warnings.push_back(fmt::format("[npz] {}: '{}' is {}, the model takes {}; cast",
                                      archive.subject(), name, dtype_name(dtype),
                                      dtype_name(plan.input.dtype)));
-    const std::int64_t rest = archive.rows(name) % plan.batch;
+    const std::int64_t rest = archive.rows(plan.array) % plan.batch;
     if (rest != 0)
       warnings.push_back(
           fmt::format("[npz] {}: the last {} of {} rows of '{}' do not fill a batch "
                       "of {}; left out",
-                      archive.subject(), rest, archive.rows(name), name, plan.batch));
+                      archive.subject(), rest, archive.rows(plan.array), name, plan.batch));
   }
   for (const std::string& name : archive.names())
-    if (std::ranges::none_of(plans, [&](const auto& plan) { return plan.input.name == name; }))
+    if (std::ranges::none_of(plans, [&](const auto& plan) { return plan.array == name; }))
       warnings.push_back(
           fmt::format("[npz] {}: '{}' is no input of the model; ignored", archive.subject(), name));
   return warnings;
@@ -143,10 +149,11 @@ NpzBatches npz_batches(const std::filesystem::path& path, std::span<const Tensor
                        const std::map<std::string, Shape>& shapes) {
   check_shapes(inputs, shapes);
   SampleArchive archive(path);
-  require_arrays(archive, inputs);
   std::vector<BatchPlan> plans;
-  for (const TensorSpec& input : inputs)
-    plans.push_back(plan_batches(archive, completed(input, archive, shapes)));
+  for (const TensorSpec& input : inputs) {
+    const std::string array = array_of(archive, inputs, input);
+    plans.push_back(plan_batches(archive, completed(input, array, archive, shapes), array));
+  }
   require_same_count(archive, plans);
   std::vector<std::string> warnings = warnings_of(archive, plans);
   const std::int64_t count = plans.empty() ? 0 : plans[0].samples;

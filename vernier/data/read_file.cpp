@@ -9,7 +9,6 @@
 #include "vernier/error.h"
 
 namespace vernier {
-
 std::vector<std::byte> read_file(const std::filesystem::path& path, std::string_view operation) {
   std::error_code failure;
   const auto size = std::filesystem::file_size(path, failure);
@@ -21,6 +20,19 @@ std::vector<std::byte> read_file(const std::filesystem::path& path, std::string_
     throw Error(
         fmt::format("[{}] {}: cannot be read: {}", operation, path.string(), std::strerror(errno)));
   return bytes;
+}
+
+std::vector<std::string> read_lines(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file || std::filesystem::is_directory(path))
+    throw Error(fmt::format("[text] {}: cannot be opened; check the path", path.string()));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) {
+    if (line.ends_with('\r')) line.pop_back();
+    lines.push_back(std::move(line));
+  }
+  if (file.bad()) throw Error(fmt::format("[text] {}: could not be read", path.string()));
+  return lines;
 }
 
 }  // namespace vernier

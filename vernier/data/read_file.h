@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,5 +14,9 @@ std::vector<std::byte> read_file(const std::filesystem::path& path, std::string_
 inline std::string_view as_text(const std::vector<std::byte>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
+
+// The lines of a text file, without their ends (a carriage return is part of an end). A final line
+// without an end counts; the end of the last line starts no new one.
+std::vector<std::string> read_lines(const std::filesystem::path& path);
 
 }  // namespace vernier

@@ -11,6 +11,7 @@
 
 #include "vernier/error.h"
 #include "vernier/metrics/pair_chunk.h"
+#include "vernier/metrics/pairwise.h"
 #include "vernier/tensor/convert.h"
 
 namespace vernier {
@@ -27,19 +28,18 @@ class Side {
   explicit Side(const TensorView& tensor) : tensor_(tensor) {}
 
   // Elements [begin, begin + count), count <= chunk_size; valid until the next call.
-  std::span<const T> read(std::int64_t begin, std::size_t count) {
+  std::span<const T> read(std::size_t begin, std::size_t count) {
     constexpr DType own = std::is_same_v<T, float> ? DType::f32 : DType::f64;
-    if (tensor_.dtype == own)
-      return elements<T>(tensor_).subspan(static_cast<std::size_t>(begin), count);
+    if (tensor_.dtype == own) return elements<T>(tensor_).subspan(begin, count);
     const std::span<T> widened(widened_.data(), count);
-    widen(tensor_, begin, widened);
+    widen(tensor_, static_cast<std::int64_t>(begin), widened);
     return widened;
   }
 
   // The same in float64, for what goes element by element.
-  std::vector<double> read_f64(std::int64_t begin, std::size_t count) const {
+  std::vector<double> read_f64(std::size_t begin, std::size_t count) const {
     std::vector<double> widened(count);
-    widen(tensor_, begin, widened);
+    widen(tensor_, static_cast<std::int64_t>(begin), widened);
     return widened;
   }
 
@@ -55,50 +55,53 @@ class Measurement {
   Measurement(const TensorView& reference, const TensorView& candidate)
       : reference_(reference), candidate_(candidate) {}
 
-  PairSums run(std::int64_t count) {
-    sums_.count = count;
-    for (std::int64_t begin = 0; begin < count; begin += chunk_size)
-      add_chunk(begin, static_cast<std::size_t>(std::min<std::int64_t>(chunk_size, count - begin)));
+  PairSums run(std::size_t count) {
+    const ChunkSums total =
+        sum_pairwise(0, count, chunk_size,
+                     [&](std::size_t begin, std::size_t size) { return chunk(begin, size); });
+    // numpy adds to 0, so that no sum is -0.
+    sums_.count = static_cast<std::int64_t>(count);
+    sums_.reference_squares = total.reference_squares;
+    sums_.candidate_squares = total.candidate_squares;
+    sums_.products = total.products + 0.0;
+    sums_.difference_squares = total.difference_squares;
+    sums_.abs_differences = total.abs_differences;
     finish();
     return sums_;
   }
 
  private:
-  void add_chunk(std::int64_t begin, std::size_t count) {
+  ChunkSums chunk(std::size_t begin, std::size_t count) {
     const ChunkSums chunk = sum_chunk(reference_.read(begin, count), candidate_.read(begin, count));
-    sums_.reference_squares += chunk.reference_squares;
-    sums_.candidate_squares += chunk.candidate_squares;
-    sums_.products += chunk.products;
-    sums_.difference_squares += chunk.difference_squares;
-    sums_.abs_differences += chunk.abs_differences;
     // Any NaN or infinity shows in a sum of squares; so does overflow, which costs only time.
-    if (!std::isfinite(chunk.reference_squares) || !std::isfinite(chunk.candidate_squares))
-      return scan_chunk(begin, count);
-    sums_.max_abs_reference = std::max(sums_.max_abs_reference, chunk.max_abs_reference);
-    raise_difference(chunk.max_abs_difference, begin + static_cast<std::int64_t>(chunk.max_leaf),
-                     chunk.max_leaf_size);
+    if (!std::isfinite(chunk.reference_squares) || !std::isfinite(chunk.candidate_squares)) {
+      scan_chunk(begin, count);
+    } else {
+      sums_.max_abs_reference = std::max(sums_.max_abs_reference, chunk.max_abs_reference);
+      raise_difference(chunk.max_abs_difference, begin + chunk.max_leaf, chunk.max_leaf_size);
+    }
+    return chunk;
   }
 
   // A chunk that may hold NaN or infinity, element by element.
-  void scan_chunk(std::int64_t begin, std::size_t count) {
+  void scan_chunk(std::size_t begin, std::size_t count) {
     const auto reference = reference_.read_f64(begin, count);
     const auto candidate = candidate_.read_f64(begin, count);
-    for (std::size_t i = 0; i < count; ++i)
-      add_element(reference[i], candidate[i], begin + static_cast<std::int64_t>(i));
+    for (std::size_t i = 0; i < count; ++i) add_element(reference[i], candidate[i], begin + i);
   }
 
-  void add_element(double reference, double candidate, std::int64_t at) {
+  void add_element(double reference, double candidate, std::size_t at) {
     sums_.reference_nan += std::isnan(reference);
     sums_.candidate_nan += std::isnan(candidate);
     sums_.reference_inf += std::isinf(reference);
     sums_.candidate_inf += std::isinf(candidate);
     sums_.max_abs_reference = std::max(sums_.max_abs_reference, std::abs(reference));
     const double difference = std::abs(reference - candidate);
-    if (std::isnan(difference) && first_nan_ < 0) first_nan_ = at;
+    if (std::isnan(difference) && first_nan_ < 0) first_nan_ = static_cast<std::int64_t>(at);
     raise_difference(difference, at, 1);
   }
 
-  void raise_difference(double value, std::int64_t leaf, std::size_t count) {
+  void raise_difference(double value, std::size_t leaf, std::size_t count) {
     if (!(value > sums_.max_abs_difference)) return;
     sums_.max_abs_difference = value;
     max_leaf_ = leaf;
@@ -117,38 +120,34 @@ class Measurement {
     const auto candidate = candidate_.read_f64(max_leaf_, max_leaf_size_);
     for (std::size_t i = 0; i < max_leaf_size_; ++i)
       if (std::abs(reference[i] - candidate[i]) == sums_.max_abs_difference)
-        return max_leaf_ + static_cast<std::int64_t>(i);
+        return static_cast<std::int64_t>(max_leaf_ + i);
     return 0;  // no difference is above 0
   }
 
   Side<T> reference_, candidate_;
   PairSums sums_;
-  std::int64_t max_leaf_ = 0;
+  std::size_t max_leaf_ = 0;
   std::size_t max_leaf_size_ = 0;
   std::int64_t first_nan_ = -1;
 };
 
 template <typename T>
-NoiseSums noise_of(const TensorView& reference, const TensorView& candidate, std::int64_t count) {
+NoiseSums noise_of(const TensorView& reference, const TensorView& candidate, std::size_t count) {
   Side<T> left(reference), right(candidate);
-  NoiseSums sums{.count = count};
-  for (std::int64_t begin = 0; begin < count; begin += chunk_size) {
-    const auto size = static_cast<std::size_t>(std::min<std::int64_t>(chunk_size, count - begin));
-    const ChunkNoise chunk = sum_chunk_noise(left.read(begin, size), right.read(begin, size));
-    sums.reference_squares += chunk.reference_squares;
-    sums.difference_squares += chunk.difference_squares;
-  }
-  return sums;
+  const ChunkNoise noise =
+      sum_pairwise(0, count, chunk_size, [&](std::size_t begin, std::size_t size) {
+        return sum_chunk_noise(left.read(begin, size), right.read(begin, size));
+      });
+  return {static_cast<std::int64_t>(count), noise.reference_squares, noise.difference_squares};
 }
 
-std::int64_t common_count(const TensorView& reference, const TensorView& candidate) {
-  const std::int64_t count = reference.size();
-  if (candidate.size() != count)
+std::size_t common_count(const TensorView& reference, const TensorView& candidate) {
+  if (candidate.size() != reference.size())
     throw Error(
         fmt::format("[measure] '{}': reference has shape {}, candidate {}; element counts "
                     "must be equal",
                     reference.name, format_shape(reference.shape), format_shape(candidate.shape)));
-  return count;
+  return static_cast<std::size_t>(reference.size());
 }
 
 bool fit_f32(const TensorView& reference, const TensorView& candidate) {
@@ -170,13 +169,13 @@ bool second_has_max(const PairSums& first, const PairSums& second) {
 }  // namespace
 
 PairSums measure(const TensorView& reference, const TensorView& candidate) {
-  const std::int64_t count = common_count(reference, candidate);
+  const std::size_t count = common_count(reference, candidate);
   if (fit_f32(reference, candidate)) return Measurement<float>(reference, candidate).run(count);
   return Measurement<double>(reference, candidate).run(count);
 }
 
 NoiseSums measure_noise(const TensorView& reference, const TensorView& candidate) {
-  const std::int64_t count = common_count(reference, candidate);
+  const std::size_t count = common_count(reference, candidate);
   if (fit_f32(reference, candidate)) return noise_of<float>(reference, candidate, count);
   return noise_of<double>(reference, candidate, count);
 }

@@ -6,8 +6,8 @@
 
 namespace vernier {
 
-// Everything one pass over a pair gives. Sums run in numpy's order, so each equals numpy's float64
-// expression bit for bit; where numpy propagates NaN, so does this.
+// Everything one pass over a pair gives. Sums run in the order of numpy 2.4, so each equals its
+// float64 expression bit for bit; where numpy propagates NaN, so does this.
 struct PairSums {
   std::int64_t count = 0;
   double reference_squares = 0;                // sum r*r

@@ -1,7 +1,6 @@
 #include "vernier/metrics/pair_chunk.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -71,19 +70,19 @@ HWY_INLINE Row<sum_count> add(const Row<sum_count>& left, const Row<sum_count>& 
   return sum;
 }
 
-// out[i] = in[2i] + in[2i+1]; out may be in.
-HWY_INLINE void add_neighbours(const double* in, std::size_t outputs, double* out) {
-#if HWY_TARGET == HWY_SCALAR
-  for (std::size_t i = 0; i < outputs; ++i) out[i] = in[2 * i] + in[2 * i + 1];
-#else
+#undef VERNIER_FOUR_LANES
+#if HWY_MAX_BYTES >= 32 && !HWY_HAVE_SCALABLE
+#define VERNIER_FOUR_LANES 1
+// Four sums of four lanes each: (a0+a1)+(a2+a3), the same of b, of c and of e.
+HWY_INLINE Vector add_lanes(Vector a, Vector b, Vector c, Vector e) {
   const Tag d;
-  for (std::size_t i = 0; i < outputs; i += hn::Lanes(d)) {
-    const Vector low = hn::Load(d, in + 2 * i);
-    const Vector high = hn::Load(d, in + 2 * i + hn::Lanes(d));
-    hn::Store(hn::Add(hn::ConcatEven(d, high, low), hn::ConcatOdd(d, high, low)), d, out + i);
-  }
-#endif
+  const Vector ab = hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b));
+  const Vector ce = hn::Add(hn::InterleaveLower(d, c, e), hn::InterleaveUpper(d, c, e));
+  return hn::Add(hn::ConcatLowerLower(d, ce, ab), hn::ConcatUpperUpper(d, ce, ab));
 }
+#else
+#define VERNIER_FOUR_LANES 0
+#endif
 
 // The running sums and maxima of one vector of lanes.
 template <typename T, std::size_t sum_count>
@@ -108,6 +107,23 @@ struct Running {
     max_d = hn::Max(max_d, magnitude);
   }
 
+#if VERNIER_FOUR_LANES
+  // ((0+1)+(2+3))+((4+5)+(6+7)) of each sum, where `this` has the lanes 0 to 3.
+  HWY_INLINE Row<sum_count> total(const Running& high) const {
+    const Tag d;
+    Row<sum_count> row;
+    const auto four = [&](const Running& of) HWY_ATTR {
+      return sum_count == noise_sums ? add_lanes(of.rr, of.dd, of.rr, of.dd)
+                                     : add_lanes(of.rr, of.dd, of.cc, of.rc);
+    };
+    hn::Store(hn::Add(four(*this), four(high)), d, row.sums);
+    if constexpr (sum_count == noise_sums) return row;
+    const Vector low_d = add_lanes(abs_d, abs_d, abs_d, abs_d);
+    const Vector high_d = add_lanes(high.abs_d, high.abs_d, high.abs_d, high.abs_d);
+    hn::Store(hn::Add(low_d, high_d), d, row.sums + abs_differences);
+    return row;
+  }
+#else
   HWY_INLINE void store(double (*to)[stride], std::size_t lane) const {
     const Tag d;
     hn::Store(rr, d, to[reference_squares] + lane);
@@ -117,6 +133,7 @@ struct Running {
     hn::Store(rc, d, to[products] + lane);
     hn::Store(abs_d, d, to[abs_differences] + lane);
   }
+#endif
 };
 
 // Goes through the leaves of one chunk and, with all sums, keeps their maxima.
@@ -128,12 +145,12 @@ class Chunk {
   explicit Chunk(Pair<T> pair) : pair_(pair) {}
 
   ChunkNoise noise(std::size_t count) {
-    const Sums row = sum(count);
+    const Sums row = sum_pairwise(0, count);
     return {row.sums[reference_squares], row.sums[difference_squares]};
   }
 
   ChunkSums everything(std::size_t count) {
-    const Sums row = sum(count);
+    const Sums row = sum_pairwise(0, count);
     maxima_.reference_squares = row.sums[reference_squares];
     maxima_.candidate_squares = row.sums[candidate_squares];
     maxima_.products = row.sums[products];
@@ -143,17 +160,6 @@ class Chunk {
   }
 
  private:
-  Sums sum(std::size_t count) { return count == chunk_size ? sum_full() : sum_pairwise(0, count); }
-
-  // The recursion below, unrolled: halves of a full chunk are equal down to 64 leaves of 128.
-  Sums sum_full() {
-    std::array<Sums, chunk_size / leaf_size> rows;
-    for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = sum_leaf(i * leaf_size, leaf_size);
-    for (std::size_t width = rows.size() / 2; width > 0; width /= 2)
-      for (std::size_t i = 0; i < width; ++i) rows[i] = add(rows[2 * i], rows[2 * i + 1]);
-    return rows[0];
-  }
-
   Sums sum_pairwise(std::size_t begin, std::size_t count) {
     if (count <= leaf_size) return sum_leaf(begin, count);
     const std::size_t half = count / 2 / stride * stride;
@@ -163,21 +169,32 @@ class Chunk {
 
   HWY_INLINE Sums sum_leaf(std::size_t begin, std::size_t count) {
     const std::size_t strided = count / stride * stride;
+    Sums row = {};
     // Two vectors at a time: one alone would wait for its own additions.
+#if VERNIER_FOUR_LANES
+    sum_lanes(begin, count, 0, strided,
+              [&](const auto& low, const auto& high) HWY_ATTR { row = low.total(high); });
+#else
+    alignas(64) double running[sum_count][stride];
     for (std::size_t lane = 0; lane < stride; lane += 2 * hn::Lanes(Tag()))
-      sum_lanes(begin, count, lane, strided);
-    // ((0+1)+(2+3))+((4+5)+(6+7)) for all sums at once, rounded up to whole vectors.
-    Sums row;
-    add_neighbours(running_[0], whole_vectors(4 * sum_count), running_[0]);
-    add_neighbours(running_[0], whole_vectors(2 * sum_count), running_[0]);
-    add_neighbours(running_[0], whole_vectors(sum_count), row.sums);
+      sum_lanes(begin, count, lane, strided, [&](const auto& low, const auto& high) HWY_ATTR {
+        low.store(running, lane);
+        high.store(running, lane + hn::Lanes(Tag()));
+      });
+    for (std::size_t i = 0; i < sum_count; ++i) {
+      const double* lane = running[i];
+      row.sums[i] =
+          ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+    }
+#endif
     for (std::size_t i = strided; i < count; ++i) add_element(begin, count, begin + i, row);
     return row;
   }
 
-  // The running sums of two vectors of lanes.
+  // Hands the running sums of two vectors of lanes to take(low, high).
+  template <typename Take>
   HWY_INLINE void sum_lanes(std::size_t begin, std::size_t count, std::size_t lane,
-                            std::size_t strided) {
+                            std::size_t strided, const Take& take) {
     const Pair<T> from = pair_ + (begin + lane);
     Running<T, sum_count> low, high;
     const hn::CappedTag<T, 2 * hn::MaxLanes(Tag())> t;
@@ -189,8 +206,7 @@ class Chunk {
       for (std::size_t j = 0; j < 2 * hn::Lanes(Tag()); j += hn::Lanes(t))
         max_r = hn::Max(max_r, hn::Abs(hn::LoadU(t, from.reference + (i + j))));
     }
-    low.store(running_, lane);
-    high.store(running_, lane + hn::Lanes(Tag()));
+    take(low, high);
     if constexpr (sum_count == noise_sums) return;
     const Vector max_d = hn::Max(low.max_d, high.max_d);
     // A new maximum is rare: a compare and a branch cost less than a horizontal maximum.
@@ -226,7 +242,6 @@ class Chunk {
 
   Pair<T> pair_;
   ChunkSums maxima_;
-  alignas(64) double running_[sum_count][stride] = {};
 };
 
 ChunkSums sum_f32(const float* reference, const float* candidate, std::size_t count) {

@@ -6,12 +6,13 @@
 
 namespace vernier {
 
-// What numpy adds up in one go: a sum takes its array in chunks of this many elements.
+// A chunk is a range of a pair that is converted and added up in one go: at most this many
+// elements.
 inline constexpr std::size_t chunk_size = 8192;
-// A chunk is halved until at most this many elements are left.
+// numpy halves a range until at most this many elements are left.
 inline constexpr std::size_t leaf_size = 128;
 
-// The sums and maxima of one chunk of a pair. The maxima hold for finite elements only.
+// The sums and maxima of one chunk. The maxima hold for finite elements only.
 struct ChunkSums {
   double reference_squares = 0;
   double candidate_squares = 0;
@@ -29,6 +30,19 @@ struct ChunkNoise {
   double reference_squares = 0;
   double difference_squares = 0;
 };
+
+// The sums of two ranges, one behind the other. Maxima are not joined.
+inline ChunkSums operator+(const ChunkSums& first, const ChunkSums& second) {
+  return {.reference_squares = first.reference_squares + second.reference_squares,
+          .candidate_squares = first.candidate_squares + second.candidate_squares,
+          .products = first.products + second.products,
+          .difference_squares = first.difference_squares + second.difference_squares,
+          .abs_differences = first.abs_differences + second.abs_differences};
+}
+inline ChunkNoise operator+(const ChunkNoise& first, const ChunkNoise& second) {
+  return {first.reference_squares + second.reference_squares,
+          first.difference_squares + second.difference_squares};
+}
 
 // Sums in numpy's pairwise order, on the best SIMD target of this CPU; every target gives the same
 // bits. Both spans have the same length, at most chunk_size.

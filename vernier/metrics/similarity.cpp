@@ -1,9 +1,12 @@
 #include "vernier/metrics/similarity.h"
 
+#include <algorithm>
 #include <cmath>
+#include <span>
+#include <vector>
 
-#include "vernier/metrics/argmax.h"
 #include "vernier/metrics/ulp.h"
+#include "vernier/tensor/convert.h"
 
 namespace vernier {
 namespace {
@@ -32,6 +35,28 @@ double relative_l2(const PairSums& sums) {
   if (sums.difference_squares == 0) return 0;
   return canonical(std::sqrt(sums.difference_squares) / std::sqrt(sums.reference_squares));
 }
+
+// Where numpy's argmax is; nothing if the row holds NaN.
+std::optional<std::size_t> first_max(std::span<const double> row) {
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (std::isnan(row[i])) return std::nullopt;
+    if (row[i] > row[at]) at = i;
+  }
+  return at;
+}
+
+std::int64_t count_agreeing(std::span<const double> reference, std::span<const double> candidate,
+                            std::size_t width) {
+  std::int64_t agreeing = 0;
+  for (std::size_t begin = 0; begin < reference.size(); begin += width) {
+    const auto at = first_max(reference.subspan(begin, width));
+    agreeing += at && at == first_max(candidate.subspan(begin, width));
+  }
+  return agreeing;
+}
+
+bool has_rows(const TensorView& tensor) { return !tensor.shape.empty() && tensor.size() > 0; }
 
 }  // namespace
 
@@ -82,34 +107,45 @@ std::int64_t worst_sample(const Statistics& statistics, Better better) {
 }
 
 void SimilarityAccumulator::add(std::int64_t sample, const Similarity& similarity) {
-  SimilarityAccumulator one;
-  one.totals_ = {.samples = 1,
-                 .elements = similarity.count,
-                 .reference_nan = similarity.reference_nan,
-                 .reference_inf = similarity.reference_inf,
-                 .candidate_nan = similarity.candidate_nan,
-                 .candidate_inf = similarity.candidate_inf};
+  ++totals_.samples;
+  totals_.elements += similarity.count;
+  totals_.reference_nan += similarity.reference_nan;
+  totals_.reference_inf += similarity.reference_inf;
+  totals_.candidate_nan += similarity.candidate_nan;
+  totals_.candidate_inf += similarity.candidate_inf;
   for (std::size_t i = 0; i < similarity_metrics.size(); ++i)
     if (const auto value = similarity_metrics[i].value(similarity))
-      one.statistics_[i].add(sample, *value);
-  merge(one);
-}
-
-void SimilarityAccumulator::merge(const SimilarityAccumulator& other) {
-  totals_.samples += other.totals_.samples;
-  totals_.elements += other.totals_.elements;
-  totals_.reference_nan += other.totals_.reference_nan;
-  totals_.reference_inf += other.totals_.reference_inf;
-  totals_.candidate_nan += other.totals_.candidate_nan;
-  totals_.candidate_inf += other.totals_.candidate_inf;
-  for (std::size_t i = 0; i < statistics_.size(); ++i) statistics_[i].merge(other.statistics_[i]);
+      values_[i].push_back({sample, *value});
 }
 
 SimilaritySummary SimilarityAccumulator::result() const {
   SimilaritySummary summary = totals_;
-  for (std::size_t i = 0; i < statistics_.size(); ++i)
-    summary.statistics[i] = statistics_[i].result();
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    std::vector<SampleValue> values = values_[i];
+    std::ranges::stable_sort(values, {}, &SampleValue::sample);
+    summary.statistics[i] = statistics(values);
+  }
   return summary;
+}
+
+std::optional<double> argmax_agreement(const TensorView& reference, const TensorView& candidate) {
+  if (!has_rows(reference) || !has_rows(candidate) || reference.size() != candidate.size() ||
+      reference.shape.back() != candidate.shape.back())
+    return std::nullopt;
+  const std::int64_t count = reference.size(), width = reference.shape.back();
+  // Short rows are widened many at a time.
+  const std::int64_t block = std::min(count, std::max<std::int64_t>(1, 4096 / width) * width);
+  std::vector<double> rows(static_cast<std::size_t>(block)), others(rows.size());
+  std::int64_t agreeing = 0;
+  for (std::int64_t begin = 0; begin < count; begin += block) {
+    const auto size = static_cast<std::size_t>(std::min(block, count - begin));
+    const std::span row(rows.data(), size), other(others.data(), size);
+    widen(reference, begin, row);
+    widen(candidate, begin, other);
+    agreeing += count_agreeing(row, other, static_cast<std::size_t>(width));
+  }
+  const std::int64_t row_count = count / width;
+  return static_cast<double>(agreeing) / static_cast<double>(row_count);
 }
 
 }  // namespace vernier

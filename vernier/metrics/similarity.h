@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "vernier/metrics/kernels.h"
 #include "vernier/metrics/statistics.h"
@@ -89,16 +90,20 @@ struct SimilaritySummary {
 // The sample to look at first: the first NaN, else the first with the worst value; -1 if none.
 std::int64_t worst_sample(const Statistics& statistics, Better better);
 
-// Gathers samples in any order; any split over accumulators, merged, gives the same bits.
+// Gathers samples in any order; the summary takes them in the order of their numbers.
 class SimilarityAccumulator {
  public:
   void add(std::int64_t sample, const Similarity& similarity);
-  void merge(const SimilarityAccumulator& other);
   SimilaritySummary result() const;
 
  private:
   SimilaritySummary totals_;  // all but the statistics
-  std::array<StatisticsAccumulator, similarity_metrics.size()> statistics_;
+  std::array<std::vector<SampleValue>, similarity_metrics.size()> values_;
 };
+
+// The share of rows along the last axis whose first maximum stays where it is, 0 to 1. A row that
+// holds NaN on either side counts as changed. Nothing for scalars, empty tensors, and rows of
+// different length.
+std::optional<double> argmax_agreement(const TensorView& reference, const TensorView& candidate);
 
 }  // namespace vernier

@@ -1,9 +1,10 @@
 #include "vernier/metrics/statistics.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
-#include <utility>
+#include <vector>
+
+#include "vernier/metrics/pairwise.h"
 
 namespace vernier {
 namespace {
@@ -11,14 +12,27 @@ namespace {
 constexpr double inf = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-// Of two samples, the earlier; -1 is none.
-std::int64_t earlier(std::int64_t left, std::int64_t right) {
-  if (left < 0 || right < 0) return std::max(left, right);
-  return std::min(left, right);
+void count_value(Statistics& statistics, const SampleValue& at) {
+  ++statistics.count;
+  statistics.positive_inf += at.value == inf;
+  statistics.negative_inf += at.value == -inf;
+  if (std::isnan(at.value)) {
+    if (++statistics.nan == 1) statistics.nan_sample = at.sample;
+    return;
+  }
+  const bool first = statistics.min_sample < 0;
+  if (first || at.value < statistics.min) {
+    statistics.min = at.value;
+    statistics.min_sample = at.sample;
+  }
+  if (first || at.value > statistics.max) {
+    statistics.max = at.value;
+    statistics.max_sample = at.sample;
+  }
 }
 
-std::int64_t finite_count(const Statistics& statistics) {
-  return statistics.count - statistics.nan - statistics.positive_inf - statistics.negative_inf;
+double mean_of(const std::vector<double>& values) {
+  return pairwise_sum(values) / static_cast<double>(values.size());
 }
 
 double mean_without_finite(const Statistics& statistics) {
@@ -29,63 +43,23 @@ double mean_without_finite(const Statistics& statistics) {
 
 }  // namespace
 
-void StatisticsAccumulator::add(std::int64_t sample, double value) {
-  StatisticsAccumulator one;
-  one.counted_.count = 1;
-  one.counted_.nan = std::isnan(value);
-  one.counted_.positive_inf = value == inf;
-  one.counted_.negative_inf = value == -inf;
-  if (std::isnan(value)) {
-    one.counted_.nan_sample = sample;
-  } else {
-    one.counted_.min = one.counted_.max = value;
-    one.counted_.min_sample = one.counted_.max_sample = sample;
+Statistics statistics(std::span<const SampleValue> values) {
+  Statistics statistics;
+  std::vector<double> finite;
+  for (const SampleValue& at : values) {
+    count_value(statistics, at);
+    if (std::isfinite(at.value)) finite.push_back(at.value);
   }
-  if (std::isfinite(value)) {
-    one.sum_.add(value);
-    one.squares_.add_square(value);
-  }
-  merge(one);
-}
-
-void StatisticsAccumulator::merge(const StatisticsAccumulator& other) {
-  counted_.count += other.counted_.count;
-  counted_.nan += other.counted_.nan;
-  counted_.positive_inf += other.counted_.positive_inf;
-  counted_.negative_inf += other.counted_.negative_inf;
-  counted_.nan_sample = earlier(counted_.nan_sample, other.counted_.nan_sample);
-  if (other.counted_.min_sample >= 0) take_extremes(other.counted_);
-  sum_.add(other.sum_);
-  squares_.add(other.squares_);
-}
-
-// Equal values go to the earlier sample, so the order of merging does not matter.
-void StatisticsAccumulator::take_extremes(const Statistics& other) {
-  const bool first = counted_.min_sample < 0;
-  if (first ||
-      std::pair(other.min, other.min_sample) < std::pair(counted_.min, counted_.min_sample)) {
-    counted_.min = other.min;
-    counted_.min_sample = other.min_sample;
-  }
-  if (first ||
-      std::pair(-other.max, other.max_sample) < std::pair(-counted_.max, counted_.max_sample)) {
-    counted_.max = other.max;
-    counted_.max_sample = other.max_sample;
-  }
-}
-
-Statistics StatisticsAccumulator::result() const {
-  Statistics statistics = counted_;
-  if (statistics.count == 0) return statistics;
+  if (values.empty()) return statistics;
   if (statistics.nan == statistics.count) statistics.min = statistics.max = nan;
-  const std::int64_t finite = finite_count(statistics);
-  if (finite == 0) {
+  if (finite.empty()) {
     statistics.mean = mean_without_finite(statistics);
     statistics.std = std::isnan(statistics.mean) ? nan : 0;
-  } else {
-    statistics.mean = exact_mean(sum_, finite);
-    statistics.std = exact_population_std(sum_, squares_, finite);
+    return statistics;
   }
+  statistics.mean = mean_of(finite);
+  for (double& value : finite) value = (value - statistics.mean) * (value - statistics.mean);
+  statistics.std = std::sqrt(mean_of(finite));
   return statistics;
 }
 

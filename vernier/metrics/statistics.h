@@ -1,8 +1,7 @@
 #pragma once
 
 #include <cstdint>
-
-#include "vernier/metrics/exact_sum.h"
+#include <span>
 
 namespace vernier {
 
@@ -25,22 +24,13 @@ struct Statistics {
   bool operator==(const Statistics&) const = default;
 };
 
-// Gathers the values of samples in any order. Any split over accumulators, merged, gives the same
-// bits; the memory used does not grow with the samples.
-class StatisticsAccumulator {
- public:
-  void add(std::int64_t sample, double value);
-  void merge(const StatisticsAccumulator& other);
-
-  // Mean and standard deviation are correctly rounded.
-  Statistics result() const;
-
- private:
-  void take_extremes(const Statistics& other);
-
-  Statistics counted_;  // all but mean and std
-  ExactSum sum_;
-  ExactSum squares_;
+struct SampleValue {
+  std::int64_t sample;
+  double value;
 };
+
+// Values in the order of their samples. Mean and standard deviation are np.mean and np.std of the
+// finite ones, bit for bit.
+Statistics statistics(std::span<const SampleValue> values);
 
 }  // namespace vernier

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "vernier/error.h"
-#include "vernier/metrics/unicode_categories.h"
 #include "vernier/utf8.h"
 
 namespace vernier {

@@ -30,4 +30,9 @@ struct TokeniseOptions {
 // The tokens of a UTF-8 sentence. Throws Error if it is not UTF-8.
 std::vector<std::string> tokenise(std::string_view sentence, const TokeniseOptions& options = {});
 
+// Unicode's general categories P, S and N, all of their kinds.
+bool is_punctuation(char32_t code);
+bool is_symbol(char32_t code);
+bool is_number(char32_t code);
+
 }  // namespace vernier

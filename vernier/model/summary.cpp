@@ -8,7 +8,7 @@
 #include <map>
 
 #include "vernier/model/graph.h"
-#include "vernier/model/index_range.h"
+#include "vernier/model/input_kind.h"
 #include "vernier/model/onnx_type.h"
 #include "vernier/model/precision.h"
 #include "vernier/model/tensor_data.h"

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <zip.h>
 
 #include <algorithm>
 #include <optional>
@@ -6,11 +7,122 @@
 
 #include "vernier/error.h"
 #include "vernier/tensor/npz.h"
-#include "vernier/tensor/npz_name.h"
-#include "vernier/tensor/zip_archive.h"
+#include "vernier/utf8.h"
 
 namespace vernier {
 namespace {
+
+// A deflate stream spends at least two bits on a match of at most 258 bytes.
+constexpr std::uint64_t max_deflate_ratio = std::uint64_t{258} * 4;
+
+zip_t* open_archive(const std::filesystem::path& path) {
+  int code = 0;
+  if (zip_t* archive = zip_open(path.c_str(), ZIP_RDONLY, &code)) return archive;
+  zip_error_t error;
+  zip_error_init_with_code(&error, code);
+  const std::string reason = zip_error_strerror(&error);
+  zip_error_fini(&error);
+  throw Error(fmt::format("[npz] {}: expected a zip archive, found: {}", path.string(), reason));
+}
+
+// Why the member cannot be read, empty if it can: its sizes must be ones that the file could hold.
+std::string refusal(const zip_stat_t& stat, std::uint64_t file_size) {
+  constexpr zip_uint64_t needed =
+      ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
+  if ((stat.valid & needed) != needed) return "expected sizes and a method, found none";
+  if (stat.encryption_method != ZIP_EM_NONE) return "expected plain data, found it encrypted";
+  const bool is_deflated = stat.comp_method == ZIP_CM_DEFLATE;
+  if (!is_deflated && stat.comp_method != ZIP_CM_STORE)
+    return fmt::format("expected stored or deflated data, found compression method {}",
+                       stat.comp_method);
+  if (stat.comp_size > file_size)
+    return fmt::format("compressed size: expected at most the file's {} bytes, found {}", file_size,
+                       stat.comp_size);
+  const std::uint64_t most = is_deflated ? stat.comp_size * max_deflate_ratio : stat.comp_size;
+  if (stat.size > most)
+    return fmt::format("size: expected at most {} bytes from {} compressed, found {}", most,
+                       stat.comp_size, stat.size);
+  return {};
+}
+
+// The data of one member, from its beginning to its end. The archive must outlive it.
+class ZipMemberReader {
+ public:
+  // `subject` names the member in errors.
+  ZipMemberReader(zip_t* archive, std::uint64_t index, std::int64_t size, std::string subject)
+      : size_(size),
+        subject_(std::move(subject)),
+        file_(zip_fopen_index(archive, index, 0), zip_fclose) {
+    if (!file_) fail(zip_strerror(archive));
+  }
+
+  std::int64_t size() const { return size_; }
+  const std::string& subject() const { return subject_; }
+
+  // All of out, or throws Error.
+  void read(std::span<std::byte> out) {
+    while (!out.empty()) {
+      const zip_int64_t count = zip_fread(file_.get(), out.data(), out.size());
+      if (count < 0) fail(zip_file_strerror(file_.get()));
+      if (count == 0) fail(fmt::format("the end, {} bytes early", out.size()));
+      out = out.subspan(static_cast<std::size_t>(count));
+    }
+  }
+
+  // Throws Error if there is more, or the checksum, which libzip looks at here, is wrong.
+  void expect_end() {
+    std::byte extra;
+    const zip_int64_t count = zip_fread(file_.get(), &extra, 1);
+    if (count < 0) fail(zip_file_strerror(file_.get()));
+    if (count > 0) fail("more");
+  }
+
+ private:
+  [[noreturn]] void fail(std::string_view found) const {
+    throw Error(fmt::format("[npz] {}: expected {} bytes, found: {}", subject_, size_, found));
+  }
+
+  std::int64_t size_;
+  std::string subject_;
+  std::unique_ptr<zip_file_t, int (*)(zip_file_t*)> file_;
+};
+
+// A zip archive opened for reading.
+class ZipArchive {
+ public:
+  explicit ZipArchive(std::filesystem::path path)
+      : path_(std::move(path)), archive_(open_archive(path_), zip_discard) {
+    const zip_int64_t count = zip_get_num_entries(archive_.get(), 0);
+    for (zip_uint64_t i = 0; i < static_cast<zip_uint64_t>(count); ++i) {
+      const char* name = zip_get_name(archive_.get(), i, ZIP_FL_ENC_RAW);
+      if (!name)
+        throw Error(fmt::format("[npz] {}: member {}: {}", path_.string(), i,
+                                zip_strerror(archive_.get())));
+      members_.emplace_back(name);
+    }
+  }
+
+  const std::filesystem::path& path() const { return path_; }
+  // Names as their bytes are, in whatever encoding.
+  const std::vector<std::string>& members() const { return members_; }
+
+  // Throws Error if the member is encrypted, compressed by anything but deflate, or claims a size
+  // that the file cannot hold.
+  ZipMemberReader open(std::uint64_t member) const {
+    const std::string subject = fmt::format("{}: '{}'", path_.string(), members_[member]);
+    zip_stat_t stat;
+    const bool is_found = zip_stat_index(archive_.get(), member, 0, &stat) == 0;
+    const std::string problem =
+        is_found ? refusal(stat, std::filesystem::file_size(path_)) : zip_strerror(archive_.get());
+    if (!problem.empty()) throw Error(fmt::format("[npz] {}: {}", subject, problem));
+    return {archive_.get(), member, static_cast<std::int64_t>(stat.size), subject};
+  }
+
+ private:
+  std::filesystem::path path_;
+  std::unique_ptr<zip_t, void (*)(zip_t*)> archive_;
+  std::vector<std::string> members_;
+};
 
 // A member whose header has been read and whose elements come next.
 struct OpenArray {
@@ -44,16 +156,33 @@ Tensor slice_rows(const Tensor& tensor, std::int64_t begin, std::int64_t rows) {
   return slice;
 }
 
+// 16 bits of length, less ".npy".
+constexpr std::size_t max_name_bytes = 0xffff - 4;
+
+bool is_control(char character) {
+  const auto code = static_cast<unsigned char>(character);
+  return code < 0x20 || code == 0x7f;
+}
+
+bool has_parent_component(std::string_view name) {
+  while (true) {
+    const std::size_t slash = name.find_first_of("/\\");
+    if (name.substr(0, slash) == "..") return true;
+    if (slash == std::string_view::npos) return false;
+    name.remove_prefix(slash + 1);
+  }
+}
+
 }  // namespace
 
 struct NpzReader::State {
   explicit State(const std::filesystem::path& path) : archive(path) {
-    for (const ZipMember& member : archive.members()) {
-      std::string_view name = member.name;
+    for (std::uint64_t member = 0; member < archive.members().size(); ++member) {
+      std::string_view name = archive.members()[member];
       if (!name.ends_with(".npy")) continue;
       name.remove_suffix(4);
       check_npz_name(path, name);
-      if (!members.emplace(name, &member).second)
+      if (!members.emplace(name, member).second)
         throw Error(fmt::format("[npz] {}: expected each name once, found '{}' again",
                                 path.string(), name));
       names.emplace_back(name);
@@ -65,12 +194,12 @@ struct NpzReader::State {
     if (found == members.end())
       throw Error(fmt::format("[npz] {}: expected an array '{}', found none of that name",
                               archive.path().string(), name));
-    return OpenArray(archive.open(*found->second));
+    return OpenArray(archive.open(found->second));
   }
 
   ZipArchive archive;
   std::vector<std::string> names;
-  std::unordered_map<std::string, const ZipMember*> members;
+  std::unordered_map<std::string, std::uint64_t> members;  // by position
 };
 
 NpzReader::NpzReader(const std::filesystem::path& path) : state_(std::make_shared<State>(path)) {}
@@ -118,6 +247,18 @@ Tensor NpzArrayStream::next(std::int64_t rows) {
   Tensor tensor = read_npy_rows(state.array.bytes(), header(), state.name, rows);
   if (state.rows_left == 0) state.array.member.expect_end();
   return tensor;
+}
+
+void check_npz_name(const std::filesystem::path& path, std::string_view name) {
+  const auto fail = [&](std::string_view expected) {
+    throw Error(fmt::format("[npz] {}: member name: expected {}, found {:?}", path.string(),
+                            expected, name.substr(0, 80)));
+  };
+  if (name.empty()) fail("at least one character");
+  if (name.size() > max_name_bytes) fail(fmt::format("at most {} bytes", max_name_bytes));
+  if (has_parent_component(name)) fail("no '..' in the path");
+  if (std::ranges::any_of(name, is_control)) fail("no control characters");
+  if (!is_utf8(name)) fail("UTF-8");
 }
 
 }  // namespace vernier

@@ -8,7 +8,6 @@
 #include "vernier/error.h"
 #include "vernier/tensor/atomic_file.h"
 #include "vernier/tensor/npz.h"
-#include "vernier/tensor/npz_name.h"
 #include "vernier/tensor/zip_records.h"
 
 namespace vernier {

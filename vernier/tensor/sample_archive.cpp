@@ -80,32 +80,42 @@ class ArchiveSource : public SampleArchive::Source {
   std::map<std::string, NpzArrayStream> streams_;
 };
 
-// "a2" before "a10": runs of digits compare as numbers.
-bool natural_less(std::string_view left, std::string_view right) {
-  const auto digits = [](std::string_view text) {
-    return text.substr(0, std::min(text.find_first_not_of("0123456789"), text.size()));
-  };
-  const auto without_zeros = [](std::string_view text) {
-    return text.substr(std::min(text.find_first_not_of('0'), text.size()));
-  };
-  while (!left.empty() && !right.empty()) {
-    const std::string_view left_run = digits(left), right_run = digits(right);
-    if (!left_run.empty() && !right_run.empty()) {
-      const std::string_view left_number = without_zeros(left_run);
-      const std::string_view right_number = without_zeros(right_run);
-      if (left_number.size() != right_number.size())
-        return left_number.size() < right_number.size();
-      if (left_number != right_number) return left_number < right_number;
-      left.remove_prefix(left_run.size());
-      right.remove_prefix(right_run.size());
-    } else {
-      if (left[0] != right[0]) return left[0] < right[0];
-      left.remove_prefix(1);
-      right.remove_prefix(1);
-    }
+// One array of an .npy file, whose leading axis is the samples.
+class NpySource : public SampleArchive::Source {
+ public:
+  explicit NpySource(const std::filesystem::path& path)
+      : subject_(path.string()), array_(read_npy(path)), names_{array_.name} {
+    if (array_.shape.empty())
+      throw Error(fmt::format(
+          "[npy] {}: is a scalar, expected samples along a leading axis; stack them", subject_));
   }
-  return left.size() < right.size();
-}
+
+  const std::string& subject() const override { return subject_; }
+  const std::vector<std::string>& names() const override { return names_; }
+  std::int64_t rows(const std::string&) const override { return array_.shape[0]; }
+  bool is_folder() const override { return false; }
+  Row row(const std::string&, std::int64_t) const override {
+    return {subject_, array_.dtype, {array_.shape.begin() + 1, array_.shape.end()}};
+  }
+  Tensor read(const std::string& name, std::int64_t first, std::int64_t count) override {
+    if (first < 0 || count < 0 || first + count > array_.shape[0])
+      throw Error(fmt::format("[npy] {}: expected {} rows from {}, found {} in all", subject_,
+                              count, first, array_.shape[0]));
+    Shape shape = array_.shape;
+    shape[0] = count;
+    Tensor part = make_tensor(name, array_.dtype, std::move(shape));
+    const std::size_t row_bytes =
+        count > 0 ? part.bytes.size() / static_cast<std::size_t>(count) : 0;
+    std::copy_n(array_.bytes.begin() + first * static_cast<std::int64_t>(row_bytes),
+                part.bytes.size(), part.bytes.begin());
+    return part;
+  }
+
+ private:
+  std::string subject_;
+  Tensor array_;
+  std::vector<std::string> names_;
+};
 
 class FolderSource : public SampleArchive::Source {
  public:
@@ -174,6 +184,7 @@ class FolderSource : public SampleArchive::Source {
 };
 
 std::unique_ptr<SampleArchive::Source> open_source(const std::filesystem::path& path) {
+  if (path.extension() == ".npy") return std::make_unique<NpySource>(path);
   if (std::filesystem::is_directory(path)) return std::make_unique<FolderSource>(path);
   return std::make_unique<ArchiveSource>(path);
 }
@@ -204,6 +215,32 @@ Tensor unstack(Tensor stacked) {
                             format_shape(stacked.shape)));
   stacked.shape.erase(stacked.shape.begin());
   return stacked;
+}
+
+bool natural_less(std::string_view left, std::string_view right) {
+  const auto digits = [](std::string_view text) {
+    return text.substr(0, std::min(text.find_first_not_of("0123456789"), text.size()));
+  };
+  const auto without_zeros = [](std::string_view text) {
+    return text.substr(std::min(text.find_first_not_of('0'), text.size()));
+  };
+  while (!left.empty() && !right.empty()) {
+    const std::string_view left_run = digits(left), right_run = digits(right);
+    if (!left_run.empty() && !right_run.empty()) {
+      const std::string_view left_number = without_zeros(left_run);
+      const std::string_view right_number = without_zeros(right_run);
+      if (left_number.size() != right_number.size())
+        return left_number.size() < right_number.size();
+      if (left_number != right_number) return left_number < right_number;
+      left.remove_prefix(left_run.size());
+      right.remove_prefix(right_run.size());
+    } else {
+      if (left[0] != right[0]) return left[0] < right[0];
+      left.remove_prefix(1);
+      right.remove_prefix(1);
+    }
+  }
+  return left.size() < right.size();
 }
 
 }  // namespace vernier

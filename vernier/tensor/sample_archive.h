@@ -4,14 +4,16 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "vernier/tensor/tensor.h"
 
 namespace vernier {
 
-// Arrays kept sample by sample: an .npz whose leading axes are rows, or a folder of .npz files,
-// which is read as if it were one .npz with a row for each file, in natural order (2 before 10).
+// Arrays kept sample by sample: an .npz or .npy whose leading axes are rows, or a folder of .npz
+// files, which is read as if it were one .npz with a row for each file, in natural order (2 before
+// 10). An .npy file holds one array, named after the file.
 class SampleArchive {
  public:
   // Throws Error if there is nothing of the kind at the path.
@@ -45,5 +47,8 @@ class SampleArchive {
 
 // Without its leading dimension, which must be 1: a row on its own.
 Tensor unstack(Tensor stacked);
+
+// "a2" before "a10": runs of digits compare as numbers.
+bool natural_less(std::string_view left, std::string_view right);
 
 }  // namespace vernier

@@ -7,7 +7,7 @@
 #include "tests/failure.h"
 #include "tests/model_builder.h"
 #include "tests/temporary_directory.h"
-#include "vernier/data/selection.h"
+#include "vernier/data/dataset.h"
 #include "vernier/error.h"
 #include "vernier/runtime/ort_runner.h"
 

@@ -104,21 +104,22 @@ LayersResult with_causes(LayersResult result, const LayersOptions& layers,
 LayersResult explain(LayersResult result, const LayersReference& reference,
                      const CandidateModels& candidate, const LayersOptions& options) {
   const auto& model = reference.model;
-  const TorchRunner* torch = reference.torch();
-  std::vector<ComparedWeight> weights;
-  if (torch) weights = compare_weights(*torch, candidate.shipped);
+  std::vector<WatchedTensor> leaves;
+  if (!model) leaves = reference.runner->watched();
+  std::vector<ComparedWeight> weights = model
+                                            ? compare_weights(*model, candidate.shipped)
+                                            : compare_weights(*reference.runner, candidate.shipped);
   if (model) {
     TensorPairs tensors;
     for (const LayerRow& row : result.rows)
       if (!row.tensor.empty()) tensors.emplace_back(row.layer, row.tensor);
-    weights = compare_operands(compare_weights(*model, candidate.shipped), *model,
-                               candidate.shipped, tensors);
+    weights = compare_operands(std::move(weights), *model, candidate.shipped, tensors);
   }
   result.weight_mismatches = weight_mismatches(weights);
   return with_causes(std::move(result), options,
                      {.candidate = &candidate.ran,
                       .reference = model ? &*model : nullptr,
-                      .leaves = torch ? torch->leaves() : std::span<const TorchLeaf>(),
+                      .leaves = leaves,
                       .weights = weights});
 }
 

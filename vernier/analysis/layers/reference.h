@@ -10,7 +10,6 @@
 #include "vernier/analysis/layers/layers.h"
 #include "vernier/analysis/pairing/by_value.h"
 #include "vernier/runtime/runner.h"
-#include "vernier/runtime/torch_runner.h"
 
 namespace vernier {
 
@@ -22,9 +21,6 @@ struct LayersReference {
   std::vector<std::string> warnings;
   std::optional<Model> model;  // of an ONNX file
   bool is_recorded = false;
-  bool outputs_have_names = true;
-
-  const TorchRunner* torch() const { return dynamic_cast<const TorchRunner*>(runner.get()); }
 };
 
 // Throws Error if there is no such file, or for a truth that only PyTorch can tell.

@@ -289,7 +289,8 @@ void Validation::compare_outputs(const LockstepOutputs& outputs) {
   std::vector<std::string> reference, candidate;
   for (const Tensor& output : outputs.reference) reference.push_back(output.name);
   for (const Tensor& output : outputs.candidate) candidate.push_back(output.name);
-  const OutputPairing pairing = pair_outputs(reference, candidate, !reference_.outputs_have_names);
+  const OutputPairing pairing =
+      pair_outputs(reference, candidate, reference_.runner->outputs_are_positional());
   std::vector<LayerRow> rows;
   const auto row_of = [&](const std::string& name) {
     const auto known = std::ranges::find(outputs_, name, &LayerRow::layer);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "vernier/analysis/layers/side_by_side.h"
-#include "vernier/model/graph.h"
+#include "vernier/model/index.h"
 #include "vernier/runtime/ort_runner.h"
 
 namespace vernier {

@@ -12,6 +12,7 @@
 #include "vernier/analysis/layout.h"
 #include "vernier/analysis/pairing/thresholds.h"
 #include "vernier/metrics/similarity.h"
+#include "vernier/model/index.h"
 #include "vernier/model/onnx_type.h"
 #include "vernier/tensor/convert.h"
 
@@ -78,7 +79,7 @@ bool stored_swapped(const Target& target) {
 
 class Comparison {
  public:
-  Comparison(std::span<const TorchLeaf> leaves, Vectors vectors, const Model& candidate)
+  Comparison(std::span<const WatchedTensor> leaves, Vectors vectors, const Model& candidate)
       : leaves_(leaves),
         vectors_(std::move(vectors)),
         candidate_(candidate),
@@ -127,7 +128,7 @@ class Comparison {
   }
 
   bool is_linear(const std::string& module) const {
-    const auto leaf = std::ranges::find(leaves_, module, &TorchLeaf::path);
+    const auto leaf = std::ranges::find(leaves_, module, &WatchedTensor::name);
     return leaf != leaves_.end() && leaf->type.ends_with("Linear");
   }
 
@@ -286,19 +287,11 @@ class Comparison {
     return lacks_unknown_norm(leaves_, vectors_, candidate_, static_cast<std::size_t>(channels));
   }
 
-  std::span<const TorchLeaf> leaves_;
+  std::span<const WatchedTensor> leaves_;
   Vectors vectors_;
   StoredWeights candidate_;
   std::vector<Fold> folds_;
 };
-
-const TensorProto* constant(const GraphIndex& graph, const std::string& name) {
-  if (const TensorProto* stored = graph.initializer(name)) return stored;
-  const vernier_onnx::NodeProto* producer = graph.producer(name);
-  if (!producer || !is_op(*producer, "Constant")) return nullptr;
-  const auto* value = attribute(*producer, "value");
-  return value && value->has_t() ? &value->t() : nullptr;
-}
 
 bool is_float_tensor(const TensorProto* stored) {
   const auto dtype = stored ? dtype_of_onnx(stored->data_type()) : std::nullopt;
@@ -345,8 +338,8 @@ class OperandComparison {
 
   void compare_nodes(const vernier_onnx::NodeProto& left, const vernier_onnx::NodeProto& right) {
     for (int i = 0; i < std::min(left.input_size(), right.input_size()); ++i) {
-      const TensorProto* expected = constant(reference_, left.input(i));
-      const TensorProto* found = constant(candidate_, right.input(i));
+      const TensorProto* expected = reference_.constant(left.input(i));
+      const TensorProto* found = candidate_.constant(right.input(i));
       if (!is_float_tensor(expected) || !is_float_tensor(found) ||
           shape_of(*expected) != shape_of(*found))
         continue;
@@ -366,7 +359,7 @@ class OperandComparison {
   }
 
   std::vector<double> values(const std::string& name) const {
-    const TensorProto* stored = constant(reference_, name);
+    const TensorProto* stored = reference_.constant(name);
     return is_float_tensor(stored) ? to_f64(reference_model_.tensor(*stored))
                                    : std::vector<double>();
   }
@@ -379,7 +372,7 @@ class OperandComparison {
                                .bias = values(norm.input(2)),
                                .epsilon = attribute_float(norm, "epsilon", 1e-5F)};
     const std::size_t channels = parameters.channels();
-    const TensorProto* weight = constant(reference_, layer.input(1));
+    const TensorProto* weight = reference_.constant(layer.input(1));
     if (channels == 0 || parameters.variance.size() != channels ||
         parameters.weight.size() != channels || parameters.bias.size() != channels ||
         !is_float_tensor(weight))
@@ -401,7 +394,7 @@ class OperandComparison {
   void judge_folded(const std::string& parameter, const std::string& initializer,
                     const std::optional<Expected>& expected, const vernier_onnx::NodeProto& norm) {
     const auto place = places_.find(parameter);
-    const TensorProto* stored = constant(candidate_, initializer);
+    const TensorProto* stored = candidate_.constant(initializer);
     if (place == places_.end() || !expected || !is_float_tensor(stored)) return;
     const Tensor found = candidate_model_.tensor(*stored);
     if (found.size() != static_cast<std::int64_t>(expected->values.size())) return;
@@ -434,7 +427,7 @@ Vectors vectors_of(const VisitTensors& visit) {
 }  // namespace
 
 std::vector<ComparedWeight> compare_weights(const VisitTensors& visit,
-                                            std::span<const TorchLeaf> leaves,
+                                            std::span<const WatchedTensor> leaves,
                                             const Model& candidate) {
   const Comparison comparison(leaves, vectors_of(visit), candidate);
   std::vector<ComparedWeight> rows;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "vernier/analysis/pairing/by_name.h"
-#include "vernier/model/graph.h"
+#include "vernier/model/index.h"
 
 namespace vernier {
 namespace {
@@ -22,19 +22,8 @@ std::vector<std::string> names_of(const std::vector<TensorSpec>& specs) {
   return names;
 }
 
-// The weight or constant of that name; null if a node computes it.
-const TensorProto* constant(const GraphIndex& graph, const std::string& name) {
-  if (const TensorProto* stored = graph.initializer(name)) return stored;
-  const NodeProto* producer = graph.producer(name);
-  if (!producer || !is_op(*producer, "Constant")) return nullptr;
-  const auto* value = attribute(*producer, "value");
-  return value && value->has_t() ? &value->t() : nullptr;
-}
-
 bool is_computed(const GraphIndex& graph, const std::string& name) {
-  if (name.empty() || graph.initializer(name)) return false;
-  const NodeProto* producer = graph.producer(name);
-  return !producer || !is_op(*producer, "Constant");
+  return !name.empty() && !graph.constant(name);
 }
 
 bool same_operator(const NodeProto& reference, const NodeProto& candidate) {
@@ -141,8 +130,8 @@ class Matcher {
   int likeness(const NodeProto& reference, const NodeProto& candidate) const {
     int score = same_attributes(reference, candidate) ? 1 : 0;
     for (int i = 0; i < reference.input_size(); ++i) {
-      const TensorProto* left = constant(reference_, reference.input(i));
-      const TensorProto* right = constant(candidate_, candidate.input(i));
+      const TensorProto* left = reference_.constant(reference.input(i));
+      const TensorProto* right = candidate_.constant(candidate.input(i));
       if (!left || !right) continue;
       if (!std::ranges::equal(left->dims(), right->dims()))
         score -= 1;

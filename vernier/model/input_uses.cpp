@@ -1,0 +1,517 @@
+#include "vernier/model/input_uses.h"
+
+#include <vernier_onnx.pb.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+#include <span>
+#include <unordered_map>
+
+#include "vernier/error.h"
+#include "vernier/model/graph.h"
+#include "vernier/model/onnx_type.h"
+#include "vernier/model/quantizer.h"
+#include "vernier/tensor/convert.h"
+
+namespace vernier {
+namespace {
+
+using Nodes = google::protobuf::RepeatedPtrField<vernier_onnx::NodeProto>;
+
+// Where the elements of an input are in a tensor: from this position of the last axis on.
+struct Place {
+  std::optional<std::int64_t> column = 0;  // nothing: not known
+};
+
+// What is known of a tensor.
+struct Value {
+  std::map<std::string, Place> sources;  // inputs whose elements it may hold, unchanged
+  std::set<std::string> signals;         // inputs it is computed from, without any weight so far
+  std::optional<Shape> dims;             // -1: not known
+  const vernier_onnx::TensorProto* stored =
+      nullptr;            // the constant that it holds, reshaped or cast
+  bool constant = false;  // computed from weights alone
+};
+
+// The names that a graph sees: its own, then those of the graph around it.
+class Scope {
+ public:
+  explicit Scope(const Scope* outer = nullptr) : outer_(outer) {}
+  Value& define(const std::string& name) { return values_[name]; }
+  Value find(const std::string& name) const {
+    const auto own = values_.find(name);
+    if (own != values_.end()) return own->second;
+    return outer_ ? outer_->find(name) : Value{};
+  }
+
+ private:
+  const Scope* outer_;
+  std::unordered_map<std::string, Value> values_;
+};
+using Declared = std::unordered_map<std::string, Shape>;
+
+// An operator that reads elements of one input as positions along an axis of another.
+struct IndexUse {
+  std::string_view domain, op_type;
+  int indices, data;
+  std::string_view axis_attribute;
+};
+constexpr std::array index_uses = {
+    IndexUse{"", "Gather", 1, 0, "axis"},
+    IndexUse{"", "GatherElements", 1, 0, "axis"},
+    IndexUse{"", "ScatterElements", 1, 0, "axis"},
+    IndexUse{"com.microsoft", "GatherBlockQuantized", 1, 0, "gather_axis"},
+    IndexUse{"com.microsoft", "EmbedLayerNormalization", 0, 2, ""},
+    IndexUse{"com.microsoft", "EmbedLayerNormalization", 1, 4, ""},
+    IndexUse{"com.microsoft", "EmbedLayerNormalization", 8, 3, ""},
+};
+
+// Operators whose outputs hold elements of these inputs, unchanged and in any order.
+struct Carrier {
+  std::string_view op_type;
+  int first, last;  // positions of the inputs
+};
+constexpr int every = 1 << 30;
+
+// Operators that read elements of an input (the first or any from `first` on) as sizes or bounds.
+struct LengthUse {
+  std::string_view op_type;
+  int first;
+};
+constexpr std::array length_uses = {
+    LengthUse{"Range", 0},
+    LengthUse{"Expand", 1},
+    LengthUse{"Reshape", 1},
+    LengthUse{"ConstantOfShape", 0},
+    LengthUse{"Tile", 1},
+    LengthUse{"Slice", 1},
+    LengthUse{"Pad", 1},
+    LengthUse{"Resize", 3},
+    LengthUse{"ReverseSequence", 1},
+};
+
+constexpr std::array<std::string_view, 4> convolutions = {"Conv", "ConvTranspose", "ConvInteger",
+                                                          "QLinearConv"};
+// Products that count as weighted where an operand is a weight.
+constexpr std::array<std::string_view, 11> products = {
+    "MatMul", "Gemm", "MatMulInteger", "QLinearMatMul", "QGemm",    "MatMulNBits",
+    "LSTM",   "GRU",  "RNN",           "Einsum",        "Attention"};
+
+constexpr std::array carriers = {
+    Carrier{"Cast", 0, 0},           Carrier{"CastLike", 0, 0},
+    Carrier{"Identity", 0, 0},       Carrier{"Reshape", 0, 0},
+    Carrier{"Flatten", 0, 0},        Carrier{"Squeeze", 0, 0},
+    Carrier{"Unsqueeze", 0, 0},      Carrier{"Transpose", 0, 0},
+    Carrier{"Slice", 0, 0},          Carrier{"Split", 0, 0},
+    Carrier{"Concat", 0, every},     Carrier{"Expand", 0, 0},
+    Carrier{"Tile", 0, 0},           Carrier{"Pad", 0, 0},
+    Carrier{"Where", 1, 2},          Carrier{"Gather", 0, 0},
+    Carrier{"GatherElements", 0, 0}, Carrier{"GatherND", 0, 0},
+    Carrier{"Clip", 0, 0},           Carrier{"Max", 0, every},
+    Carrier{"Min", 0, every},        Carrier{"ReduceMax", 0, 0},
+    Carrier{"ReduceMin", 0, 0},      Carrier{"Compress", 0, 0},
+    Carrier{"Dropout", 0, 0},        Carrier{"ReverseSequence", 0, 0},
+    Carrier{"Trilu", 0, 0},          Carrier{"DepthToSpace", 0, 0},
+    Carrier{"SpaceToDepth", 0, 0},   Carrier{"TopK", 0, 0},
+};
+
+// Operators whose first output has the shape of their first input: enough to see through what
+// stands between a weight and a Gather.
+constexpr std::array<std::string_view, 5> same_shape = {"Identity", "Cast", "CastLike",
+                                                        "QuantizeLinear", "DequantizeLinear"};
+
+std::optional<Shape> declared_dims(const vernier_onnx::ValueInfoProto& info) {
+  if (!info.type().has_tensor_type() || !info.type().tensor_type().has_shape()) return {};
+  Shape dims;
+  for (const auto& dim : info.type().tensor_type().shape().dim())
+    dims.push_back(dim.has_dim_value() ? dim.dim_value() : -1);
+  return dims;
+}
+
+bool is_any_of(const vernier_onnx::NodeProto& node, std::span<const std::string_view> op_types) {
+  return std::ranges::find(op_types, node.op_type()) != op_types.end();
+}
+
+// Whether the numbers are low, low + 1, low + 2... of at least three.
+bool counts_up(const std::vector<double>& numbers) {
+  for (std::size_t i = 1; i < numbers.size(); ++i)
+    if (numbers[i] != numbers[i - 1] + 1) return false;
+  return numbers.size() >= 3;
+}
+
+// The part that both have; the first, if they have none.
+Interval intersection(const std::optional<Interval>& first, const Interval& second) {
+  if (!first) return second;
+  const Interval both{std::max(first->low, second.low), std::min(first->high, second.high)};
+  return both.low <= both.high ? both : *first;
+}
+
+Shape dims_of(const vernier_onnx::TensorProto& tensor) {
+  return {tensor.dims().begin(), tensor.dims().end()};
+}
+
+class InputTracker {
+ public:
+  explicit InputTracker(const Model& model) : model_(model) {}
+
+  // By input; an input that is not there has none of these uses.
+  std::map<std::string, InputUses> uses() {
+    Scope scope;
+    for (const TensorSpec& input : model_.inputs()) {
+      Value& value = scope.define(input.name);
+      value.sources[input.name];
+      value.signals = {input.name};
+      integers_[input.name] = !is_float(input.dtype);
+    }
+    const std::vector<Value> outputs = walk_graph(model_.graph(), scope);
+    for (const Value& output : outputs)
+      for (const auto& [source, place] : output.sources) uses_[source].moved_to_output = true;
+    return std::move(uses_);
+  }
+
+ private:
+  // No honest model nests deeper or unfolds to more nodes than this.
+  static constexpr int most_depth = 32;
+  static constexpr int most_nodes = 1'000'000;
+
+  std::vector<Value> walk_graph(const vernier_onnx::GraphProto& graph, Scope& scope) {
+    for (const auto& tensor : graph.initializer())
+      scope.define(tensor.name()) = {.dims = dims_of(tensor), .stored = &tensor, .constant = true};
+    Declared declared;
+    for (const auto* infos : {&graph.input(), &graph.value_info(), &graph.output()})
+      for (const auto& info : *infos)
+        if (auto dims = declared_dims(info)) declared[info.name()] = std::move(*dims);
+    for (const auto& input : graph.input()) declare(input.name(), declared, scope);
+    walk_nodes(graph.node(), declared, scope);
+    std::vector<Value> outputs;
+    for (const auto& output : graph.output()) outputs.push_back(scope.find(output.name()));
+    return outputs;
+  }
+
+  static void declare(const std::string& name, const Declared& declared, Scope& scope) {
+    const auto dims = declared.find(name);
+    Value& value = scope.define(name);
+    if (dims != declared.end() && !value.dims) value.dims = dims->second;
+  }
+
+  void walk_nodes(const Nodes& nodes, const Declared& declared, Scope& scope) {
+    for (const auto& node : nodes) {
+      if (++nodes_ > most_nodes) return;
+      std::vector<Value> inputs;
+      for (const std::string& name : node.input()) inputs.push_back(scope.find(name));
+      note_indices(node, inputs);
+      note_numbers(node, inputs);
+      note_first_operator(node, inputs);
+      std::vector<Value> outputs = walk_inside(node, inputs, scope);
+      outputs.resize(node.output_size(), simple_output(node, inputs));
+      for (int i = 0; i < node.output_size(); ++i) {
+        scope.define(node.output(i)) = std::move(outputs[i]);
+        declare(node.output(i), declared, scope);
+      }
+    }
+  }
+
+  // The outputs of a node that has subgraphs or is a local function; none for any other.
+  std::vector<Value> walk_inside(const vernier_onnx::NodeProto& node,
+                                 const std::vector<Value>& inputs, const Scope& scope) {
+    std::vector<Value> outputs;
+    if (depth_ == most_depth) return outputs;
+    ++depth_;
+    for (const auto& attribute : node.attribute())
+      if (attribute.has_g()) merge(outputs, walk_subgraph(node, attribute.g(), inputs, scope));
+    for (const auto& function : model_.proto().functions())
+      if (is_op(node, function.name(), function.domain()))
+        outputs = walk_function(function, inputs);
+    --depth_;
+    return outputs;
+  }
+
+  std::vector<Value> walk_subgraph(const vernier_onnx::NodeProto& node,
+                                   const vernier_onnx::GraphProto& subgraph,
+                                   const std::vector<Value>& inputs, const Scope& outer) {
+    // Shapes are dropped: Scan slices its inputs, Loop may change what it carries.
+    Scope scope(&outer);
+    for (int i = 0; i < std::min<int>(subgraph.input_size(), std::ssize(inputs)); ++i)
+      scope.define(subgraph.input(i).name()) = {.sources = inputs[i].sources,
+                                                .signals = inputs[i].signals};
+    std::vector<Value> outputs = walk_graph(subgraph, scope);
+    for (Value& output : outputs) output.dims.reset();
+    const bool leads_with_condition = is_op(node, "Loop") && !outputs.empty();
+    if (leads_with_condition) outputs.erase(outputs.begin());
+    return outputs;
+  }
+
+  std::vector<Value> walk_function(const vernier_onnx::FunctionProto& function,
+                                   const std::vector<Value>& inputs) {
+    Scope scope;
+    for (int i = 0; i < std::min<int>(function.input_size(), std::ssize(inputs)); ++i)
+      scope.define(function.input(i)) = inputs[i];
+    walk_nodes(function.node(), {}, scope);
+    std::vector<Value> outputs;
+    for (const std::string& name : function.output()) outputs.push_back(scope.find(name));
+    return outputs;
+  }
+
+  static void merge(std::vector<Value>& into, const std::vector<Value>& from) {
+    into.resize(std::max(into.size(), from.size()));
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      into[i].sources.insert(from[i].sources.begin(), from[i].sources.end());
+      into[i].signals.insert(from[i].signals.begin(), from[i].signals.end());
+    }
+  }
+
+  static Value simple_output(const vernier_onnx::NodeProto& node,
+                             const std::vector<Value>& inputs) {
+    Value output;
+    for (const Carrier& carrier : carriers) {
+      if (!is_op(node, carrier.op_type)) continue;
+      for (int i = carrier.first; i <= carrier.last && i < static_cast<int>(inputs.size()); ++i)
+        output.sources.insert(inputs[i].sources.begin(), inputs[i].sources.end());
+    }
+    if (is_op(node, "Concat") || is_op(node, "FeatureVectorizer", "ai.onnx.ml"))
+      place_columns(inputs, output);
+    else if (!is_any_of(node, same_shape))
+      for (auto& [source, place] : output.sources)
+        if (!is_op(node, "Reshape") && !is_op(node, "Squeeze") && !is_op(node, "Unsqueeze"))
+          place.column.reset();
+    if (is_any_of(node, same_shape) && !inputs.empty()) output.dims = inputs[0].dims;
+    if (!is_op(node, "Shape") && !is_op(node, "Size") && !is_weighted(node, inputs))
+      for (const Value& input : inputs)
+        output.signals.insert(input.signals.begin(), input.signals.end());
+    add_constant(node, inputs, output);
+    return output;
+  }
+
+  // The inputs of a concatenation lie behind each other, as far as their widths are known.
+  static void place_columns(const std::vector<Value>& inputs, Value& output) {
+    std::optional<std::int64_t> begin = 0;
+    for (const Value& input : inputs) {
+      for (const auto& [source, place] : input.sources) {
+        output.sources[source].column.reset();
+        if (begin && place.column) output.sources[source].column = *begin + *place.column;
+      }
+      const bool known = input.dims && !input.dims->empty() && input.dims->back() >= 0;
+      begin = begin && known ? std::optional(*begin + input.dims->back()) : std::nullopt;
+    }
+  }
+
+  static void add_constant(const vernier_onnx::NodeProto& node, const std::vector<Value>& inputs,
+                           Value& output) {
+    constexpr std::array<std::string_view, 6> keep = {"Identity", "Cast",      "CastLike",
+                                                      "Reshape",  "Unsqueeze", "Squeeze"};
+    if (is_op(node, "Constant")) {
+      output.constant = true;
+      if (const auto* value = attribute(node, "value")) {
+        output.dims = dims_of(value->t());
+        output.stored = &value->t();
+      }
+      return;
+    }
+    output.constant = !inputs.empty() && std::ranges::all_of(inputs, &Value::constant);
+    if (is_any_of(node, keep) && !inputs.empty()) output.stored = inputs[0].stored;
+  }
+
+  static bool is_weighted(const vernier_onnx::NodeProto& node, const std::vector<Value>& inputs) {
+    if (is_any_of(node, convolutions) || is_op(node, "STFT")) return true;
+    return is_any_of(node, products) && std::ranges::any_of(inputs, &Value::constant);
+  }
+
+  // The elements of a constant, unless there are many or they cannot be read.
+  std::optional<std::vector<double>> numbers_of(const Value& value) const {
+    constexpr std::int64_t most = 100'000;
+    if (!value.stored || element_count(dims_of(*value.stored)) > most) return std::nullopt;
+    try {
+      return to_f64(model_.tensor(*value.stored));
+    } catch (const Error&) {
+      return std::nullopt;
+    }
+  }
+
+  void note_indices(const vernier_onnx::NodeProto& node, const std::vector<Value>& inputs) {
+    const auto input = [&](int i) { return i < std::ssize(inputs) ? inputs[i] : Value{}; };
+    for (const IndexUse& use : index_uses)
+      if (is_op(node, use.op_type, use.domain))
+        note(input(use.indices), input(use.data),
+             use.axis_attribute.empty() ? 0 : attribute_int(node, use.axis_attribute, 0));
+    if (is_op(node, "GatherND"))
+      note_tuples(input(1), input(0), attribute_int(node, "batch_dims", 0));
+  }
+
+  // Each index is a tuple over the dims from `first`, as many as the last dim of `indices` says.
+  void note_tuples(const Value& indices, const Value& data, std::int64_t first) {
+    if (!data.dims) return;
+    const std::int64_t rank = std::ssize(*data.dims);
+    const bool known = indices.dims && !indices.dims->empty() && indices.dims->back() > 0;
+    const std::int64_t end = known ? std::min(first + indices.dims->back(), rank) : rank;
+    for (std::int64_t axis = first; axis < end; ++axis) note(indices, data, axis);
+  }
+
+  void note(const Value& indices, const Value& data, std::int64_t axis) {
+    if (!data.dims) return;
+    const std::int64_t rank = std::ssize(*data.dims);
+    if (axis < 0) axis += rank;
+    if (axis < 0 || axis >= rank || (*data.dims)[axis] < 1) return;
+    for (const auto& [source, place] : indices.sources) {
+      std::optional<std::int64_t>& length = uses_[source].index_length;
+      length = std::min(length.value_or((*data.dims)[axis]), (*data.dims)[axis]);
+    }
+  }
+
+  // Calls change(uses) for the inputs whose elements the value holds, of integers alone if asked.
+  template <typename Change>
+  void change_uses(const Value& value, bool integers_only, const Change& change) {
+    for (const auto& [source, place] : value.sources)
+      if (!integers_only || integers_[source]) change(uses_[source]);
+  }
+
+  void note_numbers(const vernier_onnx::NodeProto& node, const std::vector<Value>& inputs) {
+    if (inputs.empty()) return;
+    const auto mark = [&](const Value& value, bool InputUses::*use) {
+      change_uses(value, true, [&](InputUses& uses) { uses.*use = true; });
+    };
+    for (const LengthUse& use : length_uses)
+      for (std::size_t i = use.first; is_op(node, use.op_type) && i < inputs.size(); ++i)
+        mark(inputs[i], &InputUses::length);
+    if (inputs.size() >= 2) note_pair(node, inputs[0], inputs[1]);
+    if (is_op(node, "Where") || is_op(node, "Not")) mark(inputs[0], &InputUses::mask);
+    if (is_op(node, "ReduceSum") || is_op(node, "CumSum")) mark(inputs[0], &InputUses::mask);
+    if (is_op(node, "If")) mark(inputs[0], &InputUses::condition);
+    if (is_op(node, "Cast")) note_cast(attribute_int(node, "to", 0), inputs[0]);
+    if (is_op(node, "QuantizeLinear")) note_quantizer(inputs);
+    if (is_op(node, "LSTM") || is_op(node, "GRU") || is_op(node, "RNN"))
+      for (std::size_t i = 5; i < std::min<std::size_t>(inputs.size(), 7); ++i)
+        change_uses(inputs[i], false, [](InputUses& uses) { uses.state = true; });
+    note_features(node, inputs[0]);
+  }
+
+  // Operators of two operands.
+  void note_pair(const vernier_onnx::NodeProto& node, const Value& first, const Value& second) {
+    constexpr std::array<std::string_view, 5> comparisons = {"Equal", "Less", "LessOrEqual",
+                                                             "Greater", "GreaterOrEqual"};
+    const auto mask = [&](const Value& value) {
+      change_uses(value, true, [](InputUses& uses) { uses.mask = true; });
+    };
+    if (is_op(node, "And") || is_op(node, "Or")) {
+      mask(first);
+      mask(second);
+    }
+    if (is_op(node, "Sub") && numbers_of(first) == std::vector<double>{1}) mask(second);
+    if (is_op(node, "OneHot"))
+      if (const auto depth = numbers_of(second); depth && depth->size() == 1)
+        note_range(first, {0, depth->front() - 1});
+    if (!is_any_of(node, comparisons)) return;
+    note_comparison(first, second, is_op(node, "Equal"));
+    note_comparison(second, first, is_op(node, "Equal"));
+  }
+
+  void note_comparison(const Value& value, const Value& with, bool equal) {
+    if (value.sources.empty()) return;
+    const auto numbers = numbers_of(with);
+    if (!numbers || numbers->empty()) return;
+    if (counts_up(*numbers)) return note_range(value, {numbers->front(), numbers->back()});
+    if (equal && numbers->size() == 1)
+      change_uses(value, true, [&](InputUses& uses) { uses.choices.insert(numbers->front()); });
+  }
+
+  void note_range(const Value& value, const Interval& range) {
+    if (range.low > range.high) return;
+    change_uses(value, true,
+                [&](InputUses& uses) { uses.range = intersection(uses.range, range); });
+  }
+
+  void note_cast(std::int64_t to, const Value& value) {
+    const std::optional<DType> dtype = dtype_of_onnx(static_cast<int>(to));
+    if (dtype == DType::boolean)
+      change_uses(value, true, [](InputUses& uses) { uses.mask = true; });
+    if (dtype && is_float(*dtype))
+      change_uses(value, true, [](InputUses& uses) { uses.number = true; });
+  }
+
+  void note_quantizer(const std::vector<Value>& inputs) {
+    if (inputs.size() < 2 || inputs[0].sources.empty()) return;
+    const auto scale = numbers_of(inputs[1]);
+    if (!scale || scale->size() != 1) return;
+    const auto zero = inputs.size() > 2 ? numbers_of(inputs[2]) : std::vector<double>{0};
+    const std::optional<DType> dtype = inputs.size() > 2 && inputs[2].stored
+                                           ? dtype_of_onnx(inputs[2].stored->data_type())
+                                           : std::optional(DType::u8);
+    if (!zero || zero->size() != 1 || !dtype || is_float(*dtype)) return;
+    const StoredRange stored = stored_range(*dtype);
+    const Interval range{(stored.low - zero->front()) * scale->front(),
+                         (stored.high - zero->front()) * scale->front()};
+    change_uses(inputs[0], false, [&](InputUses& uses) {
+      if (!uses.quantized) uses.quantized = range;
+    });
+  }
+
+  // Operators of tables: what a feature's values are like.
+  void note_features(const vernier_onnx::NodeProto& node, const Value& value) {
+    if (is_op(node, "OneHotEncoder", "ai.onnx.ml"))
+      for (const std::int64_t category : attribute_ints(node, "cats_int64s"))
+        change_uses(value, false,
+                    [&](InputUses& uses) { uses.choices.insert(static_cast<double>(category)); });
+    if (!is_op(node, "Scaler", "ai.onnx.ml")) return;
+    const std::vector<double> offsets = attribute_floats(node, "offset");
+    const std::vector<double> scales = attribute_floats(node, "scale");
+    for (const auto& [source, place] : value.sources) {
+      if (!place.column && (offsets.size() > 1 || scales.size() > 1)) continue;
+      InputUses& uses = uses_[source];
+      uses.means = feature_values(offsets, place, source);
+      for (const double scale : feature_values(scales, place, source))
+        uses.deviations.push_back(scale != 0 ? 1 / scale : 0);
+    }
+  }
+
+  static std::vector<double> attribute_floats(const vernier_onnx::NodeProto& node,
+                                              std::string_view name) {
+    const auto* found = attribute(node, name);
+    if (!found) return {};
+    return {found->floats().begin(), found->floats().end()};
+  }
+
+  // Those of the values, one for each feature, that belong to the input.
+  std::vector<double> feature_values(const std::vector<double>& values, const Place& place,
+                                     const std::string& source) const {
+    if (values.size() <= 1) return values;
+    for (const TensorSpec& input : model_.inputs()) {
+      if (input.name != source || input.shape.empty() || input.shape.back().is_dynamic()) continue;
+      const auto begin = static_cast<std::size_t>(*place.column);
+      const auto width = static_cast<std::size_t>(input.shape.back().size);
+      if (begin + width > values.size()) return {};
+      const auto first = values.begin() + static_cast<std::ptrdiff_t>(begin);
+      return {first, first + static_cast<std::ptrdiff_t>(width)};
+    }
+    return {};
+  }
+
+  void note_first_operator(const vernier_onnx::NodeProto& node, const std::vector<Value>& inputs) {
+    if (inputs.empty() || !is_weighted(node, inputs)) return;
+    const std::size_t weight = node.op_type() == "QLinearConv" ? 3 : 1;
+    const bool convolves = is_any_of(node, convolutions);
+    const auto rank = convolves && weight < inputs.size() && inputs[weight].dims
+                          ? std::ssize(*inputs[weight].dims)
+                          : 0;
+    FirstOperator kind = FirstOperator::other;
+    if (is_op(node, "STFT") || rank == 3) kind = FirstOperator::convolution_1d;
+    if (rank == 4) kind = FirstOperator::convolution_2d;
+    for (const Value& input : inputs)
+      for (const std::string& signal : input.signals)
+        if (InputUses& uses = uses_[signal]; uses.first == FirstOperator::none) uses.first = kind;
+  }
+
+  const Model& model_;
+  std::map<std::string, InputUses> uses_;
+  std::map<std::string, bool> integers_;
+  int depth_ = 0;
+  int nodes_ = 0;
+};
+
+}  // namespace
+
+std::map<std::string, InputUses> input_uses(const Model& model) {
+  return InputTracker(model).uses();
+}
+
+}  // namespace vernier
