@@ -10,9 +10,8 @@
 #include <optional>
 #include <set>
 
-#include "vernier/analysis/layers/candidate_graph.h"
-#include "vernier/analysis/layers/operator_evidence.h"
-#include "vernier/analysis/layers/value_evidence.h"
+#include "vernier/analysis/layers/evidence.h"
+#include "vernier/analysis/layers/graph.h"
 #include "vernier/analysis/pairing/by_value.h"
 #include "vernier/model/scope.h"
 

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "vernier/analysis/layers/cause.h"
 #include "vernier/analysis/layers/layers.h"
 #include "vernier/analysis/layers/weights.h"
 #include "vernier/model/model.h"

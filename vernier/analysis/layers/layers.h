@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "vernier/analysis/layers/cause.h"
+#include "vernier/analysis/layers/plan.h"
 #include "vernier/analysis/layers/weights.h"
 #include "vernier/analysis/layout.h"
 #include "vernier/analysis/pairing/match.h"
@@ -19,6 +19,25 @@
 #include "vernier/runtime/ort_options.h"
 
 namespace vernier {
+
+// Why a layer differs: the first that holds, in this order.
+enum class Cause {
+  none,                 // it does not
+  weight_bit_mismatch,  // a parameter is not its initializer
+  layout_mismatch,      // the same values in another order of axes
+  missing_or_extra_op,  // Dropout or BatchNorm in training mode, an operator left out
+  attribute_mismatch,   // the same operator with other pads, epsilon, slope...
+  operand_mismatch,     // the same operator on operands in another order
+  other_weights,        // those of another checkpoint, all over the model
+  precision_loss,       // something below float32 on the way
+  nonfinite,            // NaN or infinity on one side
+  rounding,             // no further from the truth than the reference itself
+  op_implementation,    // same inputs, same weights, other outputs
+  inherited,            // its inputs differed already
+  unknown
+};
+
+std::string_view cause_name(Cause cause);
 
 // The largest error of each side against the same layer in float64.
 struct LayerTruth {
@@ -103,5 +122,18 @@ LayersResult validate_layers(const Model& candidate, Samples& samples,
 // Throws Error when the recordings do not hold as many samples.
 LayersResult validate_recorded_layers(const std::filesystem::path& candidate,
                                       const LayersOptions& options);
+
+// The candidate as it ships, and the graph that ran for it: another one if it was optimised first.
+struct CandidateModels {
+  const Model& shipped;
+  const Model& ran;
+};
+
+// The result with the weights that are not the reference's, and a cause for each row that exceeds.
+LayersResult explain(LayersResult result, const LayersReference& reference,
+                     const CandidateModels& candidate, const LayersOptions& options);
+
+// The same for recorded tensors, of which only the values are known.
+LayersResult explain(LayersResult result, const LayersOptions& options);
 
 }  // namespace vernier

@@ -1,4 +1,4 @@
-#include "vernier/analysis/layers/validation.h"
+#include "vernier/analysis/layers/measure.h"
 
 #include <fmt/format.h>
 #include <vernier_onnx.pb.h>
@@ -8,9 +8,8 @@
 #include <set>
 #include <utility>
 
-#include "vernier/analysis/layers/operator_evidence.h"
-#include "vernier/analysis/layers/ran_layers.h"
-#include "vernier/analysis/layers/row.h"
+#include "vernier/analysis/layers/evidence.h"
+#include "vernier/analysis/layers/side_by_side.h"
 #include "vernier/analysis/pairing/by_topology.h"
 #include "vernier/analysis/pairing/by_value.h"
 #include "vernier/metrics/similarity.h"
