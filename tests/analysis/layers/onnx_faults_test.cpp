@@ -239,9 +239,10 @@ TEST_F(OnnxFaults, another_checkpoint_is_called_that_once) {
   expect_found(
       [](Model& model) {
         for (const char* layer : {"conv1", "conv2", "left", "right", "last"})
-          edit_weight(model, std::string(layer) + ".w", [](std::span<float> values) {
-            std::ranges::rotate(values, values.begin() + 5);
-          });
+          for (const char* weight : {".w", ".b"})
+            edit_weight(model, std::string(layer) + weight, [](std::span<float> values) {
+              std::ranges::rotate(values, values.begin() + 3);
+            });
       },
       "conv1", Cause::other_weights);
 }

@@ -139,6 +139,39 @@ LayersResult with_causes(LayersResult result, const LayersOptions& layers,
   return result;
 }
 
+// The candidate as it ships, and the graph that ran for it: another one if it was optimised first.
+struct CandidateModels {
+  const Model& shipped;
+  const Model& ran;
+};
+
+// The result with the weights that are not the reference's, and a cause for each row that exceeds.
+LayersResult explain(LayersResult result, const LayersReference& reference,
+                     const CandidateModels& candidate, const LayersOptions& options) {
+  const auto& model = reference.model;
+  std::vector<WatchedTensor> leaves;
+  if (!model) leaves = reference.runner->watched();
+  std::vector<ComparedWeight> weights = model
+                                            ? compare_weights(*model, candidate.shipped)
+                                            : compare_weights(*reference.runner, candidate.shipped);
+  if (model) {
+    TensorPairs tensors;
+    for (const LayerRow& row : result.rows)
+      if (!row.tensor.empty()) tensors.emplace_back(row.layer, row.tensor);
+    weights = compare_operands(std::move(weights), *model, candidate.shipped, tensors);
+  }
+  result.weight_mismatches = weight_mismatches(weights);
+  return with_causes(std::move(result), options,
+                     {.candidate = &candidate.ran,
+                      .reference = model ? &*model : nullptr,
+                      .leaves = leaves,
+                      .weights = weights});
+}
+
+LayersResult explain(LayersResult result, const LayersOptions& options) {
+  return with_causes(std::move(result), options, {});
+}
+
 }  // namespace
 
 std::string_view cause_name(Cause cause) {
@@ -192,32 +225,6 @@ LayersResult validate_recorded_layers(const std::filesystem::path& candidate,
   LayersResult result = validation.result();
   result.interrupted = !complete;
   return explain(std::move(result), options);
-}
-
-LayersResult explain(LayersResult result, const LayersReference& reference,
-                     const CandidateModels& candidate, const LayersOptions& options) {
-  const auto& model = reference.model;
-  std::vector<WatchedTensor> leaves;
-  if (!model) leaves = reference.runner->watched();
-  std::vector<ComparedWeight> weights = model
-                                            ? compare_weights(*model, candidate.shipped)
-                                            : compare_weights(*reference.runner, candidate.shipped);
-  if (model) {
-    TensorPairs tensors;
-    for (const LayerRow& row : result.rows)
-      if (!row.tensor.empty()) tensors.emplace_back(row.layer, row.tensor);
-    weights = compare_operands(std::move(weights), *model, candidate.shipped, tensors);
-  }
-  result.weight_mismatches = weight_mismatches(weights);
-  return with_causes(std::move(result), options,
-                     {.candidate = &candidate.ran,
-                      .reference = model ? &*model : nullptr,
-                      .leaves = leaves,
-                      .weights = weights});
-}
-
-LayersResult explain(LayersResult result, const LayersOptions& options) {
-  return with_causes(std::move(result), options, {});
 }
 
 }  // namespace vernier

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "vernier/analysis/layers/plan.h"
 #include "vernier/analysis/layers/weights.h"
 #include "vernier/analysis/layout.h"
 #include "vernier/analysis/pairing/match.h"
@@ -122,18 +121,5 @@ LayersResult validate_layers(const Model& candidate, Samples& samples,
 // Throws Error when the recordings do not hold as many samples.
 LayersResult validate_recorded_layers(const std::filesystem::path& candidate,
                                       const LayersOptions& options);
-
-// The candidate as it ships, and the graph that ran for it: another one if it was optimised first.
-struct CandidateModels {
-  const Model& shipped;
-  const Model& ran;
-};
-
-// The result with the weights that are not the reference's, and a cause for each row that exceeds.
-LayersResult explain(LayersResult result, const LayersReference& reference,
-                     const CandidateModels& candidate, const LayersOptions& options);
-
-// The same for recorded tensors, of which only the values are known.
-LayersResult explain(LayersResult result, const LayersOptions& options);
 
 }  // namespace vernier

@@ -191,9 +191,8 @@ void Validation::settle_parts() {
 // Whether the tensor is not the layer's, and yet all that is computed from it is right.
 bool Validation::is_part(std::size_t layer) const {
   const Match match = rows_[layer].match;
-  if (!graph_ || (match != Match::scope && match != Match::metadata && match != Match::topology) ||
-      !rows_[layer].compared || !is_exceeding(rows_[layer]) ||
-      !(rows_[layer].sqnr_db < whole_layer_db))
+  if (!graph_ || (match != Match::scope && match != Match::metadata) || !rows_[layer].compared ||
+      !is_exceeding(rows_[layer]) || !(rows_[layer].sqnr_db < whole_layer_db))
     return false;
   const std::vector<std::size_t> readers =
       layers_reading(tensors_, *placements_[layer].tensor, placements_);
@@ -282,7 +281,8 @@ void Validation::add(std::int64_t number, const std::vector<Tensor>& sample) {
        .outputs = [&](const LockstepOutputs& outputs) { compare_outputs(outputs); }});
 }
 
-// Outputs of the reference that are layers are rows already; all arrays of a recording are.
+// Outputs of an ONNX reference are rows already where they are watched; all arrays of a recording
+// are.
 void Validation::compare_outputs(const LockstepOutputs& outputs) {
   if (!graph_ || reference_.is_recorded) return;
   std::vector<std::string> reference, candidate;
@@ -291,12 +291,15 @@ void Validation::compare_outputs(const LockstepOutputs& outputs) {
   const OutputPairing pairing =
       pair_outputs(reference, candidate, reference_.runner->outputs_are_positional());
   std::vector<LayerRow> rows;
+  const auto is_layer = [&](std::size_t output) {
+    return reference_.model && layer_of_.contains(reference[output]);
+  };
   const auto row_of = [&](const std::string& name) {
     const auto known = std::ranges::find(outputs_, name, &LayerRow::layer);
     return known == outputs_.end() ? LayerRow{.layer = name} : *known;
   };
   for (const OutputPair& pair : pairing.pairs) {
-    if (layer_of_.contains(reference[pair.reference])) continue;
+    if (is_layer(pair.reference)) continue;
     LayerRow row = row_of(pair.name);
     row.tensor = pair.name;
     row.match = pair.match;
@@ -308,7 +311,7 @@ void Validation::compare_outputs(const LockstepOutputs& outputs) {
           closing_operator(outputs.reference[pair.reference], outputs.candidate[pair.candidate]);
   }
   for (const std::size_t i : pairing.only_reference) {
-    if (layer_of_.contains(reference[i])) continue;
+    if (is_layer(i)) continue;
     LayerRow row = row_of(reference[i]);
     row.reference_shape = outputs.reference[i].shape;
     row.reference_dtype = outputs.reference[i].dtype;
