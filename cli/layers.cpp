@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "cli/command.h"
 #include "cli/options.h"
@@ -20,7 +21,7 @@ namespace fs = std::filesystem;
 
 struct Options {
   ModelOptions models;
-  double tolerance = 1e-4;
+  std::optional<double> tolerance;
   std::string truth;
   int around = 3;
   int top = 10;
@@ -67,7 +68,7 @@ int run(const Options& options) {
   const auto [result, inputs] = recorded ? validate_recorded(resolved.model, layers)
                                          : validate(options, resolved.model, layers);
   LayersSubject subject{.run = describe_run("layers", resolved, layers.reference, options.runtime),
-                        .tolerance = options.tolerance,
+                        .tolerance = options.tolerance.value_or(default_tolerance),
                         .around = options.around,
                         .top = options.top};
   subject.run.inputs = inputs;
@@ -93,7 +94,9 @@ void add_layers(CLI::App& program, int& exit_code) {
       ->required();
   OptionGroup main(*command, main_group);
   main.add("--tolerance,--atol", options->tolerance,
-           "A layer exceeds when its max_abs_diff is greater", "T")
+           "A layer exceeds when its max_abs_diff is greater (default: 1e-4, or what rounding "
+           "explains)",
+           "T")
       ->check(CLI::NonNegativeNumber);
   add_input_options(*command, options->input);
   OptionGroup report(*command, "Report");

@@ -146,7 +146,7 @@ TEST_F(LayersFaults, are_found_in_a_vision_transformer) {
   const std::string layer = "/encoder/layers/encoder_layer_1/";
   const std::string norm = layer + "ln_2/LayerNormalization";
   expect_found([&](Model& model) { node(model, norm).mutable_attribute(1)->set_f(1e-3F); },
-               {"encoder.layers.encoder_layer_1.ln_2", Cause::op_implementation,
+               {"encoder.layers.encoder_layer_1.ln_2", Cause::attribute_mismatch,
                 "is 0.001 in the candidate, 1e-06 in the reference"});
   expect_found(
       [&](Model& model) {

@@ -31,15 +31,15 @@ std::string label(const LayerRow& row) {
 }
 
 // What is wrong with a row that exceeds.
-std::string finding(const LayerRow& row, double tolerance) {
+std::string finding(const LayerRow& row) {
   if (row.match == Match::none) return "nothing in the candidate stands for it";
   if (!row.compared ||
-      (row.reference_shape != row.candidate_shape && row.max_abs_diff <= tolerance))
+      (row.reference_shape != row.candidate_shape && row.max_abs_diff <= row.allowed))
     return fmt::format("its shape is {}, the candidate's {}", format_shape(row.reference_shape),
                        format_shape(row.candidate_shape));
   if (std::isnan(row.max_abs_diff)) return "it holds NaN on one side or both";
   return fmt::format("max_abs_diff {} is above {}", format_scientific(row.max_abs_diff),
-                     format_scientific(tolerance));
+                     format_scientific(row.allowed));
 }
 
 std::string evidence(const LayerRow& row) {
@@ -53,9 +53,12 @@ std::string evidence(const LayerRow& row) {
 Paragraph verdict(const LayersSubject& subject, const LayersResult& result) {
   if (result.drift_origin) {
     const LayerRow& origin = result.rows[*result.drift_origin];
-    return {{fmt::format("drift origin: {}: {}", label(origin), finding(origin, subject.tolerance)),
-             Tone::bad}};
+    return {{fmt::format("drift origin: {}: {}", label(origin), finding(origin)), Tone::bad}};
   }
+  const auto output = std::ranges::find_if(result.outputs, &LayerRow::exceeds);
+  if (output != result.outputs.end())
+    return {
+        {fmt::format("drift origin: output {}: {}", output->layer, finding(*output)), Tone::bad}};
   const std::vector<LayerRow> worst = worst_rows(result);
   if (worst.empty()) return {{"nothing was compared", Tone::bad}};
   return {{fmt::format("no drift: 0 of {} layers exceed {}; the worst is {} with {}",
@@ -183,6 +186,12 @@ Document describe_layers(const LayersSubject& subject, const LayersResult& resul
     blocks.emplace_back(
         rows_table("Around the origin", rows_around(result, subject.around), columns));
   }
+  for (const LayerRow& row : result.outputs)
+    if (row.exceeds && !result.drift_origin)
+      document.blocks.emplace_back(
+          Paragraph{fmt::format("{}: cause: {}", row.layer, evidence(row))});
+  if (!result.outputs.empty())
+    document.blocks.emplace_back(rows_table("Outputs", result.outputs, columns));
   std::vector<LayerRow> worst = worst_rows(result);
   worst.resize(std::min<std::size_t>(worst.size(), subject.top));
   blocks.emplace_back(rows_table("Worst layers", worst, columns));

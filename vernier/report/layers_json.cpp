@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "vernier/report/layers.h"
@@ -52,8 +53,12 @@ std::string layers_json(const LayersSubject& subject, const LayersResult& result
   json["tolerance"] = subject.tolerance;
   json["layers"] = Json::array();
   for (const LayerRow& row : result.rows) json["layers"].push_back(row_json(row));
-  json["drift_origin"] =
-      result.drift_origin ? Json(result.rows[*result.drift_origin].layer) : Json(nullptr);
+  json["model_outputs"] = Json::array();
+  for (const LayerRow& row : result.outputs) json["model_outputs"].push_back(row_json(row));
+  const auto output = std::ranges::find_if(result.outputs, &LayerRow::exceeds);
+  json["drift_origin"] = result.drift_origin ? Json(result.rows[*result.drift_origin].layer)
+                         : output != result.outputs.end() ? Json(output->layer)
+                                                          : Json(nullptr);
   json["layers_total"] = result.layers_total();
   json["layers_exceeding"] = result.layers_exceeding;
   json["weight_mismatches"] = Json::array();

@@ -170,10 +170,10 @@ TEST_F(DiagnoseChain, with_the_truth_a_small_error_is_rounding) {
   EXPECT_EQ(diagnose_row(0).cause, Cause::op_implementation);
 }
 
-TEST_F(DiagnoseChain, another_epsilon_is_another_implementation) {
+TEST_F(DiagnoseChain, another_epsilon_is_another_attribute) {
   leaves = {{.name = "norm", .type = "LayerNorm", .constants = {{"eps", 1e-5}}}};
   rows[2] = exceeding(rows[2], 0.5);
-  EXPECT_EQ(diagnose_row(2).cause, Cause::op_implementation);
+  EXPECT_EQ(diagnose_row(2).cause, Cause::attribute_mismatch);
   EXPECT_EQ(diagnose_row(2).detail,
             "on the reference's inputs it is still 0.5 off: eps of node_3 is 0.001 in the "
             "candidate, 1e-05 in the reference");
@@ -263,7 +263,7 @@ TEST(Diagnose, operators_that_one_model_lacks_are_named) {
 TEST(Diagnose, attributes_that_two_models_set_differently_are_named) {
   GraphBuilder other = chain();
   other.graph().mutable_node(2)->mutable_attribute(0)->set_f(1e-5F);
-  EXPECT_EQ(diagnose_onnx(chain(), other).cause, Cause::op_implementation);
+  EXPECT_EQ(diagnose_onnx(chain(), other).cause, Cause::attribute_mismatch);
   EXPECT_THAT(diagnose_onnx(chain(), other).detail,
               HasSubstr("epsilon of node_3 is 1e-05 in the candidate, 0.001 in the reference"));
 }

@@ -152,7 +152,7 @@ TEST_F(ConvolutionFault, float16_around_one_operator) {
 TEST_F(TransformerFault, another_epsilon_in_one_layer_norm) {
   set_constant(candidate, "/blocks.1/ln2/Constant_1", 1e-3F);
   const LayersResult result = validate();
-  EXPECT_THAT(origin(result, "blocks.1.ln2", Cause::op_implementation).detail,
+  EXPECT_THAT(origin(result, "blocks.1.ln2", Cause::attribute_mismatch).detail,
               HasSubstr("is 0.001 in the candidate, 1e-05 in the reference"));
   expect_rest_inherited(result);
 }

@@ -80,7 +80,12 @@ TEST_F(Layers, truth_tells_which_side_is_further_from_float64) {
 TEST_F(Layers, a_tolerance_of_nothing_makes_the_first_rounding_the_origin) {
   const LayersResult result = validate(mnist("mnist_cnn.onnx"), {.tolerance = 0});
   ASSERT_TRUE(result.drift_origin);
-  EXPECT_EQ(result.rows[*result.drift_origin].layer, "layer1.0.bn1");
+  // Which layer rounds first depends on the CPU's kernels.
+  EXPECT_EQ(*result.drift_origin,
+            static_cast<std::size_t>(
+                std::ranges::find_if(result.rows,
+                                     [](const LayerRow& each) { return each.max_abs_diff > 0; }) -
+                result.rows.begin()));
   EXPECT_EQ(result.layers_total(), 26);
   const LayerRow& last = row(result, "fc");
   ASSERT_TRUE(last.introduced_max_abs_diff);

@@ -1,11 +1,14 @@
 #include "vernier/analysis/pairing/by_value.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/arrays.h"
 
 namespace vernier {
 namespace {
+
+using ::testing::ElementsAre;
 
 TEST(Likeness, needs_as_many_elements_and_at_least_two) {
   EXPECT_TRUE(may_be_alike(ramp("a", {2, 3}), ramp("b", {6})));
@@ -28,6 +31,76 @@ TEST(Likeness, large_tensors_are_first_looked_at_in_a_few_places) {
 
 TEST(Likeness, packed_elements_are_left_out) {
   EXPECT_FALSE(may_be_alike(make_tensor("a", DType::u4, {8}), ramp("b", {8})));
+}
+
+const Placement nowhere;
+const Placement fused{Match::fused, std::nullopt};
+
+Placement by_scope(std::size_t tensor) { return {Match::scope, tensor}; }
+Placement by_value(std::size_t tensor) { return {Match::value, tensor}; }
+Placement elided(std::size_t tensor) { return {Match::elided, tensor}; }
+
+const std::vector<Layer> conv_norm = {{.name = "conv", .type = "Conv2d"},
+                                      {.name = "bn", .type = "BatchNorm2d"}};
+
+std::vector<Placement> resolve(const std::vector<Layer>& layers,
+                               const std::vector<Placement>& placements,
+                               const std::vector<Likeness>& likenesses) {
+  return resolve_by_value(layers, placements, likenesses);
+}
+
+TEST(Resolve, a_folded_batch_norm_takes_the_tensor_of_its_convolution) {
+  EXPECT_THAT(resolve(conv_norm, {by_scope(0), nowhere}, {{{0, 0}, 4}, {{1, 0}, 130}}),
+              ElementsAre(fused, by_value(0)));
+}
+
+TEST(Resolve, a_batch_norm_that_hardly_changes_anything_is_folded_too) {
+  EXPECT_THAT(resolve(conv_norm, {by_scope(0), nowhere}, {{{0, 0}, 106}, {{1, 0}, 130}}),
+              ElementsAre(fused, by_value(0)));
+}
+
+TEST(Resolve, a_convolution_that_agrees_better_keeps_its_tensor) {
+  EXPECT_THAT(resolve(conv_norm, {by_scope(0), nowhere}, {{{0, 0}, 140}, {{1, 0}, 20}}),
+              ElementsAre(by_scope(0), nowhere));
+}
+
+TEST(Resolve, a_folded_batch_norm_is_known_even_where_nothing_agrees_any_more) {
+  EXPECT_THAT(resolve(conv_norm, {by_scope(0), nowhere}, {{{0, 0}, -3}, {{1, 0}, 2}}),
+              ElementsAre(fused, by_value(0)));
+  EXPECT_THAT(resolve(conv_norm, {by_scope(0), nowhere}, {{{0, 0}, 80}}),
+              ElementsAre(by_scope(0), nowhere));
+}
+
+TEST(Resolve, a_layer_that_hands_on_a_value_is_elided) {
+  const std::vector<Layer> layers = {{.name = "relu", .type = "ReLU"},
+                                     {.name = "drop", .type = "Dropout"},
+                                     {.name = "again", .type = "ReLU"}};
+  EXPECT_THAT(resolve(layers, {by_scope(0), nowhere, nowhere},
+                      {{{0, 0}, 140}, {{1, 0}, 140}, {{2, 0}, 140}}),
+              ElementsAre(by_scope(0), elided(0), elided(0)));
+}
+
+TEST(Resolve, a_dropout_behind_what_no_layer_owns_is_elided) {
+  const std::vector<Layer> layers = {{.name = "drop", .type = "Dropout"}};
+  EXPECT_THAT(resolve(layers, {nowhere}, {{{0, 3}, 140}}), ElementsAre(elided(3)));
+}
+
+TEST(Resolve, an_active_dropout_is_compared_with_what_it_was_given) {
+  const std::vector<Layer> layers = {{.name = "relu"}, {.name = "drop", .type = "Dropout"}};
+  EXPECT_THAT(resolve(layers, {by_scope(0), nowhere}, {{{0, 0}, 140}, {{1, 0}, 18}}),
+              ElementsAre(by_scope(0), elided(0)));
+}
+
+TEST(Resolve, the_most_alike_tensor_wins_and_of_equals_the_one_of_the_same_shape) {
+  const std::vector<Layer> layers = {{.name = "a"}, {.name = "b"}};
+  EXPECT_THAT(resolve(layers, {nowhere, nowhere},
+                      {{{0, 0}, 30}, {{0, 1}, 60}, {{1, 2}, 50, false}, {{1, 3}, 50, true}}),
+              ElementsAre(by_value(1), by_value(3)));
+}
+
+TEST(Resolve, what_is_not_alike_stays_without_a_place) {
+  EXPECT_THAT(resolve({{.name = "a"}}, {nowhere}, {{{0, 0}, 3}, {{0, 1}, NAN}}),
+              ElementsAre(nowhere));
 }
 
 }  // namespace

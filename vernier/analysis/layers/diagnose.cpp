@@ -1,16 +1,17 @@
 #include "vernier/analysis/layers/diagnose.h"
 
 #include <fmt/format.h>
+#include <vernier_onnx.pb.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <set>
 
-#include "vernier/analysis/layers/candidate_graph.h"
-#include "vernier/analysis/layers/operator_evidence.h"
-#include "vernier/analysis/layers/value_evidence.h"
+#include "vernier/analysis/layers/evidence.h"
+#include "vernier/analysis/layers/graph.h"
 #include "vernier/analysis/pairing/by_value.h"
 #include "vernier/model/scope.h"
 
@@ -29,7 +30,10 @@ class Diagnoser {
       : rows_(rows.begin(), rows.end()), options_(options) {
     if (options.candidate) candidate_.emplace(*options.candidate, rows_);
     if (options.reference) reference_.emplace(*options.reference);
-    for (const LayerRow& row : rows) layers_.insert(row.layer);
+    for (const LayerRow& row : rows) {
+      layers_.insert(row.layer);
+      if (!row.tensor.empty()) tensor_of_.emplace(row.layer, row.tensor);
+    }
     if (candidate_) forget_unfair_runs();
   }
 
@@ -75,7 +79,7 @@ class Diagnoser {
 
   // Whether the layer may be at fault: on the reference's inputs it is not right, or was not run.
   bool may_be_at_fault(const LayerRow& row) const {
-    return !(row.introduced_max_abs_diff && *row.introduced_max_abs_diff <= options_.tolerance);
+    return !(row.introduced_max_abs_diff && *row.introduced_max_abs_diff <= row.allowed);
   }
 
   // A tensor that a fusion left with only a part of a layer's work is not the layer's output, and
@@ -205,18 +209,50 @@ class Diagnoser {
                        row.truth->error_candidate, row.truth->error_reference);
   }
 
-  std::string wrong_result(std::size_t index, const Region& region) const {
+  // Whether it was run on the reference's inputs and came out wrong.
+  bool is_wrong_by_itself(const LayerRow& row) const {
+    return candidate_ && row.introduced_max_abs_diff && may_be_at_fault(row);
+  }
+
+  // The evidence that the layer, and not its inputs, is wrong.
+  static std::string recomputed(const LayerRow& row, const std::string& why) {
+    if (why.empty()) return "";
+    return fmt::format("on the reference's inputs it is still {:.3g} off: {}",
+                       *row.introduced_max_abs_diff, why);
+  }
+
+  std::string wrong_attribute(std::size_t index, const Region& region) const {
     const LayerRow& row = rows_[index];
-    if (!candidate_ || !row.introduced_max_abs_diff || !may_be_at_fault(row)) return "";
+    if (!is_wrong_by_itself(row)) return "";
     std::string why;
     if (const auto leaf = std::ranges::find(options_.leaves, row.layer, &WatchedTensor::name);
         leaf != options_.leaves.end())
       why = differing_constant(region, candidate_->weights(), *leaf);
     if (why.empty() && reference_) why = differing_attribute(reference_region(row), region);
-    if (why.empty() && row.sqnr_db >= rounding_db) return "";
-    if (why.empty()) why = "computed by " + operator_names(region);
-    return fmt::format("on the reference's inputs it is still {:.3g} off: {}",
-                       *row.introduced_max_abs_diff, why);
+    return recomputed(row, why);
+  }
+
+  // Both sides compute it by one operator, from the same tensors in another order.
+  std::string wrong_operands(std::size_t index, const Region& region) const {
+    const LayerRow& row = rows_[index];
+    if (!reference_ || !is_wrong_by_itself(row)) return "";
+    const Region expected = reference_region(row);
+    if (expected.nodes.size() != 1 || region.nodes.size() != 1) return "";
+    std::vector<std::string> operands, found;
+    for (const std::string& input : expected.nodes[0]->input())
+      if (const auto source = tensor_of_.find(input); source != tensor_of_.end())
+        operands.push_back(source->second);
+    for (const std::string& input : region.nodes[0]->input())
+      if (!candidate_->rows_of(input).empty()) found.push_back(input);
+    if (operands == found || !std::ranges::is_permutation(operands, found)) return "";
+    return recomputed(
+        row, fmt::format("the operands of {} are in another order", node_label(*region.nodes[0])));
+  }
+
+  std::string wrong_result(std::size_t index, const Region& region) const {
+    const LayerRow& row = rows_[index];
+    if (!is_wrong_by_itself(row) || row.sqnr_db >= rounding_db) return "";
+    return recomputed(row, "computed by " + operator_names(region));
   }
 
   // A missing layer that the reference computes between this one and what it is computed from here:
@@ -316,7 +352,7 @@ class Diagnoser {
     Cause cause;
     std::string (Diagnoser::*find)(std::size_t index, const Region& region) const;
   };
-  static constexpr std::array<Evidence, 10> evidences = {{
+  static constexpr std::array<Evidence, 12> evidences = {{
       {Cause::weight_bit_mismatch, &Diagnoser::wrong_weight},
       {Cause::layout_mismatch, &Diagnoser::other_layout},
       {Cause::missing_or_extra_op, &Diagnoser::wrong_operator},
@@ -325,6 +361,8 @@ class Diagnoser {
       {Cause::rounding, &Diagnoser::rounding},
       {Cause::inherited, &Diagnoser::missing_input},
       {Cause::inherited, &Diagnoser::shared_operator},
+      {Cause::attribute_mismatch, &Diagnoser::wrong_attribute},
+      {Cause::operand_mismatch, &Diagnoser::wrong_operands},
       {Cause::op_implementation, &Diagnoser::wrong_result},
       {Cause::inherited, &Diagnoser::inheritance},
   }};
@@ -334,6 +372,7 @@ class Diagnoser {
   std::optional<CandidateGraph> candidate_;
   std::optional<ModelIndex> reference_;
   std::set<std::string> layers_;
+  std::map<std::string, std::string> tensor_of_;  // of each layer that has one
 };
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "vernier/analysis/layers/cause.h"
 #include "vernier/analysis/layers/layers.h"
 #include "vernier/analysis/layers/weights.h"
 #include "vernier/model/model.h"
@@ -21,7 +20,6 @@ struct Diagnosis {
 
 // What is known of two models beside the rows.
 struct DiagnoseOptions {
-  double tolerance = 1e-4;
   const Model* candidate = nullptr;         // the graph that ran; null for a recording
   const Model* reference = nullptr;         // null unless it is ONNX
   std::span<const WatchedTensor> leaves;    // empty unless it is PyTorch

@@ -1,9 +1,17 @@
 #include "vernier/analysis/layers/folding.h"
 
+#include <vernier_onnx.pb.h>
+
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <numeric>
+#include <set>
 
+#include "vernier/analysis/layout.h"
+#include "vernier/metrics/kernels.h"
+#include "vernier/metrics/ulp.h"
 #include "vernier/tensor/convert.h"
 
 namespace vernier {
@@ -54,6 +62,123 @@ std::optional<Runs> runs_of(std::span<const std::int64_t> shape, int axis, std::
   return runs;
 }
 
+// Counts the elements for which `differs(index)` holds.
+template <typename Differs>
+WeightDifference count(std::int64_t elements, Differs differs) {
+  WeightDifference result;
+  for (std::int64_t i = 0; i < elements; ++i) {
+    if (!differs(i)) continue;
+    if (result.differing++ == 0) result.first = i;
+  }
+  return result;
+}
+
+WeightDifference count_bits(const TensorView& expected, const TensorView& found) {
+  const std::int64_t elements = expected.size();
+  const auto width =
+      elements == 0 ? 0 : static_cast<std::int64_t>(expected.bytes.size()) / elements;
+  return count(elements, [&](std::int64_t i) {
+    return !std::ranges::equal(expected.bytes.subspan(i * width, width),
+                               found.bytes.subspan(i * width, width));
+  });
+}
+
+WeightDifference count_values(const TensorView& expected, const TensorView& found) {
+  const std::vector<double> left = to_f64(expected);
+  const std::vector<double> right = to_f64(found);
+  return count(expected.size(), [&](std::int64_t i) { return !(left[i] == right[i]); });
+}
+
+// Square blocks stay in the cache, whichever way they are read.
+constexpr std::int64_t block = 32;
+
+template <typename Element>
+bool same_swapped(std::span<const Element> parameter, std::span<const Element> found,
+                  std::int64_t rows, std::int64_t columns) {
+  for (std::int64_t top = 0; top < rows; top += block)
+    for (std::int64_t left = 0; left < columns; left += block)
+      for (std::int64_t i = top; i < std::min(top + block, rows); ++i)
+        for (std::int64_t j = left; j < std::min(left + block, columns); ++j)
+          if (parameter[i * columns + j] != found[j * rows + i]) return false;
+  return true;
+}
+
+// How far off an element may be that is stored in the dtype: rounded once more where that is
+// narrower than float32, and never to less than its smallest number.
+double bound(const Expected& expected, std::size_t index, DType dtype) {
+  const double magnitude = std::fabs(expected.values[index]);
+  double rounding = 0;
+  if (dtype == DType::f16) rounding = std::max(std::ldexp(magnitude, -11), std::ldexp(1, -24));
+  if (dtype == DType::bf16) rounding = std::ldexp(magnitude, -8);
+  return expected.bound(index) + rounding;
+}
+
+const std::string mean_suffix = ".running_mean";
+
+std::vector<double> vector_or(const Vectors& vectors, const std::string& name,
+                              const std::vector<double>& fallback) {
+  const auto found = vectors.find(name);
+  return found == vectors.end() ? fallback : found->second;
+}
+
+std::optional<BatchNorm> norm_of(const WatchedTensor& leaf, const Vectors& vectors) {
+  const auto mean = vectors.find(leaf.name + mean_suffix);
+  const auto variance = vectors.find(leaf.name + ".running_var");
+  const auto epsilon = leaf.constants.find("eps");
+  if (mean == vectors.end() || variance == vectors.end() || epsilon == leaf.constants.end())
+    return std::nullopt;
+  const std::size_t channels = mean->second.size();
+  BatchNorm norm{.mean = mean->second,
+                 .variance = variance->second,
+                 .weight = vector_or(vectors, leaf.name + ".weight", std::vector(channels, 1.0)),
+                 .bias = vector_or(vectors, leaf.name + ".bias", std::vector(channels, 0.0)),
+                 .epsilon = epsilon->second};
+  if (norm.variance.size() != channels || norm.weight.size() != channels ||
+      norm.bias.size() != channels)
+    return std::nullopt;
+  return norm;
+}
+
+bool is_present(const std::string& norm, const StoredWeights& candidate) {
+  return !candidate.uses_of(norm).empty() || candidate.find(norm + mean_suffix);
+}
+
+const WeightUse* use_as(const std::string& role, const std::string& module,
+                        const StoredWeights& candidate) {
+  const auto& uses = candidate.uses_of(module);
+  const auto found = std::ranges::find(uses, role, &WeightUse::role);
+  return found == uses.end() ? nullptr : &*found;
+}
+
+// Where the layer's bias is as long as the batch norm, or there is none: how it differs from what
+// folding would make it.
+std::optional<WeightDifference> bias_difference(const Fold& fold, const StoredWeights& candidate) {
+  const WeightUse* use = use_as("bias", fold.layer, candidate);
+  const auto expected = fold_bias(fold.bias, fold.parameters);
+  if (!use || !expected ||
+      shape_of(*use->stored) != Shape{static_cast<std::int64_t>(expected->values.size())})
+    return std::nullopt;
+  return difference(*expected, candidate.read(*use->stored));
+}
+
+// The layer before leaf `position` that has taken in its batch norm.
+std::optional<Fold> find_fold(std::span<const WatchedTensor> leaves, std::size_t position,
+                              const BatchNorm& norm, const Vectors& vectors,
+                              const StoredWeights& candidate, const std::set<std::string>& taken) {
+  std::optional<Fold> nearest;
+  for (std::size_t i = position; i-- > 0;) {
+    const WatchedTensor& leaf = leaves[i];
+    if (taken.contains(leaf.name) || !use_as("weight", leaf.name, candidate)) continue;
+    Fold fold{leaf.name, leaf.type, leaves[position].name, norm,
+              vector_or(vectors, leaf.name + ".bias", {})};
+    const auto found = bias_difference(fold, candidate);
+    if (!found) continue;
+    if (found->differing == 0) return fold;
+    if (!nearest) nearest = std::move(fold);
+  }
+  return nearest;
+}
+
 }  // namespace
 
 double Expected::bound(std::size_t index) const {
@@ -84,6 +209,82 @@ std::optional<Expected> fold_bias(std::span<const double> bias, const BatchNorm&
     expected.magnitudes.push_back(terms + std::fabs(norm.bias[i]));
   }
   return expected;
+}
+
+bool same_bits(const TensorView& parameter, const TensorView& found, bool swap) {
+  if (parameter.dtype != found.dtype || parameter.bytes.size() != found.bytes.size()) return false;
+  if (found.bytes.empty()) return true;
+  if (!swap)
+    return std::memcmp(parameter.bytes.data(), found.bytes.data(), found.bytes.size()) == 0;
+  if (bits(parameter.dtype) == 32)
+    return same_swapped(elements<std::uint32_t>(parameter), elements<std::uint32_t>(found),
+                        parameter.shape[0], parameter.shape[1]);
+  const Tensor swapped = permute_axes(parameter, std::vector{1, 0});
+  return same_bits(swapped, found, false);
+}
+
+bool within_bounds(const Expected& expected, const TensorView& found) {
+  const std::vector<float> values = to_f32(found);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (!(std::fabs(expected.values[i] - double{values[i]}) <= bound(expected, i, found.dtype)))
+      return false;
+  return true;
+}
+
+WeightDifference difference(const TensorView& expected, const TensorView& found) {
+  const bool comparable = expected.dtype == found.dtype && bits(expected.dtype) >= 8;
+  if (same_bits(expected, found, false)) return {};
+  WeightDifference result =
+      comparable ? count_bits(expected, found) : count_values(expected, found);
+  result.max_abs_diff = measure(expected, found).max_abs_difference;
+  if (const auto ulps = ulp_distance(expected, found)) result.max_ulp_diff = ulps->max;
+  return result;
+}
+
+WeightDifference difference(const Expected& expected, const TensorView& found) {
+  const std::vector<double> values = to_f64(found);
+  const auto distance = [&](std::int64_t i) { return std::fabs(expected.values[i] - values[i]); };
+  WeightDifference result = count(static_cast<std::int64_t>(values.size()), [&](std::int64_t i) {
+    return !(distance(i) <= bound(expected, i, found.dtype));
+  });
+  if (result.differing == 0) return result;
+  const Tensor rounded = as_tensor(expected);
+  result.max_abs_diff = measure(rounded, found).max_abs_difference;
+  if (const auto ulps = ulp_distance(rounded, found)) result.max_ulp_diff = ulps->max;
+  return result;
+}
+
+Tensor as_tensor(const Expected& expected) {
+  Tensor exact = make_tensor("", DType::f64, {static_cast<std::int64_t>(expected.values.size())});
+  std::ranges::copy(expected.values, elements<double>(exact).begin());
+  return convert(exact, DType::f32);
+}
+
+std::vector<Fold> find_folds(std::span<const WatchedTensor> leaves, const Vectors& vectors,
+                             const StoredWeights& candidate) {
+  std::vector<Fold> folds;
+  std::set<std::string> taken;
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    const auto norm = norm_of(leaves[i], vectors);
+    if (!norm || is_present(leaves[i].name, candidate)) continue;
+    auto fold = find_fold(leaves, i, *norm, vectors, candidate, taken);
+    if (!fold) continue;
+    taken.insert(fold->layer);
+    folds.push_back(std::move(*fold));
+  }
+  return folds;
+}
+
+bool lacks_unknown_norm(std::span<const WatchedTensor> leaves, const Vectors& vectors,
+                        const StoredWeights& candidate, std::size_t channels) {
+  return std::ranges::any_of(vectors, [&](const auto& entry) {
+    const auto& [name, values] = entry;
+    if (!name.ends_with(mean_suffix) || values.size() != channels) return false;
+    const std::string module = name.substr(0, name.size() - mean_suffix.size());
+    const auto leaf = std::ranges::find(leaves, module, &WatchedTensor::name);
+    const bool known = leaf != leaves.end() && norm_of(*leaf, vectors);
+    return !known && !is_present(module, candidate);
+  });
 }
 
 }  // namespace vernier

@@ -1,10 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "vernier/analysis/layers/graph.h"
+#include "vernier/analysis/layers/weights.h"
+#include "vernier/runtime/runner.h"
 #include "vernier/tensor/tensor.h"
 
 namespace vernier {
@@ -33,5 +38,39 @@ std::optional<Expected> fold_weight(const TensorView& weight, int axis, const Ba
 
 // The bias likewise; without one (empty) it is zero.
 std::optional<Expected> fold_bias(std::span<const double> bias, const BatchNorm& norm);
+
+// Whether the bits are the same; with `swap`, those of the parameter with its two axes swapped.
+bool same_bits(const TensorView& parameter, const TensorView& found, bool swap);
+
+// Compares bits, or the values where the types differ. Both have as many elements.
+WeightDifference difference(const TensorView& expected, const TensorView& found);
+
+// Compares with numbers that are known within bounds.
+bool within_bounds(const Expected& expected, const TensorView& found);
+WeightDifference difference(const Expected& expected, const TensorView& found);
+
+// The expected numbers in float32.
+Tensor as_tensor(const Expected& expected);
+
+// One-dimensional parameters and buffers, by name.
+using Vectors = std::map<std::string, std::vector<double>, std::less<>>;
+
+// A layer and the batch norm behind it that the candidate has as one.
+struct Fold {
+  std::string layer;  // module path of the convolution or linear layer
+  std::string layer_type;
+  std::string norm;  // of the batch norm
+  BatchNorm parameters;
+  std::vector<double> bias;  // of the layer; empty if it has none
+};
+
+// Finds the batch norms that no node of the candidate computes, and for each the layer before it
+// whose bias has taken it in; where no bias agrees, the nearest one as wide.
+std::vector<Fold> find_folds(std::span<const WatchedTensor> leaves, const Vectors& vectors,
+                             const StoredWeights& candidate);
+
+// Whether the candidate lacks a batch norm of this width of which it is not known how it computes.
+bool lacks_unknown_norm(std::span<const WatchedTensor> leaves, const Vectors& vectors,
+                        const StoredWeights& candidate, std::size_t channels);
 
 }  // namespace vernier

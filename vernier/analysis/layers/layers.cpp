@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <optional>
 #include <set>
 
-#include "vernier/analysis/layers/candidate_tensors.h"
-#include "vernier/analysis/layers/explain.h"
-#include "vernier/analysis/layers/validation.h"
+#include "vernier/analysis/layers/diagnose.h"
+#include "vernier/analysis/layers/measure.h"
+#include "vernier/analysis/layers/plan.h"
 #include "vernier/error.h"
+#include "vernier/runtime/open_runner.h"
 #include "vernier/runtime/recorded_runner.h"
 
 namespace vernier {
@@ -48,7 +51,147 @@ std::vector<std::string> names_of(const Runner& runner) {
   return names;
 }
 
+Failure failure_of(const LayerRow& row, const Limit& limit) {
+  Failure failure{.subject = row.layer, .group = "layer", .metric = limit.metric, .limit = limit};
+  failure.value = row.max_abs_diff;
+  if (row.match == Match::none) {
+    failure.kind = FailureKind::missing;
+    failure.metric = "candidate";
+  } else if (!row.compared || within(limit, row.max_abs_diff)) {
+    failure.kind = FailureKind::shape;
+    failure.reference_shape = row.reference_shape;
+    failure.candidate_shape = row.candidate_shape;
+  } else if (std::isnan(row.max_abs_diff)) {
+    failure.kind = FailureKind::nonfinite;
+  }
+  return failure;
+}
+
+Verdict judge_layers(const LayersResult& result, double tolerance) {
+  const Limit limit{.metric = "max_abs_diff", .fails = Limit::Fails::above, .value = tolerance};
+  std::vector<Failure> failures;
+  for (const LayerRow& row : result.rows)
+    if (row.exceeds) failures.push_back(failure_of(row, limit));
+  for (const LayerRow& row : result.outputs)
+    if (row.exceeds) {
+      failures.push_back(failure_of(row, limit));
+      failures.back().group = "output";
+    }
+  if (result.samples == 0)
+    failures.push_back({.metric = "max_abs_diff", .limit = limit, .kind = FailureKind::unmeasured});
+  return make_verdict({limit}, std::move(failures));
+}
+
+// No layer differs, and yet the output does: what is computed behind the last layer.
+void explain_outputs(LayersResult& result) {
+  for (LayerRow& row : result.outputs) {
+    if (!row.exceeds) continue;
+    if (result.drift_origin) {
+      row.cause = Cause::inherited;
+      row.detail = fmt::format("{} is out of tolerance", result.rows[*result.drift_origin].layer);
+    } else if (row.match == Match::none) {
+      row.cause = Cause::missing_or_extra_op;
+      row.detail = "the candidate has no such output";
+    } else if (!row.detail.empty()) {
+      row.cause = Cause::missing_or_extra_op;
+    } else if (row.layout) {
+      row.cause = Cause::layout_mismatch;
+      row.detail = "the values agree once the axes are reordered: " + row.layout->description;
+    } else {
+      row.cause = Cause::missing_or_extra_op;
+      row.detail = "every layer agrees: what is computed behind them is something else";
+    }
+  }
+}
+
+// Said once, and not at every layer that has weights.
+void name_other_weights(LayersResult& result, std::span<const ComparedWeight> weights) {
+  if (!are_other_weights(weights)) return;
+  std::size_t foreign = 0, found = 0;
+  for (const ComparedWeight& weight : weights) {
+    found += weight.match != WeightMatch::not_found;
+    foreign += weight.match == WeightMatch::differs || weight.match == WeightMatch::unlike;
+  }
+  bool said = false;
+  for (LayerRow& row : result.rows) {
+    if (row.cause != Cause::weight_bit_mismatch && row.cause != Cause::missing_or_extra_op)
+      continue;
+    row.cause = said ? Cause::inherited : Cause::other_weights;
+    row.detail = said ? "the weights are those of another checkpoint"
+                      : fmt::format(
+                            "{} of {} weights are not the reference's but those of another "
+                            "checkpoint",
+                            foreign, found);
+    said = true;
+  }
+}
+
+LayersResult with_causes(LayersResult result, const LayersOptions& layers,
+                         const DiagnoseOptions& options) {
+  result.verdict = judge_layers(result, layers.tolerance.value_or(default_tolerance));
+  const std::vector<Diagnosis> diagnoses = diagnose(result.rows, options);
+  for (std::size_t i = 0; i < diagnoses.size(); ++i) {
+    result.rows[i].cause = diagnoses[i].cause;
+    result.rows[i].detail = diagnoses[i].detail;
+  }
+  name_other_weights(result, options.weights);
+  explain_outputs(result);
+  return result;
+}
+
+// The candidate as it ships, and the graph that ran for it: another one if it was optimised first.
+struct CandidateModels {
+  const Model& shipped;
+  const Model& ran;
+};
+
+// The result with the weights that are not the reference's, and a cause for each row that exceeds.
+LayersResult explain(LayersResult result, const LayersReference& reference,
+                     const CandidateModels& candidate, const LayersOptions& options) {
+  const auto& model = reference.model;
+  std::vector<WatchedTensor> leaves;
+  if (!model) leaves = reference.runner->watched();
+  std::vector<ComparedWeight> weights = model
+                                            ? compare_weights(*model, candidate.shipped)
+                                            : compare_weights(*reference.runner, candidate.shipped);
+  if (model) {
+    TensorPairs tensors;
+    for (const LayerRow& row : result.rows)
+      if (!row.tensor.empty()) tensors.emplace_back(row.layer, row.tensor);
+    weights = compare_operands(std::move(weights), *model, candidate.shipped, tensors);
+  }
+  result.weight_mismatches = weight_mismatches(weights);
+  return with_causes(std::move(result), options,
+                     {.candidate = &candidate.ran,
+                      .reference = model ? &*model : nullptr,
+                      .leaves = leaves,
+                      .weights = weights});
+}
+
+LayersResult explain(LayersResult result, const LayersOptions& options) {
+  return with_causes(std::move(result), options, {});
+}
+
 }  // namespace
+
+std::string_view cause_name(Cause cause) {
+  switch (cause) {
+    case Cause::none: return "none";
+    case Cause::weight_bit_mismatch: return "weight_bit_mismatch";
+    case Cause::layout_mismatch: return "layout_mismatch";
+    case Cause::missing_or_extra_op: return "missing_or_extra_op";
+    case Cause::attribute_mismatch: return "attribute_mismatch";
+    case Cause::operand_mismatch: return "operand_mismatch";
+    case Cause::other_weights: return "other_weights";
+    case Cause::precision_loss: return "precision_loss";
+    case Cause::nonfinite: return "nonfinite";
+    case Cause::rounding: return "rounding";
+    case Cause::op_implementation: return "op_implementation";
+    case Cause::inherited: return "inherited";
+    case Cause::unknown: return "unknown";
+  }
+  return "";
+}
 
 LayersResult validate_layers(const Model& candidate, Samples& samples,
                              const LayersOptions& options) {
@@ -57,7 +200,7 @@ LayersResult validate_layers(const Model& candidate, Samples& samples,
                           ? optimize(candidate, *options.runtime.optimization)
                           : candidate.clone();
   OrtRunner runner(graph.clone(), watching(options.runtime, !reference.is_recorded));
-  Validation validation(reference, runner, visible_tensors(graph, runner), true, options);
+  Validation validation(reference, runner, visible_tensors(graph, runner), &graph, options);
   bool complete = validation.measure(samples);
   if (complete && validation.any_exceeds() &&
       validation.measure_introduced(runner, samples.number(0), samples.sample(0)))
@@ -77,7 +220,7 @@ LayersResult validate_recorded_layers(const std::filesystem::path& candidate,
                             runner.size()));
   LayersReference reference = open_layers_reference(options);
   RecordedSamples samples(runner.size());
-  Validation validation(reference, runner, candidate_tensors(names_of(runner)), false, options);
+  Validation validation(reference, runner, candidate_tensors(names_of(runner)), nullptr, options);
   const bool complete = validation.measure(samples);
   LayersResult result = validation.result();
   result.interrupted = !complete;

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "vernier/analysis/layers/cause.h"
 #include "vernier/analysis/layers/weights.h"
 #include "vernier/analysis/layout.h"
 #include "vernier/analysis/pairing/match.h"
@@ -19,6 +18,25 @@
 #include "vernier/runtime/ort_options.h"
 
 namespace vernier {
+
+// Why a layer differs: the first that holds, in this order.
+enum class Cause {
+  none,                 // it does not
+  weight_bit_mismatch,  // a parameter is not its initializer
+  layout_mismatch,      // the same values in another order of axes
+  missing_or_extra_op,  // Dropout or BatchNorm in training mode, an operator left out
+  attribute_mismatch,   // the same operator with other pads, epsilon, slope...
+  operand_mismatch,     // the same operator on operands in another order
+  other_weights,        // those of another checkpoint, all over the model
+  precision_loss,       // something below float32 on the way
+  nonfinite,            // NaN or infinity on one side
+  rounding,             // no further from the truth than the reference itself
+  op_implementation,    // same inputs, same weights, other outputs
+  inherited,            // its inputs differed already
+  unknown
+};
+
+std::string_view cause_name(Cause cause);
 
 // The largest error of each side against the same layer in float64.
 struct LayerTruth {
@@ -51,18 +69,23 @@ struct LayerRow {
   double mean_abs_diff = NAN;
   double sqnr_db = NAN;
   double cosine_similarity = NAN;
+  double allowed = 1e-4;  // a greater max_abs_diff exceeds
   bool exceeds = false;
   std::int64_t reference_nan = 0, reference_inf = 0;  // elements, over all samples
   std::int64_t candidate_nan = 0, candidate_inf = 0;
-  std::optional<LayerLayout> layout;              // under which an exceeding pair agrees
-  std::optional<LayerTruth> truth;                // when it was asked for
-  std::optional<double> introduced_max_abs_diff;  // what it adds by itself, on reference inputs
+  std::optional<LayerLayout> layout;  // under which an exceeding pair agrees
+  std::optional<LayerTruth> truth;    // when it was asked for
+  // Introduced error: the layer's output on the reference's inputs, against the reference's output.
+  std::optional<double> introduced_max_abs_diff;
   Cause cause = Cause::none;
   std::string detail;  // the evidence for the cause
 };
 
 struct LayersResult {
-  std::vector<LayerRow> rows;               // in the order in which the reference runs them
+  std::vector<LayerRow> rows;  // in the order in which the reference runs them
+  // Outputs of the model that are no layer of the reference, as those that PyTorch computes behind
+  // its last module.
+  std::vector<LayerRow> outputs;
   std::optional<std::size_t> drift_origin;  // the first row that exceeds
   std::int64_t layers_exceeding = 0;
   // Parameters whose initializer has other bits, also where no layer exceeds because of them.
@@ -75,10 +98,15 @@ struct LayersResult {
   bool pass() const { return verdict.pass(); }
 };
 
+// What a layer may differ by when nothing else is asked, unless rounding explains more.
+inline constexpr double default_tolerance = 1e-4;
+
 struct LayersOptions {
   std::filesystem::path reference;  // TorchScript, ONNX, or a recording
-  double tolerance = 1e-4;          // a layer exceeds when max_abs_diff is greater
-  bool truth = false;               // run the reference in float64 as well (TorchScript only)
+  // A layer exceeds when max_abs_diff is greater. Unset: greater than 1e-4, and than what rounding
+  // explains: a share of the largest element, and with `truth` the reference's own error.
+  std::optional<double> tolerance;
+  bool truth = false;  // run the reference in float64 as well (TorchScript only)
   OrtOptions runtime;  // with an optimisation level: the graph that the optimiser makes is compared
   Progress progress;
 };

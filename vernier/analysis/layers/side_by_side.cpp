@@ -1,8 +1,96 @@
 #include "vernier/analysis/layers/side_by_side.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "vernier/analysis/pairing/introduced.h"
+#include "vernier/analysis/pairing/thresholds.h"
+#include "vernier/metrics/similarity.h"
 
 namespace vernier {
+namespace {
+
+// The first of the two that is worse; NaN is worst.
+double larger(double before, double value) {
+  return std::isnan(before) || before > value ? before : value;
+}
+double smaller(double before, double value) {
+  return std::isnan(before) || before < value ? before : value;
+}
+
+// Another order of the same elements leaves their squares' sum as it is.
+bool may_be_permuted(const PairSums& sums) {
+  const double ratio = sums.candidate_squares / sums.reference_squares;
+  return ratio > 0.7 && ratio < 1.4;
+}
+
+std::optional<LayerLayout> layout_of(const LayerSample& sample, const PairSums& sums) {
+  if (similarity(sums).sqnr_db >= same_layout_db &&
+      std::ranges::equal(sample.reference.shape, sample.candidate.shape))
+    return std::nullopt;
+  if (!may_be_permuted(sums)) return std::nullopt;
+  auto layout = find_layout(sample.reference, sample.candidate);
+  if (!layout) return std::nullopt;
+  std::string description =
+      describe_layout(*layout, sample.reference.shape, sample.candidate.shape);
+  return LayerLayout{std::move(*layout), std::move(description)};
+}
+
+LayerTruth with_errors(const std::optional<LayerTruth>& before, const LayerSample& sample) {
+  LayerTruth truth = before.value_or(LayerTruth{});
+  truth.error_reference =
+      larger(truth.error_reference, measure(*sample.truth, sample.reference).max_abs_difference);
+  truth.error_candidate =
+      larger(truth.error_candidate, measure(*sample.truth, sample.candidate).max_abs_difference);
+  truth.ratio = truth.error_candidate == truth.error_reference
+                    ? 1
+                    : truth.error_candidate / truth.error_reference;
+  return truth;
+}
+
+void add_figures(LayerRow& row, const Similarity& figures) {
+  const bool first = !row.compared;
+  row.compared = true;
+  row.max_abs_diff = first ? figures.max_abs_diff : larger(row.max_abs_diff, figures.max_abs_diff);
+  row.mean_abs_diff =
+      first ? figures.mean_abs_diff : larger(row.mean_abs_diff, figures.mean_abs_diff);
+  row.sqnr_db = first ? figures.sqnr_db : smaller(row.sqnr_db, figures.sqnr_db);
+  row.cosine_similarity =
+      first ? figures.cosine_similarity : smaller(row.cosine_similarity, figures.cosine_similarity);
+  row.reference_nan += figures.reference_nan;
+  row.reference_inf += figures.reference_inf;
+  row.candidate_nan += figures.candidate_nan;
+  row.candidate_inf += figures.candidate_inf;
+}
+
+// What rounding explains, in this sample or one before. A candidate that is `rounding_factor` times
+// as far from the truth as the reference may differ from it by both errors.
+double allowed(const LayerRow& row, const PairSums& sums) {
+  double most = row.allowed;
+  if (std::isfinite(sums.max_abs_reference) && is_float(row.reference_dtype))
+    most = std::max(most, rounding_of_largest * sums.max_abs_reference);
+  if (row.truth && std::isfinite(row.truth->error_reference))
+    most = std::max(most, (1 + rounding_factor) * row.truth->error_reference);
+  return most;
+}
+
+bool shape_may_differ(Match match) { return match == Match::value || match == Match::elided; }
+
+bool is_output_of(const std::string& name, const Layer& layer) {
+  return name.starts_with(layer.name + ".");
+}
+
+// What the reference said of a layer that ran.
+Layer known_layer(const std::string& name, const std::vector<Layer>& layers) {
+  if (const auto known = std::ranges::find(layers, name, &Layer::name); known != layers.end())
+    return *known;
+  const auto whole =
+      std::ranges::find_if(layers, [&](const Layer& layer) { return is_output_of(name, layer); });
+  return {.name = name, .type = whole == layers.end() ? "" : whole->type};
+}
+
+}  // namespace
+
 SideBySide::SideBySide(Runner& reference, Runner& candidate,
                        const std::vector<CandidateTensor>& tensors)
     : reference_(reference),
@@ -41,8 +129,10 @@ std::vector<SeenLayer> SideBySide::run(std::int64_t number, const std::vector<Te
   };
   reference_.seek(number);
   candidate_.seek(number);
-  run_lockstep(reference_, reference_inputs(sample), candidate_, sample, observe,
-               {.requests = planned.requests, .observe_reference = note});
+  const LockstepOutputs outputs =
+      run_lockstep(reference_, reference_inputs(sample), candidate_, sample, observe,
+                   {.requests = planned.requests, .observe_reference = note});
+  if (run.outputs) run.outputs(outputs);
   return seen;
 }
 
@@ -61,6 +151,48 @@ void SideBySide::run_introduced(Runner& candidate, std::int64_t number,
   reference_.seek(number);
   run_on_reference_inputs(reference_, reference_inputs(sample), candidate, sample, measure,
                           planned.requests);
+}
+
+LayerRow with_sample(LayerRow row, const LayerSample& sample) {
+  row.reference_shape.assign(sample.reference.shape.begin(), sample.reference.shape.end());
+  row.candidate_shape.assign(sample.candidate.shape.begin(), sample.candidate.shape.end());
+  row.reference_dtype = sample.reference.dtype;
+  row.candidate_dtype = sample.candidate.dtype;
+  if (sample.reference.size() != sample.candidate.size()) return row;
+  const PairSums sums = measure(sample.reference, sample.candidate);
+  add_figures(row, similarity(sums));
+  if (sample.truth && sample.truth->size() == sample.reference.size())
+    row.truth = with_errors(row.truth, sample);
+  row.allowed = sample.tolerance.value_or(allowed(row, sums));
+  if (!row.layout && is_exceeding(row)) row.layout = layout_of(sample, sums);
+  return row;
+}
+
+bool is_exceeding(const LayerRow& row) {
+  if (row.match == Match::fused) return false;
+  if (!row.compared) return true;
+  if (row.reference_shape != row.candidate_shape && !shape_may_differ(row.match)) return true;
+  return !(row.max_abs_diff <= row.allowed);
+}
+
+std::vector<Layer> layers_that_ran(const std::vector<SeenLayer>& seen,
+                                   const std::vector<Layer>& layers) {
+  std::vector<Layer> ran;
+  std::set<std::string> names;
+  for (const SeenLayer& layer : seen)
+    if (names.insert(layer.name).second) ran.push_back(known_layer(layer.name, layers));
+  return ran;
+}
+
+std::vector<std::string> idle_layers(const std::vector<Layer>& layers,
+                                     const std::set<std::string>& ran) {
+  std::vector<std::string> idle;
+  for (const Layer& layer : layers) {
+    const auto output = ran.lower_bound(layer.name + ".");
+    if (!ran.contains(layer.name) && (output == ran.end() || !is_output_of(*output, layer)))
+      idle.push_back(layer.name);
+  }
+  return idle;
 }
 
 }  // namespace vernier

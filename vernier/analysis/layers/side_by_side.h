@@ -2,17 +2,19 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "vernier/analysis/bind_inputs.h"
-#include "vernier/analysis/layers/reference.h"
+#include "vernier/analysis/layers/layers.h"
+#include "vernier/analysis/layers/plan.h"
 #include "vernier/analysis/pairing/by_value.h"
 #include "vernier/analysis/pairing/lockstep.h"
+#include "vernier/tensor/tensor.h"
 
 namespace vernier {
-
 
 // What is done with a layer's tensor and the candidate's as both are there.
 using PairVisitor = std::function<void(const LayerPair& pair, const Tensor& reference,
@@ -29,6 +31,7 @@ struct SeenLayer {
 struct SideBySideRun {
   std::span<const LayerPair> pairs;
   PairVisitor visit;
+  std::function<void(const LockstepOutputs&)> outputs;  // of both models, at the end; may be empty
   // The bytes that replace a tensor once its pairs are visited; for run_introduced() only.
   std::function<std::vector<std::byte>()> replacement;
 };
@@ -63,5 +66,30 @@ class SideBySide {
   const std::vector<CandidateTensor>& tensors_;
   InputBindings bindings_;
 };
+
+// The tensors of one layer on one sample.
+struct LayerSample {
+  const TensorView& reference;
+  const TensorView& candidate;
+  const Tensor* truth = nullptr;                   // in float64; null where it is not known
+  std::optional<double> tolerance = std::nullopt;  // unset: 1e-4, or what rounding explains
+};
+
+// The row with one more sample in it.
+LayerRow with_sample(LayerRow row, const LayerSample& sample);
+
+// Whether the row is out of tolerance: a difference strictly greater than what is allowed, NaN,
+// another shape than the layer's, or no counterpart at all. A tensor that was found by its values
+// may have another shape.
+bool is_exceeding(const LayerRow& row);
+
+// The layers as they ran, each once, with what was known of them before. A layer with several
+// outputs is seen as "lstm.0", "lstm.1": each is a layer then.
+std::vector<Layer> layers_that_ran(const std::vector<SeenLayer>& seen,
+                                   const std::vector<Layer>& layers);
+
+// The names of the layers of which nothing ran.
+std::vector<std::string> idle_layers(const std::vector<Layer>& layers,
+                                     const std::set<std::string>& ran);
 
 }  // namespace vernier

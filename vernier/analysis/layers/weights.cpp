@@ -4,13 +4,23 @@
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
+#include <map>
 
+#include "vernier/analysis/layers/folding.h"
+#include "vernier/analysis/layers/graph.h"
+#include "vernier/analysis/layout.h"
+#include "vernier/analysis/pairing/thresholds.h"
+#include "vernier/metrics/similarity.h"
 #include "vernier/model/graph.h"
+#include "vernier/model/index.h"
 #include "vernier/model/onnx_type.h"
 #include "vernier/model/scope.h"
+#include "vernier/tensor/convert.h"
 
 namespace vernier {
 namespace {
+
+using vernier_onnx::TensorProto;
 
 // Beyond this a distance in ulps tells no more than the difference itself.
 constexpr double most_ulps = 1e6;
@@ -28,6 +38,409 @@ std::vector<WatchedTensor> modules_of(const Model& model) {
       leaves.push_back(std::move(leaf));
     }
   return leaves;
+}
+
+std::string module_of(std::string_view parameter) {
+  const std::size_t dot = parameter.rfind('.');
+  return dot == std::string_view::npos ? "" : std::string(parameter.substr(0, dot));
+}
+
+std::string_view role_of(std::string_view parameter) {
+  return parameter.substr(parameter.rfind('.') + 1);
+}
+
+// "in_proj_weight" is a weight too.
+bool plays(const std::string& role, std::string_view name) {
+  return !role.empty() && (name == role || name.ends_with("_" + role));
+}
+
+// Names that exporters count up say nothing about what they name.
+bool is_numbered(std::string_view name) {
+  return name.starts_with("onnx::") || name.starts_with("val_") ||
+         name.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+Shape without_ones(std::span<const std::int64_t> shape) {
+  Shape result;
+  std::ranges::copy_if(shape, std::back_inserter(result), [](auto dim) { return dim != 1; });
+  return result;
+}
+
+bool same_order(std::span<const std::int64_t> left, std::span<const std::int64_t> right) {
+  return without_ones(left) == without_ones(right);
+}
+
+bool swapped_order(std::span<const std::int64_t> left, std::span<const std::int64_t> right) {
+  return left.size() == 2 && right.size() == 2 && left[0] == right[1] && left[1] == right[0];
+}
+
+Tensor transposed(const TensorView& tensor) { return permute_axes(tensor, std::vector{1, 0}); }
+
+// A constant in a node has no name of its own; it was found by the parameter's.
+std::string name_of(const TensorProto& stored, const std::string& parameter) {
+  return stored.name().empty() ? parameter : stored.name();
+}
+
+// An initializer that should be a parameter.
+struct Target {
+  const TensorProto* stored = nullptr;
+  const vernier_onnx::NodeProto* reader = nullptr;  // null: found by its name alone
+  bool transposed = false;                          // on the way to the reader
+};
+
+// Whether a linear layer's weight must be stored with its axes swapped: it computes x times the
+// transposed weight.
+bool stored_swapped(const Target& target) {
+  const bool reader_swaps =
+      is_op(*target.reader, "Gemm") && attribute_int(*target.reader, "transB", 0) != 0;
+  return reader_swaps == target.transposed;
+}
+
+class Comparison {
+ public:
+  Comparison(std::span<const WatchedTensor> leaves, Vectors vectors, const Model& candidate)
+      : leaves_(leaves),
+        vectors_(std::move(vectors)),
+        candidate_(candidate),
+        folds_(find_folds(leaves, vectors_, candidate_)) {}
+
+  ComparedWeight compare(const TensorView& parameter) const {
+    const ComparedWeight row{.parameter = std::string(parameter.name),
+                             .module = module_of(parameter.name),
+                             .elements = parameter.size()};
+    const std::vector<Target> found = targets(parameter);
+    for (const Target& target : found)
+      if (const auto match = same_as(row, parameter, target)) return *match;
+    if (const auto folded = judge_fold(row, parameter)) return *folded;
+    if (found.empty()) return search(row, parameter);
+    const ComparedWeight judged = judge(row, parameter, found.front());
+    if (judged.match == WeightMatch::not_found) return search(row, parameter);
+    return may_be_folded(judged, parameter) ? row : judged;
+  }
+
+ private:
+  // What the module's own nodes read as this parameter; else what has its name.
+  std::vector<Target> targets(const TensorView& parameter) const {
+    const TensorProto* named = candidate_.find(std::string(parameter.name));
+    if (named && !same_kind(parameter, *named)) named = nullptr;
+    std::vector<Target> found;
+    for (const WeightUse& use : candidate_.uses_of(module_of(parameter.name))) {
+      const Target target{use.stored, use.node, use.transposed};
+      if (use.stored == named) return {target};
+      if (plays(use.role, role_of(parameter.name)) && fits(parameter, *use.stored))
+        found.push_back(target);
+    }
+    if (found.empty() && named) found.push_back({named});
+    return found;
+  }
+
+  // Quantized numbers are not the parameter's, whatever they are called.
+  static bool same_kind(const TensorView& parameter, const TensorProto& stored) {
+    const auto dtype = dtype_of_onnx(stored.data_type());
+    return dtype && is_float(*dtype) == is_float(parameter.dtype);
+  }
+
+  static bool fits(const TensorView& parameter, const TensorProto& stored) {
+    const Shape shape = shape_of(stored);
+    return same_kind(parameter, stored) &&
+           (same_order(parameter.shape, shape) || swapped_order(parameter.shape, shape));
+  }
+
+  bool is_linear(const std::string& module) const {
+    const auto leaf = std::ranges::find(leaves_, module, &WatchedTensor::name);
+    return leaf != leaves_.end() && leaf->type.ends_with("Linear");
+  }
+
+  // The orders of axes in which the initializer may hold the parameter.
+  std::vector<bool> swaps(const TensorView& parameter, const Tensor& found,
+                          const Target& target) const {
+    const bool straight = same_order(parameter.shape, found.shape);
+    const bool swapped = swapped_order(parameter.shape, found.shape);
+    if (straight && swapped && !target.reader) return {false};
+    if (straight && swapped && is_linear(module_of(parameter.name)))
+      return {stored_swapped(target)};
+    std::vector<bool> result;
+    if (straight) result.push_back(false);
+    if (swapped) result.push_back(true);
+    return result;
+  }
+
+  // The row of a parameter that the target holds bit by bit.
+  std::optional<ComparedWeight> same_as(ComparedWeight row, const TensorView& parameter,
+                                        const Target& target) const {
+    const Tensor found = candidate_.read(*target.stored);
+    for (const bool swap : swaps(parameter, found, target)) {
+      if (!same_bits(parameter, found, swap)) continue;
+      row.initializer = name_of(*target.stored, row.parameter);
+      row.match = swap ? WeightMatch::transposed : WeightMatch::exact;
+      return row;
+    }
+    return std::nullopt;
+  }
+
+  // The row of a parameter that the target does not hold bit by bit.
+  ComparedWeight judge(ComparedWeight row, const TensorView& parameter,
+                       const Target& target) const {
+    const Tensor found = candidate_.read(*target.stored);
+    row.initializer = name_of(*target.stored, row.parameter);
+    const std::vector<bool> orders = swaps(parameter, found, target);
+    if (orders.empty()) return judge_shape(std::move(row), parameter, found);
+    ComparedWeight judged = judge_order(std::move(row), parameter, found, orders.front());
+    if (orders.size() == 1 && swapped_order(parameter.shape, found.shape) &&
+        same_bits(parameter, found, !orders.front())) {
+      judged.match = WeightMatch::differs;
+      judged.remark = "its axes are swapped";
+    }
+    return judged;
+  }
+
+  static ComparedWeight judge_shape(ComparedWeight row, const TensorView& parameter,
+                                    const Tensor& found) {
+    if (is_numbered(row.parameter)) return row;
+    row.match = WeightMatch::differs;
+    row.difference.differing = row.elements;
+    row.remark = fmt::format("its shape is {}, not {}", format_shape(found.shape),
+                             format_shape(parameter.shape));
+    return row;
+  }
+
+  static ComparedWeight judge_order(ComparedWeight row, const TensorView& parameter,
+                                    const Tensor& found, bool swap) {
+    const Tensor expected = swap ? transposed(parameter) : copy(parameter);
+    if (is_rounded(expected, found)) {
+      row.match = WeightMatch::rounded;
+      return row;
+    }
+    row.difference = difference(expected, found);
+    row.match = WeightMatch::exact;  // in a wider type
+    if (row.difference.differing == 0) return row;
+    return as_difference(std::move(row), similarity(expected, found).sqnr_db);
+  }
+
+  // Whether the initializer is of a narrower type and holds what that makes of the numbers. A
+  // converter may move what would become zero or infinity one step back.
+  static bool is_rounded(const Tensor& expected, const Tensor& found) {
+    if (!is_float(found.dtype) || bits(found.dtype) >= bits(expected.dtype)) return false;
+    const WeightDifference rest = difference(convert(expected, found.dtype), found);
+    return rest.differing == 0 || rest.max_ulp_diff.value_or(2) <= 1;
+  }
+
+  static ComparedWeight as_difference(ComparedWeight row, double sqnr_db) {
+    row.sqnr_db = sqnr_db;
+    const bool same_name = row.initializer == row.parameter && !is_numbered(row.parameter);
+    const bool mostly_equal = row.difference.differing < row.elements / 2;
+    row.match = same_name || mostly_equal || sqnr_db >= same_weight_db ? WeightMatch::differs
+                : is_numbered(row.parameter)                           ? WeightMatch::not_found
+                                                                       : WeightMatch::unlike;
+    return row;
+  }
+
+  // Parameters that were folded are judged where they ended up: the weight of the layer, and its
+  // bias, which stands for the last of the batch norm's parameters.
+  std::optional<ComparedWeight> judge_fold(ComparedWeight row, const TensorView& parameter) const {
+    const std::string_view role = role_of(parameter.name);
+    for (const Fold& fold : folds_) {
+      if (row.module == fold.layer && role == "weight")
+        return judge_folded_weight(std::move(row), parameter, fold);
+      const bool has_bias = vectors_.contains(fold.norm + ".bias");
+      if (row.module == fold.norm && role == (has_bias ? "bias" : "running_mean"))
+        return judge_folded_bias(std::move(row), fold);
+      if ((row.module == fold.layer && role == "bias") ||
+          (row.module == fold.norm && vectors_.contains(row.parameter))) {
+        row.match = WeightMatch::folded;
+        return row;
+      }
+    }
+    return std::nullopt;
+  }
+
+  ComparedWeight judge_folded_weight(ComparedWeight row, const TensorView& parameter,
+                                     const Fold& fold) const {
+    for (const Target& target : targets(parameter)) {
+      const Tensor found = candidate_.read(*target.stored);
+      const bool swap = swaps(parameter, found, target) == std::vector{true};
+      const Tensor expected = swap ? transposed(parameter) : copy(parameter);
+      const bool second = swap || fold.layer_type.starts_with("ConvTranspose");
+      if (const auto folded = fold_weight(expected, second ? 1 : 0, fold.parameters))
+        return judge_expected(std::move(row), fold, *folded, found);
+    }
+    return row;
+  }
+
+  ComparedWeight judge_folded_bias(ComparedWeight row, const Fold& fold) const {
+    const auto& uses = candidate_.uses_of(fold.layer);
+    const auto use = std::ranges::find(uses, "bias", &WeightUse::role);
+    const auto folded = fold_bias(fold.bias, fold.parameters);
+    if (use == uses.end() || !folded) return row;
+    return judge_expected(std::move(row), fold, *folded, candidate_.read(*use->stored));
+  }
+
+  static ComparedWeight judge_expected(ComparedWeight row, const Fold& fold,
+                                       const Expected& expected, const Tensor& found) {
+    if (found.size() != static_cast<std::int64_t>(expected.values.size())) return row;
+    row.initializer = found.name;
+    row.match = WeightMatch::folded;
+    if (within_bounds(expected, found) || is_rounded(as_tensor(expected), found)) return row;
+    row.difference = difference(expected, found);
+    row.remark = fmt::format("{} is folded in", fold.norm);
+    return as_difference(std::move(row), similarity(as_tensor(expected), found).sqnr_db);
+  }
+
+  // A tensor of the parameter's content, whatever its name.
+  ComparedWeight search(ComparedWeight row, const TensorView& parameter) const {
+    if (parameter.size() < 2) return row;
+    const TensorProto* stored = candidate_.with_content(parameter);
+    row.match = stored ? WeightMatch::exact : WeightMatch::not_found;
+    if (!stored && parameter.shape.size() == 2) {
+      stored = candidate_.with_content(transposed(parameter));
+      if (stored) row.match = WeightMatch::transposed;
+    }
+    if (stored) row.initializer = stored->name();
+    return row;
+  }
+
+  // A batch norm that is no leaf, or does not tell its epsilon, may have been folded in.
+  bool may_be_folded(const ComparedWeight& row, const TensorView& parameter) const {
+    if (row.initializer == row.parameter || parameter.shape.empty()) return false;
+    const std::int64_t channels = parameter.shape[0];
+    return lacks_unknown_norm(leaves_, vectors_, candidate_, static_cast<std::size_t>(channels));
+  }
+
+  std::span<const WatchedTensor> leaves_;
+  Vectors vectors_;
+  StoredWeights candidate_;
+  std::vector<Fold> folds_;
+};
+
+bool is_float_tensor(const TensorProto* stored) {
+  const auto dtype = stored ? dtype_of_onnx(stored->data_type()) : std::nullopt;
+  return dtype && is_float(*dtype);
+}
+
+// Compares the operands of nodes that stand in the same place of two graphs.
+class OperandComparison {
+ public:
+  OperandComparison(std::vector<ComparedWeight> weights, const Model& reference,
+                    const Model& candidate)
+      : weights_(std::move(weights)),
+        reference_model_(reference),
+        candidate_model_(candidate),
+        reference_(reference.graph()),
+        candidate_(candidate.graph()) {
+    for (std::size_t i = 0; i < weights_.size(); ++i) places_.emplace(weights_[i].parameter, i);
+  }
+
+  void compare(const std::string& reference, const std::string& candidate) {
+    const auto* left = reference_.producer(reference);
+    const auto* right = candidate_.producer(candidate);
+    if (!left || !right) return;
+    if (left->op_type() == right->op_type()) return compare_nodes(*left, *right);
+    const auto* folded = is_op(*left, "BatchNormalization") && left->input_size() >= 5
+                             ? reference_.producer(left->input(0))
+                             : nullptr;
+    if (folded && folded->op_type() == right->op_type() &&
+        (is_op(*right, "Conv") || is_op(*right, "ConvTranspose")))
+      compare_folded(*folded, *left, *right);
+  }
+
+  std::vector<ComparedWeight> result() && { return std::move(weights_); }
+
+ private:
+  // The row of a weight whose initializer is not known for sure.
+  ComparedWeight* open_row(const std::string& parameter) {
+    const auto place = places_.find(parameter);
+    if (place == places_.end()) return nullptr;
+    ComparedWeight& row = weights_[place->second];
+    const bool open = row.match == WeightMatch::not_found || row.match == WeightMatch::unlike;
+    return open ? &row : nullptr;
+  }
+
+  void compare_nodes(const vernier_onnx::NodeProto& left, const vernier_onnx::NodeProto& right) {
+    for (int i = 0; i < std::min(left.input_size(), right.input_size()); ++i) {
+      const TensorProto* expected = reference_.constant(left.input(i));
+      const TensorProto* found = candidate_.constant(right.input(i));
+      if (!is_float_tensor(expected) || !is_float_tensor(found) ||
+          shape_of(*expected) != shape_of(*found))
+        continue;
+      ComparedWeight* row = open_row(left.input(i));
+      if (!row) continue;
+      judge(*row, right.input(i), reference_model_.tensor(*expected),
+            candidate_model_.tensor(*found));
+    }
+  }
+
+  static void judge(ComparedWeight& row, const std::string& initializer, const Tensor& expected,
+                    const Tensor& found) {
+    row.initializer = initializer;
+    row.difference = difference(expected, found);
+    row.match = row.difference.differing == 0 ? WeightMatch::exact : WeightMatch::differs;
+    if (row.difference.differing > 0) row.sqnr_db = similarity(expected, found).sqnr_db;
+  }
+
+  std::vector<double> values(const std::string& name) const {
+    const TensorProto* stored = reference_.constant(name);
+    return is_float_tensor(stored) ? to_f64(reference_model_.tensor(*stored))
+                                   : std::vector<double>();
+  }
+
+  void compare_folded(const vernier_onnx::NodeProto& layer, const vernier_onnx::NodeProto& norm,
+                      const vernier_onnx::NodeProto& right) {
+    const BatchNorm parameters{.mean = values(norm.input(3)),
+                               .variance = values(norm.input(4)),
+                               .weight = values(norm.input(1)),
+                               .bias = values(norm.input(2)),
+                               .epsilon = attribute_float(norm, "epsilon", 1e-5F)};
+    const std::size_t channels = parameters.channels();
+    const TensorProto* weight = reference_.constant(layer.input(1));
+    if (channels == 0 || parameters.variance.size() != channels ||
+        parameters.weight.size() != channels || parameters.bias.size() != channels ||
+        !is_float_tensor(weight))
+      return;
+    const int axis = is_op(layer, "ConvTranspose") ? 1 : 0;
+    judge_folded(layer.input(1), right.input(1),
+                 fold_weight(reference_model_.tensor(*weight), axis, parameters), norm);
+    if (right.input_size() < 3) return;
+    const std::vector<double> bias =
+        layer.input_size() > 2 ? values(layer.input(2)) : std::vector<double>();
+    judge_folded(norm.input(2), right.input(2), fold_bias(bias, parameters), norm);
+    for (const std::string& parameter : {layer.input_size() > 2 ? layer.input(2) : std::string(),
+                                         norm.input(1), norm.input(3), norm.input(4)})
+      if (const auto place = places_.find(parameter); place != places_.end())
+        weights_[place->second].match = WeightMatch::folded;
+  }
+
+  // Names may have told the weight wrongly: of the same name, but without the batch norm.
+  void judge_folded(const std::string& parameter, const std::string& initializer,
+                    const std::optional<Expected>& expected, const vernier_onnx::NodeProto& norm) {
+    const auto place = places_.find(parameter);
+    const TensorProto* stored = candidate_.constant(initializer);
+    if (place == places_.end() || !expected || !is_float_tensor(stored)) return;
+    const Tensor found = candidate_model_.tensor(*stored);
+    if (found.size() != static_cast<std::int64_t>(expected->values.size())) return;
+    ComparedWeight& row = weights_[place->second];
+    row = {.parameter = row.parameter, .module = row.module, .elements = row.elements};
+    row.initializer = initializer;
+    row.difference = difference(*expected, found);
+    row.match = row.difference.differing == 0 ? WeightMatch::folded : WeightMatch::differs;
+    if (row.match == WeightMatch::folded) return;
+    row.sqnr_db = similarity(as_tensor(*expected), found).sqnr_db;
+    row.remark = fmt::format("{} is folded in", node_label(norm));
+  }
+
+  std::vector<ComparedWeight> weights_;
+  const Model& reference_model_;
+  const Model& candidate_model_;
+  GraphIndex reference_, candidate_;
+  std::map<std::string, std::size_t> places_;  // of parameters
+};
+
+Vectors vectors_of(const VisitTensors& visit) {
+  Vectors vectors;
+  visit([&](const TensorView& parameter) {
+    if (parameter.shape.size() == 1 && is_float(parameter.dtype))
+      vectors.emplace(parameter.name, to_f64(parameter));
+  });
+  return vectors;
 }
 
 }  // namespace
@@ -79,6 +492,33 @@ std::string describe_difference(const ComparedWeight& weight) {
   if (difference.max_ulp_diff && *difference.max_ulp_diff < most_ulps)
     text += fmt::format(" ({:.0f} ulp)", *difference.max_ulp_diff);
   return text;
+}
+
+std::vector<ComparedWeight> compare_weights(const VisitTensors& visit,
+                                            std::span<const WatchedTensor> leaves,
+                                            const Model& candidate) {
+  const Comparison comparison(leaves, vectors_of(visit), candidate);
+  std::vector<ComparedWeight> rows;
+  visit([&](const TensorView& parameter) { rows.push_back(comparison.compare(parameter)); });
+  return rows;
+}
+
+std::vector<ComparedWeight> compare_operands(std::vector<ComparedWeight> weights,
+                                             const Model& reference, const Model& candidate,
+                                             const TensorPairs& tensors) {
+  OperandComparison comparison(std::move(weights), reference, candidate);
+  for (const auto& [left, right] : tensors) comparison.compare(left, right);
+  return std::move(comparison).result();
+}
+
+bool are_other_weights(std::span<const ComparedWeight> weights) {
+  std::size_t found = 0, foreign = 0;
+  for (const ComparedWeight& weight : weights) {
+    if (weight.match == WeightMatch::not_found || weight.elements < 2) continue;
+    ++found;
+    if (weight.sqnr_db < same_weight_db) ++foreign;
+  }
+  return foreign >= 2 && 2 * foreign >= found;
 }
 
 }  // namespace vernier

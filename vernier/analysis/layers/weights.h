@@ -1,11 +1,13 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "vernier/model/model.h"
@@ -43,6 +45,7 @@ struct ComparedWeight {
   WeightMatch match = WeightMatch::not_found;
   std::int64_t elements = 0;
   WeightDifference difference;  // of `differs` and `unlike`
+  double sqnr_db = NAN;         // of these
   std::string remark;           // what else is known of the difference
   bool operator==(const ComparedWeight&) const = default;
 };
@@ -58,6 +61,20 @@ std::vector<ComparedWeight> compare_weights(const VisitTensors& visit,
 std::vector<ComparedWeight> compare_weights(const Runner& reference, const Model& candidate);
 // The initializers of an ONNX model as parameters.
 std::vector<ComparedWeight> compare_weights(const Model& reference, const Model& candidate);
+
+// A tensor of the reference and the one of the candidate that a node in its place computes.
+using TensorPairs = std::vector<std::pair<std::string, std::string>>;
+
+// Completes `weights`: an initializer that neither its name nor its content tells is the operand in
+// the same place of the node that computes the tensor's counterpart, a batch norm behind it folded
+// in.
+std::vector<ComparedWeight> compare_operands(std::vector<ComparedWeight> weights,
+                                             const Model& reference, const Model& candidate,
+                                             const TensorPairs& tensors);
+
+// Whether the weights are those of another checkpoint: at least two, and at least half of those
+// that were found, are nothing like the reference's.
+bool are_other_weights(std::span<const ComparedWeight> weights);
 
 // Those whose initializer has other bits.
 std::vector<ComparedWeight> weight_mismatches(std::span<const ComparedWeight> weights);

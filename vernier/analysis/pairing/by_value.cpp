@@ -118,8 +118,12 @@ class Resolver {
       settle(layer, tensor, is_no_op(layers_[layer]) ? Match::elided : Match::value);
     else if (best.sqnr_db == likeness(owner->second, tensor) || is_no_op(layers_[layer]))
       placements_[layer] = {Match::elided, tensor};
-    else if (!(best.sqnr_db < likeness(owner->second, tensor)))
-      take_over(layer, tensor);
+    else if (!(best.sqnr_db < likeness(owner->second, tensor))) {
+      if (layers_[owner->second].is_output)
+        placements_[layer] = {Match::value, tensor};  // an output stays what it is called
+      else
+        take_over(layer, tensor);
+    }
   }
 
   // Where an earlier difference hides all likeness: a BatchNorm that left no trace went into the

@@ -1,4 +1,4 @@
-#include "vernier/analysis/layers/stored_weights.h"
+#include "vernier/analysis/layers/graph.h"
 
 #include <vernier_onnx.pb.h>
 
@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <functional>
+#include <unordered_set>
 
 #include "vernier/model/onnx_type.h"
 #include "vernier/model/scope.h"
@@ -15,6 +16,13 @@ namespace {
 
 using vernier_onnx::NodeProto;
 using vernier_onnx::TensorProto;
+
+std::vector<std::string> read_by(const NodeProto& node) {
+  std::vector<std::string> names(node.input().begin(), node.input().end());
+  const std::vector<std::string> captured = captured_names(node);
+  names.insert(names.end(), captured.begin(), captured.end());
+  return names;
+}
 
 // Longer than any chain of Identity, Cast and Transpose that a model needs; a cycle ends here.
 constexpr int max_chain = 16;
@@ -45,7 +53,41 @@ std::size_t hash_of(std::span<const std::byte> bytes) {
   return std::hash<std::string_view>{}({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
+DTypes all_dtypes(const Model& model) {
+  DTypes result;
+  for (const auto& [graph, dtypes] : infer_dtypes(model.graph()))
+    result.insert(dtypes.begin(), dtypes.end());
+  return result;
+}
+
 }  // namespace
+
+Region region_of(const GraphIndex& graph, const std::string& tensor,
+                 const std::function<bool(const std::string&)>& is_known) {
+  Region region;
+  std::unordered_set<const NodeProto*> visited;
+  std::unordered_set<std::string> seen = {tensor};
+  const auto visit = [&](const std::string& name) {
+    const NodeProto* producer = graph.producer(name);
+    if (producer && visited.insert(producer).second) region.nodes.push_back(producer);
+  };
+  visit(tensor);
+  for (std::size_t i = 0; i < region.nodes.size(); ++i)
+    for (const std::string& name : read_by(*region.nodes[i])) {
+      if (name.empty() || !seen.insert(name).second) continue;
+      if (is_known(name) || (!graph.producer(name) && !graph.initializer(name)))
+        region.sources.push_back(name);
+      else
+        visit(name);
+    }
+  return region;
+}
+
+Region region_of(const ModelIndex& model, const std::string& label,
+                 const std::function<bool(const std::string&)>& is_known) {
+  const FoundTensor* found = model.tensor(label);
+  return found ? region_of(*found->graph, found->name(), is_known) : Region{};
+}
 
 Shape shape_of(const TensorProto& stored) { return {stored.dims().begin(), stored.dims().end()}; }
 
@@ -121,6 +163,40 @@ const TensorProto* StoredWeights::with_content(const TensorView& content) const 
         return &stored;
     }
   return nullptr;
+}
+
+CandidateGraph::CandidateGraph(const Model& model, std::span<const LayerRow> rows)
+    : index_(model), weights_(model), dtypes_(all_dtypes(model)) {
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (!rows[i].tensor.empty()) rows_of_[rows[i].tensor].push_back(i);
+}
+
+const Region& CandidateGraph::region(const std::string& tensor) const {
+  const auto [place, is_new] = regions_.try_emplace(tensor);
+  if (is_new)
+    place->second =
+        region_of(index_, tensor, [&](const std::string& name) { return rows_of_.contains(name); });
+  return place->second;
+}
+
+const std::vector<std::size_t>& CandidateGraph::rows_of(const std::string& tensor) const {
+  static const std::vector<std::size_t> none;
+  const auto found = rows_of_.find(tensor);
+  return found == rows_of_.end() ? none : found->second;
+}
+
+std::vector<std::string> CandidateGraph::ancestors(const std::string& tensor) const {
+  std::vector<std::string> found = region(tensor).sources;
+  std::unordered_set<std::string> seen(found.begin(), found.end());
+  for (std::size_t i = 0; i < found.size(); ++i)
+    for (const std::string& source : region(found[i]).sources)
+      if (seen.insert(source).second) found.push_back(source);
+  return found;
+}
+
+bool CandidateGraph::is_unread(const std::string& tensor) const {
+  const GraphIndex& main = index_.main();
+  return main.producer(tensor) && main.consumers(tensor).empty() && !main.is_output(tensor);
 }
 
 }  // namespace vernier

@@ -1,13 +1,16 @@
-#include "vernier/analysis/layers/validation.h"
+#include "vernier/analysis/layers/measure.h"
 
 #include <fmt/format.h>
+#include <vernier_onnx.pb.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <utility>
 
-#include "vernier/analysis/layers/ran_layers.h"
-#include "vernier/analysis/layers/row.h"
+#include "vernier/analysis/layers/evidence.h"
+#include "vernier/analysis/layers/side_by_side.h"
+#include "vernier/analysis/pairing/by_topology.h"
 #include "vernier/analysis/pairing/by_value.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/tensor/convert.h"
@@ -45,6 +48,70 @@ std::vector<std::size_t> layers_reading(const std::vector<CandidateTensor>& tens
   return found;
 }
 
+bool quantizes(const Model& model) {
+  return std::ranges::any_of(model.graph().node(),
+                             [](const auto& node) { return is_quantized(node); });
+}
+
+// Softmax and the like over the last axis, in float64.
+std::vector<double> softmax(std::vector<double> values, std::size_t width) {
+  for (std::size_t begin = 0; begin + width <= values.size(); begin += width) {
+    const auto row = std::span(values).subspan(begin, width);
+    const double largest = *std::ranges::max_element(row);
+    double sum = 0;
+    for (double& value : row) sum += value = std::exp(value - largest);
+    for (double& value : row) value /= sum;
+  }
+  return values;
+}
+
+template <typename Function>
+std::vector<double> mapped(std::vector<double> values, Function function) {
+  for (double& value : values) value = function(value);
+  return values;
+}
+
+// How alike, in dB.
+double likeness_db(const std::vector<double>& reference, const std::vector<double>& candidate) {
+  double signal = 0, noise = 0;
+  for (std::size_t i = 0; i < reference.size(); ++i) {
+    signal += reference[i] * reference[i];
+    noise += (reference[i] - candidate[i]) * (reference[i] - candidate[i]);
+  }
+  return 10 * std::log10(signal / noise);
+}
+
+// The operator that ends a model and makes `from` what `to` is; empty if it is none of the usual.
+std::string operator_between(const std::vector<double>& from, const std::vector<double>& to,
+                             std::size_t width) {
+  const auto relu = [](double value) { return std::max(value, 0.0); };
+  const auto sigmoid = [](double value) { return 1 / (1 + std::exp(-value)); };
+  const auto tanh = [](double value) { return std::tanh(value); };
+  const auto log = [](double value) { return std::log(value); };
+  const auto agrees = [&](const std::vector<double>& made) {
+    return likeness_db(to, made) >= whole_layer_db;
+  };
+  if (agrees(softmax(from, width))) return "Softmax";
+  if (agrees(mapped(softmax(from, width), log))) return "LogSoftmax";
+  if (agrees(mapped(from, sigmoid))) return "Sigmoid";
+  if (agrees(mapped(from, relu))) return "Relu";
+  if (agrees(mapped(from, tanh))) return "Tanh";
+  return "";
+}
+
+// An activation that only one side ends with.
+std::string closing_operator(const Tensor& reference, const Tensor& candidate) {
+  if (reference.size() != candidate.size() || reference.size() == 0 || reference.shape.empty())
+    return "";
+  const std::vector<double> expected = to_f64(reference), found = to_f64(candidate);
+  const auto width = static_cast<std::size_t>(reference.shape.back());
+  if (const std::string missing = operator_between(found, expected, width); !missing.empty())
+    return fmt::format("{} of it is the reference's output: the candidate lacks it", missing);
+  if (const std::string extra = operator_between(expected, found, width); !extra.empty())
+    return fmt::format("it is {} of the reference's output: the candidate has it more", extra);
+  return "";
+}
+
 LayerRow absent_row(const Layer& layer, const std::vector<SeenLayer>& seen) {
   const auto ran = std::ranges::find(seen, layer.name, &SeenLayer::name);
   return {.layer = layer.name,
@@ -56,18 +123,39 @@ LayerRow absent_row(const Layer& layer, const std::vector<SeenLayer>& seen) {
 }  // namespace
 
 Validation::Validation(LayersReference& reference, Runner& candidate,
-                       std::vector<CandidateTensor> tensors, bool has_graph,
+                       std::vector<CandidateTensor> tensors, const Model* graph,
                        const LayersOptions& options)
     : reference_(reference),
       tensors_(std::move(tensors)),
-      has_graph_(has_graph),
+      graph_(graph),
+      is_quantized_(graph && quantizes(*graph)),
       options_(options),
       side_by_side_(*reference.runner, candidate, tensors_),
       layers_(reference.layers),
-      placements_(align(layers_, tensors_)),
       warnings_(reference.warnings) {
   const auto& more = side_by_side_.warnings();
   warnings_.insert(warnings_.end(), more.begin(), more.end());
+  if (reference_.model) reference_graph_.emplace(reference_.model->graph());
+  placements_ = place();
+  for (std::size_t i = 0; i < layers_.size(); ++i) layer_of_[layers_[i].name] = i;
+}
+
+// By names, and between two ONNX graphs by the places of their nodes.
+std::vector<Placement> Validation::place() const {
+  std::vector<Placement> placements = align(layers_, tensors_);
+  if (!graph_ || !reference_.model) return placements;
+  std::unordered_map<std::string, std::size_t> free;
+  for (std::size_t i = 0; i < tensors_.size(); ++i) free.emplace(tensors_[i].name, i);
+  for (const LayerPair& pair : placed_pairs(placements)) free.erase(tensors_[pair.tensor].name);
+  const auto counterparts = match_by_topology(*reference_.model, *graph_);
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    if (placements[i].match != Match::none) continue;
+    const auto counterpart = counterparts.find(layers_[i].name);
+    if (counterpart == counterparts.end()) continue;
+    if (const auto tensor = free.find(counterpart->second); tensor != free.end())
+      placements[i] = {Match::topology, tensor->second};
+  }
+  return placements;
 }
 
 bool Validation::measure(Samples& samples) {
@@ -103,14 +191,13 @@ void Validation::settle_parts() {
 // Whether the tensor is not the layer's, and yet all that is computed from it is right.
 bool Validation::is_part(std::size_t layer) const {
   const Match match = rows_[layer].match;
-  if (!has_graph_ || (match != Match::scope && match != Match::metadata) ||
-      !rows_[layer].compared || !is_exceeding(rows_[layer], options_.tolerance) ||
-      !(rows_[layer].sqnr_db < whole_layer_db))
+  if (!graph_ || (match != Match::scope && match != Match::metadata) || !rows_[layer].compared ||
+      !is_exceeding(rows_[layer]) || !(rows_[layer].sqnr_db < whole_layer_db))
     return false;
   const std::vector<std::size_t> readers =
       layers_reading(tensors_, *placements_[layer].tensor, placements_);
   return !readers.empty() && std::ranges::none_of(readers, [&](std::size_t reader) {
-    return is_exceeding(rows_[reader], options_.tolerance);
+    return is_exceeding(rows_[reader]);
   });
 }
 
@@ -134,7 +221,11 @@ void Validation::add_first(std::int64_t number, const std::vector<Tensor>& sampl
     row = compared(std::move(row), reference, candidate);
   };
   const std::vector<SeenLayer> seen =
-      side_by_side_.run(number, sample, layers_, {.pairs = pairs, .visit = visit});
+      side_by_side_.run(number, sample, layers_,
+                        {.pairs = pairs, .visit = visit, .outputs = [&](const auto& outputs) {
+                           outputs_.clear();
+                           compare_outputs(outputs);
+                         }});
   if (adopt(seen)) return add_first(number, sample);
   resolve(found);
   rows_.clear();
@@ -183,9 +274,50 @@ void Validation::add(std::int64_t number, const std::vector<Tensor>& sample) {
   side_by_side_.run(
       number, sample, layers_,
       {.pairs = pairs,
-       .visit = [&](const LayerPair& pair, const Tensor& reference, const TensorView& candidate) {
-         rows_[pair.layer] = compared(std::move(rows_[pair.layer]), reference, candidate);
-       }});
+       .visit =
+           [&](const LayerPair& pair, const Tensor& reference, const TensorView& candidate) {
+             rows_[pair.layer] = compared(std::move(rows_[pair.layer]), reference, candidate);
+           },
+       .outputs = [&](const LockstepOutputs& outputs) { compare_outputs(outputs); }});
+}
+
+// Outputs of an ONNX reference are rows already where they are watched; all arrays of a recording
+// are.
+void Validation::compare_outputs(const LockstepOutputs& outputs) {
+  if (!graph_ || reference_.is_recorded) return;
+  std::vector<std::string> reference, candidate;
+  for (const Tensor& output : outputs.reference) reference.push_back(output.name);
+  for (const Tensor& output : outputs.candidate) candidate.push_back(output.name);
+  const OutputPairing pairing =
+      pair_outputs(reference, candidate, reference_.runner->outputs_are_positional());
+  std::vector<LayerRow> rows;
+  const auto is_layer = [&](std::size_t output) {
+    return reference_.model && layer_of_.contains(reference[output]);
+  };
+  const auto row_of = [&](const std::string& name) {
+    const auto known = std::ranges::find(outputs_, name, &LayerRow::layer);
+    return known == outputs_.end() ? LayerRow{.layer = name} : *known;
+  };
+  for (const OutputPair& pair : pairing.pairs) {
+    if (is_layer(pair.reference)) continue;
+    LayerRow row = row_of(pair.name);
+    row.tensor = pair.name;
+    row.match = pair.match;
+    rows.push_back(compared(std::move(row), outputs.reference[pair.reference],
+                            outputs.candidate[pair.candidate]));
+    LayerRow& added = rows.back();
+    if (added.detail.empty() && is_exceeding(added))
+      added.detail =
+          closing_operator(outputs.reference[pair.reference], outputs.candidate[pair.candidate]);
+  }
+  for (const std::size_t i : pairing.only_reference) {
+    if (is_layer(i)) continue;
+    LayerRow row = row_of(reference[i]);
+    row.reference_shape = outputs.reference[i].shape;
+    row.reference_dtype = outputs.reference[i].dtype;
+    rows.push_back(std::move(row));
+  }
+  outputs_ = std::move(rows);
 }
 
 // What runs is known for sure only once it ran. True if the layers are others than was thought.
@@ -198,7 +330,9 @@ bool Validation::adopt(const std::vector<SeenLayer>& seen) {
   const std::vector<std::string> idle = idle_layers(layers_, names);
   if (!idle.empty()) warnings_.push_back(not_compared("it did not run", idle));
   layers_ = layers_that_ran(seen, layers_);
-  placements_ = align(layers_, tensors_);
+  placements_ = place();
+  layer_of_.clear();
+  for (std::size_t i = 0; i < layers_.size(); ++i) layer_of_[layers_[i].name] = i;
   return true;
 }
 
@@ -259,32 +393,66 @@ std::vector<std::byte> Validation::replacement(std::size_t layer, const Tensor& 
 }
 
 bool Validation::any_exceeds() const {
-  return std::ranges::any_of(
-      rows_, [&](const LayerRow& row) { return is_exceeding(row, options_.tolerance); });
+  return std::ranges::any_of(rows_, [&](const LayerRow& row) { return is_exceeding(row); });
 }
 
-// Whether the layer comes out right on the reference's inputs.
+// Whether the layer comes out right on the reference's inputs. A quantizer leaves some noise.
 bool Validation::is_sound(std::size_t layer) const {
-  if (!is_exceeding(rows_[layer], options_.tolerance)) return true;
+  if (!is_exceeding(rows_[layer])) return true;
   const auto found = introduced_.find(layer);
-  return found != introduced_.end() && (found->second.max_abs_diff <= options_.tolerance ||
-                                        found->second.sqnr_db >= sound_layer_db);
+  if (found == introduced_.end()) return false;
+  return found->second.max_abs_diff <= rows_[layer].allowed ||
+         (is_quantized_ && found->second.sqnr_db >= sound_layer_db);
 }
 
-// A layer without a tensor of its own was computed somewhere if what comes after it is right.
-bool Validation::is_fused(std::size_t layer) const {
-  if (!has_graph_ || rows_[layer].match != Match::none) return false;
-  for (std::size_t next = layer + 1; next < rows_.size(); ++next)
-    if (rows_[next].compared && rows_[next].match != Match::elided) return is_sound(next);
-  return false;
+// The layers that read it, as far as the reference's graph tells.
+std::vector<std::size_t> Validation::readers(std::size_t layer) const {
+  std::vector<std::size_t> found;
+  if (!reference_graph_) return found;
+  for (const auto* node : reference_graph_->consumers(layers_[layer].name))
+    for (const std::string& output : node->output())
+      if (const auto reader = layer_of_.find(output); reader != layer_of_.end())
+        found.push_back(reader->second);
+  return found;
+}
+
+// A layer without a tensor of its own was computed somewhere if what reads it is right; what
+// PyTorch's layers read is not known, the next one stands for it. One that nothing reads is
+// missing.
+bool Validation::is_computed(std::size_t layer) const {
+  const auto is_output = [&](std::size_t each) {
+    return reference_graph_ && reference_graph_->is_output(layers_[each].name);
+  };
+  if (!graph_ || is_output(layer)) return false;
+  std::vector<std::size_t> open = readers(layer);
+  if (open.empty())
+    for (std::size_t next = layer + 1; next < rows_.size(); ++next)
+      if (rows_[next].compared && rows_[next].match != Match::elided) return is_sound(next);
+  std::set<std::size_t> seen(open.begin(), open.end());
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    const std::size_t reader = open[i];
+    if (rows_[reader].compared && rows_[reader].match != Match::elided) {
+      if (!is_sound(reader)) return false;
+      continue;
+    }
+    if (is_output(reader)) return false;
+    for (const std::size_t next : readers(reader))
+      if (seen.insert(next).second) open.push_back(next);
+  }
+  return !open.empty();
 }
 
 LayersResult Validation::result() const {
-  LayersResult result{.rows = rows_, .warnings = warnings_, .samples = samples_};
+  LayersResult result{
+      .rows = rows_, .outputs = outputs_, .warnings = warnings_, .samples = samples_};
+  for (LayerRow& row : result.outputs) {
+    row.exceeds = is_exceeding(row);
+    if (row.exceeds) row.cause = Cause::unknown;
+  }
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     LayerRow& row = result.rows[i];
-    if (is_fused(i)) row.match = Match::fused;
-    row.exceeds = is_exceeding(row, options_.tolerance);
+    if (row.match == Match::none && is_computed(i)) row.match = Match::fused;
+    row.exceeds = is_exceeding(row);
     if (const auto found = introduced_.find(i); found != introduced_.end())
       row.introduced_max_abs_diff = found->second.max_abs_diff;
     if (!row.exceeds) continue;

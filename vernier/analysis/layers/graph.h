@@ -1,16 +1,35 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "vernier/analysis/layers/layers.h"
+#include "vernier/model/dtypes.h"
 #include "vernier/model/index.h"
 #include "vernier/model/model.h"
 
 namespace vernier {
+
+// The part of a graph that computes one tensor from the known ones before it.
+struct Region {
+  std::vector<const vernier_onnx::NodeProto*> nodes;  // from the tensor backwards
+  std::vector<std::string> sources;  // the known tensors and graph inputs it starts from
+};
+
+// Walks back from the tensor to tensors that `is_known` accepts, inputs and weights. The tensor
+// itself is not taken as known. Empty for what no node of the graph writes.
+Region region_of(const GraphIndex& graph, const std::string& tensor,
+                 const std::function<bool(const std::string&)>& is_known);
+
+// The region of a tensor, by the name that a probe gives it, inside the graph that computes it.
+Region region_of(const ModelIndex& model, const std::string& label,
+                 const std::function<bool(const std::string&)>& is_known);
 
 // A weight as one node reads it.
 struct WeightUse {
@@ -52,5 +71,29 @@ class StoredWeights {
 
 // The shape that the model states for the weight.
 Shape shape_of(const vernier_onnx::TensorProto& stored);
+
+// The graph of the candidate, and how the rows lie in it. The model must outlive it.
+class CandidateGraph {
+ public:
+  CandidateGraph(const Model& model, std::span<const LayerRow> rows);
+
+  // What computes the tensor from those of other rows.
+  const Region& region(const std::string& tensor) const;
+  // The rows of a tensor, in the order of the reference: an elided layer shares that of another.
+  const std::vector<std::size_t>& rows_of(const std::string& tensor) const;
+  // The tensors of rows, and the inputs, that the tensor is computed from, nearest first.
+  std::vector<std::string> ancestors(const std::string& tensor) const;
+  bool is_unread(const std::string& tensor) const;
+
+  const StoredWeights& weights() const { return weights_; }
+  const DTypes& dtypes() const { return dtypes_; }
+
+ private:
+  ModelIndex index_;
+  StoredWeights weights_;
+  DTypes dtypes_;
+  std::unordered_map<std::string, std::vector<std::size_t>> rows_of_;
+  mutable std::unordered_map<std::string, Region> regions_;  // as far as they were asked for
+};
 
 }  // namespace vernier

@@ -1,7 +1,9 @@
-#include "vernier/analysis/layers/stored_weights.h"
+#include "vernier/analysis/layers/graph.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <set>
 
 #include "tests/model_builder.h"
 
@@ -11,6 +13,65 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
+
+// x -> Relu a -> Add b (with w) -> Mul y (b times a)
+Model diamond() {
+  GraphBuilder graph;
+  graph.input("x", DType::f32, {{1}}).output("y");
+  graph.weight(tensor_of<float>("w", DType::f32, {1}, {1}));
+  graph.node("Relu", {"x"}, {"a"}).node("Add", {"a", "w"}, {"b"}).node("Mul", {"b", "a"}, {"y"});
+  return graph.model();
+}
+
+auto known(std::set<std::string> names) {
+  return [names = std::move(names)](const std::string& name) { return names.contains(name); };
+}
+
+std::vector<std::string> ops(const Region& region) {
+  std::vector<std::string> names;
+  for (const auto* node : region.nodes) names.push_back(node->op_type());
+  return names;
+}
+
+TEST(Region, ends_at_known_tensors) {
+  const Model model = diamond();
+  const GraphIndex graph(model.graph());
+  const Region region = region_of(graph, "y", known({"a", "y"}));
+  EXPECT_THAT(ops(region), ElementsAre("Mul", "Add"));
+  EXPECT_THAT(region.sources, ElementsAre("a"));
+}
+
+TEST(Region, ends_at_inputs_and_passes_weights_over) {
+  const Model model = diamond();
+  const Region region = region_of(GraphIndex(model.graph()), "y", known({}));
+  EXPECT_THAT(ops(region), UnorderedElementsAre("Mul", "Add", "Relu"));
+  EXPECT_THAT(region.sources, ElementsAre("x"));
+}
+
+TEST(Region, of_an_input_or_an_unknown_tensor_is_empty) {
+  const Model model = diamond();
+  EXPECT_THAT(region_of(GraphIndex(model.graph()), "x", known({})).nodes, IsEmpty());
+  EXPECT_THAT(region_of(ModelIndex(model), "nothing", known({})).nodes, IsEmpty());
+}
+
+TEST(Region, of_a_node_with_a_subgraph_holds_what_the_subgraph_reads) {
+  GraphBuilder subgraph("then");
+  subgraph.output("t").node("Neg", {"a"}, {"t"});
+  GraphBuilder other("else");
+  other.output("e").node("Identity", {"a"}, {"e"});
+  GraphBuilder graph;
+  graph.input("x", DType::f32, {{1}}).input("c", DType::boolean, {}).output("y");
+  graph.node("Relu", {"x"}, {"a"});
+  graph.node("If", {"c"}, {"y"},
+             {graph_attribute("then_branch", subgraph), graph_attribute("else_branch", other)});
+  const Model model = graph.model();
+  const ModelIndex index(model);
+  EXPECT_THAT(ops(region_of(index, "y", known({}))), ElementsAre("If", "Relu"));
+  const Region inside = region_of(index, "t", known({"a"}));
+  EXPECT_THAT(ops(inside), ElementsAre("Neg"));
+  EXPECT_THAT(inside.sources, ElementsAre("a"));
+}
 
 Tensor matrix(const std::string& name) {
   return tensor_of<float>(name, DType::f32, {1, 2}, {1, 2});
@@ -115,6 +176,46 @@ TEST(StoredWeights, content_is_found_by_type_shape_and_bytes) {
   EXPECT_FALSE(weights.with_content(tensor_of<std::int32_t>("a", DType::i32, {1, 2}, {1, 2})));
   EXPECT_FALSE(weights.with_content(make_tensor("a", DType::f32, {0})));
   EXPECT_TRUE(weights.with_content(matrix("again")));
+}
+
+// x -> a -> t -> b, and a -> c, which nobody reads
+class CandidateGraphTest : public ::testing::Test {
+ protected:
+  static Model make_model() {
+    GraphBuilder graph;
+    graph.input("x", DType::f32, {{1}}).output("b");
+    graph.node("Relu", {"x"}, {"a"}).node("Neg", {"a"}, {"t"}).node("Abs", {"t"}, {"b"});
+    return graph.node("Exp", {"a"}, {"c"}).model();
+  }
+
+  Model model = make_model();
+  std::vector<LayerRow> rows = {{.layer = "first", .tensor = "a"},
+                                {.layer = "copy", .tensor = "a"},
+                                {.layer = "missing"},
+                                {.layer = "last", .tensor = "b"}};
+  CandidateGraph graph{model, rows};
+};
+
+TEST_F(CandidateGraphTest, a_region_ends_at_the_tensors_of_rows) {
+  EXPECT_THAT(graph.region("b").nodes, SizeIs(2));
+  EXPECT_THAT(graph.region("b").sources, ElementsAre("a"));
+  EXPECT_THAT(graph.region("").nodes, IsEmpty());
+}
+
+TEST_F(CandidateGraphTest, rows_may_share_a_tensor) {
+  EXPECT_THAT(graph.rows_of("a"), ElementsAre(0, 1));
+  EXPECT_THAT(graph.rows_of("t"), IsEmpty());
+}
+
+TEST_F(CandidateGraphTest, ancestors_are_nearest_first) {
+  EXPECT_THAT(graph.ancestors("b"), ElementsAre("a", "x"));
+}
+
+TEST_F(CandidateGraphTest, an_output_is_read) {
+  EXPECT_TRUE(graph.is_unread("c"));
+  EXPECT_FALSE(graph.is_unread("a"));
+  EXPECT_FALSE(graph.is_unread("b"));
+  EXPECT_FALSE(graph.is_unread("x"));
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "vernier/analysis/layers/side_by_side.h"
+#include "vernier/model/index.h"
 #include "vernier/runtime/ort_runner.h"
 
 namespace vernier {
@@ -13,17 +15,17 @@ namespace vernier {
 // place are searched for on the first sample.
 class Validation {
  public:
-  // `tensors` are the candidate's. With `has_graph` they are all it has, so that a layer without
-  // one may still have been computed; a recording may just lack it.
+  // `tensors` are the candidate's. With a `graph` they are all it has, so that a layer without one
+  // may still have been computed; a recording, without (null), may just lack it.
   Validation(LayersReference& reference, Runner& candidate, std::vector<CandidateTensor> tensors,
-             bool has_graph, const LayersOptions& options);
+             const Model* graph, const LayersOptions& options);
 
   // Runs all samples, from nothing. False when that was interrupted.
   bool measure(Samples& samples);
 
-  // Runs a sample once more with the reference's tensors in the place of the candidate's, so that
-  // each layer works on the reference's inputs: what it adds by itself. Layers that an earlier
-  // difference hid may be found there: true when there are such, and measure() is to be repeated.
+  // Runs a sample once more with the reference's tensors in the place of the candidate's, which
+  // gives the introduced error of each layer. Layers that an earlier difference hid may be found
+  // there: true when there are such, and measure() is to be repeated.
   bool measure_introduced(OrtRunner& candidate, std::int64_t number,
                           const std::vector<Tensor>& sample);
 
@@ -31,7 +33,7 @@ class Validation {
   LayersResult result() const;
 
  private:
-  // What a layer adds by itself.
+  // Introduced error.
   struct Introduced {
     double max_abs_diff = 0;
     double sqnr_db = 0;
@@ -43,6 +45,8 @@ class Validation {
   void add(std::int64_t number, const std::vector<Tensor>& sample);
   void run_truth(const std::vector<Tensor>& sample);
   bool adopt(const std::vector<SeenLayer>& seen);
+  std::vector<Placement> place() const;
+  void compare_outputs(const LockstepOutputs& outputs);
   std::vector<LayerPair> candidate_pairs();
   bool is_worth_comparing(const LayerPair& pair, const Tensor& reference,
                           const TensorView& candidate) const;
@@ -54,17 +58,21 @@ class Validation {
   void settle_parts();
   bool is_part(std::size_t layer) const;
   bool is_sound(std::size_t layer) const;
-  bool is_fused(std::size_t layer) const;
+  bool is_computed(std::size_t layer) const;
+  std::vector<std::size_t> readers(std::size_t layer) const;
 
   LayersReference& reference_;
   std::vector<CandidateTensor> tensors_;
-  bool has_graph_;
+  const Model* graph_;
+  bool is_quantized_ = false;
   const LayersOptions& options_;
   SideBySide side_by_side_;
   std::vector<Layer> layers_;
+  std::optional<GraphIndex> reference_graph_;                 // of an ONNX model
+  std::map<std::string, std::size_t, std::less<>> layer_of_;  // by name
   std::vector<Placement> placements_;
   bool resolved_ = false;  // the layers that names do not place were searched for
-  std::vector<LayerRow> rows_;
+  std::vector<LayerRow> rows_, outputs_;
   std::map<std::size_t, Introduced> introduced_;
   std::map<std::string, Tensor> truth_;  // of the sample under way
   std::vector<std::string> warnings_;

@@ -1,0 +1,275 @@
+// Faults put into ONNX graphs whose names are lost: each must be found where it is and called what
+// it is.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "tests/fixture.h"
+#include "tests/onnx_edits.h"
+#include "tests/temporary_directory.h"
+#include "vernier/analysis/layers/layers.h"
+#include "vernier/data/random.h"
+
+namespace vernier {
+namespace {
+
+using vernier_onnx::NodeProto;
+
+// Renames every tensor but inputs and outputs, and takes the names of nodes away.
+void lose_names(Model& model) {
+  std::map<std::string, std::string> names;
+  for (const TensorSpec& spec : model.inputs()) names[spec.name] = spec.name;
+  for (const TensorSpec& spec : model.outputs()) names[spec.name] = spec.name;
+  names[""] = "";
+  const auto renamed = [&](const std::string& name) {
+    return names.try_emplace(name, "t" + std::to_string(names.size())).first->second;
+  };
+  for (NodeProto& node : *model.graph().mutable_node()) {
+    node.clear_name();
+    for (std::string& input : *node.mutable_input()) input = renamed(input);
+    for (std::string& output : *node.mutable_output()) output = renamed(output);
+  }
+  for (auto& weight : *model.graph().mutable_initializer()) weight.set_name(renamed(weight.name()));
+  model.graph().clear_value_info();
+}
+
+std::vector<std::string> outputs_of(const Model& model, const std::string& op) {
+  std::vector<std::string> names;
+  for (const NodeProto& node : model.graph().node())
+    if (node.op_type() == op) names.push_back(node.output(0));
+  return names;
+}
+
+NodeProto& writer(Model& model, const std::string& tensor) {
+  for (NodeProto& node : *model.graph().mutable_node())
+    if (node.output(0) == tensor) return node;
+  throw std::out_of_range(tensor);
+}
+
+// Takes the node out; what read it reads its first operand.
+void remove_writer(Model& model, const std::string& tensor) {
+  const std::string input = writer(model, tensor).input(0);
+  auto& nodes = *model.graph().mutable_node();
+  nodes.erase(
+      std::ranges::find_if(nodes, [&](const NodeProto& node) { return node.output(0) == tensor; }));
+  const auto outputs = model.outputs();
+  if (std::ranges::find(outputs, tensor, &TensorSpec::name) == outputs.end())
+    return rewire(model, tensor, input);
+  rewire(model, input, tensor);
+  writer(model, input).set_output(0, tensor);
+}
+
+// A small network with what real ones have: folded convolutions, a residual path, branches that are
+// concatenated, a slope, a batch norm, and a Softmax at its end.
+Model network() {
+  const auto filled = [](const std::string& name, const Shape& shape, int seed) {
+    Tensor tensor = make_tensor(name, DType::f32, shape);
+    unsigned state = 12345U + static_cast<unsigned>(seed);
+    for (float& value : elements<float>(tensor)) {
+      state = state * 1664525U + 1013904223U;
+      value = static_cast<float>(state >> 8) / (1 << 23) - 1;
+    }
+    return tensor;
+  };
+  const auto ints = [](const std::string& name, const std::vector<std::int64_t>& values) {
+    vernier_onnx::AttributeProto attribute;
+    attribute.set_name(name);
+    attribute.set_type(vernier_onnx::AttributeProto::INTS);
+    for (const std::int64_t value : values) attribute.add_ints(value);
+    return attribute;
+  };
+  const auto number = [](const std::string& name, float value) {
+    vernier_onnx::AttributeProto attribute;
+    attribute.set_name(name);
+    attribute.set_type(vernier_onnx::AttributeProto::FLOAT);
+    attribute.set_f(value);
+    return attribute;
+  };
+  const auto pads = ints("pads", {1, 1, 1, 1});
+  GraphBuilder graph;
+  graph.input("x", DType::f32, {{1}, {3}, {8}, {8}}).output("probabilities");
+  int seed = 0;
+  const auto conv = [&](const std::string& name, const std::string& from, int in, int out) {
+    graph.weight(filled(name + ".w", {out, in, 3, 3}, ++seed));
+    graph.weight(filled(name + ".b", {out}, ++seed));
+    graph.node("Conv", {from, name + ".w", name + ".b"}, {name}, {pads});
+  };
+  conv("conv1", "x", 3, 8);
+  graph.node("Relu", {"conv1"}, {"relu1"});
+  conv("conv2", "relu1", 8, 8);
+  graph.node("LeakyRelu", {"conv2"}, {"leaky"}, {number("alpha", 0.1F)});
+  graph.node("Add", {"leaky", "relu1"}, {"sum"});
+  for (const char* name : {"scale", "shift", "mean"}) graph.weight(filled(name, {8}, ++seed));
+  Tensor variance = filled("variance", {8}, ++seed);
+  for (float& value : elements<float>(variance)) value = value * value + 0.1F;
+  graph.weight(variance);
+  graph.node("BatchNormalization", {"sum", "scale", "shift", "mean", "variance"}, {"norm"},
+             {number("epsilon", 1e-5F)});
+  conv("left", "norm", 8, 4);
+  graph.node("Relu", {"left"}, {"left_relu"});
+  conv("right", "norm", 8, 4);
+  graph.node("Sigmoid", {"right"}, {"right_sigmoid"});
+  graph.node("Concat", {"left_relu", "right_sigmoid"}, {"both"}, {int_attribute("axis", 1)});
+  conv("last", "both", 8, 5);
+  graph.node("GlobalAveragePool", {"last"}, {"pooled"});
+  graph.node("Flatten", {"pooled"}, {"logits"}, {int_attribute("axis", 1)});
+  graph.node("Softmax", {"logits"}, {"probabilities"}, {int_attribute("axis", 1)});
+  return graph.model();
+}
+
+class OnnxFaults : public ::testing::Test {
+ protected:
+  void use(const Model& model) {
+    reference_ = model.clone();
+    reference_->save(folder_ / "reference.onnx");
+  }
+
+  LayersResult validate(const Model& candidate) const {
+    const auto samples =
+        random_samples(candidate.inputs(), {.samples = 1, .distribution = Distribution::normal});
+    return validate_layers(candidate, *samples, {.reference = folder_ / "reference.onnx"});
+  }
+
+  // With the names of the reference, and without.
+  template <typename Inject>
+  void expect_found(Inject inject, const std::string& layer, Cause cause) const {
+    for (const bool named : {true, false}) {
+      SCOPED_TRACE(layer + ", " + std::string(cause_name(cause)) +
+                   (named ? "" : ", without names"));
+      Model candidate = reference_->clone();
+      inject(candidate);
+      if (!named) lose_names(candidate);
+      const LayersResult result = validate(candidate);
+      EXPECT_FALSE(result.pass());
+      if (!result.drift_origin) {
+        ADD_FAILURE() << "nothing is out of tolerance";
+        continue;
+      }
+      const LayerRow& origin = result.rows[*result.drift_origin];
+      EXPECT_EQ(origin.layer, layer);
+      EXPECT_EQ(cause_name(origin.cause), cause_name(cause)) << origin.detail;
+      for (std::size_t i = *result.drift_origin + 1; i < result.rows.size(); ++i)
+        if (result.rows[i].exceeds) {
+          EXPECT_EQ(cause_name(result.rows[i].cause), "inherited") << result.rows[i].layer;
+        }
+    }
+  }
+
+  void expect_nothing_found() const {
+    Model candidate = reference_->clone();
+    EXPECT_TRUE(validate(candidate).pass());
+    lose_names(candidate);
+    const LayersResult result = validate(candidate);
+    EXPECT_TRUE(result.pass());
+    EXPECT_TRUE(result.weight_mismatches.empty());
+  }
+
+  TemporaryDirectory folder_;
+  std::optional<Model> reference_;
+};
+
+TEST_F(OnnxFaults, none_injected_none_reported) {
+  use(network());
+  expect_nothing_found();
+}
+
+TEST_F(OnnxFaults, weights_and_biases_are_called_that) {
+  use(network());
+  for (const char* layer : {"conv1", "conv2", "right", "last"}) {
+    expect_found(
+        [&](Model& model) { edit_weight(model, std::string(layer) + ".w", one_percent_up); }, layer,
+        Cause::weight_bit_mismatch);
+    expect_found(
+        [&](Model& model) {
+          edit_weight(model, std::string(layer) + ".b", [](std::span<float> values) {
+            for (float& value : values) value += 1;
+          });
+        },
+        layer, Cause::weight_bit_mismatch);
+  }
+}
+
+TEST_F(OnnxFaults, missing_operators_are_found_where_they_are) {
+  use(network());
+  for (const char* layer :
+       {"relu1", "leaky", "sum", "norm", "left_relu", "right_sigmoid", "probabilities"})
+    expect_found([&](Model& model) { remove_writer(model, layer); }, layer,
+                 Cause::missing_or_extra_op);
+}
+
+TEST_F(OnnxFaults, an_added_softmax_is_an_extra_operator) {
+  use(network());
+  expect_found(
+      [](Model& model) {
+        writer(model, "probabilities").set_output(0, "once");
+        NodeProto& again = *model.graph().add_node();
+        again = make_node("Softmax", {int_attribute("axis", 1)});
+        again.add_input("once");
+        again.add_output("probabilities");
+      },
+      "probabilities", Cause::missing_or_extra_op);
+}
+
+TEST_F(OnnxFaults, attributes_have_a_cause_of_their_own) {
+  use(network());
+  const auto pads = [](const std::string& layer) {
+    return [layer](Model& model) {
+      auto& ints = *writer(model, layer).mutable_attribute(0)->mutable_ints();
+      ints[0] = ints[1] = 0, ints[2] = ints[3] = 2;
+    };
+  };
+  for (const char* layer : {"conv1", "conv2", "left", "last"})
+    expect_found(pads(layer), layer, Cause::attribute_mismatch);
+  expect_found([](Model& model) { writer(model, "leaky").mutable_attribute(0)->set_f(0.2F); },
+               "leaky", Cause::attribute_mismatch);
+  expect_found([](Model& model) { writer(model, "norm").mutable_attribute(0)->set_f(0.1F); },
+               "norm", Cause::attribute_mismatch);
+}
+
+TEST_F(OnnxFaults, operands_in_another_order_have_a_cause_of_their_own) {
+  use(network());
+  expect_found([](Model& model) { writer(model, "both").mutable_input()->SwapElements(0, 1); },
+               "both", Cause::operand_mismatch);
+}
+
+TEST_F(OnnxFaults, another_checkpoint_is_called_that_once) {
+  use(network());
+  expect_found(
+      [](Model& model) {
+        for (const char* layer : {"conv1", "conv2", "left", "right", "last"})
+          for (const char* weight : {".w", ".b"})
+            edit_weight(model, std::string(layer) + weight, [](std::span<float> values) {
+              std::ranges::rotate(values, values.begin() + 3);
+            });
+      },
+      "conv1", Cause::other_weights);
+}
+
+// The batch norm and the convolution before it as one, as a simplifier leaves them.
+TEST_F(OnnxFaults, a_simplified_detector_without_names) {
+  const auto path = fixture("../../../shared/data/wild/detect/fastestdet.onnx");
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
+  use(Model::load(path));
+  const std::vector<std::string> convs = outputs_of(*reference_, "Conv");
+  const std::vector<std::string> relus = outputs_of(*reference_, "Relu");
+  for (const std::size_t i : {0, 20, 69})
+    expect_found(
+        [&](Model& model) { edit_weight(model, writer(model, convs[i]).input(1), one_percent_up); },
+        convs[i], Cause::weight_bit_mismatch);
+  for (const std::size_t i : {0, 1, 20, 35, 47})
+    expect_found([&](Model& model) { remove_writer(model, relus[i]); }, relus[i],
+                 Cause::missing_or_extra_op);
+  for (const char* op : {"Add", "Sigmoid", "Softmax"}) {
+    const std::string layer = outputs_of(*reference_, op).front();
+    expect_found([&](Model& model) { remove_writer(model, layer); }, layer,
+                 Cause::missing_or_extra_op);
+  }
+  const std::string concat = outputs_of(*reference_, "Concat")[5];
+  expect_found([&](Model& model) { writer(model, concat).mutable_input()->SwapElements(0, 1); },
+               concat, Cause::operand_mismatch);
+}
+
+}  // namespace
+}  // namespace vernier
