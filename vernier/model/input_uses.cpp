@@ -30,8 +30,8 @@ struct Value {
   std::map<std::string, Place> sources;  // inputs whose elements it may hold, unchanged
   std::set<std::string> signals;         // inputs it is computed from, without any weight so far
   std::optional<Shape> dims;             // -1: not known
-  const vernier_onnx::TensorProto* stored =
-      nullptr;            // the constant that it holds, reshaped or cast
+  // The constant whose elements it holds, reshaped or cast.
+  const vernier_onnx::TensorProto* stored = nullptr;
   bool constant = false;  // computed from weights alone
 };
 
@@ -351,7 +351,9 @@ class InputTracker {
   // The elements of a constant, unless there are many or they cannot be read.
   std::optional<std::vector<double>> numbers_of(const Value& value) const {
     constexpr std::int64_t most = 100'000;
-    if (!value.stored || element_count(dims_of(*value.stored)) > most) return std::nullopt;
+    if (!value.stored) return std::nullopt;
+    const std::optional<std::int64_t> count = checked_element_count(dims_of(*value.stored));
+    if (!count || *count > most) return std::nullopt;
     try {
       return to_f64(model_.tensor(*value.stored));
     } catch (const Error&) {
