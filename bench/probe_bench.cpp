@@ -85,7 +85,7 @@ Cost probes(const std::string& path) {
   Cost cost{.load_seconds = seconds_since(start)};
   const std::vector<Tensor> inputs = {image()};
   volatile std::byte sink{};
-  cost.tensors = static_cast<long>(runner.probes().watched.size());
+  cost.tensors = static_cast<long>(runner.watched().size());
   cost.run_seconds = fastest([&] {
     runner.run(inputs, [&](const TensorView& tensor) {
       if (!tensor.bytes.empty()) sink = tensor.bytes.front();

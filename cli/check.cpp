@@ -4,10 +4,8 @@
 #include <memory>
 
 #include "cli/command.h"
-#include "cli/input_options.h"
-#include "cli/output_options.h"
-#include "cli/runtime_options.h"
-#include "cli/validators.h"
+#include "cli/options.h"
+#include "cli/output.h"
 #include "vernier/error.h"
 #include "vernier/report/check.h"
 
@@ -15,8 +13,7 @@ namespace vernier::cli {
 namespace {
 
 struct Options {
-  std::string model;
-  std::string reference;
+  ModelOptions models;
   std::string preprocessing;
   std::string explain;
   std::vector<std::string> only;
@@ -24,29 +21,23 @@ struct Options {
   bool strict = false;
   double tolerance = 1e-3;
   int top = 5;
-  InputOptions input{.default_samples = 3};
+  InputSpec input{.default_samples = 3};
   RuntimeOptions runtime;
   OutputOptions output;
 };
 
-// Without any of these options, check() itself looks for sizes that the model takes.
-bool chooses_inputs(const InputOptions& input) {
-  return input.samples || input.sample_index || !input.shapes.empty() || !input.ranges.empty() ||
-         !input.data.empty() || !input.dataset.name.empty() || !input.distribution.empty() ||
-         input.seed != InputOptions{}.seed;
-}
-
-CheckOptions check_options(const Options& options) {
+CheckOptions check_options(const Options& options, const std::filesystem::path& reference) {
   CheckOptions check{.only = options.only,
                      .disable = options.disable,
-                     .reference = options.reference,
+                     .reference = reference,
                      .preprocessing = options.preprocessing,
                      .tolerance = options.tolerance,
                      .strict = options.strict,
                      .runtime = runner_options(options.runtime).onnx};
-  if (chooses_inputs(options.input))
+  // Unless it is told what to feed, check() itself looks for sizes that the model takes.
+  if (!options.input.is_default())
     check.samples = [&options](const Model& model) {
-      Inputs inputs = make_inputs(options.input, model.inputs(), options.model);
+      Inputs inputs = make_inputs(model, options.input);
       print_warnings(inputs.warnings);
       return std::move(inputs.samples);
     };
@@ -69,15 +60,17 @@ int explain(const Options& options) {
 int run(const Options& options) {
   require_writable(options.output);
   if (!options.explain.empty()) return explain(options);
-  if (options.model.empty()) throw Error("[check] MODEL: name the .onnx file to check");
-  const CheckResult result = check(options.model, check_options(options));
-  const CheckSubject subject{
-      .model = std::filesystem::path(options.model).filename().string(),
-      .reference = std::filesystem::path(options.reference).filename().string(),
-      .only = options.only,
-      .disable = options.disable,
-      .strict = options.strict,
-      .top = options.top};
+  if (options.models.models.empty()) throw Error("[check] MODEL: name the .onnx file to check");
+  const ResolvedModel resolved = resolve_model_argument(options.models.models, options.models.id);
+  const std::filesystem::path reference = options.models.reference.empty()
+                                              ? resolved.reference
+                                              : std::filesystem::path(options.models.reference);
+  const CheckResult result = check(resolved.model, check_options(options, reference));
+  CheckSubject subject{.run = describe_run("check", resolved, reference, options.runtime),
+                       .top = options.top};
+  if (!options.only.empty()) subject.run.settings.emplace_back("only", options.only);
+  if (!options.disable.empty()) subject.run.settings.emplace_back("disable", options.disable);
+  subject.run.settings.emplace_back("strict", options.strict);
   if (output_format(options.output) == "sarif")
     write_text(options.output, check_sarif(subject, result));
   else
@@ -86,39 +79,29 @@ int run(const Options& options) {
   return exit_code(result.verdict);
 }
 
-void add_choice(CLI::App& command, const char* name, std::vector<std::string>& ids,
-                const char* description) {
-  command.add_option(name, ids, description)
-      ->type_name("ID")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-}
-
 }  // namespace
 
 void add_check(CLI::App& program, int& exit_code) {
   const auto options = std::make_shared<Options>();
   auto* command = program.add_subcommand("check", "Find what is wrong with an exported model");
-  command->add_option("MODEL", options->model, "An .onnx file");
-  command
-      ->add_option("--reference", options->reference,
-                   "What it was exported from: TorchScript, ONNX or recorded outputs")
-      ->type_name("PATH");
-  command
-      ->add_option("--preprocessing", options->preprocessing,
-                   "How its images are prepared (model.json or preprocessor_config.json beside it)")
-      ->type_name("FILE");
-  add_choice(*command, "--only", options->only, "Look for these findings alone; repeatable");
-  add_choice(*command, "--disable", options->disable, "Leave these findings out; repeatable");
-  command->add_option("--explain", options->explain, "Print the page about a finding, or all")
-      ->type_name("ID");
-  command->add_flag("--strict", options->strict, "Exit 1 for warnings too");
-  command->add_option("--atol", options->tolerance, "Largest difference from the reference")
-      ->capture_default_str();
-  command->add_option("--top", options->top, "Findings of one kind to show in text and Markdown")
-      ->check(at_least(1))
-      ->capture_default_str();
+  add_model_options(*command, options->models, "The exported model: .onnx file, folder or id",
+                    ",--candidate");
+  OptionGroup main(*command, main_group);
+  main.flag("--strict", options->strict, "Fail on warnings too");
+  main.add("--explain", options->explain, "Print the page about a finding, or all", "ID");
   add_input_options(*command, options->input);
+  OptionGroup findings(*command, "Findings");
+  findings.add("--only", options->only, "Look for these findings alone; repeatable", "ID")
+      ->delimiter(',');
+  findings.add("--disable", options->disable, "Leave these findings out; repeatable", "ID")
+      ->delimiter(',');
+  findings.add("--tolerance,--atol", options->tolerance, "Largest difference from the reference",
+               "T");
+  findings.add("--preprocessing", options->preprocessing,
+               "How its images are prepared (default: the file beside the model)", "FILE");
+  findings.add("--top", options->top, "Findings of one kind to show in text and Markdown", "N")
+      ->check(at_least(1));
+  add_model_id_options(*command, options->models.id);
   add_runtime_options(*command, options->runtime);
   add_output_options(*command, options->output, {"text", "json", "md", "sarif"});
   command->footer("Example:\n  vernier check model.onnx --reference model.pt --strict\n");

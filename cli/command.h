@@ -17,16 +17,17 @@ inline int exit_code(const Verdict& verdict, bool interrupted = false) {
 }
 
 // Each command adds its subcommand to the program, and stores its exit code in `exit_code` when it
-// ran. One file per command; main.cpp lists them.
+// ran. One file for each command; main.cpp lists them.
 void add_check(CLI::App& program, int& exit_code);
+void add_completion(CLI::App& program, int& exit_code);
 void add_convert(CLI::App& program, int& exit_code);
 void add_debug(CLI::App& program, int& exit_code);
 void add_diff(CLI::App& program, int& exit_code);
 void add_eval(CLI::App& program, int& exit_code);
 void add_export(CLI::App& program, int& exit_code);
-void add_layers(CLI::App& program, int& exit_code);
-void add_score(CLI::App& program, int& exit_code);
 void add_inspect(CLI::App& program, int& exit_code);
+void add_layers(CLI::App& program, int& exit_code);
 void add_record(CLI::App& program, int& exit_code);
+void add_score(CLI::App& program, int& exit_code);
 
 }  // namespace vernier::cli

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/options.h"
 #include "vernier/error.h"
 #include "vernier/model/convert_fp16.h"
 #include "vernier/tensor/dtype.h"
@@ -66,24 +67,22 @@ int run(const Options& options) {
 void add_convert(CLI::App& program, int& exit_code) {
   const auto options = std::make_shared<Options>();
   auto* command = program.add_subcommand("convert", "Convert an ONNX model to another precision");
-  command->add_option("MODEL", options->model, "ONNX model")->required();
-  command->add_option("--precision", options->precision, "Precision to convert to")
+  OptionGroup main(*command, main_group);
+  main.add("MODEL,-m,--model", options->model, "The .onnx model to convert", "MODEL")->required();
+  main.add("--precision", options->precision, "Precision to convert to")
       ->required()
       ->check(CLI::IsMember({"fp16"}));
-  command->add_option("-o,--output", options->output, "Where to write the converted model")
-      ->required()
-      ->type_name("OUT.onnx");
-  command->add_option("--io", options->io, "Precision of the graph's inputs and outputs")
+  main.add("-o,--output", options->output, "Where to write the converted model", "OUT.onnx")
+      ->required();
+  main.add("--io", options->io, "Precision of the graph's inputs and outputs")
       ->check(CLI::IsMember({"fp32", "fp16"}))
       ->capture_default_str();
-  command
-      ->add_option(
-          "--keep-fp32", options->keep,
-          "Keep in float32: op:TYPE, node:NAME or tensor:GLOB, separated by commas; repeatable")
-      ->type_name("LIST")
-      ->allow_extra_args(false);
-  command->add_flag("--convert-all", options->no_default_keep,
-                    "Convert also the operators that are kept in float32 by default");
+  main.add("--keep-fp32", options->keep,
+           "Keep in float32: op:TYPE, node:NAME or tensor:GLOB, separated by commas; repeatable",
+           "LIST");
+  main.flag("--convert-all", options->no_default_keep,
+            "Convert also the operators that are kept in float32 by default");
+  command->footer("Example:\n  vernier convert model.onnx --precision fp16 -o model.fp16.onnx\n");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

@@ -1,27 +1,25 @@
 #include "vernier/analysis/debug/debug.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <functional>
 #include <memory>
 
 #include "cli/command.h"
-#include "cli/input_options.h"
-#include "cli/model_argument.h"
-#include "cli/output_options.h"
+#include "cli/options.h"
+#include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/runtime_options.h"
-#include "cli/validators.h"
+#include "vernier/error.h"
 #include "vernier/report/debug.h"
 
 namespace vernier::cli {
 namespace {
 
 struct Options {
-  std::filesystem::path float_model;
-  std::filesystem::path quantized_model;
-  InputOptions input{.default_samples = 8};
+  ModelOptions models;
+  InputSpec input{.default_samples = 8};
   std::string model_id;  // whose preprocessing is taken; empty: what lies beside the model
-  ModelIdOptions id;
   RuntimeOptions runtime;
   OutputOptions output;
   std::vector<std::string> fail_if;
@@ -30,34 +28,42 @@ struct Options {
   int top = 10;
 };
 
-InputOptions input_options(const Options& options) {
-  InputOptions input = options.input;
-  if (!options.model_id.empty())
-    input.dataset.preprocess = preprocessing_of_model(options.model_id, options.id);
-  return input;
+Model load_reference(const std::filesystem::path& path) {
+  if (model_format(path) == ModelFormat::onnx) return Model::load(path);
+  throw Error(fmt::format(
+      "[debug] {}: the reference must be the .onnx model that was quantized; to compare with "
+      "another format use vernier layers",
+      path.string()));
 }
 
-int run(const Options& options) {
+int run(Options& options) {
   require_writable(options.output);
   DebugOptions debug_options{.low_db = options.low_db,
                              .limits = parse_limits(options.fail_if, debug_limit_metrics()),
                              .runtime = runner_options(options.runtime).onnx};
-  const Model float_model = Model::load(options.float_model);
-  const Model quantized_model = Model::load(options.quantized_model);
-  Inputs inputs =
-      make_inputs(input_options(options), quantized_model.inputs(), options.quantized_model);
+  const ResolvedModel resolved = resolve_model_argument(options.models.models, options.models.id);
+  const auto reference_path = resolve_reference(options.models.reference, resolved);
+  const Model reference = load_reference(reference_path);
+  const Model candidate = load_candidate(resolved.model);
+  if (!options.model_id.empty())
+    options.input.dataset.preprocessing.file =
+        preprocessing_of_model(options.model_id, options.models.id);
+  const Inputs inputs = make_inputs(candidate, options.input);
   print_warnings(inputs.warnings);
-  ProgressBar progress("debugging");
-  debug_options.progress = std::ref(progress);
-  const DebugResult result = debug(float_model, quantized_model, *inputs.samples, debug_options);
+  const DebugResult result = with_progress("debugging", [&](Progress progress) {
+    debug_options.progress = std::move(progress);
+    return debug(reference, candidate, *inputs.samples, debug_options);
+  });
 
-  const DebugSubject subject{.float_model = options.float_model.filename(),
-                             .quantized_model = options.quantized_model.filename(),
-                             .inputs = inputs.description,
-                             .low_db = options.low_db,
-                             .good_db = options.good_db,
-                             .top = options.top,
-                             .limits = debug_options.limits};
+  DebugSubject subject{.run = describe_run("debug", resolved, reference_path, options.runtime),
+                       .low_db = options.low_db,
+                       .good_db = options.good_db,
+                       .top = options.top};
+  subject.run.precision = precision_name(precision_of(candidate));
+  subject.run.inputs = inputs.description;
+  subject.run.samples = result.samples;
+  subject.run.settings = {{"low_db", options.low_db}, {"good_db", options.good_db}};
+  subject.run.interrupted = result.interrupted;
   write_result(options.output, describe_debug(subject, result),
                [&] { return debug_json(subject, result); });
   return exit_code(result.verdict, result.interrupted);
@@ -69,38 +75,28 @@ void add_debug(CLI::App& program, int& exit_code) {
   const auto options = std::make_shared<Options>();
   auto* command =
       program.add_subcommand("debug", "Find the tensors and weights that quantization damaged");
-  command->add_option("--float-model", options->float_model, "The model before quantization")
-      ->required()
-      ->type_name("F.onnx");
-  command->add_option("--quant-model", options->quantized_model, "The quantized model")
-      ->required()
-      ->type_name("Q.onnx");
+  add_model_options(*command, options->models, "The quantized model: .onnx file, folder or id",
+                    ",--candidate,--quant-model", ",--float-model")
+      ->required();
+  add_limit_options(*command, options->fail_if,
+                    "Fail when [NAME:]METRIC<VALUE holds, as in 'output:cumulative<30'; "
+                    "repeatable");
   add_input_options(*command, options->input);
-  command
-      ->add_option("--model-id", options->model_id,
-                   "Prepare the images of --dataset as this model wants them: a folder, an id in "
-                   "the Hugging Face cache, or an id that vernier export takes")
+  OptionGroup report(*command, "Report");
+  report.add("--top", options->top, "Rows of each table of the worst", "N")->check(at_least(1));
+  report.add("--low-db", options->low_db, "SQNR below which a tensor counts as damaged", "DB");
+  report.add("--good-db", options->good_db, "SQNR above which a tensor is shown green", "DB");
+  OptionGroup(*command, "Dataset")
+      .add("--model-id", options->model_id,
+           "Prepare images as this model wants them: a folder, an id in the Hugging Face cache, "
+           "or an id that vernier export takes",
+           "ID")
       ->needs("--dataset")
-      ->excludes("--preprocess")
-      ->type_name("ID");
-  command->add_option("--task", options->id.task, "What --model-id is for")
-      ->needs("--model-id")
-      ->type_name("TASK");
-  add_model_id_options(*command, options->id);
+      ->excludes("--preprocess");
+  add_model_id_options(*command, options->models.id);
   add_runtime_options(*command, options->runtime);
-  command
-      ->add_option("--fail-if", options->fail_if,
-                   "Exit 1 when [NAME:]METRIC<VALUE holds: 'output:cumulative<30'; repeatable")
-      ->type_name("LIMIT")
-      ->allow_extra_args(false);
-  command->add_option("--low-db", options->low_db, "SQNR below which a tensor counts as damaged")
-      ->capture_default_str();
-  command->add_option("--good-db", options->good_db, "SQNR above which a tensor is shown green")
-      ->capture_default_str();
-  command->add_option("--top", options->top, "Rows of each table of the worst")
-      ->check(at_least(1))
-      ->capture_default_str();
   add_output_options(*command, options->output);
+  command->footer("Example:\n  vernier debug model.int8.onnx --reference model.onnx\n");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

@@ -3,13 +3,19 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
+#include <filesystem>
 #include <memory>
 
 #include "cli/command.h"
-#include "cli/evaluation_options.h"
-#include "cli/validators.h"
+#include "cli/progress.h"
+#include "vernier/analysis/compare_models.h"
+#include "vernier/analysis/pick_inputs.h"
+#include "vernier/analysis/record.h"
 #include "vernier/analysis/task/task.h"
 #include "vernier/error.h"
+#include "vernier/report/compare.h"
 
 namespace vernier::cli {
 namespace {
@@ -18,68 +24,104 @@ constexpr const char* task_group = "Tasks";
 const std::vector<std::string> precisions = {"fp32", "fp16",  "int8",  "int16", "int4",
                                              "w8a8", "w8a16", "w4a16", "w16a16"};
 
-void add_model_options(CLI::App& command, EvalOptions& options) {
-  command
-      .add_option("--mode", options.mode,
-                  "compare: candidate and reference on identical inputs; task: how well they do a "
-                  "task (with --task the default); reference: the same, of one reference alone")
-      ->check(CLI::IsMember({"compare", "task", "reference"}));
-  command
-      .add_option("-m,--model", options.models,
-                  "The candidate: .onnx file, folder of an export, or an id (see vernier export)")
-      ->required()
-      ->type_name("MODEL")
-      ->allow_extra_args(false);
-  command
-      .add_option("--reference", options.reference,
-                  "What to compare with: TorchScript .pt, .onnx, or recorded .npz")
-      ->type_name("MODEL");
-  command
-      .add_option("--task", options.id.task,
-                  fmt::format("What the model is for. Scored, on a --dataset, can be {}",
-                              fmt::join(task_names(), ", ")))
-      ->type_name("TASK");
-  command
-      .add_option("--precision", options.precision, "Convert the candidate to this precision first")
-      ->check(CLI::IsMember(precisions));
-  command
-      .add_option("--fail-if", options.fail_if,
-                  "Exit 1 when METRIC>VALUE or OUTPUT:METRIC<VALUE holds; repeatable")
-      ->type_name("LIMIT")
-      ->allow_extra_args(false);
-  command.add_flag("--allow-missing", options.allow_missing,
-                   "--mode compare: an output that only the reference has does not fail");
+OrtOptions reference_runtime(const EvalOptions& options) {
+  RuntimeOptions runtime = options.reference_runtime;
+  runtime.threads = options.runtime.threads;
+  return runner_options(runtime).onnx;
+}
+
+int run_compare(const EvalOptions& options) {
+  require_writable(options.output);
+  const ResolvedModel resolved = resolve_model_argument(options.models.models, options.models.id);
+  const auto reference_path = resolve_reference(options.models.reference, resolved);
+  const Model model = load_candidate(resolved.model, options.precision);
+  const Precision precision = precision_of(model);
+  std::optional<Model> reference;
+  std::unique_ptr<Runner> reference_runner;
+  if (model_format(reference_path) == ModelFormat::onnx)
+    reference = Model::load(reference_path);
+  else
+    reference_runner = open_reference(options, reference_path);
+  const ComparedModels models{.reference = reference ? &*reference : nullptr,
+                              .reference_runner = reference_runner.get(),
+                              .candidate = model};
+
+  CompareModelsOptions compare_options{.weights = !options.no_weights,
+                                       .candidate_runtime = runner_options(options.runtime).onnx,
+                                       .reference_runtime = reference_runtime(options)};
+  CompareOptions& compared = compare_options.compare;
+  compared.evidence.own_limits = !options.fail_if.empty();
+  compared.limits = compared.evidence.own_limits
+                        ? parse_limits(options.fail_if, pair_limit_metrics())
+                        : default_limits(precision);
+  compared.allow_missing = options.allow_missing;
+  compared.outputs_by_position = reference_runner && reference_runner->outputs_are_positional();
+  compared.evidence.real_inputs =
+      !options.input.data.empty() || !options.input.dataset.name.empty();
+  const Inputs inputs =
+      is_automatic(options.input)
+          ? automatic_inputs(model, models.reference, options.input,
+                             compare_options.candidate_runtime)
+          : make_inputs({.inputs = model.inputs(), .path = resolved.model, .onnx = &model},
+                        options.input);
+  print_warnings(inputs.warnings);
+  if (!options.save_inputs.empty())
+    record(*inputs.samples, nullptr, {.output = options.save_inputs, .tensors = {.inputs = true}});
+  const CompareResult result = with_progress("comparing", [&](Progress progress) {
+    compared.progress = std::move(progress);
+    return compare_models(models, *inputs.samples, compare_options);
+  });
+
+  RunDescription run = describe_run("eval", resolved, reference_path, options.runtime);
+  run.task = options.models.id.task;
+  run.precision = options.precision.empty() ? precision_name(precision) : options.precision;
+  run.inputs = inputs.description;
+  run.samples = result.samples;
+  run.interrupted = result.interrupted;
+  write_result(options.output, describe_compare(run, result),
+               [&] { return compare_json(run, result); });
+  return exit_code(result.verdict, result.interrupted);
 }
 
 void add_task_options(CLI::App& command, EvalOptions& options) {
-  command.option_defaults()->group(task_group);
-  add_judgement_options(command, options.evaluate);
-  command
-      .add_option("--k", options.k,
-                  "image-feature-extraction: neighbours that vote (10); image-classification: the "
-                  "label is among the K best (5)")
+  OptionGroup group(command, task_group);
+  add_judgement_options(command, options.evaluate, task_group);
+  group
+      .add("--k", options.k,
+           "image-feature-extraction: neighbours that vote (10); image-classification: the label "
+           "is among the K best (5)",
+           "K")
       ->check(at_least(1));
-  add_embedding_options(command, options.knn, options.pooling);
-  command
-      .add_option("--bank-split", options.bank_split,
-                  "Search the embeddings of this split, as train, instead of the samples' own")
-      ->needs("--dataset")
-      ->type_name("NAME");
-  command
-      .add_option("--ignore-label", options.ignored_label,
-                  "Leave out pixels or tokens with this label")
-      ->type_name("LABEL");
-  command.add_flag("--timings", options.timings, "Say on stderr where the time went");
-  command.option_defaults()->group("Options");
+  add_embedding_options(command, options.knn, options.pooling, task_group);
+  group
+      .add("--bank-split", options.bank_split,
+           "Search the embeddings of this split, as train, instead of the samples' own", "NAME")
+      ->needs("--dataset");
+  group.add("--ignore-label", options.ignored_label, "Leave out pixels or tokens with this label",
+            "LABEL");
+  group.flag("--timings", options.timings, "Say on stderr where the time went");
+}
+
+void add_reference_options(CLI::App& command, RuntimeOptions& options) {
+  OptionGroup group(command, "Runtime");
+  group
+      .add("--reference-ep,--reference-device", options.provider,
+           "Execution provider of an ONNX reference", "NAME")
+      ->capture_default_str();
+  group
+      .add("--reference-optimize", options.optimize,
+           "Graph optimisation level of an ONNX reference")
+      ->check(CLI::IsMember({"off", "basic", "extended", "all"}));
 }
 
 // Options of one mode that another would pass over in silence.
 void refuse_options_of_other_modes(const CLI::App& command, const std::string& mode) {
+  constexpr std::array of_compare = {"--sample-index", "--shape",      "--input-range", "--inputs",
+                                     "--input-data",   "--no-weights", "--save-inputs"};
   for (const CLI::Option* option : command.get_options()) {
     const std::string name = option->get_name();
-    const bool draws_inputs =
-        option->get_group() == "Inputs" && name != "--samples" && name != "--seed";
-    const bool unused = mode == "compare" ? option->get_group() == task_group : draws_inputs;
+    const bool unused = mode == "compare" ? option->get_group() == task_group
+                                          : std::ranges::count(of_compare, name) > 0;
     if (unused && option->count() > 0)
       throw Error(fmt::format("[eval] {} does not go with --mode {}; leave one out", name, mode));
   }
@@ -87,32 +129,50 @@ void refuse_options_of_other_modes(const CLI::App& command, const std::string& m
 
 }  // namespace
 
-RuntimeOptions reference_runtime(const EvalOptions& options) {
+std::unique_ptr<Runner> open_reference(const EvalOptions& options,
+                                       const std::filesystem::path& path) {
   RuntimeOptions runtime = options.reference_runtime;
   runtime.threads = options.runtime.threads;
-  return runtime;
+  auto reference = open_runner(path, runner_options(runtime));
+  print_warnings(reference->warnings());
+  return reference;
 }
 
 void add_eval(CLI::App& program, int& exit_code) {
   const auto options = std::make_shared<EvalOptions>();
   auto* command = program.add_subcommand("eval", "Measure a converted model against its reference");
-  add_model_options(*command, *options);
-  add_model_id_options(*command, options->id);
+  add_model_options(*command, options->models,
+                    "The candidate: .onnx file, folder of an export, or an id (see vernier export)",
+                    ",--candidate")
+      ->required();
+  OptionGroup main(*command, main_group);
+  main.add("--precision", options->precision, "Convert the candidate to this precision first")
+      ->check(CLI::IsMember(precisions));
+  main.add("--task", options->models.id.task,
+           fmt::format("Score a task on a --dataset: {}", fmt::join(task_names(), ", ")), "TASK");
+  main.add("--mode", options->mode,
+           "compare: outputs on identical inputs (default); task: how well both do a --task; "
+           "reference: the same, of one reference alone")
+      ->check(CLI::IsMember({"compare", "task", "reference"}));
+  add_limit_options(*command, options->fail_if,
+                    "Fail when METRIC>VALUE or OUTPUT:METRIC<VALUE holds; repeatable");
+  main.flag("--allow-missing", options->allow_missing,
+            "An output that only the reference has does not fail");
+  main.flag("--no-weights", options->no_weights,
+            "Do not compare the weights of two ONNX models as evidence");
+  main.add("--save-inputs", options->save_inputs, "Write the inputs, as --input-data reads them",
+           "FILE.npz");
   add_input_options(*command, options->input);
-  add_runtime_options(*command, options->runtime);
-  command
-      ->add_option("--reference-ep,--reference-device", options->reference_runtime.provider,
-                   "Execution provider of an ONNX reference")
-      ->capture_default_str();
-  command
-      ->add_option("--reference-optimize", options->reference_runtime.optimize,
-                   "Graph optimisation level of an ONNX reference")
-      ->check(CLI::IsMember({"off", "basic", "extended", "all"}));
-  add_task_options(*command, *options);
   add_label_options(*command, options->input.dataset);
+  add_task_options(*command, *options);
+  add_runtime_options(*command, options->runtime);
+  add_reference_options(*command, options->reference_runtime);
+  add_model_id_options(*command, options->models.id);
   add_output_options(*command, options->output);
+  command->footer(
+      "Example:\n  vernier eval model.int8.onnx --reference model.onnx --input-data inputs.npz\n");
   command->callback([options, command, &exit_code] {
-    if (options->mode.empty()) options->mode = options->id.task.empty() ? "compare" : "task";
+    if (options->mode.empty()) options->mode = options->models.id.task.empty() ? "compare" : "task";
     refuse_options_of_other_modes(*command, options->mode);
     exit_code = options->mode == "compare" ? run_compare(*options) : run_task(*options);
   });

@@ -5,10 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/input_options.h"
-#include "cli/model_argument.h"
-#include "cli/output_options.h"
-#include "cli/runtime_options.h"
+#include "cli/options.h"
+#include "cli/output.h"
 #include "vernier/analysis/task/evaluate.h"
 
 namespace vernier::cli {
@@ -16,15 +14,15 @@ namespace vernier::cli {
 // The options of `vernier eval`, whatever its mode.
 struct EvalOptions {
   std::string mode;  // empty: task if there is one, else compare
-  std::vector<std::string> models;
-  std::string reference;
-  ModelIdOptions id;      // with the task
+  ModelOptions models;
   std::string precision;  // empty: what the model is
   std::vector<std::string> fail_if;
-  bool allow_missing = false;  // of compare
-  InputOptions input{.default_samples = 100};
+  bool allow_missing = false;  // of compare, as the next two
+  bool no_weights = false;
+  std::string save_inputs;
+  InputSpec input{.default_samples = 100};
   RuntimeOptions runtime;
-  RuntimeOptions reference_runtime;
+  RuntimeOptions reference_runtime;  // but for threads, which are the candidate's
   OutputOptions output;
 
   // Of tasks.
@@ -37,11 +35,11 @@ struct EvalOptions {
   bool timings = false;
 };
 
-// How a reference is run: on as many threads as the candidate.
-RuntimeOptions reference_runtime(const EvalOptions& options);
+// Opens a reference of any format; what makes it doubtful is printed as a warning.
+std::unique_ptr<Runner> open_reference(const EvalOptions& options,
+                                       const std::filesystem::path& path);
 
-// Each mode in a file of its own: eval_compare.cpp, eval_task.cpp.
-int run_compare(const EvalOptions& options);
+// --mode task and --mode reference: eval_task.cpp.
 int run_task(const EvalOptions& options);
 
 }  // namespace vernier::cli

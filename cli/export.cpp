@@ -3,8 +3,9 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/options.h"
 #include "vernier/error.h"
-#include "vernier/runtime/exporter.h"
+#include "vernier/exporting/exporter.h"
 
 namespace vernier::cli {
 namespace {
@@ -36,28 +37,28 @@ void add_export(CLI::App& program, int& exit_code) {
                    "torchvision/NAME, FILE.py:FUNCTION or package.module:FUNCTION (which returns "
                    "a model and example inputs), or a Hugging Face id or folder")
       ->required();
-  command->add_option("-o,--output", options->folder,
-                      "Folder to write; without it, the cache of models, where -m finds it");
-  command->add_option("--task", exported.task,
-                      "What the model is for; a Hugging Face model needs it");
-  command->add_option("--weights", exported.weights, "State dict to load (torchvision)")
-      ->check(CLI::ExistingFile)
-      ->type_name("FILE");
-  command->add_option("--seed", exported.seed, "Of random weights and inputs")
-      ->capture_default_str();
-  command->add_option("--shape", exported.shape, "Shape of the example input (torchvision)")
-      ->type_name("1x3x224x224");
-  command->add_option("--opset", exported.opset, "Opset (the newest that PyTorch writes)")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--dynamic", exported.dynamic, "Dynamic axes beside the batch")
-      ->type_name("NAME:AXIS[=SYMBOL],...");
-  command->add_flag("--instrument", exported.instrument,
-                    "Also write model.layers.onnx, with an output for each layer's call");
-  command->add_flag("--allow-frozen", exported.allow_frozen,
-                    "Export also when the trace differs from the model on other inputs");
-  command->add_flag("--rebuild", options->rebuild, "Export again what is in the cache");
-  command->add_option("--python", exported.python, "Interpreter (the first that has PyTorch)")
-      ->type_name("PROGRAM");
+  OptionGroup main(*command, main_group);
+  main.add("-o,--output", options->folder,
+           "Folder to write (default: the cache of models, where -m finds it)", "FOLDER");
+  main.add("--task", exported.task, "What the model is for; a Hugging Face model needs it", "TASK");
+  main.add("--weights", exported.weights, "State dict to load (torchvision)", "FILE")
+      ->check(CLI::ExistingFile);
+  main.add("--shape", exported.shape, "Shape of the example input (torchvision), as in 1x3x224x224",
+           "DIMS");
+  main.add("--seed", exported.seed, "Of random weights and inputs", "N");
+  command->add_option("--opset", exported.opset, "Opset (default: the newest that PyTorch writes)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  main.add("--dynamic", exported.dynamic, "Dynamic axes beside the batch",
+           "NAME:AXIS[=SYMBOL],...");
+  main.flag("--instrument", exported.instrument,
+            "Also write model.layers.onnx, with an output for each layer's call");
+  main.flag("--allow-frozen", exported.allow_frozen,
+            "Export also when the trace differs from the model on other inputs");
+  main.flag("--rebuild", options->rebuild, "Export again what is in the cache");
+  main.add("--python", exported.python, "Interpreter (default: the first that has PyTorch)",
+           "PROGRAM");
+  command->footer("Example:\n  vernier export torchvision/resnet18 -o resnet18\n");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

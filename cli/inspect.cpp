@@ -4,9 +4,8 @@
 #include <memory>
 
 #include "cli/command.h"
-#include "cli/input_options.h"
-#include "cli/output_options.h"
-#include "cli/runtime_options.h"
+#include "cli/options.h"
+#include "cli/output.h"
 #include "vernier/report/inspect.h"
 
 namespace vernier::cli {
@@ -15,32 +14,35 @@ namespace {
 struct Options {
   std::string model;
   bool tensors = false;
-  InputOptions inputs;
+  InputSpec inputs;
   RuntimeOptions runtime;
   OutputOptions output;
 };
 
-std::unique_ptr<Runner> open_watched(const Options& options) {
-  RunnerOptions runner = runner_options(options.runtime);
-  runner.onnx.watch = Watch::all();
-  runner.torch.watch_leaves = true;
-  return open_runner(options.model, runner);
-}
-
 // The first sample, or the one that was asked for.
 LiveTensors run_sample(const Options& options) {
-  const auto runner = open_watched(options);
-  if (dynamic_cast<const RecordedRunner*>(runner.get())) {
+  const std::filesystem::path path = options.model;
+  RunnerOptions runner_settings = runner_options(options.runtime);
+  runner_settings.onnx.watch = Watch::all();
+  runner_settings.torch.watch_leaves = true;
+  const ModelFormat format = model_format(path);
+  std::optional<Model> onnx;
+  if (format == ModelFormat::onnx) onnx = Model::load(path);
+  const std::unique_ptr<Runner> runner =
+      onnx ? std::make_unique<OrtRunner>(onnx->clone(), runner_settings.onnx)
+           : open_runner(path, runner_settings);
+  if (format == ModelFormat::recorded) {
     const std::int64_t sample = options.inputs.sample_index.value_or(0);
     runner->seek(sample);
-    LiveTensors live = watch_tensors(*runner, {}, options.model);
+    LiveTensors live = watch_tensors(*runner, {}, path);
     live.inputs = "recorded";
     live.sample = sample;
     return live;
   }
-  const Inputs inputs = make_inputs(options.inputs, runner->inputs(), options.model);
+  const Inputs inputs = make_inputs(
+      {.inputs = runner->inputs(), .path = path, .onnx = onnx ? &*onnx : nullptr}, options.inputs);
   print_warnings(inputs.warnings);
-  LiveTensors live = watch_tensors(*runner, inputs.samples->sample(0), options.model);
+  LiveTensors live = watch_tensors(*runner, inputs.samples->sample(0), path);
   live.inputs = inputs.description;
   live.sample = inputs.samples->number(0);
   return live;
@@ -62,11 +64,13 @@ int run(const Options& options) {
 void add_inspect(CLI::App& program, int& exit_code) {
   const auto options = std::make_shared<Options>();
   auto* command = program.add_subcommand("inspect", "Show what a model holds");
-  command->add_option("MODEL", options->model, ".onnx, TorchScript in .pt, or recorded .npz")
+  OptionGroup main(*command, main_group);
+  main.add("MODEL,-m,--model", options->model, ".onnx, TorchScript in .pt, or recorded .npz",
+           "MODEL")
       ->required();
-  command->add_flag("--tensors", options->tensors,
-                    "Run one sample and list every tensor: dtype, shape, min, max, mean, and where "
-                    "NaN or infinity first appears");
+  main.flag("--tensors", options->tensors,
+            "Run one sample and list every tensor: dtype, shape, min, max, mean, and where NaN or "
+            "infinity first appears");
   add_input_options(*command, options->inputs);
   add_runtime_options(*command, options->runtime);
   add_output_options(*command, options->output);

@@ -7,12 +7,9 @@
 #include <memory>
 
 #include "cli/command.h"
-#include "cli/input_options.h"
-#include "cli/model_argument.h"
-#include "cli/output_options.h"
+#include "cli/options.h"
+#include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/runtime_options.h"
-#include "cli/validators.h"
 #include "vernier/error.h"
 #include "vernier/report/layers.h"
 
@@ -22,85 +19,66 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Options {
-  std::string candidate;
-  std::string reference;
+  ModelOptions models;
   double tolerance = 1e-4;
   std::string truth;
   int around = 3;
   int top = 10;
-  ModelIdOptions id;
-  InputOptions input{.default_distribution = "normal"};
+  InputSpec input{.default_distribution = Distribution::normal};
   RuntimeOptions runtime;
   OutputOptions output;
 };
 
-fs::path reference_path(const Options& options, const ModelArgument& argument) {
-  if (!options.reference.empty()) return options.reference;
-  if (!argument.reference.empty()) return argument.reference;
-  throw Error(
-      fmt::format("[layers] {}: no reference; pass --reference MODEL.pt, MODEL.onnx or TENSORS.npz",
-                  argument.name));
-}
+// The result, and what the inputs were.
+struct Validated {
+  LayersResult result;
+  std::string inputs = "recorded";
+};
 
-LayersOptions layers_options(const Options& options, const fs::path& reference) {
-  return {.reference = reference,
-          .tolerance = options.tolerance,
-          .truth = !options.truth.empty(),
-          .runtime = runner_options(options.runtime).onnx};
-}
-
-int show(const Options& options, const LayersSubject& subject, const LayersResult& result) {
-  const bool full = output_format(options.output) == "md";
-  write_result(options.output, describe_layers(subject, result, full),
-               [&] { return layers_json(subject, result); });
-  return exit_code(result.verdict, result.interrupted);
-}
-
-LayersSubject subject_of(const Options& options, const std::string& candidate,
-                         const fs::path& reference) {
-  return {.candidate = candidate,
-          .reference = reference.filename(),
-          .inputs = "recorded",
-          .tolerance = options.tolerance,
-          .optimize = options.runtime.optimize,
-          .around = options.around,
-          .top = options.top,
-          .runtimes = {.torch = model_format(reference) == ModelFormat::torchscript}};
-}
-
-int run_recorded(const Options& options, const ModelArgument& argument) {
-  const fs::path reference = reference_path(options, argument);
-  if (model_format(reference) != ModelFormat::recorded)
+Validated validate_recorded(const fs::path& candidate, const LayersOptions& layers) {
+  if (model_format(layers.reference) != ModelFormat::recorded)
     throw Error(fmt::format(
         "[layers] {}: recorded tensors of the candidate are compared with recorded ones; record "
         "the reference's with 'vernier record --tensors leaves'",
-        reference.string()));
-  const LayersSubject subject = subject_of(options, argument.name, reference);
-  return show(options, subject,
-              validate_recorded_layers(argument.model, layers_options(options, reference)));
+        layers.reference.string()));
+  return {validate_recorded_layers(candidate, layers)};
+}
+
+Validated validate(const Options& options, const fs::path& path, LayersOptions layers) {
+  const Model candidate = load_candidate(path);
+  Inputs inputs = make_inputs(candidate, options.input);
+  print_warnings(inputs.warnings);
+  return {with_progress("validating",
+                        [&](Progress progress) {
+                          layers.progress = std::move(progress);
+                          return validate_layers(candidate, *inputs.samples, layers);
+                        }),
+          inputs.description};
 }
 
 int run(const Options& options) {
   require_writable(options.output);
-  const ModelArgument argument = resolve_model_argument({options.candidate}, options.id);
-  if (model_format(argument.model) == ModelFormat::recorded) return run_recorded(options, argument);
-  if (model_format(argument.model) != ModelFormat::onnx)
-    throw Error(
-        fmt::format("[layers] {}: the candidate must be an .onnx model or tensors recorded "
-                    "from one; export it first",
-                    argument.model.string()));
-  const fs::path reference = reference_path(options, argument);
-  const Model candidate = Model::load(argument.model);
-  Inputs inputs = make_inputs(options.input, candidate.inputs(), argument.model);
-  print_warnings(inputs.warnings);
-  ProgressBar progress("validating");
-  LayersOptions layers = layers_options(options, reference);
-  layers.progress = std::ref(progress);
-  const LayersResult result = validate_layers(candidate, *inputs.samples, layers);
-  LayersSubject subject = subject_of(options, argument.name, reference);
-  subject.inputs = inputs.description;
-  subject.runtimes.onnxruntime = true;
-  return show(options, subject, result);
+  const ResolvedModel resolved = resolve_model_argument(options.models.models, options.models.id);
+  const bool recorded = model_format(resolved.model) == ModelFormat::recorded;
+  const LayersOptions layers{.reference = resolve_reference(options.models.reference, resolved),
+                             .tolerance = options.tolerance,
+                             .truth = !options.truth.empty(),
+                             .runtime = runner_options(options.runtime).onnx};
+  const auto [result, inputs] = recorded ? validate_recorded(resolved.model, layers)
+                                         : validate(options, resolved.model, layers);
+  LayersSubject subject{.run = describe_run("layers", resolved, layers.reference, options.runtime),
+                        .tolerance = options.tolerance,
+                        .around = options.around,
+                        .top = options.top};
+  subject.run.inputs = inputs;
+  subject.run.samples = result.samples;
+  subject.run.interrupted = result.interrupted;
+  if (!options.runtime.optimize.empty())
+    subject.run.settings.emplace_back("optimize", options.runtime.optimize);
+  const bool full = output_format(options.output) == "md";
+  write_result(options.output, describe_layers(subject, result, full),
+               [&, &shown = result] { return layers_json(subject, shown); });
+  return exit_code(result.verdict, result.interrupted);
 }
 
 }  // namespace
@@ -109,36 +87,27 @@ void add_layers(CLI::App& program, int& exit_code) {
   const auto options = std::make_shared<Options>();
   auto* command = program.add_subcommand(
       "layers", "Find the layer at which an exported model starts to differ, and why");
-  command
-      ->add_option("candidate,--candidate", options->candidate,
-                   "The exported model: a file, the folder of an export, or a model's id; or "
-                   "tensors recorded from it")
-      ->required()
-      ->type_name("C.onnx|ID|C.npz");
-  command
-      ->add_option("--reference", options->reference,
-                   "What it was made from: TorchScript, another .onnx, or recorded tensors (known "
-                   "for an export and an id)")
-      ->type_name("R.pt|R.onnx|R.npz");
-  command
-      ->add_option("--tolerance", options->tolerance,
-                   "A layer exceeds when its max_abs_diff is greater")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command
-      ->add_option("--truth", options->truth,
-                   "Run the reference in this precision as well, and measure both against it")
-      ->check(CLI::IsMember({"fp64"}));
-  command->add_option("--around", options->around, "Rows shown before and after the origin")
-      ->check(at_least(0))
-      ->capture_default_str();
-  command->add_option("--top", options->top, "Rows of the table of the worst")
-      ->check(at_least(1))
-      ->capture_default_str();
+  add_model_options(*command, options->models,
+                    "The exported model: .onnx file, folder or id; or tensors recorded from it",
+                    ",--candidate")
+      ->required();
+  OptionGroup main(*command, main_group);
+  main.add("--tolerance,--atol", options->tolerance,
+           "A layer exceeds when its max_abs_diff is greater", "T")
+      ->check(CLI::NonNegativeNumber);
   add_input_options(*command, options->input);
+  OptionGroup report(*command, "Report");
+  report
+      .add("--truth", options->truth,
+           "Run the reference in this precision as well, and measure both against it")
+      ->check(CLI::IsMember({"fp64"}));
+  report.add("--around", options->around, "Rows shown before and after the origin", "N")
+      ->check(at_least(0));
+  report.add("--top", options->top, "Rows of the table of the worst", "N")->check(at_least(1));
   add_runtime_options(*command, options->runtime);
-  add_model_id_options(*command, options->id);
+  add_model_id_options(*command, options->models.id);
   add_output_options(*command, options->output);
+  command->footer("Example:\n  vernier layers model.onnx --reference model.pt\n");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

@@ -3,8 +3,10 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <memory>
 
 #include "cli/command.h"
+#include "cli/help.h"
 #include "vernier/error.h"
 #include "vernier/version.h"
 
@@ -18,40 +20,32 @@ std::string version_text() {
   return text;
 }
 
-// "diff " for the command that was being parsed, nothing before one was named.
-std::string command_of(const CLI::App& program) {
-  const auto commands = program.get_subcommands();
-  return commands.empty() ? "" : commands.front()->get_name() + " ";
-}
-
 int run(int argc, char** argv) {
   CLI::App program{
       "Measures how far a converted neural network has drifted from what it was made from."};
   program.name("vernier");
-  program.set_version_flag("--version", version_text);
+  program.formatter(std::make_shared<HelpFormatter>());
+  program.set_help_flag("-h,--help", "Show the options that are needed most");
+  program.set_version_flag("--version", version_text,
+                           "Show the versions of vernier and its runtimes");
   program.require_subcommand(1);
 
   int exit_code = exit_pass;
-  add_check(program, exit_code);
-  add_convert(program, exit_code);
-  add_debug(program, exit_code);
-  add_diff(program, exit_code);
-  add_eval(program, exit_code);
-  add_export(program, exit_code);
-  add_inspect(program, exit_code);
-  add_layers(program, exit_code);
-  add_record(program, exit_code);
-  add_score(program, exit_code);
-  // After the commands, which would inherit it.
+  for (const auto add : {add_eval, add_debug, add_layers, add_check, add_diff, add_inspect,
+                         add_record, add_score, add_convert, add_export, add_completion})
+    add(program, exit_code);
+  for (CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; }))
+    command->set_help_all_flag("--help-all", "Show every option");
   program.footer(
-      "Example:\n  vernier diff reference.npz candidate.npz --fail-if 'max_abs_diff>1e-3'\n");
+      "Example:\n  vernier eval model.int8.onnx --reference model.onnx\n\n"
+      "'vernier COMMAND --help' shows the options of a command.\n");
 
   try {
     program.parse(argc, argv);
   } catch (const CLI::Success& help_or_version) {
     return program.exit(help_or_version);
   } catch (const CLI::ParseError& error) {
-    throw Error(fmt::format("{}; see 'vernier {}--help'", error.what(), command_of(program)));
+    throw Error(explain_usage_error(program, error));
   }
   return exit_code;
 }

@@ -1,24 +1,36 @@
 #include "cli/progress.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdio>
 
+#include "cli/output.h"
 #include "vernier/report/progress.h"
 
 namespace vernier::cli {
 namespace {
 
-int terminal_width() {
-  winsize size = {};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
-
 constexpr const char* clear_line = "\r\x1b[K";
 
+// A signal handler can reach nothing but a global.
+volatile std::sig_atomic_t interrupt_seen = 0;
+
+void on_interrupt(int) { interrupt_seen = 1; }
+
 }  // namespace
+
+InterruptGuard::InterruptGuard() {
+  interrupt_seen = 0;
+  struct sigaction action = {};
+  action.sa_handler = on_interrupt;
+  action.sa_flags = SA_RESETHAND | SA_RESTART;
+  sigaction(SIGINT, &action, &previous_);
+}
+
+InterruptGuard::~InterruptGuard() { sigaction(SIGINT, &previous_, nullptr); }
+
+bool InterruptGuard::interrupted() const { return interrupt_seen != 0; }
 
 ProgressBar::ProgressBar(std::string label)
     : label_(std::move(label)), terminal_(isatty(STDERR_FILENO) == 1) {}
@@ -33,8 +45,9 @@ bool ProgressBar::operator()(std::int64_t done, std::int64_t total) {
       drawn_ == Clock::time_point::min() || now - drawn_ >= std::chrono::milliseconds(100);
   if (terminal_ && due) {
     const double seconds = std::chrono::duration<double>(now - start_).count();
-    fmt::print(stderr, "{}{}", clear_line,
-               render_progress({label_, done, total, seconds}, terminal_width() - 1));
+    fmt::print(
+        stderr, "{}{}", clear_line,
+        render_progress({label_, done, total, seconds}, terminal_width(STDERR_FILENO, 80) - 1));
     std::fflush(stderr);
     drawn_ = now;
   }

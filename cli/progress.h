@@ -1,16 +1,32 @@
 #pragma once
 
 #include <chrono>
+#include <csignal>
 #include <cstdint>
+#include <functional>
 #include <string>
 
-#include "cli/interrupt.h"
+#include "vernier/analysis/progress.h"
 
 namespace vernier::cli {
 
+// While one lives, the first Ctrl-C only sets a flag, so that loops can stop between samples and
+// clean up; the second one ends the program as usual.
+class InterruptGuard {
+ public:
+  InterruptGuard();
+  ~InterruptGuard();
+  InterruptGuard(const InterruptGuard&) = delete;
+  InterruptGuard& operator=(const InterruptGuard&) = delete;
+
+  bool interrupted() const;
+
+ private:
+  struct sigaction previous_;
+};
+
 // A progress bar on stderr, drawn at most ten times a second and only when stderr is a terminal;
-// the line is cleared when it ends. Also where loops learn of Ctrl-C. Pass it to the library as
-// `std::ref(bar)`.
+// the line is cleared when it ends. Also where loops learn of Ctrl-C.
 class ProgressBar {
  public:
   explicit ProgressBar(std::string label);
@@ -29,5 +45,12 @@ class ProgressBar {
   Clock::time_point drawn_ = Clock::time_point::min();
   InterruptGuard interrupt_;
 };
+
+// What `work` returns when it is given a progress bar, which is gone afterwards.
+template <typename Work>
+auto with_progress(const std::string& label, Work work) {
+  ProgressBar bar(label);
+  return work(Progress(std::ref(bar)));
+}
 
 }  // namespace vernier::cli

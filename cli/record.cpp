@@ -7,9 +7,9 @@
 #include <memory>
 
 #include "cli/command.h"
-#include "cli/input_options.h"
+#include "cli/options.h"
+#include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/runtime_options.h"
 #include "vernier/error.h"
 #include "vernier/report/number.h"
 
@@ -20,7 +20,7 @@ struct Options {
   std::string model;
   std::string output;
   std::vector<std::string> tensors = {"outputs"};
-  InputOptions inputs;
+  InputSpec inputs;
   RuntimeOptions runtime;
 };
 
@@ -33,20 +33,30 @@ void require_recordable(const Options& options, ModelFormat format) {
                             options.model));
 }
 
-std::unique_ptr<Runner> open(const Options& options, const TensorSelection& tensors) {
+// A model that is read once: an ONNX model is also looked at to draw its inputs.
+struct OpenedModel {
+  std::optional<Model> onnx;
+  std::unique_ptr<Runner> runner;  // null: nothing is run
+};
+
+OpenedModel open(const Options& options, const TensorSelection& tensors, ModelFormat format) {
   RunnerOptions runner = runner_options(options.runtime);
   if (tensors.needs_intermediates()) {
     runner.onnx.watch = Watch::all();
     runner.torch.watch_leaves = true;
   }
-  return open_runner(options.model, runner);
+  if (format != ModelFormat::onnx) return {.runner = open_runner(options.model, runner)};
+  OpenedModel opened{.onnx = Model::load(options.model)};
+  if (tensors.needs_run())
+    opened.runner = std::make_unique<OrtRunner>(opened.onnx->clone(), runner.onnx);
+  return opened;
 }
 
 // One line for each reason, with the first few names.
 void print_left_out(const std::vector<UnwatchedTensor>& tensors) {
   constexpr std::size_t shown = 3;
   std::map<std::string, std::vector<std::string>> by_reason;
-  for (const auto& [name, reason] : tensors) by_reason[reason].push_back(name);
+  for (const UnwatchedTensor& tensor : tensors) by_reason[tensor.reason].push_back(tensor.name);
   for (auto& [reason, names] : by_reason) {
     const std::size_t count = names.size();
     if (count > shown) names.resize(shown);
@@ -60,22 +70,17 @@ int run(const Options& options) {
   require_recordable(options, format);
   RecordOptions record_options{.output = options.output,
                                .tensors = parse_selection(options.tensors)};
-  const bool run_model = record_options.tensors.needs_run();
-  const bool specs_only = !run_model && format == ModelFormat::onnx;
-  const std::unique_ptr<Runner> runner =
-      specs_only ? nullptr : open(options, record_options.tensors);
-  const Inputs inputs = make_inputs(
-      options.inputs, specs_only ? Model::load(options.model).inputs() : runner->inputs(),
-      options.model);
+  const OpenedModel model = open(options, record_options.tensors, format);
+  const Inputs inputs =
+      model.onnx
+          ? make_inputs(*model.onnx, options.inputs)
+          : make_inputs({.inputs = model.runner->inputs(), .path = options.model}, options.inputs);
   print_warnings(inputs.warnings);
-
-  RecordResult result;
-  {
-    ProgressBar bar("record");
-    record_options.progress = std::ref(bar);
-    result = record(*inputs.samples, runner.get(), record_options);
-  }
-  if (run_model) print_left_out(unwatched_tensors(*runner));
+  const RecordResult result = with_progress("record", [&](Progress progress) {
+    record_options.progress = std::move(progress);
+    return record(*inputs.samples, model.runner.get(), record_options);
+  });
+  if (record_options.tensors.needs_run()) print_left_out(model.runner->unwatched());
   print_left_out(result.left_out);
   fmt::print("{}: {} of {}\n", options.output, format_count(result.tensors.size(), "array"),
              format_count(result.samples, "sample"));
@@ -88,20 +93,19 @@ int run(const Options& options) {
 void add_record(CLI::App& program, int& exit_code) {
   const auto options = std::make_shared<Options>();
   auto* command = program.add_subcommand("record", "Run a model and save its tensors");
-  command->add_option("MODEL", options->model, ".onnx, or TorchScript in .pt")->required();
-  command
-      ->add_option("-o,--output", options->output,
-                   "OUT.npz, or a folder for an .npz a sample: that also holds tensors whose shape "
-                   "varies")
-      ->required()
-      ->type_name("PATH");
-  command
-      ->add_option("--tensors", options->tensors,
-                   "inputs (runs nothing), outputs, all, leaves (of PyTorch), or a pattern such as "
-                   "'*/Relu_output_0'; several with commas")
+  OptionGroup main(*command, main_group);
+  main.add("MODEL,-m,--model", options->model, ".onnx, or TorchScript in .pt", "MODEL")->required();
+  main.add("-o,--output", options->output,
+           "OUT.npz; or a folder with an .npz for each sample, which also holds tensors whose "
+           "shape varies",
+           "PATH")
+      ->required();
+  main.add("--tensors", options->tensors,
+           "inputs (runs nothing), outputs, all, leaves (of PyTorch), or a pattern such as "
+           "'*/Relu_output_0'; several with commas",
+           "WHICH")
       ->delimiter(',')
-      ->capture_default_str()
-      ->type_name("WHICH");
+      ->capture_default_str();
   add_input_options(*command, options->inputs);
   add_runtime_options(*command, options->runtime);
   command->footer(

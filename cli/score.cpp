@@ -1,20 +1,93 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <optional>
 
 #include "cli/command.h"
-#include "cli/evaluation_options.h"
-#include "cli/score_options.h"
+#include "cli/options.h"
+#include "cli/output.h"
 #include "vernier/analysis/task/segmentation.h"
 #include "vernier/analysis/task/sequences.h"
 #include "vernier/data/arrays.h"
 #include "vernier/data/read_file.h"
 #include "vernier/error.h"
 #include "vernier/metrics/pooling.h"
+#include "vernier/report/evaluate.h"
 
 namespace vernier::cli {
 namespace {
+
+// What the tasks of `vernier score` have in common: predictions, labels, judgement and output.
+struct ScoreOptions {
+  std::string predictions;
+  std::vector<std::string> labels;
+  std::string reference;
+  EvaluateOptions evaluate;
+  std::vector<std::string> fail_if;
+  OutputOptions output;
+};
+
+// A task: what it measures, and how it scores a file of predictions.
+struct ScoreTask {
+  std::string name;
+  std::vector<std::string> metrics;
+  std::string class_metric;
+  std::vector<std::pair<std::string, RunDescription::Fact>> facts;
+  std::function<TaskScores(const std::string& predictions)> score;
+};
+
+// The file's name without its folders, as reports show it.
+std::string shown_name(const std::string& argument) {
+  return std::filesystem::path(argument).filename().string();
+}
+
+RunDescription describe_score(const ScoreOptions& options, const ScoreTask& task) {
+  RunDescription run{.command = "score",
+                     .candidate = shown_name(options.predictions),
+                     .reference = shown_name(options.reference),
+                     .task = task.name};
+  std::vector<std::string> labels;
+  for (const std::string& file : options.labels) labels.push_back(shown_name(file));
+  run.settings.emplace_back("labels", labels);
+  run.settings.insert(run.settings.end(), task.facts.begin(), task.facts.end());
+  return run;
+}
+
+void add_score_options(CLI::App& command, ScoreOptions& options,
+                       const std::string& predictions_help, const std::string& labels_help) {
+  command.add_option("PREDICTIONS", options.predictions, predictions_help)->required();
+  command.add_option("LABELS", options.labels, labels_help)->required();
+  OptionGroup main(command, main_group);
+  main.add("--reference", options.reference, "The reference's predictions, to score beside these",
+           "FILE");
+  add_judgement_options(command, options.evaluate, main_group);
+  add_limit_options(command, options.fail_if,
+                    "Fail when METRIC<VALUE or CLASS:METRIC<VALUE holds; repeatable");
+  main.add("--seed", options.evaluate.bootstrap.seed, "Seed of the bootstrap", "N");
+  add_output_options(command, options.output);
+}
+
+// Scores the predictions, and the reference's beside them; returns the exit code.
+int run_score(const ScoreOptions& options, const ScoreTask& task) {
+  require_writable(options.output);
+  const bool has_reference = !options.reference.empty();
+  EvaluateOptions evaluate_options = options.evaluate;
+  evaluate_options.limits = parse_limits(
+      options.fail_if, evaluation_limit_metrics(task.metrics, task.class_metric, has_reference));
+
+  const TaskScores candidate = task.score(options.predictions);
+  std::optional<TaskScores> reference;
+  if (has_reference) reference = task.score(options.reference);
+  const Evaluation result =
+      evaluate(reference ? &*reference : nullptr, candidate, evaluate_options);
+  RunDescription run = describe_score(options, task);
+  run.samples = result.samples;
+  write_result(options.output, describe_evaluation(run, evaluate_options, result),
+               [&] { return evaluation_json(run, evaluate_options, result); });
+  return exit_code(result.verdict);
+}
 
 std::vector<std::string> to_strings(std::span<const std::string_view> names) {
   return {names.begin(), names.end()};
@@ -70,7 +143,7 @@ void add_knn(CLI::App& score, int& exit_code) {
   command->add_option("--k", options->task.k, "Neighbours that vote")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  add_embedding_options(*command, options->task, options->pooling);
+  add_embedding_options(*command, options->task, options->pooling, main_group);
   auto* bank = command->add_option("--bank", options->bank,
                                    "Search these embeddings instead of the samples themselves");
   auto* bank_labels =
@@ -79,6 +152,8 @@ void add_knn(CLI::App& score, int& exit_code) {
   bank_labels->needs(bank);
   command->add_option("--threads", options->task.threads, "Threads (default: one for each core)")
       ->check(CLI::PositiveNumber);
+  command->footer(
+      "Example:\n  vernier score knn embeddings.npy labels.npy --reference float_embeddings.npy\n");
   command->callback([options, &exit_code] { exit_code = run_knn(*options); });
 }
 
@@ -111,6 +186,7 @@ void add_top_k(CLI::App& score, int& exit_code) {
   command->add_option("--k", options->k, "The label is among the K best")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  command->footer("Example:\n  vernier score top-k logits.npy labels.npy\n");
   command->callback([options, &exit_code] { exit_code = run_top_k(*options); });
 }
 
@@ -145,6 +221,7 @@ void add_miou(CLI::App& score, int& exit_code) {
       ->check(CLI::PositiveNumber);
   command->add_option("--ignore-label", options->segmentation.ignored_label,
                       "Leave out pixels with this label");
+  command->footer("Example:\n  vernier score miou classes.npy labels.npy --ignore-label 255\n");
   command->callback([options, &exit_code] { exit_code = run_miou(*options); });
 }
 
@@ -209,6 +286,7 @@ void add_bleu(CLI::App& score, int& exit_code) {
   command->add_flag("--effective-order", options->bleu.effective_order,
                     "Leave out n-gram orders that the predictions are too short for");
   command->add_option("--ignore-id", options->ignored_id, "Leave out this token id, as padding is");
+  command->footer("Example:\n  vernier score bleu predictions.txt targets.txt\n");
   command->callback([options, &exit_code] { exit_code = run_bleu(*options); });
 }
 

@@ -3,7 +3,7 @@
 if(DEFINED ENV{DUCKDB_ROOT})
   set(default_root $ENV{DUCKDB_ROOT})
 else()
-  set(default_root ${CMAKE_SOURCE_DIR}/.deps/duckdb)
+  set(default_root ${PROJECT_SOURCE_DIR}/.deps/duckdb)
 endif()
 set(DUCKDB_ROOT ${default_root} CACHE PATH "Prefix with include/duckdb.h and lib/libduckdb.so")
 

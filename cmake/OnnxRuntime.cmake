@@ -3,7 +3,7 @@
 if(DEFINED ENV{ONNXRUNTIME_ROOT})
   set(default_root $ENV{ONNXRUNTIME_ROOT})
 else()
-  set(default_root ${CMAKE_SOURCE_DIR}/.deps/onnxruntime)
+  set(default_root ${PROJECT_SOURCE_DIR}/.deps/onnxruntime)
 endif()
 set(ONNXRUNTIME_ROOT ${default_root} CACHE PATH "Prefix with include/ and lib/ of ONNX Runtime")
 

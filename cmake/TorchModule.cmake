@@ -1,5 +1,5 @@
-# vernier_torch: the PyTorch runner, a module that the program loads only when a reference is a
-# TorchScript file. Linking libtorch into the program would cost every start about 700 ms.
+# vernier_torch: the PyTorch runner, a module that the library loads only when a reference is a
+# TorchScript file. Linking libtorch into the library would cost every start about 700 ms.
 set(VERNIER_TORCH_VERSION "")
 if(VERNIER_TORCH)
   find_package(Torch QUIET)
@@ -7,17 +7,20 @@ endif()
 if(Torch_FOUND)
   set(VERNIER_TORCH_VERSION ${Torch_VERSION})
   file(GLOB torch_sources CONFIGURE_DEPENDS vernier/runtime/torch_module/*.cpp)
-  if(torch_sources)
-    add_library(vernier_torch MODULE ${torch_sources}
-      vernier/tensor/dtype.cpp vernier/tensor/tensor.cpp)
-    target_include_directories(vernier_torch PRIVATE ${CMAKE_SOURCE_DIR})
-    target_include_directories(vernier_torch SYSTEM PRIVATE ${TORCH_INCLUDE_DIRS})
-    target_link_libraries(vernier_torch PRIVATE ${TORCH_LIBRARIES} fmt::fmt)
-    if(VERNIER_SANITIZE) # libtorch hides the type information that the vptr check refers to
-      target_compile_options(vernier_torch PRIVATE -fno-sanitize=vptr)
-    endif()
-    add_dependencies(vernier_cli vernier_torch)
+  add_library(vernier_torch MODULE ${torch_sources})
+  set_target_properties(vernier_torch PROPERTIES
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${companions}
+    INSTALL_RPATH "$ORIGIN/.." INSTALL_RPATH_USE_LINK_PATH ON)
+  # libtorch's headers take most of a minute to read: once is enough.
+  target_precompile_headers(vernier_torch PRIVATE <torch/script.h> <fmt/format.h>)
+  target_include_directories(vernier_torch SYSTEM PRIVATE ${TORCH_INCLUDE_DIRS})
+  target_link_libraries(vernier_torch PRIVATE vernier ${TORCH_LIBRARIES} fmt::fmt)
+  # g++ 12 and later see overflows in libtorch's inlined code that are none.
+  target_compile_options(vernier_torch PRIVATE -Wno-stringop-overflow -Wno-array-bounds)
+  if(VERNIER_SANITIZE) # libtorch hides the type information that the vptr check refers to
+    target_compile_options(vernier_torch PRIVATE -fno-sanitize=vptr)
   endif()
 endif()
-set_source_files_properties(vernier/version.cpp PROPERTIES COMPILE_DEFINITIONS
-  "VERNIER_VERSION=\"${PROJECT_VERSION}\";VERNIER_TORCH_VERSION=\"${VERNIER_TORCH_VERSION}\"")
+set(version_definitions "VERNIER_VERSION=\"${PROJECT_VERSION}\";VERNIER_TORCH_VERSION=\"${VERNIER_TORCH_VERSION}\"")
+set_source_files_properties(vernier/version.cpp vernier/runtime/torch_runner.cpp
+  vernier/runtime/torch_module/runner.cpp PROPERTIES COMPILE_DEFINITIONS "${version_definitions}")

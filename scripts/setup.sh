@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# shellcheck disable=SC2086,SC2016  # pins are split into words; $(...) is apt's own notation
+# shellcheck disable=SC2086,SC2016  # pins are split into words; ${...} is the notation of dpkg
 # Installs what Vernier needs on Debian 12 or 13: `scripts/setup.sh [build] [torch] [lint]`.
 #   build   compiler, libraries and test tools; ONNX Runtime, DuckDB and the tests' Python into .deps/
 #   torch   libtorch, PyTorch and torchvision, for the PyTorch runner and `vernier export`
@@ -11,6 +11,8 @@
 set -euo pipefail
 export LC_ALL=C
 cd "$(dirname "$0")/.."
+# shellcheck source=scripts/debian_mirror.sh
+. scripts/debian_mirror.sh
 
 build_packages=(
   g++ cmake ninja-build ccache pkg-config clang-format git
@@ -79,12 +81,6 @@ install_packages() {
 check_sha256() {
   echo "$2  $1" | sha256sum --check --status ||
     die "$(basename "$1"): expected sha256 $2, found $(sha256sum "$1" | cut -d' ' -f1); the download was changed or cut off"
-}
-
-# The first Debian mirror of this machine's own apt configuration, without a suite.
-debian_mirror() {
-  apt-get indextargets --format '$(REPO_URI) $(ORIGIN)' 'Created-By: Packages' |
-    awk '$2 == "Debian" && $1 !~ /security/ && !found { sub(/\/$/, "", $1); print $1; found = 1 }'
 }
 
 # Downloads and unpacks a Debian 13 package into ./unpacked, through apt's signed indexes.

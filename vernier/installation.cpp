@@ -7,24 +7,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The folder of this code: of the program, or of a library that has it inside.
+// The folder of libvernier.so, whoever loaded it.
 fs::path own_folder() {
   Dl_info info{};
   std::error_code ignored;
-  if (dladdr(reinterpret_cast<const void*>(&installed_file), &info) && info.dli_fname) {
-    const fs::path path = fs::canonical(info.dli_fname, ignored);
-    if (!ignored && path.extension() == ".so") return path.parent_path();
-  }
-  return fs::canonical("/proc/self/exe", ignored).parent_path();
+  if (!dladdr(reinterpret_cast<const void*>(&installed_file), &info)) return {};
+  return fs::canonical(info.dli_fname, ignored).parent_path();
 }
 
 }  // namespace
 
 std::filesystem::path installed_file(std::string_view name) {
-  const fs::path folder = own_folder();
-  for (const fs::path& place : {folder, folder.parent_path() / "lib/vernier"})
-    if (fs::exists(place / name)) return place / name;
-  return {};
+  const fs::path path = own_folder() / "vernier" / name;
+  return fs::exists(path) ? path : fs::path();
 }
 
 }  // namespace vernier

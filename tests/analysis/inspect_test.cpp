@@ -36,7 +36,7 @@ TEST(Inspect, a_torchscript_file_shows_its_leaves_and_parameters) {
   if (torch_version().empty()) GTEST_SKIP() << "this build has no libtorch";
   const Inspection inspection = inspect(mnist / "mnist_cnn.pt");
   EXPECT_EQ(inspection.format, ModelFormat::torchscript);
-  EXPECT_EQ(inspection.leaves[0].path, "stem");
+  EXPECT_EQ(inspection.leaves[0].name, "stem");
   EXPECT_THAT(inspection.weights, ElementsAre(WeightTotal{"float32", 44, 14634, 58536},
                                               WeightTotal{"int64", 8, 8, 64}));
 }

@@ -61,11 +61,12 @@ TEST(Verdict, failures_make_the_outcome_and_the_outcome_the_exit_code) {
 TEST(Verdict, what_was_never_judged_has_not_passed) { EXPECT_FALSE(Verdict().pass()); }
 
 TEST(Verdict, the_default_limits_get_stricter_with_the_precision) {
-  EXPECT_EQ(format_limits(default_limits(Precision::int8)),
-            std::vector<std::string>{"sqnr_db_mean<20"});
-  EXPECT_EQ(format_limits(default_limits(Precision::fp16)),
-            std::vector<std::string>{"sqnr_db_mean<40"});
-  EXPECT_EQ(default_limits(Precision::fp32).size(), 2u);
+  const std::vector<std::string> int8 = {"sqnr_db_mean<15", "sqnr_db<10"};
+  const std::vector<std::string> fp16 = {"sqnr_db_mean<40", "sqnr_db<35"};
+  const std::vector<std::string> fp32 = {"sqnr_db_mean<90", "sqnr_db<70"};
+  EXPECT_EQ(format_limits(default_limits(Precision::int8)), int8);
+  EXPECT_EQ(format_limits(default_limits(Precision::fp16)), fp16);
+  EXPECT_EQ(format_limits(default_limits(Precision::fp32)), fp32);
 }
 
 }  // namespace

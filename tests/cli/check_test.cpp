@@ -27,7 +27,7 @@ std::string faulty_model(const TemporaryDirectory& folder) {
   GraphBuilder builder;
   builder.input("x", DType::f32, {{-1, "batch"}, {4, ""}})
       .weight(tensor_of<std::int64_t>("shape", DType::i64, {2}, {1, 4}))
-      .weight(tensor_of<float>("unused", DType::f32, {2}, {1, 2}))
+      .weight(tensor_of<float>("unused", DType::f32, {256}, std::vector<float>(256, 1)))
       .node("Reshape", {"x", "shape"}, {"t0"});
   for (int i = 0; i < 8; ++i)
     builder.node("Identity", {"t" + std::to_string(i)}, {"t" + std::to_string(i + 1)});

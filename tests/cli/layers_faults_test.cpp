@@ -11,7 +11,7 @@
 #include "tests/temporary_directory.h"
 #include "vernier/analysis/layers/layers.h"
 #include "vernier/data/random.h"
-#include "vernier/runtime/exporter.h"
+#include "vernier/exporting/exporter.h"
 
 namespace vernier {
 namespace {

@@ -32,9 +32,9 @@ TEST(Main, neither_libtorch_nor_duckdb_is_loaded_at_start) {
 TEST(Main, help_lists_commands_and_shows_an_example) {
   const Outcome outcome = run_vernier({"--help"});
   EXPECT_EQ(outcome.exit_code, 0);
-  EXPECT_THAT(outcome.out, HasSubstr("diff "));
-  EXPECT_THAT(outcome.out, HasSubstr("Example:\n  vernier diff"));
-  EXPECT_THAT(run_vernier({"score", "--help"}).out, Not(HasSubstr("vernier diff")));
+  EXPECT_THAT(outcome.out, HasSubstr("  diff "));
+  EXPECT_THAT(outcome.out, HasSubstr("Example:\n  vernier eval"));
+  EXPECT_THAT(run_vernier({"score", "--help"}).out, Not(HasSubstr("vernier eval")));
 }
 
 TEST(Main, a_wrong_or_missing_command_is_a_usage_error) {

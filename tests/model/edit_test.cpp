@@ -28,48 +28,6 @@ std::vector<std::string> wiring(const vernier_onnx::GraphProto& graph) {
   return lines;
 }
 
-TEST(InsertProbes, the_probe_writes_the_name_and_the_producer_another) {
-  Model model = chain().model();
-  const Probes probes = insert_probes(model, [](const auto& name) { return name == "a"; });
-  EXPECT_THAT(probes.watched, ElementsAre("a"));
-  EXPECT_THAT(wiring(model.graph()),
-              ElementsAre("Neg x -> vernier.probed:a", "Probe vernier.probed:a -> a", "Abs a -> b",
-                          "Relu b -> y"));
-  EXPECT_EQ(attribute_string(model.graph().node(1), probe_attribute), "a");
-  EXPECT_EQ(model.graph().node(1).domain(), probe_domain);
-  EXPECT_EQ(model.opset(probe_domain), 1);
-}
-
-TEST(InsertProbes, every_tensor_is_the_default) {
-  Model model = chain().model();
-  EXPECT_THAT(insert_probes(model).watched, ElementsAre("a", "b", "y"));
-  EXPECT_EQ(model.graph().node_size(), 6);
-}
-
-TEST(InsertProbes, what_is_shown_beside_another_has_no_probe_of_its_own) {
-  Model model = chain().model();
-  const Probes probes =
-      insert_probes(model, [](const auto& name) { return name != "y"; }, {{"b", "a"}});
-  EXPECT_THAT(probes.watched, ElementsAre("a", "b"));
-  EXPECT_THAT(wiring(model.graph()), ElementsAre("Neg x -> a", "Abs a -> vernier.probed:b",
-                                                 "PairProbe vernier.probed:b -> b", "Relu b -> y"));
-  const auto& probe = model.graph().node(2);
-  EXPECT_EQ(probe.input(1), "a");
-  EXPECT_EQ(attribute_string(probe, probe_attribute), "b");
-  EXPECT_EQ(attribute_string(probe, beside_attribute), "a");
-  remove_probe(model, "b");
-  EXPECT_THAT(wiring(model.graph()), ElementsAre("Neg x -> a", "Abs a -> b", "Relu b -> y"));
-}
-
-TEST(RemoveProbe, undoes_one_probe) {
-  Model model = chain().model();
-  insert_probes(model);
-  remove_probe(model, "a");
-  remove_probe(model, "y");
-  EXPECT_THAT(wiring(model.graph()), ElementsAre("Neg x -> a", "Abs a -> vernier.probed:b",
-                                                 "Probe vernier.probed:b -> b", "Relu b -> y"));
-}
-
 GraphBuilder branch(const std::string& op) {
   GraphBuilder builder;
   builder.node(op, {"x"}, {"same"}).output("same", DType::f32, {{2}});
@@ -87,43 +45,10 @@ GraphBuilder conditional() {
   return builder;
 }
 
-TEST(InsertProbes, tensors_of_a_subgraph_are_shown_beside_each_other_there) {
-  GraphBuilder subgraph;
-  subgraph.node("Neg", {"x"}, {"same"}).node("Abs", {"same"}, {"other"}).output("other");
-  GraphBuilder builder;
-  builder.input("x", DType::f32, {{2}}).input("c", DType::boolean, {}).output("y");
-  builder.node(
-      "If", {"c"}, {"y"},
-      {graph_attribute("then_branch", subgraph), graph_attribute("else_branch", subgraph)});
-  Model model = builder.model();
-  const std::string path = "node_1.else_branch/";
-  insert_probes(model, [&](const auto& name) { return name.starts_with(path); },
-                {{path + "other", path + "same"}});
-  const auto& probe = model.graph().node(0).attribute(1).g().node(2);
-  EXPECT_EQ(probe.op_type(), pair_probe_op);
-  EXPECT_EQ(probe.input(1), "same");
-  EXPECT_EQ(attribute_string(probe, beside_attribute), path + "same");
-}
-
 TEST(TensorNames, carry_the_path_of_their_subgraph_only_where_they_are_not_unique) {
   EXPECT_THAT(tensor_names(chain().model()), ElementsAre("a", "b", "y"));
   EXPECT_THAT(tensor_names(conditional().model()),
               ElementsAre("y", "node_1.then_branch/same", "node_1.else_branch/same"));
-}
-
-TEST(TensorNames, are_those_that_probes_have) {
-  Model model = conditional().model();
-  const auto names = tensor_names(model);
-  EXPECT_THAT(insert_probes(model).watched, testing::UnorderedElementsAreArray(names));
-}
-
-TEST(RemoveProbe, finds_it_inside_a_subgraph) {
-  Model model = conditional().model();
-  insert_probes(model, [](const auto& name) { return name.starts_with("node_1."); });
-  remove_probe(model, "node_1.else_branch/same");
-  const auto subgraphs = all_subgraphs(model.graph());
-  EXPECT_EQ(subgraphs[1].graph->node_size(), 2);
-  EXPECT_THAT(wiring(*subgraphs[2].graph), ElementsAre("Abs x -> same"));
 }
 
 TEST(TensorNames, stay_apart_in_subgraphs_of_nodes_without_a_name) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/model_builder.h"
+#include "vernier/model/index.h"
 
 namespace vernier {
 namespace {

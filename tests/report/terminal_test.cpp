@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace vernier {
 namespace {
 
@@ -33,6 +35,52 @@ TEST(Terminal, colour_wraps_the_text_and_not_the_padding) {
 TEST(Terminal, control_characters_in_names_are_shown_not_sent) {
   const Document document{"", {Paragraph{Cell("a\x1b[2Jb\n")}}};
   EXPECT_EQ(render_terminal(document, false), "a\\x1b[2Jb\\x0a\n");
+}
+
+// The longest line, in code points.
+int longest_line(const std::string& text) {
+  int longest = 0, length = 0;
+  for (const char c : text) {
+    if (c == '\n')
+      length = 0;
+    else if ((c & 0xc0) != 0x80)
+      longest = std::max(longest, ++length);
+  }
+  return longest;
+}
+
+TEST(Terminal, no_line_is_wider_than_the_terminal) {
+  Document document{"",
+                    {Panel{"", {{"fails if", "sqnr_db_mean<20, sqnr_db_min<15, cosine<0.9"}}},
+                     Table{"", {{"name", Align::left}}, {}, ""},
+                     Paragraph{Cell("warning: a sentence that goes on for quite a while")}}};
+  Table& table = std::get<Table>(document.blocks[1]);
+  table.note = "a note below the table that is longer than the terminal is wide";
+  std::vector<Cell> row = {"/encoder/layers/layer.11/output/dense/MatMul_output_0"};
+  for (int i = 0; i < 9; ++i) {
+    table.columns.push_back({"metric_" + std::to_string(i)});
+    row.emplace_back("12.34567");
+  }
+  table.rows = {row, row};
+  for (const int width : {40, 60, 80, 100, 200}) {
+    const std::string text = render_terminal(document, false, width);
+    EXPECT_LE(longest_line(text), width) << text;
+    for (int i = 0; i < 9; ++i)
+      EXPECT_NE(text.find("metric_" + std::to_string(i)), std::string::npos) << text;
+  }
+  EXPECT_GT(longest_line(render_terminal(document, false)), 100);
+}
+
+TEST(Terminal, long_names_lose_their_middle) {
+  EXPECT_EQ(elide_middle("/encoder/layer.11/MatMul", 11), "/enco…atMul");
+  EXPECT_EQ(elide_middle("short", 5), "short");
+  EXPECT_EQ(elide_middle("ééééé", 3), "é…é");
+}
+
+TEST(Terminal, sentences_are_wrapped_between_words) {
+  EXPECT_EQ(wrap_text("one two three", 7), (std::vector<std::string>{"one two", "three"}));
+  EXPECT_EQ(wrap_text("unbreakable", 4), (std::vector<std::string>{"unbr", "eaka", "ble"}));
+  EXPECT_EQ(wrap_text("", 4), std::vector<std::string>{""});
 }
 
 }  // namespace

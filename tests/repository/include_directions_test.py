@@ -10,17 +10,25 @@ BELOW = {
     "tensor": set(),
     "metrics": {"tensor"},
     "model": {"tensor"},
-    "runtime": {"tensor", "model"},
+    "exporting": {"tensor"},
+    "runtime": {"tensor", "model", "exporting"},
     "data": {"tensor"},
-    "analysis": {"tensor", "metrics", "model", "runtime", "data"},
-    "report": {"tensor", "metrics", "model", "runtime", "data", "analysis"},
+    "analysis": {"tensor", "metrics", "model", "exporting", "runtime", "data"},
+    "report": {"tensor", "metrics", "model", "exporting", "runtime", "data", "analysis"},
+    "umbrella": {"tensor", "metrics", "model", "exporting", "runtime", "data", "analysis"},
 }
 # Libraries that a change of version or of choice should touch in few places: never in a header.
 PRIVATE_LIBRARIES = ("onnxruntime", "torch/", "ATen/", "c10/", "google/protobuf/", "nlohmann/")
 
 
+# The library in one header: it may include everything, and nothing includes it.
+UMBRELLA = ("vernier/vernier.h", "vernier/vernier.cpp")
+
+
 def folder_of(path):
     """vernier/tensor/npy.h belongs to tensor, vernier/error.h to no folder: all may include it."""
+    if str(path) in UMBRELLA:
+        return "umbrella"
     parts = Path(path).parts
     return parts[1] if parts[0] == "vernier" and len(parts) > 2 else ""
 

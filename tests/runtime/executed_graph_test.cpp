@@ -7,6 +7,7 @@
 #include "tests/model_builder.h"
 #include "vernier/error.h"
 #include "vernier/model/graph.h"
+#include "vernier/model/index.h"
 
 namespace vernier {
 namespace {
@@ -92,8 +93,8 @@ TEST(Optimize, tensors_that_were_fused_away_are_reported) {
       Model::load(fixture("mnist/mnist_cnn.onnx")),
       {.watch = Watch::only({"/stem/Conv_output_0", "/layer1/layer1.0/conv1/Conv_output_0"}),
        .optimization = Optimization::extended});
-  EXPECT_THAT(runner.probes().watched, ElementsAre("/stem/Conv_output_0"));
-  EXPECT_THAT(runner.probes().unwatched,
+  EXPECT_THAT(runner.watched(), ElementsAre(WatchedTensor{"/stem/Conv_output_0"}));
+  EXPECT_THAT(runner.unwatched(),
               ElementsAre(UnwatchedTensor{"/layer1/layer1.0/conv1/Conv_output_0",
                                           "fused or removed by optimisation"}));
 }

@@ -24,7 +24,7 @@ struct Seen {
   std::vector<std::string> names;
   std::vector<Tensor> tensors;
   std::vector<Tensor> outputs;
-  Probes probes;
+  std::vector<UnwatchedTensor> unwatched;
 
   std::vector<Tensor> of(const std::string& name) const {
     std::vector<Tensor> found;
@@ -33,7 +33,7 @@ struct Seen {
     return found;
   }
   std::string reason(const std::string& name) const {
-    for (const auto& tensor : probes.unwatched)
+    for (const auto& tensor : unwatched)
       if (tensor.name == name) return tensor.reason;
     return "";
   }
@@ -48,10 +48,11 @@ Seen expect_no_effect(const Model& model, const std::vector<Tensor>& inputs) {
     seen.names.emplace_back(tensor.name);
     seen.tensors.push_back(copy(tensor));
   });
-  seen.probes = probed.probes();
+  seen.unwatched = probed.unwatched();
   EXPECT_EQ(seen.outputs, bare.run(inputs));
-  EXPECT_THAT(seen.probes.watched,
-              IsSupersetOf(std::set<std::string>(seen.names.begin(), seen.names.end())));
+  std::vector<std::string> watched;
+  for (const WatchedTensor& tensor : probed.watched()) watched.push_back(tensor.name);
+  EXPECT_THAT(watched, IsSupersetOf(std::set<std::string>(seen.names.begin(), seen.names.end())));
   return seen;
 }
 

@@ -67,35 +67,74 @@ TEST(OrtRunner, watches_what_it_is_told_to) {
   EXPECT_THAT(seen_of_chain({.watch = Watch::glob("z*")}), IsEmpty());
 }
 
-TEST(OrtRunner, a_tensor_shown_beside_another_is_there_with_it) {
-  Watch watch = Watch::only({"a", "y"});
-  watch.beside = {{"y", "a"}};
-  OrtRunner runner(chain().model(), {.watch = watch});
-  EXPECT_EQ(runner.probes().beside, watch.beside);
-  TensorView a;
+// x -> Neg -> a -> QuantizeLinear -> q -> DequantizeLinear -> b -> Relu -> y
+Model quantized_chain() {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{2}}).output("y", DType::f32, {{2}});
+  builder.weight(tensor_of<float>("s", DType::f32, {}, {0.5f}));
+  builder.node("Neg", {"x"}, {"a"}).node("QuantizeLinear", {"a", "s"}, {"q"});
+  builder.node("DequantizeLinear", {"q", "s"}, {"b"}).node("Relu", {"b"}, {"y"});
+  return builder.model();
+}
+
+TEST(OrtRunner, what_goes_into_a_quantizer_stays_until_what_comes_out_is_shown) {
+  OrtRunner runner(quantized_chain(), {.watch = Watch::only({"a", "b"})});
+  EXPECT_THAT(runner.watched(), ElementsAre(WatchedTensor{"a"}, WatchedTensor{"b"}));
+  ObservedTensor before;
   std::vector<std::string> names;
-  Tensor input = floats("x", {2});
-  runner.run(std::vector{input}, [&](const TensorView& tensor) {
-    names.emplace_back(tensor.name);
-    if (tensor.name == "a") {
-      a = tensor;
-      return;
-    }
-    // Still there, though nothing but Abs reads it.
-    ASSERT_THAT(a.shape, ElementsAre(2));
-    EXPECT_EQ(elements<float>(a)[0], -elements<float>(input)[0]);
-    EXPECT_EQ(elements<float>(tensor)[0], elements<float>(input)[0]);
-  });
-  EXPECT_THAT(names, ElementsAre("a", "y"));
+  runner.run(std::vector{tensor_of<float>("x", DType::f32, {2}, {-0.7f, -2})},
+             [&](const ObservedTensor& tensor) {
+               names.emplace_back(tensor.name);
+               if (tensor.name == "a") {
+                 EXPECT_EQ(tensor.stays_until, "b");
+                 EXPECT_THAT(tensor.writable, IsEmpty());
+                 before = tensor;
+                 return;
+               }
+               EXPECT_THAT(elements<float>(before), ElementsAre(0.7f, 2));
+               EXPECT_THAT(elements<float>(tensor), ElementsAre(0.5f, 2));
+               EXPECT_EQ(tensor.stays_until, "");
+             });
+  EXPECT_THAT(names, ElementsAre("a", "b"));
 }
 
 // Of a graph that the optimiser has changed, who knows what is there until when.
-TEST(OrtRunner, nothing_is_shown_beside_another_in_an_optimised_graph) {
-  Watch watch = Watch::only({"a", "y"});
-  watch.beside = {{"y", "a"}};
-  OrtRunner runner(chain().model(), {.watch = watch, .optimization = Optimization::basic});
-  EXPECT_THAT(runner.probes().beside, IsEmpty());
-  EXPECT_THAT(seen_by(runner, {floats("x", {2})}), ElementsAre("a", "y"));
+TEST(OrtRunner, nothing_stays_in_an_optimised_graph) {
+  OrtRunner runner(quantized_chain(),
+                   {.watch = Watch::only({"a", "b"}), .optimization = Optimization::basic});
+  runner.run(std::vector{floats("x", {2})},
+             [](const ObservedTensor& tensor) { EXPECT_EQ(tensor.stays_until, ""); });
+}
+
+TEST(OrtRunner, what_an_observer_writes_is_what_the_readers_get) {
+  OrtRunner runner(chain().model(), {.watch = Watch::all()});
+  const auto outputs = runner.run(std::vector{tensor_of<float>("x", DType::f32, {2}, {1, 2})},
+                                  [](const ObservedTensor& tensor) {
+                                    if (tensor.name != "a") return;
+                                    ASSERT_EQ(tensor.writable.size(), 8u);
+                                    reinterpret_cast<float*>(tensor.writable.data())[1] = 30;
+                                  });
+  EXPECT_THAT(elements<float>(outputs[0].view()), ElementsAre(1, 30));
+}
+
+// Reshape hands its input's memory on: to write into the one must not change the other.
+TEST(OrtRunner, what_an_observer_writes_is_seen_by_nobody_else) {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{2}}).weight(tensor_of<float>("w", DType::f32, {2}, {5, 6}));
+  builder.weight(tensor_of<std::int64_t>("shape", DType::i64, {2}, {1, 2}));
+  builder.node("Abs", {"x"}, {"a"}).node("Reshape", {"a", "shape"}, {"b"});
+  builder.node("Squeeze", {"b"}, {"c"}).node("Add", {"c", "a"}, {"y"}).output("y");
+  builder.node("Identity", {"w"}, {"v"}).node("Neg", {"v"}, {"z"}).output("z");
+  OrtRunner runner(builder.model(), {.watch = Watch::only({"b", "c", "v"})});
+  const std::vector<Tensor> input = {tensor_of<float>("x", DType::f32, {2}, {1, 2})};
+  const std::vector<Tensor> untouched = runner.run(input, [](const TensorView&) {});
+  const auto written = runner.run(input, [](const ObservedTensor& tensor) {
+    ASSERT_EQ(tensor.writable.size(), 8u);
+    reinterpret_cast<float*>(tensor.writable.data())[0] = 30;
+  });
+  EXPECT_THAT(elements<float>(written[0].view()), ElementsAre(31, 4));
+  EXPECT_THAT(elements<float>(written[1].view()), ElementsAre(-30, -6));
+  EXPECT_EQ(runner.run(input, [](const TensorView&) {}), untouched);  // the weight too
 }
 
 TEST(OrtRunner, a_name_that_no_node_writes_is_an_error) {
@@ -189,7 +228,7 @@ TEST(OrtRunner, outputs_that_are_no_tensors_are_skipped_and_listed) {
   GraphBuilder builder;
   builder.input("x", DType::f32, {{2}}).node("SequenceConstruct", {"x"}, {"s"}).output("s");
   OrtRunner runner(builder.model());
-  EXPECT_THAT(runner.skipped_outputs(), ElementsAre(OtherValue{"s", "sequence"}));
+  EXPECT_THAT(runner.unwatched(), ElementsAre(UnwatchedTensor{"s", "a sequence, not a tensor"}));
   EXPECT_THAT(runner.run(std::vector{floats("x", {2})}), IsEmpty());
 }
 
@@ -299,7 +338,9 @@ TEST_P(Fixture, gives_the_same_outputs_with_all_probes_as_without) {
   const auto outputs =
       probed.run(inputs, [&](const TensorView& tensor) { seen.emplace_back(tensor.name); });
   EXPECT_EQ(outputs, bare.run(inputs));
-  EXPECT_THAT(seen, UnorderedElementsAreArray(probed.probes().watched));
+  std::vector<std::string> watched;
+  for (const WatchedTensor& tensor : probed.watched()) watched.push_back(tensor.name);
+  EXPECT_THAT(seen, UnorderedElementsAreArray(watched));
 }
 
 INSTANTIATE_TEST_SUITE_P(OrtRunner, Fixture,

@@ -113,7 +113,7 @@ void run_one(const fs::path& path, Sweep& sweep) {
     OrtRunner bare(model.clone(), {.optimization = Optimization::disabled, .threads = 1});
     inputs = read_stored(path.parent_path() / "test_data_set_0", "input_", bare.inputs());
     expected = bare.run(inputs);
-    if (!is_random(model) && bare.skipped_outputs().empty())
+    if (!is_random(model) && bare.unwatched().empty())
       compare_with_stored(path, expected, bare.outputs(), sweep);
   } catch (const std::exception& error) {
     sweep.cannot_run.push_back(name + ": " + error.what());
@@ -128,8 +128,9 @@ void run_one(const fs::path& path, Sweep& sweep) {
     sweep.tensors += seen.size();
     if (outputs != expected && !is_random(model))
       sweep.failed.push_back(path.string() + ": outputs differ");
-    for (const auto& tensor : probed.probes().watched)
-      if (!seen.contains(tensor)) sweep.failed.push_back(path.string() + ": not seen: " + tensor);
+    for (const auto& tensor : probed.watched())
+      if (!seen.contains(tensor.name))
+        sweep.failed.push_back(path.string() + ": not seen: " + tensor.name);
   } catch (const std::exception& error) {
     sweep.failed.push_back(path.string() + ": " + error.what());
   }

@@ -21,12 +21,12 @@ class TorchTest : public ::testing::Test {
   }
 };
 
-inline std::unique_ptr<TorchRunner> watch(const std::string& name) {
+inline std::unique_ptr<Runner> watch(const std::string& name) {
   return open_torch_runner({.path = fixture(name), .watch_leaves = true});
 }
 
 // What the observer saw in one run.
-inline std::vector<Tensor> observe(TorchRunner& runner, const std::vector<Tensor>& inputs) {
+inline std::vector<Tensor> observe(Runner& runner, const std::vector<Tensor>& inputs) {
   std::vector<Tensor> seen;
   runner.run(inputs, [&](const TensorView& view) { seen.push_back(copy(view)); });
   return seen;

@@ -21,7 +21,7 @@ using testing::ThrowsMessage;
 
 using TorchRunnerTest = TorchTest;
 
-std::unique_ptr<TorchRunner> open(const std::string& name, DType precision = DType::f32) {
+std::unique_ptr<Runner> open(const std::string& name, DType precision = DType::f32) {
   return open_torch_runner({.path = fixture(name), .precision = precision});
 }
 
@@ -56,14 +56,14 @@ TEST_F(TorchRunnerTest, nested_outputs_are_named_by_position) {
   EXPECT_THAT(names(outputs),
               ElementsAre("output_0", "output_1_0", "output_1_1_0", "output_1_1_1"));
   EXPECT_EQ(names(runner->outputs()), names(outputs));
-  EXPECT_FALSE(runner->has_output_names());
+  EXPECT_TRUE(runner->outputs_are_positional());
 }
 
 TEST_F(TorchRunnerTest, the_keys_of_a_dictionary_are_output_names) {
   const auto runner = open("torch/dictionary.pt");
   EXPECT_THAT(names(runner->run(std::vector{floats({1}, {1})})), ElementsAre("logits", "hidden"));
   EXPECT_THAT(names(runner->outputs()), ElementsAre("logits", "hidden"));
-  EXPECT_TRUE(runner->has_output_names());
+  EXPECT_FALSE(runner->outputs_are_positional());
 }
 
 TEST_F(TorchRunnerTest, the_fields_of_a_named_tuple_are_output_names) {
@@ -166,7 +166,7 @@ TEST_F(TorchRunnerTest, a_sidecar_names_inputs_and_outputs) {
   EXPECT_THAT(names(runner->inputs()), ElementsAre("pixels"));
   EXPECT_THAT(names(runner->run(std::vector{floats({1, 3}, {1, 2, 3})})),
               ElementsAre("a", "b", "c", "d"));
-  EXPECT_TRUE(runner->has_output_names());
+  EXPECT_FALSE(runner->outputs_are_positional());
 }
 
 TEST_F(TorchRunnerTest, a_sidecar_with_another_number_of_outputs_is_an_error) {
@@ -213,10 +213,24 @@ TEST_F(TorchRunnerTest, an_operator_that_fails_is_named_with_the_leaf_before_it)
       is_error("mnist_cnn.pt: RuntimeError: "));
 }
 
-TEST(TorchModule, a_missing_module_says_how_to_get_it) {
+struct TorchModule : testing::Test {
+  ~TorchModule() override { unsetenv("VERNIER_TORCH_MODULE"); }
+};
+
+TEST_F(TorchModule, a_missing_module_is_named) {
   setenv("VERNIER_TORCH_MODULE", "/nowhere/libvernier_torch.so", 1);
   EXPECT_THAT([] { open("torch/shared.pt"); }, is_error("/nowhere/libvernier_torch.so"));
-  unsetenv("VERNIER_TORCH_MODULE");
+}
+
+TEST_F(TorchModule, a_module_of_another_version_or_compiler_is_refused) {
+  setenv("VERNIER_TORCH_MODULE", VERNIER_OTHER_TORCH_MODULE, 1);
+  EXPECT_THAT([] { open("torch/shared.pt"); },
+              is_error("is vernier 0.0.0, compiler of another house, and this library is vernier"));
+}
+
+TEST_F(TorchModule, a_library_that_is_no_module_is_refused) {
+  setenv("VERNIER_TORCH_MODULE", "libz.so.1", 1);
+  EXPECT_THAT([] { open("torch/shared.pt"); }, is_error("is no module of vernier"));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "vernier/analysis/evidence.h"
 #include "vernier/analysis/pair.h"
 #include "vernier/analysis/progress.h"
 #include "vernier/data/samples.h"
@@ -13,9 +14,22 @@
 
 namespace vernier {
 
+// Two tensors that go into a final activation: judged in the place of the output behind it.
+struct BeforeActivation {
+  std::string output;
+  std::string reference, candidate;  // further outputs of the models
+  bool operator==(const BeforeActivation&) const = default;
+};
+
 struct CompareOptions {
   std::vector<Limit> limits;
   bool allow_missing = false;  // an output that only the reference has does not fail
+  // What is known before the run; what the run shows is added to it.
+  Evidence evidence;
+  // The candidate in exact arithmetic, to be judged in its place: what integer kernels make of it
+  // depends on the CPU. May be null.
+  CalibrationProbe* exact = nullptr;
+  std::vector<BeforeActivation> before;
   // Pair outputs by position: for a reference whose outputs have no names of their own.
   bool outputs_by_position = false;
   // Opens the candidate again with every tensor watched, to find where a NaN came from; may be
@@ -33,7 +47,11 @@ struct NanOrigin {
 };
 
 struct CompareResult {
-  std::vector<PairResult> outputs;  // in reference order, then what only the candidate has
+  std::vector<PairResult> outputs;        // in reference order, then what only the candidate has
+  std::vector<PairResult> exact_outputs;  // the same in exact arithmetic, if it was run
+  std::vector<PairResult> before_activation;  // of what was judged
+  std::optional<double> runtime_loss_db;      // that arithmetic costs: exact minus as it ran
+  Evidence evidence;
   std::vector<std::string> warnings;
   std::optional<NanOrigin> nan_origin;
   std::int64_t samples = 0;  // that were run

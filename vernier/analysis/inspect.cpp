@@ -25,7 +25,7 @@ Inspection inspect_onnx(const std::filesystem::path& path) {
   return inspection;
 }
 
-std::vector<WeightTotal> parameter_totals(const TorchRunner& runner) {
+std::vector<WeightTotal> parameter_totals(const Runner& runner) {
   std::vector<WeightTotal> totals;
   runner.visit_parameters([&](const TensorView& tensor) {
     const std::string dtype(dtype_name(tensor.dtype));
@@ -40,12 +40,13 @@ std::vector<WeightTotal> parameter_totals(const TorchRunner& runner) {
 }
 
 Inspection inspect_torch(const std::filesystem::path& path) {
-  const auto runner = open_torch_runner({.path = path});
+  const auto runner = open_torch_runner({.path = path, .watch_leaves = true});
   return {.format = ModelFormat::torchscript,
           .inputs = runner->inputs(),
           .outputs = runner->outputs(),
           .weights = parameter_totals(*runner),
-          .leaves = runner->leaves(),
+          .leaves = runner->watched(),
+          .unwatched_leaves = runner->unwatched(),
           .warnings = runner->warnings()};
 }
 
@@ -69,10 +70,9 @@ OperatorNames onnx_operators(const Model& model) {
 }
 
 OperatorNames operators_of(const Runner& runner, const std::filesystem::path& path) {
+  if (model_format(path) == ModelFormat::onnx) return onnx_operators(Model::load(path));
   OperatorNames operators;
-  if (dynamic_cast<const OrtRunner*>(&runner)) operators = onnx_operators(Model::load(path));
-  if (const auto* torch = dynamic_cast<const TorchRunner*>(&runner))
-    for (const TorchLeaf& leaf : torch->leaves()) operators.emplace(leaf.path, leaf.type);
+  for (const WatchedTensor& leaf : runner.watched()) operators.emplace(leaf.name, leaf.type);
   return operators;
 }
 
@@ -122,7 +122,7 @@ LiveTensors watch_tensors(Runner& runner, std::span<const Tensor> inputs,
   for (const Tensor& output : outputs)
     if (!watcher.has(output.name)) watcher.add(output);
   LiveTensors live = std::move(watcher).result();
-  live.unwatched = unwatched_tensors(runner);
+  live.unwatched = runner.unwatched();
   return live;
 }
 

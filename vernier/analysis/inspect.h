@@ -20,7 +20,8 @@ struct Inspection {
   std::vector<OtherValue> other_outputs;
   std::vector<WeightTotal> weights;  // the most bytes first; of PyTorch: parameters and buffers
   std::optional<ModelSummary> onnx;
-  std::vector<TorchLeaf> leaves;  // of PyTorch, in the order of the graph
+  std::vector<WatchedTensor> leaves;  // of PyTorch, in the order of the graph
+  std::vector<UnwatchedTensor> unwatched_leaves;
   std::int64_t recorded_samples = 0;
   std::vector<std::string> warnings;
 };

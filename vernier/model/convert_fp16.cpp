@@ -12,6 +12,7 @@
 #include "vernier/model/fp16_constants.h"
 #include "vernier/model/fp16_policy.h"
 #include "vernier/model/graph.h"
+#include "vernier/model/index.h"
 
 namespace vernier {
 namespace {

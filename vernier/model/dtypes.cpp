@@ -46,10 +46,20 @@ const std::unordered_map<std::string_view, DType> fixed_types = {
     {"ImageDecoder", DType::u8},
 };
 
-// Operators whose outputs have the type of an input other than the first.
-const std::unordered_map<std::string_view, int> typed_by_input = {
-    {"Where", 1},  {"CastLike", 1},    {"DequantizeLinear", 1},
-    {"OneHot", 2}, {"QLinearConv", 7}, {"QLinearMatMul", 7}};
+// Operators whose outputs have the type of an input other than the first: of a scale or a zero
+// point, mostly.
+const std::unordered_map<std::string_view, int> typed_by_input = {{"Where", 1},
+                                                                  {"CastLike", 1},
+                                                                  {"DequantizeLinear", 1},
+                                                                  {"OneHot", 2},
+                                                                  {"QLinearConv", 7},
+                                                                  {"QLinearMatMul", 7},
+                                                                  {"QLinearConcat", 1},
+                                                                  {"QLinearWhere", 1},
+                                                                  {"MatMulIntegerToFloat", 2},
+                                                                  {"QAttention", 3},
+                                                                  {"GatherBlockQuantized", 2},
+                                                                  {"EmbedLayerNormalization", 2}};
 
 // Operators that name their output type in an attribute, with the type it stands for when absent
 // (nothing: that of the first input).
@@ -167,6 +177,7 @@ class Inference {
     if (op == "ConstantOfShape")
       return attribute(node, "value") ? constant_type(node) : MaybeType(DType::f32);
     if (op == "QuantizeLinear") return quantized_type(node, types);
+    if (op == "QGemm") return input_type(node, node.input_size() > 8 ? 8 : 1, types);
     if (op == "DynamicQuantizeLinear" && index == 1) return DType::f32;
     if (index > 0)
       if (const auto later = later_types.find(op); later != later_types.end()) return later->second;

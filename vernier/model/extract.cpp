@@ -6,7 +6,7 @@
 
 #include "vernier/error.h"
 #include "vernier/model/edit.h"
-#include "vernier/model/graph.h"
+#include "vernier/model/index.h"
 #include "vernier/model/onnx_type.h"
 
 namespace vernier {

@@ -12,7 +12,6 @@ using vernier_onnx::AttributeProto;
 using vernier_onnx::GraphProto;
 using vernier_onnx::NodeProto;
 using vernier_onnx::TensorProto;
-using vernier_onnx::ValueInfoProto;
 
 template <typename Function>
 void for_each_subgraph(const NodeProto& node, const Function& function) {
@@ -20,12 +19,6 @@ void for_each_subgraph(const NodeProto& node, const Function& function) {
     if (attribute.has_g()) function(attribute.g(), attribute.name());
     for (const GraphProto& graph : attribute.graphs()) function(graph, attribute.name());
   }
-}
-
-template <typename Map>
-auto find_or_null(const Map& map, std::string_view name) -> typename Map::mapped_type {
-  const auto found = map.find(name);
-  return found == map.end() ? nullptr : found->second;
 }
 
 // Adds what the graph reads without defining it. Names a graph defines hide those around it.
@@ -64,57 +57,6 @@ bool is_onnx_domain(std::string_view domain) { return domain.empty() || domain =
 
 }  // namespace
 
-GraphIndex::GraphIndex(const GraphProto& graph, const GraphIndex* outer)
-    : graph_(&graph), outer_(outer) {
-  for (const ValueInfoProto& value : graph.value_info()) infos_.emplace(value.name(), &value);
-  for (const ValueInfoProto& value : graph.output()) {
-    infos_.emplace(value.name(), &value);
-    outputs_.insert(value.name());
-  }
-  for (const ValueInfoProto& value : graph.input()) {
-    infos_.emplace(value.name(), &value);
-    inputs_.insert(value.name());
-  }
-  for (const TensorProto& tensor : graph.initializer())
-    initializers_.emplace(tensor.name(), &tensor);
-  for (const NodeProto& node : graph.node()) {
-    for (const auto& output : node.output())
-      if (!output.empty()) producers_.emplace(output, &node);
-    const auto read = [&](const std::string& name) {
-      auto& readers = consumers_[name];
-      if (readers.empty() || readers.back() != &node) readers.push_back(&node);
-    };
-    for (const auto& input : node.input())
-      if (!input.empty()) read(input);
-    for (const auto& name : captured_names(node)) read(name);
-  }
-}
-
-const NodeProto* GraphIndex::producer(std::string_view tensor) const {
-  if (const auto* node = find_or_null(producers_, tensor)) return node;
-  return outer_ && !defines(tensor) ? outer_->producer(tensor) : nullptr;
-}
-
-std::span<const NodeProto* const> GraphIndex::consumers(std::string_view tensor) const {
-  const auto found = consumers_.find(tensor);
-  if (found == consumers_.end()) return {};
-  return found->second;
-}
-
-const TensorProto* GraphIndex::initializer(std::string_view tensor) const {
-  if (const auto* weight = find_or_null(initializers_, tensor)) return weight;
-  return outer_ && !defines(tensor) ? outer_->initializer(tensor) : nullptr;
-}
-
-const ValueInfoProto* GraphIndex::value_info(std::string_view tensor) const {
-  if (const auto* info = find_or_null(infos_, tensor)) return info;
-  return outer_ && !defines(tensor) ? outer_->value_info(tensor) : nullptr;
-}
-
-bool GraphIndex::defines(std::string_view tensor) const {
-  return producers_.contains(tensor) || inputs_.contains(tensor) || initializers_.contains(tensor);
-}
-
 std::vector<Subgraph> all_subgraphs(const GraphProto& graph) {
   std::vector<Subgraph> subgraphs;
   add_subgraphs(graph, nullptr, -1, "", subgraphs);
@@ -126,6 +68,16 @@ std::vector<std::string> captured_names(const NodeProto& node) {
   for_each_subgraph(
       node, [&](const GraphProto& subgraph, const auto&) { collect_captured(subgraph, captured); });
   return {captured.begin(), captured.end()};
+}
+
+std::string input_name(const NodeProto& node, int index) {
+  return index < node.input_size() ? node.input(index) : std::string();
+}
+
+const TensorProto* constant_tensor(const NodeProto& node) {
+  if (!is_op(node, "Constant")) return nullptr;
+  const AttributeProto* value = attribute(node, "value");
+  return value && value->has_t() ? &value->t() : nullptr;
 }
 
 std::string node_label(const NodeProto& node) {

@@ -1,13 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <optional>
-#include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 namespace vernier_onnx {
@@ -20,40 +15,6 @@ class ValueInfoProto;
 }  // namespace vernier_onnx
 
 namespace vernier {
-
-// Who makes and who reads each tensor of one graph. The graph must outlive the index and stay
-// unchanged. For the subgraph of an If, Loop or Scan, `outer` is the index of the graph around it:
-// names that the subgraph does not define are looked up there.
-class GraphIndex {
- public:
-  explicit GraphIndex(const vernier_onnx::GraphProto& graph, const GraphIndex* outer = nullptr);
-
-  const vernier_onnx::GraphProto& graph() const { return *graph_; }
-
-  // The node that writes the tensor; null for inputs, weights and unknown names.
-  const vernier_onnx::NodeProto* producer(std::string_view tensor) const;
-  // The nodes of this graph that read the tensor, in graph order and once each, also those that
-  // read it only inside their subgraphs.
-  std::span<const vernier_onnx::NodeProto* const> consumers(std::string_view tensor) const;
-  const vernier_onnx::TensorProto* initializer(std::string_view tensor) const;
-  // What the graph says of the tensor's type: input, output or value_info; null if nothing.
-  const vernier_onnx::ValueInfoProto* value_info(std::string_view tensor) const;
-  // Of this graph only.
-  bool is_input(std::string_view tensor) const { return inputs_.contains(tensor); }
-  bool is_output(std::string_view tensor) const { return outputs_.contains(tensor); }
-  // Whether this graph itself defines the name: input, weight or node output.
-  bool defines(std::string_view tensor) const;
-
- private:
-  const vernier_onnx::GraphProto* graph_;
-  const GraphIndex* outer_;
-  std::unordered_map<std::string_view, const vernier_onnx::NodeProto*> producers_;
-  std::map<std::string, std::vector<const vernier_onnx::NodeProto*>, std::less<>> consumers_;
-  std::unordered_map<std::string_view, const vernier_onnx::TensorProto*> initializers_;
-  std::unordered_map<std::string_view, const vernier_onnx::ValueInfoProto*> infos_;
-  std::unordered_set<std::string_view> inputs_;
-  std::unordered_set<std::string_view> outputs_;
-};
 
 // One graph of a model: the main graph, or the subgraph of an If, Loop, Scan or similar node.
 struct Subgraph {
@@ -68,6 +29,12 @@ std::vector<Subgraph> all_subgraphs(const vernier_onnx::GraphProto& graph);
 
 // Tensors that the node's subgraphs read from the graphs around them.
 std::vector<std::string> captured_names(const vernier_onnx::NodeProto& node);
+
+// The name of the node's input, empty if it has no such input.
+std::string input_name(const vernier_onnx::NodeProto& node, int index);
+
+// The tensor that a Constant node holds; null for other nodes and other values.
+const vernier_onnx::TensorProto* constant_tensor(const vernier_onnx::NodeProto& node);
 
 // Names a node in messages and paths: its name, else op type and first output.
 std::string node_label(const vernier_onnx::NodeProto& node);

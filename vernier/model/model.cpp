@@ -4,6 +4,8 @@
 #include <vernier_onnx.pb.h>
 
 #include <limits>
+#include <mutex>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "vernier/error.h"
@@ -81,12 +83,47 @@ Error damaged(const std::string& name) {
       name));
 }
 
+DType dtype_of(const TensorProto& proto) {
+  return dtype_of_onnx(proto.data_type()).value_or(DType::u8);  // others have no bytes to view
+}
+
 }  // namespace
+
+// Files of external data, each mapped once.
+class MappedFiles {
+ public:
+  std::shared_ptr<const MappedFile> open(const std::filesystem::path& folder,
+                                         const std::string& location) {
+    const std::scoped_lock lock(mutex_);
+    auto& file = files_[location];
+    if (!file) file = std::make_shared<const MappedFile>(resolve_external(folder, location));
+    return file;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<std::string, std::shared_ptr<const MappedFile>> files_;
+};
+
+WeightView::WeightView(const TensorProto& proto, std::span<const std::byte> stored,
+                       std::shared_ptr<const MappedFile> file)
+    : TensorView{proto.name(), dtype_of(proto), std::span(proto.dims().data(), proto.dims_size()),
+                 stored},
+      file_(std::move(file)) {}
+WeightView::WeightView(const TensorProto& proto, std::vector<std::byte> copied)
+    : WeightView(proto, std::span<const std::byte>()) {
+  copied_ = std::move(copied);
+  bytes = copied_;
+}
+WeightView::~WeightView() {
+  if (file_) forget(bytes);
+}
 
 Model::Model(ModelProto proto, std::filesystem::path folder, std::string name)
     : proto_(std::make_unique<ModelProto>(std::move(proto))),
       folder_(std::move(folder)),
-      name_(std::move(name)) {}
+      name_(std::move(name)),
+      external_(std::make_shared<MappedFiles>()) {}
 Model::Model(Model&&) noexcept = default;
 Model& Model::operator=(Model&&) noexcept = default;
 Model::~Model() = default;
@@ -95,6 +132,7 @@ Model Model::with(ModelProto proto) const {
   Model model(std::move(proto), folder_, name_);
   model.path_ = path_;
   model.file_ = file_;
+  model.external_ = external_;
   return model;
 }
 
@@ -156,11 +194,16 @@ bool Model::is_inside(const TensorProto& proto) const {
          external_data(proto).location == path_.filename().string();
 }
 
-Tensor Model::tensor(const TensorProto& proto) const {
-  if (!is_inside(proto)) return read_tensor(proto, folder_);
-  Tensor tensor = read_tensor(proto, file_->bytes());
-  forget(file_->bytes().subspan(external_data(proto).offset, tensor.bytes.size()));
-  return tensor;
+WeightView Model::view(const TensorProto& proto) const {
+  if (has_external_data(proto)) {
+    auto file = is_inside(proto) ? file_ : external_->open(folder_, external_data(proto).location);
+    const auto bytes = external_bytes(proto, file->bytes());
+    return {proto, bytes, std::move(file)};
+  }
+  if (proto.has_raw_data()) return {proto, raw_bytes(proto)};
+  return {proto, read_tensor(proto, folder_).bytes};
 }
+
+Tensor Model::tensor(const TensorProto& proto) const { return copy(view(proto)); }
 
 }  // namespace vernier

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,7 +26,25 @@ struct OtherValue {
 };
 
 class MappedFile;
+class MappedFiles;
 struct Rope;
+
+// The elements of a weight or constant where they are stored: in the model's proto or in a mapped
+// file, copied only out of typed fields. It is valid as long as the model; the memory of a file's
+// pages is given back when it ends.
+class WeightView : public TensorView {
+ public:
+  WeightView(const vernier_onnx::TensorProto& proto, std::span<const std::byte> stored,
+             std::shared_ptr<const MappedFile> file = nullptr);
+  WeightView(const vernier_onnx::TensorProto& proto, std::vector<std::byte> copied);
+  WeightView(WeightView&&) noexcept = default;
+  WeightView& operator=(WeightView&&) = delete;
+  ~WeightView();
+
+ private:
+  std::vector<std::byte> copied_;
+  std::shared_ptr<const MappedFile> file_;  // that has the bytes
+};
 
 // An ONNX model: its graph, and the weights wherever they are. Large weights of a loaded model are
 // left in the file, as external data whose location is the model file itself: so weights must be
@@ -66,8 +85,9 @@ class Model {
   // Version of an operator set the model imports, 0 if it does not; "" is ONNX itself.
   std::int64_t opset(std::string_view domain = "") const;
 
-  // A weight or constant with its elements, from wherever they are stored. Throws Error for strings
-  // and for external data that is missing, too short or outside the model's folder.
+  // A weight or constant with its elements, where they are stored or as a copy. Throws Error for
+  // strings and for external data that is missing, too short or outside the model's folder.
+  WeightView view(const vernier_onnx::TensorProto& proto) const;
   Tensor tensor(const vernier_onnx::TensorProto& proto) const;
 
   // Of all weights of the main graph, wherever they are stored.
@@ -92,6 +112,7 @@ class Model {
   std::filesystem::path folder_;
   std::string name_;
   std::shared_ptr<const MappedFile> file_;
+  std::shared_ptr<MappedFiles> external_;  // files of external data that were read
 };
 
 }  // namespace vernier

@@ -4,9 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
 
-#include "vernier/model/graph.h"
+#include "vernier/model/index.h"
 #include "vernier/model/onnx_type.h"
 
 namespace vernier {
@@ -31,15 +30,6 @@ bool is_integer_operator(const NodeProto& node) {
          std::ranges::find(integer_operators, node.op_type()) != integer_operators.end();
 }
 
-// The weight or constant of that name, if it is one.
-const TensorProto* constant(const GraphIndex& index, const std::string& name) {
-  if (const TensorProto* tensor = index.initializer(name)) return tensor;
-  const NodeProto* producer = index.producer(name);
-  if (!producer || !is_op(*producer, "Constant")) return nullptr;
-  const auto* value = attribute(*producer, "value");
-  return value ? &value->t() : nullptr;
-}
-
 class QuantizationCounter {
  public:
   void add(const NodeProto& node, const GraphIndex& index) {
@@ -56,11 +46,11 @@ class QuantizationCounter {
   void add_dequantize(const NodeProto& node, const GraphIndex& index) {
     ++summary_.dequantize;
     if (node.input_size() < 2) return;
-    const TensorProto* weight = constant(index, node.input(0));
+    const TensorProto* weight = index.constant(node.input(0));
     const NodeProto* quantizer = index.producer(node.input(0));
     if (quantizer && quantizer->op_type() != "QuantizeLinear") quantizer = nullptr;
     const bool quantizes_weight =
-        quantizer && quantizer->input_size() > 0 && constant(index, quantizer->input(0));
+        quantizer && quantizer->input_size() > 0 && index.constant(quantizer->input(0));
     if (weight || quantizes_weight)
       count_granularity(node, index);
     else if (quantizer)
@@ -69,7 +59,7 @@ class QuantizationCounter {
   }
 
   void count_granularity(const NodeProto& node, const GraphIndex& index) {
-    const TensorProto* scale = constant(index, node.input(1));
+    const TensorProto* scale = index.constant(node.input(1));
     const std::int64_t scales =
         scale ? element_count(Shape(scale->dims().begin(), scale->dims().end())) : 1;
     if (attribute_int(node, "block_size", 0) > 0)
@@ -82,8 +72,7 @@ class QuantizationCounter {
 
   // Without a zero point, what is quantized is uint8 unless it is a weight that says otherwise.
   void count_type(const NodeProto& node, const TensorProto* weight, const GraphIndex& index) {
-    const TensorProto* zero_point =
-        node.input_size() > 2 ? constant(index, node.input(2)) : nullptr;
+    const TensorProto* zero_point = node.input_size() > 2 ? index.constant(node.input(2)) : nullptr;
     if (!weight) weight = zero_point;
     ++summary_.types[weight ? onnx_type_name(weight->data_type()) : "uint8"];
   }
@@ -107,13 +96,10 @@ class QuantizationCounter {
 }  // namespace
 
 QuantizationSummary summarize_quantization(const Model& model) {
+  const ModelIndex index(model);
   QuantizationCounter counter;
-  std::vector<std::unique_ptr<GraphIndex>> indices;
-  for (const Subgraph& subgraph : all_subgraphs(model.graph())) {
-    const GraphIndex* outer = subgraph.outer < 0 ? nullptr : indices[subgraph.outer].get();
-    indices.push_back(std::make_unique<GraphIndex>(*subgraph.graph, outer));
-    for (const NodeProto& node : subgraph.graph->node()) counter.add(node, *indices.back());
-  }
+  for (const GraphIndex& graph : index.graphs())
+    for (const NodeProto& node : graph.graph().node()) counter.add(node, graph);
   return std::move(counter).result();
 }
 

@@ -139,6 +139,13 @@ std::filesystem::path resolve_external(const std::filesystem::path& folder,
   return file;
 }
 
+std::span<const std::byte> raw_bytes(const TensorProto& proto) {
+  const std::int64_t bytes = expected_bytes(proto);
+  const auto raw = std::as_bytes(std::span(proto.raw_data()));
+  if (std::ssize(raw) != bytes) wrong_size(proto, bytes, std::ssize(raw));
+  return raw;
+}
+
 std::span<const std::byte> external_bytes(const TensorProto& proto,
                                           std::span<const std::byte> file) {
   const ExternalData data = external_data(proto);
@@ -167,12 +174,8 @@ Tensor read_tensor(const TensorProto& proto, const std::filesystem::path& folder
     const MappedFile file(resolve_external(folder, external_data(proto).location));
     return read_tensor(proto, file.bytes());
   }
+  if (proto.has_raw_data()) return from_bytes(proto, raw_bytes(proto));
   const std::int64_t bytes = expected_bytes(proto);
-  if (proto.has_raw_data()) {
-    const auto raw = std::as_bytes(std::span(proto.raw_data()));
-    if (std::ssize(raw) != bytes) wrong_size(proto, bytes, std::ssize(raw));
-    return from_bytes(proto, raw);
-  }
   // 4-bit values come packed in int32_data, one byte to an entry, as they do in raw_data.
   const DType dtype = number_type(proto);
   const std::int64_t found = field_size(proto, dtype) * std::max(bits(dtype) / 8, 1);

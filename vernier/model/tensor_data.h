@@ -40,6 +40,9 @@ Tensor read_tensor(const vernier_onnx::TensorProto& proto, const std::filesystem
 // The same, with external data taken from the bytes of its file.
 Tensor read_tensor(const vernier_onnx::TensorProto& proto, std::span<const std::byte> file);
 
+// The bytes of raw_data; Error if they are not as many as the tensor takes.
+std::span<const std::byte> raw_bytes(const vernier_onnx::TensorProto& proto);
+
 // The bytes of an external tensor in those of its file; Error if they are not all there.
 std::span<const std::byte> external_bytes(const vernier_onnx::TensorProto& proto,
                                           std::span<const std::byte> file);

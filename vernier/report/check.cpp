@@ -23,89 +23,66 @@ Tone tone_of(Severity severity) {
   return Tone::plain;
 }
 
-std::string subject_text(const CheckSubject& subject, const Finding& finding) {
-  return finding.subject.name.empty() ? subject.model : finding.subject.name;
+std::string subject_text(const CheckSubject& subject, const Occurrence& found) {
+  return found.subject.name.empty() ? subject.run.candidate : found.subject.name;
 }
 
-// Findings of one kind and severity that have the same remedy.
-using Kind = std::vector<Finding>;
-
-std::vector<Kind> by_kind(const Findings& findings) {
-  std::vector<Kind> kinds;
-  for (const Finding& finding : findings) {
-    const auto same = std::ranges::find_if(kinds, [&](const Kind& kind) {
-      const Finding& first = kind.front();
-      return first.id == finding.id && first.severity == finding.severity &&
-             first.remedy == finding.remedy;
-    });
-    if (same == kinds.end())
-      kinds.push_back({finding});
-    else
-      same->push_back(finding);
-  }
-  return kinds;
-}
-
-Panel kind_panel(const CheckSubject& subject, const Kind& kind) {
-  const Finding& first = kind.front();
-  Panel panel{fmt::format("{}: {}", severity_name(first.severity), first.id), {}};
-  const auto shown = std::min<std::size_t>(kind.size(), subject.top);
-  for (std::size_t i = 0; i < shown; ++i)
-    panel.facts.emplace_back(subject_text(subject, kind[i]),
-                             Cell{kind[i].evidence, tone_of(first.severity)});
-  if (shown < kind.size())
-    panel.facts.emplace_back(fmt::format("and {} more", kind.size() - shown),
+Panel finding_panel(const CheckSubject& subject, const Finding& finding) {
+  Panel panel{fmt::format("{}: {}", severity_name(finding.severity), finding.id), {}};
+  const auto add = [&](const Occurrence& found) {
+    panel.facts.emplace_back(subject_text(subject, found),
+                             Cell{found.evidence, tone_of(finding.severity)});
+  };
+  add(finding);
+  const auto shown = std::min<std::size_t>(finding.more.size(), std::max(subject.top - 1, 0));
+  for (std::size_t i = 0; i < shown; ++i) add(finding.more[i]);
+  if (shown < finding.more.size())
+    panel.facts.emplace_back(fmt::format("and {} more", finding.more.size() - shown),
                              Cell{"JSON lists them all", Tone::faint});
-  panel.facts.emplace_back("remedy", first.remedy);
+  panel.facts.emplace_back("remedy", finding.remedy);
   return panel;
 }
 
-Panel subject_panel(const CheckSubject& subject, const CheckResult& result) {
-  Panel panel{"", {{"model", subject.model}}};
-  if (!subject.reference.empty()) panel.facts.emplace_back("reference", subject.reference);
-  panel.facts.emplace_back(
-      "findings", fmt::format("{}, {}, {}", format_count(result.count(Severity::error), "error"),
-                              format_count(result.count(Severity::warning), "warning"),
-                              format_count(result.count(Severity::note), "note")));
-  return panel;
+std::string counts_text(const CheckResult& result) {
+  return fmt::format("{}, {}, {}", format_count(result.count(Severity::error), "error"),
+                     format_count(result.count(Severity::warning), "warning"),
+                     format_count(result.count(Severity::note), "note"));
+}
+
+Json occurrence_json(const Occurrence& found) {
+  return {{"subject",
+           {{"kind", std::string(subject_kind_name(found.subject.kind))},
+            {"name", found.subject.name}}},
+          {"evidence", found.evidence}};
 }
 
 Json finding_json(const Finding& finding) {
-  return {{"id", finding.id},
-          {"severity", std::string(severity_name(finding.severity))},
-          {"subject",
-           {{"kind", std::string(subject_kind_name(finding.subject.kind))},
-            {"name", finding.subject.name}}},
-          {"evidence", finding.evidence},
-          {"remedy", finding.remedy}};
+  Json json = {{"id", finding.id}, {"severity", std::string(severity_name(finding.severity))}};
+  json.update(occurrence_json(finding));
+  json["remedy"] = finding.remedy;
+  json["more"] = Json::array();
+  for (const Occurrence& other : finding.more) json["more"].push_back(occurrence_json(other));
+  return json;
 }
 
 }  // namespace
 
 Document describe_check(const CheckSubject& subject, const CheckResult& result) {
-  Document document;
-  document.blocks.emplace_back(subject_panel(subject, result));
-  for (const Kind& kind : by_kind(result.findings))
-    document.blocks.emplace_back(kind_panel(subject, kind));
-  document.blocks.emplace_back(verdict_paragraph(result.verdict));
-  return document;
+  RunDescription run = subject.run;
+  run.settings.emplace_back("findings", counts_text(result));
+  std::vector<Block> blocks;
+  for (const Finding& finding : result.findings)
+    blocks.emplace_back(finding_panel(subject, finding));
+  return report_document({.run = run, .verdict = &result.verdict}, std::move(blocks));
 }
 
 std::string check_json(const CheckSubject& subject, const CheckResult& result) {
-  Json json = json_header<Json>("check", {.onnxruntime = true});
-  json["configuration"] = {
-      {"model", subject.model},
-      {"reference", subject.reference.empty() ? Json(nullptr) : Json(subject.reference)},
-      {"only", subject.only},
-      {"disable", subject.disable},
-      {"strict", subject.strict}};
+  Json json = report_json<Json>({.run = subject.run, .verdict = &result.verdict});
   json["findings"] = Json::array();
   for (const Finding& finding : result.findings) json["findings"].push_back(finding_json(finding));
   json["counts"] = {{"error", result.count(Severity::error)},
                     {"warning", result.count(Severity::warning)},
                     {"note", result.count(Severity::note)}};
-  json["verdict"] = verdict_json<Json>(result.verdict);
-  json["pass"] = result.verdict.pass();
   return json_text(json);
 }
 

@@ -42,8 +42,8 @@ std::string uri(const std::string& file) {
   return out;
 }
 
-Json location(const CheckSubject& subject, const Finding& finding) {
-  Json json = {{"physicalLocation", {{"artifactLocation", {{"uri", uri(subject.model)}}}}}};
+Json location(const CheckSubject& subject, const Occurrence& finding) {
+  Json json = {{"physicalLocation", {{"artifactLocation", {{"uri", uri(subject.run.candidate)}}}}}};
   if (!finding.subject.name.empty())
     json["logicalLocations"] =
         Json::array({{{"fullyQualifiedName", finding.subject.name},
@@ -51,13 +51,13 @@ Json location(const CheckSubject& subject, const Finding& finding) {
   return json;
 }
 
-Json result_json(const CheckSubject& subject, const Finding& finding) {
-  const std::string where = finding.subject.name.empty() ? "" : finding.subject.name + ": ";
+Json result_json(const CheckSubject& subject, const Finding& finding, const Occurrence& found) {
+  const std::string where = found.subject.name.empty() ? "" : found.subject.name + ": ";
   return {{"ruleId", finding.id},
           {"ruleIndex", rule_index(finding.id)},
           {"level", level(finding.severity)},
-          {"message", text(where + finding.evidence + ". " + finding.remedy)},
-          {"locations", Json::array({location(subject, finding)})}};
+          {"message", text(where + found.evidence + ". " + finding.remedy)},
+          {"locations", Json::array({location(subject, found)})}};
 }
 
 }  // namespace
@@ -66,8 +66,11 @@ std::string check_sarif(const CheckSubject& subject, const CheckResult& result) 
   Json driver = {{"name", "vernier"}, {"version", version()}, {"rules", Json::array()}};
   for (const Explanation& entry : explanations()) driver["rules"].push_back(rule(entry));
   Json run = {{"tool", {{"driver", std::move(driver)}}}, {"results", Json::array()}};
-  for (const Finding& finding : result.findings)
-    run["results"].push_back(result_json(subject, finding));
+  for (const Finding& finding : result.findings) {
+    run["results"].push_back(result_json(subject, finding, finding));
+    for (const Occurrence& other : finding.more)
+      run["results"].push_back(result_json(subject, finding, other));
+  }
   return json_text(Json{{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
                         {"version", "2.1.0"},
                         {"runs", Json::array({std::move(run)})}});

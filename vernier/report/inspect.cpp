@@ -156,8 +156,10 @@ Table functions_table(const ModelSummary& onnx) {
 
 Table leaves_table(const Inspection& inspection) {
   Table table{.columns = {{"leaf", Align::left}, {"type", Align::left}, {"", Align::left}}};
-  for (const TorchLeaf& leaf : inspection.leaves)
-    table.rows.push_back({leaf.path, leaf.type, {leaf.not_captured, Tone::fair}});
+  for (const WatchedTensor& leaf : inspection.leaves)
+    table.rows.push_back({leaf.name, leaf.type, {""}});
+  for (const UnwatchedTensor& leaf : inspection.unwatched_leaves)
+    table.rows.push_back({leaf.name, leaf.type, {leaf.reason, Tone::fair}});
   return table;
 }
 

@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vernier/report/inspect.h"
-#include "vernier/report/json.h"
+#include "vernier/report/envelope.h"
 
 namespace vernier {
 namespace {
@@ -94,13 +94,12 @@ Json onnx_json(const ModelSummary& onnx) {
   return json;
 }
 
-Json leaves_json(const std::vector<TorchLeaf>& leaves) {
+Json leaves_json(const Inspection& inspection) {
   Json list = Json::array();
-  for (const TorchLeaf& leaf : leaves) {
-    Json json = {{"path", leaf.path}, {"type", leaf.type}};
-    if (!leaf.not_captured.empty()) json["not_captured"] = leaf.not_captured;
-    list.push_back(std::move(json));
-  }
+  for (const WatchedTensor& leaf : inspection.leaves)
+    list.push_back({{"path", leaf.name}, {"type", leaf.type}});
+  for (const UnwatchedTensor& leaf : inspection.unwatched_leaves)
+    list.push_back({{"path", leaf.name}, {"type", leaf.type}, {"not_captured", leaf.reason}});
   return list;
 }
 
@@ -137,8 +136,8 @@ Json live_json(const LiveTensors& live) {
                {"first_inf", origin(live.first_inf)},
                {"not_shown", Json::array()}};
   for (const LiveTensor& tensor : live.tensors) json["tensors"].push_back(live_tensor_json(tensor));
-  for (const auto& [name, reason] : live.unwatched)
-    json["not_shown"].push_back({{"name", name}, {"reason", reason}});
+  for (const UnwatchedTensor& tensor : live.unwatched)
+    json["not_shown"].push_back({{"name", tensor.name}, {"reason", tensor.reason}});
   return json;
 }
 
@@ -148,17 +147,18 @@ std::string inspection_json(const std::string& model, const Inspection& inspecti
                             const std::optional<LiveTensors>& live) {
   const bool torch = inspection.format == ModelFormat::torchscript;
   const bool onnxruntime = inspection.format == ModelFormat::onnx && live;
-  Json json = json_header<Json>("inspect", {.onnxruntime = onnxruntime, .torch = torch});
-  json["configuration"] = {{"model", model}, {"tensors", live.has_value()}};
+  Json json = report_json<Json>({.run = {.command = "inspect",
+                                         .candidate = model,
+                                         .runtimes = {.onnxruntime = onnxruntime, .torch = torch}},
+                                 .warnings = inspection.warnings});
   json["format"] = std::string(format_name(inspection.format));
   json["inputs"] = interface_json(inspection.inputs, inspection.other_inputs);
   json["outputs"] = interface_json(inspection.outputs, inspection.other_outputs);
   json["weights"] = weights_json(inspection.weights);
   if (inspection.onnx) json["onnx"] = onnx_json(*inspection.onnx);
-  if (torch) json["leaves"] = leaves_json(inspection.leaves);
+  if (torch) json["leaves"] = leaves_json(inspection);
   if (inspection.format == ModelFormat::recorded) json["samples"] = inspection.recorded_samples;
-  json["warnings"] = inspection.warnings;
-  if (live) json["run"] = live_json(*live);
+  if (live) json["live"] = live_json(*live);
   return json_text(json);
 }
 

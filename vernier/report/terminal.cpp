@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <sstream>
 
 namespace vernier {
 namespace {
@@ -37,33 +39,55 @@ int display_width(const std::string& text) {
   return static_cast<int>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
+// Where the code point with this number begins.
+std::size_t byte_offset(const std::string& text, int code_point) {
+  std::size_t offset = 0;
+  for (; offset < text.size(); ++offset)
+    if ((text[offset] & 0xc0) != 0x80 && code_point-- == 0) break;
+  return offset;
+}
+
+constexpr int least_column = 12;  // what is left of a column of names
+
+int total_width(const std::vector<int>& widths) {
+  return std::accumulate(widths.begin(), widths.end(), 2 * static_cast<int>(widths.size()));
+}
+
 class Writer {
  public:
-  explicit Writer(bool colour) : colour_(colour) {}
+  Writer(bool colour, int width) : colour_(colour), width_(width) {}
 
   void operator()(const Panel& panel) {
     int width = 0;
     for (const auto& [name, value] : panel.facts) width = std::max(width, display_width(name));
     title(panel.title);
-    for (const auto& [name, value] : panel.facts)
-      line("  " + paint({name, Tone::faint}, width, Align::left) + "  " + paint(value));
+    for (const auto& [name, value] : panel.facts) {
+      std::string left = "  " + paint({name, Tone::faint}, width, Align::left) + "  ";
+      for (const std::string& part : wrapped(value.text, width + 4)) {
+        line(left + paint({part, value.tone}));
+        left = std::string(width + 4, ' ');
+      }
+    }
   }
 
   void operator()(const Table& table) {
     title(table.title);
-    std::vector<Cell> header;
-    for (const Column& column : table.columns) header.emplace_back(column.title, Tone::strong);
-    const std::vector<int> widths = column_widths(table);
-    row(table, header, widths);
-    for (const auto& cells : table.rows) row(table, cells, widths);
-    if (!table.note.empty()) line("  " + paint({table.note, Tone::faint}));
+    std::vector<int> widths = column_widths(table);
+    shrink(widths, table);
+    std::size_t end = 0;
+    do {
+      const std::size_t begin = std::max<std::size_t>(end, 1);
+      end = fitting_end(widths, begin);
+      rows(table, widths, begin, end);
+    } while (end < widths.size());
+    if (!table.note.empty()) paragraph({table.note, Tone::faint}, "  ");
   }
 
-  void operator()(const Paragraph& paragraph) { line(paint(paragraph.text)); }
+  void operator()(const Paragraph& text) { paragraph(text.text, ""); }
   void operator()(const Code& code) { line("  " + code.text); }
 
   void title(const std::string& text) {
-    if (!text.empty()) line(paint({text, Tone::strong}));
+    if (!text.empty()) paragraph({text, Tone::strong}, "");
   }
   void blank_line() { text_ += '\n'; }
   std::string take() { return std::move(text_); }
@@ -80,15 +104,59 @@ class Writer {
     return widths;
   }
 
-  void row(const Table& table, const std::vector<Cell>& cells, const std::vector<int>& widths) {
-    std::string out;
-    for (std::size_t i = 0; i < cells.size(); ++i)
-      out += "  " + paint(cells[i], widths[i], table.columns[i].align);
-    line(out);
+  // Makes the widest columns of names narrower, as far as that helps.
+  void shrink(std::vector<int>& widths, const Table& table) const {
+    while (width_ > 0 && total_width(widths) > width_) {
+      int* widest = nullptr;
+      for (std::size_t i = 0; i < widths.size(); ++i)
+        if (table.columns[i].align == Align::left && widths[i] > least_column &&
+            (!widest || widths[i] > *widest))
+          widest = &widths[i];
+      if (!widest) break;
+      --*widest;
+    }
+    for (std::size_t i = 1; width_ > 0 && i < widths.size(); ++i)
+      widths[i] = std::min(widths[i], std::max(least_column, width_ - widths[0] - 4));
   }
 
-  std::string paint(const Cell& cell, int width = 0, Align align = Align::left) const {
+  // The end of the columns from `begin` that fit beside the first one; at least one does.
+  std::size_t fitting_end(const std::vector<int>& widths, std::size_t begin) const {
+    if (width_ <= 0) return widths.size();
+    int used = widths.empty() ? 0 : widths[0] + 2;
+    std::size_t end = begin;
+    while (end < widths.size() && (end == begin || used + widths[end] + 2 <= width_))
+      used += widths[end++] + 2;
+    return std::max(end, begin + 1);
+  }
+
+  // The header and every row, of the first column and those in [begin, end).
+  void rows(const Table& table, const std::vector<int>& widths, std::size_t begin,
+            std::size_t end) {
+    const auto row = [&](const auto& cell_of) {
+      std::string out;
+      for (std::size_t i = 0; i < std::min(end, widths.size()); i = i == 0 ? begin : i + 1)
+        out += "  " + paint(cell_of(i), widths[i], table.columns[i].align, true);
+      line(out);
+    };
+    row([&](std::size_t i) { return Cell(table.columns[i].title, Tone::strong); });
+    for (const auto& cells : table.rows) row([&](std::size_t i) { return cells[i]; });
+  }
+
+  void paragraph(const Cell& cell, const std::string& indent) {
+    for (const std::string& part : wrapped(cell.text, static_cast<int>(indent.size())))
+      line(indent + paint({part, cell.tone}));
+  }
+
+  // Lines that fit beside `indent` columns.
+  std::vector<std::string> wrapped(const std::string& text, int indent) const {
+    return width_ > 0 ? wrap_text(printable(text), std::max(least_column, width_ - indent))
+                      : std::vector{text};
+  }
+
+  std::string paint(const Cell& cell, int width = 0, Align align = Align::left,
+                    bool elide = false) const {
     std::string text = printable(cell.text);
+    if (elide && width_ > 0) text = elide_middle(text, width);
     const std::string padding(std::max(0, width - display_width(text)), ' ');
     if (colour_ && cell.tone != Tone::plain) text = escape_of(cell.tone) + text + "\x1b[0m";
     return align == Align::left ? text + padding : padding + text;
@@ -100,13 +168,14 @@ class Writer {
   }
 
   bool colour_;
+  int width_;
   std::string text_;
 };
 
 }  // namespace
 
-std::string render_terminal(const Document& document, bool colour) {
-  Writer writer(colour);
+std::string render_terminal(const Document& document, bool colour, int width) {
+  Writer writer(colour, width);
   writer.title(document.title);
   bool first = document.title.empty();
   for (const Block& block : document.blocks) {
@@ -115,6 +184,31 @@ std::string render_terminal(const Document& document, bool colour) {
     std::visit(writer, block);
   }
   return writer.take();
+}
+
+std::vector<std::string> wrap_text(const std::string& text, int width) {
+  std::vector<std::string> lines(1);
+  std::istringstream words(text);
+  for (std::string word; std::getline(words, word, ' ');) {
+    if (!lines.back().empty() && display_width(lines.back()) + 1 + display_width(word) > width)
+      lines.emplace_back();
+    else if (lines.back().size() > 0)
+      lines.back() += ' ';
+    for (; display_width(word) > width; word.erase(0, byte_offset(word, width))) {
+      lines.back() += word.substr(0, byte_offset(word, width));
+      lines.emplace_back();
+    }
+    lines.back() += word;
+  }
+  return lines;
+}
+
+std::string elide_middle(const std::string& text, int width) {
+  const int length = display_width(text);
+  if (length <= width || width < 1) return text;
+  const int tail = width / 2, head = width - 1 - tail;
+  return text.substr(0, byte_offset(text, head)) + "…" +
+         text.substr(byte_offset(text, length - tail));
 }
 
 }  // namespace vernier

@@ -47,17 +47,4 @@ std::unique_ptr<Runner> open_runner(const std::filesystem::path& path,
   return open_torch_runner(torch);
 }
 
-std::vector<UnwatchedTensor> unwatched_tensors(const Runner& runner) {
-  std::vector<UnwatchedTensor> unwatched;
-  if (const auto* onnx = dynamic_cast<const OrtRunner*>(&runner)) {
-    for (const auto& [name, reason] : onnx->probes().unwatched) unwatched.push_back({name, reason});
-    for (const auto& [name, type] : onnx->skipped_outputs())
-      unwatched.push_back({name, fmt::format("a {}, not a tensor", type)});
-  }
-  if (const auto* torch = dynamic_cast<const TorchRunner*>(&runner))
-    for (const TorchLeaf& leaf : torch->leaves())
-      if (!leaf.not_captured.empty()) unwatched.push_back({leaf.path, leaf.not_captured});
-  return unwatched;
-}
-
 }  // namespace vernier

@@ -26,7 +26,4 @@ struct RunnerOptions {
 std::unique_ptr<Runner> open_runner(const std::filesystem::path& path,
                                     const RunnerOptions& options = {});
 
-// What the runner cannot show of what it was made to watch or return.
-std::vector<UnwatchedTensor> unwatched_tensors(const Runner& runner);
-
 }  // namespace vernier

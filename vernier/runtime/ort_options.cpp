@@ -5,6 +5,7 @@
 #include <onnxruntime_cxx_api.h>
 
 #include <algorithm>
+#include <thread>
 
 #include "vernier/error.h"
 #include "vernier/runtime/ort_session.h"
@@ -59,16 +60,28 @@ GraphOptimizationLevel ort_level(Optimization level) {
 
 }  // namespace
 
+int threads_of_each(int threads, int models_at_once) {
+  if (models_at_once <= 1) return threads;
+  const int all = threads > 0 ? threads : static_cast<int>(std::thread::hardware_concurrency());
+  return std::max(1, all / models_at_once);
+}
+
 bool is_cpu(const std::string& provider) { return short_name(provider) == "cpu"; }
 
 void configure(Ort::SessionOptions& session, const OrtOptions& options, Optimization level) {
   session.SetGraphOptimizationLevel(ort_level(level));
   session.SetExecutionMode(ORT_SEQUENTIAL);
-  session.SetIntraOpNumThreads(options.threads);
+  session.SetIntraOpNumThreads(threads_of_each(options.threads, options.models_at_once));
+  if (options.models_at_once > 1) session.AddConfigEntry("session.intra_op.allow_spinning", "0");
+  if (options.exact) session.AddConfigEntry("session.x64quantprecision", "1");
+  if (!options.disabled_optimizers.empty())
+    session.AddConfigEntry("optimization.disable_specified_optimizers",
+                           fmt::format("{}", fmt::join(options.disabled_optimizers, ";")).c_str());
   append_provider(session, options);
 }
 
 std::vector<std::string> available_providers() {
+  ort_environment();
   std::vector<std::string> names = Ort::GetAvailableProviders();
   std::ranges::transform(names, names.begin(), short_name);
   return names;

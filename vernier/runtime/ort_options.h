@@ -5,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "vernier/model/edit.h"
-
 namespace Ort {
 struct SessionOptions;
 }
@@ -18,9 +16,6 @@ struct Watch {
   enum class What { none, outputs, all, names, glob };
   What what = What::none;
   std::vector<std::string> names = {};  // exact names, or patterns with * and ? for glob
-  // Of the names, float32 tensors to show together with another of them, if the graph is run as it
-  // is: cheaper than two by themselves.
-  PairedTensors beside = {};
 
   static Watch none() { return {}; }
   static Watch outputs() { return {What::outputs}; }
@@ -40,11 +35,22 @@ struct OrtOptions {
   // Unset: disabled while intermediate tensors are watched, else all. Set while they are watched:
   // the tensors seen are those of the optimised graph.
   std::optional<Optimization> optimization;
+  std::vector<std::string> disabled_optimizers;  // by ONNX Runtime's names: "MatMulAddFusion"
+  // Integer products as the model says, whatever the CPU: int8 weights become uint8, for which no
+  // kernel saturates, and optimisation is off where it would replace float arithmetic between
+  // quantizers by integers.
+  bool exact = false;
   int threads = 0;  // 0: as many as there are cores
+  // How many models run at the same time: each gets its share of the threads, and threads that wait
+  // for work leave their core to the others.
+  int models_at_once = 1;
   std::string provider = "cpu";
   std::map<std::string, std::string> provider_options;
   bool operator==(const OrtOptions&) const = default;
 };
+
+// The threads of one of several models that run at the same time; 0 for the runtime's own choice.
+int threads_of_each(int threads, int models_at_once);
 
 // Names of the execution providers of this build of ONNX Runtime: "cpu", "cuda", ...
 std::vector<std::string> available_providers();

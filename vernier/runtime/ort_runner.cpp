@@ -7,6 +7,8 @@
 #include <algorithm>
 
 #include "vernier/model/onnx_type.h"
+#include "vernier/runtime/exact.h"
+#include "vernier/runtime/execution_order.h"
 #include "vernier/runtime/ort_session.h"
 #include "vernier/runtime/probe_kernel.h"
 #include "vernier/runtime/watch.h"
@@ -155,6 +157,7 @@ struct OrtRunner::State {
 };
 
 OrtRunner::OrtRunner(Model model, const OrtOptions& options) : state_(std::make_unique<State>()) {
+  ort_environment();  // before anything else of ONNX Runtime's
   require_tensors(model);
   State& state = *state_;
   state.model = model.name();
@@ -162,8 +165,12 @@ OrtRunner::OrtRunner(Model model, const OrtOptions& options) : state_(std::make_
   state.watch = options.watch;
 
   const bool probing = options.watch.intermediates();
-  const auto level =
-      options.optimization.value_or(probing ? Optimization::disabled : Optimization::all);
+  const bool as_written = options.exact && has_dequantized_operands(model);
+  const auto level = as_written ? Optimization::disabled
+                                : options.optimization.value_or(probing ? Optimization::disabled
+                                                                        : Optimization::all);
+  if (options.exact) make_weights_unsigned(model);
+  if (level == Optimization::disabled) compute_constants_late(model);
   Ort::SessionOptions session;
   configure(session, options, probing ? Optimization::disabled : level);
   if (probing) {
@@ -181,22 +188,23 @@ OrtRunner::OrtRunner(OrtRunner&&) noexcept = default;
 
 const std::vector<TensorSpec>& OrtRunner::inputs() const { return state_->inputs; }
 const std::vector<TensorSpec>& OrtRunner::outputs() const { return state_->outputs.tensors; }
-const Probes& OrtRunner::probes() const { return state_->probes; }
-const std::vector<OtherValue>& OrtRunner::skipped_outputs() const { return state_->outputs.others; }
 
-std::vector<Tensor> OrtRunner::run_rewriting(std::span<const Tensor> inputs,
-                                             const Rewriter& rewriter) {
-  return run_probed(inputs, {.rewriter = &rewriter});
+std::vector<WatchedTensor> OrtRunner::watched() const {
+  std::vector<WatchedTensor> tensors;
+  for (const std::string& name : state_->probes.watched) tensors.push_back({name});
+  if (state_->watch.what == Watch::What::outputs)
+    for (const TensorSpec& output : outputs()) tensors.push_back({output.name});
+  return tensors;
+}
+
+std::vector<UnwatchedTensor> OrtRunner::unwatched() const {
+  std::vector<UnwatchedTensor> tensors = state_->probes.unwatched;
+  for (const auto& [name, type] : state_->outputs.others)
+    tensors.push_back({name, fmt::format("a {}, not a tensor", type)});
+  return tensors;
 }
 
 std::vector<Tensor> OrtRunner::run(std::span<const Tensor> inputs, const Observer& observer) {
-  std::vector<Tensor> outputs = run_probed(inputs, {.observer = observer ? &observer : nullptr});
-  if (observer && state_->watch.what == Watch::What::outputs)
-    for (const Tensor& output : outputs) observer(output);
-  return outputs;
-}
-
-std::vector<Tensor> OrtRunner::run_probed(std::span<const Tensor> inputs, ProbeRun probes) {
   State& state = *state_;
   if (inputs.size() != state.inputs.size())
     throw Error(fmt::format("[onnxruntime] {}: has {} inputs, {} were given", state.model,
@@ -209,6 +217,7 @@ std::vector<Tensor> OrtRunner::run_probed(std::span<const Tensor> inputs, ProbeR
   add_names(output_names, state.outputs.tensors);
   add_names(output_names, state.outputs.others);
 
+  ProbeRun probes{.observer = observer ? &observer : nullptr};
   const ThreadProbes watching(probes);
   std::vector<Ort::Value> values;
   try {
@@ -221,6 +230,8 @@ std::vector<Tensor> OrtRunner::run_probed(std::span<const Tensor> inputs, ProbeR
   std::vector<Tensor> outputs;
   for (std::size_t i = 0; i < state.outputs.tensors.size(); ++i)
     outputs.push_back(fetch(state.outputs.tensors[i].name, values[i]));
+  if (observer && state.watch.what == Watch::What::outputs)
+    for (const Tensor& output : outputs) observer({output});
   return outputs;
 }
 

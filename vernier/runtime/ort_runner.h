@@ -3,15 +3,11 @@
 #include <memory>
 #include <vector>
 
-#include "vernier/model/edit.h"
 #include "vernier/model/model.h"
 #include "vernier/runtime/ort_options.h"
-#include "vernier/runtime/rewriter.h"
 #include "vernier/runtime/runner.h"
 
 namespace vernier {
-
-struct ProbeRun;
 
 // Runs an ONNX model with ONNX Runtime, showing the watched tensors to the observer as they are
 // produced: in execution order, never two at once, without keeping any of them. Several threads may
@@ -29,20 +25,25 @@ class OrtRunner : public Runner {
   const std::vector<TensorSpec>& outputs() const override;
   std::vector<Tensor> run(std::span<const Tensor> inputs, const Observer& observer = {}) override;
 
-  // Runs one sample with watched tensors changed on the way.
-  std::vector<Tensor> run_rewriting(std::span<const Tensor> inputs, const Rewriter& rewriter);
-
-  // What is watched, and what was asked for but cannot be, with the reason.
-  const Probes& probes() const;
-  // Outputs that are no numeric tensors (sequences, strings...): run() leaves them out.
-  const std::vector<OtherValue>& skipped_outputs() const;
+  std::vector<WatchedTensor> watched() const override;
+  // Also the outputs that are no numeric tensors (sequences, strings...): run() leaves them out.
+  std::vector<UnwatchedTensor> unwatched() const override;
 
  private:
-  std::vector<Tensor> run_probed(std::span<const Tensor> inputs, ProbeRun probes);
-
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// What ONNX Runtime logged, and how often.
+struct RuntimeMessage {
+  std::string text;
+  std::int64_t count = 0;
+  bool operator==(const RuntimeMessage&) const = default;
+};
+
+// The warnings and errors that ONNX Runtime has logged in this process, in the order of their first
+// time. Nothing of it is printed; errors that end a call come as an Error too.
+std::vector<RuntimeMessage> runtime_messages();
 
 // The model as ONNX Runtime's optimiser leaves it for the cpu provider.
 Model optimize(const Model& model, Optimization level);

@@ -5,12 +5,15 @@
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <cstdlib>
 #include <limits>
+#include <mutex>
 #include <regex>
+#include <unordered_map>
 
 #include "vernier/model/skeleton.h"
 #include "vernier/model/tensor_data.h"
+#include "vernier/runtime/ort_runner.h"
 #include "vernier/runtime/pipe.h"
 
 namespace vernier {
@@ -25,11 +28,47 @@ std::string one_line(std::string text) {
   return text;
 }
 
-// Errors are left out: what they say comes as an exception too.
-void log_line(void*, OrtLoggingLevel level, const char*, const char*, const char*,
-              const char* message) {
-  if (level == ORT_LOGGING_LEVEL_ERROR) return;
-  fmt::print(stderr, "vernier: onnxruntime: {}\n", one_line(message));
+// Messages are mostly the same for many nodes and sessions.
+class MessageLog {
+ public:
+  void add(std::string text) {
+    const std::lock_guard lock(mutex_);
+    const bool full = messages_.size() == most_messages && !index_.contains(text);
+    if (full) text = "further messages";
+    const auto [entry, is_new] = index_.emplace(std::move(text), messages_.size());
+    if (is_new) messages_.push_back({entry->first, 0});
+    ++messages_[entry->second].count;
+  }
+
+  std::vector<RuntimeMessage> messages() const {
+    const std::lock_guard lock(mutex_);
+    return messages_;
+  }
+
+ private:
+  static constexpr std::size_t most_messages = 1000;
+  mutable std::mutex mutex_;
+  std::vector<RuntimeMessage> messages_;
+  std::unordered_map<std::string, std::size_t> index_;
+};
+
+// Never destroyed: ONNX Runtime may log while the process ends.
+MessageLog& message_log() {
+  static auto& log = *new MessageLog;
+  return log;
+}
+
+void log_line(void*, OrtLoggingLevel, const char*, const char*, const char*, const char* message) {
+  message_log().add(one_line(message));
+}
+
+// ONNX Runtime 1.29 and later read this variable when their environment is made: later is too late
+// for the events of the start, and for the device id that they write into the user's cache.
+Ort::Env quiet_environment() {
+  setenv("ORT_DISABLE_TELEMETRY", "1", 1);
+  Ort::Env environment(ORT_LOGGING_LEVEL_WARNING, "vernier", log_line, nullptr);
+  environment.DisableTelemetryEvents();
+  return environment;
 }
 
 // Whether any weight is in a file beside the model; refuses those that are not in its folder.
@@ -58,9 +97,11 @@ Ort::Session from_pipe(const Rope& rope, const Ort::SessionOptions& options) {
 }  // namespace
 
 const Ort::Env& ort_environment() {
-  static const Ort::Env environment(ORT_LOGGING_LEVEL_WARNING, "vernier", log_line, nullptr);
+  static const Ort::Env environment = quiet_environment();
   return environment;
 }
+
+std::vector<RuntimeMessage> runtime_messages() { return message_log().messages(); }
 
 Ort::Session create_session(const Model& model, Ort::SessionOptions& options) {
   const bool external_files = has_external_files(model);

@@ -13,7 +13,8 @@ struct SessionOptions;
 
 namespace vernier {
 
-// The process's ONNX Runtime environment; its log lines go to stderr in our format.
+// The process's ONNX Runtime environment, without telemetry; what it logs is collected for
+// runtime_messages(). Must be made before anything else of ONNX Runtime's is used.
 const Ort::Env& ort_environment();
 
 // A session that runs the model. No copy of the weights is made on the way: those in the model file

@@ -16,13 +16,14 @@ namespace {
 thread_local ProbeRun* run_of_thread = nullptr;
 
 struct Op : OrtCustomOp {
-  bool pair = false;
+  std::string_view name;
+  bool pair = false;  // has a second input
   std::vector<UnwatchedTensor>* unreadable = nullptr;
 };
 
 struct Kernel {
   std::string tensor;
-  std::string beside;  // empty: there is no second input
+  std::string before;  // what went into the quantizer; empty: there is no second input
 };
 
 void copy_strings(const Ort::ConstValue& source, Ort::UnownedValue& target) {
@@ -50,13 +51,13 @@ void pass_through(const Ort::ConstValue& source, Ort::UnownedValue& target, int 
                             onnx_type_name(data_type)));
 }
 
-// The second input; `shape` is where the view has its shape.
-TensorView beside(const Kernel& kernel, const Ort::KernelContext& context, Shape& shape) {
+// The second input, which stays until the first was shown; `shape` is where the view has its shape.
+ObservedTensor before(const Kernel& kernel, const Ort::KernelContext& context, Shape& shape) {
   const Ort::ConstValue source = context.GetInput(1);
   shape = source.GetTensorTypeAndShapeInfo().GetShape();
   const auto* data = static_cast<const std::byte*>(source.GetTensorRawData());
   const std::size_t bytes = byte_count(ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, shape);
-  return {kernel.beside, DType::f32, shape, {data, bytes}};
+  return {{kernel.before, DType::f32, shape, {data, bytes}}, {}, kernel.tensor};
 }
 
 void compute(const Kernel& kernel, const ProbeRun& run, OrtKernelContext* raw) {
@@ -69,15 +70,11 @@ void compute(const Kernel& kernel, const ProbeRun& run, OrtKernelContext* raw) {
   Ort::UnownedValue target = context.GetOutput(0, shape);
   pass_through(source, target, data_type, bytes);
   const auto dtype = dtype_of_onnx(data_type);
-  if (!dtype) return;
-  const auto* data = static_cast<const std::byte*>(source.GetTensorRawData());
-  const TensorView view{kernel.tensor, *dtype, shape, {data, bytes}};
-  Shape beside_shape;  // both are there until both were shown
-  if (run.observer && !kernel.beside.empty())
-    (*run.observer)(beside(kernel, context, beside_shape));
-  if (run.observer) (*run.observer)(view);
-  if (run.rewriter)
-    (*run.rewriter)(view, {static_cast<std::byte*>(target.GetTensorMutableRawData()), bytes});
+  if (!dtype || !run.observer) return;
+  Shape before_shape;
+  if (!kernel.before.empty()) (*run.observer)(before(kernel, context, before_shape));
+  auto* memory = static_cast<std::byte*>(target.GetTensorMutableRawData());
+  (*run.observer)({{kernel.tensor, *dtype, shape, {memory, bytes}}, {memory, bytes}});
 }
 
 OrtStatusPtr guarded_compute(void* raw_kernel, OrtKernelContext* context) noexcept {
@@ -99,12 +96,12 @@ OrtStatusPtr create_kernel(const OrtCustomOp* op, const OrtApi*, const OrtKernel
     const Ort::ConstKernelInfo details(info);
     const auto& own = *static_cast<const Op*>(op);
     auto name = details.GetAttribute<std::string>(probe_attribute.data());
-    std::string beside;
-    if (own.pair) beside = details.GetAttribute<std::string>(beside_attribute.data());
+    std::string before;
+    if (own.pair) before = details.GetAttribute<std::string>(before_attribute.data());
     const int type = details.GetInputTypeInfo(0).GetTensorTypeAndShapeInfo().GetElementType();
     if (!dtype_of_onnx(type))
       own.unreadable->push_back({name, fmt::format("elements of {}", onnx_type_name(type))});
-    *kernel = new Kernel{std::move(name), std::move(beside)};
+    *kernel = new Kernel{std::move(name), std::move(before)};
     return nullptr;
   } catch (const std::exception& error) {
     return Ort::GetApi().CreateStatus(ORT_FAIL, error.what());
@@ -137,14 +134,13 @@ OrtStatusPtr same_shape(const OrtCustomOp*, OrtShapeInferContext* context) {
 }
 
 // One input of any type, and for a pair one of float32.
-Op make_op(bool pair, std::vector<UnwatchedTensor>& unreadable) {
+Op make_op(std::string_view name, std::vector<UnwatchedTensor>& unreadable) {
   Op op{};
   op.version = ORT_API_VERSION;
-  op.pair = pair;
+  op.name = name;
+  op.pair = name == pair_probe_op;
   op.unreadable = &unreadable;
-  op.GetName = [](const OrtCustomOp* self) {
-    return static_cast<const Op*>(self)->pair ? pair_probe_op.data() : probe_op.data();
-  };
+  op.GetName = [](const OrtCustomOp* self) { return static_cast<const Op*>(self)->name.data(); };
   op.GetExecutionProviderType = [](const OrtCustomOp*) -> const char* { return nullptr; };
   op.GetInputTypeCount = [](const OrtCustomOp* self) -> std::size_t {
     return static_cast<const Op*>(self)->pair ? 2 : 1;
@@ -168,6 +164,7 @@ Op make_op(bool pair, std::vector<UnwatchedTensor>& unreadable) {
   op.InferOutputShapeFn = same_shape;
   op.GetStartVersion = [](const OrtCustomOp*) { return 1; };
   op.GetEndVersion = [](const OrtCustomOp*) { return 1; };
+  if (name == copying_probe_op) return op;
   op.GetMayInplace = output_is_input;
   op.ReleaseMayInplace = release_map;
   op.GetAliasMap = output_is_input;
@@ -182,14 +179,13 @@ ThreadProbes::~ThreadProbes() { run_of_thread = outer_; }
 
 struct ProbeOp::State {
   std::vector<UnwatchedTensor> unreadable;
-  Op probe = make_op(false, unreadable);
-  Op pair_probe = make_op(true, unreadable);
+  Op ops[3] = {make_op(probe_op, unreadable), make_op(pair_probe_op, unreadable),
+               make_op(copying_probe_op, unreadable)};
   Ort::CustomOpDomain domain{std::string(probe_domain).c_str()};
 };
 
 ProbeOp::ProbeOp() : state_(std::make_unique<State>()) {
-  state_->domain.Add(&state_->probe);
-  state_->domain.Add(&state_->pair_probe);
+  for (Op& op : state_->ops) state_->domain.Add(&op);
 }
 ProbeOp::~ProbeOp() = default;
 OrtCustomOpDomain* ProbeOp::domain() const { return state_->domain; }

@@ -3,9 +3,7 @@
 #include <exception>
 #include <memory>
 
-#include "vernier/model/edit.h"
-#include "vernier/runtime/rewriter.h"
-#include "vernier/runtime/runner.h"
+#include "vernier/runtime/probes.h"
 
 struct OrtCustomOpDomain;
 
@@ -14,7 +12,6 @@ namespace vernier {
 // What the probes show tensors to during one run, and what went wrong while they did.
 struct ProbeRun {
   const Observer* observer = nullptr;  // null: nobody is looking
-  const Rewriter* rewriter = nullptr;  // null: nobody changes anything
   std::exception_ptr failure = nullptr;
 };
 

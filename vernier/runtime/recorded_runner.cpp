@@ -43,6 +43,12 @@ RecordedRunner::RecordedRunner(const std::filesystem::path& path, const Recorded
     outputs_.push_back(spec_of(archive_, name));
 }
 
+std::vector<WatchedTensor> RecordedRunner::watched() const {
+  std::vector<WatchedTensor> tensors;
+  for (const std::string& name : archive_.names()) tensors.push_back({name});
+  return tensors;
+}
+
 std::vector<Tensor> RecordedRunner::run(std::span<const Tensor>, const Observer& observer) {
   if (next_ < 0 || next_ >= size_)
     throw Error(
@@ -54,7 +60,7 @@ std::vector<Tensor> RecordedRunner::run(std::span<const Tensor>, const Observer&
     const auto output = std::ranges::find(outputs_, name, &TensorSpec::name);
     if (output == outputs_.end() && !observer) continue;
     Tensor tensor = unstack(archive_.read(name, next_, 1));
-    if (observer) observer(tensor);
+    if (observer) observer({tensor});
     if (output != outputs_.end()) results[output - outputs_.begin()] = std::move(tensor);
   }
   ++next_;

@@ -25,6 +25,7 @@ class RecordedRunner : public Runner {
   std::vector<Tensor> run(std::span<const Tensor> inputs = {},
                           const Observer& observer = {}) override;
 
+  std::vector<WatchedTensor> watched() const override;
   void seek(std::int64_t sample) override { next_ = sample; }
   std::int64_t size() const { return size_; }
 

@@ -1,21 +1,55 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "vernier/tensor/tensor.h"
 
 namespace vernier {
 
+// A tensor as it is produced.
+struct ObservedTensor : TensorView {
+  // The tensor's memory: what is written here is what the readers of the tensor get. Empty where
+  // the runner cannot change it (any more).
+  std::span<std::byte> writable = {};
+  // The observed tensor until whose call the bytes stay where they are; empty: only this call.
+  std::string_view stays_until = {};
+};
+
 // Called as each watched tensor is produced, in execution order; the view is valid only during the
-// call. May throw: the run stops and the exception reaches the caller of run().
-using Observer = std::function<void(const TensorView&)>;
+// call, unless it says otherwise. May throw: the run stops and the exception reaches the caller of
+// run().
+using Observer = std::function<void(const ObservedTensor&)>;
+
+using TensorVisitor = std::function<void(const TensorView&)>;
+
+// What the observer is shown: a tensor, or what a leaf returns.
+struct WatchedTensor {
+  // Of a leaf: its dotted path; the second call of the same module gets "_1", and so on. A leaf
+  // that returns several tensors is observed as "path.0", "path.1".
+  std::string name;
+  std::string type = {};                         // of a leaf: its module's, "Conv2d"
+  std::map<std::string, double> constants = {};  // of a leaf: its operators' number arguments
+  bool in_control_flow = false;  // runs any number of times; the name is that of its first run
+  bool operator==(const WatchedTensor&) const = default;
+};
+
+// What was to be shown or returned and cannot be.
+struct UnwatchedTensor {
+  std::string name;
+  std::string reason;
+  std::string type = {};  // of a leaf
+  bool operator==(const UnwatchedTensor&) const = default;
+};
 
 // Something that turns inputs into outputs: an ONNX session, a TorchScript module, recorded
-// tensors.
+// tensors. Another framework is added by implementing the first three functions.
 class Runner {
  public:
   virtual ~Runner() = default;
@@ -32,6 +66,17 @@ class Runner {
   // Says which sample the next run() is of; the one after the last run otherwise. Only what replays
   // recorded samples needs to know.
   virtual void seek(std::int64_t /*sample*/) {}
+
+  // What the observer will be shown, in the order of the graph, as far as that is known before.
+  virtual std::vector<WatchedTensor> watched() const { return {}; }
+  // What the runner was made to watch or return and cannot show.
+  virtual std::vector<UnwatchedTensor> unwatched() const { return {}; }
+  // What makes the model doubtful, in a sentence each.
+  virtual std::vector<std::string> warnings() const { return {}; }
+  // Whether the names in outputs() only number them, so that outputs are paired by position.
+  virtual bool outputs_are_positional() const { return false; }
+  // Calls `visit` with each weight and buffer that the runner knows, named by its path.
+  virtual void visit_parameters(const TensorVisitor& /*visit*/) const {}
 };
 
 }  // namespace vernier

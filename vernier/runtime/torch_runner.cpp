@@ -5,7 +5,7 @@
 
 #include "vernier/error.h"
 #include "vernier/installation.h"
-#include "vernier/runtime/sidecar.h"
+#include "vernier/exporting/sidecar.h"
 #include "vernier/runtime/torch_module/open.h"
 
 namespace vernier {
@@ -24,16 +24,21 @@ fs::path find_module() {
       module_name));
 }
 
+void require_same_build(void* module, const fs::path& path) {
+  const auto build = reinterpret_cast<TorchModuleBuild>(dlsym(module, torch_module_build_symbol));
+  const std::string_view found = build ? build() : "no module of vernier";
+  if (found != VERNIER_TORCH_MODULE_BUILD)
+    throw Error(fmt::format("[torch] {}: is {}, and this library is {}; build them together",
+                            path.string(), found, VERNIER_TORCH_MODULE_BUILD));
+}
+
 OpenTorchModule load_module() {
   const fs::path path = find_module();
   // Never closed: libtorch does not survive being unloaded.
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) throw Error(fmt::format("[torch] {}: {}", path.string(), dlerror()));
-  void* symbol = dlsym(handle, open_torch_module_symbol);
-  if (!symbol)
-    throw Error(fmt::format("[torch] {}: is not of this version of vernier; build it again",
-                            path.string()));
-  return reinterpret_cast<OpenTorchModule>(symbol);
+  require_same_build(handle, path);
+  return reinterpret_cast<OpenTorchModule>(dlsym(handle, open_torch_module_symbol));
 }
 
 TorchOptions with_sidecar(TorchOptions options) {
@@ -45,13 +50,13 @@ TorchOptions with_sidecar(TorchOptions options) {
 
 }  // namespace
 
-std::unique_ptr<TorchRunner> open_torch_runner(const TorchOptions& options) {
+std::unique_ptr<Runner> open_torch_runner(const TorchOptions& options) {
   if (!fs::is_regular_file(options.path))
     throw Error(fmt::format("[torch] {}: no such file", options.path.string()));
   if (options.precision != DType::f32 && options.precision != DType::f64)
     throw Error(fmt::format("[torch] precision {}: expected float32 or float64",
                             dtype_name(options.precision)));
-  return std::unique_ptr<TorchRunner>(load_module()(with_sidecar(options)));
+  return std::unique_ptr<Runner>(load_module()(with_sidecar(options)));
 }
 
 }  // namespace vernier

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "vernier/error.h"
+#include "vernier/model/edit.h"
 #include "vernier/runtime/executed_graph.h"
 #include "vernier/tensor/name_pattern.h"
 
@@ -63,8 +64,7 @@ Probes watch(Model& model, const OrtOptions& options, Optimization level) {
       [&](const std::string& name) {
         return accepts(options.watch, name) && !is_float32_counterpart(name);
       },
-      another ? PairedTensors{}
-              : options.watch.beside);  // what is there until when may have changed
+      another ? QuantizerProbes::separate : QuantizerProbes::paired);
   if (another) add_missing(probes, wanted, level);
   require_known(model, options.watch, probes);
   return probes;
@@ -72,7 +72,7 @@ Probes watch(Model& model, const OrtOptions& options, Optimization level) {
 
 std::optional<UnwatchedTensor> refused_probe(const std::string& message) {
   static const std::regex pattern(
-      fmt::format(R"(.*Type '([^']*)' of input parameter \({}(.*)\) of operator \({}\).*)",
+      fmt::format(R"(.*Type '([^']*)' of input parameter \({}(.*)\) of operator \(\w*{}\).*)",
                   probed_prefix, probe_op));
   std::smatch match;
   if (!std::regex_match(message, match, pattern)) return std::nullopt;

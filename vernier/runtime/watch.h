@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "vernier/model/edit.h"
 #include "vernier/runtime/ort_options.h"
+#include "vernier/runtime/probes.h"
 
 namespace vernier {
 

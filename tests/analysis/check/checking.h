@@ -8,7 +8,7 @@
 #include "tests/model_builder.h"
 #include "tests/temporary_directory.h"
 #include "vernier/analysis/check/check.h"
-#include "vernier/analysis/check/graphs.h"
+#include "vernier/model/index.h"
 
 namespace vernier {
 

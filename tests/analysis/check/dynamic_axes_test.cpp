@@ -1,4 +1,4 @@
-#include "vernier/analysis/check/dynamic_axes.h"
+#include "vernier/analysis/check/groups.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ TEST(DynamicAxes, an_output_that_does_not_follow_is_frozen_too) {
 
 TEST(DynamicAxes, a_batch_of_the_example_alone_is_found_from_other_sizes) {
   EXPECT_THAT(told(check_saved(reshaped({8, 6}, {batch, {6, ""}})), "frozen-axis"),
-              AllOf(StartsWith("node_1: 'batch' is declared dynamic, but size 1 fails"),
+              AllOf(StartsWith("node_1: 'batch' is declared dynamic, but size 2 fails"),
                     HasSubstr("the constant [8,6]")));
 }
 
@@ -91,6 +91,68 @@ TEST(DynamicAxes, lengths_that_only_change_together_are_dynamic) {
                           .output("y", DType::f32, {{-1, ""}, {4, ""}})
                           .model();
   EXPECT_EQ(told(check_saved(model), "frozen-axis"), "none");
+}
+
+TEST(DynamicAxes, an_axis_that_refuses_some_sizes_is_not_frozen) {
+  const Model model = GraphBuilder()
+                          .input("x", DType::f32, {batch, {3, ""}})
+                          .weight(i64("pairs", {-1, 2, 3}))
+                          .node("Reshape", {"x", "pairs"}, {"y"})
+                          .output("y")
+                          .model();
+  EXPECT_THAT(serious(check_saved(model)), IsEmpty());
+}
+
+TEST(DynamicAxes, lengths_that_are_the_sum_of_others_fit_together) {
+  GraphBuilder builder;
+  builder.input("past", DType::f32, {{1, ""}, {-1, "past"}, {2, ""}})
+      .input("x", DType::f32, {{1, ""}, {-1, "now"}, {2, ""}})
+      .node("Concat", {"past", "x"}, {"all"}, {int_attribute("axis", 1)})
+      .weight(filled("ones", {1, 1, 2}, 1))
+      .node("Mul", {"mask", "ones"}, {"wide"})
+      .node("Sub", {"all", "wide"}, {"y"})
+      .output("y");
+  for (const std::string name : {"past + now", "total"}) {
+    GraphBuilder masked = builder;
+    masked.input("mask", DType::f32, {{1, ""}, {-1, name}, {2, ""}});
+    const Findings found = check_saved(masked.model());
+    EXPECT_EQ(told(found, "not-run"), "none") << name;
+    EXPECT_EQ(told(found, "frozen-axis"), "none") << name;
+  }
+}
+
+TEST(DynamicAxes, rows_that_share_a_scale_by_design_are_only_noted) {
+  const Model model = GraphBuilder()
+                          .input("x", DType::f32, {batch, {4, ""}})
+                          .node("DynamicQuantizeLinear", {"x"}, {"q", "scale", "zero"})
+                          .node("DequantizeLinear", {"q", "scale", "zero"}, {"d"})
+                          .weight(f32("hundred", {}, {100}))
+                          .node("Mul", {"d", "hundred"}, {"m"})
+                          .node("Sin", {"m"}, {"y"})
+                          .output("y", DType::f32, {batch, {4, ""}})
+                          .model();
+  const Findings found = only(check_saved(model), "mixed-batch");
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].severity, Severity::note);
+  EXPECT_THAT(found[0].evidence, HasSubstr("takes its scales from the whole batch"));
+}
+
+// ONNX Runtime fuses this into a kernel that reads as many scales as there are columns.
+TEST(DynamicAxes, sizes_that_do_not_fit_together_are_not_given_to_fused_kernels) {
+  const Model model = GraphBuilder()
+                          .input("a", DType::f32, {{-1, "M"}, {-1, "K"}})
+                          .input("b", DType::u8, {{-1, "K"}, {-1, "N"}})
+                          .input("b_scale", DType::f32, {{-1, "C"}})
+                          .input("bias", DType::f32, {{-1, "N"}})
+                          .node("DynamicQuantizeLinear", {"a"}, {"q", "scale", "zero"})
+                          .node("MatMulInteger", {"q", "b", "zero"}, {"i"})
+                          .node("Cast", {"i"}, {"f"}, {int_attribute("to", 1)})
+                          .node("Mul", {"scale", "b_scale"}, {"s"})
+                          .node("Mul", {"f", "s"}, {"m"})
+                          .node("Add", {"m", "bias"}, {"y"})
+                          .output("y", DType::f32, {{-1, "M"}, {-1, "N"}})
+                          .model();
+  EXPECT_THAT(serious(check_saved(model)), IsEmpty());
 }
 
 TEST(DynamicAxes, unnamed_axes_of_several_inputs_may_go_together_in_any_way) {

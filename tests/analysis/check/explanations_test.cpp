@@ -6,8 +6,8 @@
 #include <set>
 
 #include "tests/failure.h"
-#include "vernier/analysis/check/close_names.h"
 #include "vernier/analysis/check/operators.h"
+#include "vernier/close_names.h"
 
 namespace vernier {
 namespace {

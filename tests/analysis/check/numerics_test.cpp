@@ -1,4 +1,4 @@
-#include "vernier/analysis/check/numerics.h"
+#include "vernier/analysis/check/groups.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-Findings numerics(const Model& model) { return check_numerics(Graphs(model), {}); }
-Findings weights(const Model& model) { return check_weights(Graphs(model)); }
+Findings numerics(const Model& model) { return check_numerics(ModelIndex(model), {}); }
+Findings weights(const Model& model) { return check_weights(ModelIndex(model)); }
 
 vernier_onnx::AttributeProto to(DType dtype) { return int_attribute("to", onnx_data_type(dtype)); }
 
@@ -250,7 +250,7 @@ TEST(Numerics, the_length_of_a_softmax_may_be_known_from_a_run_alone) {
   EXPECT_THAT(numerics(model), IsEmpty());
   Live live;
   live.shapes["x"] = {1, 5000};
-  EXPECT_EQ(told(check_numerics(Graphs(model), live), "fp16-softmax"),
+  EXPECT_EQ(told(check_numerics(ModelIndex(model), live), "fp16-softmax"),
             "node_1: it sums 5000 float16 numbers");
 }
 
@@ -284,7 +284,7 @@ TEST(Numerics, a_constant_index_past_its_table_is_found) {
         .model();
   };
   const auto found = [](const Model& built) {
-    return told(check_indices(Graphs(built), {}), "index-out-of-range");
+    return told(check_indices(ModelIndex(built), {}), "index-out-of-range");
   };
   EXPECT_EQ(found(model(3)), "node_1: index 3 is read from 'x', whose axis 0 has 3 elements");
   EXPECT_EQ(found(model(-3)), "none");

@@ -1,4 +1,4 @@
-#include "vernier/analysis/check/preprocessing.h"
+#include "vernier/analysis/check/groups.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ Model image_model(const Steps& steps,
 Findings with(const Model& model, const std::string& preprocessing) {
   const TemporaryDirectory folder;
   std::ofstream(folder / "p.json") << "{\"preprocessing\": " << preprocessing << "}";
-  return check_preprocessing(Graphs(model), {.preprocessing = folder / "p.json"});
+  return check_preprocessing(ModelIndex(model), {.preprocessing = folder / "p.json"});
 }
 
 std::string object(const std::string& mean, const std::string& more = "") {

@@ -1,4 +1,4 @@
-#include "vernier/analysis/check/quantization.h"
+#include "vernier/analysis/check/groups.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::IsEmpty;
 
-Findings quantization(const Model& model) { return check_quantization(Graphs(model)); }
+Findings quantization(const Model& model) { return check_quantization(ModelIndex(model)); }
 
 Tensor u8(const std::string& name, std::uint8_t value) {
   return tensor_of<std::uint8_t>(name, DType::u8, {}, {value});
@@ -43,7 +43,7 @@ TEST(QuantizationCheck, stored_numbers_must_not_be_computed_with) {
               IsEmpty());
 }
 
-TEST(QuantizationCheck, a_second_grid_right_behind_the_first_is_found) {
+TEST(QuantizationCheck, a_second_quantizer_right_behind_the_first_is_found) {
   const auto model = [](float second) {
     return pair(0.1F)
         .weight(f32("second", {}, {second}))
@@ -86,8 +86,69 @@ TEST(QuantizationCheck, zero_points_have_to_fit) {
   zero.add_int32_data(300);
   EXPECT_EQ(only(quantization(builder.model()), "zero-point-range")[0].evidence,
             "its zero point 300 does not fit into uint8");
-  zero.set_int32_data(0, 255);
-  EXPECT_THAT(quantization(builder.model()), IsEmpty());
+  for (const int fits : {255, -1, -128}) {  // readers take the lowest bits
+    zero.set_int32_data(0, fits);
+    EXPECT_THAT(quantization(builder.model()), IsEmpty()) << fits;
+  }
+}
+
+TEST(QuantizationCheck, the_result_of_a_quantized_concat_is_of_its_zero_points_type) {
+  const Model model = pair(0.1F)
+                          .node("QLinearConcat", {"scale", "zero", "q", "scale", "zero"}, {"c"},
+                                {int_attribute("axis", 1)}, "com.microsoft")
+                          .node("DequantizeLinear", {"c", "scale", "zero"}, {"y"})
+                          .output("y")
+                          .model();
+  EXPECT_THAT(quantization(model), IsEmpty());
+}
+
+TEST(QuantizationCheck, the_two_sides_of_a_pair_have_to_agree) {
+  const auto model = [](float back, std::uint8_t zero) {
+    return GraphBuilder()
+        .input("x", DType::f32, {{1, ""}, {4, ""}})
+        .weight(f32("scale", {}, {0.1F}))
+        .weight(f32("back", {}, {back}))
+        .weight(u8("zero", 7))
+        .weight(u8("other", zero))
+        .node("QuantizeLinear", {"x", "scale", "zero"}, {"q"})
+        .node("DequantizeLinear", {"q", "back", "other"}, {"y"})
+        .output("y")
+        .model();
+  };
+  EXPECT_EQ(told(quantization(model(0.2F, 7)), "mismatched-pair"),
+            "node_2: 'node_1' quantizes with scale 0.1 and zero point 7, this dequantizes with "
+            "scale 0.2 and zero point 7");
+  EXPECT_EQ(only(quantization(model(0.1F, 8)), "mismatched-pair").size(), 1u);
+  EXPECT_THAT(quantization(model(0.1F, 7)), IsEmpty());
+}
+
+TEST(QuantizationCheck, a_range_that_the_operator_cannot_fill_is_found) {
+  const auto model = [](float scale) {
+    return GraphBuilder()
+        .input("x", DType::f32, {{1, ""}, {4, ""}})
+        .weight(f32("scale", {}, {scale}))
+        .weight(u8("zero", 0))
+        .node("Sigmoid", {"x"}, {"s"})
+        .node("QuantizeLinear", {"s", "scale", "zero"}, {"q"})
+        .node("DequantizeLinear", {"q", "scale", "zero"}, {"y"})
+        .output("y")
+        .model();
+  };
+  const auto calibration = [](const Model& built) {
+    return told(check_calibration(ModelIndex(built), {}, false), "unfilled-range");
+  };
+  EXPECT_EQ(calibration(model(0.1F)),
+            "node_2: 's' is quantized over [0, 25.5], and Sigmoid reaches [0, 1]");
+  EXPECT_EQ(calibration(model(1.0F / 255)), "none");
+}
+
+TEST(QuantizationCheck, a_range_that_given_data_does_not_fill_is_found) {
+  const Model model = pair(0.1F).model();
+  Live live;
+  live.ranges["x"] = {.low = -0.1, .high = 0.5};
+  EXPECT_EQ(told(check_calibration(ModelIndex(model), live, true), "unfilled-range"),
+            "node_1: 'x' is quantized over [-0.7, 24.8], and the given data reaches [-0.1, 0.5]");
+  EXPECT_THAT(check_calibration(ModelIndex(model), live, false), IsEmpty());
 }
 
 TEST(QuantizationCheck, zero_points_have_the_type_of_the_stored_numbers) {

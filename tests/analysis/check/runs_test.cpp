@@ -1,4 +1,4 @@
-#include "vernier/analysis/check/runs.h"
+#include "vernier/analysis/check/groups.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

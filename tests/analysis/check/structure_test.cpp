@@ -1,4 +1,4 @@
-#include "vernier/analysis/check/structure.h"
+#include "vernier/analysis/check/groups.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-Findings structure(const Model& model) { return check_structure(Graphs(model)); }
+Findings structure(const Model& model) { return check_structure(ModelIndex(model)); }
 
 GraphBuilder small() {
   GraphBuilder builder;
@@ -31,6 +31,31 @@ TEST(Structure, weights_that_nothing_reads_are_found) {
   const Model model =
       small().weight(filled("lost", {3}, 1)).weight(filled("y2", {2}, 1)).output("y2").model();
   EXPECT_EQ(told(structure(model), "unused-initializer"), "lost: nothing reads its 12 bytes");
+}
+
+TEST(Structure, small_leftovers_are_only_noted) {
+  const auto severity = [](std::int64_t elements) {
+    return structure(small().weight(filled("lost", {elements}, 1)).model())[0].severity;
+  };
+  EXPECT_EQ(severity(255), Severity::note);
+  EXPECT_EQ(severity(256), Severity::warning);
+  const auto constant = tensor_attribute("value", filled("", {1}, 1));
+  const Model model = small().node("Constant", {}, {"c"}, {constant}).model();
+  EXPECT_EQ(structure(model)[0].severity, Severity::note);
+}
+
+TEST(Structure, weights_that_callers_may_replace_are_found) {
+  const auto model = [](std::int64_t ir_version) {
+    return small()
+        .input("w", DType::f32, {{2, ""}})
+        .weight(filled("w", {2}, 1))
+        .node("Add", {"y", "w"}, {"z"})
+        .output("z")
+        .model(13, ir_version);
+  };
+  EXPECT_EQ(told(structure(model(7)), "initializer-as-input"),
+            "w: this weight of 8 bytes is listed as an input");
+  EXPECT_EQ(told(structure(model(3)), "initializer-as-input"), "none");
 }
 
 TEST(Structure, a_weight_that_only_a_subgraph_reads_is_read) {
@@ -108,9 +133,9 @@ TEST(Structure, weights_that_are_stored_twice_are_found) {
 TEST(Structure, shapes_that_can_be_inferred_should_be_there) {
   GraphBuilder builder = small();
   builder.node("Abs", {"y"}, {"a"}).node("Neg", {"a"}, {"z"}).output("z", DType::f32, {{2, ""}});
-  EXPECT_EQ(told(check_shapes(Graphs(builder.model())), "missing-shapes"),
+  EXPECT_EQ(told(check_shapes(ModelIndex(builder.model())), "missing-shapes"),
             "a: shape inference gives the shapes of 1 tensor that declare none");
-  EXPECT_THAT(check_shapes(Graphs(small().model())), IsEmpty());
+  EXPECT_THAT(check_shapes(ModelIndex(small().model())), IsEmpty());
 }
 
 // A model whose weight is in `location`, which holds `bytes` bytes.
@@ -134,6 +159,32 @@ TEST(Structure, external_data_has_to_be_there) {
   EXPECT_EQ(told(check_external("w.bin", 16), "missing-external-data"), "none");
 }
 
+TEST(Structure, a_data_file_that_is_missing_is_one_error) {
+  GraphBuilder builder = small();
+  for (const std::string name : {"a", "b", "c"}) {
+    vernier_onnx::TensorProto& weight = *builder.graph().add_initializer();
+    weight = make_tensor_proto(filled(name, {4}, 1));
+    set_external_data(weight, {.location = "gone.bin", .offset = 0, .length = 16});
+  }
+  const TemporaryDirectory folder;
+  const Model model(builder.proto(), folder.path(), "model.onnx");
+  EXPECT_EQ(told(check_files(ModelIndex(model)), "missing-external-data"),
+            "a: external data 'gone.bin': expected a file in the model's folder, found no such "
+            "file, which 3 weights need");
+}
+
+TEST(Structure, an_offset_that_is_no_number_is_a_finding) {
+  GraphBuilder builder = small();
+  vernier_onnx::TensorProto& weight = *builder.graph().add_initializer();
+  weight = make_tensor_proto(filled("w", {4}, 1));
+  set_external_data(weight, {.location = "w.bin", .offset = 0, .length = 16});
+  weight.mutable_external_data(1)->set_value("1e3x");
+  const TemporaryDirectory folder;
+  std::ofstream(folder / "model.onnx", std::ios::binary) << builder.proto().SerializeAsString();
+  EXPECT_THAT(told(check(folder / "model.onnx").findings, "missing-external-data"),
+              HasSubstr("'1e3x'"));
+}
+
 TEST(Structure, external_data_must_not_be_elsewhere) {
   EXPECT_EQ(told(check_external("../w.bin", 16), "escaping-external-data"),
             "w: its data is in '../w.bin'");
@@ -152,18 +203,18 @@ TEST(Structure, a_link_that_leads_out_of_the_folder_escapes_too) {
   weight = make_tensor_proto(filled("w", {4}, 1));
   set_external_data(weight, {.location = "w.bin", .offset = 0, .length = 16});
   const Model model(builder.proto(), folder / "inside", "model.onnx");
-  EXPECT_THAT(told(check_files(Graphs(model)), "escaping-external-data"),
+  EXPECT_THAT(told(check_files(ModelIndex(model)), "escaping-external-data"),
               HasSubstr("a link that leaves it"));
 }
 
 TEST(Structure, a_file_over_two_gigabytes_needs_external_data) {
   const TemporaryDirectory folder;
   small().model().save(folder / "model.onnx");
-  EXPECT_THAT(check_files(Graphs(Model::load(folder / "model.onnx"))), IsEmpty());
+  EXPECT_THAT(check_files(ModelIndex(Model::load(folder / "model.onnx"))), IsEmpty());
   const Model model = Model::load(folder / "model.onnx");
   std::filesystem::resize_file(folder / "model.onnx",
                                std::uintmax_t{1} << 31);  // a hole, no blocks
-  EXPECT_EQ(told(check_files(Graphs(model)), "oversized-file"),
+  EXPECT_EQ(told(check_files(ModelIndex(model)), "oversized-file"),
             ": the file has 2147483648 bytes, ONNX files at most 2147483647");
 }
 

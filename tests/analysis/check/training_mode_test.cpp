@@ -1,4 +1,4 @@
-#include "vernier/analysis/check/training_mode.h"
+#include "vernier/analysis/check/groups.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-Findings training_mode(const Model& model) { return check_training_mode(Graphs(model)); }
+Findings training_mode(const Model& model) { return check_training_mode(ModelIndex(model)); }
 
 GraphBuilder dropout(bool training, float ratio) {
   GraphBuilder builder;
@@ -87,6 +87,40 @@ TEST(TrainingMode, a_batchnorm_with_computed_statistics_is_in_training_mode) {
   builder.node("ReduceMean", {"x"}, {"batch_mean"}, {ints_attribute("axes", {0})});
   EXPECT_EQ(told(training_mode(builder.model()), "training-batchnorm"),
             "node_1: its mean or variance is computed at run time ('batch_mean')");
+}
+
+// As Keras writes a LayerNormalization: each row a channel of a batch of one.
+Model by_rows(const std::vector<std::int64_t>& shape, float factor) {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{6, ""}, {4, ""}}).weight(i64("shape", shape));
+  builder.weight(filled("scale", {6}, factor));
+  for (const char* name : {"bias", "mean", "variance"}) builder.weight(filled(name, {6}, 0));
+  return builder.node("Reshape", {"x", "shape"}, {"rows"})
+      .node("BatchNormalization", {"rows", "scale", "bias", "mean", "variance"}, {"y", "m", "v"},
+            {int_attribute("training_mode", 1)})
+      .output("y")
+      .model();
+}
+
+TEST(TrainingMode, a_layer_normalisation_written_as_batchnorm_is_none) {
+  EXPECT_THAT(training_mode(by_rows({1, 6, 4, 1}, 1)), IsEmpty());
+  EXPECT_EQ(ids_of(training_mode(by_rows({1, 6, 4, 1}, 2))).size(), 1u);  // a learned factor
+  EXPECT_EQ(ids_of(training_mode(by_rows({-1, 6, 4, 1}, 1))).size(), 1u);
+}
+
+TEST(TrainingMode, a_mean_over_a_batch_of_one_is_of_a_row) {
+  const auto model = [](std::int64_t rows) {
+    return GraphBuilder()
+        .input("x", DType::f32, {{6, ""}, {4, ""}})
+        .weight(i64("shape", {rows, 6, -1}))
+        .node("Reshape", {"x", "shape"}, {"r"})
+        .node("ReduceMean", {"r"}, {"mean"}, {ints_attribute("axes", {0, 2})})
+        .node("Sub", {"r", "mean"}, {"y"})
+        .output("y")
+        .model();
+  };
+  EXPECT_THAT(training_mode(model(1)), IsEmpty());
+  EXPECT_EQ(ids_of(training_mode(model(2))).size(), 1u);
 }
 
 // x minus its mean over these axes.

@@ -58,7 +58,7 @@ class DiagnoseChain : public ::testing::Test {
 
   GraphBuilder graph = chain();
   std::vector<LayerRow> rows;
-  std::vector<TorchLeaf> leaves;
+  std::vector<WatchedTensor> leaves;
   std::vector<ComparedWeight> weights;
 };
 
@@ -171,7 +171,7 @@ TEST_F(DiagnoseChain, with_the_truth_a_small_error_is_rounding) {
 }
 
 TEST_F(DiagnoseChain, another_epsilon_is_another_implementation) {
-  leaves = {{.path = "norm", .type = "LayerNorm", .constants = {{"eps", 1e-5}}}};
+  leaves = {{.name = "norm", .type = "LayerNorm", .constants = {{"eps", 1e-5}}}};
   rows[2] = exceeding(rows[2], 0.5);
   EXPECT_EQ(diagnose_row(2).cause, Cause::op_implementation);
   EXPECT_EQ(diagnose_row(2).detail,

@@ -24,10 +24,10 @@ GraphBuilder two_convolutions(float first_bias, float second_bias) {
   return graph;
 }
 
-TorchLeaf convolution(const std::string& path) { return {.path = path, .type = "Conv2d"}; }
+WatchedTensor convolution(const std::string& path) { return {.name = path, .type = "Conv2d"}; }
 
-TorchLeaf norm(const std::string& path) {
-  return {.path = path, .type = "BatchNorm2d", .constants = {{"eps", 0.0}}};
+WatchedTensor norm(const std::string& path) {
+  return {.name = path, .type = "BatchNorm2d", .constants = {{"eps", 0.0}}};
 }
 
 // Batch norms that only add their bias.
@@ -43,8 +43,8 @@ Vectors norm_vectors(double first_bias, double second_bias) {
 
 TEST(FoldedNorms, go_into_the_layer_before) {
   const Model model = two_convolutions(3, 4).model();
-  const std::vector<TorchLeaf> leaves = {convolution("conv1"), norm("bn1"), convolution("conv2"),
-                                         norm("bn2")};
+  const std::vector<WatchedTensor> leaves = {convolution("conv1"), norm("bn1"),
+                                             convolution("conv2"), norm("bn2")};
   const auto folds = find_folds(leaves, norm_vectors(3, 4), StoredWeights(model));
   ASSERT_THAT(folds, SizeIs(2));
   EXPECT_EQ(folds[0].layer, "conv1");
@@ -54,8 +54,8 @@ TEST(FoldedNorms, go_into_the_layer_before) {
 
 TEST(FoldedNorms, are_told_apart_by_the_bias_where_the_order_does_not) {
   const Model model = two_convolutions(3, 4).model();
-  const std::vector<TorchLeaf> leaves = {convolution("conv1"), convolution("conv2"), norm("bn1"),
-                                         norm("bn2")};
+  const std::vector<WatchedTensor> leaves = {convolution("conv1"), convolution("conv2"),
+                                             norm("bn1"), norm("bn2")};
   const auto folds = find_folds(leaves, norm_vectors(3, 4), StoredWeights(model));
   ASSERT_THAT(folds, SizeIs(2));
   EXPECT_EQ(folds[0].layer, "conv1");
@@ -64,7 +64,8 @@ TEST(FoldedNorms, are_told_apart_by_the_bias_where_the_order_does_not) {
 
 TEST(FoldedNorms, go_into_the_nearest_layer_if_no_bias_agrees) {
   const Model model = two_convolutions(30, 40).model();
-  const std::vector<TorchLeaf> leaves = {convolution("conv1"), convolution("conv2"), norm("bn2")};
+  const std::vector<WatchedTensor> leaves = {convolution("conv1"), convolution("conv2"),
+                                             norm("bn2")};
   const auto folds = find_folds(leaves, norm_vectors(3, 4), StoredWeights(model));
   ASSERT_THAT(folds, SizeIs(1));
   EXPECT_EQ(folds[0].layer, "conv2");
@@ -74,14 +75,14 @@ TEST(FoldedNorms, are_none_where_the_graph_computes_them) {
   GraphBuilder graph = two_convolutions(3, 4);
   graph.weight(make_tensor("bn1.running_mean", DType::f32, {1}));
   const Model model = graph.model();
-  const std::vector<TorchLeaf> leaves = {convolution("conv1"), norm("bn1")};
+  const std::vector<WatchedTensor> leaves = {convolution("conv1"), norm("bn1")};
   EXPECT_THAT(find_folds(leaves, norm_vectors(3, 4), StoredWeights(model)), IsEmpty());
 }
 
 TEST(FoldedNorms, an_unknown_epsilon_makes_them_possible_but_not_known) {
   const Model model = two_convolutions(3, 4).model();
   const StoredWeights weights(model);
-  const std::vector<TorchLeaf> leaves = {convolution("conv1")};
+  const std::vector<WatchedTensor> leaves = {convolution("conv1")};
   EXPECT_THAT(find_folds(leaves, norm_vectors(3, 4), weights), IsEmpty());
   EXPECT_TRUE(lacks_unknown_norm(leaves, norm_vectors(3, 4), weights, 1));
   EXPECT_FALSE(lacks_unknown_norm(leaves, norm_vectors(3, 4), weights, 2));

@@ -19,7 +19,7 @@ vernier_onnx::AttributeProto float_attribute(const std::string& name, float valu
 // The region of tensor "y" of a graph.
 struct Graph {
   explicit Graph(const GraphBuilder& builder) : model(builder.model()), weights(model) {
-    region = ModelIndex(model).region_of("y", [](const std::string&) { return false; });
+    region = region_of(ModelIndex(model), "y", [](const std::string&) { return false; });
   }
   Model model;
   StoredWeights weights;
@@ -98,7 +98,7 @@ TEST(OperatorEvidence, attributes_are_compared_where_the_operators_are_the_same)
 }
 
 TEST(OperatorEvidence, an_epsilon_is_found_as_an_attribute_and_written_out) {
-  const TorchLeaf leaf{.path = "norm", .type = "LayerNorm", .constants = {{"eps", 1e-5}}};
+  const WatchedTensor leaf{.name = "norm", .type = "LayerNorm", .constants = {{"eps", 1e-5}}};
   const auto found = [&](const GraphBuilder& builder) {
     const Graph graph(builder);
     return differing_constant(graph.region, graph.weights, leaf);
@@ -122,7 +122,7 @@ TEST(OperatorEvidence, an_epsilon_is_found_as_an_attribute_and_written_out) {
 }
 
 TEST(OperatorEvidence, a_slope_is_compared) {
-  const TorchLeaf leaf{.type = "LeakyReLU", .constants = {{"negative_slope", 0.2}}};
+  const WatchedTensor leaf{.type = "LeakyReLU", .constants = {{"negative_slope", 0.2}}};
   const Graph graph(
       GraphBuilder().node("LeakyRelu", {"x"}, {"y"}, {float_attribute("alpha", 0.1F)}));
   EXPECT_EQ(differing_constant(graph.region, graph.weights, leaf),

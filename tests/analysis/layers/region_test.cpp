@@ -51,7 +51,7 @@ TEST(Region, ends_at_inputs_and_passes_weights_over) {
 TEST(Region, of_an_input_or_an_unknown_tensor_is_empty) {
   const Model model = diamond();
   EXPECT_THAT(region_of(GraphIndex(model.graph()), "x", known({})).nodes, IsEmpty());
-  EXPECT_THAT(ModelIndex(model).region_of("nothing", known({})).nodes, IsEmpty());
+  EXPECT_THAT(region_of(ModelIndex(model), "nothing", known({})).nodes, IsEmpty());
 }
 
 TEST(Region, of_a_node_with_a_subgraph_holds_what_the_subgraph_reads) {
@@ -66,8 +66,8 @@ TEST(Region, of_a_node_with_a_subgraph_holds_what_the_subgraph_reads) {
              {graph_attribute("then_branch", subgraph), graph_attribute("else_branch", other)});
   const Model model = graph.model();
   const ModelIndex index(model);
-  EXPECT_THAT(ops(index.region_of("y", known({}))), ElementsAre("If", "Relu"));
-  const Region inside = index.region_of("t", known({"a"}));
+  EXPECT_THAT(ops(region_of(index, "y", known({}))), ElementsAre("If", "Relu"));
+  const Region inside = region_of(index, "t", known({"a"}));
   EXPECT_THAT(ops(inside), ElementsAre("Neg"));
   EXPECT_THAT(inside.sources, ElementsAre("a"));
 }

@@ -14,7 +14,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 Region region_of_y(const Model& model) {
-  return ModelIndex(model).region_of("y", [](const std::string&) { return false; });
+  return region_of(ModelIndex(model), "y", [](const std::string&) { return false; });
 }
 
 Model sum_with(const Tensor& weight) {

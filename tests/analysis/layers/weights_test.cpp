@@ -36,7 +36,7 @@ const ComparedWeight& find(const std::vector<ComparedWeight>& weights, const std
 class WeightsOfTorch : public TorchTest {
  protected:
   static std::vector<ComparedWeight> compare(const std::string& reference, const Model& candidate) {
-    return compare_weights(*open_torch_runner({.path = fixture("mnist/" + reference)}), candidate);
+    return compare_weights(*open_torch_runner({.name = fixture("mnist/" + reference)}), candidate);
   }
 
   // The one parameter that differs.
@@ -135,18 +135,18 @@ Tensor transposed(const Tensor& tensor) { return permute_axes(tensor, std::vecto
 
 WeightMatch match_of(const ComparedWeight& weight) { return weight.match; }
 
-ComparedWeight compare_linear(const Tensor& stored, const std::vector<TorchLeaf>& leaves) {
+ComparedWeight compare_linear(const Tensor& stored, const std::vector<WatchedTensor>& leaves) {
   GraphBuilder graph;
   graph.input("x", DType::f32, {{1}, {2}}).output("y").weight(stored);
   graph.node("MatMul", {"x", stored.name}, {"y"});
   graph.graph().mutable_node(0)->set_name("/fc/MatMul");
   const Model candidate = graph.model();
-  const auto visit = [](const Observer& observer) { observer(square("fc.weight")); };
+  const auto visit = [](const TensorVisitor& observer) { observer(square("fc.weight")); };
   return compare_weights(visit, leaves, candidate)[0];
 }
 
 TEST(Weights, a_square_one_must_lie_as_its_reader_wants_it) {
-  const std::vector<TorchLeaf> leaves = {{.path = "fc", .type = "Linear"}};
+  const std::vector<WatchedTensor> leaves = {{.name = "fc", .type = "Linear"}};
   const Tensor stored = square("onnx::MatMul_7");
   EXPECT_EQ(match_of(compare_linear(transposed(stored), leaves)), WeightMatch::transposed);
   const ComparedWeight wrong = compare_linear(stored, leaves);
@@ -162,7 +162,7 @@ TEST(Weights, a_renamed_one_is_known_by_the_operator_that_reads_it) {
   graph.node("MatMul", {"x", "onnx::MatMul_7"}, {"y"});
   graph.graph().mutable_node(0)->set_name("/attention/MatMul");
   const Model candidate = graph.model();
-  const auto visit = [&](const Observer& observer) { observer(parameter); };
+  const auto visit = [&](const TensorVisitor& observer) { observer(parameter); };
   const ComparedWeight weight = compare_weights(visit, {}, candidate)[0];
   EXPECT_EQ(weight.match, WeightMatch::differs);
   EXPECT_EQ(weight.difference.differing, 1);
@@ -179,7 +179,8 @@ ComparedWeight compare_one(const Tensor& parameter, const Tensor& stored) {
   GraphBuilder graph;
   graph.input("x", DType::f32, {{1}}).output("y").weight(stored).node("Identity", {"x"}, {"y"});
   const Model candidate = graph.model();
-  return compare_weights([&](const Observer& observer) { observer(parameter); }, {}, candidate)[0];
+  return compare_weights([&](const TensorVisitor& observer) { observer(parameter); }, {},
+                         candidate)[0];
 }
 
 TEST(Weights, a_renamed_one_is_found_by_its_content) {

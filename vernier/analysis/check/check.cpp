@@ -7,17 +7,8 @@
 #include <optional>
 #include <utility>
 
-#include "vernier/analysis/check/consistency.h"
-#include "vernier/analysis/check/dynamic_axes.h"
 #include "vernier/analysis/check/explanations.h"
-#include "vernier/analysis/check/graphs.h"
-#include "vernier/analysis/check/live.h"
-#include "vernier/analysis/check/numerics.h"
-#include "vernier/analysis/check/preprocessing.h"
-#include "vernier/analysis/check/quantization.h"
-#include "vernier/analysis/check/runs.h"
-#include "vernier/analysis/check/structure.h"
-#include "vernier/analysis/check/training_mode.h"
+#include "vernier/analysis/check/groups.h"
 #include "vernier/error.h"
 #include "vernier/runtime/open_runner.h"
 
@@ -51,41 +42,61 @@ bool wants(const CheckOptions& options, CheckGroup group) {
   });
 }
 
-Findings contrib_operators(const Graphs& graphs) {
-  Findings findings = check_operators(graphs);
+Findings contrib_operators(const ModelIndex& index) {
+  Findings findings = check_operators(index);
   std::erase_if(findings, [](const Finding& f) { return f.severity != Severity::note; });
   return findings;
 }
 
-Findings check_static(const Graphs& graphs, const CheckOptions& options) {
+Findings check_static(const ModelIndex& index, const CheckOptions& options) {
   Findings findings;
-  if (wants(options, CheckGroup::training_mode)) append(findings, check_training_mode(graphs));
-  if (wants(options, CheckGroup::numerics)) append(findings, check_weights(graphs));
+  if (wants(options, CheckGroup::training_mode)) append(findings, check_training_mode(index));
+  if (wants(options, CheckGroup::numerics)) append(findings, check_weights(index));
   if (wants(options, CheckGroup::preprocessing))
-    append(findings, check_preprocessing(graphs, options));
-  if (wants(options, CheckGroup::structure)) append(findings, check_structure(graphs));
-  if (wants(options, CheckGroup::quantization)) append(findings, check_quantization(graphs));
+    append(findings, check_preprocessing(index, options));
+  if (wants(options, CheckGroup::structure)) append(findings, check_structure(index));
+  if (wants(options, CheckGroup::quantization)) append(findings, check_quantization(index));
   return findings;
 }
 
-// Everything that needs runs of the model.
-Findings check_running(const Graphs& graphs, const CheckOptions& options) {
-  const Runs runs = check_runs(graphs, options);
-  Findings findings = runs.findings;
-  if (runs.runner) append(findings, contrib_operators(graphs));
-  if (runs.ran() && wants(options, CheckGroup::dynamic_axes)) {
-    append(findings, check_declared_axes(graphs, runs, options));
-    append(findings, check_fixed_axes(graphs, runs, options));
-  }
+// What the optimised model shows. One session is open at a time: each holds the weights.
+Findings check_optimised(const ModelIndex& index, Runs& runs, const CheckOptions& options) {
+  Findings findings = std::move(runs.findings);
+  if (runs.runner) append(findings, contrib_operators(index));
   if (runs.ran() && !options.reference.empty() && wants(options, CheckGroup::consistency))
-    append(findings, check_consistency(graphs, runs, options));
-  if (runs.runner && is_wanted(options, "missing-shapes")) append(findings, check_shapes(graphs));
-  if (wants(options, CheckGroup::numerics)) {
-    const Live live = runs.ran() ? check_live(graphs, runs, options) : Live{};
-    append(findings, live.findings);
-    append(findings, check_numerics(graphs, live));
-    append(findings, check_indices(graphs, runs));
-  }
+    append(findings, check_consistency(index, runs, options));
+  if (wants(options, CheckGroup::numerics)) append(findings, check_indices(index, runs));
+  runs.runner.reset();
+  return findings;
+}
+
+// What the graph shows as it is written: sizes are tried where no operators are fused, since fused
+// kernels trust that sizes fit together.
+Findings check_as_written(const ModelIndex& index, const Runs& runs, const CheckOptions& options) {
+  Findings findings;
+  const bool numerics = wants(options, CheckGroup::numerics);
+  const bool axes = wants(options, CheckGroup::dynamic_axes);
+  const bool calibration = is_wanted(options, "unfilled-range");
+  std::unique_ptr<OrtRunner> runner;
+  if (runs.ran() && (numerics || axes || calibration))
+    runner = open_as_written(index.model(), options.runtime);
+  const Live live = runner ? check_live(index, runs, *runner) : Live{};
+  if (numerics) append(findings, live.findings);
+  if (numerics) append(findings, check_numerics(index, live));
+  if (calibration)
+    append(findings, check_calibration(index, live, static_cast<bool>(options.samples)));
+  if (runner && axes) append(findings, check_declared_axes(index, runs, *runner));
+  runner.reset();
+  if (runs.ran() && axes) append(findings, check_fixed_axes(index, runs, options));
+  return findings;
+}
+
+Findings check_running(const ModelIndex& index, const CheckOptions& options) {
+  Runs runs = check_runs(index, options);
+  const bool accepted = runs.runner != nullptr;
+  Findings findings = check_optimised(index, runs, options);
+  append(findings, check_as_written(index, runs, options));
+  if (accepted && is_wanted(options, "missing-shapes")) append(findings, check_shapes(index));
   return findings;
 }
 
@@ -96,10 +107,10 @@ bool needs_runs(const CheckOptions& options) {
 }
 
 Findings check_model(const Model& model, const CheckOptions& options) {
-  const Graphs graphs(model);
-  Findings findings = check_files(graphs);
-  if (findings.empty() && needs_runs(options)) append(findings, check_running(graphs, options));
-  append(findings, check_static(graphs, options));
+  const ModelIndex index(model);
+  Findings findings = check_files(index);
+  if (findings.empty() && needs_runs(options)) append(findings, check_running(index, options));
+  append(findings, check_static(index, options));
   return findings;
 }
 
@@ -141,6 +152,7 @@ CheckResult check(const std::filesystem::path& path, const CheckOptions& options
   if (!options.reference.empty()) model_format(options.reference);  // throws if it is no reference
   CheckResult result{.findings = check_file(path, options)};
   std::erase_if(result.findings, [&](const Finding& f) { return !is_wanted(options, f.id); });
+  result.findings = grouped(std::move(result.findings));
   std::ranges::stable_sort(result.findings, {}, rank);
   result.verdict = judge(result, options.strict);
   return result;

@@ -1,4 +1,4 @@
-#include "vernier/analysis/check/consistency.h"
+#include "vernier/analysis/check/groups.h"
 
 #include <fmt/format.h>
 
@@ -14,11 +14,11 @@
 namespace vernier {
 namespace {
 
+using Sample = std::vector<Tensor>;
+
 constexpr double large = 1e3;
 // What float32 rounding may amount to in an output of large numbers.
 constexpr double relative_tolerance = 1e-4;
-
-using Sample = std::vector<Tensor>;
 
 class OneSample : public Samples {
  public:
@@ -96,20 +96,19 @@ std::string difference(const PairResult& pair, Precision precision, double toler
 
 class Consistency {
  public:
-  Consistency(const Graphs& graphs, const Runs& runs, const CheckOptions& options)
+  Consistency(const ModelIndex& index, const Runs& runs, const CheckOptions& options)
       : runs_(runs),
         options_(options),
-        precision_(precision_of(graphs.model)),
+        precision_(precision_of(index.model())),
         reference_(open_runner(options.reference)) {
-    const auto* torch = dynamic_cast<const TorchRunner*>(reference_.get());
-    compare_.outputs_by_position = torch && !torch->has_output_names();
+    compare_.outputs_by_position = reference_->outputs_are_positional();
   }
 
   Findings check(const Model& model) {
     if (options_.samples) {
       add("given samples", *options_.samples(model));
     } else {
-      if (dynamic_cast<const RecordedRunner*>(reference_.get()))
+      if (model_format(options_.reference) == ModelFormat::recorded)
         throw Error(
             fmt::format("[check] {}: recorded outputs belong to the inputs that they were "
                         "recorded with; pass these with --input-data",
@@ -164,8 +163,8 @@ class Consistency {
 
 }  // namespace
 
-Findings check_consistency(const Graphs& graphs, const Runs& runs, const CheckOptions& options) {
-  return Consistency(graphs, runs, options).check(graphs.model);
+Findings check_consistency(const ModelIndex& index, const Runs& runs, const CheckOptions& options) {
+  return Consistency(index, runs, options).check(index.model());
 }
 
 }  // namespace vernier

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "vernier/analysis/check/close_names.h"
+#include "vernier/close_names.h"
 
 namespace vernier {
 namespace {
@@ -69,14 +69,18 @@ constexpr std::array table = {
         "Export in eval mode; then compare tensor by tensor to find the first layer that differs."},
     Explanation{
         "frozen-axis", dynamic_axes, error, "An axis is declared dynamic but is not",
-        "A declared dynamic axis fails with another size, or an output does not follow it.",
+        "A declared dynamic axis fails with every other size that was tried, by itself and "
+        "together "
+        "with others, or an output does not follow it.",
         "Who trusts the declaration gets an error or a wrong result in production: the size of the "
         "example was traced into the graph as a constant.",
         "Compute sizes from the input's shape (x.shape[0], or -1 in a reshape) and export again, "
         "or declare the axis with its fixed size."},
     Explanation{
         "mixed-batch", dynamic_axes, error, "Rows of a batch influence each other",
-        "Samples that run together in a batch give other results than each of them alone.",
+        "Samples that run together in a batch give other results than each of them alone. In a "
+        "model "
+        "that quantizes dynamically this is only noted: its scales are of the whole batch.",
         "Results depend on what else is in the batch: batch statistics, or a reshape that mixes "
         "the batch axis with another.",
         "Export in eval mode, and check reshapes and reductions that touch axis 0."},
@@ -248,11 +252,11 @@ constexpr std::array table = {
                 "Protobuf cannot read such a file: most tools refuse it.",
                 "Save the model with external data (save_as_external_data=True)."},
     Explanation{"unused-initializer", structure, warning, "An initializer is never read",
-                "No node reads the weight, and it is no output.",
+                "No node reads the weight, and it is no output. Below 1 kB it is only noted.",
                 "It only takes space, or a part of the model got lost in the export.",
                 "Remove it, or find the layer that should read it."},
     Explanation{"unused-node", structure, warning, "A node's results are never used",
-                "Nothing that the node computes reaches an output.",
+                "Nothing that the node computes reaches an output. A Constant is only noted.",
                 "It only takes time, or an output was left out of the export.",
                 "Remove the node, or declare the missing output."},
     Explanation{"duplicate-initializer", structure, warning,
@@ -275,6 +279,13 @@ constexpr std::array table = {
                 "The model imports an ONNX operator set below 13.",
                 "Per-channel quantization, bfloat16 and many fixes of operators need 13 or newer.",
                 "Export with opset_version=17, or convert the version."},
+    Explanation{
+        "initializer-as-input", structure, warning, "Weights are listed as inputs",
+        "From IR version 4 on, an initializer that is also an input is a default that callers may "
+        "replace.",
+        "Runtimes cannot treat it as constant: they fold, fuse and prepack less, and quantizers "
+        "leave its operator in float.",
+        "Export with keep_initializers_as_inputs=False, or take the weights off the inputs."},
     Explanation{"old-ir-version", structure, warning,
                 "The IR version is older than the opset needs",
                 "The file's IR version came before the opset that it imports.",
@@ -291,7 +302,18 @@ constexpr std::array table = {
                 "The operator computes with stored numbers as if they were real ones.",
                 "Put a DequantizeLinear with the same scale behind the QuantizeLinear."},
     Explanation{
-        "differing-requantize", quantization, warning, "Numbers go from one grid to another",
+        "mismatched-pair", quantization, error, "QuantizeLinear and DequantizeLinear disagree",
+        "A DequantizeLinear right behind a QuantizeLinear has another scale or zero point.",
+        "Every number comes back multiplied by the ratio of the scales, or shifted.",
+        "Give both the same scale and zero point; calibrate again if they were edited by hand."},
+    Explanation{
+        "unfilled-range", quantization, warning, "A calibration range is hardly used",
+        "A quantizer covers more than eight times what its tensor can reach (behind Sigmoid, "
+        "Softmax or Tanh), or what it reaches on the inputs that were given.",
+        "Most of its codes stand for numbers that never occur: three bits or more are lost.",
+        "Calibrate again with data like that of the deployment, without outliers."},
+    Explanation{
+        "differing-requantize", quantization, warning, "Numbers go from one quantizer to another",
         "A DequantizeLinear is followed at once by a QuantizeLinear with another scale or zero "
         "point.",
         "Every such step rounds again, and runtimes cannot fuse the pair away.",

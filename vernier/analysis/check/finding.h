@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "vernier/model/index.h"
+
 namespace vernier {
 
 enum class Severity { note, warning, error };
@@ -20,12 +22,18 @@ struct Subject {
   bool operator==(const Subject&) const = default;
 };
 
-struct Finding {
+// Where something was found, and one sentence of evidence.
+struct Occurrence {
+  Subject subject;
+  std::string evidence;
+  bool operator==(const Occurrence&) const = default;
+};
+
+struct Finding : Occurrence {
   std::string id;  // an entry of explanations()
   Severity severity = Severity::warning;
-  Subject subject;
-  std::string evidence;  // one sentence each
-  std::string remedy;
+  std::string remedy;            // one sentence
+  std::vector<Occurrence> more;  // others of the same kind, severity and remedy
   bool operator==(const Finding&) const = default;
 };
 
@@ -34,6 +42,16 @@ using Findings = std::vector<Finding>;
 // A finding with the severity and the remedy that the explanation of `id` gives.
 Finding make_finding(std::string_view id, Subject subject, std::string evidence);
 
+// A node or tensor of one of the model's graphs.
+Subject node_subject(const GraphIndex& graph, const vernier_onnx::NodeProto& node);
+Subject tensor_subject(const GraphIndex& graph, const std::string& tensor);
+
 void append(Findings& findings, Findings more);
+
+// One finding of each kind, severity and remedy: the first, which has the others as `more`.
+Findings grouped(Findings findings);
+
+// "3 nodes", "1 node".
+std::string counted(std::int64_t count, std::string_view noun);
 
 }  // namespace vernier

@@ -1,4 +1,4 @@
-#include "vernier/analysis/check/numerics.h"
+#include "vernier/analysis/check/groups.h"
 
 #include <fmt/format.h>
 #include <vernier_onnx.pb.h>
@@ -7,57 +7,110 @@
 #include <array>
 
 #include "vernier/analysis/check/float_limits.h"
-#include "vernier/model/edit.h"
+#include "vernier/error.h"
+#include "vernier/metrics/tensor_statistics.h"
 #include "vernier/model/onnx_type.h"
+#include "vernier/tensor/convert.h"
 
 namespace vernier {
 namespace {
 
 using vernier_onnx::NodeProto;
 
+struct Sighting {
+  std::string tensor;
+  std::string what;  // "NaN" or "infinity"
+};
+
+void widen_range(std::map<std::string, RealRange>& ranges, const std::string& name,
+                 const TensorStatistics& statistics) {
+  const auto [range, added] = ranges.try_emplace(name, RealRange{statistics.min, statistics.max});
+  range->second.low = std::min(range->second.low, statistics.min);
+  range->second.high = std::max(range->second.high, statistics.max);
+}
+
+struct Watching {
+  Live live;
+  std::optional<Sighting> first_nan, first_inf;
+
+  void add(const TensorView& tensor) {
+    const std::string name(tensor.name);
+    live.shapes[name] = Shape(tensor.shape.begin(), tensor.shape.end());
+    if (!is_float(tensor.dtype)) return;
+    const TensorStatistics statistics = tensor_statistics(tensor);
+    if (statistics.finite() > 0) widen_range(live.ranges, name, statistics);
+    if (statistics.nan > 0 && !first_nan) first_nan = {name, "NaN"};
+    if (statistics.inf() > 0 && !first_inf) first_inf = {name, "infinity"};
+  }
+};
+
+bool has_nonfinite(const Tensor& tensor) {
+  return is_float(tensor.dtype) && tensor_statistics(tensor).finite() < tensor.size();
+}
+
+// Infinity inside is common (masks); in an output it is not, nor is NaN anywhere.
+Findings judge(const ModelIndex& index, const Runs& runs, const Watching& seen) {
+  const auto output = std::ranges::find_if(runs.outputs, has_nonfinite);
+  const bool reaches_output = output != runs.outputs.end();
+  std::optional<Sighting> origin = seen.first_nan;
+  if (reaches_output && !origin) origin = seen.first_inf;
+  if (!origin && reaches_output) origin = Sighting{output->name, "NaN or infinity"};
+  if (!origin) return {};
+  const FoundTensor* writer = index.tensor(origin->tensor);
+  std::string evidence = fmt::format("{} first appears in '{}'", origin->what, origin->tensor);
+  if (writer) evidence += fmt::format(", written by {}", writer->node->op_type());
+  evidence += reaches_output ? fmt::format(", and output '{}' holds it", output->name)
+                             : ", and no output holds it";
+  Finding finding = make_finding("nonfinite-value",
+                                 writer ? node_subject(*writer->graph, *writer->node)
+                                        : Subject{SubjectKind::tensor, origin->tensor},
+                                 evidence);
+  if (!reaches_output) finding.severity = Severity::warning;
+  return {finding};
+}
+
 constexpr std::int64_t longest_f16_softmax = 2048;
 
 // ---- float64
 
 // Whether the node's result is known before the model runs.
-bool is_constant(const Body& subgraph, const NodeProto& node, int depth = 0) {
+bool is_constant(const GraphIndex& graph, const NodeProto& node, int depth = 0) {
   if (is_op(node, "Constant")) return true;
   if (depth > 8 || node.input_size() == 0) return false;
   return std::ranges::all_of(node.input(), [&](const std::string& input) {
-    if (input.empty() || subgraph.index->initializer(input)) return true;
-    const NodeProto* producer = subgraph.index->producer(input);
-    return producer && is_constant(subgraph, *producer, depth + 1);
+    if (input.empty() || graph.initializer(input)) return true;
+    const NodeProto* producer = graph.producer(input);
+    return producer && is_constant(graph, *producer, depth + 1);
   });
 }
 
-bool is_f64(const Body& subgraph, const std::string& tensor) {
-  return dtype_of(subgraph, tensor) == DType::f64;
+bool is_f64(const GraphIndex& graph, const std::string& tensor) {
+  return graph.dtype(tensor) == DType::f64;
 }
 
-bool writes_f64(const Body& subgraph, const NodeProto& node) {
+bool writes_f64(const GraphIndex& graph, const NodeProto& node) {
   return std::ranges::any_of(node.output(),
-                             [&](const std::string& output) { return is_f64(subgraph, output); });
+                             [&](const std::string& output) { return is_f64(graph, output); });
 }
 
 // Nodes where float64 begins, with how many compute in it.
-Findings float64_findings(const Body& subgraph) {
+Findings float64_findings(const GraphIndex& graph) {
   Findings findings;
   std::int64_t count = 0;
-  for (const auto& input : subgraph.graph->input())
-    if (!subgraph.owner && is_f64(subgraph, input.name()) &&
-        !subgraph.index->initializer(input.name()))
+  for (const auto& input : graph.graph().input())
+    if (!graph.owner() && is_f64(graph, input.name()) && !graph.initializer(input.name()))
       findings.push_back(
-          make_finding("float64", tensor_subject(subgraph, input.name()), "this input is float64"));
-  for (const NodeProto& node : subgraph.graph->node()) {
-    if (!writes_f64(subgraph, node) || is_constant(subgraph, node)) continue;
+          make_finding("float64", tensor_subject(graph, input.name()), "this input is float64"));
+  for (const NodeProto& node : graph.graph().node()) {
+    if (!writes_f64(graph, node) || is_constant(graph, node)) continue;
     ++count;
     const bool begins = std::ranges::none_of(node.input(), [&](const std::string& input) {
-      const NodeProto* producer = subgraph.index->producer(input);
-      return is_f64(subgraph, input) &&
-             (subgraph.index->is_input(input) || (producer && !is_constant(subgraph, *producer)));
+      const NodeProto* producer = graph.producer(input);
+      return is_f64(graph, input) &&
+             (graph.is_input(input) || (producer && !is_constant(graph, *producer)));
     });
     if (begins)
-      findings.push_back(make_finding("float64", node_subject(subgraph, node),
+      findings.push_back(make_finding("float64", node_subject(graph, node),
                                       fmt::format("this {} gives float64", node.op_type())));
   }
   if (count > 1)
@@ -73,52 +126,50 @@ std::optional<DType> cast_type(const NodeProto& node) {
                              : std::nullopt;
 }
 
-bool narrows(const Body& subgraph, const NodeProto& cast) {
-  const auto from = dtype_of(subgraph, input_name(cast, 0)), to = cast_type(cast);
+bool narrows(const GraphIndex& graph, const NodeProto& cast) {
+  const auto from = graph.dtype(input_name(cast, 0)), to = cast_type(cast);
   return from && to && is_float(*from) && is_float(*to) && bits(*to) < bits(*from);
 }
 
-bool all_readers_widen(const Body& subgraph, const NodeProto& node, DType narrow) {
-  const auto readers = subgraph.index->consumers(node.output(0));
-  return !readers.empty() && !subgraph.index->is_output(node.output(0)) &&
+bool all_readers_widen(const GraphIndex& graph, const NodeProto& node, DType narrow) {
+  const auto readers = graph.consumers(node.output(0));
+  return !readers.empty() && !graph.is_output(node.output(0)) &&
          std::ranges::all_of(readers, [&](const NodeProto* reader) {
            const auto to = cast_type(*reader);
            return to && is_float(*to) && bits(*to) > bits(narrow);
          });
 }
 
-Findings round_trip(const Body& subgraph, const NodeProto& cast) {
-  if (!narrows(subgraph, cast) || cast.output_size() != 1) return {};
+Findings round_trip(const GraphIndex& graph, const NodeProto& cast) {
+  if (!narrows(graph, cast) || cast.output_size() != 1) return {};
   const DType narrow = *cast_type(cast);
   const auto finding = [&](const std::string& around) {
     return Findings{make_finding(
-        "cast-round-trip", node_subject(subgraph, cast),
+        "cast-round-trip", node_subject(graph, cast),
         fmt::format("'{}' goes from {} to {} and back{}", input_name(cast, 0),
-                    dtype_name(*dtype_of(subgraph, cast.input(0))), dtype_name(narrow), around))};
+                    dtype_name(*graph.dtype(cast.input(0))), dtype_name(narrow), around))};
   };
-  if (all_readers_widen(subgraph, cast, narrow)) return finding("");
-  const auto readers = subgraph.index->consumers(cast.output(0));
-  if (readers.size() != 1 || subgraph.index->is_output(cast.output(0))) return {};
+  if (all_readers_widen(graph, cast, narrow)) return finding("");
+  const auto readers = graph.consumers(cast.output(0));
+  if (readers.size() != 1 || graph.is_output(cast.output(0))) return {};
   const NodeProto& op = *readers.front();
-  if (op.output_size() != 1 || !all_readers_widen(subgraph, op, narrow)) return {};
+  if (op.output_size() != 1 || !all_readers_widen(graph, op, narrow)) return {};
   for (const std::string& input : op.input())
-    if (input != cast.output(0) && !input.empty() && !constant_proto(subgraph, input)) return {};
+    if (input != cast.output(0) && !input.empty() && !graph.constant(input)) return {};
   return finding(fmt::format(" around {} '{}'", op.op_type(), node_label(op)));
 }
 
 // ---- BatchNormalization behind Conv
 
-Findings unfolded(const Body& subgraph, const NodeProto& node) {
+Findings unfolded(const GraphIndex& graph, const NodeProto& node) {
   if (!is_op(node, "BatchNormalization") || attribute_int(node, "training_mode", 0) != 0) return {};
-  const NodeProto* before = subgraph.index->producer(input_name(node, 0));
+  const NodeProto* before = graph.producer(input_name(node, 0));
   if (!before || !(is_op(*before, "Conv") || is_op(*before, "Gemm"))) return {};
-  if (subgraph.index->consumers(node.input(0)).size() != 1 ||
-      subgraph.index->is_output(node.input(0)))
-    return {};
+  if (graph.consumers(node.input(0)).size() != 1 || graph.is_output(node.input(0))) return {};
   for (int i = 1; i < 5; ++i)
-    if (!constant_proto(subgraph, input_name(node, i))) return {};
-  if (!constant_proto(subgraph, input_name(*before, 1))) return {};
-  return {make_finding("unfolded-batchnorm", node_subject(subgraph, node),
+    if (!graph.constant(input_name(node, i))) return {};
+  if (!graph.constant(input_name(*before, 1))) return {};
+  return {make_finding("unfolded-batchnorm", node_subject(graph, node),
                        fmt::format("it follows {} '{}'", before->op_type(), node_label(*before)))};
 }
 
@@ -128,39 +179,38 @@ constexpr std::array<std::string_view, 6> normalisations = {
     "BatchNormalization", "InstanceNormalization",  "LayerNormalization",
     "GroupNormalization", "SkipLayerNormalization", "RMSNormalization"};
 
-Findings attribute_epsilon(const Body& subgraph, const NodeProto& node) {
+Findings attribute_epsilon(const GraphIndex& graph, const NodeProto& node) {
   const auto* epsilon = attribute(node, "epsilon");
-  const auto dtype = dtype_of(subgraph, input_name(node, 0));
+  const auto dtype = graph.dtype(input_name(node, 0));
   if (!epsilon || !dtype ||
       std::ranges::find(normalisations, node.op_type()) == normalisations.end())
     return {};
   if (epsilon->f() > vanishing_below(*dtype)) return {};
   return {
-      make_finding("vanishing-epsilon", node_subject(subgraph, node),
+      make_finding("vanishing-epsilon", node_subject(graph, node),
                    fmt::format("its epsilon {:g} is 0 in {}", epsilon->f(), dtype_name(*dtype)))};
 }
 
-bool guards_division(const Body& subgraph, const NodeProto& add) {
-  return std::ranges::any_of(
-      subgraph.index->consumers(add.output(0)), [&](const NodeProto* reader) {
-        return is_op(*reader, "Sqrt") || is_op(*reader, "Log") || is_op(*reader, "Reciprocal") ||
-               (is_op(*reader, "Div") && input_name(*reader, 1) == add.output(0));
-      });
+bool guards_division(const GraphIndex& graph, const NodeProto& add) {
+  return std::ranges::any_of(graph.consumers(add.output(0)), [&](const NodeProto* reader) {
+    return is_op(*reader, "Sqrt") || is_op(*reader, "Log") || is_op(*reader, "Reciprocal") ||
+           (is_op(*reader, "Div") && input_name(*reader, 1) == add.output(0));
+  });
 }
 
 // A single number that is added before Sqrt, Log or a division. In float16 it is stored as 0, or
 // comes from a float32 constant through a Cast.
-Findings added_epsilon(const Graphs& graphs, const Body& subgraph, const NodeProto& node) {
+Findings added_epsilon(const GraphIndex& graph, const NodeProto& node) {
   if (!is_op(node, "Add") || node.output_size() != 1) return {};
-  const auto dtype = dtype_of(subgraph, node.output(0));
-  if (!dtype || !is_float(*dtype) || !guards_division(subgraph, node)) return {};
+  const auto dtype = graph.dtype(node.output(0));
+  if (!dtype || !is_float(*dtype) || !guards_division(graph, node)) return {};
   for (const std::string& input : node.input()) {
-    const NodeProto* producer = subgraph.index->producer(input);
+    const NodeProto* producer = graph.producer(input);
     const bool cast = producer && is_op(*producer, "Cast");
-    const auto number = constant_number(graphs, subgraph, cast ? input_name(*producer, 0) : input);
+    const auto number = graph.number(cast ? input_name(*producer, 0) : input);
     if (number && *number >= 0 && *number <= vanishing_below(*dtype))
       return {make_finding(
-          "vanishing-epsilon", node_subject(subgraph, node),
+          "vanishing-epsilon", node_subject(graph, node),
           fmt::format("the {:g} that it adds is 0 in {}", *number, dtype_name(*dtype)))};
   }
   return {};
@@ -169,15 +219,13 @@ Findings added_epsilon(const Graphs& graphs, const Body& subgraph, const NodePro
 // ---- Softmax
 
 // Elements that a Softmax sums up; 0 where that is not known.
-std::int64_t softmax_length(const Graphs& graphs, const Body& subgraph, const NodeProto& node,
-                            const Live& live) {
-  const TensorLabels label(graphs.model.graph());
+std::int64_t softmax_length(const GraphIndex& graph, const NodeProto& node, const Live& live) {
   const std::string input = input_name(node, 0);
-  std::optional<Shape> shape = declared_shape(subgraph, input);
-  if (const auto seen = live.shapes.find(label(subgraph.path, input)); seen != live.shapes.end())
+  std::optional<Shape> shape = graph.declared_shape(input);
+  if (const auto seen = live.shapes.find(graph.label(input)); seen != live.shapes.end())
     shape = seen->second;
   if (!shape || shape->empty()) return 0;
-  const bool flattens = graphs.model.opset() < 13;  // over all axes from `axis` on
+  const bool flattens = graph.index().model().opset() < 13;  // over all axes from `axis` on
   std::int64_t axis = attribute_int(node, "axis", flattens ? 1 : -1);
   if (axis < 0) axis += std::ssize(*shape);
   if (axis < 0 || axis >= std::ssize(*shape)) return 0;
@@ -185,29 +233,106 @@ std::int64_t softmax_length(const Graphs& graphs, const Body& subgraph, const No
   return checked_element_count(std::span(*shape).subspan(axis, count)).value_or(0);
 }
 
-Findings long_softmax(const Graphs& graphs, const Body& subgraph, const NodeProto& node,
-                      const Live& live) {
+Findings long_softmax(const GraphIndex& graph, const NodeProto& node, const Live& live) {
   if (!is_op(node, "Softmax") && !is_op(node, "LogSoftmax")) return {};
-  if (dtype_of(subgraph, input_name(node, 0)) != DType::f16) return {};
-  const std::int64_t length = softmax_length(graphs, subgraph, node, live);
+  if (graph.dtype(input_name(node, 0)) != DType::f16) return {};
+  const std::int64_t length = softmax_length(graph, node, live);
   if (length <= longest_f16_softmax) return {};
-  return {make_finding("fp16-softmax", node_subject(subgraph, node),
+  return {make_finding("fp16-softmax", node_subject(graph, node),
                        fmt::format("it sums {} float16 numbers", length))};
+}
+
+// A Gather whose indices and table are both in the model.
+Findings constant_indices(const GraphIndex& graph, const NodeProto& node) {
+  if (!is_op(node, "Gather") && !is_op(node, "GatherElements")) return {};
+  const auto shape = graph.declared_shape(input_name(node, 0));
+  if (!shape || shape->empty() || !graph.constant(input_name(node, 1))) return {};
+  std::int64_t axis = attribute_int(node, "axis", 0);
+  if (axis < 0) axis += std::ssize(*shape);
+  if (axis < 0 || axis >= std::ssize(*shape) || (*shape)[axis] < 0) return {};
+  const auto length = static_cast<double>((*shape)[axis]);
+  const auto numbers = graph.numbers(node.input(1));
+  for (const double index : numbers.value_or(std::vector<double>{}))
+    if (index >= length || index < -length)
+      return {
+          make_finding("index-out-of-range", node_subject(graph, node),
+                       fmt::format("index {:g} is read from '{}', whose axis {} has {} elements",
+                                   index, node.input(0), axis, length))};
+  return {};
+}
+
+// The last index that the shortest table allows must run.
+Findings last_index(const ModelIndex& index, const Runs& runs, std::size_t input) {
+  std::vector<Tensor> inputs = runs.samples.front();
+  const auto found = runs.lengths.find(inputs[input].name);
+  if (found == runs.lengths.end() || inputs[input].size() == 0) return {};
+  Tensor last = make_tensor(inputs[input].name, DType::i64, inputs[input].shape);
+  std::ranges::fill(elements<std::int64_t>(last), found->second - 1);
+  inputs[input] = convert(last, inputs[input].dtype);
+  inputs[input].name = last.name;
+  const Trial trial = try_run(*runs.runner, inputs);
+  if (trial.outputs) return {};
+  return {
+      make_finding("index-out-of-range", subject_of_error(index, trial.error),
+                   fmt::format("input '{}' indexes a table of {} rows, and index {} fails: {}",
+                               inputs[input].name, found->second, found->second - 1, trial.error))};
 }
 
 }  // namespace
 
-Findings check_numerics(const Graphs& graphs, const Live& live) {
-  Findings findings;
-  for (const Body& subgraph : graphs.subgraphs) {
-    append(findings, float64_findings(subgraph));
-    for (const NodeProto& node : subgraph.graph->node()) {
-      append(findings, round_trip(subgraph, node));
-      append(findings, unfolded(subgraph, node));
-      append(findings, attribute_epsilon(subgraph, node));
-      append(findings, added_epsilon(graphs, subgraph, node));
-      append(findings, long_softmax(graphs, subgraph, node, live));
+Live check_live(const ModelIndex& index, const Runs& runs, OrtRunner& watched) {
+  Watching seen;
+  for (const Sample& sample : runs.samples) {
+    for (const Tensor& input : sample) seen.add(input);
+    try {
+      watched.run(sample, [&](const TensorView& tensor) { seen.add(tensor); });
+    } catch (const Error&) {
+      break;  // what was seen before still counts
     }
+  }
+  seen.live.findings = judge(index, runs, seen);
+  return std::move(seen.live);
+}
+
+Findings check_numerics(const ModelIndex& index, const Live& live) {
+  Findings findings;
+  for (const GraphIndex& graph : index.graphs()) {
+    append(findings, float64_findings(graph));
+    for (const NodeProto& node : graph.graph().node()) {
+      append(findings, round_trip(graph, node));
+      append(findings, unfolded(graph, node));
+      append(findings, attribute_epsilon(graph, node));
+      append(findings, added_epsilon(graph, node));
+      append(findings, long_softmax(graph, node, live));
+    }
+  }
+  return findings;
+}
+
+Findings check_indices(const ModelIndex& index, const Runs& runs) {
+  Findings findings;
+  for (const GraphIndex& graph : index.graphs())
+    for (const NodeProto& node : graph.graph().node())
+      append(findings, constant_indices(graph, node));
+  if (!runs.ran()) return findings;
+  for (std::size_t i = 0; i < runs.samples.front().size(); ++i)
+    append(findings, last_index(index, runs, i));
+  return findings;
+}
+
+Findings check_given_indices(const Runs& runs, std::span<const Tensor> inputs) {
+  Findings findings;
+  for (const Tensor& input : inputs) {
+    const auto found = runs.lengths.find(input.name);
+    if (found == runs.lengths.end()) continue;
+    const auto length = static_cast<double>(found->second);
+    const std::vector<double> indices = to_f64(input);
+    const auto past = std::ranges::find_if(
+        indices, [&](double index) { return index >= length || index < -length; });
+    if (past != indices.end())
+      findings.push_back(make_finding(
+          "index-out-of-range", {SubjectKind::tensor, input.name},
+          fmt::format("the given index {:g} is past a table of {} rows", *past, found->second)));
   }
   return findings;
 }

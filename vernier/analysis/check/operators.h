@@ -23,7 +23,7 @@ bool exists_in(const OperatorHistory& history, std::int64_t opset);
 std::string closest_operator(std::string_view op_type);
 
 // The newest opset whose IR version is known.
-inline constexpr std::int64_t newest_known_opset = 25;
+extern const std::int64_t newest_known_opset;
 // The IR version that came with an opset of ONNX: what a file that imports it needs.
 std::int64_t ir_version_of(std::int64_t opset);
 

@@ -1,4 +1,4 @@
-#include "vernier/analysis/check/quantization.h"
+#include "vernier/analysis/check/groups.h"
 
 #include <fmt/format.h>
 #include <vernier_onnx.pb.h>
@@ -10,6 +10,7 @@
 
 #include "vernier/analysis/check/float_limits.h"
 #include "vernier/model/onnx_type.h"
+#include "vernier/model/quantization.h"
 #include "vernier/model/quantizer.h"
 #include "vernier/tensor/convert.h"
 
@@ -18,6 +19,9 @@ namespace {
 
 using vernier_onnx::NodeProto;
 using vernier_onnx::TensorProto;
+
+// A calibration range of which data reaches less was made for something else: three bits are lost.
+constexpr double least_filled = 1.0 / 8;
 
 bool is_quantize(const NodeProto& node) { return node.op_type() == "QuantizeLinear"; }
 bool is_dequantize(const NodeProto& node) { return node.op_type() == "DequantizeLinear"; }
@@ -39,13 +43,13 @@ bool takes_stored_numbers(const NodeProto& node) {
          std::ranges::find(movers, node.op_type()) != movers.end();
 }
 
-Findings unpaired(const Body& subgraph, const NodeProto& node) {
+Findings unpaired(const GraphIndex& graph, const NodeProto& node) {
   if (!is_quantize(node) || node.output_size() == 0) return {};
   Findings findings;
-  for (const NodeProto* reader : subgraph.index->consumers(node.output(0)))
+  for (const NodeProto* reader : graph.consumers(node.output(0)))
     if (!takes_stored_numbers(*reader))
       findings.push_back(
-          make_finding("unpaired-quantize", node_subject(subgraph, node),
+          make_finding("unpaired-quantize", node_subject(graph, node),
                        fmt::format("its numbers go to {} '{}' without DequantizeLinear",
                                    reader->op_type(), node_label(*reader))));
   return findings;
@@ -59,18 +63,38 @@ std::string quantizer_text(const std::optional<std::vector<double>>& scale,
   return fmt::format("scale {} and zero point {}", first(scale), first(zero_point));
 }
 
-Findings requantized(const Graphs& graphs, const Body& subgraph, const NodeProto& node) {
+// QuantizeLinear and the DequantizeLinear behind it, where both are constant and not the same.
+Findings mismatched(const GraphIndex& graph, const NodeProto& node) {
+  if (!is_dequantize(node) || node.input_size() < 2) return {};
+  const NodeProto* before = graph.producer(node.input(0));
+  if (!before || !is_quantize(*before) || before->input_size() < 2) return {};
+  const auto numbers = [&](const NodeProto& of, int input) {
+    return graph.numbers(input_name(of, input));
+  };
+  const auto scale_before = numbers(*before, 1), scale = numbers(node, 1);
+  if (!scale_before || !scale) return {};
+  const std::vector<double> zeros(scale->size(), 0);
+  const auto zero_before = numbers(*before, 2).value_or(zeros);
+  const auto zero = numbers(node, 2).value_or(zeros);
+  if (scale_before == scale && zero_before == zero) return {};
+  return {make_finding(
+      "mismatched-pair", node_subject(graph, node),
+      fmt::format("'{}' quantizes with {}, this dequantizes with {}", node_label(*before),
+                  quantizer_text(scale_before, zero_before), quantizer_text(scale, zero)))};
+}
+
+Findings requantized(const GraphIndex& graph, const NodeProto& node) {
   if (!is_quantize(node) || node.input_size() < 2) return {};
-  const NodeProto* before = subgraph.index->producer(node.input(0));
+  const NodeProto* before = graph.producer(node.input(0));
   if (!before || !is_dequantize(*before) || before->input_size() < 2) return {};
   const auto numbers = [&](const NodeProto& of, int input) {
-    return constant_numbers(graphs, subgraph, input_name(of, input));
+    return graph.numbers(input_name(of, input));
   };
   const auto scale_before = numbers(*before, 1), scale = numbers(node, 1);
   const auto zero_before = numbers(*before, 2), zero = numbers(node, 2);
   if (!scale_before || !scale || (scale_before == scale && zero_before == zero)) return {};
   return {make_finding(
-      "differing-requantize", node_subject(subgraph, node),
+      "differing-requantize", node_subject(graph, node),
       fmt::format("'{}' before it has {}, it has {}", node_label(*before),
                   quantizer_text(scale_before, zero_before), quantizer_text(scale, zero)))};
 }
@@ -93,31 +117,31 @@ std::optional<Finding> scale_finding(const Tensor& scale, const Subject& subject
   return std::nullopt;
 }
 
-// A typed field can hold numbers that the element type cannot.
+// A typed field can hold numbers that the element type cannot. Signed and unsigned are not told
+// apart: readers take the lowest bits.
 std::optional<std::int64_t> beyond_its_type(const TensorProto& proto) {
   const auto dtype = dtype_of_onnx(proto.data_type());
   if (!dtype || !is_integer(*dtype) || bits(*dtype) < 8 || bits(*dtype) > 16) return std::nullopt;
-  const StoredRange range = stored_range(*dtype);
+  const std::int64_t values = std::int64_t{1} << bits(*dtype);
   for (const std::int64_t value : proto.int32_data())
-    if (static_cast<double>(value) < range.low || static_cast<double>(value) > range.high)
-      return value;
+    if (value < -values / 2 || value >= values) return value;
   return std::nullopt;
 }
 
-std::string zero_point_evidence(const Graphs& graphs, const Body& subgraph, const NodeProto& node) {
+std::string zero_point_evidence(const GraphIndex& graph, const NodeProto& node) {
   const std::string name = input_name(node, 2);
-  const TensorProto* proto = constant_proto(subgraph, name);
+  const TensorProto* proto = graph.constant(name);
   if (!proto) return "";
   if (const auto value = beyond_its_type(*proto))
     return fmt::format("its zero point {} does not fit into {}", *value,
                        onnx_type_name(proto->data_type()));
   const auto dtype = dtype_of_onnx(proto->data_type());
-  const auto stored = is_dequantize(node) ? dtype_of(subgraph, input_name(node, 0)) : std::nullopt;
+  const auto stored = is_dequantize(node) ? graph.dtype(input_name(node, 0)) : std::nullopt;
   if (dtype && stored && dtype != stored)
     return fmt::format("its zero point is {}, the stored numbers are {}", dtype_name(*dtype),
                        dtype_name(*stored));
   const bool must_be_zero = dtype && (dtype == DType::i32 || is_float(*dtype));
-  const auto numbers = constant_numbers(graphs, subgraph, name);
+  const auto numbers = graph.numbers(name);
   if (must_be_zero && numbers)
     for (const double value : *numbers)
       if (value != 0)
@@ -125,14 +149,14 @@ std::string zero_point_evidence(const Graphs& graphs, const Body& subgraph, cons
   return "";
 }
 
-Findings quantizer_findings(const Graphs& graphs, const Body& subgraph, const NodeProto& node) {
+Findings quantizer_findings(const GraphIndex& graph, const NodeProto& node) {
   if (!is_quantize(node) && !is_dequantize(node)) return {};
   Findings findings;
-  if (const auto scale = constant_value(graphs, subgraph, input_name(node, 1)))
-    if (auto finding = scale_finding(*scale, node_subject(subgraph, node)))
+  if (const auto scale = graph.value(input_name(node, 1)))
+    if (auto finding = scale_finding(*scale, node_subject(graph, node)))
       findings.push_back(std::move(*finding));
-  if (std::string evidence = zero_point_evidence(graphs, subgraph, node); !evidence.empty())
-    findings.push_back(make_finding("zero-point-range", node_subject(subgraph, node), evidence));
+  if (std::string evidence = zero_point_evidence(graph, node); !evidence.empty())
+    findings.push_back(make_finding("zero-point-range", node_subject(graph, node), evidence));
   return findings;
 }
 
@@ -143,65 +167,102 @@ bool is_weighted(const NodeProto& node) {
          is_op(node, "Gemm");
 }
 
-bool is_quantized_operator(const Body& subgraph, const NodeProto& node) {
+bool is_quantized_operator(const GraphIndex& graph, const NodeProto& node) {
   if (node.op_type().starts_with("QLinearConv") || node.op_type().starts_with("QLinearMatMul"))
     return true;
   if (!is_weighted(node)) return false;
-  const NodeProto* weight = subgraph.index->producer(input_name(node, 1));
-  const NodeProto* activation = subgraph.index->producer(input_name(node, 0));
+  const NodeProto* weight = graph.producer(input_name(node, 1));
+  const NodeProto* activation = graph.producer(input_name(node, 0));
   return weight && is_dequantize(*weight) && activation && is_dequantize(*activation);
 }
 
 // The nodes that are reached from quantized operators: forwards, in graph order.
-std::unordered_set<const NodeProto*> behind_quantized(const Body& subgraph) {
+std::unordered_set<const NodeProto*> behind_quantized(const GraphIndex& graph) {
   std::unordered_set<const NodeProto*> reached;
-  for (const NodeProto& node : subgraph.graph->node())
+  for (const NodeProto& node : graph.graph().node())
     for (const auto& input : node.input()) {
-      const NodeProto* before = subgraph.index->producer(input);
-      if (before && (reached.contains(before) || is_quantized_operator(subgraph, *before)))
+      const NodeProto* before = graph.producer(input);
+      if (before && (reached.contains(before) || is_quantized_operator(graph, *before)))
         reached.insert(&node);
     }
   return reached;
 }
 
-std::unordered_set<const NodeProto*> before_quantized(const Body& subgraph) {
+std::unordered_set<const NodeProto*> before_quantized(const GraphIndex& graph) {
   std::unordered_set<const NodeProto*> reached;
-  for (int i = subgraph.graph->node_size() - 1; i >= 0; --i) {
-    const NodeProto& node = subgraph.graph->node(i);
+  for (int i = graph.graph().node_size() - 1; i >= 0; --i) {
+    const NodeProto& node = graph.graph().node(i);
     for (const auto& output : node.output())
-      for (const NodeProto* after : subgraph.index->consumers(output))
-        if (reached.contains(after) || is_quantized_operator(subgraph, *after))
-          reached.insert(&node);
+      for (const NodeProto* after : graph.consumers(output))
+        if (reached.contains(after) || is_quantized_operator(graph, *after)) reached.insert(&node);
   }
   return reached;
 }
 
-Findings unquantized(const Body& subgraph) {
-  const auto behind = behind_quantized(subgraph), before = before_quantized(subgraph);
+Findings unquantized(const GraphIndex& graph) {
+  const auto behind = behind_quantized(graph), before = before_quantized(graph);
   Findings findings;
-  for (const NodeProto& node : subgraph.graph->node()) {
-    const bool has_float_weight =
-        is_weighted(node) && constant_proto(subgraph, input_name(node, 1));
+  for (const NodeProto& node : graph.graph().node()) {
+    const bool has_float_weight = is_weighted(node) && graph.constant(input_name(node, 1));
     if (has_float_weight && behind.contains(&node) && before.contains(&node))
       findings.push_back(make_finding(
-          "unquantized-operator", node_subject(subgraph, node),
+          "unquantized-operator", node_subject(graph, node),
           fmt::format("this {} has a float weight, with quantized operators before and behind it",
                       node.op_type())));
   }
   return findings;
 }
 
+// ---- calibration ranges
+
+// What an operator can give at most, whatever goes in.
+std::optional<RealRange> output_range(std::string_view op_type) {
+  if (op_type == "Sigmoid" || op_type == "HardSigmoid" || op_type == "Softmax")
+    return RealRange{.low = 0, .high = 1};
+  if (op_type == "Tanh") return RealRange{.low = -1, .high = 1};
+  return std::nullopt;
+}
+
+Findings unfilled(const ModelIndex& index, const QuantizedActivation& activation,
+                  const std::optional<RealRange>& seen, std::string_view what) {
+  const auto range = representable_range(activation.quantizer);
+  if (!range || !seen) return {};
+  const double filled = std::max(std::abs(seen->low), std::abs(seen->high)) /
+                        std::max(std::abs(range->low), std::abs(range->high));
+  if (filled >= least_filled) return {};
+  const FoundNode* node = index.node(activation.node);
+  return {make_finding(
+      "unfilled-range",
+      node ? node_subject(*node->graph, *node->node) : Subject{SubjectKind::node, activation.node},
+      fmt::format("'{}' is quantized over [{:.4g}, {:.4g}], and {} reaches [{:.4g}, {:.4g}]",
+                  activation.name, range->low, range->high, what, seen->low, seen->high))};
+}
+
 }  // namespace
 
-Findings check_quantization(const Graphs& graphs) {
+Findings check_calibration(const ModelIndex& index, const Live& live, bool given_samples) {
   Findings findings;
-  for (const Body& subgraph : graphs.subgraphs) {
-    for (const NodeProto& node : subgraph.graph->node()) {
-      append(findings, unpaired(subgraph, node));
-      append(findings, requantized(graphs, subgraph, node));
-      append(findings, quantizer_findings(graphs, subgraph, node));
+  for (const QuantizedActivation& activation : find_quantization(index).activations) {
+    Findings bounded =
+        unfilled(index, activation, output_range(activation.writer_op), activation.writer_op);
+    const auto seen = live.ranges.find(activation.before);
+    if (bounded.empty() && given_samples && seen != live.ranges.end())
+      bounded = unfilled(index, activation, seen->second, "the given data");
+    append(findings, std::move(bounded));
+  }
+  return findings;
+}
+
+Findings check_quantization(const ModelIndex& index) {
+  Findings findings;
+  for (const GraphIndex& graph : index.graphs()) {
+    for (const NodeProto& node : graph.graph().node()) {
+      append(findings, unpaired(graph, node));
+      append(findings, mismatched(graph, node));
+      append(findings, requantized(graph, node));
+      append(findings, quantizer_findings(graph, node));
     }
-    append(findings, unquantized(subgraph));
+    append(findings, unquantized(graph));
   }
   return findings;
 }

@@ -4,12 +4,16 @@
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <optional>
+#include <ranges>
 #include <regex>
+#include <string>
+#include <string_view>
 
-#include "vernier/analysis/check/nondeterminism.h"
-#include "vernier/analysis/check/numerics.h"
-#include "vernier/analysis/check/trial.h"
+#include "vernier/analysis/check/groups.h"
+#include "vernier/analysis/check/operators.h"
 #include "vernier/data/random.h"
 #include "vernier/error.h"
 #include "vernier/model/input_kind.h"
@@ -17,35 +21,160 @@
 namespace vernier {
 namespace {
 
+using vernier_onnx::NodeProto;
+
+// The message without the operation and the model's name in front.
+std::string bare_message(const std::string& message) {
+  static const std::regex front(R"(^\[[a-z]+\] .*?\.onnx: )");
+  return std::regex_replace(message, front, "");
+}
+
+// The node that a message of ONNX Runtime names; empty if it names none.
+std::string named_node(const std::string& message) {
+  static const std::array patterns = {
+      std::regex(R"(node '([^']+)' \()"), std::regex(R"(In Node, \("([^"]+)\")"),
+      std::regex(R"re(Node[: ]\s?\(([^)]+)\))re"), std::regex(R"(with name '([^']+)')"),
+      std::regex(R"(in node \(([^)]+)\))")};
+  for (const std::regex& pattern : patterns)
+    if (std::smatch match; std::regex_search(message, match, pattern)) return match[1];
+  return "";
+}
+
+struct Produced {
+  std::string tensor;
+  std::size_t hash = 0;
+};
+
+std::vector<Produced> fingerprints(OrtRunner& watched, std::span<const Tensor> inputs) {
+  std::vector<Produced> produced;
+  watched.run(inputs, [&](const TensorView& tensor) {
+    const std::string_view bytes(reinterpret_cast<const char*>(tensor.bytes.data()),
+                                 tensor.bytes.size());
+    produced.push_back({std::string(tensor.name), std::hash<std::string_view>{}(bytes)});
+  });
+  return produced;
+}
+
+// The first tensor that two watched runs give otherwise; empty when watching makes them agree.
+std::string first_difference(const ModelIndex& index, const Runs& runs,
+                             const CheckOptions& options) {
+  const std::unique_ptr<OrtRunner> watched = open_as_written(index.model(), options.runtime);
+  if (!watched) return "";
+  const auto first = fingerprints(*watched, runs.samples.front());
+  const auto second = fingerprints(*watched, runs.samples.front());
+  for (std::size_t i = 0; i < std::min(first.size(), second.size()); ++i)
+    if (first[i].hash != second[i].hash) return first[i].tensor;
+  return "";
+}
+
+// Where the operator can be found instead; both sentences of a finding.
+struct Advice {
+  std::string evidence;
+  std::string remedy;
+};
+
+Advice unknown_operator(const std::string& op_type) {
+  const std::string close = closest_operator(op_type);
+  return {fmt::format("ONNX has no operator {}", op_type),
+          close.empty() ? "" : fmt::format("The closest operator is {}: was that meant?", close)};
+}
+
+Advice wrong_opset(const std::string& op_type, const OperatorHistory& history, std::int64_t opset) {
+  if (opset < history.since)
+    return {
+        fmt::format("{} came with opset {}, the model imports {}", op_type, history.since, opset),
+        fmt::format("Export with opset {} or newer.", history.since)};
+  return {fmt::format("{} was removed in opset {}, the model imports {}", op_type, history.removed,
+                      opset),
+          fmt::format("Use {} instead, or opset {}.", history.replacement, history.removed - 1)};
+}
+
+Finding advise(Finding finding, const Advice& advice) {
+  if (!advice.remedy.empty()) finding.remedy = advice.remedy;
+  return finding;
+}
+
+std::optional<Finding> check_operator(const ModelIndex& index, const NodeProto& node,
+                                      Subject subject) {
+  const std::string& domain = node.domain();
+  if (index.is_local_function(node)) return std::nullopt;
+  if (is_runtime_domain(domain))
+    return make_finding("contrib-operator", std::move(subject),
+                        fmt::format("{} is of domain {}", node.op_type(), domain));
+  if (!is_standard_domain(domain))
+    return make_finding("custom-operator", std::move(subject),
+                        fmt::format("{} is of domain '{}', which ONNX Runtime does not have",
+                                    node.op_type(), domain));
+  if (!domain.empty() && domain != "ai.onnx") return std::nullopt;
+  const std::int64_t opset = index.model().opset();
+  const auto history = operator_history(node.op_type());
+  if (history && exists_in(*history, opset)) return std::nullopt;
+  const Advice advice =
+      history ? wrong_opset(node.op_type(), *history, opset) : unknown_operator(node.op_type());
+  return advise(make_finding("unknown-operator", std::move(subject), advice.evidence), advice);
+}
+
 constexpr std::int64_t samples_drawn = 3;
 // More elements than this are not tried for an axis whose size is not known.
 constexpr std::int64_t most_elements = std::int64_t{1} << 24;
 
+// The size of an axis that is called "past + sequence + 1"; nothing unless all of these are known.
+std::optional<std::int64_t> sum_of_axes(std::string_view name, std::span<const DynamicAxis> axes,
+                                        std::span<const std::int64_t> sizes) {
+  if (name.find('+') == std::string_view::npos) return std::nullopt;
+  std::int64_t sum = 0;
+  for (const auto part : std::views::split(name, '+')) {
+    std::string term(part.begin(), part.end());
+    std::erase(term, ' ');
+    const auto axis = std::ranges::find(axes, term, &DynamicAxis::name);
+    if (axis != axes.end())
+      sum += sizes[axis - axes.begin()];
+    else if (std::int64_t number = 0;
+             std::from_chars(term.data(), term.data() + term.size(), number).ec == std::errc())
+      sum += number;
+    else
+      return std::nullopt;
+  }
+  return sum;
+}
+
 // Operators of other domains that ONNX Runtime does not know, as it says itself.
-std::optional<Finding> unregistered(const Graphs& graphs, const std::string& message) {
+std::optional<Finding> unregistered(const ModelIndex& index, const std::string& message) {
   static const std::regex pattern(R"((\S+):(\w+)\(-?\d+\) is not a registered function/op)");
   std::smatch match;
   if (!std::regex_search(message, match, pattern)) return std::nullopt;
-  for (const Body& subgraph : graphs.subgraphs)
-    for (const auto& node : subgraph.graph->node())
+  for (const GraphIndex& graph : index.graphs())
+    for (const auto& node : graph.graph().node())
       if (is_op(node, match[2].str(), match[1].str()))
-        return make_finding("unknown-operator", node_subject(subgraph, node),
+        return make_finding("unknown-operator", node_subject(graph, node),
                             fmt::format("the domain {} has no operator {} in ONNX Runtime",
                                         node.domain(), node.op_type()));
   return std::nullopt;
 }
 
-Findings refusal(const Graphs& graphs, const Error& error) {
+Findings refusal(const ModelIndex& index, const Error& error) {
   Findings findings;
-  for (Finding& finding : check_operators(graphs))
+  for (Finding& finding : check_operators(index))
     if (finding.severity == Severity::error) findings.push_back(std::move(finding));
   if (!findings.empty()) return findings;
   const std::string message = bare_message(error.what());
-  if (auto finding = unregistered(graphs, message)) return {*std::move(finding)};
-  return {make_finding("refused-model", subject_of_error(graphs, message), message)};
+  if (auto finding = unregistered(index, message)) return {*std::move(finding)};
+  return {make_finding("refused-model", subject_of_error(index, message), message)};
 }
 
 Finding not_run(const std::string& evidence) { return make_finding("not-run", {}, evidence); }
+
+// One axis as long as all others together, where lengths are the batch's: past and present make
+// what a mask covers.
+void add_sums(std::span<const DynamicAxis> axes,
+              std::vector<std::vector<std::int64_t>>& candidates) {
+  const auto lengths = std::ranges::count(axes, false, &DynamicAxis::is_batch);
+  for (std::size_t i = 0; lengths > 2 && i < axes.size(); ++i) {
+    if (axes[i].is_batch) continue;
+    candidates.emplace_back(axes.size(), 1);
+    candidates.back()[i] = lengths - 1;
+  }
+}
 
 // Sizes for the dynamic axes to try in turn: mostly 1 works; images and audio need more.
 std::vector<std::vector<std::int64_t>> size_candidates(std::span<const DynamicAxis> axes) {
@@ -56,6 +185,7 @@ std::vector<std::vector<std::int64_t>> size_candidates(std::span<const DynamicAx
     if (std::ranges::find(candidates, sizes) == candidates.end()) candidates.push_back(sizes);
   };
   for (const std::int64_t other : {1, 16, 64, 224, 512}) add(1, other);
+  add_sums(axes, candidates);
   for (const std::int64_t batch : {2, 4, 8, 16, 32, 64}) add(batch, 1);
   return candidates;
 }
@@ -74,18 +204,18 @@ bool has_parameters(std::span<const TensorSpec> inputs) {
 
 // What a run that failed on all generated inputs means: only where these were beyond doubt is the
 // model to blame.
-Finding failure(const Graphs& graphs, std::span<const TensorSpec> inputs,
+Finding failure(const ModelIndex& index, std::span<const TensorSpec> inputs,
                 std::span<const DynamicAxis> axes, const std::string& error) {
   if (error.empty()) return not_run("the declared inputs are too large to generate");
   if (std::ranges::any_of(axes, [](const DynamicAxis& axis) { return !axis.is_batch; }))
     return not_run(fmt::format("no size that was tried for its dynamic axes runs: {}", error));
   if (has_parameters(inputs))
     return not_run(fmt::format("it does not run on random numbers: {}", error));
-  return make_finding("failed-run", subject_of_error(graphs, error), error);
+  return make_finding("failed-run", subject_of_error(index, error), error);
 }
 
-void run_given(const Graphs& graphs, const CheckOptions& options, Runs& runs) {
-  const std::unique_ptr<Samples> samples = options.samples(graphs.model);
+void run_given(const ModelIndex& index, const CheckOptions& options, Runs& runs) {
+  const std::unique_ptr<Samples> samples = options.samples(index.model());
   const std::int64_t count = std::min(samples->size(), samples_drawn);
   for (std::int64_t i = 0; i < count; ++i) runs.samples.push_back(samples->sample(i));
   append(runs.findings, check_given_indices(runs, runs.samples.front()));
@@ -96,10 +226,10 @@ void run_given(const Graphs& graphs, const CheckOptions& options, Runs& runs) {
   }
   runs.samples.clear();
   runs.findings.push_back(
-      make_finding("failed-run", subject_of_error(graphs, trial.error), trial.error));
+      make_finding("failed-run", subject_of_error(index, trial.error), trial.error));
 }
 
-void run_generated(const Graphs& graphs, Runs& runs) {
+void run_generated(const ModelIndex& index, Runs& runs) {
   const std::vector<TensorSpec>& inputs = runs.runner->inputs();
   const std::vector<DynamicAxis> axes = dynamic_axes(inputs);
   std::string error;
@@ -116,7 +246,7 @@ void run_generated(const Graphs& graphs, Runs& runs) {
       runs.samples.push_back(draw_inputs(runs, inputs, shapes, i));
     return;
   }
-  runs.findings.push_back(failure(graphs, inputs, axes, error));
+  runs.findings.push_back(failure(index, inputs, axes, error));
 }
 
 // Why no inputs can be made; empty if they can.
@@ -129,7 +259,117 @@ std::string obstacle(const Model& model) {
   return "";
 }
 
+// Whether a second run gives the same bytes; if not, which operator's result differs first.
+Findings check_determinism(const ModelIndex& index, const Runs& runs, const CheckOptions& options) {
+  const Trial again = try_run(*runs.runner, runs.samples.front());
+  if (again.outputs == runs.outputs) return {};
+  if (!again.outputs)
+    return {make_finding("nondeterministic", subject_of_error(index, again.error),
+                         "a second run fails: " + again.error)};
+  std::string output;
+  for (std::size_t i = 0; i < runs.outputs.size() && output.empty(); ++i)
+    if ((*again.outputs)[i] != runs.outputs[i]) output = runs.outputs[i].name;
+  const std::string tensor = first_difference(index, runs, options);
+  const FoundTensor* writer = index.tensor(tensor);
+  if (!writer)
+    return {make_finding("nondeterministic", {SubjectKind::tensor, output},
+                         fmt::format("output '{}' differs between two runs", output))};
+  return {make_finding("nondeterministic", node_subject(*writer->graph, *writer->node),
+                       fmt::format("output '{}' differs between two runs, and '{}' is the first "
+                                   "tensor that does, written by {}",
+                                   output, tensor, writer->node->op_type()))};
+}
+
 }  // namespace
+
+Trial try_run(Runner& runner, std::span<const Tensor> inputs) {
+  try {
+    return {runner.run(inputs), ""};
+  } catch (const Error& error) {
+    return {std::nullopt, bare_message(error.what())};
+  }
+}
+
+std::unique_ptr<OrtRunner> open_as_written(const Model& model, OrtOptions options) {
+  options.optimization = Optimization::disabled;
+  for (const Watch& watch : {Watch::all(), Watch::none()}) {
+    options.watch = watch;
+    try {
+      return std::make_unique<OrtRunner>(model.clone(), options);
+    } catch (const Error&) {
+      continue;
+    }
+  }
+  return nullptr;
+}
+
+FoundNode find_failed_node(const ModelIndex& index, const std::string& message) {
+  if (const FoundNode* found = index.node(named_node(message))) return *found;
+  static const std::regex unnamed(R"(node '' \((\w+)\))");
+  std::smatch match;
+  if (!std::regex_search(message, match, unnamed)) return {};
+  FoundNode only;
+  for (const GraphIndex& graph : index.graphs())
+    for (const auto& node : graph.graph().node())
+      if (node.op_type() == match[1].str()) {
+        if (only.node) return {};
+        only = {&graph, &node};
+      }
+  return only;
+}
+
+Subject subject_of_error(const ModelIndex& index, const std::string& message) {
+  const std::string name = named_node(message);
+  if (const FoundNode found = find_failed_node(index, message); found.node)
+    return node_subject(*found.graph, *found.node);
+  return name.empty() ? Subject{} : Subject{SubjectKind::node, name};
+}
+
+std::vector<DynamicAxis> dynamic_axes(std::span<const TensorSpec> inputs) {
+  std::vector<DynamicAxis> axes;
+  for (std::size_t input = 0; input < inputs.size(); ++input)
+    for (std::size_t axis = 0; axis < inputs[input].shape.size(); ++axis) {
+      const Dim& dim = inputs[input].shape[axis];
+      if (!dim.is_dynamic()) continue;
+      const std::string name = dim.symbol.empty() ? fmt::format("axis {}", axis) : dim.symbol;
+      auto found = std::ranges::find(axes, name, &DynamicAxis::name);
+      if (found == axes.end())
+        found = axes.insert(found, {.name = name, .named = !dim.symbol.empty()});
+      found->is_batch |= axis == 0;
+      found->places.push_back({input, axis});
+    }
+  return axes;
+}
+
+std::map<std::string, Shape> shapes_with(std::span<const TensorSpec> inputs,
+                                         std::span<const DynamicAxis> axes,
+                                         std::span<const std::int64_t> sizes) {
+  std::vector<Shape> shapes;
+  for (const TensorSpec& input : inputs) {
+    Shape& shape = shapes.emplace_back();
+    for (const Dim& dim : input.shape) shape.push_back(dim.size);
+  }
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    for (const DynamicAxis::Place& place : axes[i].places)
+      shapes[place.input][place.axis] = sum_of_axes(axes[i].name, axes, sizes).value_or(sizes[i]);
+  std::map<std::string, Shape> named;
+  for (std::size_t i = 0; i < inputs.size(); ++i) named[inputs[i].name] = shapes[i];
+  return named;
+}
+
+Findings check_operators(const ModelIndex& index) {
+  Findings findings;
+  for (const GraphIndex& graph : index.graphs())
+    for (const NodeProto& node : graph.graph().node())
+      if (auto finding = check_operator(index, node, node_subject(graph, node)))
+        findings.push_back(std::move(*finding));
+  for (const auto& function : index.model().proto().functions())
+    for (const NodeProto& node : function.node())
+      if (auto finding = check_operator(
+              index, node, {SubjectKind::node, function.name() + "/" + node_label(node)}))
+        findings.push_back(std::move(*finding));
+  return findings;
+}
 
 std::vector<Tensor> draw_inputs(const Runs& runs, std::span<const TensorSpec> inputs,
                                 const std::map<std::string, Shape>& shapes, std::int64_t sample) {
@@ -141,28 +381,28 @@ std::vector<Tensor> draw_inputs(const Runs& runs, std::span<const TensorSpec> in
   return tensors;
 }
 
-Runs check_runs(const Graphs& graphs, const CheckOptions& options) {
+Runs check_runs(const ModelIndex& index, const CheckOptions& options) {
   Runs runs;
-  const std::string why_not = obstacle(graphs.model);
-  if (!graphs.model.other_inputs().empty()) {
+  const std::string why_not = obstacle(index.model());
+  if (!index.model().other_inputs().empty()) {
     runs.findings.push_back(not_run(why_not));
     return runs;
   }
   try {
-    runs.runner = std::make_unique<OrtRunner>(graphs.model.clone(), options.runtime);
+    runs.runner = std::make_unique<OrtRunner>(index.model().clone(), options.runtime);
   } catch (const Error& error) {
-    runs.findings = refusal(graphs, error);
+    runs.findings = refusal(index, error);
     return runs;
   }
-  runs.lengths = index_lengths(graphs.model);
+  runs.lengths = index_lengths(index.model());
   if (options.samples)
-    run_given(graphs, options, runs);
+    run_given(index, options, runs);
   else if (!why_not.empty())
     runs.findings.push_back(not_run(why_not));
   else
-    run_generated(graphs, runs);
+    run_generated(index, runs);
   if (!runs.ran()) return runs;
-  Findings differences = check_determinism(graphs, runs, options);
+  Findings differences = check_determinism(index, runs, options);
   runs.deterministic = differences.empty();
   append(runs.findings, std::move(differences));
   return runs;

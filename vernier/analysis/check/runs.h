@@ -2,19 +2,25 @@
 
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "vernier/analysis/check/check.h"
-#include "vernier/analysis/check/graphs.h"
+#include "vernier/analysis/check/finding.h"
+#include "vernier/model/index.h"
 #include "vernier/runtime/ort_runner.h"
 
 namespace vernier {
 
+using Sample = std::vector<Tensor>;  // one tensor for each input
+
 // Whether ONNX Runtime takes the model, and what later checks need of the run.
 struct Runs {
   Findings findings;
-  std::unique_ptr<OrtRunner> runner;            // null: refused
-  std::vector<std::vector<Tensor>> samples;     // what it ran on, at least one if it ran
+  std::unique_ptr<OrtRunner> runner;            // null: refused, or not needed any more
+  std::vector<Sample> samples;                  // what it ran on, at least one if it ran
   std::vector<Tensor> outputs;                  // of the first sample
   std::map<std::string, std::int64_t> lengths;  // of the axes that integer inputs index
   bool deterministic = true;                    // a second run gave the same
@@ -22,13 +28,51 @@ struct Runs {
   bool ran() const { return !samples.empty(); }
 };
 
-Runs check_runs(const Graphs& graphs, const CheckOptions& options);
-
-// Random inputs of these shapes; the sample is the number of the draw.
-std::vector<Tensor> draw_inputs(const Runs& runs, std::span<const TensorSpec> inputs,
-                                const std::map<std::string, Shape>& shapes, std::int64_t sample);
+Runs check_runs(const ModelIndex& index, const CheckOptions& options);
 
 // Operators that no runtime, or only this one, has.
-Findings check_operators(const Graphs& graphs);
+Findings check_operators(const ModelIndex& index);
+
+// Random inputs of these shapes; the sample is the number of the draw.
+Sample draw_inputs(const Runs& runs, std::span<const TensorSpec> inputs,
+                   const std::map<std::string, Shape>& shapes, std::int64_t sample);
+
+// What came of a run that was allowed to fail.
+struct Trial {
+  std::optional<std::vector<Tensor>> outputs;
+  std::string error;  // why there are none, in ONNX Runtime's words
+};
+Trial try_run(Runner& runner, std::span<const Tensor> inputs);
+
+// The model without optimisation, every tensor watched where ONNX Runtime takes the probes; null
+// where it refuses the model.
+std::unique_ptr<OrtRunner> open_as_written(const Model& model, OrtOptions options);
+
+// The node that a message of ONNX Runtime names; one without a name if it is the only one of its
+// operator; null if there is none.
+FoundNode find_failed_node(const ModelIndex& index, const std::string& message);
+
+// The node that a message names, else the model.
+Subject subject_of_error(const ModelIndex& index, const std::string& message);
+
+// A dynamic axis: every place where the inputs have the same symbol. Unnamed ones go together when
+// they are at the same position of their inputs.
+struct DynamicAxis {
+  struct Place {
+    std::size_t input = 0;
+    std::size_t axis = 0;
+  };
+  std::string name;  // its symbol, or "axis 1"
+  bool named = true;
+  bool is_batch = false;  // it is axis 0 of some input
+  std::vector<Place> places;
+};
+std::vector<DynamicAxis> dynamic_axes(std::span<const TensorSpec> inputs);
+
+// The shape of every input by name, its dynamic axes having these sizes (in the order of `axes`).
+// An axis that is called by the sum of others ("past + sequence") has the sum of theirs.
+std::map<std::string, Shape> shapes_with(std::span<const TensorSpec> inputs,
+                                         std::span<const DynamicAxis> axes,
+                                         std::span<const std::int64_t> sizes);
 
 }  // namespace vernier

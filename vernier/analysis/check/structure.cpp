@@ -1,4 +1,4 @@
-#include "vernier/analysis/check/structure.h"
+#include "vernier/analysis/check/groups.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,19 +6,58 @@
 
 #include <algorithm>
 #include <deque>
+#include <filesystem>
+#include <limits>
 #include <map>
 #include <string_view>
-#include <tuple>
 #include <unordered_set>
 
 #include "vernier/analysis/check/operators.h"
+#include "vernier/error.h"
+#include "vernier/model/edit.h"
 #include "vernier/model/tensor_data.h"
+#include "vernier/runtime/ort_runner.h"
 
 namespace vernier {
 namespace {
 
 using vernier_onnx::NodeProto;
 using vernier_onnx::TensorProto;
+
+bool leaves_the_folder(const std::string& location) {
+  const std::filesystem::path path(location);
+  if (path.is_absolute()) return true;
+  for (const auto& part : path)
+    if (part == "..") return true;
+  return false;
+}
+
+// What is wrong with the external data of one weight.
+struct BadData {
+  std::string_view id;
+  std::string evidence;
+};
+
+std::optional<BadData> check_external(const Model& model, const TensorProto& weight) {
+  try {
+    if (!has_external_data(weight) || model.is_inside(weight)) return std::nullopt;
+    const ExternalData data = external_data(weight);
+    if (leaves_the_folder(data.location))
+      return BadData{"escaping-external-data", fmt::format("its data is in '{}'", data.location)};
+    const auto file = resolve_external(model.folder(), data.location);
+    const auto size = static_cast<std::int64_t>(std::filesystem::file_size(file));
+    const std::int64_t needed = weight_bytes(weight);
+    if (data.offset <= size && needed <= size - data.offset) return std::nullopt;
+    return BadData{"missing-external-data",
+                   fmt::format("it needs {} bytes from byte {} of '{}', which has {}", needed,
+                               data.offset, data.location, size)};
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    const bool escapes = message.find("leaves it") != std::string::npos;
+    return BadData{escapes ? "escaping-external-data" : "missing-external-data",
+                   message.substr(message.find(']') + 2)};
+  }
+}
 
 constexpr std::int64_t oldest_good_opset = 13;
 constexpr std::int64_t duplicate_bytes = 4096;
@@ -39,29 +78,44 @@ Findings check_versions(const Model& model) {
   return findings;
 }
 
-bool is_read(const Body& subgraph, const std::string& tensor) {
-  return !subgraph.index->consumers(tensor).empty() || subgraph.index->is_output(tensor);
+bool is_read(const GraphIndex& graph, const std::string& tensor) {
+  return !graph.consumers(tensor).empty() || graph.is_output(tensor);
 }
 
-Findings unused_initializers(const Body& subgraph) {
+Findings unused_initializers(const GraphIndex& graph) {
   Findings findings;
-  for (const TensorProto& weight : subgraph.graph->initializer())
-    if (!is_read(subgraph, weight.name()))
-      findings.push_back(
-          make_finding("unused-initializer", tensor_subject(subgraph, weight.name()),
-                       fmt::format("nothing reads its {} bytes", weight_bytes(weight))));
+  for (const TensorProto& weight : graph.graph().initializer()) {
+    if (is_read(graph, weight.name())) continue;
+    const std::int64_t bytes = weight_bytes(weight);
+    Finding finding = make_finding("unused-initializer", tensor_subject(graph, weight.name()),
+                                   fmt::format("nothing reads its {} bytes", bytes));
+    if (bytes < constant_bytes) finding.severity = Severity::note;  // a counter or a leftover
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+// From IR version 4 on, an initializer that is an input too is a default that callers may replace.
+Findings replaceable_initializers(const ModelIndex& index) {
+  Findings findings;
+  if (index.model().proto().ir_version() < 4) return findings;
+  for (const TensorProto& weight : index.model().graph().initializer())
+    if (index.main().is_input(weight.name()))
+      findings.push_back(make_finding(
+          "initializer-as-input", tensor_subject(index.main(), weight.name()),
+          fmt::format("this weight of {} bytes is listed as an input", weight_bytes(weight))));
   return findings;
 }
 
 // Nodes from which no output can be reached: found from the last to the first, so that whole chains
 // count.
-Findings unused_nodes(const Body& subgraph) {
+Findings unused_nodes(const GraphIndex& graph) {
   std::unordered_set<std::string_view> needed;
-  for (const auto& output : subgraph.graph->output()) needed.insert(output.name());
+  for (const auto& output : graph.graph().output()) needed.insert(output.name());
   std::vector<const NodeProto*> unused;
   std::deque<std::string> captured;  // keeps the names that are looked at alive
-  for (int i = subgraph.graph->node_size() - 1; i >= 0; --i) {
-    const NodeProto& node = subgraph.graph->node(i);
+  for (int i = graph.graph().node_size() - 1; i >= 0; --i) {
+    const NodeProto& node = graph.graph().node(i);
     if (std::ranges::none_of(node.output(), [&](const auto& name) {
           return !name.empty() && needed.contains(name);
         })) {
@@ -73,96 +127,140 @@ Findings unused_nodes(const Body& subgraph) {
       needed.insert(captured.emplace_back(std::move(name)));
   }
   Findings findings;
-  for (const NodeProto* node : unused)
-    findings.push_back(make_finding("unused-node", node_subject(subgraph, *node),
+  for (const NodeProto* node : unused) {
+    findings.push_back(make_finding("unused-node", node_subject(graph, *node),
                                     fmt::format("no output depends on this {}", node->op_type())));
+    if (is_op(*node, "Constant")) findings.back().severity = Severity::note;
+  }
   std::ranges::reverse(findings);
   return findings;
 }
 
-Findings identity_chains(const Body& subgraph) {
+Findings identity_chains(const GraphIndex& graph) {
   Findings findings;
-  for (const NodeProto& node : subgraph.graph->node()) {
+  for (const NodeProto& node : graph.graph().node()) {
     if (!is_op(node, "Identity") || node.input_size() == 0) continue;
-    const NodeProto* before = subgraph.index->producer(node.input(0));
+    const NodeProto* before = graph.producer(node.input(0));
     if (before && is_op(*before, "Identity"))
       findings.push_back(
-          make_finding("identity-chain", node_subject(subgraph, node),
+          make_finding("identity-chain", node_subject(graph, node),
                        fmt::format("it reads the Identity '{}'", node_label(*before))));
   }
   return findings;
 }
 
-Findings constant_nodes(const Body& subgraph) {
+Findings constant_nodes(const GraphIndex& graph) {
   Findings findings;
-  for (const NodeProto& node : subgraph.graph->node()) {
+  for (const NodeProto& node : graph.graph().node()) {
     if (!is_op(node, "Constant")) continue;
     const auto* value = attribute(node, "value");
     const std::int64_t bytes = value ? weight_bytes(value->t()) : 0;
     if (bytes >= constant_bytes)
-      findings.push_back(make_finding("constant-node", node_subject(subgraph, node),
+      findings.push_back(make_finding("constant-node", node_subject(graph, node),
                                       fmt::format("it holds {} bytes", bytes)));
   }
   return findings;
 }
 
-struct Weight {
-  const Body* subgraph;
-  const TensorProto* proto;
-};
-
-std::string_view text_of(const Tensor& tensor) {
-  return {reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size()};
-}
-
-// Weights that look the same from outside and have the same hash, in graph order.
-std::vector<std::vector<Weight>> candidates(const Graphs& graphs) {
-  std::map<std::tuple<int, std::vector<std::int64_t>, std::size_t>, std::vector<Weight>> groups;
-  for (const Body& subgraph : graphs.subgraphs)
-    for (const TensorProto& weight : subgraph.graph->initializer()) {
-      if (weight_bytes(weight) < duplicate_bytes) continue;
-      const auto value = constant_value(graphs, subgraph, weight.name());
-      if (!value) continue;
-      const std::size_t hash = std::hash<std::string_view>{}(text_of(*value));
-      groups[{weight.data_type(), value->shape, hash}].push_back({&subgraph, &weight});
+// Weights that hold what another one before them holds, by that one.
+Findings duplicate_initializers(const ModelIndex& index) {
+  std::map<const Weight*, std::vector<std::string>> copies;
+  for (const Weight& weight : index.weights()) {
+    if (weight.graph->initializer(weight.name) != weight.proto) continue;
+    if (weight_bytes(*weight.proto) < duplicate_bytes) continue;
+    try {
+      const Weight* first = index.weight_with(index.model().view(*weight.proto));
+      if (first && first != &weight) copies[first].push_back(weight.name);
+    } catch (const Error&) {
+      continue;  // reported where external data is looked at
     }
-  std::vector<std::vector<Weight>> found;
-  for (auto& [key, weights] : groups)
-    if (weights.size() > 1) found.push_back(std::move(weights));
-  return found;
-}
-
-Findings duplicate_initializers(const Graphs& graphs) {
-  Findings findings;
-  for (const std::vector<Weight>& weights : candidates(graphs)) {
-    const auto first = constant_value(graphs, *weights[0].subgraph, weights[0].proto->name());
-    std::vector<std::string> copies;
-    for (const Weight& weight : weights) {
-      if (&weight == &weights[0]) continue;
-      const auto other = constant_value(graphs, *weight.subgraph, weight.proto->name());
-      if (first && other && first->bytes == other->bytes) copies.push_back(weight.proto->name());
-    }
-    if (copies.empty()) continue;
-    findings.push_back(make_finding(
-        "duplicate-initializer", tensor_subject(*weights[0].subgraph, weights[0].proto->name()),
-        fmt::format("{} bytes are wasted: '{}' holds the same",
-                    std::ssize(first->bytes) * std::ssize(copies), fmt::join(copies, "', '"))));
   }
+  Findings findings;
+  for (const auto& [first, names] : copies)
+    findings.push_back(make_finding(
+        "duplicate-initializer", tensor_subject(*first->graph, first->name),
+        fmt::format("{} bytes are wasted: '{}' holds the same",
+                    weight_bytes(*first->proto) * std::ssize(names), fmt::join(names, "', '"))));
   return findings;
+}
+
+std::vector<std::string> without_shape(const GraphIndex& graph) {
+  std::vector<std::string> names;
+  for (const auto& node : graph.graph().node())
+    for (const std::string& output : node.output())
+      if (!output.empty() && !is_op(node, "Constant") && !graph.declared_shape(output))
+        names.push_back(output);
+  return names;
+}
+
+// What ONNX Runtime infers of the tensors: it tells the shape of outputs, so they are made such. A
+// shape without dimensions may also be one that is not known.
+std::vector<TensorSpec> inferred_shapes(const ModelIndex& index, std::vector<std::string> tensors) {
+  Model exposed = index.model().clone();
+  std::erase_if(tensors, [&](const auto& name) { return index.main().is_output(name); });
+  try {
+    expose_outputs(exposed, tensors);
+    const OrtRunner runner(std::move(exposed), {.optimization = Optimization::disabled});
+    std::vector<TensorSpec> found;
+    for (const TensorSpec& spec : runner.outputs())
+      if (!spec.shape.empty() && std::ranges::find(tensors, spec.name) != tensors.end())
+        found.push_back(spec);
+    return found;
+  } catch (const Error&) {
+    return {};  // a model that is refused is a finding already
+  }
 }
 
 }  // namespace
 
-Findings check_structure(const Graphs& graphs) {
-  Findings findings = check_versions(graphs.model);
-  for (const Body& subgraph : graphs.subgraphs) {
-    append(findings, unused_initializers(subgraph));
-    append(findings, unused_nodes(subgraph));
-    append(findings, identity_chains(subgraph));
-    append(findings, constant_nodes(subgraph));
-  }
-  append(findings, duplicate_initializers(graphs));
+// A file that is not there is one finding, however many weights should be in it.
+Findings check_files(const ModelIndex& index) {
+  Findings findings;
+  std::map<std::string, std::int64_t> weights;  // by evidence
+  for (const Weight& weight : index.weights())
+    if (auto bad = check_external(index.model(), *weight.proto))
+      if (++weights[bad->evidence] == 1)
+        findings.push_back(
+            make_finding(bad->id, tensor_subject(*weight.graph, weight.name), bad->evidence));
+  for (Finding& finding : findings)
+    if (const std::int64_t count = weights[finding.evidence]; count > 1)
+      finding.evidence += fmt::format(", which {} need", counted(count, "weight"));
+  const std::filesystem::path& path = index.model().path();
+  if (auto finding = path.empty() ? std::nullopt : check_file_size(path))
+    findings.push_back(*std::move(finding));
   return findings;
+}
+
+std::optional<Finding> check_file_size(const std::filesystem::path& path) {
+  constexpr std::uintmax_t most = std::numeric_limits<std::int32_t>::max();
+  const std::uintmax_t size = std::filesystem::file_size(path);
+  if (size <= most) return std::nullopt;
+  return make_finding("oversized-file", {},
+                      fmt::format("the file has {} bytes, ONNX files at most {}", size, most));
+}
+
+Findings check_structure(const ModelIndex& index) {
+  Findings findings = check_versions(index.model());
+  for (const GraphIndex& graph : index.graphs()) {
+    append(findings, unused_initializers(graph));
+    append(findings, unused_nodes(graph));
+    append(findings, identity_chains(graph));
+    append(findings, constant_nodes(graph));
+  }
+  append(findings, replaceable_initializers(index));
+  append(findings, duplicate_initializers(index));
+  return findings;
+}
+
+Findings check_shapes(const ModelIndex& index) {
+  const GraphIndex& graph = index.main();
+  const std::vector<std::string> missing = without_shape(graph);
+  if (missing.empty()) return {};
+  const std::vector<TensorSpec> inferred = inferred_shapes(index, missing);
+  if (inferred.empty()) return {};
+  return {make_finding("missing-shapes", tensor_subject(graph, inferred.front().name),
+                       fmt::format("shape inference gives the shapes of {} that declare none",
+                                   counted(std::ssize(inferred), "tensor")))};
 }
 
 }  // namespace vernier

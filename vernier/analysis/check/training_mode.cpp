@@ -1,4 +1,4 @@
-#include "vernier/analysis/check/training_mode.h"
+#include "vernier/analysis/check/groups.h"
 
 #include <fmt/format.h>
 #include <vernier_onnx.pb.h>
@@ -18,19 +18,18 @@ constexpr std::array<std::string_view, 7> random_operators = {
 constexpr std::int64_t opset_of_training_mode = 12;  // Dropout's, as an input
 
 // Why a Dropout drops something; empty if it does not.
-std::string dropout_evidence(const Graphs& graphs, const Body& subgraph, const NodeProto& node) {
-  const std::int64_t opset = graphs.model.opset();
+std::string dropout_evidence(const GraphIndex& graph, const NodeProto& node) {
+  const std::int64_t opset = graph.index().model().opset();
   if (opset < opset_of_training_mode) {
     const bool training = opset < 7 && attribute_int(node, "is_test", 0) == 0;
     const float ratio = attribute_float(node, "ratio", 0.5F);
     return training && ratio > 0 ? fmt::format("is_test is 0 and the ratio {:g}", ratio) : "";
   }
   const std::string mode = input_name(node, 2);
-  const double ratio = input_name(node, 1).empty()
-                           ? 0.5
-                           : constant_number(graphs, subgraph, node.input(1)).value_or(0.5);
+  const double ratio =
+      input_name(node, 1).empty() ? 0.5 : graph.number(node.input(1)).value_or(0.5);
   if (mode.empty() || ratio == 0) return "";
-  const auto training = constant_number(graphs, subgraph, mode);
+  const auto training = graph.number(mode);
   if (!training)
     return fmt::format("'{}' switches training mode on at run time, with a ratio of {:g}", mode,
                        ratio);
@@ -38,35 +37,61 @@ std::string dropout_evidence(const Graphs& graphs, const Body& subgraph, const N
 }
 
 // Whether a tensor is the mean, or a variance, of what the node normalises.
-bool is_computed(const Body& subgraph, const std::string& tensor) {
-  const NodeProto* producer = tensor.empty() ? nullptr : subgraph.index->producer(tensor);
+bool is_computed(const GraphIndex& graph, const std::string& tensor) {
+  const NodeProto* producer = tensor.empty() ? nullptr : graph.producer(tensor);
   return producer && !is_op(*producer, "Constant") && !is_op(*producer, "Identity") &&
          !is_op(*producer, "DequantizeLinear") && !is_op(*producer, "Cast");
 }
 
-std::string batchnorm_evidence(const Graphs& graphs, const Body& subgraph, const NodeProto& node) {
-  const std::int64_t opset = graphs.model.opset();
+// Whether a Reshape makes the tensor a batch of one, so that statistics over axis 0 are of a row.
+bool is_batch_of_one(const GraphIndex& graph, const std::string& tensor) {
+  const NodeProto* node = graph.producer(tensor);
+  if (node && (is_op(*node, "Transpose") || is_op(*node, "Cast")))
+    node = graph.producer(input_name(*node, 0));
+  if (!node || !is_op(*node, "Reshape")) return false;
+  const auto shape = graph.declared_shape(node->output(0));
+  if (shape && !shape->empty() && shape->front() == 1) return true;
+  const std::string target = input_name(*node, 1);
+  if (const auto numbers = graph.numbers(target)) return !numbers->empty() && numbers->front() == 1;
+  const NodeProto* joined = graph.producer(target);  // of dimensions, the first of which is known
+  return joined && is_op(*joined, "Concat") && graph.number(input_name(*joined, 0)) == 1.0;
+}
+
+bool holds_only(const GraphIndex& graph, const std::string& tensor, double value) {
+  const auto numbers = graph.numbers(tensor);
+  return numbers && std::ranges::all_of(*numbers, [&](double number) { return number == value; });
+}
+
+// Keras writes LayerNormalization so: a Reshape makes every row a channel of a batch of one, and
+// the factor and offset, of 1 and 0 or computed for as many rows, are not learned ones.
+bool normalises_rows(const GraphIndex& graph, const NodeProto& node) {
+  return is_batch_of_one(graph, input_name(node, 0)) &&
+         (is_computed(graph, input_name(node, 1)) || holds_only(graph, input_name(node, 1), 1)) &&
+         (is_computed(graph, input_name(node, 2)) || holds_only(graph, input_name(node, 2), 0));
+}
+
+std::string batchnorm_evidence(const GraphIndex& graph, const NodeProto& node) {
+  const std::int64_t opset = graph.index().model().opset();
+  if (normalises_rows(graph, node)) return "";
   if (attribute_int(node, "training_mode", 0) != 0) return "training_mode is 1";
   if (opset < 7 && attribute_int(node, "is_test", 0) == 0) return "is_test is 0";
   if (opset < 14 && node.output_size() > 1) return "it has outputs for the statistics of the batch";
-  if (is_computed(subgraph, input_name(node, 3)) || is_computed(subgraph, input_name(node, 4)))
+  if (is_computed(graph, input_name(node, 3)) || is_computed(graph, input_name(node, 4)))
     return fmt::format("its mean or variance is computed at run time ('{}')",
-                       is_computed(subgraph, node.input(3)) ? node.input(3) : node.input(4));
+                       is_computed(graph, node.input(3)) ? node.input(3) : node.input(4));
   return "";
 }
 
-std::vector<std::int64_t> reduced_axes(const Graphs& graphs, const Body& subgraph,
-                                       const NodeProto& node) {
-  if (const auto axes = constant_numbers(graphs, subgraph, input_name(node, 1)))
-    return {axes->begin(), axes->end()};
+std::vector<std::int64_t> reduced_axes(const GraphIndex& graph, const NodeProto& node) {
+  if (const auto axes = graph.numbers(input_name(node, 1))) return {axes->begin(), axes->end()};
   return attribute_ints(node, "axes");
 }
 
 // A mean over the batch (and maybe space) that keeps another axis apart.
-bool reduces_batch(const Graphs& graphs, const Body& subgraph, const NodeProto& node) {
+bool reduces_batch(const GraphIndex& graph, const NodeProto& node) {
   if (!is_op(node, "ReduceMean")) return false;
-  std::vector<std::int64_t> axes = reduced_axes(graphs, subgraph, node);
-  const auto shape = declared_shape(subgraph, input_name(node, 0));
+  std::vector<std::int64_t> axes = reduced_axes(graph, node);
+  const auto shape = graph.declared_shape(input_name(node, 0));
   const std::int64_t rank = shape ? std::ssize(*shape) : 0;
   for (std::int64_t& axis : axes)
     if (axis < 0 && rank > 0) axis += rank;
@@ -76,10 +101,11 @@ bool reduces_batch(const Graphs& graphs, const Body& subgraph, const NodeProto& 
 }
 
 // x - mean(x) over the batch, inside a graph that works on batches.
-std::string statistics_evidence(const Graphs& graphs, const Body& subgraph, const NodeProto& node) {
-  const NodeProto* mean = subgraph.index->producer(input_name(node, 1));
-  if (!mean || !reduces_batch(graphs, subgraph, *mean)) return "";
+std::string statistics_evidence(const GraphIndex& graph, const NodeProto& node) {
+  const NodeProto* mean = graph.producer(input_name(node, 1));
+  if (!mean || !reduces_batch(graph, *mean)) return "";
   if (input_name(*mean, 0) != input_name(node, 0)) return "";
+  if (is_batch_of_one(graph, node.input(0))) return "";
   return fmt::format("the mean of '{}' over axis 0 ({}) is subtracted from it", node.input(0),
                      node_label(*mean));
 }
@@ -89,11 +115,11 @@ struct Hint {
   std::string evidence;
 };
 
-Hint hint(const Graphs& graphs, const Body& subgraph, const NodeProto& node) {
-  if (is_op(node, "Dropout")) return {"active-dropout", dropout_evidence(graphs, subgraph, node)};
+Hint hint(const GraphIndex& graph, const NodeProto& node) {
+  if (is_op(node, "Dropout")) return {"active-dropout", dropout_evidence(graph, node)};
   if (is_op(node, "BatchNormalization"))
-    return {"training-batchnorm", batchnorm_evidence(graphs, subgraph, node)};
-  if (is_op(node, "Sub")) return {"batch-statistics", statistics_evidence(graphs, subgraph, node)};
+    return {"training-batchnorm", batchnorm_evidence(graph, node)};
+  if (is_op(node, "Sub")) return {"batch-statistics", statistics_evidence(graph, node)};
   if (std::ranges::find(random_operators, node.op_type()) != random_operators.end())
     return {"random-operator", fmt::format("{} draws anew in every run", node.op_type())};
   return {};
@@ -101,13 +127,13 @@ Hint hint(const Graphs& graphs, const Body& subgraph, const NodeProto& node) {
 
 }  // namespace
 
-Findings check_training_mode(const Graphs& graphs) {
+Findings check_training_mode(const ModelIndex& index) {
   Findings findings;
-  for (const Body& subgraph : graphs.subgraphs)
-    for (const NodeProto& node : subgraph.graph->node())
-      if (Hint found = hint(graphs, subgraph, node); !found.evidence.empty())
+  for (const GraphIndex& graph : index.graphs())
+    for (const NodeProto& node : graph.graph().node())
+      if (Hint found = hint(graph, node); !found.evidence.empty())
         findings.push_back(
-            make_finding(found.id, node_subject(subgraph, node), std::move(found.evidence)));
+            make_finding(found.id, node_subject(graph, node), std::move(found.evidence)));
   return findings;
 }
 

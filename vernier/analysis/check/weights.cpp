@@ -1,14 +1,16 @@
+#include "vernier/analysis/check/groups.h"
+
 #include <fmt/format.h>
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <limits>
 
 #include "vernier/analysis/check/float_limits.h"
-#include "vernier/analysis/check/numerics.h"
+#include "vernier/error.h"
+#include "vernier/model/blocks.h"
 #include "vernier/model/onnx_type.h"
-#include "vernier/tensor/convert.h"
 
 namespace vernier {
 namespace {
@@ -33,31 +35,28 @@ struct Elements {
   double largest = 0;           // magnitude of a finite element
 };
 
-void count_element(double value, double normal, Elements& found) {
-  const double magnitude = std::abs(value);
-  if (std::isnan(value))
-    ++found.nan;
-  else if (std::isinf(value))
-    ++(value > 0 ? found.positive_inf : found.negative_inf);
-  else if (magnitude == 0)
-    ++found.zero;
-  else if (magnitude < normal)
-    ++found.subnormal;
-  else
-    found.largest = std::max(found.largest, magnitude);
-  found.beyond_f16 += std::isfinite(value) && magnitude > largest_f16;
+template <typename T>
+void count_block(std::span<const T> block, double smallest, Elements& found) {
+  const auto normal = static_cast<T>(smallest);
+  T largest = 0;
+  for (const T value : block) {
+    const T magnitude = std::abs(value);
+    const bool finite = magnitude <= std::numeric_limits<T>::max();
+    found.nan += magnitude != magnitude;
+    found.positive_inf += value > std::numeric_limits<T>::max();
+    found.negative_inf += value < std::numeric_limits<T>::lowest();
+    found.zero += magnitude == 0;
+    found.subnormal += magnitude < normal && magnitude > 0;
+    found.beyond_f16 += finite && magnitude > static_cast<T>(largest_f16);
+    largest = finite && magnitude > largest ? magnitude : largest;
+  }
+  found.largest = std::max<double>(found.largest, largest);
 }
 
-Elements count_elements(const Tensor& tensor) {
+Elements count_elements(const TensorView& tensor) {
   Elements found{.count = tensor.size()};
   const double normal = smallest_normal(tensor.dtype);
-  std::array<double, 4096> chunk;
-  for (std::int64_t begin = 0; begin < found.count; begin += std::ssize(chunk)) {
-    const auto size = std::min<std::int64_t>(std::ssize(chunk), found.count - begin);
-    const std::span part(chunk.data(), static_cast<std::size_t>(size));
-    widen(tensor, begin, part);
-    for (const double value : part) count_element(value, normal, found);
-  }
+  visit_blocks(tensor, [&](auto block) { count_block(block, normal, found); });
   return found;
 }
 
@@ -67,15 +66,16 @@ bool is_bound_or_mask(const Elements& found) {
          (found.positive_inf == 0 && found.negative_inf + found.zero == found.count);
 }
 
-bool is_cast_to_f16(const Body& subgraph, const std::string& tensor) {
-  return std::ranges::any_of(subgraph.index->consumers(tensor), [](const NodeProto* node) {
+bool is_cast_to_f16(const GraphIndex& graph, const std::string& tensor) {
+  return std::ranges::any_of(graph.consumers(tensor), [](const NodeProto* node) {
     return is_op(*node, "Cast") && attribute_int(*node, "to", 0) == TensorProto::FLOAT16;
   });
 }
 
-Findings judge(const Body& subgraph, const std::string& name, DType dtype, const Elements& found) {
+Findings judge(const GraphIndex& graph, const std::string& name, DType dtype,
+               const Elements& found) {
   Findings findings;
-  const Subject subject = tensor_subject(subgraph, name);
+  const Subject subject = tensor_subject(graph, name);
   const std::int64_t inf = found.positive_inf + found.negative_inf;
   if (found.nan > 0 || (inf > 0 && !is_bound_or_mask(found)))
     findings.push_back(make_finding(
@@ -85,7 +85,7 @@ Findings judge(const Body& subgraph, const std::string& name, DType dtype, const
     Finding finding = make_finding("fp16-overflow", subject,
                                    fmt::format("{} of {} elements are beyond 65504, up to {:g}",
                                                found.beyond_f16, found.count, found.largest));
-    if (is_cast_to_f16(subgraph, name)) finding.severity = Severity::warning;
+    if (is_cast_to_f16(graph, name)) finding.severity = Severity::warning;
     findings.push_back(std::move(finding));
   }
   const double share = static_cast<double>(found.subnormal) / static_cast<double>(found.count);
@@ -106,25 +106,30 @@ int channel_axis(const NodeProto& node, std::size_t rank) {
   return -1;
 }
 
-std::int64_t dead_channels(const Tensor& weight, int axis) {
+std::int64_t dead_channels(const TensorView& weight, int axis) {
   const std::int64_t channels = weight.shape[axis];
-  std::int64_t inner = 1;
-  for (std::size_t i = axis + 1; i < weight.shape.size(); ++i) inner *= weight.shape[i];
+  const std::int64_t inner = element_count(weight.shape.subspan(axis + 1));
   std::vector<bool> alive(channels);
-  const std::vector<float> values = to_f32(weight);
-  for (std::size_t i = 0; i < values.size(); ++i)
-    if (values[i] != 0) alive[(static_cast<std::int64_t>(i) / inner) % channels] = true;
+  std::int64_t at = 0;
+  visit_blocks(weight, [&](auto block) {
+    for (const auto value : block) {
+      if (value != 0) alive[at / inner % channels] = true;
+      ++at;
+    }
+  });
   return std::ranges::count(alive, false);
 }
 
-Findings dead_channels_of(const Body& subgraph, const std::string& name, const Tensor& weight) {
-  for (const NodeProto* node : subgraph.index->consumers(name)) {
+Findings dead_channels_of(const GraphIndex& graph, const std::string& name,
+                          const TensorView& weight, std::int64_t zeros) {
+  for (const NodeProto* node : graph.consumers(name)) {
     const int axis = input_name(*node, 1) == name ? channel_axis(*node, weight.shape.size()) : -1;
     if (axis < 0) continue;
     const std::int64_t channels = weight.shape[axis];
-    const std::int64_t dead = dead_channels(weight, axis);
+    const bool possible = channels > 0 && zeros >= weight.size() / channels;
+    const std::int64_t dead = possible ? dead_channels(weight, axis) : 0;
     if (dead == 0) return {};
-    Finding finding = make_finding("dead-channels", tensor_subject(subgraph, name),
+    Finding finding = make_finding("dead-channels", tensor_subject(graph, name),
                                    fmt::format("{} of {} output channels of {} '{}' are all zero",
                                                dead, channels, node->op_type(), node_label(*node)));
     if (static_cast<double>(dead) < dead_share * static_cast<double>(channels))
@@ -134,30 +139,28 @@ Findings dead_channels_of(const Body& subgraph, const std::string& name, const T
   return {};
 }
 
-Findings check_constant(const Graphs& graphs, const Body& subgraph, const std::string& name,
-                        const TensorProto& proto) {
-  const auto dtype = dtype_of_onnx(proto.data_type());
+// Weights that cannot be read are reported where external data is looked at.
+Findings check_weight(const Model& model, const Weight& weight) {
+  const auto dtype = dtype_of_onnx(weight.proto->data_type());
   if (!dtype || !is_float(*dtype) || bits(*dtype) < 16) return {};
-  const std::optional<Tensor> tensor = constant_value(graphs, subgraph, name);
-  if (!tensor || tensor->size() == 0) return {};
-  const Elements found = count_elements(*tensor);
-  Findings findings = judge(subgraph, name, *dtype, found);
-  if (found.zero > 0) append(findings, dead_channels_of(subgraph, name, *tensor));
-  return findings;
+  try {
+    const WeightView view = model.view(*weight.proto);
+    if (view.size() == 0) return {};
+    const Elements found = count_elements(view);
+    Findings findings = judge(*weight.graph, weight.name, *dtype, found);
+    append(findings, dead_channels_of(*weight.graph, weight.name, view, found.zero));
+    return findings;
+  } catch (const Error&) {
+    return {};
+  }
 }
 
 }  // namespace
 
-Findings check_weights(const Graphs& graphs) {
+Findings check_weights(const ModelIndex& index) {
   Findings findings;
-  for (const Body& subgraph : graphs.subgraphs) {
-    for (const TensorProto& weight : subgraph.graph->initializer())
-      append(findings, check_constant(graphs, subgraph, weight.name(), weight));
-    for (const NodeProto& node : subgraph.graph->node())
-      if (is_op(node, "Constant") && node.output_size() == 1)
-        if (const TensorProto* proto = constant_proto(subgraph, node.output(0)))
-          append(findings, check_constant(graphs, subgraph, node.output(0), *proto));
-  }
+  for (const Weight& weight : index.weights())
+    append(findings, check_weight(index.model(), weight));
   return findings;
 }
 

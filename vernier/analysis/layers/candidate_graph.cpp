@@ -24,7 +24,7 @@ const Region& CandidateGraph::region(const std::string& tensor) const {
   const auto [place, is_new] = regions_.try_emplace(tensor);
   if (is_new)
     place->second =
-        index_.region_of(tensor, [&](const std::string& name) { return rows_of_.contains(name); });
+        region_of(index_, tensor, [&](const std::string& name) { return rows_of_.contains(name); });
   return place->second;
 }
 

@@ -165,8 +165,8 @@ class Diagnoser {
   }
 
   Region reference_region(const LayerRow& row) const {
-    return reference_->region_of(row.layer,
-                                 [&](const std::string& name) { return layers_.contains(name); });
+    return vernier::region_of(*reference_, row.layer,
+                              [&](const std::string& name) { return layers_.contains(name); });
   }
 
   std::string lost_precision(std::size_t index, const Region& region) const {
@@ -209,7 +209,7 @@ class Diagnoser {
     const LayerRow& row = rows_[index];
     if (!candidate_ || !row.introduced_max_abs_diff || !may_be_at_fault(row)) return "";
     std::string why;
-    if (const auto leaf = std::ranges::find(options_.leaves, row.layer, &TorchLeaf::path);
+    if (const auto leaf = std::ranges::find(options_.leaves, row.layer, &WatchedTensor::name);
         leaf != options_.leaves.end())
       why = differing_constant(region, candidate_->weights(), *leaf);
     if (why.empty() && reference_) why = differing_attribute(reference_region(row), region);

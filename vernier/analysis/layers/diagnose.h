@@ -8,7 +8,7 @@
 #include "vernier/analysis/layers/layers.h"
 #include "vernier/analysis/layers/weights.h"
 #include "vernier/model/model.h"
-#include "vernier/runtime/torch_runner.h"
+#include "vernier/runtime/runner.h"
 
 namespace vernier {
 
@@ -24,7 +24,7 @@ struct DiagnoseOptions {
   double tolerance = 1e-4;
   const Model* candidate = nullptr;         // the graph that ran; null for a recording
   const Model* reference = nullptr;         // null unless it is ONNX
-  std::span<const TorchLeaf> leaves;        // empty unless it is PyTorch
+  std::span<const WatchedTensor> leaves;    // empty unless it is PyTorch
   std::span<const ComparedWeight> weights;  // of the reference
 };
 

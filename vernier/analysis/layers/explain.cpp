@@ -52,17 +52,17 @@ LayersResult explain(LayersResult result, const LayersReference& reference,
   std::optional<Model> model;
   if (model_format(options.reference) == ModelFormat::onnx)
     model.emplace(Model::load(options.reference));
-  const TorchRunner* torch = reference.torch();
-  std::vector<ComparedWeight> weights;
-  if (torch) weights = compare_weights(*torch, candidate.shipped);
-  if (model) weights = compare_weights(*model, candidate.shipped);
+  std::vector<WatchedTensor> leaves;
+  if (!model) leaves = reference.runner->watched();
+  const std::vector<ComparedWeight> weights =
+      model ? compare_weights(*model, candidate.shipped)
+            : compare_weights(*reference.runner, candidate.shipped);
   result.weight_mismatches = weight_mismatches(weights);
-  return with_causes(std::move(result),
-                     {.tolerance = options.tolerance,
-                      .candidate = &candidate.ran,
-                      .reference = model ? &*model : nullptr,
-                      .leaves = torch ? torch->leaves() : std::span<const TorchLeaf>(),
-                      .weights = weights});
+  return with_causes(std::move(result), {.tolerance = options.tolerance,
+                                         .candidate = &candidate.ran,
+                                         .reference = model ? &*model : nullptr,
+                                         .leaves = leaves,
+                                         .weights = weights});
 }
 
 LayersResult explain(LayersResult result, const LayersOptions& options) {

@@ -18,17 +18,17 @@ std::vector<double> vector_or(const Vectors& vectors, const std::string& name,
   return found == vectors.end() ? fallback : found->second;
 }
 
-std::optional<BatchNorm> norm_of(const TorchLeaf& leaf, const Vectors& vectors) {
-  const auto mean = vectors.find(leaf.path + mean_suffix);
-  const auto variance = vectors.find(leaf.path + ".running_var");
+std::optional<BatchNorm> norm_of(const WatchedTensor& leaf, const Vectors& vectors) {
+  const auto mean = vectors.find(leaf.name + mean_suffix);
+  const auto variance = vectors.find(leaf.name + ".running_var");
   const auto epsilon = leaf.constants.find("eps");
   if (mean == vectors.end() || variance == vectors.end() || epsilon == leaf.constants.end())
     return std::nullopt;
   const std::size_t channels = mean->second.size();
   BatchNorm norm{.mean = mean->second,
                  .variance = variance->second,
-                 .weight = vector_or(vectors, leaf.path + ".weight", std::vector(channels, 1.0)),
-                 .bias = vector_or(vectors, leaf.path + ".bias", std::vector(channels, 0.0)),
+                 .weight = vector_or(vectors, leaf.name + ".weight", std::vector(channels, 1.0)),
+                 .bias = vector_or(vectors, leaf.name + ".bias", std::vector(channels, 0.0)),
                  .epsilon = epsilon->second};
   if (norm.variance.size() != channels || norm.weight.size() != channels ||
       norm.bias.size() != channels)
@@ -59,15 +59,15 @@ std::optional<WeightDifference> bias_difference(const Fold& fold, const StoredWe
 }
 
 // The layer before leaf `position` that has taken in its batch norm.
-std::optional<Fold> find_fold(std::span<const TorchLeaf> leaves, std::size_t position,
+std::optional<Fold> find_fold(std::span<const WatchedTensor> leaves, std::size_t position,
                               const BatchNorm& norm, const Vectors& vectors,
                               const StoredWeights& candidate, const std::set<std::string>& taken) {
   std::optional<Fold> nearest;
   for (std::size_t i = position; i-- > 0;) {
-    const TorchLeaf& leaf = leaves[i];
-    if (taken.contains(leaf.path) || !use_as("weight", leaf.path, candidate)) continue;
-    Fold fold{leaf.path, leaf.type, leaves[position].path, norm,
-              vector_or(vectors, leaf.path + ".bias", {})};
+    const WatchedTensor& leaf = leaves[i];
+    if (taken.contains(leaf.name) || !use_as("weight", leaf.name, candidate)) continue;
+    Fold fold{leaf.name, leaf.type, leaves[position].name, norm,
+              vector_or(vectors, leaf.name + ".bias", {})};
     const auto found = bias_difference(fold, candidate);
     if (!found) continue;
     if (found->differing == 0) return fold;
@@ -78,13 +78,13 @@ std::optional<Fold> find_fold(std::span<const TorchLeaf> leaves, std::size_t pos
 
 }  // namespace
 
-std::vector<Fold> find_folds(std::span<const TorchLeaf> leaves, const Vectors& vectors,
+std::vector<Fold> find_folds(std::span<const WatchedTensor> leaves, const Vectors& vectors,
                              const StoredWeights& candidate) {
   std::vector<Fold> folds;
   std::set<std::string> taken;
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     const auto norm = norm_of(leaves[i], vectors);
-    if (!norm || is_present(leaves[i].path, candidate)) continue;
+    if (!norm || is_present(leaves[i].name, candidate)) continue;
     auto fold = find_fold(leaves, i, *norm, vectors, candidate, taken);
     if (!fold) continue;
     taken.insert(fold->layer);
@@ -93,13 +93,13 @@ std::vector<Fold> find_folds(std::span<const TorchLeaf> leaves, const Vectors& v
   return folds;
 }
 
-bool lacks_unknown_norm(std::span<const TorchLeaf> leaves, const Vectors& vectors,
+bool lacks_unknown_norm(std::span<const WatchedTensor> leaves, const Vectors& vectors,
                         const StoredWeights& candidate, std::size_t channels) {
   return std::ranges::any_of(vectors, [&](const auto& entry) {
     const auto& [name, values] = entry;
     if (!name.ends_with(mean_suffix) || values.size() != channels) return false;
     const std::string module = name.substr(0, name.size() - mean_suffix.size());
-    const auto leaf = std::ranges::find(leaves, module, &TorchLeaf::path);
+    const auto leaf = std::ranges::find(leaves, module, &WatchedTensor::name);
     const bool known = leaf != leaves.end() && norm_of(*leaf, vectors);
     return !known && !is_present(module, candidate);
   });

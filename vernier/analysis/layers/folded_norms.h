@@ -8,7 +8,7 @@
 
 #include "vernier/analysis/layers/folding.h"
 #include "vernier/analysis/layers/stored_weights.h"
-#include "vernier/runtime/torch_runner.h"
+#include "vernier/runtime/runner.h"
 
 namespace vernier {
 
@@ -26,11 +26,11 @@ struct Fold {
 
 // Finds the batch norms that no node of the candidate computes, and for each the layer before it
 // whose bias has taken it in; where no bias agrees, the nearest one as wide.
-std::vector<Fold> find_folds(std::span<const TorchLeaf> leaves, const Vectors& vectors,
+std::vector<Fold> find_folds(std::span<const WatchedTensor> leaves, const Vectors& vectors,
                              const StoredWeights& candidate);
 
 // Whether the candidate lacks a batch norm of this width of which it is not known how it computes.
-bool lacks_unknown_norm(std::span<const TorchLeaf> leaves, const Vectors& vectors,
+bool lacks_unknown_norm(std::span<const WatchedTensor> leaves, const Vectors& vectors,
                         const StoredWeights& candidate, std::size_t channels);
 
 }  // namespace vernier

@@ -13,16 +13,17 @@
 namespace vernier {
 namespace {
 
-OrtOptions watching(OrtOptions runtime) {
+OrtOptions watching(OrtOptions runtime, bool beside_a_model) {
   runtime.watch = Watch::all();
+  runtime.models_at_once = beside_a_model ? 2 : 1;
   runtime.optimization = std::nullopt;
   return runtime;
 }
 
 // Tensors that no probe shows lead from one to the other, but stand for no layer.
 std::vector<CandidateTensor> visible_tensors(const Model& model, const OrtRunner& runner) {
-  const auto& watched = runner.probes().watched;
-  std::set<std::string> visible(watched.begin(), watched.end());
+  std::set<std::string> visible;
+  for (const WatchedTensor& tensor : runner.watched()) visible.insert(tensor.name);
   for (const TensorSpec& input : runner.inputs()) visible.insert(input.name);
   std::vector<CandidateTensor> tensors = candidate_tensors(model);
   for (CandidateTensor& tensor : tensors)
@@ -55,7 +56,7 @@ LayersResult validate_layers(const Model& candidate, Samples& samples,
   const Model graph = options.runtime.optimization
                           ? optimize(candidate, *options.runtime.optimization)
                           : candidate.clone();
-  OrtRunner runner(graph.clone(), watching(options.runtime));
+  OrtRunner runner(graph.clone(), watching(options.runtime, !reference.is_recorded));
   Validation validation(reference, runner, visible_tensors(graph, runner), true, options);
   bool complete = validation.measure(samples);
   if (complete && validation.any_exceeds() &&

@@ -128,7 +128,7 @@ bool same_in_float32(double left, double right) {
   return std::fabs(left - right) <= 1e-6 * std::max(std::fabs(left), std::fabs(right));
 }
 
-std::string differing_value(const TorchLeaf& leaf, const std::string& constant,
+std::string differing_value(const WatchedTensor& leaf, const std::string& constant,
                             std::optional<double> found, const NodeProto& node) {
   const auto expected = leaf.constants.find(constant);
   if (!found || expected == leaf.constants.end() || same_in_float32(*found, expected->second))
@@ -185,7 +185,7 @@ std::string differing_attribute(const Region& reference, const Region& candidate
 }
 
 std::string differing_constant(const Region& region, const StoredWeights& weights,
-                               const TorchLeaf& leaf) {
+                               const WatchedTensor& leaf) {
   for (const NodeProto* node : region.nodes) {
     std::string found = differing_value(leaf, "eps", epsilon_of(*node, region, weights), *node);
     if (found.empty()) found = differing_value(leaf, "negative_slope", slope_of(*node), *node);

@@ -4,7 +4,7 @@
 
 #include "vernier/analysis/layers/region.h"
 #include "vernier/analysis/layers/stored_weights.h"
-#include "vernier/runtime/torch_runner.h"
+#include "vernier/runtime/runner.h"
 
 namespace vernier {
 
@@ -26,7 +26,7 @@ std::string differing_attribute(const Region& reference, const Region& candidate
 
 // An epsilon or slope that is not the one the PyTorch module was called with.
 std::string differing_constant(const Region& region, const StoredWeights& weights,
-                               const TorchLeaf& leaf);
+                               const WatchedTensor& leaf);
 
 // "Conv, Relu": the operators that compute, in the order of the graph; of many only the last.
 std::string operator_names(const Region& region);

@@ -8,33 +8,23 @@
 
 #include "vernier/analysis/layers/stored_weights.h"
 #include "vernier/error.h"
+#include "vernier/model/edit.h"
 #include "vernier/runtime/executed_graph.h"
 #include "vernier/runtime/open_runner.h"
 
 namespace vernier {
 namespace {
 
-std::vector<Layer> leaves_of(const TorchRunner& runner) {
+// Only an ONNX model's outputs are among the tensors that it shows.
+std::vector<Layer> layers_of(const Runner& runner, ModelFormat format) {
+  const auto is_output = [&](const std::string& name) {
+    return format == ModelFormat::onnx &&
+           std::ranges::find(runner.outputs(), name, &TensorSpec::name) != runner.outputs().end();
+  };
   std::vector<Layer> layers;
-  for (const TorchLeaf& leaf : runner.leaves())
-    if (leaf.not_captured.empty()) layers.push_back({.name = leaf.path, .type = leaf.type});
-  return layers;
-}
-
-std::vector<Layer> tensors_of(const OrtRunner& runner) {
-  std::vector<Layer> layers;
-  for (const std::string& name : runner.probes().watched)
-    layers.push_back({.name = name,
-                      .is_output = std::ranges::find(runner.outputs(), name, &TensorSpec::name) !=
-                                   runner.outputs().end()});
-  return layers;
-}
-
-std::vector<Layer> layers_of(const Runner& runner) {
-  if (const auto* torch = dynamic_cast<const TorchRunner*>(&runner)) return leaves_of(*torch);
-  if (const auto* onnx = dynamic_cast<const OrtRunner*>(&runner)) return tensors_of(*onnx);
-  std::vector<Layer> layers;
-  for (const TensorSpec& array : runner.outputs()) layers.push_back({.name = array.name});
+  for (const WatchedTensor& tensor : runner.watched())
+    layers.push_back(
+        {.name = tensor.name, .type = tensor.type, .is_output = is_output(tensor.name)});
   return layers;
 }
 
@@ -49,10 +39,10 @@ Watch layers_to_watch(const Model& model) {
 
 RunnerOptions watching(const LayersOptions& options) {
   RunnerOptions runner;
-  runner.onnx = {.watch = Watch::all(), .threads = options.runtime.threads};
+  runner.onnx = {.watch = Watch::all(), .threads = options.runtime.threads, .models_at_once = 2};
   if (model_format(options.reference) == ModelFormat::onnx)
     runner.onnx.watch = layers_to_watch(Model::load(options.reference));
-  runner.torch = {.watch_leaves = true, .threads = options.runtime.threads};
+  runner.torch = {.watch_leaves = true, .threads = threads_of_each(options.runtime.threads, 2)};
   return runner;
 }
 
@@ -91,13 +81,13 @@ LayersReference open_layers_reference(const LayersOptions& options) {
   LayersReference reference;
   if (options.truth) reference.truth = open_truth(options);
   reference.runner = open_runner(options.reference, watching(options));
-  reference.layers = layers_of(*reference.runner);
-  reference.is_recorded = model_format(options.reference) == ModelFormat::recorded;
-  if (const TorchRunner* torch = reference.torch()) {
-    reference.warnings = torch->warnings();
-    for (std::string& warning : unwatched_warnings(unwatched_tensors(*torch)))
+  const ModelFormat format = model_format(options.reference);
+  reference.layers = layers_of(*reference.runner, format);
+  reference.is_recorded = format == ModelFormat::recorded;
+  reference.warnings = reference.runner->warnings();
+  if (format == ModelFormat::torchscript)
+    for (std::string& warning : unwatched_warnings(reference.runner->unwatched()))
       reference.warnings.push_back(std::move(warning));
-  }
   if (reference.layers.empty())
     throw Error(
         fmt::format("[layers] {}: it has no layer to compare; trace the model from its "

@@ -9,7 +9,6 @@
 #include "vernier/analysis/layers/layers.h"
 #include "vernier/analysis/pairing/by_value.h"
 #include "vernier/runtime/runner.h"
-#include "vernier/runtime/torch_runner.h"
 
 namespace vernier {
 
@@ -20,8 +19,6 @@ struct LayersReference {
   std::vector<Layer> layers;      // in the order in which they run
   std::vector<std::string> warnings;
   bool is_recorded = false;
-
-  const TorchRunner* torch() const { return dynamic_cast<const TorchRunner*>(runner.get()); }
 };
 
 // Throws Error if there is no such file, or for a truth that only PyTorch can tell.

@@ -4,8 +4,6 @@
 
 #include <unordered_set>
 
-#include "vernier/model/edit.h"
-
 namespace vernier {
 namespace {
 
@@ -41,22 +39,10 @@ Region region_of(const GraphIndex& graph, const std::string& tensor,
   return region;
 }
 
-ModelIndex::ModelIndex(const Model& model) {
-  const TensorLabels labels(model.graph());
-  for (const Subgraph& subgraph : all_subgraphs(model.graph())) {
-    const GraphIndex* outer = subgraph.outer < 0 ? nullptr : &graphs_[subgraph.outer];
-    const GraphIndex& graph = graphs_.emplace_back(*subgraph.graph, outer);
-    for (const NodeProto& node : subgraph.graph->node())
-      for (const std::string& output : node.output())
-        places_.emplace(labels(subgraph.path, output), Place{&graph, output});
-  }
-}
-
-Region ModelIndex::region_of(const std::string& label,
-                             const std::function<bool(const std::string&)>& is_known) const {
-  const auto place = places_.find(label);
-  if (place == places_.end()) return {};
-  return vernier::region_of(*place->second.graph, place->second.tensor, is_known);
+Region region_of(const ModelIndex& model, const std::string& label,
+                 const std::function<bool(const std::string&)>& is_known) {
+  const FoundTensor* found = model.tensor(label);
+  return found ? region_of(*found->graph, found->name(), is_known) : Region{};
 }
 
 }  // namespace vernier

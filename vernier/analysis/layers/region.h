@@ -1,13 +1,10 @@
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <string>
-#include <string_view>
-#include <unordered_map>
 #include <vector>
 
-#include "vernier/model/graph.h"
+#include "vernier/model/index.h"
 #include "vernier/model/model.h"
 
 namespace vernier {
@@ -23,24 +20,8 @@ struct Region {
 Region region_of(const GraphIndex& graph, const std::string& tensor,
                  const std::function<bool(const std::string&)>& is_known);
 
-// Who writes what in all graphs of a model, by the names that probes give tensors. The model must
-// outlive it and stay unchanged.
-class ModelIndex {
- public:
-  explicit ModelIndex(const Model& model);
-
-  const GraphIndex& main() const { return graphs_.front(); }
-  // The region of a tensor, inside the graph that computes it.
-  Region region_of(const std::string& label,
-                   const std::function<bool(const std::string&)>& is_known) const;
-
- private:
-  struct Place {
-    const GraphIndex* graph = nullptr;
-    std::string tensor;
-  };
-  std::deque<GraphIndex> graphs_;
-  std::unordered_map<std::string, Place> places_;
-};
+// The region of a tensor, by the name that a probe gives it, inside the graph that computes it.
+Region region_of(const ModelIndex& model, const std::string& label,
+                 const std::function<bool(const std::string&)>& is_known);
 
 }  // namespace vernier

@@ -3,30 +3,6 @@
 #include "vernier/analysis/pairing/introduced.h"
 
 namespace vernier {
-namespace {
-
-// Notes each layer as it runs.
-class NotingRunner : public Runner {
- public:
-  explicit NotingRunner(Runner& runner) : runner_(runner) {}
-  const std::vector<TensorSpec>& inputs() const override { return runner_.inputs(); }
-  const std::vector<TensorSpec>& outputs() const override { return runner_.outputs(); }
-  std::vector<Tensor> run(std::span<const Tensor> inputs, const Observer& observer) override {
-    return runner_.run(inputs, [&](const TensorView& tensor) {
-      seen.push_back({std::string(tensor.name), tensor.dtype,
-                      Shape(tensor.shape.begin(), tensor.shape.end())});
-      observer(tensor);
-    });
-  }
-
-  std::vector<SeenLayer> seen;
-
- private:
-  Runner& runner_;
-};
-
-}  // namespace
-
 SideBySide::SideBySide(Runner& reference, Runner& candidate,
                        const std::vector<CandidateTensor>& tensors)
     : reference_(reference),
@@ -50,23 +26,27 @@ SideBySide::Plan SideBySide::plan(std::span<const Layer> layers,
 
 std::vector<SeenLayer> SideBySide::run(std::int64_t number, const std::vector<Tensor>& sample,
                                        std::span<const Layer> layers, const SideBySideRun& run) {
+  std::vector<SeenLayer> seen;
   const Plan planned = plan(layers, run.pairs);
-  const auto observe = [&](const TensorView& tensor, const TakeReference& take) {
+  const auto note = [&](const TensorView& tensor) {
+    seen.push_back(
+        {std::string(tensor.name), tensor.dtype, Shape(tensor.shape.begin(), tensor.shape.end())});
+  };
+  const auto observe = [&](const ObservedTensor& tensor, const TakeReference& take) {
     const auto found = planned.by_tensor.find(tensor.name);
     if (found == planned.by_tensor.end()) return;
     for (const LayerPair& pair : found->second)
       if (const Tensor* reference = take(layers[pair.layer].name))
         run.visit(pair, *reference, tensor);
   };
-  NotingRunner reference(reference_);
   reference_.seek(number);
   candidate_.seek(number);
-  run_lockstep(reference, reference_inputs(sample), candidate_, sample, observe,
-               {.requests = planned.requests});
-  return std::move(reference.seen);
+  run_lockstep(reference_, reference_inputs(sample), candidate_, sample, observe,
+               {.requests = planned.requests, .observe_reference = note});
+  return seen;
 }
 
-void SideBySide::run_introduced(OrtRunner& candidate, std::int64_t number,
+void SideBySide::run_introduced(Runner& candidate, std::int64_t number,
                                 const std::vector<Tensor>& sample, std::span<const Layer> layers,
                                 const SideBySideRun& run) {
   const Plan planned = plan(layers, run.pairs);

@@ -13,7 +13,6 @@
 
 namespace vernier {
 
-class OrtRunner;
 
 // What is done with a layer's tensor and the candidate's as both are there.
 using PairVisitor = std::function<void(const LayerPair& pair, const Tensor& reference,
@@ -45,7 +44,7 @@ class SideBySide {
                              std::span<const Layer> layers, const SideBySideRun& run);
 
   // The same with tensors of the candidate, which is the one of this object, replaced on the way.
-  void run_introduced(OrtRunner& candidate, std::int64_t number, const std::vector<Tensor>& sample,
+  void run_introduced(Runner& candidate, std::int64_t number, const std::vector<Tensor>& sample,
                       std::span<const Layer> layers, const SideBySideRun& run);
 
   // What the reference is fed for a sample of the candidate's.

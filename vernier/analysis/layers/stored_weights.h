@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "vernier/model/graph.h"
+#include "vernier/model/index.h"
 #include "vernier/model/model.h"
 
 namespace vernier {

@@ -77,7 +77,7 @@ bool stored_swapped(const Target& target) {
 
 class Comparison {
  public:
-  Comparison(std::span<const TorchLeaf> leaves, Vectors vectors, const Model& candidate)
+  Comparison(std::span<const WatchedTensor> leaves, Vectors vectors, const Model& candidate)
       : leaves_(leaves),
         vectors_(std::move(vectors)),
         candidate_(candidate),
@@ -126,7 +126,7 @@ class Comparison {
   }
 
   bool is_linear(const std::string& module) const {
-    const auto leaf = std::ranges::find(leaves_, module, &TorchLeaf::path);
+    const auto leaf = std::ranges::find(leaves_, module, &WatchedTensor::name);
     return leaf != leaves_.end() && leaf->type.ends_with("Linear");
   }
 
@@ -284,7 +284,7 @@ class Comparison {
     return lacks_unknown_norm(leaves_, vectors_, candidate_, static_cast<std::size_t>(channels));
   }
 
-  std::span<const TorchLeaf> leaves_;
+  std::span<const WatchedTensor> leaves_;
   Vectors vectors_;
   StoredWeights candidate_;
   std::vector<Fold> folds_;
@@ -302,7 +302,7 @@ Vectors vectors_of(const VisitTensors& visit) {
 }  // namespace
 
 std::vector<ComparedWeight> compare_weights(const VisitTensors& visit,
-                                            std::span<const TorchLeaf> leaves,
+                                            std::span<const WatchedTensor> leaves,
                                             const Model& candidate) {
   const Comparison comparison(leaves, vectors_of(visit), candidate);
   std::vector<ComparedWeight> rows;

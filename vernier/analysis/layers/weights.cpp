@@ -16,13 +16,13 @@ namespace {
 constexpr double most_ulps = 1e6;
 
 // The modules whose nodes an ONNX graph holds, in its order.
-std::vector<TorchLeaf> modules_of(const Model& model) {
-  std::vector<TorchLeaf> leaves;
+std::vector<WatchedTensor> modules_of(const Model& model) {
+  std::vector<WatchedTensor> leaves;
   for (const Subgraph& subgraph : all_subgraphs(model.graph()))
     for (const auto& node : subgraph.graph->node()) {
       const std::string path = module_path(node);
       if (path.empty()) continue;
-      TorchLeaf leaf{.path = path, .type = node.op_type()};
+      WatchedTensor leaf{.name = path, .type = node.op_type()};
       if (is_op(node, "BatchNormalization"))
         leaf.constants["eps"] = attribute_float(node, "epsilon", 1e-5F);
       leaves.push_back(std::move(leaf));
@@ -45,16 +45,16 @@ std::string_view weight_match_name(WeightMatch match) {
   return "";
 }
 
-std::vector<ComparedWeight> compare_weights(const TorchRunner& reference, const Model& candidate) {
-  const auto visit = [&](const Observer& observer) { reference.visit_parameters(observer); };
-  return compare_weights(visit, reference.leaves(), candidate);
+std::vector<ComparedWeight> compare_weights(const Runner& reference, const Model& candidate) {
+  const auto visit = [&](const TensorVisitor& visitor) { reference.visit_parameters(visitor); };
+  return compare_weights(visit, reference.watched(), candidate);
 }
 
 std::vector<ComparedWeight> compare_weights(const Model& reference, const Model& candidate) {
-  const auto visit = [&](const Observer& observer) {
+  const auto visit = [&](const TensorVisitor& visitor) {
     for (const Subgraph& subgraph : all_subgraphs(reference.graph()))
       for (const auto& weight : subgraph.graph->initializer())
-        if (dtype_of_onnx(weight.data_type())) observer(reference.tensor(weight));
+        if (dtype_of_onnx(weight.data_type())) visitor(reference.tensor(weight));
   };
   return compare_weights(visit, modules_of(reference), candidate);
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "vernier/model/model.h"
-#include "vernier/runtime/torch_runner.h"
+#include "vernier/runtime/runner.h"
 
 namespace vernier {
 
@@ -47,15 +47,15 @@ struct ComparedWeight {
   bool operator==(const ComparedWeight&) const = default;
 };
 
-using VisitTensors = std::function<void(const Observer&)>;
+using VisitTensors = std::function<void(const TensorVisitor&)>;
 
 // Finds the initializer that carries each parameter, by the node of its module that reads it, by
 // name, then by content, and compares the two bit by bit. `visit` shows the parameters and is
 // called twice; `leaves` are in execution order. Only one-dimensional parameters are copied.
 std::vector<ComparedWeight> compare_weights(const VisitTensors& visit,
-                                            std::span<const TorchLeaf> leaves,
+                                            std::span<const WatchedTensor> leaves,
                                             const Model& candidate);
-std::vector<ComparedWeight> compare_weights(const TorchRunner& reference, const Model& candidate);
+std::vector<ComparedWeight> compare_weights(const Runner& reference, const Model& candidate);
 // The initializers of an ONNX model as parameters.
 std::vector<ComparedWeight> compare_weights(const Model& reference, const Model& candidate);
 

@@ -7,21 +7,18 @@
 
 namespace vernier {
 
-class OrtRunner;
-
 // Measures a tensor that the candidate computed from the reference's tensors. Gives the bytes that
 // replace it for the nodes that read it: the reference's tensor as the candidate would hold it.
 // Empty, or of another size: it stays as it is.
-using MeasureIntroduced =
-    std::function<std::vector<std::byte>(const TensorView& candidate, const TakeReference& take)>;
+using MeasureIntroduced = std::function<std::vector<std::byte>(const ObservedTensor& candidate,
+                                                               const TakeReference& take)>;
 
 // Runs one sample through both models at the same time, and overwrites the candidate's tensors with
 // the reference's as they are produced. So every node of the candidate works on the reference's
 // inputs, and `measure` sees the introduced error: the node's output on the reference's inputs,
 // against the reference's output.
 LockstepOutputs run_on_reference_inputs(Runner& reference, std::span<const Tensor> reference_inputs,
-                                        OrtRunner& candidate,
-                                        std::span<const Tensor> candidate_inputs,
+                                        Runner& candidate, std::span<const Tensor> candidate_inputs,
                                         const MeasureIntroduced& measure,
                                         const RequestCounts& requests);
 

@@ -82,17 +82,6 @@ class PendingTensors {
 
 namespace {
 
-// Shows the inputs to the observer, too, before anything is computed from them.
-std::vector<Tensor> run_showing_inputs(Runner& runner, std::span<const Tensor> inputs,
-                                       const Observer& observer) {
-  for (std::size_t i = 0; i < inputs.size() && i < runner.inputs().size(); ++i) {
-    TensorView input = inputs[i];
-    input.name = runner.inputs()[i].name;
-    observer(input);
-  }
-  return runner.run(inputs, observer);
-}
-
 // Ends the reference's run once the candidate's has failed; never leaves this file.
 struct Abandoned {};
 
@@ -107,7 +96,6 @@ class Exchange {
 
   // By the reference.
   void offer(const TensorView& tensor) {
-    if (!pending_.is_requested(tensor.name)) return;
     auto copied = std::make_unique<Tensor>(copy(tensor));
     std::unique_lock lock(mutex_);
     if (failed_) throw Abandoned();
@@ -157,6 +145,36 @@ class Exchange {
   bool failed_ = false;
 };
 
+void show_inputs(const Runner& runner, std::span<const Tensor> inputs, const Observer& observer) {
+  for (std::size_t i = 0; i < inputs.size() && i < runner.inputs().size(); ++i) {
+    TensorView input = inputs[i];
+    input.name = runner.inputs()[i].name;
+    observer({input});
+  }
+}
+
+std::vector<Tensor> run_candidate(Runner& candidate, std::span<const Tensor> inputs,
+                                  const PairObserver& observer, const TakeReference& take) {
+  const Observer observe = [&](const ObservedTensor& tensor) { observer(tensor, take); };
+  show_inputs(candidate, inputs, observe);
+  return candidate.run(inputs, observe);
+}
+
+// Gives `keep` the tensors that are requested.
+std::vector<Tensor> run_reference(Runner& reference, std::span<const Tensor> inputs,
+                                  const LockstepOptions& options, std::int64_t& bytes,
+                                  const TensorVisitor& keep) {
+  const auto offer = [&](const TensorView& tensor) {
+    bytes += std::ssize(tensor.bytes);
+    if (options.requests.contains(tensor.name)) keep(tensor);
+  };
+  show_inputs(reference, inputs, offer);
+  return reference.run(inputs, [&](const TensorView& tensor) {
+    if (options.observe_reference) options.observe_reference(tensor);
+    offer(tensor);
+  });
+}
+
 }  // namespace
 
 LockstepOutputs run_lockstep(Runner& reference, std::span<const Tensor> reference_inputs,
@@ -168,10 +186,8 @@ LockstepOutputs run_lockstep(Runner& reference, std::span<const Tensor> referenc
   std::thread thread([&] {
     try {
       outputs.reference =
-          run_showing_inputs(reference, reference_inputs, [&](const TensorView& tensor) {
-            outputs.reference_bytes += std::ssize(tensor.bytes);
-            exchange.offer(tensor);
-          });
+          run_reference(reference, reference_inputs, options, outputs.reference_bytes,
+                        [&](const TensorView& tensor) { exchange.offer(tensor); });
     } catch (const Abandoned&) {
       // The candidate's error is the one to report.
     } catch (...) {
@@ -183,8 +199,7 @@ LockstepOutputs run_lockstep(Runner& reference, std::span<const Tensor> referenc
   std::exception_ptr candidate_error;
   const TakeReference take = [&](std::string_view name) { return exchange.take(name); };
   try {
-    outputs.candidate = run_showing_inputs(
-        candidate, candidate_inputs, [&](const TensorView& tensor) { observer(tensor, take); });
+    outputs.candidate = run_candidate(candidate, candidate_inputs, observer, take);
   } catch (...) {
     candidate_error = std::current_exception();
   }
@@ -195,8 +210,10 @@ LockstepOutputs run_lockstep(Runner& reference, std::span<const Tensor> referenc
   return outputs;
 }
 
-SequentialRun::SequentialRun(const RequestCounts& requests)
-    : pending_(std::make_unique<PendingTensors>(requests, PendingTensors::Buffers::kept)) {}
+SequentialRun::SequentialRun(LockstepOptions options)
+    : options_(std::move(options)),
+      pending_(std::make_unique<PendingTensors>(options_.requests, PendingTensors::Buffers::kept)) {
+}
 SequentialRun::SequentialRun(SequentialRun&&) noexcept = default;
 SequentialRun::~SequentialRun() = default;
 
@@ -206,13 +223,9 @@ LockstepOutputs SequentialRun::run(Runner& reference, std::span<const Tensor> re
   pending_->clear();
   const TakeReference take = [&](std::string_view name) { return pending_->take(name); };
   LockstepOutputs outputs;
-  outputs.reference =
-      run_showing_inputs(reference, reference_inputs, [&](const TensorView& tensor) {
-        outputs.reference_bytes += std::ssize(tensor.bytes);
-        if (pending_->is_requested(tensor.name)) pending_->put(tensor);
-      });
-  outputs.candidate = run_showing_inputs(candidate, candidate_inputs,
-                                         [&](const TensorView& tensor) { observer(tensor, take); });
+  outputs.reference = run_reference(reference, reference_inputs, options_, outputs.reference_bytes,
+                                    [&](const TensorView& tensor) { pending_->put(tensor); });
+  outputs.candidate = run_candidate(candidate, candidate_inputs, observer, take);
   return outputs;
 }
 

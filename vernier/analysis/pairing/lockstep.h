@@ -23,10 +23,14 @@ using RequestCounts = NameMap<int>;
 using TakeReference = std::function<const Tensor*(std::string_view name)>;
 
 // Called with each tensor of the candidate as it is produced, its inputs first.
-using PairObserver = std::function<void(const TensorView& candidate, const TakeReference& take)>;
+using PairObserver =
+    std::function<void(const ObservedTensor& candidate, const TakeReference& take)>;
 
 struct LockstepOptions {
   RequestCounts requests;
+  // Called with each tensor that the reference produces, requested or not, on the thread that runs
+  // it; may be empty.
+  TensorVisitor observe_reference = {};
   // How many bytes the reference may run ahead of the candidate, beyond what the two orders of
   // execution make necessary.
   std::int64_t ahead_bytes = std::int64_t{16} << 20;
@@ -54,7 +58,7 @@ LockstepOutputs run_lockstep(Runner& reference, std::span<const Tensor> referenc
 // buffers from sample to sample.
 class SequentialRun {
  public:
-  explicit SequentialRun(const RequestCounts& requests);
+  explicit SequentialRun(LockstepOptions options);
   SequentialRun(SequentialRun&&) noexcept;
   ~SequentialRun();
   LockstepOutputs run(Runner& reference, std::span<const Tensor> reference_inputs,
@@ -62,6 +66,7 @@ class SequentialRun {
                       const PairObserver& observer);
 
  private:
+  LockstepOptions options_;
   std::unique_ptr<PendingTensors> pending_;
 };
 

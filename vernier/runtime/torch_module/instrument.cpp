@@ -112,7 +112,9 @@ class Instrumenter {
 
   InstrumentedGraph result() && {
     names_.restart();
-    return {std::move(graph_), std::move(leaves_), std::move(leaf_modules_), std::move(names_)};
+    if (!watch_leaves_) watched_.clear(), unwatched_.clear();
+    return {std::move(graph_), std::move(watched_), std::move(unwatched_), std::move(leaf_modules_),
+            std::move(names_)};
   }
 
  private:
@@ -163,19 +165,20 @@ class Instrumenter {
   }
 
   void observe(Node* call, const Located& callee, bool in_control_flow) {
-    TorchLeaf leaf{.path = names_.next(callee.path),
-                   .type = callee.module.type()->name()->name(),
-                   .constants = number_arguments(*forward_graph(callee.module)),
-                   .in_control_flow = in_control_flow};
-    leaf.not_captured = why_not_captured(call->output()->type());
-    if (watch_leaves_ && leaf.not_captured.empty()) insert_observe(call);
-    leaves_.push_back(std::move(leaf));
+    const std::string name = names_.next(callee.path), type = callee.module.type()->name()->name();
+    const std::string obstacle = why_not_captured(call->output()->type());
+    if (!obstacle.empty()) unwatched_.push_back({name, obstacle, type});
+    if (obstacle.empty()) {
+      if (watch_leaves_) insert_observe(call);
+      watched_.push_back(
+          {name, type, number_arguments(*forward_graph(callee.module)), in_control_flow});
+    }
     leaf_modules_.push_back(callee.path);
   }
 
   void insert_observe(Node* call) {
     WithInsertPoint guard(call->next());
-    Value* leaf = graph_->insertConstant(static_cast<std::int64_t>(leaves_.size()));
+    Value* leaf = graph_->insertConstant(static_cast<std::int64_t>(leaf_modules_.size()));
     graph_->insertNode(graph_->create(observe_symbol(), {run_, call->output(), leaf}, 0));
   }
 
@@ -185,8 +188,7 @@ class Instrumenter {
                                                   : "never called under this name";
     for (const auto& [path, module] : root.named_modules())
       if (!has_children(module) && !path.empty() && !called.contains(path))
-        leaves_.push_back(
-            {.path = path, .type = module.type()->name()->name(), .not_captured = reason});
+        unwatched_.push_back({path, reason, module.type()->name()->name()});
   }
 
   bool watch_leaves_;
@@ -194,7 +196,8 @@ class Instrumenter {
   Value* run_ = nullptr;
   std::unordered_map<const Value*, Located> located_;
   CallNames names_;
-  std::vector<TorchLeaf> leaves_;
+  std::vector<WatchedTensor> watched_;
+  std::vector<UnwatchedTensor> unwatched_;
   std::vector<std::string> leaf_modules_;
 };
 

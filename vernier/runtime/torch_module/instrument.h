@@ -3,8 +3,8 @@
 #include <memory>
 #include <vector>
 
+#include "vernier/runtime/runner.h"
 #include "vernier/runtime/torch_module/call_names.h"
-#include "vernier/runtime/torch_runner.h"
 
 namespace torch::jit {
 struct Graph;
@@ -18,9 +18,10 @@ namespace vernier {
 // than forward does, the Run.
 struct InstrumentedGraph {
   std::shared_ptr<torch::jit::Graph> graph;
-  std::vector<TorchLeaf> leaves;
-  std::vector<std::string> leaf_modules;  // the path of each leaf's module
-  CallNames names;                        // for the calls of one run
+  std::vector<WatchedTensor> watched;      // the leaves, in the order of the graph; none if they
+  std::vector<UnwatchedTensor> unwatched;  // are not to be watched
+  std::vector<std::string> leaf_modules;   // the path of the module of each observe()
+  CallNames names;                         // for the calls of one run
 };
 
 InstrumentedGraph instrument(const torch::jit::Module& module, bool watch_leaves);

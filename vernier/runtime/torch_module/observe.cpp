@@ -23,7 +23,8 @@ void observe(Run& run, const c10::IValue& value, std::size_t leaf) {
   try {
     for_each_tensor(value, run.last_leaf, join_with_dot,
                     [&](const std::string& name, const at::Tensor& tensor) {
-                      with_view(tensor, name, run.observer);
+                      with_view(tensor, name,
+                                [&](const TensorView& view) { run.observer({view}); });
                     });
   } catch (...) {
     // The interpreter would turn it into an exception of its own.

@@ -66,7 +66,7 @@ bool is_positional(const TensorSpec& output) {
          output.name.find_first_not_of("_0123456789", 6) == std::string::npos;
 }
 
-class ScriptRunner final : public TorchRunner {
+class ScriptRunner final : public Runner {
  public:
   explicit ScriptRunner(const TorchOptions& options)
       : options_(options),
@@ -85,9 +85,12 @@ class ScriptRunner final : public TorchRunner {
 
   const std::vector<TensorSpec>& inputs() const override { return inputs_; }
   const std::vector<TensorSpec>& outputs() const override { return outputs_; }
-  const std::vector<TorchLeaf>& leaves() const override { return instrumented_.leaves; }
-  const std::vector<std::string>& warnings() const override { return warnings_; }
-  bool has_output_names() const override { return std::ranges::none_of(outputs_, is_positional); }
+  std::vector<WatchedTensor> watched() const override { return instrumented_.watched; }
+  std::vector<UnwatchedTensor> unwatched() const override { return instrumented_.unwatched; }
+  std::vector<std::string> warnings() const override { return warnings_; }
+  bool outputs_are_positional() const override {
+    return std::ranges::any_of(outputs_, is_positional);
+  }
 
   std::vector<Tensor> run(std::span<const Tensor> inputs, const Observer& observer) override {
     if (inputs.size() != inputs_.size())
@@ -99,7 +102,7 @@ class ScriptRunner final : public TorchRunner {
     return renamed(std::move(outputs));
   }
 
-  void visit_parameters(const Observer& visit) const override {
+  void visit_parameters(const TensorVisitor& visit) const override {
     for (const auto& [name, tensor] : module_.named_parameters()) with_view(tensor, name, visit);
     for (const auto& [name, tensor] : module_.named_buffers()) with_view(tensor, name, visit);
   }
@@ -165,6 +168,8 @@ class ScriptRunner final : public TorchRunner {
 }  // namespace
 }  // namespace vernier
 
-extern "C" vernier::TorchRunner* vernier_open_torch_module_1(const vernier::TorchOptions& options) {
+extern "C" const char* vernier_torch_module_build() { return VERNIER_TORCH_MODULE_BUILD; }
+
+extern "C" vernier::Runner* vernier_open_torch_module(const vernier::TorchOptions& options) {
   return new vernier::ScriptRunner(options);
 }

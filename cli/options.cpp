@@ -1,0 +1,268 @@
+#include "cli/options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "vernier/error.h"
+#include "vernier/metrics/pooling.h"
+
+namespace vernier::cli {
+namespace {
+
+constexpr const char* dataset_group = "Dataset";
+const std::map<std::string, Optimization> optimizations = {{"off", Optimization::disabled},
+                                                           {"basic", Optimization::basic},
+                                                           {"extended", Optimization::extended},
+                                                           {"all", Optimization::all}};
+
+void set_column(DatasetOptions& options, const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const std::string role = text.substr(0, equals);
+  if (equals == text.npos || equals + 1 == text.size() || (role != "image" && role != "label"))
+    throw Error(fmt::format("[dataset] --column {}: expected image=NAME or label=NAME", text));
+  (role == "image" ? options.image_column : options.label_column) = text.substr(equals + 1);
+}
+
+// An option whose value is a size in pixels.
+CLI::Option* add_size(OptionGroup& group, const std::string& name, std::optional<Size>& size,
+                      const std::string& help) {
+  const auto take = [name, &size](const std::string& text) {
+    size = parse_size(text);
+    if (!size)
+      throw Error(fmt::format(
+          "[dataset] {} {}: expected pixels, as in 224 or 384x512 (height first)", name, text));
+  };
+  return group.each(name, take, help, "N|HxW");
+}
+
+void add_preprocessing_options(CLI::App& command, PreprocessingChanges& changes) {
+  OptionGroup group(command, dataset_group);
+  group.add("--preprocess", changes.file,
+            "How images are prepared: preprocessor_config.json, or a JSON file with a "
+            "\"preprocessing\" object (default: the file beside the model)",
+            "FILE");
+  auto* size = add_size(group, "--image-size", changes.image_size,
+                        "Resize images to exactly this size, as in 224 or 384x512");
+  command
+      .add_option("--resize-edge", changes.resize_edge,
+                  "Resize so that the shorter edge is N pixels")
+      ->check(at_least(1))
+      ->excludes(size)
+      ->type_name("N")
+      ->group(dataset_group);
+  add_size(group, "--center-crop", changes.center_crop, "Then crop to this size");
+  group
+      .each(
+          "--interpolation",
+          [&changes](const std::string& name) { changes.filter = parse_filter(name); },
+          "How images are resized, as in Pillow", "")
+      ->check(CLI::IsMember({"nearest", "box", "bilinear", "hamming", "bicubic", "lanczos"}));
+  group.add("--rescale", changes.rescale_factor, "Multiply samples of 0 to 255 by this (1/255)",
+            "FACTOR");
+  group
+      .add("--mean", changes.mean, "Subtract this: one value for each channel, or one for all",
+           "X,X,X")
+      ->delimiter(',');
+  group.add("--std", changes.std, "Divide by this, likewise", "X,X,X")->delimiter(',');
+}
+
+void add_dataset_options(CLI::App& command, DatasetSpec& spec) {
+  auto* dataset = OptionGroup(command, main_group)
+                      .add("--dataset", spec.name,
+                           "Real images: a folder with a subfolder for each class, Parquet, IDX or "
+                           ".npz files, or the id of a dataset in the Hugging Face cache",
+                           "PATH|ID");
+  OptionGroup group(command, dataset_group);
+  group.add("--split", spec.options.split, "Which part of the dataset, as in test", "NAME");
+  group.flag("--shuffle", spec.shuffle, "Take examples in an order drawn with --seed");
+  group.each(
+      "--column", [&spec](const std::string& text) { set_column(spec.options, text); },
+      "Where the dataset keeps its images or labels, as in image=img; repeatable",
+      "image|label=NAME");
+  group
+      .add("--batch", spec.batch, "Examples in each run, where the model's batch axis is dynamic",
+           "N")
+      ->check(at_least(1));
+  group
+      .add("--max-bad", spec.max_bad,
+           "Give up when more examples than this cannot be used (they are counted)", "N")
+      ->check(at_least(0));
+  add_preprocessing_options(command, spec.preprocessing);
+  for (auto* option : command.get_options())
+    if (option->get_group() == dataset_group) option->needs(dataset);
+}
+
+}  // namespace
+
+CLI::Validator at_least(std::int64_t least) {
+  const auto check = [least](const std::string& text) -> std::string {
+    std::int64_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto [parsed, error] = std::from_chars(text.data(), end, value);
+    if (error == std::errc{} && parsed == end && value >= least) return "";
+    return fmt::format("expected a whole number of at least {}, found '{}'", least, text);
+  };
+  return CLI::Validator(check, "", fmt::format("at_least_{}", least));
+}
+
+CLI::Option* add_model_options(CLI::App& command, ModelOptions& options,
+                               const std::string& model_help, const std::string& more_model_names,
+                               const std::string& more_reference_names) {
+  OptionGroup group(command, main_group);
+  auto* model =
+      group.add("MODEL,-m,--model" + more_model_names, options.models, model_help, "MODEL");
+  group.add("--reference" + more_reference_names, options.reference,
+            "What it was made from: .onnx, TorchScript .pt, or recorded .npz (known for an export "
+            "and an id)",
+            "MODEL");
+  return model;
+}
+
+void add_model_id_options(CLI::App& command, ModelIdOptions& options) {
+  OptionGroup group(command, "Models by id");
+  if (!command.get_option_no_throw("--task"))
+    group.add("--task", options.task, "What the model is for; a Hugging Face id needs it", "TASK");
+  group.add("--python", options.python,
+            "Interpreter to export with (default: the first that has PyTorch)", "PROGRAM");
+  group.flag("--rebuild", options.rebuild, "Export again what is in the cache");
+}
+
+void add_input_options(CLI::App& command, InputSpec& spec) {
+  OptionGroup first(command, main_group);
+  first.each(
+      "--samples", [&spec](const std::string& text) { spec.samples = parse_samples(text); },
+      fmt::format("How many samples to run, or all (default: {}; of a file, all)",
+                  spec.default_samples),
+      "N");
+  first.add("--input-data", spec.data,
+            "Real inputs: an .npz with an array for each input, its leading axis the samples, or "
+            "a folder with an .npz for each sample",
+            "PATH");
+  add_dataset_options(command, spec.dataset);
+  first.each(
+      "--shape",
+      [&spec](const std::string& text) {
+        const auto [name, shape] = parse_input_shape(text);
+        spec.shapes[name] = shape;
+      },
+      "Shape of an input, as in ids=1x128; the only input needs no name; repeatable",
+      "[NAME=]DIMS");
+
+  OptionGroup group(command, "Inputs");
+  group.add("--sample-index", spec.sample_index, "Run only sample N, counting from 0", "N")
+      ->check(at_least(0));
+  group.add("--seed", spec.seed, "Seed of random inputs, and of --shuffle", "N");
+  group.each(
+      "--input-range",
+      [&spec](const std::string& text) {
+        const auto [name, range] = parse_input_range(text);
+        spec.ranges[name] = range;
+      },
+      "Range of an input's random values, as in image=0:255; for integers the end is excluded; "
+      "repeatable",
+      "[NAME=]LOW:HIGH");
+  const bool normal = spec.default_distribution == Distribution::normal;
+  group
+      .each(
+          "--inputs,--input-dist",
+          [&spec](const std::string& name) {
+            spec.distribution.reset();
+            if (name == "normal") spec.distribution = Distribution::normal;
+            if (name == "uniform") spec.distribution = Distribution::uniform;
+          },
+          fmt::format("How inputs are drawn without data: uniform or normal floats, or auto: like "
+                      "those the model was made for where eval compares, else {}",
+                      normal ? "normal" : "uniform"),
+          "")
+      ->check(CLI::IsMember({"auto", "uniform", "normal"}));
+}
+
+void add_label_options(CLI::App& command, DatasetSpec& spec) {
+  OptionGroup(command, dataset_group)
+      .add("--label-mapping", spec.label_mapping,
+           "JSON object from the dataset's labels or class names to the model's labels", "FILE")
+      ->needs("--dataset");
+}
+
+void add_runtime_options(CLI::App& command, RuntimeOptions& options) {
+  OptionGroup group(command, "Runtime");
+  group.add("--ep", options.provider, "Execution provider of ONNX Runtime", "NAME")
+      ->capture_default_str();
+  group.add("--ep-option", options.provider_options, "Option of the execution provider; repeatable",
+            "KEY=VALUE");
+  group
+      .add("--optimize", options.optimize,
+           "Graph optimisation level (default: off while intermediate tensors are watched, else "
+           "all)")
+      ->check(CLI::IsMember({"off", "basic", "extended", "all"}));
+  group.flag("--exact", options.exact,
+                 "Integer products as the model says, whatever the CPU: no kernel that saturates, "
+                 "no optimisation between quantizers");
+  group.add("--threads", options.threads, "Threads; 0: one for each core", "N")->check(at_least(0));
+}
+
+RunnerOptions runner_options(const RuntimeOptions& options) {
+  RunnerOptions runner;
+  runner.onnx.provider = options.provider;
+  for (const std::string& text : options.provider_options) {
+    const std::size_t equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos)
+      throw Error(fmt::format("[runtime] --ep-option {}: expected KEY=VALUE", text));
+    runner.onnx.provider_options[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  if (!options.optimize.empty()) runner.onnx.optimization = optimizations.at(options.optimize);
+  runner.onnx.exact = options.exact;
+  runner.onnx.threads = runner.torch.threads = options.threads;
+  return runner;
+}
+
+RunDescription describe_run(const std::string& command, const ResolvedModel& candidate,
+                            const std::filesystem::path& reference, const RuntimeOptions& runtime) {
+  const auto has_format = [&](ModelFormat format) {
+    return std::ranges::any_of(std::array{candidate.model, reference}, [&](const auto& path) {
+      return !path.empty() && std::filesystem::exists(path) && model_format(path) == format;
+    });
+  };
+  const bool onnx = has_format(ModelFormat::onnx);
+  return {.command = command,
+          .candidate = candidate.name,
+          .reference = reference.filename().string(),
+          .device = onnx ? runtime.provider : "",
+          .runtimes = {.onnxruntime = onnx, .torch = has_format(ModelFormat::torchscript)}};
+}
+
+void add_limit_options(CLI::App& command, std::vector<std::string>& fail_if,
+                       const std::string& help) {
+  OptionGroup(command, main_group).add("--fail-if", fail_if, help, "LIMIT");
+}
+
+void add_judgement_options(CLI::App& command, EvaluateOptions& options, const std::string& name) {
+  OptionGroup group(command, name);
+  group
+      .add("--verdict", options.verdict,
+           "Percentage points that a metric may differ from the reference's", "POINTS")
+      ->check(CLI::NonNegativeNumber);
+  group.add("--resamples", options.bootstrap.resamples, "Draws of the bootstrap interval", "N")
+      ->check(CLI::PositiveNumber);
+}
+
+void add_embedding_options(CLI::App& command, KnnTask& task, std::string& pooling,
+                           const std::string& name) {
+  OptionGroup group(command, name);
+  command
+      .add_option("--temperature", task.temperature,
+                  "Votes are exp(similarity / T) instead of the similarity")
+      ->check(CLI::PositiveNumber)
+      ->type_name("T")
+      ->group(name);
+  group
+      .add("--pooling", pooling,
+           "How an output becomes an embedding (default: token 0 of [samples,tokens,dims])")
+      ->check(
+          CLI::IsMember(std::vector<std::string>(pooling_names().begin(), pooling_names().end())));
+}
+
+}  // namespace vernier::cli

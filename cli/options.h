@@ -1,0 +1,111 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "vernier/analysis/inputs.h"
+#include "vernier/analysis/model_argument.h"
+#include "vernier/analysis/task/evaluate.h"
+#include "vernier/report/envelope.h"
+#include "vernier/runtime/open_runner.h"
+
+namespace vernier::cli {
+
+// Groups of options that several commands share. `--help` shows the options of the group "Options";
+// `--help-all` those of the other groups as well.
+inline constexpr const char* main_group = "Options";
+
+// Adds options of one group to a command. Numbers show their defaults.
+class OptionGroup {
+ public:
+  OptionGroup(CLI::App& command, std::string name) : command_(command), name_(std::move(name)) {}
+
+  template <typename T>
+  CLI::Option* add(const std::string& names, T& value, const std::string& help,
+                   const std::string& type = "") {
+    CLI::Option* option = command_.add_option(names, value, help)->allow_extra_args(false);
+    if constexpr (std::is_arithmetic_v<T>) option->capture_default_str();
+    if (!type.empty()) option->type_name(type);
+    return option->group(name_);
+  }
+  // An option that may be repeated; `take` gets each of its values.
+  template <typename Take>
+  CLI::Option* each(const std::string& names, Take take, const std::string& help,
+                    const std::string& type) {
+    const auto take_all = [take](const std::vector<std::string>& texts) {
+      for (const std::string& text : texts) take(text);
+    };
+    return command_.add_option_function<std::vector<std::string>>(names, take_all, help)
+        ->allow_extra_args(false)
+        ->type_name(type)
+        ->group(name_);
+  }
+  CLI::Option* flag(const std::string& names, bool& value, const std::string& help) {
+    return command_.add_flag(names, value, help)->group(name_);
+  }
+
+ private:
+  CLI::App& command_;
+  std::string name_;
+};
+
+// A whole number of at least `least`.
+CLI::Validator at_least(std::int64_t least);
+
+// The models of a command: what is shipped, and what is trusted.
+struct ModelOptions {
+  std::vector<std::string> models;  // components of a composite model, else one
+  std::string reference;
+  ModelIdOptions id;
+};
+
+// MODEL or -m, and --reference, each with other names that a command also takes. Returns MODEL.
+CLI::Option* add_model_options(CLI::App& command, ModelOptions& options,
+                               const std::string& model_help,
+                               const std::string& more_model_names = "",
+                               const std::string& more_reference_names = "");
+
+// --python --rebuild, and --task unless the command has it already.
+void add_model_id_options(CLI::App& command, ModelIdOptions& options);
+
+// --samples --input-data --dataset --shape; of the group "Inputs": --sample-index --seed
+// --input-range --input-dist; and those of datasets.
+void add_input_options(CLI::App& command, InputSpec& spec);
+
+// --label-mapping, for commands that look at labels.
+void add_label_options(CLI::App& command, DatasetSpec& spec);
+
+// How models are run.
+struct RuntimeOptions {
+  std::string provider = "cpu";
+  std::vector<std::string> provider_options;  // KEY=VALUE
+  std::string optimize;                       // empty: the runner's own choice
+  bool exact = false;
+  int threads = 0;
+};
+
+// --ep --ep-option --optimize --exact --threads
+void add_runtime_options(CLI::App& command, RuntimeOptions& options);
+
+// For every kind of model; what is watched is left to the caller.
+RunnerOptions runner_options(const RuntimeOptions& options);
+
+// What is run with what, for the report; a path that is empty is not there.
+RunDescription describe_run(const std::string& command, const ResolvedModel& candidate,
+                            const std::filesystem::path& reference, const RuntimeOptions& runtime);
+
+// --fail-if
+void add_limit_options(CLI::App& command, std::vector<std::string>& fail_if,
+                       const std::string& help);
+
+// --verdict --resamples: how the scores of a task are judged.
+void add_judgement_options(CLI::App& command, EvaluateOptions& options, const std::string& group);
+
+// --temperature --pooling: how embeddings are made and searched.
+void add_embedding_options(CLI::App& command, KnnTask& task, std::string& pooling,
+                           const std::string& group);
+
+}  // namespace vernier::cli

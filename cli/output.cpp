@@ -1,0 +1,97 @@
+#include "cli/output.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "cli/options.h"
+#include "vernier/error.h"
+#include "vernier/report/markdown.h"
+#include "vernier/report/terminal.h"
+#include "vernier/tensor/atomic_file.h"
+
+namespace vernier::cli {
+namespace {
+
+bool use_colour(const OutputOptions& options) {
+  const char* no_color = std::getenv("NO_COLOR");
+  return !options.no_color && options.file.empty() && (!no_color || !*no_color) &&
+         isatty(STDOUT_FILENO) == 1;
+}
+
+// Lines of a file, or of a pipe, may have any length.
+int width_of(const OutputOptions& options) {
+  return options.file.empty() ? terminal_width(STDOUT_FILENO, 0) : 0;
+}
+
+void write_stdout(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+    throw Error("[output] standard output: could not write; is the disk full or the pipe closed?");
+}
+
+}  // namespace
+
+void add_output_options(CLI::App& command, OutputOptions& options,
+                        const std::vector<std::string>& formats) {
+  OptionGroup group(command, main_group);
+  group.add("-f,--format", options.format, "Format of the result (default: by the ending of -o)")
+      ->check(CLI::IsMember(formats));
+  group.add("-o,--output", options.file, "Write the result to FILE instead of stdout", "FILE");
+  OptionGroup(command, "Output")
+      .flag("--no-color", options.no_color, "No colours, even on a terminal");
+}
+
+void require_writable(const OutputOptions& options) {
+  if (options.file.empty()) return;
+  const std::filesystem::path file = options.file;
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  if (!std::filesystem::is_directory(folder))
+    throw Error(
+        fmt::format("[output] {}: no folder {}; create it first", options.file, folder.string()));
+  if (access(folder.c_str(), W_OK) != 0 || std::filesystem::is_directory(file))
+    throw Error(fmt::format("[output] {}: cannot be written; choose another -o", options.file));
+}
+
+std::string output_format(const OutputOptions& options) {
+  if (!options.format.empty()) return options.format;
+  const std::string extension = std::filesystem::path(options.file).extension();
+  if (extension == ".json") return "json";
+  if (extension == ".md") return "md";
+  if (extension == ".sarif") return "sarif";
+  return "text";
+}
+
+void write_text(const OutputOptions& options, const std::string& text) {
+  if (options.file.empty())
+    write_stdout(text);
+  else
+    write_file_atomically(options.file, text);
+}
+
+void write_result(const OutputOptions& options, const Document& document,
+                  const std::function<std::string()>& json) {
+  const std::string format = output_format(options);
+  if (format == "json")
+    write_text(options, json());
+  else if (format == "md")
+    write_text(options, render_markdown(document));
+  else
+    write_text(options, render_terminal(document, use_colour(options), width_of(options)));
+}
+
+int terminal_width(int descriptor, int otherwise) {
+  if (const char* columns = std::getenv("COLUMNS"); columns && std::atoi(columns) > 0)
+    return std::atoi(columns);
+  winsize size = {};
+  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : otherwise;
+}
+
+void print_warnings(std::span<const std::string> warnings) {
+  for (const std::string& warning : warnings) fmt::print(stderr, "warning: {}\n", warning);
+}
+
+}  // namespace vernier::cli

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "vernier/report/document.h"
+
+namespace vernier::cli {
+
+// -f, -o and --no-color: where and how a command shows its result.
+struct OutputOptions {
+  std::string format;  // empty: by the file's ending, else text
+  std::string file;    // empty: standard output
+  bool no_color = false;
+};
+
+void add_output_options(CLI::App& command, OutputOptions& options,
+                        const std::vector<std::string>& formats = {"text", "json", "md"});
+
+// Throws Error if the result could not be written later: call it before the long work.
+void require_writable(const OutputOptions& options);
+
+// The format in force.
+std::string output_format(const OutputOptions& options);
+
+// Writes the result; the JSON text is made only when it is asked for.
+void write_result(const OutputOptions& options, const Document& document,
+                  const std::function<std::string()>& json);
+
+// Writes a text that is rendered already.
+void write_text(const OutputOptions& options, const std::string& text);
+
+// Columns of the terminal that the file descriptor is: $COLUMNS if it is set, else what the
+// terminal says; `otherwise` if there is none.
+int terminal_width(int descriptor, int otherwise);
+
+// "warning: ..." on stderr, a line each.
+void print_warnings(std::span<const std::string> warnings);
+
+}  // namespace vernier::cli

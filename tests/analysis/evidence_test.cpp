@@ -1,0 +1,113 @@
+#include "vernier/analysis/evidence.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/failure_texts.h"
+#include "tests/model_builder.h"
+
+namespace vernier {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+const Limit limit{.metric = "sqnr_db_mean", .fails = Limit::Fails::below, .value = 15};
+const Failure broken{.subject = "y", .metric = "sqnr_db_mean", .value = 7, .limit = limit};
+const Failure missing{.subject = "z", .metric = "candidate", .kind = FailureKind::missing};
+
+Evidence quantized(double score, double clipped = 0) {
+  return {
+      .quantized = true,
+      .calibration =
+          CalibrationFit{
+              .score = score, .most_clipped = "conv1", .clipped_share = clipped, .quantizers = 3},
+      .diversity = 0.5};
+}
+
+WeightEvidence weights(WeightEvidence::Answer answer) {
+  WeightEvidence evidence{.answer = answer,
+                          .weights = {{.candidate = "conv3", .reference = "conv3", .steps = 187}}};
+  if (answer == WeightEvidence::Answer::different) evidence.most_different = 0;
+  return evidence;
+}
+
+Outcome outcome(std::vector<Failure> failures, const Evidence& evidence) {
+  return make_verdict({limit}, std::move(failures), evidence).outcome;
+}
+
+TEST(Evidence, another_weight_fails_whatever_the_figures) {
+  Evidence evidence = quantized(0.1);
+  evidence.weights = weights(WeightEvidence::Answer::different);
+  EXPECT_THAT(failure_texts(make_verdict({limit}, {}, evidence)),
+              ElementsAre("weight conv3: not the reference's: 187 steps off"));
+}
+
+TEST(Evidence, broken_limits_fail_where_the_inputs_are_real_or_fit_the_calibration) {
+  Evidence real = quantized(0.95);
+  real.real_inputs = true;
+  EXPECT_EQ(outcome({broken}, real), Outcome::fail);
+  EXPECT_EQ(outcome({broken}, quantized(0.4)), Outcome::fail);
+  EXPECT_EQ(outcome({broken}, {}), Outcome::fail);  // a float model hardly depends on its inputs
+}
+
+TEST(Evidence, broken_limits_prove_nothing_on_inputs_unlike_the_calibration_data) {
+  const Verdict verdict = make_verdict({limit}, {broken}, quantized(0.95));
+  EXPECT_EQ(verdict.outcome, Outcome::inconclusive);
+  EXPECT_EQ(verdict.failures.size(), 1u);
+  EXPECT_EQ(verdict.doubts, (std::vector<Doubt>{{DoubtKind::unlike_calibration, "", 0.95, 0.4}}));
+  const Verdict dynamic = make_verdict({limit}, {broken}, {.quantized = true});
+  EXPECT_EQ(dynamic.doubts.at(0).kind, DoubtKind::unknown_inputs);
+}
+
+TEST(Evidence, what_is_missing_fails_on_any_inputs) {
+  EXPECT_EQ(outcome({missing}, quantized(0.95)), Outcome::fail);
+}
+
+TEST(Evidence, kept_limits_pass_only_where_the_figures_mean_something) {
+  EXPECT_EQ(outcome({}, quantized(0.3)), Outcome::pass);
+  EXPECT_EQ(outcome({}, quantized(0.41)), Outcome::inconclusive);
+  EXPECT_EQ(outcome({}, quantized(0.3, 0.031)), Outcome::inconclusive);
+  Evidence alike = quantized(0.3);
+  alike.diversity = 0.001;
+  EXPECT_EQ(outcome({}, alike), Outcome::inconclusive);
+  alike.weights = weights(WeightEvidence::Answer::same);
+  EXPECT_EQ(outcome({}, alike), Outcome::pass);
+}
+
+TEST(Evidence, limits_of_ones_own_are_judged_as_they_are) {
+  Evidence own = quantized(0.95);
+  own.own_limits = true;
+  EXPECT_EQ(outcome({broken}, own), Outcome::fail);
+  EXPECT_EQ(outcome({}, own), Outcome::pass);
+}
+
+TEST(Evidence, diversity_is_the_share_of_what_changes_from_sample_to_sample) {
+  const auto diversity = [](const std::vector<float>& values) {
+    Diversity diversity;
+    for (const float value : values) diversity.add(tensor_of("y", DType::f32, {1}, {value}));
+    return diversity.value();
+  };
+  EXPECT_EQ(diversity({2, 2, 2}), 0);
+  EXPECT_EQ(diversity({1, -1}), 1);
+  EXPECT_DOUBLE_EQ(diversity({1, 3}), 0.2);
+  EXPECT_EQ(diversity({5}), 1);
+}
+
+TEST(Evidence, the_input_of_a_final_activation_is_found_behind_what_only_carries_it) {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{1, ""}, {4, ""}})
+      .node("Neg", {"x"}, {"logits"})
+      .node("Softmax", {"logits"}, {"p"})
+      .node("Identity", {"p"}, {"y"})
+      .node("Relu", {"x"}, {"z"})
+      .output("y", DType::f32, {{1, ""}, {4, ""}})
+      .output("z", DType::f32, {{1, ""}, {4, ""}});
+  const Model model = builder.model();
+  EXPECT_THAT(find_final_activations(model), ElementsAre(FinalActivation{"y", "logits"}));
+  EXPECT_EQ(with_outputs(model, {"logits"}).graph().output_size(), 3);
+  EXPECT_EQ(with_outputs(model, {"z"}).graph().output_size(), 2);
+}
+
+}  // namespace
+}  // namespace vernier

@@ -1,0 +1,106 @@
+#include "vernier/analysis/weight_evidence.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/fixture.h"
+#include "tests/injected_faults.h"
+#include "vernier/model/convert_fp16.h"
+
+namespace vernier {
+namespace {
+
+using Answer = WeightEvidence::Answer;
+
+WeightEvidence evidence(const std::string& reference, const std::string& candidate) {
+  return compare_weights_of(Model::load(fixture("mnist/" + reference)),
+                            Model::load(fixture("mnist/" + candidate)));
+}
+
+TEST(WeightEvidence, rounding_to_nearest_is_half_a_step) {
+  for (const char* candidate : {"mnist_cnn.int8.onnx", "mnist_cnn.int8_per_channel.onnx"}) {
+    const WeightEvidence found = evidence("mnist_cnn.onnx", candidate);
+    EXPECT_EQ(found.answer, Answer::same) << candidate;
+    EXPECT_EQ(found.weights.size(), 10u);
+    EXPECT_EQ(found.paired, 10);
+    EXPECT_NEAR(*found.worst_steps, 0.5, 0.001) << candidate;
+  }
+  EXPECT_EQ(evidence("mnist_vit.onnx", "mnist_vit.int8.onnx").answer, Answer::same);
+}
+
+TEST(WeightEvidence, a_float_model_is_compared_with_itself_exactly) {
+  const WeightEvidence found = evidence("mnist_cnn.onnx", "mnist_cnn.onnx");
+  EXPECT_EQ(found.answer, Answer::same);
+  EXPECT_FALSE(found.worst_steps);
+  EXPECT_EQ(found.worst_db, INFINITY);
+}
+
+TEST(WeightEvidence, half_precision_is_within_a_unit_in_the_last_place) {
+  const Model reference = Model::load(fixture("mnist/mnist_vit.onnx"));
+  EXPECT_EQ(compare_weights_of(reference, convert_to_fp16(reference).model).answer, Answer::same);
+}
+
+TEST(WeightEvidence, a_changed_weight_is_named) {
+  const Model reference = Model::load(fixture("mnist/mnist_cnn.onnx"));
+  for (const char* name : {"mnist_cnn.int8.onnx", "mnist_cnn.onnx"}) {
+    Model candidate = Model::load(fixture(std::string("mnist/") + name));
+    const std::string changed = largest_weight(candidate)->name();
+    ASSERT_TRUE(roll_weight(candidate));
+    const WeightEvidence found = compare_weights_of(reference, candidate);
+    EXPECT_EQ(found.answer, Answer::different) << name;
+    EXPECT_EQ(found.weights[*found.most_different].candidate, changed) << name;
+    EXPECT_LT(found.weights[*found.most_different].sqnr_db, 5) << name;
+  }
+}
+
+TEST(WeightEvidence, a_wrong_scale_is_many_steps) {
+  Model candidate = Model::load(fixture("mnist/mnist_cnn.int8.onnx"));
+  ASSERT_TRUE(scale_weight(candidate));
+  const WeightEvidence found =
+      compare_weights_of(Model::load(fixture("mnist/mnist_cnn.onnx")), candidate);
+  ASSERT_EQ(found.answer, Answer::different);
+  EXPECT_GT(*found.weights[*found.most_different].steps, 20);
+}
+
+TEST(WeightEvidence, names_do_not_matter_where_values_agree) {
+  Model candidate = Model::load(fixture("mnist/mnist_cnn.onnx"));
+  for (auto& weight : *candidate.graph().mutable_initializer()) {
+    rewire(candidate, weight.name(), "w_" + weight.name());
+    weight.set_name("w_" + weight.name());
+  }
+  const Model reference = Model::load(fixture("mnist/mnist_cnn.onnx"));
+  EXPECT_EQ(compare_weights_of(reference, candidate).answer, Answer::same);
+  ASSERT_TRUE(replace_weights(candidate));
+  EXPECT_EQ(compare_weights_of(reference, candidate).answer, Answer::different);
+}
+
+// y = x W, with W stored as it is or transposed.
+Model product(const Tensor& weight, bool transposed) {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{1, ""}, {weight.shape[transposed ? 1 : 0], ""}})
+      .weight(weight)
+      .node("Gemm", {"x", weight.name}, {"y"}, {int_attribute("transB", transposed ? 1 : 0)})
+      .output("y");
+  return builder.model();
+}
+
+TEST(WeightEvidence, a_transposed_weight_is_the_same) {
+  std::vector<float> values(32), transposed(32);
+  for (int i = 0; i < 32; ++i) {
+    values[i] = static_cast<float>(i * i % 17) - 8;
+    transposed[i % 8 * 4 + i / 8] = values[i];
+  }
+  const Model reference = product(tensor_of("w", DType::f32, {4, 8}, values), false);
+  EXPECT_EQ(
+      compare_weights_of(reference, product(tensor_of("v", DType::f32, {8, 4}, transposed), true))
+          .answer,
+      Answer::same);
+}
+
+TEST(WeightEvidence, without_weights_nothing_is_known) {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{4, ""}}).node("Relu", {"x"}, {"y"}).output("y");
+  EXPECT_EQ(compare_weights_of(builder.model(), builder.model()).answer, Answer::unknown);
+}
+
+}  // namespace
+}  // namespace vernier

@@ -1,0 +1,127 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "tests/cli/run.h"
+#include "tests/data/small_images.h"
+#include "tests/temporary_directory.h"
+
+namespace vernier {
+namespace {
+
+using testing::expect_error;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::Outcome;
+using testing::run_program;
+using testing::run_vernier;
+
+const std::vector<std::vector<std::string>> commands = {
+    {"eval"},          {"debug"},         {"layers"},       {"check"},
+    {"diff"},          {"inspect"},       {"record"},       {"convert"},
+    {"export"},        {"completion"},    {"score", "knn"}, {"score", "top-k"},
+    {"score", "miou"}, {"score", "bleu"}, {"score"},        {}};
+
+std::string help(std::vector<std::string> command, const std::string& flag = "--help") {
+  command.push_back(flag);
+  const Outcome outcome = run_vernier(command);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  return outcome.out;
+}
+
+TEST(Help, of_every_command_fits_a_screen) {
+  for (const auto& command : commands) {
+    const std::string text = help(command);
+    EXPECT_LE(std::ranges::count(text, '\n'), 40) << text;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100) << line;
+  }
+}
+
+TEST(Help, of_every_command_ends_with_an_example) {
+  for (const auto& command : commands)
+    if (command != std::vector<std::string>{"score"})
+      EXPECT_THAT(help(command), HasSubstr("\nExample:\n  ")) << help(command);
+}
+
+TEST(Help, all_of_it_shows_what_the_short_one_leaves_out) {
+  EXPECT_THAT(help({"eval"}), Not(HasSubstr("--ep-option")));
+  EXPECT_THAT(help({"eval"}), HasSubstr("More options with --help-all: "));
+  const std::string all = help({"eval"}, "--help-all");
+  for (const char* option : {"--ep-option", "--seed", "--mean", "--bank-split", "--reference "})
+    EXPECT_THAT(all, HasSubstr(option));
+  EXPECT_THAT(all, HasSubstr("also --candidate"));
+}
+
+TEST(Help, a_mistyped_name_gets_the_nearest) {
+  expect_error(run_vernier({"layer"}), "unknown command 'layer'; did you mean layers?");
+  expect_error(run_vernier({"eval", "m.onnx", "--refrence", "r.onnx"}),
+               "unknown option --refrence; did you mean --reference?");
+  expect_error(run_vernier({"eval", "m.onnx", "--refrence=r.onnx"}),
+               "unknown option --refrence; did you mean --reference?; see 'vernier eval --help'");
+  expect_error(run_vernier({"score", "kn"}), "unknown command 'kn'; did you mean knn?");
+  expect_error(run_vernier({"inspect", "m.onnx", "more"}), "unexpected argument 'more'");
+  expect_error(run_vernier({"transmogrify"}), "unknown command 'transmogrify'; see");
+}
+
+// What bash offers after the words, the last of which is being typed.
+std::string bash_completions(const std::vector<std::string>& words) {
+  std::string script =
+      "eval \"$(\"$0\" completion bash)\"; COMP_WORDS=(vernier \"$@\"); "
+      "COMP_CWORD=$(( ${#COMP_WORDS[@]} - 1 )); _vernier; echo \"${COMPREPLY[*]}\"";
+  std::vector<std::string> command = {"bash", "-c", script, VERNIER_BINARY};
+  command.insert(command.end(), words.begin(), words.end());
+  const Outcome outcome = run_program(command);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  return outcome.out;
+}
+
+TEST(Completion, bash_completes_commands_options_and_values) {
+  EXPECT_EQ(bash_completions({"ev"}), "eval\n");
+  EXPECT_THAT(bash_completions({""}), HasSubstr("debug"));
+  EXPECT_EQ(bash_completions({"score", "k"}), "knn\n");
+  EXPECT_EQ(bash_completions({"eval", "--refe"}),
+            "--reference --reference-ep --reference-optimize\n");
+  EXPECT_EQ(bash_completions({"eval", "m.onnx", "--mode", "t"}), "task\n");
+  EXPECT_EQ(bash_completions({"score", "bleu", "--smooth", "fl"}), "floor\n");
+  EXPECT_EQ(bash_completions({"completion", "z"}), "zsh\n");
+  EXPECT_EQ(bash_completions({"eval", "m"}), "\n");  // bash goes on with files
+}
+
+// Whether the shell, where there is one, accepts the script.
+void expect_accepted(const std::string& shell) {
+  const Outcome script = run_vernier({"completion", shell});
+  ASSERT_EQ(script.exit_code, 0) << script.err;
+  EXPECT_THAT(script.out, HasSubstr("reference"));
+  if (run_program({"which", shell}).exit_code != 0) GTEST_SKIP() << "there is no " << shell;
+  const TemporaryDirectory folder;
+  write_text(folder / "script", script.out);
+  const Outcome outcome = run_program({shell, "-n", folder / "script"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+}
+
+TEST(Completion, zsh_accepts_its_script) { expect_accepted("zsh"); }
+TEST(Completion, fish_accepts_its_script) { expect_accepted("fish"); }
+
+TEST(Completion, fish_completes_commands_options_and_values) {
+  if (run_program({"which", "fish"}).exit_code != 0) GTEST_SKIP() << "there is no fish";
+  const auto offered = [](const std::string& line) {
+    return run_program({"fish", "--no-config", "-c",
+                        "$argv[1] completion fish | source; complete -C $argv[2]", VERNIER_BINARY,
+                        line})
+        .out;
+  };
+  EXPECT_THAT(offered("vernier ev"), HasSubstr("eval\t"));
+  EXPECT_THAT(offered("vernier eval --refe"), HasSubstr("--reference\t"));
+  EXPECT_THAT(offered("vernier eval --mode t"), HasSubstr("task"));
+}
+
+TEST(Completion, another_shell_is_an_error) {
+  expect_error(run_vernier({"completion", "csh"}), "bash,zsh,fish");
+}
+
+}  // namespace
+}  // namespace vernier

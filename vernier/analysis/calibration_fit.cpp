@@ -1,0 +1,201 @@
+#include "vernier/analysis/calibration_fit.h"
+
+#include <vernier_onnx.pb.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <unordered_map>
+
+#include "vernier/model/graph.h"
+#include "vernier/model/quantization.h"
+#include "vernier/runtime/ort_runner.h"
+#include "vernier/tensor/convert.h"
+
+namespace vernier {
+namespace {
+
+constexpr double most_octaves = 10;  // a quantizer that sees zeros alone is this far off
+
+// An activation quantizer, and the sides of zero on which its range counts.
+struct WatchedQuantizer {
+  std::string name;     // of the tensor, as users know it
+  std::string watched;  // the tensor that is watched: what goes in, or what is stored
+  bool stored = false;
+  Quantizer quantizer;
+  RealRange range;
+  bool low_counts = true, high_counts = true;
+  double largest() const {
+    return std::max(low_counts ? -range.low : 0, high_counts ? range.high : 0);
+  }
+};
+
+// The operators that write each tensor of a model, with subgraphs.
+std::unordered_map<std::string, std::string> writers_of(const Model& model) {
+  std::unordered_map<std::string, std::string> writers;
+  for (const Subgraph& subgraph : all_subgraphs(model.graph()))
+    for (const auto& node : subgraph.graph->node())
+      for (const std::string& output : node.output()) writers[output] = node.op_type();
+  return writers;
+}
+
+bool bounds_its_values(const std::unordered_map<std::string, std::string>& writers,
+                       const std::string& tensor) {
+  const auto found = writers.find(tensor);
+  return found != writers.end() && (found->second == "Clip" || found->second == "HardSigmoid" ||
+                                    found->second == "HardSwish");
+}
+
+std::optional<WatchedQuantizer> watch(const QuantizedActivation& activation) {
+  const auto range = representable_range(activation.quantizer);
+  if (!range || !is_integer(activation.quantizer.dtype)) return std::nullopt;
+  WatchedQuantizer watched{.name = activation.name,
+                           .watched = activation.before,
+                           .stored = activation.before.empty(),
+                           .quantizer = activation.quantizer,
+                           .range = *range};
+  if (watched.stored) watched.watched = activation.stored;
+  watched.low_counts = range->low < 0;
+  watched.high_counts = range->high > 0;
+  if (watched.watched.empty() || !(watched.largest() > 0)) return std::nullopt;
+  return watched;
+}
+
+std::vector<WatchedQuantizer> find_quantizers(const Model& candidate, const Model* reference) {
+  const auto candidate_writers = writers_of(candidate);
+  const auto reference_writers =
+      reference ? writers_of(*reference) : std::unordered_map<std::string, std::string>();
+  std::vector<WatchedQuantizer> found;
+  for (const QuantizedActivation& activation : find_quantization(candidate).activations) {
+    const auto bounded = [&](const std::string& name) {
+      return bounds_its_values(candidate_writers, name) ||
+             bounds_its_values(reference_writers, name);
+    };
+    if (bounded(activation.name) || bounded(activation.before)) continue;
+    if (auto watched = watch(activation)) found.push_back(*std::move(watched));
+  }
+  return found;
+}
+
+// What goes into the quantizer; codes at the end of the range count as clipped.
+QuantizerUse use_of(std::span<const float> values, const WatchedQuantizer& quantizer) {
+  const double half = quantizer.range.step / 2;
+  const double margin = quantizer.stored ? -half : half;
+  const double low = quantizer.range.low - margin, high = quantizer.range.high + margin;
+  QuantizerUse use{.elements = static_cast<std::int64_t>(values.size())};
+  for (const float value : values) {
+    if (quantizer.high_counts) {
+      if (value > use.largest) use.largest = value;
+      use.clipped += value > high;
+    }
+    if (quantizer.low_counts) {
+      if (-value > use.largest) use.largest = -value;
+      use.clipped += value < low;
+    }
+  }
+  return use;
+}
+
+double clipped_share(const QuantizerUse& use) {
+  return use.elements == 0 ? 0
+                           : static_cast<double>(use.clipped) / static_cast<double>(use.elements);
+}
+
+OrtOptions watching(OrtOptions options, const std::vector<WatchedQuantizer>& quantizers,
+                    const Model& model) {
+  std::vector<std::string> names;
+  for (const WatchedQuantizer& quantizer : quantizers) names.push_back(quantizer.watched);
+  std::ranges::sort(names);
+  names.erase(std::ranges::unique(names).begin(), names.end());
+  for (const TensorSpec& input : model.inputs()) std::erase(names, input.name);
+  options.watch = Watch::only(std::move(names));
+  options.optimization = Optimization::disabled;
+  options.exact = true;
+  return options;
+}
+
+}  // namespace
+
+QuantizerUse pool(const QuantizerUse& first, const QuantizerUse& second) {
+  return {std::max(first.largest, second.largest), first.clipped + second.clipped,
+          first.elements + second.elements};
+}
+
+struct CalibrationProbe::State {
+  std::vector<WatchedQuantizer> quantizers;
+  std::multimap<std::string, std::size_t, std::less<>> by_tensor;
+  OrtRunner runner;
+};
+
+CalibrationProbe::CalibrationProbe(const Model& candidate, const Model* reference,
+                                   const OrtOptions& runtime) {
+  std::vector<WatchedQuantizer> quantizers = find_quantizers(candidate, reference);
+  OrtRunner runner(candidate.clone(), watching(runtime, quantizers, candidate));
+  state_ = std::make_unique<State>(State{std::move(quantizers), {}, std::move(runner)});
+  for (std::size_t i = 0; i < state_->quantizers.size(); ++i)
+    state_->by_tensor.emplace(state_->quantizers[i].watched, i);
+}
+
+CalibrationProbe::~CalibrationProbe() = default;
+CalibrationProbe::CalibrationProbe(CalibrationProbe&&) noexcept = default;
+
+std::size_t CalibrationProbe::quantizers() const { return state_->quantizers.size(); }
+
+CalibrationProbe::Sample CalibrationProbe::run(std::span<const Tensor> inputs) {
+  Sample sample;
+  sample.uses.resize(quantizers());
+  const auto observe = [&](const TensorView& tensor) {
+    const auto [begin, end] = state_->by_tensor.equal_range(tensor.name);
+    for (auto at = begin; at != end; ++at) {
+      const WatchedQuantizer& quantizer = state_->quantizers[at->second];
+      const std::vector<float> values =
+          to_f32(quantizer.stored ? dequantize(tensor, quantizer.quantizer).view() : tensor);
+      QuantizerUse& use = sample.uses[at->second];
+      use = pool(use, use_of(values, quantizer));
+    }
+  };
+  for (const Tensor& input : inputs) observe(input);
+  sample.outputs = state_->runner.run(inputs, observe);
+  return sample;
+}
+
+CalibrationFit CalibrationProbe::fit(std::span<const QuantizerUse> uses) const {
+  CalibrationFit fit;
+  double octaves = 0, clipped = 0;
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    if (uses[i].elements == 0) continue;  // never ran, as in a branch that was not taken
+    const double used = std::abs(std::log2(uses[i].largest / state_->quantizers[i].largest()));
+    octaves += used <= most_octaves ? used : most_octaves;
+    const double share = clipped_share(uses[i]);
+    clipped += share;
+    ++fit.quantizers;
+    if (share > fit.clipped_share) {
+      fit.clipped_share = share;
+      fit.most_clipped = state_->quantizers[i].name;
+    }
+  }
+  if (fit.quantizers > 0)
+    fit.score = (octaves + 100 * clipped) / static_cast<double>(fit.quantizers);
+  return fit;
+}
+
+void Diversity::add(const TensorView& tensor) {
+  const std::vector<double> values = to_f64(tensor);
+  if (samples_ == 0) sums_.assign(values.size(), 0);
+  if (values.size() != sums_.size()) return;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    sums_[i] += values[i];
+    squares_ += values[i] * values[i];
+  }
+  ++samples_;
+}
+
+double Diversity::value() const {
+  if (samples_ < 2) return 1;
+  double means = 0;  // squared, times the samples
+  for (const double sum : sums_) means += sum * sum / static_cast<double>(samples_);
+  return squares_ == 0 ? 0 : std::max(0.0, squares_ - means) / squares_;
+}
+
+}  // namespace vernier

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "vernier/model/model.h"
+#include "vernier/runtime/ort_options.h"
+#include "vernier/tensor/tensor.h"
+
+namespace vernier {
+
+// How far a quantizer's range is used by what goes into it, over one sample or several.
+struct QuantizerUse {
+  double largest = 0;        // observed, on the sides of zero that count
+  std::int64_t clipped = 0;  // elements beyond the range there
+  std::int64_t elements = 0;
+  bool operator==(const QuantizerUse&) const = default;
+};
+QuantizerUse pool(const QuantizerUse& first, const QuantizerUse& second);
+
+// Whether inputs are like those that a model's quantizers were calibrated on.
+struct CalibrationFit {
+  // S: the mean of |log2(largest observed / largest representable)| over the quantizers, and 100
+  // times the mean clipped share. Real data give 0.07 to 0.35, noise mostly more than 0.4.
+  double score = 0;
+  std::string most_clipped;  // the tensor whose quantizer clips most, and
+  double clipped_share = 0;  // how much of it
+  std::int64_t quantizers = 0;
+  bool operator==(const CalibrationFit&) const = default;
+};
+
+inline constexpr double fitting_score = 0.40;  // at most, of inputs like the calibration data
+inline constexpr double most_clipped_share = 0.03;
+
+// Runs a quantized model in exact arithmetic and watches what goes into its activation quantizers:
+// those per tensor of integers. The side of zero where a quantizer has no codes stands for a Relu
+// and does not count; a quantizer whose tensor a Clip or HardSigmoid writes, in either model, is
+// left out.
+class CalibrationProbe {
+ public:
+  // `reference` may be null. Both must outlive it.
+  CalibrationProbe(const Model& candidate, const Model* reference, const OrtOptions& runtime);
+  ~CalibrationProbe();
+  CalibrationProbe(CalibrationProbe&&) noexcept;
+
+  std::size_t quantizers() const;
+
+  struct Sample {
+    std::vector<Tensor> outputs;     // in exact arithmetic
+    std::vector<QuantizerUse> uses;  // of each quantizer
+  };
+  Sample run(std::span<const Tensor> inputs);
+
+  // Of quantizers() uses, pooled over samples.
+  CalibrationFit fit(std::span<const QuantizerUse> uses) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Variance between samples over the energy of a tensor: 0 when all are the same. Add samples of one
+// shape; others are left out.
+class Diversity {
+ public:
+  void add(const TensorView& tensor);
+  double value() const;  // 1 for fewer than two samples
+  bool is_zero() const { return squares_ == 0; }
+
+ private:
+  std::vector<double> sums_;
+  double squares_ = 0;
+  std::int64_t samples_ = 0;
+};
+
+}  // namespace vernier

@@ -1,0 +1,107 @@
+#include "vernier/analysis/compare_models.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include "vernier/model/precision.h"
+#include "vernier/runtime/ort_runner.h"
+
+namespace vernier {
+namespace {
+
+// The final activations that both models have, by the name of the output.
+std::vector<BeforeActivation> before_activations(const Model& reference, const Model& candidate) {
+  std::vector<BeforeActivation> pairs;
+  const std::vector<FinalActivation> found = find_final_activations(candidate);
+  for (const FinalActivation& expected : find_final_activations(reference))
+    for (const FinalActivation& activation : found)
+      if (activation.output == expected.output)
+        pairs.push_back({expected.output, expected.before, activation.before});
+  return pairs;
+}
+
+std::vector<std::string> names_of(const std::vector<BeforeActivation>& pairs,
+                                  std::string BeforeActivation::*side) {
+  std::vector<std::string> names;
+  for (const BeforeActivation& pair : pairs) names.push_back(pair.*side);
+  return names;
+}
+
+bool same_files(const Model& reference, const Model& candidate) {
+  if (reference.path().empty() || candidate.path().empty()) return false;
+  std::error_code error;
+  if (std::filesystem::file_size(reference.path(), error) !=
+      std::filesystem::file_size(candidate.path(), error))
+    return false;
+  std::ifstream first(reference.path(), std::ios::binary),
+      second(candidate.path(), std::ios::binary);
+  return std::equal(std::istreambuf_iterator<char>(first), {},
+                    std::istreambuf_iterator<char>(second));
+}
+
+bool says_int8(const std::string& name) {
+  std::string lower = name;
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  return lower.find("int8") != std::string::npos || lower.find("quant") != std::string::npos;
+}
+
+// What is odd about the pair of files, whatever the figures are.
+std::vector<std::string> warnings_about(const ComparedModels& models) {
+  std::vector<std::string> warnings;
+  const Precision precision = precision_of(models.candidate);
+  if (precision != Precision::int8 && says_int8(models.candidate.name()))
+    warnings.push_back(fmt::format("{} has no integer operator and no quantizer, whatever its name",
+                                   models.candidate.name()));
+  if (!models.reference) return warnings;
+  if (precision != Precision::int8 && precision_of(*models.reference) == Precision::int8)
+    warnings.push_back(
+        fmt::format("the reference, {}, is the quantized one of the two; are they swapped?",
+                    models.reference->name()));
+  if (same_files(*models.reference, models.candidate))
+    warnings.push_back("the two files are the same, byte for byte");
+  return warnings;
+}
+
+std::function<std::unique_ptr<Runner>()> watcher(const Model& model, OrtOptions runtime) {
+  runtime.watch = Watch::all();
+  runtime.optimization = std::nullopt;
+  return [&model, runtime] { return std::make_unique<OrtRunner>(model.clone(), runtime); };
+}
+
+}  // namespace
+
+CompareResult compare_models(const ComparedModels& models, Samples& samples,
+                             CompareModelsOptions options) {
+  CompareOptions& compare_options = options.compare;
+  Evidence& evidence = compare_options.evidence;
+  evidence.quantized = precision_of(models.candidate) == Precision::int8;
+  if (models.reference) {
+    if (options.weights) evidence.weights = compare_weights_of(*models.reference, models.candidate);
+    compare_options.before = before_activations(*models.reference, models.candidate);
+  }
+  const Model extended = with_outputs(
+      models.candidate, names_of(compare_options.before, &BeforeActivation::candidate));
+  std::optional<CalibrationProbe> exact;
+  if (evidence.quantized) {
+    exact.emplace(extended, models.reference, options.candidate_runtime);
+    compare_options.exact = &*exact;
+  }
+  OrtRunner candidate((evidence.quantized ? models.candidate : extended).clone(),
+                      options.candidate_runtime);
+  std::optional<OrtRunner> reference;
+  if (models.reference)
+    reference.emplace(with_outputs(*models.reference,
+                                   names_of(compare_options.before, &BeforeActivation::reference)),
+                      options.reference_runtime);
+  compare_options.watch_candidate = watcher(models.candidate, options.candidate_runtime);
+  CompareResult result = compare(reference ? *reference : *models.reference_runner, candidate,
+                                 samples, compare_options);
+  std::vector<std::string> warnings = warnings_about(models);
+  result.warnings.insert(result.warnings.begin(), warnings.begin(), warnings.end());
+  return result;
+}
+
+}  // namespace vernier

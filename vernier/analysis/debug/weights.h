@@ -1,0 +1,13 @@
+#pragma once
+
+#include <vector>
+
+#include "vernier/analysis/debug/debug.h"
+
+namespace vernier {
+
+// How far each quantized weight is from its float counterpart.
+std::vector<DebugWeight> measure_weights(const std::vector<QuantizedWeight>& weights,
+                                         const ModelIndex& float_model);
+
+}  // namespace vernier

@@ -1,0 +1,103 @@
+#include "vernier/analysis/evidence.h"
+
+#include <vernier_onnx.pb.h>
+
+#include <algorithm>
+#include <array>
+
+#include "vernier/model/index.h"
+
+namespace vernier {
+namespace {
+
+// The weight that differs most, as a limit that it breaks.
+Failure weight_failure(const WeightEvidence& evidence) {
+  const PairedWeight& weight = evidence.weights[*evidence.most_different];
+  Failure failure{.subject = weight.candidate, .group = "weight"};
+  if (weight.steps) {
+    failure.metric = "weight_steps";
+    failure.value = *weight.steps;
+    failure.limit = Limit{.metric = failure.metric, .fails = Limit::Fails::above, .value = 1};
+  } else {
+    failure.metric = "weight_sqnr_db";
+    failure.value = weight.sqnr_db;
+    failure.limit = Limit{.metric = failure.metric, .fails = Limit::Fails::below, .value = 100};
+  }
+  return failure;
+}
+
+std::vector<Doubt> doubts_of(const Evidence& evidence) {
+  std::vector<Doubt> doubts;
+  if (const auto& fit = evidence.calibration) {
+    if (!(fit->score <= fitting_score))
+      doubts.push_back({DoubtKind::unlike_calibration, "", fit->score, fitting_score});
+    if (fit->clipped_share > most_clipped_share)
+      doubts.push_back(
+          {DoubtKind::clipping, fit->most_clipped, fit->clipped_share, most_clipped_share});
+  }
+  const bool unmatched = evidence.weights ? evidence.weights->answer != WeightEvidence::Answer::same
+                                          : evidence.quantized;
+  if (evidence.diversity && *evidence.diversity < least_diversity && unmatched)
+    doubts.push_back({DoubtKind::alike_samples, "", *evidence.diversity, least_diversity});
+  return doubts;
+}
+
+// Whether broken limits say something of the candidate and not of its inputs.
+bool proves_loss(const Evidence& evidence) {
+  if (evidence.real_inputs || evidence.own_limits || !evidence.quantized) return true;
+  return evidence.calibration && evidence.calibration->score <= fitting_score;
+}
+
+}  // namespace
+
+Verdict make_verdict(std::vector<Limit> limits, std::vector<Failure> failures,
+                     const Evidence& evidence) {
+  const bool other_weights =
+      evidence.weights && evidence.weights->answer == WeightEvidence::Answer::different;
+  if (other_weights) failures.insert(failures.begin(), weight_failure(*evidence.weights));
+  Verdict verdict = make_verdict(std::move(limits), std::move(failures));
+  const bool only_broken =
+      !other_weights && std::ranges::all_of(verdict.failures, [](const Failure& failure) {
+        return failure.kind == FailureKind::broken;
+      });
+  if (verdict.outcome == Outcome::fail && (!only_broken || proves_loss(evidence))) return verdict;
+  verdict.doubts = doubts_of(evidence);
+  if (evidence.own_limits) return verdict;
+  if (verdict.outcome == Outcome::fail && verdict.doubts.empty())
+    verdict.doubts.push_back({.kind = DoubtKind::unknown_inputs});
+  if (!verdict.doubts.empty()) verdict.outcome = Outcome::inconclusive;
+  return verdict;
+}
+
+std::vector<FinalActivation> find_final_activations(const Model& model) {
+  constexpr std::array<std::string_view, 3> activations = {"Softmax", "LogSoftmax", "Sigmoid"};
+  constexpr std::array<std::string_view, 8> carriers = {
+      "Identity", "Cast",    "QuantizeLinear", "DequantizeLinear",
+      "Reshape",  "Squeeze", "Unsqueeze",      "Flatten"};
+  const auto is_among = [](const auto& names, const std::string& name) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  const ModelIndex models(model);
+  const GraphIndex& index = models.main();
+  std::vector<FinalActivation> found;
+  for (const TensorSpec& output : model.outputs()) {
+    const vernier_onnx::NodeProto* node = index.producer(output.name);
+    while (node && is_among(carriers, node->op_type())) node = index.producer(node->input(0));
+    if (node && is_among(activations, node->op_type()) && index.producer(node->input(0)))
+      found.push_back({output.name, node->input(0)});
+  }
+  return found;
+}
+
+Model with_outputs(const Model& model, const std::vector<std::string>& tensors) {
+  Model extended = model.clone();
+  for (const std::string& tensor : tensors) {
+    const auto& outputs = extended.graph().output();
+    const bool is_output =
+        std::ranges::any_of(outputs, [&](const auto& output) { return output.name() == tensor; });
+    if (!is_output) extended.graph().add_output()->set_name(tensor);
+  }
+  return extended;
+}
+
+}  // namespace vernier

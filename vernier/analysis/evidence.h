@@ -1,0 +1,48 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vernier/analysis/calibration_fit.h"
+#include "vernier/analysis/verdict.h"
+#include "vernier/analysis/weight_evidence.h"
+
+namespace vernier {
+
+// What the figures of a comparison rest on. Weights tell whether two models are the same network,
+// outputs on inputs like the real ones how good the candidate is; where neither can be told, the
+// verdict is inconclusive.
+struct Evidence {
+  bool real_inputs = false;                   // from a dataset or a file
+  bool quantized = false;                     // how good such a model is depends on its inputs
+  bool own_limits = false;                    // the user's: these are judged as they are
+  std::optional<WeightEvidence> weights;      // nothing: not compared
+  std::optional<CalibrationFit> calibration;  // nothing: no quantizer of activations was seen
+  std::optional<double> diversity;            // of the reference's outputs over the samples
+  bool operator==(const Evidence&) const = default;
+};
+
+inline constexpr double least_diversity = 0.01;
+
+// Another weight fails. Limits that are broken fail on real inputs, on inputs that fit the
+// calibration, and for models that are not quantized; on others they prove nothing. Limits that are
+// kept prove nothing where the inputs do not fit the calibration, where a quantizer clips, or where
+// all samples are one to the network and the weights are not known to be the same. What is missing,
+// not finite, of another shape or not measured always fails.
+Verdict make_verdict(std::vector<Limit> limits, std::vector<Failure> failures,
+                     const Evidence& evidence);
+
+// An output that a final Softmax or Sigmoid writes, behind which errors vanish or explode.
+struct FinalActivation {
+  std::string output;
+  std::string before;  // the tensor that goes into it
+  bool operator==(const FinalActivation&) const = default;
+};
+
+std::vector<FinalActivation> find_final_activations(const Model& model);
+
+// The model with these tensors as further outputs.
+Model with_outputs(const Model& model, const std::vector<std::string>& tensors);
+
+}  // namespace vernier

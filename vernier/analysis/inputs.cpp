@@ -1,0 +1,186 @@
+#include "vernier/analysis/inputs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "vernier/data/dataset.h"
+#include "vernier/data/dataset_samples.h"
+#include "vernier/data/npz_batches.h"
+#include "vernier/error.h"
+#include "vernier/model/input_kind.h"
+
+namespace vernier {
+namespace {
+
+template <typename T>
+std::optional<T> parse_number(std::string_view text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// NAME=VALUE, or VALUE alone. The last '=' counts: names may hold one too.
+std::pair<std::string, std::string_view> split_name(std::string_view text) {
+  const std::size_t equals = text.rfind('=');
+  if (equals == text.npos) return {"", text};
+  return {std::string(text.substr(0, equals)), text.substr(equals + 1)};
+}
+
+// The values by the names of their inputs.
+template <typename Value>
+std::map<std::string, Value> by_input(std::map<std::string, Value> values,
+                                      std::span<const TensorSpec> inputs, std::string_view option) {
+  auto unnamed = values.extract("");
+  if (unnamed.empty()) return values;
+  if (inputs.size() != 1)
+    throw Error(fmt::format("[inputs] {}: the model has {} inputs; say which one, as in {} {}=...",
+                            option, inputs.size(), option,
+                            inputs.empty() ? "NAME" : inputs[0].name));
+  values.insert_or_assign(inputs[0].name, std::move(unnamed.mapped()));
+  return values;
+}
+
+std::map<std::string, Shape> shapes_of(const InputSpec& spec, std::span<const TensorSpec> inputs) {
+  return by_input(spec.shapes, inputs, "--shape");
+}
+
+void require_consistent(const InputSpec& spec) {
+  const auto refuse_together = [](bool both, std::string_view first, std::string_view others) {
+    if (both)
+      throw Error(fmt::format("[inputs] {} does not go with {}; leave one out", first, others));
+  };
+  const bool draws = !spec.ranges.empty() || spec.distribution;
+  const bool file = !spec.data.empty();
+  const bool dataset = !spec.dataset.name.empty();
+  refuse_together(spec.samples && spec.sample_index, "--samples", "--sample-index");
+  refuse_together(file && draws, "--input-data", "--input-range or --input-dist");
+  refuse_together(dataset && (draws || file || !spec.shapes.empty()), "--dataset",
+                  "--input-data, --shape, --input-range or --input-dist");
+  if (spec.samples == all_samples && !file && !dataset)
+    throw Error(
+        "[inputs] --samples all: random inputs have no end; give a number, --input-data or "
+        "--dataset");
+}
+
+// Which samples of those there are.
+std::unique_ptr<Samples> select(const InputSpec& spec, std::unique_ptr<Samples> all) {
+  const std::int64_t size = all->size();
+  if (spec.sample_index) return select_samples(std::move(all), *spec.sample_index, 1);
+  return select_samples(std::move(all), 0,
+                        spec.samples == all_samples ? size : spec.samples.value_or(size));
+}
+
+Inputs from_file(const InputTarget& target, const InputSpec& spec) {
+  NpzBatches batches = npz_batches(spec.data, target.inputs, shapes_of(spec, target.inputs));
+  return {select(spec, std::move(batches.samples)), spec.data.filename().string(),
+          std::move(batches.warnings)};
+}
+
+// The examples of the samples that were asked for; each sample takes `batch` of them.
+std::vector<std::int64_t> dataset_positions(const InputSpec& spec, std::int64_t size,
+                                            std::int64_t batch) {
+  const std::int64_t first = spec.sample_index.value_or(0);
+  const std::int64_t count = spec.sample_index ? 1 : spec.samples.value_or(spec.default_samples);
+  if (first >= size / batch && spec.sample_index)
+    throw Error(
+        fmt::format("[inputs] --sample-index {}: the dataset has {} samples", first, size / batch));
+  const auto all = select_positions(size, {.shuffle = spec.dataset.shuffle, .seed = spec.seed});
+  const auto begin = all.begin() + first * batch;
+  return {begin, count < (all.end() - begin) / batch ? begin + count * batch : all.end()};
+}
+
+Inputs from_dataset(const InputTarget& target, const InputSpec& spec) {
+  auto dataset = open_dataset(spec.dataset.name, spec.dataset.options);
+  const std::int64_t batch =
+      target.inputs.empty() ? 1 : batch_size(target.inputs[0], spec.dataset.batch);
+  const auto positions = dataset_positions(spec, dataset->size(), batch);
+  DatasetSamples made = dataset_samples(std::move(dataset), positions, target.inputs,
+                                        loader_options(spec.dataset, target.path));
+  return {std::move(made.samples), describe_dataset(spec.dataset, spec.seed),
+          dataset_warnings(made.report)};
+}
+
+// Floats that are given a range are uniform, unless something else was asked for.
+Distribution distribution_of(const InputSpec& spec, std::span<const TensorSpec> inputs,
+                             const std::map<std::string, DrawRange>& ranges) {
+  const bool in_range = std::ranges::any_of(inputs, [&](const TensorSpec& input) {
+    return is_float(input.dtype) && ranges.contains(input.name);
+  });
+  return spec.distribution.value_or(in_range ? Distribution::uniform : spec.default_distribution);
+}
+
+Inputs from_random(const InputTarget& target, const InputSpec& spec) {
+  const auto ranges = by_input(spec.ranges, target.inputs, "--input-range");
+  RandomOptions random{
+      .samples = spec.sample_index ? all_samples : spec.samples.value_or(spec.default_samples),
+      .seed = spec.seed,
+      .shapes = shapes_of(spec, target.inputs),
+      .ranges = ranges,
+      .distribution = distribution_of(spec, target.inputs, ranges)};
+  const bool has_integers =
+      std::ranges::any_of(target.inputs, [](const auto& input) { return is_integer(input.dtype); });
+  if (has_integers && target.onnx) random.index_lengths = index_lengths(*target.onnx);
+  const bool normal = random.distribution == Distribution::normal;
+  return {select(spec, random_samples(target.inputs, random)),
+          fmt::format("random {}, seed {}", normal ? "normal" : "uniform", spec.seed),
+          {}};
+}
+
+}  // namespace
+
+bool InputSpec::is_default() const {
+  return !samples && !sample_index && shapes.empty() && ranges.empty() && data.empty() &&
+         dataset.name.empty() && !distribution && seed == InputSpec{}.seed;
+}
+
+std::int64_t parse_samples(std::string_view text) {
+  if (text == "all") return all_samples;
+  const auto count = parse_number<std::int64_t>(text);
+  if (!count || *count < 1)
+    throw Error(fmt::format(
+        "[inputs] --samples: expected a whole number of at least 1, or all; found '{}'", text));
+  return *count;
+}
+
+std::pair<std::string, Shape> parse_input_shape(std::string_view text) {
+  auto [name, rest] = split_name(text);
+  Shape shape;
+  for (bool more = !rest.empty(); more;) {
+    const std::size_t cross = rest.find('x');
+    const auto dim = parse_number<std::int64_t>(rest.substr(0, cross));
+    if (!dim || *dim < 0)
+      throw Error(fmt::format("[inputs] --shape {}: expected dimensions like 1x3x224x224", text));
+    shape.push_back(*dim);
+    more = cross != rest.npos;
+    if (more) rest.remove_prefix(cross + 1);
+  }
+  return {name, shape};
+}
+
+std::pair<std::string, DrawRange> parse_input_range(std::string_view text) {
+  const auto [name, range] = split_name(text);
+  const std::size_t colon = range.find(':');
+  const auto low = parse_number<double>(range.substr(0, colon));
+  const auto high =
+      colon == range.npos ? std::nullopt : parse_number<double>(range.substr(colon + 1));
+  if (!low || !high)
+    throw Error(fmt::format("[inputs] --input-range {}: expected LOW:HIGH, as in 0:255", text));
+  return {name, {*low, *high}};
+}
+
+Inputs make_inputs(const InputTarget& target, const InputSpec& spec) {
+  require_consistent(spec);
+  if (!spec.dataset.name.empty()) return from_dataset(target, spec);
+  if (!spec.data.empty()) return from_file(target, spec);
+  return from_random(target, spec);
+}
+
+Inputs make_inputs(const Model& model, const InputSpec& spec) {
+  const std::vector<TensorSpec> inputs = model.inputs();
+  return make_inputs({.inputs = inputs, .path = model.path(), .onnx = &model}, spec);
+}
+
+}  // namespace vernier

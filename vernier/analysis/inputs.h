@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vernier/data/dataset_spec.h"
+#include "vernier/data/random.h"
+#include "vernier/data/samples.h"
+#include "vernier/model/model.h"
+
+namespace vernier {
+
+// As InputSpec::samples: all that a file or dataset holds.
+inline constexpr std::int64_t all_samples = std::numeric_limits<std::int64_t>::max();
+
+// What a model is fed: the examples of a dataset, the arrays of a file, or else random values.
+struct InputSpec {
+  std::optional<std::int64_t> samples;  // unset: default_samples; of a file, all
+  std::int64_t default_samples = 1;
+  std::optional<std::int64_t> sample_index;  // only this sample, counted from 0
+  std::uint64_t seed = 42;
+  std::map<std::string, Shape> shapes;       // by input; "" stands for the only one
+  std::map<std::string, DrawRange> ranges;   // likewise
+  std::optional<Distribution> distribution;  // of random floats; unset: default_distribution
+  Distribution default_distribution = Distribution::uniform;
+  std::filesystem::path data;  // .npz, or a folder of them
+  DatasetSpec dataset;
+
+  // Whether anything says what to feed, or how much of it.
+  bool is_default() const;
+};
+
+// The values of --samples ("8", "all"), --shape ("ids=1x128", "1x3x224x224") and --input-range
+// ("image=0:255", "0:255"); without a name they are for "", the only input. Throw Error for
+// anything else.
+std::int64_t parse_samples(std::string_view text);
+std::pair<std::string, Shape> parse_input_shape(std::string_view text);
+std::pair<std::string, DrawRange> parse_input_range(std::string_view text);
+
+// What inputs are made for. Files beside `path` say how images are prepared; `onnx` which integer
+// inputs are indices, and how far they reach.
+struct InputTarget {
+  std::span<const TensorSpec> inputs;
+  std::filesystem::path path;
+  const Model* onnx = nullptr;  // null for other formats
+};
+
+struct Inputs {
+  std::unique_ptr<Samples> samples;
+  std::string description;  // "random uniform, seed 42" or the file's name
+  std::vector<std::string> warnings;
+};
+
+// The samples that the spec describes. Throws Error for a spec that contradicts itself or does not
+// fit the model.
+Inputs make_inputs(const InputTarget& target, const InputSpec& spec);
+Inputs make_inputs(const Model& model, const InputSpec& spec);
+
+}  // namespace vernier

@@ -1,0 +1,114 @@
+#include "vernier/analysis/model_argument.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "vernier/data/hub_cache.h"
+#include "vernier/data/preprocessing_config.h"
+#include "vernier/error.h"
+#include "vernier/model/convert_fp16.h"
+#include "vernier/model/precision.h"
+#include "vernier/exporting/exporter.h"
+#include "vernier/runtime/open_runner.h"
+
+namespace vernier {
+namespace {
+
+namespace fs = std::filesystem;
+
+// "role=path" is the path of one component of a composite model.
+std::string without_role(const std::string& argument) {
+  const auto equals = argument.find('=');
+  if (equals == std::string::npos || fs::exists(argument)) return argument;
+  return argument.substr(equals + 1);
+}
+
+[[noreturn]] void refuse_composite(const std::string& subject,
+                                   const std::vector<std::string>& components) {
+  std::vector<std::string> commands;
+  for (const std::string& component : components)
+    commands.push_back(fmt::format("-m {}", without_role(component)));
+  throw Error(fmt::format(
+      "[model] {}: a composite model of {} components ({}); compare them one by one, with {}",
+      subject, components.size(), fmt::join(components, ", "), fmt::join(commands, ", then ")));
+}
+
+std::vector<std::string> onnx_files(const fs::path& folder) {
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.path().extension() == ".onnx") files.push_back(entry.path().string());
+  std::ranges::sort(files);
+  return files;
+}
+
+ResolvedModel resolve_folder(const fs::path& folder) {
+  if (fs::exists(folder / "model.json") && fs::exists(folder / "model.onnx")) {
+    const fs::path reference = folder / "model.pt";
+    return {folder / "model.onnx", fs::exists(reference) ? reference : fs::path(), "model.onnx"};
+  }
+  const std::vector<std::string> files = onnx_files(folder);
+  if (files.empty())
+    throw Error(
+        fmt::format("[model] {}: no .onnx file in this folder; name the file", folder.string()));
+  if (files.size() > 1) refuse_composite(folder.string(), files);
+  return {files.front(), {}, fs::path(files.front()).filename()};
+}
+
+ResolvedModel resolve_id(const std::string& id, const ModelIdOptions& options) {
+  const ExportedModel exported = resolve_model(
+      {.source = id, .task = options.task, .python = options.python}, options.rebuild);
+  return {exported.onnx, exported.torchscript, id};
+}
+
+}  // namespace
+
+ResolvedModel resolve_model_argument(const std::vector<std::string>& arguments,
+                                     const ModelIdOptions& options) {
+  if (arguments.size() > 1) refuse_composite("-m", arguments);
+  const std::string argument = without_role(arguments.front());
+  if (is_export_source(argument)) return resolve_id(argument, options);
+  const fs::path path = argument;
+  return fs::is_directory(path) ? resolve_folder(path) : ResolvedModel{path, {}, path.filename()};
+}
+
+fs::path resolve_reference(const std::string& named, const ResolvedModel& model) {
+  if (!named.empty()) return named;
+  if (!model.reference.empty()) return model.reference;
+  throw Error(
+      fmt::format("[model] {}: no reference; pass --reference MODEL.pt, MODEL.onnx or TENSORS.npz",
+                  model.name));
+}
+
+Model load_candidate(const fs::path& path, const std::string& precision) {
+  if (model_format(path) != ModelFormat::onnx)
+    throw Error(fmt::format("[model] {}: the candidate must be an .onnx model; export it first",
+                            path.string()));
+  Model model = Model::load(path);
+  const Precision found = precision_of(model);
+  if (precision.empty() || precision == precision_name(found)) return model;
+  if (precision == "fp16" && found == Precision::fp32) return convert_to_fp16(model).model;
+  if (precision != "fp32" && found == Precision::int8) return model;
+  throw Error(fmt::format("[model] {} is {}: it cannot be made {}; give a model that is {} already",
+                          path.string(), precision_name(found), precision, precision));
+}
+
+fs::path preprocessing_of_model(const std::string& model, const ModelIdOptions& options) {
+  fs::path beside = model;
+  if (fs::is_directory(model))
+    beside = fs::path(model) / "model.onnx";
+  else if (const auto snapshot = find_hub_model(model))
+    beside = *snapshot / "model.onnx";
+  else if (is_export_source(model))
+    beside = resolve_id(model, options).model;
+  else if (!fs::exists(model))
+    throw Error(fmt::format("[model] {}: no such file", model));
+  if (const auto found = find_preprocessing(beside)) return *found;
+  throw Error(fmt::format(
+      "[model] {}: has neither preprocessor_config.json nor a sidecar that says how its "
+      "images are prepared; pass --preprocess",
+      model));
+}
+
+}  // namespace vernier

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "vernier/model/model.h"
+
+namespace vernier {
+
+// A model as a user names it, resolved to files.
+struct ResolvedModel {
+  std::filesystem::path model;
+  std::filesystem::path reference;  // what it was exported from; empty when that is not known
+  std::string name;                 // for reports: the file's own name, or the id
+};
+
+// How a model that is named by an id is exported.
+struct ModelIdOptions {
+  std::string task;
+  std::string python;  // the interpreter; empty: the first on PATH that has PyTorch
+  bool rebuild = false;
+};
+
+// Resolves a file, a folder with one .onnx file, the folder of an export (whose reference is the
+// model.pt beside it), or the id of a model, which is exported unless that was done before. Throws
+// Error for composite models, with the components and the command to run for each.
+ResolvedModel resolve_model_argument(const std::vector<std::string>& arguments,
+                                     const ModelIdOptions& options = {});
+
+// The reference that was named, else the one that belongs to the model. Throws Error if there is
+// neither.
+std::filesystem::path resolve_reference(const std::string& named, const ResolvedModel& model);
+
+// The candidate in the precision that was asked for ("": what it is). Throws Error for what is no
+// ONNX model or cannot be made so.
+Model load_candidate(const std::filesystem::path& path, const std::string& precision = "");
+
+// The file that says how the images of a model are prepared: beside a model file, in a folder, in
+// the Hugging Face cache, or beside what is exported from an id. Throws Error if there is none.
+std::filesystem::path preprocessing_of_model(const std::string& model,
+                                             const ModelIdOptions& options = {});
+
+}  // namespace vernier

@@ -1,0 +1,166 @@
+#include "vernier/analysis/pick_inputs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "vernier/error.h"
+#include "vernier/model/input_kind.h"
+
+namespace vernier {
+namespace {
+
+constexpr std::int64_t of_each_family = 12;
+constexpr std::int64_t parents = 8;
+constexpr std::int64_t children = 30;
+constexpr int stages = 2;
+constexpr std::int64_t default_count = 12;
+
+struct Candidate {
+  std::vector<Tensor> sample;
+  std::vector<QuantizerUse> uses;
+  double score = 0;
+  std::string family;
+};
+
+class Picking {
+ public:
+  Picking(CalibrationProbe& probe, const SyntheticInputs& inputs, std::int64_t count)
+      : probe_(probe), inputs_(inputs), count_(static_cast<std::size_t>(count)) {}
+
+  void draw() {
+    for (const ImageFamily family : image_families)
+      for (std::int64_t i = 0; i < of_each_family; ++i)
+        add(draw_sample(inputs_, i, family), std::string(family_name(family)));
+    sort();
+  }
+
+  void breed_from_best(int stage) {
+    for (std::int64_t i = 0; i < children; ++i) {
+      const std::int64_t child = stage * children + i;
+      const Candidate& first = pool_[child % parents];
+      const Candidate& second = pool_[(child / parents + child + 1) % parents];
+      add(breed(inputs_, first.sample, second.sample, child), first.family);
+    }
+    sort();
+  }
+
+  double score() const {
+    std::vector<QuantizerUse> uses(probe_.quantizers());
+    for (std::size_t i = 0; i < kept(); ++i)
+      for (std::size_t j = 0; j < uses.size(); ++j) uses[j] = pool(uses[j], pool_[i].uses[j]);
+    return probe_.fit(uses).score;
+  }
+
+  PickedInputs picked(int stage) {
+    PickedInputs picked{.stage = stage, .score = score()};
+    std::vector<std::string> families;
+    for (std::size_t i = 0; i < kept(); ++i) {
+      picked.samples.push_back(std::move(pool_[i].sample));
+      if (std::ranges::find(families, pool_[i].family) == families.end())
+        families.push_back(pool_[i].family);
+    }
+    for (const std::string& family : families)
+      picked.families += (picked.families.empty() ? "" : ", ") + family;
+    return picked;
+  }
+
+ private:
+  std::size_t kept() const { return std::min(count_, pool_.size()); }
+
+  void add(std::vector<Tensor> sample, std::string family) {
+    CalibrationProbe::Sample run = probe_.run(sample);
+    const double score = probe_.fit(run.uses).score;
+    pool_.push_back({std::move(sample), std::move(run.uses), score, std::move(family)});
+  }
+
+  void sort() { std::ranges::stable_sort(pool_, {}, &Candidate::score); }
+
+  CalibrationProbe& probe_;
+  const SyntheticInputs& inputs_;
+  std::size_t count_;
+  std::vector<Candidate> pool_;
+};
+
+bool has_images(const SyntheticInputs& inputs) {
+  return std::ranges::any_of(inputs.kinds,
+                             [](const InputKind& kind) { return kind.role == InputRole::image; });
+}
+
+class KeptSamples : public Samples {
+ public:
+  explicit KeptSamples(std::vector<std::vector<Tensor>> samples) : samples_(std::move(samples)) {}
+  std::int64_t size() const override { return std::ssize(samples_); }
+  std::vector<Tensor> sample(std::int64_t index) override { return samples_[index]; }
+
+ private:
+  std::vector<std::vector<Tensor>> samples_;
+};
+
+// "" stands for the only input.
+template <typename Value>
+std::map<std::string, Value> by_input(std::map<std::string, Value> values,
+                                      const std::vector<TensorSpec>& inputs) {
+  auto unnamed = values.extract("");
+  if (unnamed.empty()) return values;
+  if (inputs.size() != 1)
+    throw Error(fmt::format("[inputs] the model has {} inputs; say which one, as in --shape {}=...",
+                            inputs.size(), inputs.empty() ? "NAME" : inputs[0].name));
+  values.insert_or_assign(inputs[0].name, std::move(unnamed.mapped()));
+  return values;
+}
+
+// "synthetic, octave noise, stage 1, S 0.38, seed 42"
+std::string describe(const PickedInputs& picked, bool quantized, std::uint64_t seed) {
+  std::string text = "synthetic";
+  if (!picked.families.empty()) text += ", " + picked.families;
+  if (quantized && !picked.families.empty())
+    text += fmt::format(", stage {}, S {:.2f}", picked.stage, picked.score);
+  return text + fmt::format(", seed {}", seed);
+}
+
+}  // namespace
+
+PickedInputs pick_inputs(CalibrationProbe& probe, const SyntheticInputs& inputs,
+                         std::int64_t count) {
+  if (!has_images(inputs) || probe.quantizers() == 0) {
+    PickedInputs drawn;
+    for (std::int64_t i = 0; i < count; ++i)
+      drawn.samples.push_back(
+          draw_sample(inputs, i, image_families[i % std::ssize(image_families)]));
+    if (has_images(inputs)) drawn.families = "all families in turn";
+    return drawn;
+  }
+  Picking picking(probe, inputs, count);
+  picking.draw();
+  int stage = 0;
+  for (; stage < stages && !(picking.score() <= fitting_score); ++stage)
+    picking.breed_from_best(stage);
+  return picking.picked(stage);
+}
+
+bool is_automatic(const InputSpec& spec) {
+  return spec.data.empty() && spec.dataset.name.empty() && !spec.distribution;
+}
+
+Inputs automatic_inputs(const Model& candidate, const Model* reference, const InputSpec& spec,
+                        const OrtOptions& runtime) {
+  const std::vector<TensorSpec> inputs = candidate.inputs();
+  const RandomOptions random{.seed = spec.seed,
+                             .shapes = by_input(spec.shapes, inputs),
+                             .ranges = by_input(spec.ranges, inputs),
+                             .index_lengths = index_lengths(candidate)};
+  SyntheticInputs synthetic{plan_draws(inputs, random), input_kinds(candidate), spec.seed};
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (random.ranges.contains(inputs[i].name)) synthetic.kinds[i].range.reset();
+  CalibrationProbe probe(candidate, reference, runtime);
+  const std::int64_t index = spec.sample_index.value_or(0);
+  const std::int64_t count = spec.samples.value_or(std::max(default_count, index + 1));
+  PickedInputs picked = pick_inputs(probe, synthetic, count);
+  Inputs result{.description = describe(picked, probe.quantizers() > 0, spec.seed)};
+  result.samples = std::make_unique<KeptSamples>(std::move(picked.samples));
+  if (spec.sample_index) result.samples = select_samples(std::move(result.samples), index, 1);
+  return result;
+}
+
+}  // namespace vernier

@@ -1,0 +1,209 @@
+#include "vernier/analysis/runtime_loss.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "vernier/analysis/compare.h"
+#include "vernier/model/precision.h"
+#include "vernier/runtime/ort_runner.h"
+
+namespace vernier {
+namespace {
+
+constexpr double notable_db = 0.5;
+
+class FirstSamples : public Samples {
+ public:
+  FirstSamples(Samples& all, std::int64_t most) : all_(all), size_(std::min(most, all.size())) {}
+  std::int64_t size() const override { return size_; }
+  std::vector<Tensor> sample(std::int64_t index) override { return all_.sample(index); }
+  std::int64_t number(std::int64_t index) const override { return all_.number(index); }
+
+ private:
+  Samples& all_;
+  std::int64_t size_;
+};
+
+CompareResult compare_first(Runner& reference, Runner& candidate, Samples& samples) {
+  CompareOptions options;
+  options.outputs_by_position = reference.outputs_are_positional();
+  return compare(reference, candidate, samples, options);
+}
+
+double sqnr_of(const PairResult& pair) {
+  return pair.similarity.statistics[*find_metric("sqnr_db")].mean;
+}
+
+double worst_sqnr_db(const CompareResult& result) {
+  double worst = INFINITY;
+  for (const PairResult& pair : result.outputs)
+    if (pair.status == PairStatus::compared) worst = std::fmin(worst, sqnr_of(pair));
+  return worst;
+}
+
+// How far an output may move for no other reason than the order of additions.
+double rounding_db(Precision precision) {
+  switch (precision) {
+    case Precision::fp32: return 80;
+    case Precision::fp16: return 40;
+    default: return -INFINITY;  // a rounding that flips an integer moves it by any amount
+  }
+}
+
+// The optimisers of ONNX Runtime that change arithmetic, by its names for them.
+const std::vector<std::string>& optimizers() {
+  static const std::vector<std::string> names = {"ConstantFolding",
+                                                 "ConvBNFusion",
+                                                 "ConvMulFusion",
+                                                 "ConvAddFusion",
+                                                 "MatMulAddFusion",
+                                                 "MatMul_BatchNormalization_Fusion",
+                                                 "GemmSumFusion",
+                                                 "GemmTransposeFusion",
+                                                 "MatmulTransposeFusion",
+                                                 "MatMulScaleFusion",
+                                                 "DivMulFusion",
+                                                 "ReshapeFusion",
+                                                 "GeluFusionL1",
+                                                 "GeluFusionL2",
+                                                 "LayerNormFusionL1",
+                                                 "LayerNormFusionL2",
+                                                 "SimplifiedLayerNormFusion",
+                                                 "SkipLayerNormFusion",
+                                                 "BiasSkipLayerNormFusion",
+                                                 "EmbedLayerNormFusion",
+                                                 "AttentionFusion",
+                                                 "FastGeluFusion",
+                                                 "QuickGeluFusion",
+                                                 "BiasGeluFusion",
+                                                 "BiasSoftmaxFusion",
+                                                 "GeluApproximation",
+                                                 "ConvActivationFusion",
+                                                 "GemmActivationFusion",
+                                                 "MatMulActivationFusion",
+                                                 "QDQPropagationTransformer",
+                                                 "QDQS8ToU8Transformer",
+                                                 "QDQSelectorActionTransformer",
+                                                 "QDQFinalCleanupTransformer",
+                                                 "DoubleQDQPairsRemover",
+                                                 "DynamicQuantizeMatMulFusion",
+                                                 "MatMulIntegerToFloatFusion",
+                                                 "ClipQuantRewrite",
+                                                 "ReluQuantRewrite",
+                                                 "NchwcTransformer",
+                                                 "NhwcTransformer",
+                                                 "TransposeOptimizer",
+                                                 "CommonSubexpressionElimination"};
+  return names;
+}
+
+class Stages {
+ public:
+  Stages(Runner& reference, const Model& model, const OrtOptions& runtime, Samples& samples)
+      : reference_(reference), model_(model), runtime_(runtime), samples_(samples) {}
+
+  std::vector<RuntimeStage> run() {
+    add("exact", {.exact = true, .threads = runtime_.threads});
+    add("off", at(Optimization::disabled));
+    add("basic", at(Optimization::basic));
+    add("extended", at(Optimization::extended));
+    add("all", at(Optimization::all));
+    if (!is_cpu(runtime_.provider)) add(runtime_.provider, runtime_);
+    return std::move(stages_);
+  }
+
+ private:
+  OrtOptions at(Optimization level) const {
+    return {.optimization = level, .threads = runtime_.threads};
+  }
+
+  // The stage beside the one before it; without one it is not moved.
+  RuntimeStage measure(const std::string& name, OrtRunner& runner) {
+    RuntimeStage stage{.name = name,
+                       .sqnr_db = worst_sqnr_db(compare_first(reference_, runner, samples_)),
+                       .change_db = INFINITY};
+    if (!before_) return stage;
+    stage.change_db = worst_sqnr_db(compare_first(*before_, runner, samples_));
+    const double lost = std::fabs(stages_.back().sqnr_db - stage.sqnr_db);
+    stage.is_moved = stage.change_db < rounding_db(precision_of(model_)) ||
+                     (stage.change_db < INFINITY && lost > notable_db);
+    return stage;
+  }
+
+  void add(const std::string& name, const OrtOptions& options) {
+    auto runner = std::make_unique<OrtRunner>(model_.clone(), options);
+    RuntimeStage stage = measure(name, *runner);
+    const bool first = std::ranges::none_of(stages_, &RuntimeStage::is_moved);
+    if (stage.is_moved && first && is_cpu(options.provider)) stage.optimizers = moving(options);
+    stages_.push_back(std::move(stage));
+    before_ = std::move(runner);
+  }
+
+  bool is_moved_without(OrtOptions options, std::vector<std::string> disabled) {
+    options.disabled_optimizers = std::move(disabled);
+    OrtRunner runner(model_.clone(), options);
+    return measure("", runner).is_moved;
+  }
+
+  // The smallest run of optimisers, in their order, that has to be disabled, by halving: empty
+  // where no optimiser that is known by name moves the output.
+  std::vector<std::string> moving(const OrtOptions& options) {
+    std::vector<std::string> disabled = optimizers();
+    if (is_moved_without(options, disabled)) return {};
+    while (disabled.size() > 1) {
+      const auto middle = disabled.begin() + std::ssize(disabled) / 2;
+      std::vector<std::string> low(disabled.begin(), middle), high(middle, disabled.end());
+      if (!is_moved_without(options, low))
+        disabled = std::move(low);
+      else if (!is_moved_without(options, high))
+        disabled = std::move(high);
+      else
+        break;  // it takes some of both
+    }
+    return disabled;
+  }
+
+  Runner& reference_;
+  const Model& model_;
+  const OrtOptions& runtime_;
+  Samples& samples_;
+  std::unique_ptr<OrtRunner> before_;
+  std::vector<RuntimeStage> stages_;
+};
+
+}  // namespace
+
+double RuntimeLoss::loss_db() const {
+  return exact_sqnr_db == deployed_sqnr_db ? 0 : exact_sqnr_db - deployed_sqnr_db;
+}
+
+bool RuntimeLoss::is_notable() const { return !(loss_db() <= notable_db); }
+
+std::optional<RuntimeLoss> measure_runtime_loss(Runner& reference, Runner& deployed,
+                                                const Model& model, const OrtOptions& runtime,
+                                                Samples& samples, std::int64_t most_samples) {
+  if (runtime.exact || precision_of(model) != Precision::int8) return std::nullopt;
+  FirstSamples first(samples, most_samples);
+  OrtRunner exact(model.clone(), {.exact = true, .threads = runtime.threads});
+  const CompareResult as_written = compare_first(reference, exact, first);
+  const CompareResult as_run = compare_first(reference, deployed, first);
+  std::optional<RuntimeLoss> worst;
+  for (std::size_t i = 0; i < std::min(as_written.outputs.size(), as_run.outputs.size()); ++i) {
+    const PairResult& pair = as_written.outputs[i];
+    if (pair.status != PairStatus::compared || as_run.outputs[i].status != PairStatus::compared)
+      continue;
+    const RuntimeLoss loss{pair.name, sqnr_of(pair), sqnr_of(as_run.outputs[i]), first.size()};
+    if (!worst || !(loss.loss_db() <= worst->loss_db())) worst = loss;
+  }
+  return worst;
+}
+
+std::vector<RuntimeStage> run_stages(Runner& reference, const Model& model,
+                                     const OrtOptions& runtime, Samples& samples,
+                                     std::int64_t most_samples) {
+  FirstSamples first(samples, most_samples);
+  return Stages(reference, model, runtime, first).run();
+}
+
+}  // namespace vernier

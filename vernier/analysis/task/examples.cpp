@@ -1,0 +1,79 @@
+#include "vernier/analysis/task/examples.h"
+
+#include <fmt/format.h>
+
+#include "vernier/data/dataset_samples.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+// The classes of a classifier's logits [samples, classes], 0 if it does not say.
+std::int64_t class_count(Task task, const Runner& model) {
+  if (task != Task::image_classification || model.outputs().empty()) return 0;
+  const std::vector<Dim>& shape = model.outputs()[0].shape;
+  return shape.size() == 2 && !shape[1].is_dynamic() ? shape[1].size : 0;
+}
+
+std::map<std::int64_t, std::string> names_by_label(const std::vector<std::string>& classes,
+                                                   const std::optional<LabelMapping>& mapping) {
+  std::map<std::int64_t, std::string> names;
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    const auto label = static_cast<std::int64_t>(i);
+    if (!mapping)
+      names[label] = classes[i];
+    else if (const auto found = mapping->find(label); found != mapping->end())
+      names[found->second] = classes[i];
+  }
+  return names;
+}
+
+}  // namespace
+
+TaskExamples open_task_examples(const DatasetSpec& spec, const Selection& selection, Task task,
+                                const Runner& model, const std::filesystem::path& path) {
+  TaskExamples examples{.dataset = open_dataset(spec.name, spec.options)};
+  const std::vector<std::string>& classes = examples.dataset->classes();
+  LoaderOptions options = loader_options(spec, path, task_needs(task), classes);
+  examples.mapped = options.mapping.has_value();
+  examples.class_names = names_by_label(classes, options.mapping);
+  // Classes that are named and not mapped must be as many as the model's: that is checked later.
+  if (examples.mapped || classes.empty()) options.model_labels = class_count(task, model);
+  examples.loader = std::make_unique<Loader>(*examples.dataset,
+                                             select_positions(examples.dataset->size(), selection),
+                                             only_input(model.inputs()), options);
+  return examples;
+}
+
+TaskExamples open_task_bank(DatasetSpec spec, const std::string& split, const Selection& selection,
+                            Task task, const Runner& model, const std::filesystem::path& path,
+                            const TaskExamples& queries) {
+  spec.options.split = split;
+  TaskExamples bank = open_task_examples(spec, selection, task, model, path);
+  if (bank.class_names != queries.class_names)
+    throw Error(
+        fmt::format("[eval] --bank-split {}: its {} classes are not the {} of the samples, so "
+                    "labels mean different things; say which is which with --label-mapping",
+                    split, bank.class_names.size(), queries.class_names.size()));
+  return bank;
+}
+
+std::vector<std::string> task_data_warnings(const DatasetReport& report) {
+  std::vector<std::string> warnings = dataset_warnings(report);
+  if (const std::size_t empty = report.empty_classes.size(); empty > 0)
+    warnings.push_back(
+        fmt::format("[dataset] {} of its classes have no sample here, '{}' is the first; --shuffle "
+                    "or more --samples would reach them",
+                    empty, report.empty_classes[0]));
+  return warnings;
+}
+
+void require_every_label(const DatasetReport& report, const std::filesystem::path& recording) {
+  if (const std::int64_t left_out = report.without_label + report.unknown_labels; left_out > 0)
+    throw Error(
+        fmt::format("[eval] {}: {} examples are left out for their labels, so recorded samples no "
+                    "longer belong to the rest; give the model itself as --reference",
+                    recording.string(), left_out));
+}
+
+}  // namespace vernier

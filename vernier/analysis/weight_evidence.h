@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vernier/model/model.h"
+
+namespace vernier {
+
+// A weight of the candidate beside the reference's that it was made from.
+struct PairedWeight {
+  std::string candidate;
+  std::string reference;  // empty: none has its name, or its shape and is free
+  std::int64_t elements = 0;
+  std::optional<double> steps;  // largest difference over the stored scale; nothing: not quantized
+  double sqnr_db = 0;
+  bool same = false;
+  bool operator==(const PairedWeight&) const = default;
+};
+
+// Whether two models hold the same weights: what decides if they are the same network.
+struct WeightEvidence {
+  enum class Answer { same, different, unknown };
+
+  Answer answer = Answer::unknown;
+  std::vector<PairedWeight> weights;  // in graph order
+  std::int64_t paired = 0;
+  std::optional<double> worst_steps;  // of those that are the same
+  double worst_db = 0;                // of those that are the same
+  std::optional<std::size_t> most_different;
+  bool operator==(const WeightEvidence&) const = default;
+};
+
+std::string_view answer_name(WeightEvidence::Answer answer);  // "same", "different", "unknown"
+
+// Compares the weights of two or more axes of both models, where they are stored, in float32.
+// A batch norm behind a layer is folded into its weight where the other model has it so. Weights
+// pair by name, else with the free weight of their shape, in any order of the axes, that is
+// nearest. A quantized weight is the same within one step of its scale, or from 20 dB on; a float
+// weight from 100 dB on, and where it is stored in half precision, within one unit in the last
+// place. Unknown: too few weights have a counterpart.
+WeightEvidence compare_weights_of(const Model& reference, const Model& candidate);
+
+}  // namespace vernier

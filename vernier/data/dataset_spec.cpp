@@ -1,0 +1,92 @@
+#include "vernier/data/dataset_spec.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "vernier/data/preprocessing_config.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+std::optional<int> parse_edge(std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool valid = error == std::errc{} && end == text.data() + text.size();
+  return valid && value >= 1 && value <= 65536 ? std::optional(value) : std::nullopt;
+}
+
+// A filter alone changes how, not whether, images are resized.
+std::optional<ResizeRule> resize_rule(const PreprocessingChanges& changes,
+                                      std::optional<ResizeRule> rule) {
+  const Filter filter = rule ? rule->filter : Filter::bilinear;
+  if (changes.image_size) rule = {.exact = changes.image_size, .filter = filter};
+  if (changes.resize_edge > 0) rule = {.shortest_edge = changes.resize_edge, .filter = filter};
+  if (changes.filter) {
+    if (!rule) throw Error("[dataset] --interpolation: images are not resized; add --image-size");
+    rule->filter = *changes.filter;
+  }
+  return rule;
+}
+
+}  // namespace
+
+std::optional<Size> parse_size(std::string_view text) {
+  const std::size_t cross = text.find('x');
+  const auto height = parse_edge(text.substr(0, cross));
+  const auto width = cross == text.npos ? height : parse_edge(text.substr(cross + 1));
+  if (!height || !width) return std::nullopt;
+  return Size{.width = *width, .height = *height};
+}
+
+std::string describe_dataset(const DatasetSpec& spec, std::uint64_t seed) {
+  std::string text = spec.name;
+  if (std::filesystem::exists(spec.name))
+    text = std::filesystem::path(spec.name).lexically_normal().filename().string();
+  if (!spec.options.split.empty()) text += ", " + spec.options.split + " split";
+  if (spec.shuffle) text += fmt::format(", shuffled with seed {}", seed);
+  return text;
+}
+
+Preprocessing make_preprocessing(const PreprocessingChanges& changes,
+                                 const std::filesystem::path& model) {
+  const auto file = changes.file.empty() ? find_preprocessing(model) : changes.file;
+  Preprocessing result = file ? read_preprocessing(*file) : Preprocessing{};
+  result.resize = resize_rule(changes, result.resize);
+  if (changes.center_crop) result.center_crop = CropRule{*changes.center_crop};
+  if (changes.rescale_factor) result.rescale_factor = *changes.rescale_factor;
+  if (!changes.mean.empty()) result.mean = changes.mean;
+  if (!changes.std.empty()) result.std = changes.std;
+  if (std::ranges::count(result.std, 0.0) > 0) throw Error("[dataset] --std: expected no zero");
+  return result;
+}
+
+LoaderOptions loader_options(const DatasetSpec& spec, const std::filesystem::path& model,
+                             Needs needs, const std::vector<std::string>& classes) {
+  LoaderOptions options{.preprocessing = make_preprocessing(spec.preprocessing, model),
+                        .batch = spec.batch,
+                        .needs = needs,
+                        .max_bad = spec.max_bad};
+  if (!spec.label_mapping.empty())
+    options.mapping = read_label_mapping(spec.label_mapping, classes);
+  return options;
+}
+
+std::vector<std::string> dataset_warnings(const DatasetReport& report) {
+  std::vector<std::string> warnings;
+  const auto add = [&](std::int64_t count, std::string_view reason) {
+    if (count > 0)
+      warnings.push_back(
+          fmt::format("[dataset] {} of {} examples left out: {}", count, report.selected, reason));
+  };
+  add(report.unreadable, "their images cannot be read");
+  add(report.without_label, "they have no label");
+  add(report.unknown_labels, "the model does not have their label");
+  if (!report.problems.empty() && !warnings.empty())
+    warnings.back() += "; the first: " + report.problems[0];
+  return warnings;
+}
+
+}  // namespace vernier

@@ -1,0 +1,208 @@
+#include "vernier/exporting/exporter.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "vernier/error.h"
+#include "vernier/exporting/process.h"
+#include "vernier/installation.h"
+#include "vernier/version.h"
+
+namespace vernier {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+// Every python3 on PATH: the first one is often a bare one of a version manager.
+std::vector<std::string> interpreters() {
+  std::vector<std::string> found;
+  std::istringstream path(environment("PATH"));
+  for (std::string folder; std::getline(path, folder, ':');) {
+    const fs::path program = fs::path(folder) / "python3";
+    if (access(program.c_str(), X_OK) == 0) found.push_back(program.string());
+  }
+  return found;
+}
+
+// Asks whether it could be imported, which takes milliseconds; importing it takes seconds.
+bool has_torch(const std::string& program) {
+  const std::string question =
+      "import importlib.util as u, sys; sys.exit(3 if u.find_spec('torch') is None else 0)";
+  return run_process({program, "-c", question}).exit_code == 0;
+}
+
+std::string package_folder() {
+  if (const std::string chosen = environment("VERNIER_PYTHONPATH"); !chosen.empty()) return chosen;
+  if (const fs::path installed = installed_file("python"); !installed.empty())
+    return installed.string();
+  throw Error(
+      "[export] the Python package vernier_export is not found; set VERNIER_PYTHONPATH to the "
+      "python folder of Vernier's sources");
+}
+
+// The chosen interpreter, else the first python3 on PATH that has PyTorch.
+std::string find_python(const std::string& chosen) {
+  if (!chosen.empty()) {
+    if (run_process({chosen, "-c", ""}).exit_code != 0)
+      throw Error(fmt::format("[export] --python {}: it does not run", chosen));
+    return chosen;
+  }
+  const std::vector<std::string> programs = interpreters();
+  for (const std::string& program : programs)
+    if (has_torch(program)) return program;
+  throw Error(fmt::format(
+      "[export] no python3 on PATH has PyTorch ({} tried); run `scripts/setup.sh torch`, or choose "
+      "an interpreter that has it with --python",
+      programs.size()));
+}
+
+// Runs the package vernier_export, which came with the program or is where VERNIER_PYTHONPATH says.
+ProcessResult run_exporter(const std::string& python, const std::vector<std::string>& arguments) {
+  std::vector<std::string> command = {python, "-B", "-m", "vernier_export"};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  const std::string before = environment("PYTHONPATH");
+  const std::string added = package_folder();
+  return run_process(command, {{"PYTHONPATH", before.empty() ? added : added + ":" + before}});
+}
+
+std::vector<std::string> arguments(const ExportOptions& options, const fs::path& folder) {
+  std::vector<std::string> list = {
+      options.source,     "--output", folder.string(), "--seed", std::to_string(options.seed),
+      "--error-to-stdout"};
+  const auto add = [&](const std::string& name, const std::string& value) {
+    if (!value.empty()) list.push_back(name + "=" + value);
+  };
+  add("--task", options.task);
+  add("--weights", options.weights.string());
+  add("--shape", options.shape);
+  add("--opset", options.opset ? std::to_string(options.opset) : "");
+  add("--dynamic", options.dynamic);
+  if (options.instrument) list.push_back("--instrument");
+  if (options.allow_frozen) list.push_back("--allow-frozen");
+  return list;
+}
+
+std::string last_line(std::string text) {
+  while (text.ends_with('\n')) text.pop_back();
+  return text.substr(text.rfind('\n') + 1);
+}
+
+fs::path cache_folder() {
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && fs::path(cache).is_absolute())
+    return fs::path(cache) / "vernier";
+  if (const char* home = std::getenv("HOME")) return fs::path(home) / ".cache" / "vernier";
+  throw Error("[export] no place for the cache of models: set XDG_CACHE_HOME or HOME");
+}
+
+bool is_function(const std::string& source) { return source.find(':') != std::string::npos; }
+
+// Size and time of a file, or of all in a folder.
+std::string fingerprint(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored)) {
+    const auto time = fs::last_write_time(path, ignored).time_since_epoch().count();
+    return fmt::format("{} {} {}\n", path.string(), fs::file_size(path, ignored), time);
+  }
+  std::vector<std::string> lines;
+  for (const auto& entry : fs::directory_iterator(path, ignored))
+    if (entry.is_regular_file()) lines.push_back(fingerprint(entry.path()));
+  std::ranges::sort(lines);
+  std::string text;
+  for (const std::string& line : lines) text += line;
+  return text;
+}
+
+// Everything that the export depends on, except whether it is instrumented.
+std::string cache_key(const ExportOptions& options) {
+  const ProcessResult versions = run_exporter(find_python(options.python), {"--versions"});
+  if (versions.exit_code != 0)
+    throw Error(fmt::format("[export] {}: cannot ask Python for its versions", options.source));
+  std::string key = fmt::format(
+      "vernier {}\nsource {}\ntask {}\nseed {}\nshape {}\nopset {}\ndynamic {}\nfrozen {}\n{}",
+      version(), options.source, options.task, options.seed, options.shape, options.opset,
+      options.dynamic, options.allow_frozen, versions.out);
+  if (!options.weights.empty()) key += fingerprint(fs::absolute(options.weights));
+  if (fs::exists(options.source)) key += fingerprint(fs::absolute(options.source));
+  return key;
+}
+
+// FNV-1a, 64 bits. The key itself is kept beside the model: this only names the folder.
+std::uint64_t hash(std::string_view text) {
+  std::uint64_t value = 0xcbf29ce484222325u;
+  for (const unsigned char byte : text) value = (value ^ byte) * 0x100000001b3u;
+  return value;
+}
+
+std::string readable(std::string source) {
+  std::ranges::replace_if(
+      source, [](unsigned char c) { return !std::isalnum(c) && c != '-' && c != '.'; }, '_');
+  return source;
+}
+
+std::string read_text(const fs::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+bool is_current(const fs::path& folder, const std::string& key, bool instrument) {
+  const ExportedModel found = exported_in(folder);
+  return read_text(folder / "key.txt") == key && fs::exists(found.onnx) &&
+         fs::exists(found.torchscript) && (!instrument || !found.layers.empty());
+}
+
+}  // namespace
+
+ExportedModel exported_in(const fs::path& folder) {
+  const fs::path layers = folder / "model.layers.onnx";
+  return {.onnx = folder / "model.onnx",
+          .torchscript = folder / "model.pt",
+          .sidecar = folder / "model.json",
+          .layers = fs::exists(layers) ? layers : fs::path()};
+}
+
+ExportedModel export_model(const ExportOptions& options, const fs::path& folder) {
+  const std::string python = find_python(options.python);
+  const ProcessResult result = run_exporter(python, arguments(options, folder));
+  if (result.exit_code != 0) {
+    const std::string reason = last_line(result.out);
+    throw Error(reason.starts_with("[export]")
+                    ? reason
+                    : fmt::format("[export] {}: {} ended with exit code {}", options.source, python,
+                                  result.exit_code));
+  }
+  return exported_in(folder);
+}
+
+bool is_export_source(const std::string& text) {
+  if (fs::is_directory(text))  // of Hugging Face, before anything was exported from it
+    return fs::exists(fs::path(text) / "config.json") && !fs::exists(exported_in(text).onnx);
+  constexpr std::array<std::string_view, 8> files = {".onnx", ".pt",          ".pth", ".jit",
+                                                     ".ts",   ".torchscript", ".npz", ".npy"};
+  return !fs::exists(text) && std::ranges::find(files, fs::path(text).extension()) == files.end();
+}
+
+ExportedModel resolve_model(const ExportOptions& options, bool rebuild) {
+  const std::string key = cache_key(options);
+  const fs::path folder =
+      cache_folder() / fmt::format("{}-{:016x}", readable(options.source), hash(key));
+  if (!rebuild && !is_function(options.source) && is_current(folder, key, options.instrument))
+    return exported_in(folder);
+  fs::remove(folder / "key.txt");
+  const ExportedModel exported = export_model(options, folder);
+  std::ofstream(folder / "key.txt") << key;
+  return exported;
+}
+
+}  // namespace vernier

@@ -1,0 +1,102 @@
+#include "vernier/exporting/process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "vernier/error.h"
+
+extern char** environ;
+
+namespace vernier {
+namespace {
+
+constexpr int could_not_start = 127;
+
+// The streams of the child: nothing in, a pipe out, errors where ours go.
+class Streams {
+ public:
+  Streams() {
+    if (pipe2(ends_.data(), O_CLOEXEC) != 0)
+      throw Error(std::string("[process] no pipe: ") + std::strerror(errno));
+    posix_spawn_file_actions_init(&actions_);
+    posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions_, ends_[1], STDOUT_FILENO);
+  }
+  ~Streams() {
+    posix_spawn_file_actions_destroy(&actions_);
+    close_writing_end();
+    close(ends_[0]);
+  }
+  Streams(const Streams&) = delete;
+  Streams& operator=(const Streams&) = delete;
+
+  const posix_spawn_file_actions_t* actions() const { return &actions_; }
+
+  std::string read_to_end() {
+    close_writing_end();
+    std::string text;
+    std::array<char, 4096> buffer;
+    while (true) {
+      const ssize_t count = read(ends_[0], buffer.data(), buffer.size());
+      if (count > 0) text.append(buffer.data(), static_cast<std::size_t>(count));
+      if (count == 0 || (count < 0 && errno != EINTR)) return text;
+    }
+  }
+
+ private:
+  void close_writing_end() {
+    if (ends_[1] >= 0) close(ends_[1]);
+    ends_[1] = -1;
+  }
+
+  std::array<int, 2> ends_{-1, -1};
+  posix_spawn_file_actions_t actions_{};
+};
+
+std::vector<std::string> merged_environment(const std::map<std::string, std::string>& added) {
+  std::vector<std::string> merged;
+  for (char** entry = environ; *entry; ++entry) {
+    const std::string text = *entry;
+    if (!added.contains(text.substr(0, text.find('=')))) merged.push_back(text);
+  }
+  for (const auto& [name, value] : added) merged.push_back(fmt::format("{}={}", name, value));
+  return merged;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (std::string& text : texts) result.push_back(text.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+int wait_for(pid_t child) {
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+}  // namespace
+
+ProcessResult run_process(const std::vector<std::string>& command,
+                          const std::map<std::string, std::string>& environment) {
+  std::vector<std::string> arguments = command;
+  std::vector<std::string> variables = merged_environment(environment);
+  Streams streams;
+  pid_t child = 0;
+  if (posix_spawnp(&child, command.at(0).c_str(), streams.actions(), nullptr,
+                   pointers(arguments).data(), pointers(variables).data()) != 0)
+    return {.exit_code = could_not_start};
+  std::string out = streams.read_to_end();
+  return {wait_for(child), std::move(out)};
+}
+
+}  // namespace vernier

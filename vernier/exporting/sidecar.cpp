@@ -1,0 +1,77 @@
+#include "vernier/exporting/sidecar.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+using nlohmann::json;
+
+[[noreturn]] void throw_wrong(const std::string& what) {
+  throw Error(what + "; correct or remove the file");
+}
+
+Dim dim_of(const json& dim) {
+  if (dim.is_string()) return {.symbol = dim.get<std::string>()};
+  if (dim.is_null()) return {};
+  if (dim.is_number_integer() && dim.get<std::int64_t>() >= 0) return {.size = dim};
+  throw_wrong("a dimension is a size, a name or null, not " + dim.dump());
+}
+
+TensorSpec spec_of(const json& entry) {
+  if (!entry.is_object() || !entry.value("name", json()).is_string())
+    throw_wrong("expected an object with a name, found " + entry.dump());
+  TensorSpec spec{.name = entry["name"], .ranked = entry.contains("shape")};
+  if (entry.contains("dtype")) {
+    const auto dtype = entry["dtype"].is_string()
+                           ? parse_dtype(entry["dtype"].get_ref<const std::string&>())
+                           : std::nullopt;
+    if (!dtype) throw_wrong(fmt::format("'{}' has dtype {}", spec.name, entry["dtype"].dump()));
+    spec.dtype = *dtype;
+  }
+  if (!spec.ranked) return spec;
+  if (!entry["shape"].is_array()) throw_wrong(fmt::format("'{}' has no list as shape", spec.name));
+  for (const json& dim : entry["shape"]) spec.shape.push_back(dim_of(dim));
+  return spec;
+}
+
+std::vector<TensorSpec> specs_of(const json& sidecar, const char* key) {
+  std::vector<TensorSpec> specs;
+  if (!sidecar.contains(key)) return specs;
+  if (!sidecar[key].is_array()) throw_wrong(fmt::format("'{}' is not a list", key));
+  for (const json& entry : sidecar[key]) specs.push_back(spec_of(entry));
+  return specs;
+}
+
+std::optional<Sidecar> parse(std::ifstream& file) {
+  const json sidecar = json::parse(file);
+  if (!sidecar.is_object() || (!sidecar.contains("inputs") && !sidecar.contains("outputs")))
+    return std::nullopt;
+  const json task = sidecar.value("task", json());
+  return Sidecar{.inputs = specs_of(sidecar, "inputs"),
+                 .outputs = specs_of(sidecar, "outputs"),
+                 .task = task.is_string() ? task.get<std::string>() : ""};
+}
+
+}  // namespace
+
+std::optional<Sidecar> read_sidecar(const std::filesystem::path& model) {
+  const auto path = std::filesystem::path(model).replace_extension(".json");
+  std::ifstream file(path);
+  if (!file) return std::nullopt;
+  try {
+    return parse(file);
+  } catch (const json::exception& error) {
+    throw Error(fmt::format("[sidecar] {}: is not JSON ({}); correct or remove the file",
+                            path.string(), error.what()));
+  } catch (const Error& error) {
+    throw Error(fmt::format("[sidecar] {}: {}", path.string(), error.what()));
+  }
+}
+
+}  // namespace vernier

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "vernier/tensor/convert.h"
+#include "vernier/tensor/tensor.h"
+
+namespace vernier {
+
+// Calls visit(block) for the elements of a tensor in order: spans of double for float64 and for
+// integers of more than 16 bits, of float for all others. Float32 that lies in memory as it should
+// is shown where it is; everything else goes through a buffer that stays in cache.
+template <typename Visit>
+void visit_blocks(const TensorView& tensor, const Visit& visit) {
+  const auto widened = [&]<typename T>(T) {
+    std::array<T, 4096> buffer;
+    const std::int64_t size = tensor.size();
+    for (std::int64_t begin = 0; begin < size; begin += std::ssize(buffer)) {
+      const auto count = static_cast<std::size_t>(std::min(size - begin, std::ssize(buffer)));
+      const std::span block = std::span(buffer).first(count);
+      widen(tensor, begin, block);
+      visit(std::span<const T>(block));
+    }
+  };
+  const bool aligned = reinterpret_cast<std::uintptr_t>(tensor.bytes.data()) % alignof(float) == 0;
+  if (tensor.dtype == DType::f32 && aligned)
+    visit(elements<float>(tensor));
+  else if (tensor.dtype == DType::f64 || (is_integer(tensor.dtype) && bits(tensor.dtype) > 16))
+    widened(double{});
+  else
+    widened(float{});
+}
+
+}  // namespace vernier

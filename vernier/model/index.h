@@ -1,0 +1,166 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "vernier/model/dtypes.h"
+#include "vernier/model/graph.h"
+#include "vernier/model/model.h"
+#include "vernier/tensor/name_map.h"
+
+namespace vernier {
+
+class ModelIndex;
+
+// A stored weight that a tensor is, through operators that only carry it.
+struct WeightSource {
+  const vernier_onnx::TensorProto* stored = nullptr;    // null: the tensor is no weight
+  const vernier_onnx::NodeProto* dequantize = nullptr;  // the DequantizeLinear between, if any
+  bool transposed = false;                              // its two axes are swapped
+  explicit operator bool() const { return stored != nullptr; }
+};
+
+// One graph of a model: who writes, who reads and what is known of each tensor. The subgraph of an
+// If, Loop or Scan looks up names that it does not define in the graph around it. The model must
+// outlive the index and stay unchanged.
+class GraphIndex {
+ public:
+  // A graph by itself: nothing is known of its labels, dtypes and the values of its constants.
+  explicit GraphIndex(const vernier_onnx::GraphProto& graph, const GraphIndex* outer = nullptr);
+  GraphIndex(const ModelIndex& model, const Subgraph& place, const GraphIndex* outer);
+
+  const ModelIndex& index() const { return *model_; }  // of the model, unless it is by itself
+  const vernier_onnx::GraphProto& graph() const { return *place_.graph; }
+  const vernier_onnx::NodeProto* owner() const { return place_.owner; }  // null: the main graph
+  const std::string& path() const { return place_.path; }  // "loop_1.body/if_0.then_branch"
+  const GraphIndex* outer() const { return outer_; }
+
+  // The node that writes the tensor; null for inputs, weights and unknown names.
+  const vernier_onnx::NodeProto* producer(std::string_view tensor) const;
+  // The nodes of this graph that read the tensor, in graph order and once each, also those that
+  // read it only inside their subgraphs.
+  std::span<const vernier_onnx::NodeProto* const> consumers(std::string_view tensor) const;
+  const vernier_onnx::TensorProto* initializer(std::string_view tensor) const;
+  // What the graph says of the tensor's type: input, output or value_info; null if nothing.
+  const vernier_onnx::ValueInfoProto* value_info(std::string_view tensor) const;
+  // Of this graph only.
+  bool is_input(std::string_view tensor) const { return inputs_.contains(tensor); }
+  bool is_output(std::string_view tensor) const { return outputs_.contains(tensor); }
+  // Whether this graph itself defines the name: input, weight or node output.
+  bool defines(std::string_view tensor) const;
+  // Whether one node of this graph reads the tensor, which this graph defines, and nothing else.
+  bool has_one_reader(std::string_view tensor) const;
+
+  // The declared shape, -1 for dynamic dims; of a constant its own.
+  std::optional<Shape> declared_shape(std::string_view tensor) const;
+  std::optional<DType> dtype(const std::string& tensor) const;
+
+  // An initializer, or the tensor of a Constant node; null if it is neither.
+  const vernier_onnx::TensorProto* constant(std::string_view tensor) const;
+  // The value of an initializer or a Constant node; nothing if it is neither or cannot be read.
+  std::optional<Tensor> value(std::string_view tensor) const;
+  std::optional<std::vector<double>> numbers(std::string_view tensor) const;
+  // Of a constant of one element; others are not read.
+  std::optional<double> number(std::string_view tensor) const;
+  // Through Identity, Cast, a Transpose of two axes, and DequantizeLinear.
+  WeightSource weight_source(std::string_view tensor) const;
+
+  // The name that a probe gives a tensor of this graph.
+  std::string label(const std::string& tensor) const;
+
+ private:
+  const ModelIndex* model_ = nullptr;
+  Subgraph place_;
+  const GraphIndex* outer_ = nullptr;
+  std::unordered_map<std::string_view, const vernier_onnx::NodeProto*> producers_;
+  NameMap<std::vector<const vernier_onnx::NodeProto*>> consumers_;
+  std::unordered_map<std::string_view, const vernier_onnx::TensorProto*> initializers_;
+  std::unordered_map<std::string_view, const vernier_onnx::ValueInfoProto*> infos_;
+  std::unordered_set<std::string_view> inputs_;
+  std::unordered_set<std::string_view> outputs_;
+};
+
+// A weight of a model: an initializer, or the tensor of a Constant node.
+struct Weight {
+  std::string name;  // of the initializer, or of what the node writes
+  const vernier_onnx::TensorProto* proto = nullptr;
+  const GraphIndex* graph = nullptr;
+};
+
+// A node, and the graph that it is in.
+struct FoundNode {
+  const GraphIndex* graph = nullptr;
+  const vernier_onnx::NodeProto* node = nullptr;
+};
+
+// An output of a node, and the graph that it is in.
+struct FoundTensor : FoundNode {
+  int output = 0;
+  const std::string& name() const;  // inside its graph
+};
+
+// Everything that is looked up in a model, by name or by value, built once. The model must outlive
+// it and stay unchanged. Lookups may come from several threads.
+class ModelIndex {
+ public:
+  explicit ModelIndex(const Model& model);
+  ModelIndex(const ModelIndex&) = delete;
+  ModelIndex& operator=(const ModelIndex&) = delete;
+
+  const Model& model() const { return model_; }
+  const GraphIndex& main() const { return graphs_.front(); }
+  // The main graph first, each subgraph after the graph that contains it.
+  const std::deque<GraphIndex>& graphs() const { return graphs_; }
+
+  // What a node writes, by the name that a probe gives it; null if there is none.
+  const FoundTensor* tensor(std::string_view label) const;
+  // The first node of that name; null if there is none.
+  const FoundNode* node(std::string_view name) const;
+  // The nodes that a PyTorch module was exported to, in graph order.
+  std::span<const FoundNode> nodes_of_module(std::string_view path) const;
+  // Whether the model itself defines the operator.
+  bool is_local_function(const vernier_onnx::NodeProto& node) const;
+
+  // All weights, in graph order.
+  std::span<const Weight> weights() const { return weights_; }
+  // The first weight of that name, the main graph's before those of subgraphs.
+  const Weight* weight(std::string_view name) const;
+  // The weights of so many elements, in graph order.
+  std::span<const Weight* const> weights_of_size(std::int64_t elements) const;
+  // The first weight of this type, shape and content; null if there is none.
+  const Weight* weight_with(const TensorView& content) const;
+
+ private:
+  friend class GraphIndex;
+  using Weights = std::vector<const Weight*>;
+
+  void add_graph(const GraphIndex& graph);
+  void add_modules() const;
+  void add_contents() const;
+
+  const Model& model_;
+  GraphDTypes dtypes_;
+  std::unordered_map<std::string_view, int> definitions_;  // how often nodes write the name
+  std::deque<GraphIndex> graphs_;                          // inner ones point at outer ones
+  NameMap<FoundTensor> tensors_;
+  std::unordered_map<std::string_view, FoundNode> nodes_;
+  std::unordered_set<std::string> functions_;
+  std::vector<Weight> weights_;
+  std::unordered_map<std::string_view, const Weight*> weights_by_name_;
+  std::unordered_map<std::int64_t, Weights> weights_by_size_;
+  // Read from names and files when they are first asked for.
+  mutable std::once_flag modules_once_, contents_once_;
+  mutable NameMap<std::vector<FoundNode>> modules_;
+  mutable std::unordered_map<std::size_t, Weights> weights_by_content_;
+};
+
+}  // namespace vernier

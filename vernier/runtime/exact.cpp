@@ -1,0 +1,161 @@
+#include "vernier/runtime/exact.h"
+
+#include <vernier_onnx.pb.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "vernier/model/index.h"
+#include "vernier/model/tensor_data.h"
+
+namespace vernier {
+namespace {
+
+using vernier_onnx::AttributeProto;
+using vernier_onnx::GraphProto;
+using vernier_onnx::NodeProto;
+using vernier_onnx::TensorProto;
+
+constexpr const char* microsoft = "com.microsoft";
+constexpr int none = -1;
+
+// An operator that multiplies activations by weights as integers, and which of its inputs are what.
+struct IntegerOperator {
+  const char* op;
+  const char* domain;
+  int weight;
+  int weight_zero_point;
+  int activation_zero_point;  // none: it quantizes the activations itself, to uint8
+  bool zero_point_may_be_added = true;
+};
+
+constexpr IntegerOperator integer_operators[] = {
+    {"QLinearConv", "", 3, 5, 2},
+    {"QLinearMatMul", "", 3, 5, 2},
+    {"MatMulInteger", "", 1, 3, 2},
+    {"ConvInteger", "", 1, 3, 2},
+    {"QGemm", microsoft, 3, 5, 2},
+    {"MatMulIntegerToFloat", microsoft, 1, 5, 4},
+    {"DynamicQuantizeMatMul", microsoft, 1, 3, none},
+    {"QAttention", microsoft, 1, 7, 6},
+    {"DynamicQuantizeLSTM", microsoft, 1, 9, none, false},
+    {"DynamicQuantizeLSTM", microsoft, 2, 11, none, false},
+};
+
+bool is_either(const NodeProto& node, std::string_view op) {
+  return is_op(node, op) || is_op(node, op, microsoft);
+}
+
+std::string input_of(const NodeProto& node, int index) {
+  return index >= 0 && index < node.input_size() ? node.input(index) : "";
+}
+
+Tensor shifted(const Tensor& stored, const std::string& name) {
+  Tensor result = stored;
+  result.name = name;
+  result.dtype = DType::u8;
+  for (std::byte& byte : result.bytes) byte ^= std::byte{0x80};
+  return result;
+}
+
+class UnsignedWeights {
+ public:
+  explicit UnsignedWeights(Model& model) : model_(model) {
+    for (const TensorProto& weight : model.graph().initializer())
+      weights_.emplace(weight.name(), &weight);
+  }
+
+  void convert() {
+    visit(model_.graph());
+    for (TensorProto& weight : added_) *model_.graph().add_initializer() = std::move(weight);
+    if (!added_.empty()) remove_unread();
+  }
+
+ private:
+  void visit(GraphProto& graph) {
+    for (NodeProto& node : *graph.mutable_node()) {
+      for (AttributeProto& attribute : *node.mutable_attribute())
+        if (attribute.has_g()) visit(*attribute.mutable_g());
+      for (const IntegerOperator& each : integer_operators)
+        if (is_op(node, each.op, each.domain)) convert(node, each);
+    }
+  }
+
+  const TensorProto* find(const std::string& name) const {
+    const auto found = weights_.find(name);
+    return found == weights_.end() ? nullptr : found->second;
+  }
+
+  bool is_int8(const std::string& name) const {
+    const TensorProto* weight = find(name);
+    return weight && weight->data_type() == TensorProto::INT8;
+  }
+
+  // Kernels for int8 activations take int8 weights only.
+  void convert(NodeProto& node, const IntegerOperator& op) {
+    const std::string weight = input_of(node, op.weight);
+    const std::string zero_point = input_of(node, op.weight_zero_point);
+    if (!is_int8(weight) || is_int8(input_of(node, op.activation_zero_point))) return;
+    if (zero_point.empty() ? !op.zero_point_may_be_added : !is_int8(zero_point)) return;
+    while (node.input_size() <= op.weight_zero_point) node.add_input("");
+    node.set_input(op.weight, unsigned_weight(weight));
+    node.set_input(op.weight_zero_point,
+                   zero_point.empty() ? added_zero_point() : unsigned_weight(zero_point));
+  }
+
+  std::string unsigned_weight(const std::string& name) {
+    const std::string result = name + ".unsigned";
+    if (done_.insert(result).second)
+      added_.push_back(make_tensor_proto(shifted(model_.tensor(*find(name)), result)));
+    return result;
+  }
+
+  std::string added_zero_point() {
+    const std::string name = "vernier.zero_point.unsigned";
+    if (done_.insert(name).second)
+      added_.push_back(make_tensor_proto(shifted(make_tensor("", DType::i8, {}), name)));
+    return name;
+  }
+
+  void remove_unread() {
+    std::unordered_set<std::string> read;
+    for (const Subgraph& subgraph : all_subgraphs(model_.graph())) {
+      for (const auto& output : subgraph.graph->output()) read.insert(output.name());
+      for (const NodeProto& node : subgraph.graph->node())
+        read.insert(node.input().begin(), node.input().end());
+    }
+    auto& weights = *model_.graph().mutable_initializer();
+    const auto unread = [&](const TensorProto& weight) {
+      return done_.contains(weight.name() + ".unsigned") && !read.contains(weight.name());
+    };
+    weights.erase(std::remove_if(weights.begin(), weights.end(), unread), weights.end());
+  }
+
+  Model& model_;
+  std::unordered_map<std::string, const TensorProto*> weights_;
+  std::unordered_set<std::string> done_;
+  std::vector<TensorProto> added_;
+};
+
+bool has_dequantized_operands(const GraphProto& graph) {
+  const GraphIndex index(graph);
+  return std::ranges::any_of(graph.node(), [&](const NodeProto& node) {
+    if (!is_either(node, "DequantizeLinear") || node.input_size() == 0) return false;
+    const NodeProto* writer = index.producer(node.input(0));
+    return writer ? is_either(*writer, "QuantizeLinear") || is_op(*writer, "Constant")
+                  : !index.is_input(node.input(0)) || index.initializer(node.input(0));
+  });
+}
+
+}  // namespace
+
+bool has_dequantized_operands(const Model& model) {
+  return std::ranges::any_of(all_subgraphs(model.graph()), [](const Subgraph& subgraph) {
+    return has_dequantized_operands(*subgraph.graph);
+  });
+}
+
+void make_weights_unsigned(Model& model) { UnsignedWeights(model).convert(); }
+
+}  // namespace vernier

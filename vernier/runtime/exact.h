@@ -1,0 +1,17 @@
+#pragma once
+
+#include "vernier/model/model.h"
+
+namespace vernier {
+
+// Whether the model holds operands that a DequantizeLinear makes real, of what a QuantizeLinear or
+// a weight stores: optimisation replaces the float arithmetic between such quantizers by integer
+// kernels.
+bool has_dequantized_operands(const Model& model);
+
+// Makes the int8 weights of integer operators uint8, with a zero point 128 higher. The products are
+// the same, but no kernel adds pairs of them in 16 bits: those for uint8 x int8 saturate on CPUs
+// with AVX2 or AVX-512 that have no VNNI.
+void make_weights_unsigned(Model& model);
+
+}  // namespace vernier

@@ -1,0 +1,34 @@
+#include "vernier/runtime/execution_order.h"
+
+#include <vernier_onnx.pb.h>
+
+#include <algorithm>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "vernier/model/graph.h"
+
+namespace vernier {
+
+void compute_constants_late(Model& model) {
+  using vernier_onnx::NodeProto;
+  auto& graph = model.graph();
+  std::unordered_set<std::string> constants = {""};  // an input that is left out
+  for (const auto& weight : graph.initializer()) constants.insert(weight.name());
+  const auto is_constant = [&](const std::string& tensor) { return constants.contains(tensor); };
+  std::vector<NodeProto*> first, rest;
+  for (NodeProto& node : *graph.mutable_node()) {
+    const bool alone = std::ranges::all_of(node.input(), is_constant) &&
+                       std::ranges::all_of(captured_names(node), is_constant);
+    if (alone) constants.insert(node.output().begin(), node.output().end());
+    (alone ? first : rest).push_back(&node);
+  }
+  if (first.empty()) return;
+  google::protobuf::RepeatedPtrField<NodeProto> ordered;
+  for (auto* nodes : {&first, &rest})
+    for (NodeProto* node : *nodes) ordered.Add(std::move(*node));
+  graph.mutable_node()->Swap(&ordered);
+}
+
+}  // namespace vernier

@@ -1,0 +1,223 @@
+#include "vernier/runtime/probes.h"
+
+#include <fmt/format.h>
+#include <vernier_onnx.pb.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "vernier/model/edit.h"
+#include "vernier/model/index.h"
+#include "vernier/model/value_kind.h"
+#include "vernier/tensor/name_map.h"
+
+namespace vernier {
+namespace {
+
+using vernier_onnx::AttributeProto;
+using vernier_onnx::GraphProto;
+using vernier_onnx::ModelProto;
+using vernier_onnx::NodeProto;
+using vernier_onnx::TensorProto;
+
+using Wanted = std::function<bool(const std::string&)>;
+
+void add_attribute(NodeProto& node, std::string_view name, const std::string& value) {
+  AttributeProto& attribute = *node.add_attribute();
+  attribute.set_name(std::string(name));
+  attribute.set_type(AttributeProto::STRING);
+  attribute.set_s(value);
+}
+
+NodeProto probe(const std::string& label, const std::string& source, const std::string& tensor) {
+  NodeProto node;
+  node.set_name("vernier.probe:" + label);
+  node.set_domain(std::string(probe_domain));
+  node.set_op_type(std::string(probe_op));
+  node.add_input(source);
+  node.add_output(tensor);
+  add_attribute(node, probe_attribute, label);
+  return node;
+}
+
+// Operators whose output is their input's memory in ONNX Runtime.
+bool hands_on_memory(const NodeProto& node) {
+  return is_op(node, "Reshape") || is_op(node, "Squeeze") || is_op(node, "Unsqueeze") ||
+         is_op(node, "Flatten") || is_op(node, "Identity");
+}
+
+// Whether somebody else reads the memory of what the node writes.
+bool shares_memory(const GraphIndex& index, const NodeProto& node) {
+  if (!hands_on_memory(node)) return false;
+  const std::string& source = node.input(0);
+  const NodeProto* writer = index.producer(source);
+  return !writer || !index.has_one_reader(source) || shares_memory(index, *writer);
+}
+
+// The probe shows what went into the quantizer, too.
+void show_before(NodeProto& probe, const std::string& tensor, const std::string& label) {
+  probe.set_op_type(std::string(pair_probe_op));
+  probe.add_input(tensor);
+  add_attribute(probe, before_attribute, label);
+}
+
+bool is_either(const NodeProto& node, std::string_view op) {
+  return is_op(node, op) || is_op(node, op, "com.microsoft");
+}
+
+// The QuantizeLinear before a DequantizeLinear where one probe can show what goes in and what comes
+// out: float32 that does not come out of another quantizer, and no other reader in between.
+const NodeProto* pairable_quantizer(const GraphIndex& index, const NodeProto& node) {
+  if (!is_either(node, "DequantizeLinear")) return nullptr;
+  const NodeProto* quantize = index.producer(node.input(0));
+  if (!quantize || !is_either(*quantize, "QuantizeLinear")) return nullptr;
+  const NodeProto* writer = index.producer(quantize->input(0));
+  const auto* scale = index.initializer(quantize->input(1));
+  const bool fits = writer && !is_either(*writer, "DequantizeLinear") && scale &&
+                    scale->data_type() == TensorProto::FLOAT &&
+                    index.has_one_reader(quantize->input(0)) &&
+                    index.has_one_reader(quantize->output(0));
+  return fits ? quantize : nullptr;
+}
+
+class ProbeInserter {
+ public:
+  ProbeInserter(const ModelProto& model, const Wanted& wanted, QuantizerProbes quantizers)
+      : model_(model),
+        wanted_(wanted),
+        quantizers_(quantizers),
+        labels_(model.graph()),
+        unique_labels_(model.graph()) {}
+
+  void graph(GraphProto& graph, const std::string& path, const ValueKinds& outer) {
+    const ValueKinds kinds = value_kinds(model_, graph, outer);
+    const SpecialTensors special = special_tensors(graph, path);
+    google::protobuf::RepeatedPtrField<NodeProto> nodes;
+    nodes.Swap(graph.mutable_node());
+    for (NodeProto& original : nodes) {
+      NodeProto& node = *graph.add_node();
+      node = std::move(original);
+      probe_subgraphs(node, path, kinds);
+      std::vector<NodeProto> probes = outputs(node, path, kinds, special);
+      for (NodeProto& added : probes) *graph.add_node() = std::move(added);
+    }
+  }
+
+  Probes result() && { return std::move(result_); }
+
+ private:
+  // Tensors whose probes are no plain ones, by the names that they have in their graph.
+  struct SpecialTensors {
+    NameMap<std::string> paired;             // what goes into a quantizer, by what comes out
+    std::unordered_set<std::string> before;  // what goes in: shown with what comes out
+    std::unordered_set<std::string> copied;
+  };
+
+  SpecialTensors special_tensors(const GraphProto& graph, const std::string& path) const {
+    SpecialTensors special;
+    const GraphIndex index(graph);
+    for (const NodeProto& node : graph.node())
+      if (shares_memory(index, node)) special.copied.insert(node.output(0));
+    if (quantizers_ == QuantizerProbes::separate) return special;
+    const auto wants = [&](const std::string& tensor) { return wanted_(labels_(path, tensor)); };
+    for (const NodeProto& node : graph.node()) {
+      const NodeProto* quantize = pairable_quantizer(index, node);
+      if (!quantize || !wants(node.output(0)) || !wants(quantize->input(0)) ||
+          wants(quantize->output(0)))
+        continue;
+      special.paired[node.output(0)] = quantize->input(0);
+      special.before.insert(quantize->input(0));
+    }
+    return special;
+  }
+
+  // Renames the watched outputs of the node; what is returned writes the original names.
+  std::vector<NodeProto> outputs(NodeProto& node, const std::string& path, const ValueKinds& kinds,
+                                 const SpecialTensors& special) {
+    std::vector<NodeProto> probes;
+    for (std::string& output : *node.mutable_output()) {
+      if (output.empty()) continue;
+      const std::string label = unique_labels_.label(path, output);
+      if (!wanted_(label)) continue;
+      if (const std::string reason = obstacle(node, output, kinds); !reason.empty()) {
+        result_.unwatched.push_back({label, reason});
+        continue;
+      }
+      result_.watched.push_back(label);
+      if (special.before.contains(output)) continue;
+      const std::string source = std::string(probed_prefix) + label;
+      probes.push_back(probe(label, source, output));
+      if (special.copied.contains(output)) probes.back().set_op_type(std::string(copying_probe_op));
+      if (const auto pair = special.paired.find(output); pair != special.paired.end())
+        show_before(probes.back(), pair->second, labels_(path, pair->second));
+      output = source;
+    }
+    return probes;
+  }
+
+  void probe_subgraphs(NodeProto& node, const std::string& path, const ValueKinds& kinds) {
+    for (AttributeProto& attribute : *node.mutable_attribute()) {
+      const std::string prefix = path.empty() ? "" : path + "/";
+      const std::string inner = prefix + node_label(node) + "." + attribute.name();
+      if (attribute.has_g()) graph(*attribute.mutable_g(), inner, kinds);
+      for (GraphProto& subgraph : *attribute.mutable_graphs()) graph(subgraph, inner, kinds);
+    }
+  }
+
+  static std::string obstacle(const NodeProto& node, const std::string& output,
+                              const ValueKinds& kinds) {
+    if (is_op(node, "Constant")) return "a constant: its value is in the model";
+    const auto kind = kinds.find(output);
+    if (kind != kinds.end() && kind->second != ValueKind::tensor)
+      return fmt::format("{}, not a tensor", kind_name(kind->second));
+    return "";
+  }
+
+  const ModelProto& model_;
+  const Wanted& wanted_;
+  QuantizerProbes quantizers_;
+  TensorLabels labels_;
+  UniqueLabels unique_labels_;
+  Probes result_;
+};
+
+// Gives the producer of a probed tensor its output back and drops the probe.
+void remove_probe(GraphProto& graph, const std::string& source) {
+  auto& nodes = *graph.mutable_node();
+  const auto is_probe = [&](const NodeProto& node) {
+    return node.domain() == probe_domain && node.input(0) == source;
+  };
+  if (const auto found = std::ranges::find_if(nodes, is_probe); found != nodes.end()) {
+    const std::string tensor = found->output(0);
+    nodes.erase(found);
+    for (NodeProto& node : nodes) std::ranges::replace(*node.mutable_output(), source, tensor);
+  }
+  for (NodeProto& node : nodes)
+    for (AttributeProto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) remove_probe(*attribute.mutable_g(), source);
+      for (GraphProto& subgraph : *attribute.mutable_graphs()) remove_probe(subgraph, source);
+    }
+}
+
+void import_probe_domain(ModelProto& model) {
+  for (const auto& import : model.opset_import())
+    if (import.domain() == probe_domain) return;
+  auto& import = *model.add_opset_import();
+  import.set_domain(std::string(probe_domain));
+  import.set_version(1);
+}
+
+}  // namespace
+
+Probes insert_probes(Model& model, const Wanted& wanted, QuantizerProbes quantizers) {
+  ProbeInserter inserter(model.proto(), wanted, quantizers);
+  inserter.graph(model.graph(), "", {});
+  import_probe_domain(model.proto());
+  return std::move(inserter).result();
+}
+
+void remove_probe(Model& model, const std::string& tensor) {
+  remove_probe(model.graph(), std::string(probed_prefix) + tensor);
+}
+
+}  // namespace vernier
