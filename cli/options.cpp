@@ -243,8 +243,9 @@ void add_judgement_options(CLI::App& command, EvaluateOptions& options, const st
   OptionGroup group(command, name);
   group
       .add("--verdict", options.verdict,
-           "Percentage points that a metric may differ from the reference's", "POINTS")
+           "Percentage points that a metric may be worse than the reference's", "POINTS")
       ->check(CLI::NonNegativeNumber);
+  group.flag("--two-sided", options.two_sided, "Fail when it is better by as much, too");
   group.add("--resamples", options.bootstrap.resamples, "Draws of the bootstrap interval", "N")
       ->check(CLI::PositiveNumber);
 }
