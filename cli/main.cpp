@@ -43,13 +43,13 @@ int run(int argc, char** argv) {
   for (const auto add : {add_eval, add_debug, add_layers, add_check, add_diff, add_inspect,
                          add_record, add_score, add_convert, add_export, add_completion})
     add(program, exit_code);
-  for (CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; }))
-    command->set_help_all_flag("--help-all", "Show every option");
   bool verbose = false;
-  for (CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; }))
+  for (CLI::App* command : subcommands(program)) {
+    command->set_help_all_flag("--help-all", "Show every option");
     if (command->get_option_no_throw("--ep"))
       OptionGroup(*command, "Output")
           .flag("--verbose", verbose, "Show what ONNX Runtime warned of, after the result");
+  }
   program.footer(
       "Example:\n  vernier eval model.int8.onnx --reference model.onnx\n\n"
       "'vernier COMMAND --help' shows the options of a command.\n");

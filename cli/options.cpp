@@ -199,8 +199,8 @@ void add_runtime_options(CLI::App& command, RuntimeOptions& options) {
            "all)")
       ->check(CLI::IsMember({"off", "basic", "extended", "all"}));
   group.flag("--exact", options.exact,
-                 "Integer products as the model says, whatever the CPU: no kernel that saturates, "
-                 "no optimisation between quantizers");
+             "Integer products as the model says, whatever the CPU: no kernel that saturates, "
+             "no optimisation between quantizers");
   group.add("--threads", options.threads, "Threads; 0: one for each core", "N")->check(at_least(0));
 }
 
