@@ -7,6 +7,7 @@
 #include "tests/data/small_images.h"
 #include "tests/model_builder.h"
 #include "tests/temporary_directory.h"
+#include "vernier/tensor/convert.h"
 #include "vernier/tensor/npz.h"
 #include "vernier/version.h"
 
@@ -54,6 +55,29 @@ TEST(EvalTask, embeddings_of_the_digits_have_the_known_figures) {
   arguments.insert(arguments.end(), {"--k", "5"});
   const Outcome five = embed("mnist_vit.onnx", arguments);
   EXPECT_EQ(five.exit_code, 0) << five.out << five.err;
+}
+
+TEST(EvalTask, the_report_says_how_images_were_prepared_and_what_was_scored) {
+  const Outcome outcome = classify("mnist_cnn.onnx", {"--samples", "4", "--batch", "2"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("preprocessing  times 0.00392157\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("output         logits\n"));
+  const Outcome json = classify("mnist_cnn.onnx", {"--samples", "4", "-f", "json"});
+  EXPECT_THAT(json.out, HasSubstr("\"preprocessing\": \"times 0.00392157\""));
+}
+
+TEST(EvalTask, inputs_that_are_ready_refuse_preprocessing) {
+  const TemporaryDirectory folder;
+  NpzReader digits(labelled);
+  Tensor input = convert(digits.read("input"), DType::f32);
+  input.name = "input";
+  write_npz(folder / "ready.npz", std::vector<Tensor>{input, digits.read("label")});
+  const auto run = [&](std::vector<std::string> more) {
+    more.insert(more.end(), {"--samples", "4", "--dataset", folder / "ready.npz"});
+    return eval("image-classification", "mnist_cnn.onnx", more);
+  };
+  EXPECT_LT(run({}).exit_code, 2) << run({}).err;
+  expect_error(run({"--mean", "0.5"}), "holds inputs that are ready");
 }
 
 TEST(EvalTask, pytorch_has_the_same_figures_alone_and_beside_its_export) {
