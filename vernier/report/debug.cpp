@@ -7,6 +7,7 @@
 #include <cmath>
 #include <span>
 
+#include "vernier/report/evidence.h"
 #include "vernier/report/number.h"
 #include "vernier/report/verdict.h"
 
@@ -209,6 +210,8 @@ Document describe_debug(const DebugSubject& subject, const DebugResult& result) 
   const auto add_table = [&](Table table) {
     if (!table.rows.empty()) blocks.emplace_back(std::move(table));
   };
+  if (const auto& weights = result.evidence.weights)
+    blocks.emplace_back(Panel{"", {{"weights", weights_text(*weights)}}});
   add_table(outputs_table(subject, result));
   add_table(activations_table(subject, result, "Worst local: a tensor's own quantizer",
                               &DebugActivation::local_sqnr_db, result.local));
