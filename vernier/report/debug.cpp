@@ -196,6 +196,11 @@ std::vector<std::string> debug_notes(const DebugResult& result) {
 
 std::string debug_conclusion(const DebugResult& result) {
   std::string text = own_conclusion(result);
+  const auto inheritors =
+      std::ranges::count(result.activations, DamageVerdict::inheritor, &DebugActivation::verdict);
+  if (inheritors > 0)
+    text += fmt::format(" {} {} damaged by what comes before {}.", inheritors,
+                        inheritors == 1 ? "is" : "are", inheritors == 1 ? "it" : "them");
   if (result.advice.nodes.empty()) return text;
   return text +
          (result.advice.is_concentrated
