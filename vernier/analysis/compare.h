@@ -18,6 +18,7 @@ namespace vernier {
 struct BeforeActivation {
   std::string output;
   std::string reference, candidate;  // further outputs of the models
+  bool is_tensor = true;             // the output; else these are compared as if they were it
   bool operator==(const BeforeActivation&) const = default;
 };
 
@@ -52,6 +53,7 @@ struct CompareResult {
   std::vector<PairResult> before_activation;  // of what was judged
   std::optional<double> runtime_loss_db;      // that arithmetic costs: exact minus as it ran
   Evidence evidence;
+  std::vector<UnwatchedTensor> not_compared;  // outputs of either model that are no tensors
   std::vector<std::string> warnings;
   std::optional<NanOrigin> nan_origin;
   std::int64_t samples = 0;  // that were run

@@ -80,11 +80,18 @@ std::vector<FinalActivation> find_final_activations(const Model& model) {
   const ModelIndex models(model);
   const GraphIndex& index = models.main();
   std::vector<FinalActivation> found;
+  const auto add = [&](const std::string& output, const vernier_onnx::NodeProto& node,
+                       bool tensor) {
+    if (index.producer(node.input(0))) found.push_back({output, node.input(0), tensor});
+  };
   for (const TensorSpec& output : model.outputs()) {
     const vernier_onnx::NodeProto* node = index.producer(output.name);
     while (node && is_among(carriers, node->op_type())) node = index.producer(node->input(0));
-    if (node && is_among(activations, node->op_type()) && index.producer(node->input(0)))
-      found.push_back({output.name, node->input(0)});
+    if (node && is_among(activations, node->op_type())) add(output.name, *node, true);
+  }
+  for (const OtherValue& output : model.other_outputs()) {
+    const vernier_onnx::NodeProto* node = index.producer(output.name);
+    if (node && node->op_type() == "ZipMap") add(output.name, *node, false);
   }
   return found;
 }

@@ -121,6 +121,13 @@ Document describe_compare(const CompareSubject& subject, const CompareResult& re
   document.blocks.emplace_back(metrics_table(result));
   for (const std::string& warning : result.warnings)
     document.blocks.emplace_back(Paragraph{{"warning: " + warning, Tone::fair}});
+  for (const UnwatchedTensor& output : result.not_compared)
+    document.blocks.emplace_back(Paragraph{
+        {fmt::format("warning: output {} is not compared: {}", output.name, output.reason),
+         Tone::fair}});
+  if (result.verdict.pass())
+    for (const Doubt& doubt : result.verdict.doubts)
+      document.blocks.emplace_back(Paragraph{{"warning: " + doubt_text(doubt), Tone::fair}});
   if (result.runtime_loss_db.value_or(0) > noticeable_loss_db)
     document.blocks.emplace_back(Paragraph{
         {fmt::format("warning: {:.1f} dB are lost in this CPU's integer kernels, not in the file; "
@@ -156,6 +163,9 @@ std::string compare_json(const CompareSubject& subject, const CompareResult& res
   json["before_activation"] = Json::array();
   for (const PairResult& pair : result.before_activation)
     json["before_activation"].push_back(output_json(pair, result.verdict));
+  json["not_compared"] = Json::array();
+  for (const UnwatchedTensor& output : result.not_compared)
+    json["not_compared"].push_back({{"name", output.name}, {"reason", output.reason}});
   json["runtime_loss_db"] =
       result.runtime_loss_db ? json_number<Json>(*result.runtime_loss_db) : Json(nullptr);
   json["evidence"] = evidence_json<Json>(result.evidence);
