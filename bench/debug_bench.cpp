@@ -31,7 +31,7 @@ struct Job {
 
 // Both models, one after the other, on every sample.
 void run_bare(const Model& float_model, const Model& quantized_model, Samples& samples) {
-  const OrtOptions options{.optimization = Optimization::disabled, .threads = 1};
+  const OrtOptions options{.optimization = Optimization::disabled};
   OrtRunner reference(float_model.clone(), options), candidate(quantized_model.clone(), options);
   const InputBindings bindings = bind_inputs(candidate.inputs(), reference.inputs());
   for (std::int64_t i = 0; i < samples.size(); ++i) {
@@ -48,7 +48,7 @@ void run_job(const Job& job) {
   if (job.mode == "bare")
     run_bare(float_model, quantized_model, *samples);
   else
-    debug(float_model, quantized_model, *samples, {.runtime = {.threads = 1}});
+    debug(float_model, quantized_model, *samples, {});
 }
 
 Cost cost_of(const Job& job) {

@@ -66,12 +66,11 @@ int run(const Options& options) {
                                               ? resolved.reference
                                               : std::filesystem::path(options.models.reference);
   const CheckResult result = check(resolved.model, check_options(options, reference));
-  const CheckSubject subject{.model = resolved.name,
-                             .reference = reference.filename().string(),
-                             .only = options.only,
-                             .disable = options.disable,
-                             .strict = options.strict,
-                             .top = options.top};
+  CheckSubject subject{.run = describe_run("check", resolved, reference, options.runtime),
+                       .top = options.top};
+  if (!options.only.empty()) subject.run.settings.emplace_back("only", options.only);
+  if (!options.disable.empty()) subject.run.settings.emplace_back("disable", options.disable);
+  subject.run.settings.emplace_back("strict", options.strict);
   if (output_format(options.output) == "sarif")
     write_text(options.output, check_sarif(subject, result));
   else

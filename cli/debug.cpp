@@ -55,13 +55,15 @@ int run(Options& options) {
     return debug(reference, candidate, *inputs.samples, debug_options);
   });
 
-  const DebugSubject subject{.float_model = reference_path.filename(),
-                             .quantized_model = resolved.name,
-                             .inputs = inputs.description,
-                             .low_db = options.low_db,
-                             .good_db = options.good_db,
-                             .top = options.top,
-                             .limits = debug_options.limits};
+  DebugSubject subject{.run = describe_run("debug", resolved, reference_path, options.runtime),
+                       .low_db = options.low_db,
+                       .good_db = options.good_db,
+                       .top = options.top};
+  subject.run.precision = precision_name(precision_of(candidate));
+  subject.run.inputs = inputs.description;
+  subject.run.samples = result.samples;
+  subject.run.settings = {{"low_db", options.low_db}, {"good_db", options.good_db}};
+  subject.run.interrupted = result.interrupted;
   write_result(options.output, describe_debug(subject, result),
                [&] { return debug_json(subject, result); });
   return exit_code(result.verdict, result.interrupted);

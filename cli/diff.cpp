@@ -38,8 +38,16 @@ int run(Options& options) {
   options.diff.limits = parse_limits(options.fail_if, pair_limit_metrics());
   options.diff.leading_axis_is_samples = options.samples_axis.has_value();
   const DiffResult result = diff(options.diff);
-  write_result(options.output, describe_diff(options.diff, result, options.top.value_or(0)),
-               [&] { return diff_json(options.diff, result); });
+  const DiffSubject subject{
+      .run = {.command = "diff",
+              .candidate = options.diff.candidate.filename(),
+              .reference = options.diff.reference.filename(),
+              .settings = {{"leading_axis_is_samples", options.diff.leading_axis_is_samples},
+                           {"allow_missing", options.diff.allow_missing}}},
+      .by_sample = options.diff.leading_axis_is_samples,
+      .top = options.top.value_or(0)};
+  write_result(options.output, describe_diff(subject, result),
+               [&] { return diff_json(subject, result); });
   return exit_code(result.verdict);
 }
 

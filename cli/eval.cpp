@@ -72,19 +72,14 @@ int run_compare(const EvalOptions& options) {
     return compare_models(models, *inputs.samples, compare_options);
   });
 
-  const bool torch = model_format(reference_path) == ModelFormat::torchscript;
-  const CompareSubject subject{
-      .candidate = resolved.name,
-      .reference = reference_path.filename(),
-      .task = options.models.id.task,
-      .precision =
-          std::string(options.precision.empty() ? precision_name(precision) : options.precision),
-      .device = options.runtime.provider,
-      .inputs = inputs.description,
-      .limits = compared.limits,
-      .runtimes = {.onnxruntime = true, .torch = torch}};
-  write_result(options.output, describe_compare(subject, result),
-               [&] { return compare_json(subject, result); });
+  RunDescription run = describe_run("eval", resolved, reference_path, options.runtime);
+  run.task = options.models.id.task;
+  run.precision = options.precision.empty() ? precision_name(precision) : options.precision;
+  run.inputs = inputs.description;
+  run.samples = result.samples;
+  run.interrupted = result.interrupted;
+  write_result(options.output, describe_compare(run, result),
+               [&] { return compare_json(run, result); });
   return exit_code(result.verdict, result.interrupted);
 }
 

@@ -129,19 +129,19 @@ TaskExamples open_bank(const EvalOptions& options, const Models& models,
                         queries);
 }
 
-EvaluationSubject subject_of(const EvalOptions& options, const ResolvedModel& argument,
-                             const Models& models, const TaskOptions& task) {
+RunDescription describe_task_run(const EvalOptions& options, const ResolvedModel& argument,
+                                 const Models& models, const TaskOptions& task) {
   const bool alone = options.mode == "reference";
-  EvaluationSubject subject{
-      .command = "eval", .task = options.models.id.task, .reference_alone = alone};
-  const auto add = [&](const char* name, EvaluationSubject::Fact fact) {
-    subject.facts.emplace_back(name, std::move(fact));
+  RunDescription run =
+      alone ? describe_run("eval", {.model = models.path}, {}, options.reference_runtime)
+            : describe_run("eval", argument, models.reference_path, options.runtime);
+  if (alone) run.reference = argument.name;
+  run.task = options.models.id.task;
+  run.precision = models.precision;
+  run.inputs = describe_dataset(options.input.dataset, options.input.seed);
+  const auto add = [&](const char* name, RunDescription::Fact fact) {
+    run.settings.emplace_back(name, std::move(fact));
   };
-  add(alone ? "reference" : "candidate", argument.name);
-  if (!models.precision.empty()) add("precision", models.precision);
-  if (models.reference) add("reference", models.reference_path.filename().string());
-  add("device", options.runtime.provider);
-  add("dataset", describe_dataset(options.input.dataset, options.input.seed));
   if (task.task == Task::image_feature_extraction) {
     add("k", task.knn.k);
     if (task.pooling) add("pooling", options.pooling);
@@ -151,10 +151,7 @@ EvaluationSubject subject_of(const EvalOptions& options, const ResolvedModel& ar
   if (task.ignored_label) add("ignore_label", *task.ignored_label);
   if (const fs::path& file = options.input.dataset.label_mapping; !file.empty())
     add("label_mapping", file.filename().string());
-  const fs::path& torch = alone ? models.path : models.reference_path;
-  subject.runtimes.torch = !torch.empty() && model_format(torch) == ModelFormat::torchscript;
-  subject.runtimes.onnxruntime = !alone || !subject.runtimes.torch;
-  return subject;
+  return run;
 }
 
 }  // namespace
@@ -179,9 +176,11 @@ int run_task(const EvalOptions& options) {
   auto& warnings = result.evaluation.warnings;
   std::ranges::move(dataset_warnings(result.bank), std::back_inserter(warnings));
   std::ranges::move(task_data_warnings(result.data), std::back_inserter(warnings));
-  const EvaluationSubject subject = subject_of(options, argument, models, run.task);
-  write_result(options.output, describe_evaluation(subject, run.evaluate, result.evaluation),
-               [&] { return evaluation_json(subject, run.evaluate, result.evaluation); });
+  RunDescription description = describe_task_run(options, argument, models, run.task);
+  description.samples = result.evaluation.samples;
+  description.interrupted = result.interrupted;
+  write_result(options.output, describe_evaluation(description, run.evaluate, result.evaluation),
+               [&] { return evaluation_json(description, run.evaluate, result.evaluation); });
   if (options.timings)
     fmt::print(stderr, "{}", render_terminal(describe_timings(result.timings), false));
   return exit_code(result.evaluation.verdict, result.interrupted);

@@ -48,7 +48,10 @@ std::string option_entry(const CLI::Option& option, bool all, int width) {
   std::string description = option.get_description();
   if (!choices.empty()) {
     name += " NAME";
-    description += fmt::format(": {}", fmt::join(choices, ", "));
+    const bool explained = std::ranges::all_of(choices, [&](const std::string& choice) {
+      return description.find(choice) != description.npos;
+    });
+    if (!explained) description += fmt::format(": {}", fmt::join(choices, ", "));
   } else if (!names.empty() && option.get_type_size() != 0) {
     name += " " + option.get_type_name();
   }

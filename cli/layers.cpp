@@ -66,16 +66,15 @@ int run(const Options& options) {
                              .runtime = runner_options(options.runtime).onnx};
   const auto [result, inputs] = recorded ? validate_recorded(resolved.model, layers)
                                          : validate(options, resolved.model, layers);
-  const LayersSubject subject{
-      .candidate = resolved.name,
-      .reference = layers.reference.filename(),
-      .inputs = inputs,
-      .tolerance = options.tolerance,
-      .optimize = options.runtime.optimize,
-      .around = options.around,
-      .top = options.top,
-      .runtimes = {.onnxruntime = !recorded,
-                   .torch = model_format(layers.reference) == ModelFormat::torchscript}};
+  LayersSubject subject{.run = describe_run("layers", resolved, layers.reference, options.runtime),
+                        .tolerance = options.tolerance,
+                        .around = options.around,
+                        .top = options.top};
+  subject.run.inputs = inputs;
+  subject.run.samples = result.samples;
+  subject.run.interrupted = result.interrupted;
+  if (!options.runtime.optimize.empty())
+    subject.run.settings.emplace_back("optimize", options.runtime.optimize);
   const bool full = output_format(options.output) == "md";
   write_result(options.output, describe_layers(subject, result, full),
                [&, &shown = result] { return layers_json(subject, shown); });

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "vernier/error.h"
@@ -215,6 +217,21 @@ RunnerOptions runner_options(const RuntimeOptions& options) {
   runner.onnx.exact = options.exact;
   runner.onnx.threads = runner.torch.threads = options.threads;
   return runner;
+}
+
+RunDescription describe_run(const std::string& command, const ResolvedModel& candidate,
+                            const std::filesystem::path& reference, const RuntimeOptions& runtime) {
+  const auto has_format = [&](ModelFormat format) {
+    return std::ranges::any_of(std::array{candidate.model, reference}, [&](const auto& path) {
+      return !path.empty() && std::filesystem::exists(path) && model_format(path) == format;
+    });
+  };
+  const bool onnx = has_format(ModelFormat::onnx);
+  return {.command = command,
+          .candidate = candidate.name,
+          .reference = reference.filename().string(),
+          .device = onnx ? runtime.provider : "",
+          .runtimes = {.onnxruntime = onnx, .torch = has_format(ModelFormat::torchscript)}};
 }
 
 void add_limit_options(CLI::App& command, std::vector<std::string>& fail_if,

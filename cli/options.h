@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "vernier/analysis/inputs.h"
-#include "vernier/analysis/task/evaluate.h"
 #include "vernier/analysis/model_argument.h"
+#include "vernier/analysis/task/evaluate.h"
+#include "vernier/report/envelope.h"
 #include "vernier/runtime/open_runner.h"
 
 namespace vernier::cli {
@@ -91,6 +92,10 @@ void add_runtime_options(CLI::App& command, RuntimeOptions& options);
 
 // For every kind of model; what is watched is left to the caller.
 RunnerOptions runner_options(const RuntimeOptions& options);
+
+// What is run with what, for the report; a path that is empty is not there.
+RunDescription describe_run(const std::string& command, const ResolvedModel& candidate,
+                            const std::filesystem::path& reference, const RuntimeOptions& runtime);
 
 // --fail-if
 void add_limit_options(CLI::App& command, std::vector<std::string>& fail_if,

@@ -34,7 +34,7 @@ struct ScoreTask {
   std::string name;
   std::vector<std::string> metrics;
   std::string class_metric;
-  std::vector<std::pair<std::string, EvaluationSubject::Fact>> facts;
+  std::vector<std::pair<std::string, RunDescription::Fact>> facts;
   std::function<TaskScores(const std::string& predictions)> score;
 };
 
@@ -43,17 +43,16 @@ std::string shown_name(const std::string& argument) {
   return std::filesystem::path(argument).filename().string();
 }
 
-EvaluationSubject subject_of(const ScoreOptions& options, const ScoreTask& task) {
-  EvaluationSubject subject{.command = "score", .task = task.name};
-  subject.facts.emplace_back("candidate", shown_name(options.predictions));
-  if (!options.reference.empty())
-    subject.facts.emplace_back("reference", shown_name(options.reference));
-  std::string labels;
-  for (const std::string& file : options.labels)
-    labels += (labels.empty() ? "" : ", ") + shown_name(file);
-  subject.facts.emplace_back("labels", labels);
-  subject.facts.insert(subject.facts.end(), task.facts.begin(), task.facts.end());
-  return subject;
+RunDescription describe_score(const ScoreOptions& options, const ScoreTask& task) {
+  RunDescription run{.command = "score",
+                     .candidate = shown_name(options.predictions),
+                     .reference = shown_name(options.reference),
+                     .task = task.name};
+  std::vector<std::string> labels;
+  for (const std::string& file : options.labels) labels.push_back(shown_name(file));
+  run.settings.emplace_back("labels", labels);
+  run.settings.insert(run.settings.end(), task.facts.begin(), task.facts.end());
+  return run;
 }
 
 void add_score_options(CLI::App& command, ScoreOptions& options,
@@ -83,9 +82,10 @@ int run_score(const ScoreOptions& options, const ScoreTask& task) {
   if (has_reference) reference = task.score(options.reference);
   const Evaluation result =
       evaluate(reference ? &*reference : nullptr, candidate, evaluate_options);
-  const EvaluationSubject subject = subject_of(options, task);
-  write_result(options.output, describe_evaluation(subject, evaluate_options, result),
-               [&] { return evaluation_json(subject, evaluate_options, result); });
+  RunDescription run = describe_score(options, task);
+  run.samples = result.samples;
+  write_result(options.output, describe_evaluation(run, evaluate_options, result),
+               [&] { return evaluation_json(run, evaluate_options, result); });
   return exit_code(result.verdict);
 }
 

@@ -56,7 +56,7 @@ TEST(Help, all_of_it_shows_what_the_short_one_leaves_out) {
 }
 
 TEST(Help, a_mistyped_name_gets_the_nearest) {
-  expect_error(run_vernier({"evla"}), "unknown command 'evla'; did you mean eval?");
+  expect_error(run_vernier({"layer"}), "unknown command 'layer'; did you mean layers?");
   expect_error(run_vernier({"eval", "m.onnx", "--refrence", "r.onnx"}),
                "unknown option --refrence; did you mean --reference?");
   expect_error(run_vernier({"eval", "m.onnx", "--refrence=r.onnx"}),

@@ -41,17 +41,17 @@ TEST(InspectCommand, a_quantized_model_is_shown_as_text_and_json) {
 
 TEST(InspectCommand, every_tensor_is_listed_after_one_run) {
   const auto json = inspect_json({mnist + "/mnist_cnn.onnx", "--tensors"});
-  EXPECT_EQ(json["run"]["inputs"], "random uniform, seed 42");
-  EXPECT_EQ(json["run"]["tensors"].size(), 22u);
-  EXPECT_TRUE(json["run"]["first_nan"].is_null());
+  EXPECT_EQ(json["live"]["inputs"], "random uniform, seed 42");
+  EXPECT_EQ(json["live"]["tensors"].size(), 22u);
+  EXPECT_TRUE(json["live"]["first_nan"].is_null());
   EXPECT_TRUE(json["versions"].contains("onnxruntime"));
 }
 
 TEST(InspectCommand, the_sample_can_be_chosen) {
   const auto json = inspect_json({mnist + "/mnist_cnn.onnx", "--tensors", "--input-data",
                                   mnist + "/mnist_inputs.npz", "--sample-index", "7"});
-  EXPECT_EQ(json["run"]["sample"], 7);
-  EXPECT_EQ(json["run"]["inputs"], "mnist_inputs.npz");
+  EXPECT_EQ(json["live"]["sample"], 7);
+  EXPECT_EQ(json["live"]["inputs"], "mnist_inputs.npz");
 }
 
 TEST(InspectCommand, nan_is_traced_to_the_operator_that_made_it) {
@@ -65,7 +65,7 @@ TEST(InspectCommand, nan_is_traced_to_the_operator_that_made_it) {
       .output("y", DType::f32, {{2, ""}})
       .model()
       .save(path);
-  EXPECT_EQ(inspect_json({path, "--tensors"})["run"]["first_nan"],
+  EXPECT_EQ(inspect_json({path, "--tensors"})["live"]["first_nan"],
             (nlohmann::json{{"tensor", "log"}, {"operator", "Log"}}));
   const Outcome text = run_vernier({"inspect", path, "--tensors"});
   EXPECT_NE(text.out.find("first NaN in 'log', written by Log"), std::string::npos) << text.out;
@@ -76,8 +76,8 @@ TEST(InspectCommand, recordings_are_shown_too) {
   const std::string path = write_npz(folder / "r.npz", {ramp("a", {3, 2}), ramp("b", {3, 1, 4})});
   const auto json = inspect_json({path, "--tensors", "--sample-index", "2"});
   EXPECT_EQ(json["samples"], 3);
-  EXPECT_EQ(json["run"]["tensors"][0]["min"], 4);
-  EXPECT_EQ(json["run"]["tensors"][1]["shape"], (nlohmann::json{1, 4}));
+  EXPECT_EQ(json["live"]["tensors"][0]["min"], 4);
+  EXPECT_EQ(json["live"]["tensors"][1]["shape"], (nlohmann::json{1, 4}));
 }
 
 TEST(InspectCommand, a_torchscript_model_shows_leaves) {
@@ -85,7 +85,7 @@ TEST(InspectCommand, a_torchscript_model_shows_leaves) {
   const std::string model = mnist + "/mnist_cnn.pt";
   const auto json = inspect_json({model, "--tensors", "--shape", "1x1x28x28"});
   EXPECT_EQ(json["leaves"][0]["path"], "stem");
-  EXPECT_EQ(json["run"]["tensors"][1]["name"], "stem");
+  EXPECT_EQ(json["live"]["tensors"][1]["name"], "stem");
   expect_error(run_vernier({"inspect", model, "--tensors"}), "the model does not say its shape");
 }
 

@@ -20,7 +20,7 @@ Statistic share_below(std::int64_t ones) {
 }
 
 TEST(Bootstrap, the_interval_of_a_share_is_near_its_normal_approximation) {
-  const Interval interval = bootstrap_interval(1000, share_below(100), {.resamples = 4000});
+  const ConfidenceInterval interval = bootstrap_interval(1000, share_below(100), {.resamples = 4000});
   const double error = 1.96 * std::sqrt(0.1 * 0.9 / 1000);
   EXPECT_NEAR(interval.low, 0.1 - error, 0.0015);
   EXPECT_NEAR(interval.high, 0.1 + error, 0.0015);
@@ -28,7 +28,7 @@ TEST(Bootstrap, the_interval_of_a_share_is_near_its_normal_approximation) {
 
 TEST(Bootstrap, a_seed_gives_one_interval_everywhere) {
   EXPECT_EQ(bootstrap_interval(100, share_below(30)), bootstrap_interval(100, share_below(30)));
-  EXPECT_EQ(bootstrap_interval(100, share_below(30)), (Interval{0.21, 0.4}));
+  EXPECT_EQ(bootstrap_interval(100, share_below(30)), (ConfidenceInterval{0.21, 0.4}));
 }
 
 TEST(Bootstrap, another_seed_draws_others) {
@@ -52,12 +52,12 @@ TEST(Bootstrap, every_sample_is_drawn_and_none_outside) {
 }
 
 TEST(Bootstrap, a_constant_has_no_width) {
-  EXPECT_EQ(bootstrap_interval(5, [](auto) { return 2.5; }), (Interval{2.5, 2.5}));
+  EXPECT_EQ(bootstrap_interval(5, [](auto) { return 2.5; }), (ConfidenceInterval{2.5, 2.5}));
 }
 
 TEST(Bootstrap, a_wider_level_is_a_wider_interval) {
-  const Interval half = bootstrap_interval(1000, share_below(500), {.level = 0.5});
-  const Interval most = bootstrap_interval(1000, share_below(500), {.level = 0.99});
+  const ConfidenceInterval half = bootstrap_interval(1000, share_below(500), {.level = 0.5});
+  const ConfidenceInterval most = bootstrap_interval(1000, share_below(500), {.level = 0.99});
   EXPECT_LT(most.low, half.low);
   EXPECT_GT(most.high, half.high);
 }

@@ -142,7 +142,10 @@ TEST(Quantization, dynamic_quantization_gives_weights_and_outputs) {
                           .node("Mul", {"f", "m"}, {"y"})
                           .model();
   const auto found = find_quantization(model);
-  EXPECT_THAT(found.outputs, ElementsAre("y"));
+  EXPECT_THAT(found.outputs, ElementsAre(WeightedOutput{{"y"}, "node_2", "MatMulInteger"}));
+  ASSERT_THAT(found.activations, SizeIs(1));
+  EXPECT_TRUE(found.activations[0].dynamic);
+  EXPECT_EQ(found.activations[0].before, "x");
   ASSERT_THAT(found.weights, SizeIs(1));
   EXPECT_THAT(values(found.weights[0].real()), ElementsAre(0.5F, 1));
 }
@@ -161,7 +164,8 @@ TEST(Quantization, n_bit_weights_are_unpacked_low_bits_first) {
   const auto found = find_quantization(model);
   ASSERT_THAT(found.weights, SizeIs(1));
   EXPECT_THAT(values(found.weights[0].real()), ElementsAre(2, 4));
-  EXPECT_THAT(found.outputs, ElementsAre("y"));
+  ASSERT_THAT(found.outputs, SizeIs(1));
+  EXPECT_THAT(found.outputs[0].tensors, ElementsAre("y"));
 }
 
 TEST(Quantization, a_float_model_has_none) {
@@ -176,7 +180,89 @@ TEST(Quantization, a_scale_that_the_model_computes_is_noted) {
                           .model();
   const auto found = find_quantization(model);
   EXPECT_THAT(found.activations, IsEmpty());
-  EXPECT_THAT(found.notes, SizeIs(1));
+  EXPECT_THAT(found.unread,
+              ElementsAre(UnreadQuantization{UnreadQuantization::Reason::computed_scale, "x",
+                                             "QuantizeLinear"}));
+}
+
+TEST(Quantization, a_scale_behind_identity_is_a_constant) {
+  const Model model = with_input()
+                          .weight(scale("shared", 0.5F))
+                          .node("Identity", {"shared"}, {"own"})
+                          .node("QuantizeLinear", {"x", "own"}, {"q"})
+                          .node("DequantizeLinear", {"q", "own"}, {"z"})
+                          .model();
+  const auto found = find_quantization(model);
+  ASSERT_THAT(found.activations, SizeIs(1));
+  EXPECT_THAT(values(found.activations[0].quantizer.scale), ElementsAre(0.5F));
+}
+
+TEST(Quantization, a_bias_added_behind_the_product_makes_a_second_output) {
+  const Model model =
+      with_input()
+          .weight(tensor_of<std::int8_t>("w", DType::i8, {2, 1}, {2, 4}))
+          .weight(scale("w_scale", 0.25F))
+          .weight(scale("bias", 1))
+          .node("DynamicQuantizeMatMul", {"x", "w", "w_scale"}, {"m"}, {}, "com.microsoft")
+          .node("Add", {"m", "bias"}, {"y"})
+          .model();
+  const auto found = find_quantization(model);
+  ASSERT_THAT(found.outputs, SizeIs(1));
+  EXPECT_THAT(found.outputs[0].tensors, ElementsAre("m", "y"));
+  ASSERT_THAT(found.activations, SizeIs(1));
+  EXPECT_TRUE(found.activations[0].dynamic);
+  ASSERT_THAT(found.weights, SizeIs(1));
+  EXPECT_THAT(values(found.weights[0].real()), ElementsAre(0.5F, 1));
+}
+
+TEST(Quantization, products_that_write_real_numbers_have_weights) {
+  const Model model = with_input()
+                          .weight(tensor_of<std::int8_t>("w", DType::i8, {2, 1}, {2, 4}))
+                          .weight(scale("w_scale", 0.25F))
+                          .node("DynamicQuantizeLinear", {"x"}, {"q", "qs", "qz"})
+                          .node("MatMulIntegerToFloat", {"q", "w", "qs", "w_scale", "qz"}, {"y"},
+                                {}, "com.microsoft")
+                          .model();
+  const auto found = find_quantization(model);
+  ASSERT_THAT(found.weights, SizeIs(1));
+  EXPECT_THAT(values(found.weights[0].real()), ElementsAre(0.5F, 1));
+  EXPECT_EQ(found.weights[0].channel_axis, -1);
+}
+
+TEST(Quantization, an_embedding_is_a_weight_behind_a_gather) {
+  const Model model = with_input()
+                          .weight(tensor_of<std::int8_t>("table", DType::i8, {2, 1}, {2, 4}))
+                          .weight(scale("table_scale", 0.25F))
+                          .node("Gather", {"table", "ids"}, {"rows"})
+                          .node("DequantizeLinear", {"rows", "table_scale"}, {"y"})
+                          .model();
+  const auto found = find_quantization(model);
+  ASSERT_THAT(found.weights, SizeIs(1));
+  EXPECT_THAT(values(found.weights[0].real()), ElementsAre(0.5F, 1));
+  ASSERT_THAT(found.outputs, SizeIs(1));
+  EXPECT_THAT(found.outputs[0].tensors, ElementsAre("y"));
+}
+
+// The weight of a Gemm is stored [outputs, inputs] where transB is set.
+TEST(Quantization, output_channels_follow_the_reader) {
+  for (const int transposed : {0, 1}) {
+    const Model model =
+        with_input()
+            .weight(tensor_of<std::int8_t>("w", DType::i8, {2, 2}, {2, 4, 6, 8}))
+            .weight(scale("s", 0.25F))
+            .node("DequantizeLinear", {"w", "s"}, {"real"})
+            .node("Gemm", {"x", "real"}, {"y"}, {int_attribute("transB", transposed)})
+            .model();
+    EXPECT_EQ(find_quantization(model).weights.at(0).channel_axis, 1 - transposed);
+  }
+}
+
+TEST(Quantization, quantized_operators_that_are_not_read_are_listed) {
+  const Model model = with_input().node("QAttention", {"x"}, {"y"}, {}, "com.microsoft").model();
+  const auto found = find_quantization(model);
+  EXPECT_FALSE(found.empty());
+  ASSERT_THAT(found.unread, SizeIs(1));
+  EXPECT_EQ(found.unread[0].op, "QAttention");
 }
 
 TEST(Quantization, operators_that_dequantize_themselves_have_weights) {
@@ -193,7 +279,7 @@ TEST(Quantization, operators_that_dequantize_themselves_have_weights) {
     EXPECT_EQ(found.weights[0].quantizer.axis, 1);
     EXPECT_EQ(found.weights[0].reader_output, "y");
     EXPECT_THAT(values(found.weights[0].real()), ElementsAre(0, 4, 1, 8));
-    EXPECT_THAT(found.outputs, ElementsAre("y"));
+    EXPECT_THAT(found.outputs.at(0).tensors, ElementsAre("y"));
   };
   check("DynamicQuantizeMatMul", {"x", "w", "w_scale", "w_zero"});
   check("MatMulIntegerToFloat", {"q", "w", "s", "w_scale", "", "w_zero"});

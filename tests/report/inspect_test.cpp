@@ -126,11 +126,11 @@ TEST(InspectReport, json_keeps_what_text_leaves_out) {
   EXPECT_EQ(json["onnx"]["opsets"].size(), 2u);
   EXPECT_EQ(json["onnx"]["subgraphs"][1]["depth"], 2);
   EXPECT_TRUE(json["onnx"]["quantization"].is_null());
-  EXPECT_EQ(json["run"]["first_nan"]["tensor"], "y");
-  EXPECT_EQ(json["run"]["first_inf"]["operator"], "Log");
-  EXPECT_TRUE(json["run"]["tensors"][2]["mean"].is_null());
-  EXPECT_TRUE(json["run"]["tensors"][0]["operator"].is_null());
-  EXPECT_EQ(json["run"]["not_shown"][0]["name"], "k");
+  EXPECT_EQ(json["live"]["first_nan"]["tensor"], "y");
+  EXPECT_EQ(json["live"]["first_inf"]["operator"], "Log");
+  EXPECT_TRUE(json["live"]["tensors"][2]["mean"].is_null());
+  EXPECT_TRUE(json["live"]["tensors"][0]["operator"].is_null());
+  EXPECT_EQ(json["live"]["not_shown"][0]["name"], "k");
 }
 
 TEST(InspectReport, without_a_run_json_has_none) {

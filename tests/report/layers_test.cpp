@@ -26,7 +26,8 @@ LayerRow row(const std::string& layer, double max_abs_diff) {
 
 std::string text(const LayersResult& result, bool full = false) {
   return render_terminal(
-      describe_layers({.candidate = "m.onnx", .around = 1, .top = 1}, result, full), false);
+      describe_layers({.run = {.candidate = "m.onnx"}, .around = 1, .top = 1}, result, full),
+      false);
 }
 
 TEST(LayersReport, the_origin_comes_with_its_cause_and_its_neighbours) {

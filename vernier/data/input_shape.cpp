@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "vernier/error.h"
 
@@ -20,9 +21,11 @@ std::string option_value(const TensorSpec& input) {
   return fmt::format("{}={}", input.name, fmt::join(dims, "x"));
 }
 
-std::map<std::string, std::int64_t> bind_symbols(std::span<const TensorSpec> inputs,
-                                                 const std::map<std::string, Shape>& given) {
-  std::map<std::string, std::int64_t> sizes;
+using Symbols = std::map<std::string, std::int64_t, std::less<>>;
+
+Symbols bind_symbols(std::span<const TensorSpec> inputs,
+                     const std::map<std::string, Shape>& given) {
+  Symbols sizes;
   for (const TensorSpec& input : inputs) {
     const auto shape = given.find(input.name);
     if (shape == given.end()) continue;
@@ -33,16 +36,29 @@ std::map<std::string, std::int64_t> bind_symbols(std::span<const TensorSpec> inp
   return sizes;
 }
 
-Shape resolve(const TensorSpec& input, const std::map<std::string, std::int64_t>& symbols) {
+// Of a dynamic dim: bound by a given shape, a number, or a sum of such, as the length of a mask is
+// "past_sequence_length + sequence_length"; else 1.
+std::int64_t dynamic_size(std::string_view symbol, const Symbols& symbols) {
+  const auto begin = symbol.find_first_not_of(' ');
+  if (begin == std::string_view::npos) return 1;
+  symbol = symbol.substr(begin, symbol.find_last_not_of(' ') + 1 - begin);
+  if (const auto bound = symbols.find(symbol); bound != symbols.end()) return bound->second;
+  if (const auto plus = symbol.find('+'); plus != std::string_view::npos)
+    return dynamic_size(symbol.substr(0, plus), symbols) +
+           dynamic_size(symbol.substr(plus + 1), symbols);
+  std::int64_t number = 1;
+  std::from_chars(symbol.data(), symbol.data() + symbol.size(), number);
+  return number;
+}
+
+Shape resolve(const TensorSpec& input, const Symbols& symbols) {
   if (!input.ranked)
     throw Error(fmt::format(
         "[inputs] '{}': the model does not say its shape; pass it, as in --shape {}=1x3x224x224",
         input.name, input.name));
   Shape shape;
-  for (const Dim& dim : input.shape) {
-    const auto bound = symbols.find(dim.symbol);
-    shape.push_back(!dim.is_dynamic() ? dim.size : bound != symbols.end() ? bound->second : 1);
-  }
+  for (const Dim& dim : input.shape)
+    shape.push_back(dim.is_dynamic() ? dynamic_size(dim.symbol, symbols) : dim.size);
   return shape;
 }
 

@@ -48,8 +48,8 @@ void check(const BootstrapOptions& options) {
 
 }  // namespace
 
-Interval bootstrap_interval(std::int64_t count, const Statistic& statistic,
-                            const BootstrapOptions& options) {
+ConfidenceInterval bootstrap_interval(std::int64_t count, const Statistic& statistic,
+                                      const BootstrapOptions& options) {
   check(options);
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   if (count == 0) return {nan, nan};

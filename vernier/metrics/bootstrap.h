@@ -6,9 +6,9 @@
 
 namespace vernier {
 
-struct Interval {
+struct ConfidenceInterval {
   double low = 0, high = 0;
-  bool operator==(const Interval&) const = default;
+  bool operator==(const ConfidenceInterval&) const = default;
 };
 
 struct BootstrapOptions {
@@ -24,7 +24,7 @@ using Statistic = std::function<double(std::span<const std::int64_t> samples)>;
 // replacement, and the quantiles between which `level` of them lie (interpolated linearly). The
 // same seed gives the same interval on every machine. NaN for no samples, or where a draw gives
 // NaN.
-Interval bootstrap_interval(std::int64_t count, const Statistic& statistic,
-                            const BootstrapOptions& options = {});
+ConfidenceInterval bootstrap_interval(std::int64_t count, const Statistic& statistic,
+                                      const BootstrapOptions& options = {});
 
 }  // namespace vernier

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <unordered_set>
 
 #include "vernier/model/n_bits.h"
@@ -32,15 +33,22 @@ const std::map<std::string, QOperator> q_operators = {
     {"QLinearReduceMean", {3}},  {"QLinearConcat", {0}}};
 
 // Where an operator that computes real numbers from a stored weight has it, with its scale and its
-// zero point.
+// zero point, and its bias.
 struct WeightInputs {
   int weight;
   int scale;
   int zero_point;
+  int bias;
 };
-const std::map<std::string, WeightInputs> weight_operators = {{"MatMulIntegerToFloat", {1, 3, 5}},
-                                                              {"DynamicQuantizeMatMul", {1, 2, 3}},
-                                                              {"QAttention", {1, 4, 7}}};
+const std::map<std::string, WeightInputs> weight_operators = {
+    {"MatMulIntegerToFloat", {1, 3, 5, 6}},
+    {"DynamicQuantizeMatMul", {1, 2, 3, 4}},
+    {"QAttention", {1, 4, 7, 2}}};
+
+// Quantized operators that are known but not read.
+const std::set<std::string, std::less<>> unread_operators = {
+    "DynamicQuantizeLSTM",      "GatherBlockQuantized", "MatMulBnb4",   "MatMulFpQ4",
+    "QEmbedLayerNormalization", "QLinearReduceSum",     "QLinearWhere", "QMoE"};
 
 DType dtype_of(const TensorProto& tensor) {
   return dtype_of_onnx(tensor.data_type()).value_or(DType::u8);
@@ -66,13 +74,26 @@ class GraphReader {
         add_weight_operator(node, inputs->second, found);
       else if (node.op_type() == "MatMulNBits")
         add_n_bits(node, found);
+      else if (unread_operators.contains(node.op_type()))
+        add_unread(UnreadQuantization::Reason::unknown_operator, node, found);
+      if (node.op_type() == "DynamicQuantizeLinear" || node.op_type() == "DynamicQuantizeMatMul")
+        add_dynamic(node, found);
     }
   }
 
  private:
   std::string label(const std::string& tensor) const { return index_.label(tensor); }
 
-  const TensorProto* stored(const std::string& name) const { return index_.constant(name); }
+  // A weight, or the value of a Constant node, also behind Identity; null if the tensor is neither.
+  const TensorProto* stored(const std::string& name) const {
+    const NodeProto* node = index_.producer(name);
+    return node && is_op(*node, "Identity") ? stored(node->input(0)) : index_.constant(name);
+  }
+
+  void add_unread(UnreadQuantization::Reason reason, const NodeProto& node,
+                  Quantization& found) const {
+    found.unread.push_back({reason, node_label(node), node.op_type()});
+  }
 
   std::optional<Tensor> constant(const std::string& name) const {
     const TensorProto* tensor = stored(name);
@@ -139,7 +160,21 @@ class GraphReader {
                     .quantizer = *weight_quantizer,
                     .real = dequantizing(*weight, *weight_quantizer)},
                    node.output(0), found);
+    } else if (source && source->op_type() == "Gather" && stored(source->input(0))) {
+      add_gathered(*source, node, found);
     }
+  }
+
+  // Rows of a stored table that come back as real numbers: an embedding.
+  void add_gathered(const NodeProto& gather, const NodeProto& dequantize, Quantization& found) {
+    const TensorProto* table = stored(gather.input(0));
+    const auto table_quantizer = node_quantizer(dequantize, dtype_of(*table));
+    if (!table_quantizer || granularity(*table_quantizer) != Granularity::per_tensor)
+      return add_unread(UnreadQuantization::Reason::unknown_weight_scale, gather, found);
+    const std::string output = label(dequantize.output(0));
+    found.outputs.push_back({{output}, gather.name(), gather.op_type()});
+    if (seen_.insert("weight\n" + gather.input(0)).second)
+      add_operand(gather, 0, WeightForm::dequantized, *table_quantizer, output, found);
   }
 
   // One row for each tensor and quantizer, however many readers got a DequantizeLinear of their
@@ -150,7 +185,8 @@ class GraphReader {
     if (!seen_.insert(key).second) return;
     const auto pair_quantizer = node_quantizer(quantize, quantized_type(quantize));
     if (!pair_quantizer) {
-      found.notes.push_back(label(quantize.input(0)) + ": its scale is computed by the model");
+      found.unread.push_back({UnreadQuantization::Reason::computed_scale, label(quantize.input(0)),
+                              quantize.op_type()});
       return;
     }
     const std::string before = label(quantize.input(0)), after = label(dequantize.output(0));
@@ -203,43 +239,61 @@ class GraphReader {
     auto weight_quantizer = quantizer(input_name(node, op.weight + 1),
                                       input_name(node, op.weight + 2), dtype_of(*integers));
     if (!weight_quantizer) return;
-    const bool by_row = node.op_type() == "QLinearConv" || attribute_int(node, "transB", 0) == 1;
-    weight_quantizer->axis = by_row ? 0 : integers->dims_size() - 1;
+    weight_quantizer->axis = channel_axis(node, op.weight);
     add_operand(node, op.weight, WeightForm::q_operator, *weight_quantizer, real_output, found);
+  }
+
+  // The first input is quantized by a scale that the node computes from it.
+  void add_dynamic(const NodeProto& node, Quantization& found) {
+    if (stored(node.input(0)) || !seen_.insert("dynamic\n" + node.input(0)).second) return;
+    found.activations.push_back(written({.name = label(node.input(0)),
+                                         .before = label(node.input(0)),
+                                         .node = node_label(node),
+                                         .dynamic = true},
+                                        node.input(0)));
+  }
+
+  // The operator's output, and behind it that of the Add of a constant bias.
+  WeightedOutput weighted_output(const std::string& real, const NodeProto& node) const {
+    WeightedOutput output{{label(real)}, node.name(), node.op_type()};
+    if (!index_.has_one_reader(real)) return output;
+    const NodeProto& reader = *index_.consumers(real)[0];
+    if (!is_op(reader, "Add")) return output;
+    const std::string& bias = reader.input(reader.input(0) == real ? 1 : 0);
+    const NodeProto* reshape = index_.producer(bias);
+    if (stored(bias) || (reshape && is_op(*reshape, "Reshape") && stored(reshape->input(0))))
+      output.tensors.push_back(label(reader.output(0)));
+    return output;
   }
 
   // Dynamic quantization: the weight's scale is a factor of the product behind the integer
   // operator.
   void add_integer_operator(const NodeProto& node, Quantization& found) {
-    const TensorProto* integers = stored(input_name(node, 1));
     const std::string real_output = first_real_output(node.output(0));
-    if (!real_output.empty()) found.outputs.push_back(label(real_output));
-    const std::string scale = integers ? weight_scale(node.output(0)) : std::string();
-    auto weight_quantizer =
-        integers ? quantizer(scale, input_name(node, 3), dtype_of(*integers)) : std::nullopt;
-    if (!weight_quantizer) {
-      found.notes.push_back(node_label(node) + ": the scale of its weight was not found");
-      return;
-    }
-    weight_quantizer->axis = node.op_type() == "ConvInteger" ? 0 : integers->dims_size() - 1;
-    add_operand(node, 1, WeightForm::integer_operator, *weight_quantizer,
-                real_output.empty() ? "" : label(real_output), found);
+    if (!real_output.empty()) found.outputs.push_back(weighted_output(real_output, node));
+    add_product_weight(node, 1, weight_scale(node.output(0)), input_name(node, 3),
+                       real_output.empty() ? "" : label(real_output), found);
   }
 
   void add_weight_operator(const NodeProto& node, const WeightInputs& inputs, Quantization& found) {
-    found.outputs.push_back(label(node.output(0)));
-    const TensorProto* integers = stored(input_name(node, inputs.weight));
-    auto weight_quantizer =
-        integers ? quantizer(input_name(node, inputs.scale), input_name(node, inputs.zero_point),
-                             dtype_of(*integers))
-                 : std::nullopt;
-    if (!weight_quantizer) {
-      found.notes.push_back(node_label(node) + ": its weight is not constant");
-      return;
-    }
-    weight_quantizer->axis = integers->dims_size() - 1;
-    add_operand(node, inputs.weight, WeightForm::integer_operator, *weight_quantizer,
-                label(node.output(0)), found);
+    const std::string output = label(node.output(0));
+    found.outputs.push_back(input_name(node, inputs.bias).empty()
+                                ? weighted_output(node.output(0), node)
+                                : WeightedOutput{{output}, node.name(), node.op_type()});
+    add_product_weight(node, inputs.weight, input_name(node, inputs.scale),
+                       input_name(node, inputs.zero_point), output, found);
+  }
+
+  void add_product_weight(const NodeProto& node, int input, const std::string& scale,
+                          const std::string& zero_point, const std::string& real_output,
+                          Quantization& found) {
+    const TensorProto* integers = stored(input_name(node, input));
+    if (!integers) return add_unread(UnreadQuantization::Reason::computed_weight, node, found);
+    auto weight_quantizer = quantizer(scale, zero_point, dtype_of(*integers));
+    if (!weight_quantizer)
+      return add_unread(UnreadQuantization::Reason::unknown_weight_scale, node, found);
+    weight_quantizer->axis = channel_axis(node, input);
+    add_operand(node, input, WeightForm::integer_operator, *weight_quantizer, real_output, found);
   }
 
   // A weight that an operator reads as it is stored.
@@ -283,13 +337,11 @@ class GraphReader {
   }
 
   void add_n_bits(const NodeProto& node, Quantization& found) {
-    found.outputs.push_back(label(node.output(0)));
+    found.outputs.push_back(weighted_output(node.output(0), node));
     const TensorProto* packed = stored(input_name(node, 1));
     const TensorProto* scales = stored(input_name(node, 2));
-    if (!packed || !scales) {
-      found.notes.push_back(node_label(node) + ": its weight is not constant");
-      return;
-    }
+    if (!packed || !scales)
+      return add_unread(UnreadQuantization::Reason::computed_weight, node, found);
     QuantizedWeight weight{.name = node.input(1),
                            .form = WeightForm::n_bits,
                            .quantizer = n_bits_quantizer(node, model_.tensor(*scales))};
@@ -335,6 +387,21 @@ class GraphReader {
     weight.reader = node.name();
     weight.reader_input = input;
     weight.reader_output = node.output_size() > 0 ? label(node.output(0)) : "";
+    weight.channel_axis = channel_axis(node, input);
+  }
+
+  // Matrix products have their output channels last, unless the weight is stored transposed or is
+  // the left factor; convolutions have them first, transposed ones second.
+  static int channel_axis(const NodeProto& node, int input) {
+    const std::string& op = node.op_type();
+    if (op == "ConvTranspose") return 1;
+    if (op == "Gemm" || op == "QGemm") {
+      const bool left = input == 0;
+      return (attribute_int(node, left ? "transA" : "transB", 0) == 1) == left ? 1 : 0;
+    }
+    const bool product =
+        op == "QAttention" || (op.find("MatMul") != std::string::npos && op != "MatMulNBits");
+    return product && input != 0 ? -1 : 0;
   }
 
   const Model& model_;

@@ -24,6 +24,8 @@ struct QuantizedActivation {
   std::string writer;      // the node that computes it, empty for inputs
   std::string writer_op;   // its operator
   int writer_output = -1;  // and which of its outputs it is
+  bool dynamic = false;    // scale and zero point are computed from each `before`: to uint8, by
+                           // DynamicQuantizeLinear or inside the operator that reads it
   bool operator==(const QuantizedActivation&) const = default;
 };
 
@@ -37,22 +39,44 @@ struct QuantizedWeight {
   std::string reader;     // the node that computes with it, and
   int reader_input = -1;  // which of its inputs it is
   std::string reader_output;
+  int channel_axis = 0;  // of the reader's output channels; -1: the last
   Quantizer quantizer;
   // Reads what readers compute with, in float32, from the model, which must still be there.
   std::function<Tensor()> real;
 };
 
+// The output of an operator that computes with quantized weights and writes real numbers.
+struct WeightedOutput {
+  // The operator's output; the next is that with the bias added, where a node of its own adds it.
+  std::vector<std::string> tensors;
+  std::string node;
+  std::string op;
+  bool operator==(const WeightedOutput&) const = default;
+};
+
+// What is quantized in a way that find_quantization does not read.
+struct UnreadQuantization {
+  enum class Reason { computed_scale, unknown_weight_scale, computed_weight, unknown_operator };
+  Reason reason = Reason::unknown_operator;
+  std::string subject;  // a tensor for computed_scale, else a node
+  std::string op;
+  bool operator==(const UnreadQuantization&) const = default;
+};
+
 struct Quantization {
   std::vector<QuantizedActivation> activations;  // in graph order
   std::vector<QuantizedWeight> weights;
-  std::vector<std::string> outputs;  // of operators that compute with quantized weights alone
-  std::vector<std::string> notes;    // what is quantized in a way that is not understood
-  bool empty() const { return activations.empty() && weights.empty(); }
+  std::vector<WeightedOutput> outputs;
+  std::vector<UnreadQuantization> unread;
+  bool empty() const {
+    return activations.empty() && weights.empty() && outputs.empty() && unread.empty();
+  }
 };
 
 // Finds Q-DQ pairs (ONNX's and com.microsoft's, in the main graph and in subgraphs), weights behind
-// DequantizeLinear or a Q-DQ pair, QOperator nodes, integer matrix products of dynamic
-// quantization, and MatMulNBits.
+// DequantizeLinear, a Q-DQ pair or a Gather, QOperator nodes, the operators of dynamic quantization
+// (DynamicQuantizeLinear, ConvInteger, MatMulInteger, MatMulIntegerToFloat, DynamicQuantizeMatMul)
+// and MatMulNBits.
 Quantization find_quantization(const ModelIndex& index);
 Quantization find_quantization(const Model& model);
 

@@ -24,7 +24,7 @@ Tone tone_of(Severity severity) {
 }
 
 std::string subject_text(const CheckSubject& subject, const Occurrence& found) {
-  return found.subject.name.empty() ? subject.model : found.subject.name;
+  return found.subject.name.empty() ? subject.run.candidate : found.subject.name;
 }
 
 Panel finding_panel(const CheckSubject& subject, const Finding& finding) {
@@ -43,14 +43,10 @@ Panel finding_panel(const CheckSubject& subject, const Finding& finding) {
   return panel;
 }
 
-Panel subject_panel(const CheckSubject& subject, const CheckResult& result) {
-  Panel panel{"", {{"model", subject.model}}};
-  if (!subject.reference.empty()) panel.facts.emplace_back("reference", subject.reference);
-  panel.facts.emplace_back(
-      "findings", fmt::format("{}, {}, {}", format_count(result.count(Severity::error), "error"),
-                              format_count(result.count(Severity::warning), "warning"),
-                              format_count(result.count(Severity::note), "note")));
-  return panel;
+std::string counts_text(const CheckResult& result) {
+  return fmt::format("{}, {}, {}", format_count(result.count(Severity::error), "error"),
+                     format_count(result.count(Severity::warning), "warning"),
+                     format_count(result.count(Severity::note), "note"));
 }
 
 Json occurrence_json(const Occurrence& found) {
@@ -72,29 +68,21 @@ Json finding_json(const Finding& finding) {
 }  // namespace
 
 Document describe_check(const CheckSubject& subject, const CheckResult& result) {
-  Document document;
-  document.blocks.emplace_back(subject_panel(subject, result));
+  RunDescription run = subject.run;
+  run.settings.emplace_back("findings", counts_text(result));
+  std::vector<Block> blocks;
   for (const Finding& finding : result.findings)
-    document.blocks.emplace_back(finding_panel(subject, finding));
-  document.blocks.emplace_back(verdict_paragraph(result.verdict));
-  return document;
+    blocks.emplace_back(finding_panel(subject, finding));
+  return report_document({.run = run, .verdict = &result.verdict}, std::move(blocks));
 }
 
 std::string check_json(const CheckSubject& subject, const CheckResult& result) {
-  Json json = json_header<Json>("check", {.onnxruntime = true});
-  json["configuration"] = {
-      {"model", subject.model},
-      {"reference", subject.reference.empty() ? Json(nullptr) : Json(subject.reference)},
-      {"only", subject.only},
-      {"disable", subject.disable},
-      {"strict", subject.strict}};
+  Json json = report_json<Json>({.run = subject.run, .verdict = &result.verdict});
   json["findings"] = Json::array();
   for (const Finding& finding : result.findings) json["findings"].push_back(finding_json(finding));
   json["counts"] = {{"error", result.count(Severity::error)},
                     {"warning", result.count(Severity::warning)},
                     {"note", result.count(Severity::note)}};
-  json["verdict"] = verdict_json<Json>(result.verdict);
-  json["pass"] = result.verdict.pass();
   return json_text(json);
 }
 

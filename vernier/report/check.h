@@ -5,16 +5,12 @@
 
 #include "vernier/analysis/check/check.h"
 #include "vernier/analysis/check/explanations.h"
-#include "vernier/report/document.h"
+#include "vernier/report/envelope.h"
 
 namespace vernier {
 
 struct CheckSubject {
-  std::string model;  // file names only, no folders
-  std::string reference;
-  std::vector<std::string> only;
-  std::vector<std::string> disable;
-  bool strict = false;
+  RunDescription run;
   int top = 5;  // findings of one kind that are shown; JSON and SARIF have all
 };
 

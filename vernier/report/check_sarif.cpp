@@ -43,7 +43,7 @@ std::string uri(const std::string& file) {
 }
 
 Json location(const CheckSubject& subject, const Occurrence& finding) {
-  Json json = {{"physicalLocation", {{"artifactLocation", {{"uri", uri(subject.model)}}}}}};
+  Json json = {{"physicalLocation", {{"artifactLocation", {{"uri", uri(subject.run.candidate)}}}}}};
   if (!finding.subject.name.empty())
     json["logicalLocations"] =
         Json::array({{{"fullyQualifiedName", finding.subject.name},

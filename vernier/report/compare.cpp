@@ -30,21 +30,16 @@ std::string exact_text(const CompareResult& result) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-Panel subject_panel(const CompareSubject& subject, const CompareResult& result) {
+// What the verdict is built on, beside the outputs as this machine computes them.
+Panel evidence_panel(const CompareResult& result) {
   Panel panel;
   const auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) panel.facts.emplace_back(name, value);
   };
-  add("candidate", fmt::format("{} ({})", subject.candidate, subject.precision));
-  add("reference", subject.reference);
-  add("task", subject.task);
-  add("device", subject.device);
-  add("samples", fmt::format("{} ({})", result.samples, subject.inputs));
   if (result.evidence.weights) add("weights", weights_text(*result.evidence.weights));
   if (result.evidence.calibration)
     add("inputs fit", calibration_text(*result.evidence.calibration));
-  if (const std::string exact = exact_text(result); !exact.empty()) add("exact", exact);
-  add("fails if", fmt::format("{}", fmt::join(format_limits(subject.limits), ", ")));
+  add("exact", exact_text(result));
   return panel;
 }
 
@@ -94,16 +89,6 @@ std::string nan_origin_text(const NanOrigin& origin) {
                      origin.sample, where);
 }
 
-Json configuration_json(const CompareSubject& subject) {
-  return {{"candidate", subject.candidate},
-          {"reference", subject.reference},
-          {"task", subject.task},
-          {"precision", subject.precision},
-          {"device", subject.device},
-          {"inputs", subject.inputs},
-          {"fail_if", format_limits(subject.limits)}};
-}
-
 Json output_json(const PairResult& pair, const Verdict& verdict) {
   Json json = pair_json<Json>(pair, verdict);
   json["samples"] = pair.similarity.samples;
@@ -115,45 +100,32 @@ Json output_json(const PairResult& pair, const Verdict& verdict) {
 
 }  // namespace
 
-Document describe_compare(const CompareSubject& subject, const CompareResult& result) {
-  Document document;
-  document.blocks.emplace_back(subject_panel(subject, result));
-  document.blocks.emplace_back(metrics_table(result));
-  for (const std::string& warning : result.warnings)
-    document.blocks.emplace_back(Paragraph{{"warning: " + warning, Tone::fair}});
+Document describe_compare(const RunDescription& run, const CompareResult& result) {
+  std::vector<Block> blocks;
+  blocks.emplace_back(metrics_table(result));
+  if (Panel evidence = evidence_panel(result); !evidence.facts.empty())
+    blocks.emplace_back(std::move(evidence));
+  if (result.nan_origin)
+    blocks.emplace_back(Paragraph{{nan_origin_text(*result.nan_origin), Tone::bad}});
+  std::vector<std::string> warnings = result.warnings;
   for (const UnwatchedTensor& output : result.not_compared)
-    document.blocks.emplace_back(Paragraph{
-        {fmt::format("warning: output {} is not compared: {}", output.name, output.reason),
-         Tone::fair}});
+    warnings.push_back(fmt::format("output {} is not compared: {}", output.name, output.reason));
   if (result.verdict.pass())
-    for (const Doubt& doubt : result.verdict.doubts)
-      document.blocks.emplace_back(Paragraph{{"warning: " + doubt_text(doubt), Tone::fair}});
+    for (const Doubt& doubt : result.verdict.doubts) warnings.push_back(doubt_text(doubt));
   if (result.runtime_loss_db.value_or(0) > noticeable_loss_db)
-    document.blocks.emplace_back(Paragraph{
-        {fmt::format("warning: {:.1f} dB are lost in this CPU's integer kernels, not in the file; "
-                     "reduce_range, uint8 weights or session.x64quantprecision=1 give them back",
-                     *result.runtime_loss_db),
-         Tone::fair}});
+    warnings.push_back(
+        fmt::format("{:.1f} dB are lost in this CPU's integer kernels, not in the file; "
+                    "reduce_range, uint8 weights or session.x64quantprecision=1 give them back",
+                    *result.runtime_loss_db));
   for (const PairResult& pair : result.outputs)
     if (pair.status == PairStatus::only_in_candidate)
-      document.blocks.emplace_back(Paragraph{
-          {fmt::format("warning: output {} is not compared: only the candidate has it", pair.name),
-           Tone::fair}});
-  if (result.nan_origin)
-    document.blocks.emplace_back(Paragraph{{nan_origin_text(*result.nan_origin), Tone::bad}});
-  if (result.interrupted)
-    document.blocks.emplace_back(Paragraph{{"interrupted: the samples so far", Tone::fair}});
-  document.blocks.emplace_back(verdict_paragraph(result.verdict));
-  return document;
+      warnings.push_back(
+          fmt::format("output {} is not compared: only the candidate has it", pair.name));
+  return report_document({run, warnings, &result.verdict}, std::move(blocks));
 }
 
-std::string compare_json(const CompareSubject& subject, const CompareResult& result) {
-  Json json = json_header<Json>("eval", subject.runtimes);
-  json["mode"] = "compare";
-  json["configuration"] = configuration_json(subject);
-  json["samples"] = result.samples;
-  json["interrupted"] = result.interrupted;
-  json["warnings"] = result.warnings;
+std::string compare_json(const RunDescription& run, const CompareResult& result) {
+  Json json = report_json<Json>({run, result.warnings, &result.verdict});
   json["outputs"] = Json::array();
   for (const PairResult& pair : result.outputs)
     json["outputs"].push_back(output_json(pair, result.verdict));
@@ -173,8 +145,6 @@ std::string compare_json(const CompareSubject& subject, const CompareResult& res
   if (result.nan_origin)
     json["nan_origin"] = {{"sample", result.nan_origin->sample},
                           {"tensor", result.nan_origin->tensor}};
-  json["verdict"] = verdict_json<Json>(result.verdict);
-  json["pass"] = result.verdict.pass();
   return json_text(json);
 }
 

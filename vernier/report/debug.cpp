@@ -20,8 +20,8 @@ Cell decibel_cell(const DebugSubject& subject, const std::optional<double>& sqnr
 }
 
 std::string summary_line(const Statistics& statistics) {
-  if (statistics.count == 0) return "none";
-  std::string line = fmt::format("{} tensors: mean {}, std {}, min {}, max {} dB", statistics.count,
+  std::string line = fmt::format("{} {}: mean {}, std {}, min {}, max {} dB", statistics.count,
+                                 statistics.count == 1 ? "tensor" : "tensors",
                                  format_decibels(statistics.mean), format_decibels(statistics.std),
                                  format_decibels(statistics.min), format_decibels(statistics.max));
   if (statistics.positive_inf > 0) line += fmt::format("; {} exact", statistics.positive_inf);
@@ -35,14 +35,19 @@ std::span<const std::size_t> first(std::span<const std::size_t> indices, std::si
   return indices.first(std::min(indices.size(), count));
 }
 
-// "widen 2.1x: +9.4 dB", or nothing when no other range would help by much.
-std::string range_advice(const DebugActivation& activation) {
+std::string range_in_use(const DebugActivation& activation) {
   if (!activation.noise) return "";
-  const RangeAdvice& best = activation.noise->best_range;
+  const RealRange& range = activation.noise->representable;
+  return fmt::format("[{:.3g}, {:.3g}]", range.low, range.high);
+}
+
+// "[-0.5, 2.1]: +9.4 dB": the range with the least expected noise, or nothing when it would not
+// help by much.
+std::string better_range(const DebugActivation& activation) {
+  if (!activation.noise) return "";
+  const CalibrationRange& best = activation.noise->best_range;
   if (!(best.gain_db >= worth_mentioning_db)) return "";
-  const double factor = std::max(best.factor, 1 / best.factor);
-  return fmt::format("{} {:.{}f}x: +{:.1f} dB", best.factor >= 1 ? "widen" : "narrow", factor,
-                     factor < 10 ? 1 : 0, best.gain_db);
+  return fmt::format("[{:.3g}, {:.3g}]: +{:.1f} dB", best.low, best.high, best.gain_db);
 }
 
 // The rows that have a value, the worst first, as many as are shown.
@@ -75,15 +80,16 @@ Table activations_table(const DebugSubject& subject, const DebugResult& result,
                           {"cumulative dB"},
                           {"clipped"},
                           {"verdict", Align::left},
-                          {"range", Align::left}},
+                          {"range in use", Align::left},
+                          {"better range, expected gain", Align::left}},
               .note = summary_line(statistics)};
   for (const DebugActivation& row : worst(result.activations, value, subject.top)) {
     Cell local = decibel_cell(subject, row.local_sqnr_db);
     if (row.local_is_estimated) local.text = "~" + local.text;
-    table.rows.push_back({row.tensor_name, row.op, local,
-                          decibel_cell(subject, row.cumulative_sqnr_db),
-                          row.noise ? fmt::format("{:.2f}%", 100 * row.noise->clipped_share) : "-",
-                          std::string(damage_verdict_name(row.verdict)), range_advice(row)});
+    table.rows.push_back(
+        {row.tensor_name, row.op, local, decibel_cell(subject, row.cumulative_sqnr_db),
+         row.noise ? fmt::format("{:.2f}%", 100 * row.noise->clipped_share) : "-",
+         std::string(damage_verdict_name(row.verdict)), range_in_use(row), better_range(row)});
   }
   return table;
 }
@@ -111,7 +117,7 @@ Table weights_table(const DebugSubject& subject, const DebugResult& result) {
 
 Table nodes_table(const DebugSubject& subject, const DebugResult& result) {
   Table table{
-      .title = "What nodes add by themselves, on float inputs",
+      .title = "Introduced error: nodes computed from the float model's tensors",
       .columns = {
           {"node", Align::left}, {"op", Align::left}, {"tensor", Align::left}, {"introduced dB"}}};
   for (const std::size_t i : first(result.advice.nodes, subject.top)) {
@@ -122,77 +128,96 @@ Table nodes_table(const DebugSubject& subject, const DebugResult& result) {
   return table;
 }
 
-// The tensors that could not be matched, if any.
-std::string unmatched_note(const DebugResult& result) {
-  std::vector<std::string> names;
-  for (const DebugActivation& row : result.activations)
-    if (!row.counterpart) names.push_back(row.tensor_name);
-  for (const DebugWeight& row : result.weights)
-    if (!row.weight_sqnr_db) names.push_back(row.weight_name);
-  return names.empty() ? "" : fmt::format("no float twin was found for {}", fmt::join(names, ", "));
+// "a, b, c and 12 more".
+std::string list_names(const std::vector<std::string>& names) {
+  constexpr std::size_t shown = 8;
+  if (names.size() <= shown) return fmt::format("{}", fmt::join(names, ", "));
+  return fmt::format("{} and {} more", fmt::join(std::span(names).first(shown - 1), ", "),
+                     names.size() - (shown - 1));
 }
 
-void add_closing(const DebugResult& result, Document& document) {
-  std::vector<std::string> notes = result.notes;
-  if (const std::string unmatched = unmatched_note(result); !unmatched.empty())
-    notes.push_back(unmatched);
-  for (const std::string& note : notes)
-    document.blocks.emplace_back(Paragraph{{"note: " + note, Tone::fair}});
-  document.blocks.emplace_back(Paragraph{debug_conclusion(result)});
+void add_conclusion(const DebugResult& result, std::vector<Block>& blocks) {
+  blocks.emplace_back(Paragraph{debug_conclusion(result)});
   const std::vector<std::string>& nodes = result.advice.keep_in_float;
-  if (!nodes.empty()) {
-    document.blocks.emplace_back(Paragraph{"Keep in float first:"});
-    document.blocks.emplace_back(
-        Code{fmt::format("nodes_to_exclude=['{}']", fmt::join(nodes, "', '"))});
-    document.blocks.emplace_back(
-        Code{fmt::format("--keep-fp32 node:{}", fmt::join(nodes, ",node:"))});
+  if (nodes.empty()) return;
+  blocks.emplace_back(
+      Paragraph{"The nodes with the most introduced error; what keeping them in float gains was "
+                "not measured:"});
+  blocks.emplace_back(Code{fmt::format("nodes_to_exclude=['{}']", fmt::join(nodes, "', '"))});
+  blocks.emplace_back(Code{fmt::format("--keep-fp32 node:{}", fmt::join(nodes, ",node:"))});
+}
+
+// What tensors lose by themselves, as far as it was measured.
+std::string own_conclusion(const DebugResult& result) {
+  const std::vector<std::size_t>& originators = result.advice.originators;
+  const auto measured = std::ranges::count_if(
+      result.activations, [](const DebugActivation& row) { return row.own_sqnr_db().has_value(); });
+  if (measured == 0) return "No tensor's own quantization could be measured.";
+  if (originators.empty())
+    return fmt::format(
+        "None of the {} tensors whose own quantization was measured is damaged by it.", measured);
+  std::vector<std::string> names;
+  for (const std::size_t i : first(originators, 3))
+    names.push_back(fmt::format("{} ({} dB)", result.activations[i].tensor_name,
+                                format_decibels(*result.activations[i].own_sqnr_db())));
+  const bool one = originators.size() == 1;
+  return fmt::format("{} of {} tensors {} damaged by {} own quantization; the worst: {}.",
+                     originators.size(), measured, one ? "is" : "are", one ? "its" : "their",
+                     fmt::join(names, ", "));
+}
+
+std::string note_text(const DebugNote& note) {
+  const std::string names = list_names(note.subjects);
+  switch (note.kind) {
+    case DebugNote::Kind::computed_scale:
+      return "not judged, because the model computes the scale: " + names;
+    case DebugNote::Kind::unknown_weight_scale:
+      return "not judged, because the scale of the weight was not found: " + names;
+    case DebugNote::Kind::computed_weight:
+      return "not judged, because the model computes the weight: " + names;
+    case DebugNote::Kind::unknown_operator:
+      return fmt::format("not judged, because {} is not understood: {}", note.detail, names);
+    case DebugNote::Kind::other_layout:
+      return fmt::format("compared after {}: {}", note.detail, names);
+    case DebugNote::Kind::no_counterpart: return "no counterpart in the float model: " + names;
+    case DebugNote::Kind::no_tensor: return "not compared, because they are no tensors: " + names;
   }
-  if (result.interrupted)
-    document.blocks.emplace_back(Paragraph{{"interrupted: the samples so far", Tone::fair}});
-  document.blocks.emplace_back(verdict_paragraph(result.verdict));
+  return "";
 }
 
 }  // namespace
 
+std::vector<std::string> debug_notes(const DebugResult& result) {
+  std::vector<std::string> texts;
+  for (const DebugNote& note : result.notes) texts.push_back(note_text(note));
+  return texts;
+}
+
 std::string debug_conclusion(const DebugResult& result) {
-  const DebugAdvice& advice = result.advice;
-  std::string text = "No tensor loses much by its own quantization.";
-  if (!advice.originators.empty()) {
-    std::vector<std::string> names;
-    for (const std::size_t i : first(advice.originators, 3))
-      names.push_back(fmt::format("{} ({} dB)", result.activations[i].tensor_name,
-                                  format_decibels(*result.activations[i].local_sqnr_db)));
-    text = fmt::format("{} {} damaged by {} own quantization; the worst: {}.",
-                       advice.originators.size(),
-                       advice.originators.size() == 1 ? "tensor is" : "tensors are",
-                       advice.originators.size() == 1 ? "its" : "their", fmt::join(names, ", "));
-  }
-  if (advice.nodes.empty()) return text;
-  text +=
-      advice.is_concentrated
-          ? " The loss is concentrated: a tenth of the nodes adds more than half of the noise."
-          : " The loss is spread over many nodes: keeping a few in float will not bring it back.";
-  return text;
+  std::string text = own_conclusion(result);
+  if (result.advice.nodes.empty()) return text;
+  return text +
+         (result.advice.is_concentrated
+              ? " Introduced error is concentrated: a tenth of the nodes has more than half "
+                "of it."
+              : " Introduced error is spread over many nodes: no tenth of them has more than "
+                "half of it.");
 }
 
 Document describe_debug(const DebugSubject& subject, const DebugResult& result) {
-  Document document;
-  document.blocks.emplace_back(
-      Panel{"",
-            {{"float model", subject.float_model},
-             {"quantized model", subject.quantized_model},
-             {"samples", fmt::format("{} ({})", result.samples, subject.inputs)}}});
-  document.blocks.emplace_back(outputs_table(subject, result));
-  document.blocks.emplace_back(activations_table(subject, result,
-                                                 "Worst local: a tensor's own quantization",
-                                                 &DebugActivation::local_sqnr_db, result.local));
-  document.blocks.emplace_back(
-      activations_table(subject, result, "Worst cumulative: against the float model",
-                        &DebugActivation::cumulative_sqnr_db, result.cumulative));
-  document.blocks.emplace_back(weights_table(subject, result));
-  if (!result.advice.nodes.empty()) document.blocks.emplace_back(nodes_table(subject, result));
-  add_closing(result, document);
-  return document;
+  std::vector<Block> blocks;
+  const auto add_table = [&](Table table) {
+    if (!table.rows.empty()) blocks.emplace_back(std::move(table));
+  };
+  add_table(outputs_table(subject, result));
+  add_table(activations_table(subject, result, "Worst local: a tensor's own quantizer",
+                              &DebugActivation::local_sqnr_db, result.local));
+  add_table(activations_table(subject, result, "Worst cumulative: against the float model",
+                              &DebugActivation::cumulative_sqnr_db, result.cumulative));
+  add_table(weights_table(subject, result));
+  add_table(nodes_table(subject, result));
+  add_conclusion(result, blocks);
+  return report_document({subject.run, debug_notes(result), &result.verdict}, std::move(blocks));
 }
 
 }  // namespace vernier

@@ -3,19 +3,18 @@
 #include <string>
 
 #include "vernier/analysis/debug/debug.h"
-#include "vernier/report/document.h"
+#include "vernier/report/envelope.h"
 
 namespace vernier {
 
 struct DebugSubject {
-  std::string float_model;
-  std::string quantized_model;
-  std::string inputs;   // "random uniform, seed 42" or the data's file name
+  RunDescription run;
   double low_db = 20;   // below: red
   double good_db = 40;  // above: green
   int top = 10;         // rows of each table of the worst
-  std::vector<Limit> limits;
 };
+
+std::vector<std::string> debug_notes(const DebugResult& result);
 
 // The result in a few plain sentences.
 std::string debug_conclusion(const DebugResult& result);

@@ -23,9 +23,11 @@ Json summary_json(const Statistics& statistics) {
           {"nan", statistics.nan}};
 }
 
-Json advice_json(const RangeAdvice& advice) {
-  return {{"factor", json_number<Json>(advice.factor)},
-          {"gain_db", json_number<Json>(advice.gain_db)}};
+Json range_json(const CalibrationRange& range) {
+  return {{"low", json_number<Json>(range.low)},
+          {"high", json_number<Json>(range.high)},
+          {"factor", json_number<Json>(range.factor)},
+          {"gain_db", json_number<Json>(range.gain_db)}};
 }
 
 Json noise_json(const DebugActivation& row) {
@@ -36,8 +38,8 @@ Json noise_json(const DebugActivation& row) {
       {"observed", {json_number<Json>(noise.observed_low), json_number<Json>(noise.observed_high)}},
       {"clipped_share", json_number<Json>(noise.clipped_share)},
       {"rounding_share", json_number<Json>(row.rounding_share)},
-      {"observed_range", advice_json(noise.observed_range)},
-      {"best_range", advice_json(noise.best_range)}};
+      {"observed_range", range_json(noise.observed_range)},
+      {"best_range", range_json(noise.best_range)}};
 }
 
 Json counterpart_json(const Counterpart& counterpart) {
@@ -55,7 +57,9 @@ Json activation_json(const DebugActivation& row) {
                {"float_tensor", counterpart_json(row.counterpart)},
                {"matched_by", std::string(match_name(row.counterpart.match))},
                {"node", row.node},
-               {"op", row.op}};
+               {"op", row.op},
+               {"dynamic", row.dynamic},
+               {"nonfinite", row.nonfinite}};
   if (row.quantizer) {
     json["dtype"] = std::string(dtype_name(row.quantizer->dtype));
     json["granularity"] = std::string(granularity_name(granularity(*row.quantizer)));
@@ -79,19 +83,10 @@ Json weight_json(const DebugWeight& row) {
           {"per_channel_gain_db", optional_number(row.per_channel_gain_db)}};
 }
 
-Json configuration_json(const DebugSubject& subject) {
-  return {{"float_model", subject.float_model}, {"quant_model", subject.quantized_model},
-          {"inputs", subject.inputs},           {"low_db", subject.low_db},
-          {"good_db", subject.good_db},         {"fail_if", format_limits(subject.limits)}};
-}
-
 }  // namespace
 
 std::string debug_json(const DebugSubject& subject, const DebugResult& result) {
-  Json json = json_header<Json>("debug", {.onnxruntime = true});
-  json["configuration"] = configuration_json(subject);
-  json["samples"] = result.samples;
-  json["interrupted"] = result.interrupted;
+  Json json = report_json<Json>({subject.run, debug_notes(result), &result.verdict});
   json["activations"] = Json::array();
   for (const DebugActivation& row : result.activations)
     json["activations"].push_back(activation_json(row));
@@ -101,15 +96,14 @@ std::string debug_json(const DebugSubject& subject, const DebugResult& result) {
   for (const DebugOutput& row : result.model_outputs)
     json["model_outputs"].push_back(
         {{"output_name", row.output_name},
-         {"cumulative_sqnr_db", optional_number(row.cumulative_sqnr_db)}});
+         {"status", std::string(pair_status_name(row.status))},
+         {"cumulative_sqnr_db", optional_number(row.cumulative_sqnr_db)},
+         {"nonfinite", row.nonfinite}});
   json["summary"] = {{"local", summary_json(result.local)},
                      {"cumulative", summary_json(result.cumulative)},
                      {"weight", summary_json(result.weight)}};
   json["conclusion"] = debug_conclusion(result);
   json["keep_in_float"] = result.advice.keep_in_float;
-  json["notes"] = result.notes;
-  json["verdict"] = verdict_json<Json>(result.verdict);
-  json["pass"] = result.verdict.pass();
   return json_text(json);
 }
 

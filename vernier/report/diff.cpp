@@ -46,16 +46,8 @@ Block sampled_block(const PairResult& pair, const Verdict& verdict) {
     return Paragraph{{title + ": " + judged.text, judged.tone}};
   Table table = statistics_table(pair);
   table.title = title;
-  table.note = fmt::format("{} samples: {}", pair.similarity.samples, judged.text);
+  table.note = fmt::format("{}: {}", format_count(pair.similarity.samples, "sample"), judged.text);
   return table;
-}
-
-Json configuration_json(const DiffOptions& options) {
-  return {{"reference", options.reference.filename().string()},
-          {"candidate", options.candidate.filename().string()},
-          {"leading_axis_is_samples", options.leading_axis_is_samples},
-          {"allow_missing", options.allow_missing},
-          {"fail_if", format_limits(options.limits)}};
 }
 
 Json row_json(const PairResult& pair, const Verdict& verdict, bool by_sample) {
@@ -74,32 +66,25 @@ Json row_json(const PairResult& pair, const Verdict& verdict, bool by_sample) {
 
 }  // namespace
 
-Document describe_diff(const DiffOptions& options, const DiffResult& result, int top) {
+Document describe_diff(const DiffSubject& subject, const DiffResult& result) {
   std::vector<PairResult> pairs = result.pairs;
-  if (top > 0) {
+  if (subject.top > 0) {
     pairs = worst_first(std::move(pairs));
-    pairs.resize(std::min<std::size_t>(pairs.size(), top));
+    pairs.resize(std::min<std::size_t>(pairs.size(), subject.top));
   }
-  Document document;
-  document.blocks.push_back(Panel{
-      "", {{"reference", options.reference.string()}, {"candidate", options.candidate.string()}}});
-  if (!options.leading_axis_is_samples)
-    document.blocks.push_back(single_table(pairs, result.verdict));
+  std::vector<Block> blocks;
+  if (!subject.by_sample)
+    blocks.emplace_back(single_table(pairs, result.verdict));
   else
-    for (const PairResult& pair : pairs)
-      document.blocks.push_back(sampled_block(pair, result.verdict));
-  document.blocks.push_back(verdict_paragraph(result.verdict));
-  return document;
+    for (const PairResult& pair : pairs) blocks.push_back(sampled_block(pair, result.verdict));
+  return report_document({.run = subject.run, .verdict = &result.verdict}, std::move(blocks));
 }
 
-std::string diff_json(const DiffOptions& options, const DiffResult& result) {
-  Json json = json_header<Json>("diff", {});
-  json["configuration"] = configuration_json(options);
+std::string diff_json(const DiffSubject& subject, const DiffResult& result) {
+  Json json = report_json<Json>({.run = subject.run, .verdict = &result.verdict});
   json["arrays"] = Json::array();
   for (const PairResult& pair : result.pairs)
-    json["arrays"].push_back(row_json(pair, result.verdict, options.leading_axis_is_samples));
-  json["verdict"] = verdict_json<Json>(result.verdict);
-  json["pass"] = result.verdict.pass();
+    json["arrays"].push_back(row_json(pair, result.verdict, subject.by_sample));
   return json_text(json);
 }
 

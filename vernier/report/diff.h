@@ -3,14 +3,19 @@
 #include <string>
 
 #include "vernier/analysis/diff.h"
-#include "vernier/report/document.h"
+#include "vernier/report/envelope.h"
 
 namespace vernier {
 
-// `top` > 0: only that many pairs, the worst first.
-Document describe_diff(const DiffOptions& options, const DiffResult& result, int top = 0);
+struct DiffSubject {
+  RunDescription run;
+  bool by_sample = false;  // the leading axis is samples
+  int top = 0;             // above 0: text shows only so many pairs, the worst first
+};
+
+Document describe_diff(const DiffSubject& subject, const DiffResult& result);
 
 // Every pair, in file order. Schema: docs/schemas/diff.schema.json.
-std::string diff_json(const DiffOptions& options, const DiffResult& result);
+std::string diff_json(const DiffSubject& subject, const DiffResult& result);
 
 }  // namespace vernier

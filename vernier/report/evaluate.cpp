@@ -29,27 +29,6 @@ Cell optional_cell(const std::optional<double>& value) {
   return value ? Cell(four_decimals(*value)) : Cell("-", Tone::faint);
 }
 
-std::string fact_text(const EvaluationSubject::Fact& fact) {
-  if (const auto* text = std::get_if<std::string>(&fact)) return *text;
-  if (const auto* flag = std::get_if<bool>(&fact)) return *flag ? "yes" : "no";
-  if (const auto* count = std::get_if<std::int64_t>(&fact)) return std::to_string(*count);
-  return fmt::format("{:g}", std::get<double>(fact));
-}
-
-Panel subject_panel(const EvaluationSubject& subject, const EvaluateOptions& options,
-                    const Evaluation& evaluation) {
-  Panel panel;
-  panel.facts.emplace_back("task", subject.task);
-  for (const auto& [name, fact] : subject.facts) panel.facts.emplace_back(name, fact_text(fact));
-  panel.facts.emplace_back("samples", std::to_string(evaluation.samples));
-  for (const auto& [name, count] : evaluation.counts)
-    if (count > 0) panel.facts.emplace_back(name, Cell(std::to_string(count), Tone::fair));
-  if (!options.limits.empty())
-    panel.facts.emplace_back("fails if",
-                             fmt::format("{}", fmt::join(format_limits(options.limits), ", ")));
-  return panel;
-}
-
 bool has_reference(const Evaluation& evaluation) {
   return std::ranges::any_of(
       evaluation.metrics, [](const MetricResult& metric) { return metric.reference.has_value(); });
@@ -67,12 +46,12 @@ std::string interval_text(const MetricResult& metric) {
   return fmt::format("[{}, {}]", text(metric.interval.low), text(metric.interval.high));
 }
 
-Table metric_table(const EvaluationSubject& subject, const EvaluateOptions& options,
+Table metric_table(const RunDescription& run, const EvaluateOptions& options,
                    const Evaluation& evaluation) {
   const bool both = has_reference(evaluation);
   const std::string level = percent(options.bootstrap.level);
   Table table{
-      .columns = {{"metric", Align::left}, {subject.reference_alone ? "reference" : "candidate"}}};
+      .columns = {{"metric", Align::left}, {run.candidate.empty() ? "reference" : "candidate"}}};
   if (both) table.columns.insert(table.columns.end(), {{"reference"}, {"delta"}});
   table.columns.push_back({level + (both ? " of delta" : " interval")});
   const bool has_chance = std::ranges::any_of(
@@ -149,15 +128,15 @@ Json optional_json(const std::optional<double>& value) {
 
 // Candidate and reference, of a metric or a class. What was scored alone may be either.
 template <typename Result>
-void add_sides(Json& json, const Result& result, const EvaluationSubject& subject) {
-  const bool alone = subject.reference_alone;
+void add_sides(Json& json, const Result& result, const RunDescription& run) {
+  const bool alone = run.candidate.empty();
   json["candidate"] = alone ? Json(nullptr) : json_number<Json>(result.candidate);
   json["reference"] = alone ? json_number<Json>(result.candidate) : optional_json(result.reference);
 }
 
-Json metric_json(const MetricResult& metric, const EvaluationSubject& subject) {
+Json metric_json(const MetricResult& metric, const RunDescription& run) {
   Json json = {{"name", metric.name}};
-  add_sides(json, metric, subject);
+  add_sides(json, metric, run);
   json.update({{"delta", optional_json(metric.delta)},
                {"interval",
                 {json_number<Json>(metric.interval.low), json_number<Json>(metric.interval.high)}},
@@ -176,61 +155,46 @@ Json agreement_json(const Agreement& agreement) {
   return json;
 }
 
-Json class_json(const ClassResult& entry, const EvaluationSubject& subject) {
+Json class_json(const ClassResult& entry, const RunDescription& run) {
   Json json = {{"label", entry.label}, {"name", entry.name}, {"support", entry.support}};
-  add_sides(json, entry, subject);
+  add_sides(json, entry, run);
   return json;
 }
 
-Json configuration_json(const EvaluationSubject& subject, const EvaluateOptions& options) {
-  Json json = Json::object();
-  for (const auto& [name, fact] : subject.facts)
-    std::visit([&, &key = name](const auto& value) { json[key] = value; }, fact);
-  json["verdict"] = options.verdict;
-  json["fail_if"] = format_limits(options.limits);
-  json["bootstrap"] = {{"resamples", options.bootstrap.resamples},
-                       {"seed", options.bootstrap.seed},
-                       {"level", options.bootstrap.level}};
-  return json;
+Json bootstrap_json(const BootstrapOptions& bootstrap) {
+  return {{"resamples", bootstrap.resamples}, {"seed", bootstrap.seed}, {"level", bootstrap.level}};
 }
 
 }  // namespace
 
-Document describe_evaluation(const EvaluationSubject& subject, const EvaluateOptions& options,
+Document describe_evaluation(const RunDescription& run, const EvaluateOptions& options,
                              const Evaluation& evaluation) {
-  Document document;
-  document.blocks.emplace_back(subject_panel(subject, options, evaluation));
-  document.blocks.emplace_back(metric_table(subject, options, evaluation));
-  if (evaluation.agreement != Agreement{})
-    document.blocks.emplace_back(agreement_panel(evaluation));
-  if (!evaluation.classes.empty()) document.blocks.emplace_back(class_table(evaluation));
-  for (const std::string& warning : evaluation.warnings)
-    document.blocks.emplace_back(Paragraph{{"warning: " + warning, Tone::fair}});
+  std::vector<Block> blocks = {metric_table(run, options, evaluation)};
+  if (evaluation.agreement != Agreement{}) blocks.emplace_back(agreement_panel(evaluation));
+  if (!evaluation.classes.empty()) blocks.emplace_back(class_table(evaluation));
   for (const std::string& doubt : doubts(evaluation, options.verdict))
-    document.blocks.emplace_back(Paragraph{{"note: " + doubt, Tone::fair}});
-  document.blocks.emplace_back(verdict_paragraph(evaluation.verdict));
-  return document;
+    blocks.emplace_back(Paragraph{{"note: " + doubt, Tone::fair}});
+  RunDescription shown = run;
+  for (const auto& [name, count] : evaluation.counts)
+    if (count > 0) shown.settings.emplace_back(name, count);
+  return report_document({shown, evaluation.warnings, &evaluation.verdict}, std::move(blocks));
 }
 
-std::string evaluation_json(const EvaluationSubject& subject, const EvaluateOptions& options,
+std::string evaluation_json(const RunDescription& run, const EvaluateOptions& options,
                             const Evaluation& evaluation) {
-  Json json = json_header<Json>(subject.command, subject.runtimes);
-  json["task"] = subject.task;
-  json["configuration"] = configuration_json(subject, options);
-  json["samples"] = evaluation.samples;
+  Json json = report_json<Json>({run, evaluation.warnings, &evaluation.verdict});
   json["counts"] = Json::object();
   for (const auto& [name, count] : evaluation.counts) json["counts"][name] = count;
+  json["allowed_difference"] = options.verdict;
+  json["bootstrap"] = bootstrap_json(options.bootstrap);
   json["metrics"] = Json::array();
   for (const MetricResult& metric : evaluation.metrics)
-    json["metrics"].push_back(metric_json(metric, subject));
+    json["metrics"].push_back(metric_json(metric, run));
   json["agreement"] = agreement_json(evaluation.agreement);
   json["class_metric"] = evaluation.class_metric;
   json["classes"] = Json::array();
   for (const ClassResult& entry : evaluation.classes)
-    json["classes"].push_back(class_json(entry, subject));
-  json["warnings"] = evaluation.warnings;
-  json["verdict"] = verdict_json<Json>(evaluation.verdict);
-  json["pass"] = evaluation.verdict.pass();
+    json["classes"].push_back(class_json(entry, run));
   return json_text(json);
 }
 

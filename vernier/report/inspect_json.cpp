@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vernier/report/inspect.h"
-#include "vernier/report/json.h"
+#include "vernier/report/envelope.h"
 
 namespace vernier {
 namespace {
@@ -147,8 +147,10 @@ std::string inspection_json(const std::string& model, const Inspection& inspecti
                             const std::optional<LiveTensors>& live) {
   const bool torch = inspection.format == ModelFormat::torchscript;
   const bool onnxruntime = inspection.format == ModelFormat::onnx && live;
-  Json json = json_header<Json>("inspect", {.onnxruntime = onnxruntime, .torch = torch});
-  json["configuration"] = {{"model", model}, {"tensors", live.has_value()}};
+  Json json = report_json<Json>({.run = {.command = "inspect",
+                                         .candidate = model,
+                                         .runtimes = {.onnxruntime = onnxruntime, .torch = torch}},
+                                 .warnings = inspection.warnings});
   json["format"] = std::string(format_name(inspection.format));
   json["inputs"] = interface_json(inspection.inputs, inspection.other_inputs);
   json["outputs"] = interface_json(inspection.outputs, inspection.other_outputs);
@@ -156,8 +158,7 @@ std::string inspection_json(const std::string& model, const Inspection& inspecti
   if (inspection.onnx) json["onnx"] = onnx_json(*inspection.onnx);
   if (torch) json["leaves"] = leaves_json(inspection);
   if (inspection.format == ModelFormat::recorded) json["samples"] = inspection.recorded_samples;
-  json["warnings"] = inspection.warnings;
-  if (live) json["run"] = live_json(*live);
+  if (live) json["live"] = live_json(*live);
   return json_text(json);
 }
 

@@ -12,7 +12,7 @@ namespace vernier {
 // What every JSON result shares. Templates, so that no JSON header is needed here: Json is
 // nlohmann::ordered_json wherever these are used.
 
-inline constexpr int json_schema_version = 1;
+inline constexpr int json_schema_version = 2;
 
 // A number; JSON has no non-finite ones, so those become the strings "inf", "-inf" and "nan".
 template <typename Json>

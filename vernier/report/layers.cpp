@@ -142,20 +142,6 @@ std::vector<LayerRow> rows_around(const LayersResult& result, int around) {
           result.rows.begin() + std::min(size, origin + around + 1)};
 }
 
-Panel header(const LayersSubject& subject, const LayersResult& result) {
-  Panel panel{"",
-              {{"candidate", subject.candidate},
-               {"reference", subject.reference},
-               {"samples", fmt::format("{} ({})", result.samples, subject.inputs)}}};
-  if (!subject.optimize.empty()) panel.facts.emplace_back("optimised", subject.optimize);
-  panel.facts.emplace_back("layers", alignment_summary(result));
-  panel.facts.emplace_back(
-      "exceeding", Cell{fmt::format("{} of {}, tolerance {}", result.layers_exceeding,
-                                    result.layers_total(), format_scientific(subject.tolerance)),
-                        result.pass() ? Tone::good : Tone::bad});
-  return panel;
-}
-
 // As many as are shown of the worst layers.
 Table weights_table(const LayersSubject& subject, const LayersResult& result) {
   const auto& weights = result.weight_mismatches;
@@ -171,13 +157,6 @@ Table weights_table(const LayersSubject& subject, const LayersResult& result) {
                           format_scientific(weight.difference.max_abs_diff)});
   if (shown < weights.size()) table.note = fmt::format("{} more", weights.size() - shown);
   return table;
-}
-
-void add_notes(const LayersResult& result, Document& document) {
-  for (const std::string& warning : result.warnings)
-    document.blocks.emplace_back(Paragraph{{"note: " + warning, Tone::fair}});
-  if (result.interrupted)
-    document.blocks.emplace_back(Paragraph{{"interrupted: the samples so far", Tone::fair}});
 }
 
 }  // namespace
@@ -198,24 +177,23 @@ std::vector<LayerRow> worst_rows(const LayersResult& result) {
 
 Document describe_layers(const LayersSubject& subject, const LayersResult& result, bool full) {
   const Columns columns = columns_of(result);
-  Document document;
-  document.blocks.emplace_back(header(subject, result));
-  document.blocks.emplace_back(verdict(subject, result));
+  std::vector<Block> blocks = {verdict(subject, result)};
   if (result.drift_origin) {
-    document.blocks.emplace_back(
-        Paragraph{"cause: " + evidence(result.rows[*result.drift_origin])});
-    document.blocks.emplace_back(
+    blocks.emplace_back(Paragraph{"cause: " + evidence(result.rows[*result.drift_origin])});
+    blocks.emplace_back(
         rows_table("Around the origin", rows_around(result, subject.around), columns));
   }
   std::vector<LayerRow> worst = worst_rows(result);
   worst.resize(std::min<std::size_t>(worst.size(), subject.top));
-  document.blocks.emplace_back(rows_table("Worst layers", worst, columns));
-  if (full) document.blocks.emplace_back(rows_table("All layers", result.rows, columns));
-  if (!result.weight_mismatches.empty())
-    document.blocks.emplace_back(weights_table(subject, result));
-  add_notes(result, document);
-  document.blocks.emplace_back(verdict_paragraph(result.verdict));
-  return document;
+  blocks.emplace_back(rows_table("Worst layers", worst, columns));
+  if (full) blocks.emplace_back(rows_table("All layers", result.rows, columns));
+  if (!result.weight_mismatches.empty()) blocks.emplace_back(weights_table(subject, result));
+  RunDescription run = subject.run;
+  run.settings.emplace_back("layers", alignment_summary(result));
+  run.settings.emplace_back(
+      "exceeding", fmt::format("{} of {}, tolerance {}", result.layers_exceeding,
+                               result.layers_total(), format_scientific(subject.tolerance)));
+  return report_document({run, result.warnings, &result.verdict}, std::move(blocks));
 }
 
 }  // namespace vernier

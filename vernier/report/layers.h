@@ -3,20 +3,15 @@
 #include <string>
 
 #include "vernier/analysis/layers/layers.h"
-#include "vernier/report/document.h"
-#include "vernier/report/json.h"
+#include "vernier/report/envelope.h"
 
 namespace vernier {
 
 struct LayersSubject {
-  std::string candidate;
-  std::string reference;
-  std::string inputs;  // "random normal, seed 42", or the data's file name
+  RunDescription run;
   double tolerance = 1e-4;
-  std::string optimize;  // ONNX Runtime's level; empty: the graph as it is
-  int around = 3;        // rows shown before and after the origin
-  int top = 10;          // rows of the table of the worst
-  Runtimes runtimes;
+  int around = 3;  // rows shown before and after the origin
+  int top = 10;    // rows of the table of the worst
 };
 
 // The origin with the rows around it, then the worst rows; every row as well if `full`.

@@ -47,14 +47,9 @@ Json row_json(const LayerRow& row) {
 }  // namespace
 
 std::string layers_json(const LayersSubject& subject, const LayersResult& result) {
-  Json json = json_header<Json>("layers", subject.runtimes);
-  json["model"] = subject.candidate;
-  json["reference"] = subject.reference;
-  json["inputs"] = subject.inputs;
-  json["optimize"] = subject.optimize.empty() ? Json(nullptr) : Json(subject.optimize);
+  Json json = report_json<Json>({subject.run, result.warnings, &result.verdict});
+  json["model"] = subject.run.candidate;
   json["tolerance"] = subject.tolerance;
-  json["samples"] = result.samples;
-  json["interrupted"] = result.interrupted;
   json["layers"] = Json::array();
   for (const LayerRow& row : result.rows) json["layers"].push_back(row_json(row));
   json["drift_origin"] =
@@ -66,9 +61,6 @@ std::string layers_json(const LayersSubject& subject, const LayersResult& result
     json["weight_mismatches"].push_back({{"parameter", weight.parameter},
                                          {"initializer", weight.initializer},
                                          {"detail", describe_difference(weight)}});
-  json["warnings"] = result.warnings;
-  json["verdict"] = verdict_json<Json>(result.verdict);
-  json["pass"] = result.pass();
   return json_text(json);
 }
 

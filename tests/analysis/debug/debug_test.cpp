@@ -314,6 +314,76 @@ TEST(Debug, limits_speak_of_classes_and_names) {
   EXPECT_THROW(judged("typo:local<30"), Error);
 }
 
+// log of a number that the quantizer turns into zero.
+TEST(Debug, infinity_that_the_float_model_does_not_have_fails_without_limits) {
+  GraphBuilder plain, quantized;
+  plain.input("x", DType::f32, {{2, ""}}).node("Relu", {"x"}, {"r"}).node("Log", {"r"}, {"y"});
+  plain.output("y");
+  quantized.input("x", DType::f32, {{2, ""}})
+      .weight(scalar("s", 1))
+      .weight(tensor_of<std::int8_t>("z", DType::i8, {}, {0}))
+      .node("Relu", {"x"}, {"r"})
+      .node("QuantizeLinear", {"r", "s", "z"}, {"q"})
+      .node("DequantizeLinear", {"q", "s", "z"}, {"d"})
+      .node("Log", {"d"}, {"y"})
+      .output("y");
+  const DebugResult result = debug_on(plain.model(), quantized.model(), {floats("x", {0.25F, 3})});
+  EXPECT_EQ(result.model_outputs.at(0).nonfinite, 1);
+  EXPECT_EQ(result.activations.at(0).nonfinite, 0);
+  ASSERT_THAT(result.verdict.failures, SizeIs(1));
+  EXPECT_EQ(result.verdict.failures[0].kind, FailureKind::nonfinite);
+  EXPECT_EQ(result.verdict.failures[0].subject, "y");
+}
+
+// The quantizer turns it into a number: only its input tells.
+TEST(Debug, infinity_that_a_quantizer_clips_fails_too) {
+  const auto build = [](bool quantized) {
+    GraphBuilder builder;
+    builder.input("x", DType::f32, {{2, ""}}).output("y");
+    builder.weight(scalar("zero", quantized ? 0 : 1e-3F)).weight(scalar("s", 1));
+    builder.weight(tensor_of<std::int8_t>("z", DType::i8, {}, {0}));
+    builder.node("Div", {"x", "zero"}, {"d"});
+    if (quantized)
+      builder.node("QuantizeLinear", {"d", "s", "z"}, {"q"})
+          .node("DequantizeLinear", {"q", "s", "z"}, {"r"});
+    builder.node("Neg", {quantized ? "r" : "d"}, {"y"});
+    return builder.model();
+  };
+  const DebugResult result = debug_on(build(false), build(true), {floats("x", {0.25F, 3})});
+  EXPECT_EQ(result.activations.at(0).nonfinite, 2);
+  EXPECT_FALSE(result.verdict.pass());
+}
+
+TEST(Debug, outputs_that_cannot_be_measured_are_named_and_fail) {
+  GraphBuilder plain = float_graph(), quantized = quantized_graph(1);
+  plain.node("Neg", {"r"}, {"lost"}).output("lost");
+  quantized.node("Abs", {"new_input"}, {"new"}).output("new");
+  quantized.graph().mutable_node()->rbegin()->set_input(0, "r");
+  OneSample inputs = sample();
+  const auto limit = parse_limit("output:cumulative<1", debug_limit_metrics());
+  const DebugResult result = debug(plain.model(), quantized.model(), inputs, {.limits = {limit}});
+  ASSERT_THAT(result.model_outputs, SizeIs(3));
+  EXPECT_EQ(result.model_outputs[1].status, PairStatus::only_in_candidate);
+  EXPECT_EQ(result.model_outputs[2].output_name, "lost");
+  EXPECT_EQ(result.model_outputs[2].status, PairStatus::only_in_reference);
+  std::vector<FailureKind> kinds;
+  for (const Failure& failure : result.verdict.failures) kinds.push_back(failure.kind);
+  EXPECT_THAT(kinds, ::testing::ElementsAre(FailureKind::missing, FailureKind::missing,
+                                            FailureKind::unmeasured, FailureKind::unmeasured));
+}
+
+TEST(Debug, an_output_of_another_shape_fails) {
+  GraphBuilder plain = float_graph(), quantized = quantized_graph(1);
+  for (GraphBuilder* builder : {&plain, &quantized}) builder->graph().clear_output();
+  plain.node("Concat", {"y", "y"}, {"z"}, {int_attribute("axis", 0)}).output("z");
+  quantized.node("Neg", {"y"}, {"z"}).output("z");
+  OneSample inputs = sample();
+  const DebugResult result = debug(plain.model(), quantized.model(), inputs, {});
+  EXPECT_EQ(result.model_outputs.at(0).status, PairStatus::shape_mismatch);
+  ASSERT_THAT(result.verdict.failures, SizeIs(1));
+  EXPECT_EQ(result.verdict.failures[0].kind, FailureKind::shape);
+}
+
 TEST(Debug, models_that_do_not_fit_are_errors) {
   OneSample inputs = sample();
   const Model plain = float_graph().model(), quantized = quantized_graph(1).model();

@@ -233,7 +233,8 @@ TEST(DebugStyles, another_layout_is_compared_in_the_same_order) {
     EXPECT_NEAR(*row.cumulative_sqnr_db, decibels(signal, 12 * 0.0625), 1e-9) << row.tensor_name;
   EXPECT_NEAR(*result.model_outputs[0].cumulative_sqnr_db, decibels(signal, 12 * 0.0625), 1e-9);
   ASSERT_THAT(result.notes, SizeIs(1));
-  EXPECT_THAT(result.notes[0], HasSubstr("NCHW to NHWC"));
+  EXPECT_EQ(result.notes[0].kind, DebugNote::Kind::other_layout);
+  EXPECT_THAT(result.notes[0].detail, HasSubstr("NCHW to NHWC"));
 }
 
 }  // namespace

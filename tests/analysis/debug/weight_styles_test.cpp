@@ -135,10 +135,60 @@ TEST(DebugWeightStyles, dynamic_quantization_has_weights_and_cumulative) {
   ASSERT_THAT(result.weights, SizeIs(1));
   EXPECT_NEAR(*result.weights[0].weight_sqnr_db, product_weight_db, 1e-9);
   const double exact = 2.25 * 255 + 16;
-  ASSERT_THAT(result.activations, SizeIs(1));
-  EXPECT_EQ(result.activations[0].local_sqnr_db, std::nullopt);
-  EXPECT_NEAR(*result.activations[0].cumulative_sqnr_db,
-              decibels(exact * exact, std::pow(0.25 * 255, 2)), 1e-4);
+  ASSERT_THAT(result.activations, SizeIs(2));
+  const DebugActivation &input = result.activations[0], &output = result.activations[1];
+  EXPECT_TRUE(input.dynamic);
+  EXPECT_EQ(input.tensor_name, "x");
+  EXPECT_EQ(*input.local_sqnr_db, INFINITY);
+  EXPECT_EQ(output.op, "MatMulInteger");
+  EXPECT_EQ(output.local_sqnr_db, std::nullopt);
+  EXPECT_NEAR(*output.cumulative_sqnr_db, decibels(exact * exact, std::pow(0.25 * 255, 2)), 1e-4);
+  EXPECT_NEAR(*output.introduced_sqnr_db, *output.cumulative_sqnr_db, 1e-4);
+  EXPECT_EQ(output.verdict, DamageVerdict::originator);
+}
+
+// y = relu(x * w): the quantized model leaves the Relu to the quantizer behind the product, and
+// names what it writes after the product.
+TEST(DebugWeightStyles, a_relu_folded_into_a_q_linear_operator_is_applied_before_comparing) {
+  GraphBuilder reference, candidate;
+  for (GraphBuilder* builder : {&reference, &candidate})
+    builder->input("x", DType::f32, {{1, ""}, {2, ""}}).output("y");
+  reference.weight(tensor_of<float>("w", DType::f32, {2, 2}, {2, -8, 4, 1}));
+  reference.node("MatMul", {"x", "w"}, {"m"}).node("Relu", {"m"}, {"r"}).node("Neg", {"r"}, {"y"});
+  candidate.weight(scalar("s", 1)).weight(make_tensor("z", DType::u8, {}));
+  candidate.weight(tensor_of<std::int8_t>("w_quantized", DType::i8, {2, 2}, {2, -8, 4, 1}));
+  candidate.weight(tensor_of<std::int8_t>("wz", DType::i8, {}, {0}));
+  candidate.node("QuantizeLinear", {"x", "s", "z"}, {"x_quantized"});
+  candidate.node("QLinearMatMul", {"x_quantized", "s", "z", "w_quantized", "s", "wz", "s", "z"},
+                 {"m_quantized"});
+  candidate.node("DequantizeLinear", {"m_quantized", "s", "z"}, {"real"});
+  candidate.node("Neg", {"real"}, {"y"});
+  const DebugResult result = debug_on(reference.model(), candidate.model(), {row(4.25F, 3)});
+  ASSERT_THAT(result.activations, SizeIs(2));
+  const DebugActivation& product = result.activations[1];
+  EXPECT_EQ(product.counterpart.tensor, "r");
+  // 4.25 becomes 4: 20.5 becomes 20, and -31 becomes 0 on both sides.
+  EXPECT_NEAR(*product.cumulative_sqnr_db, decibels(20.5 * 20.5, 0.25), 1e-9);
+  EXPECT_EQ(product.verdict, DamageVerdict::healthy);
+}
+
+// The same with the Relu still there: what the quantizer writes is its input.
+TEST(DebugWeightStyles, a_relu_behind_a_q_linear_operator_is_not_applied_twice) {
+  GraphBuilder reference, candidate;
+  for (GraphBuilder* builder : {&reference, &candidate})
+    builder->input("x", DType::f32, {{1, ""}, {2, ""}}).output("y");
+  reference.weight(tensor_of<float>("w", DType::f32, {2, 1}, {2, -8}));
+  reference.node("MatMul", {"x", "w"}, {"m"}).node("Relu", {"m"}, {"y"});
+  candidate.weight(scalar("s", 1)).weight(tensor_of<std::int8_t>("z", DType::i8, {}, {0}));
+  candidate.weight(tensor_of<std::int8_t>("w_quantized", DType::i8, {2, 1}, {2, -8}));
+  candidate.node("QuantizeLinear", {"x", "s", "z"}, {"x_quantized"});
+  candidate.node("QLinearMatMul", {"x_quantized", "s", "z", "w_quantized", "s", "z", "s", "z"},
+                 {"m_quantized"});
+  candidate.node("DequantizeLinear", {"m_quantized", "s", "z"}, {"real"});
+  candidate.node("Relu", {"real"}, {"y"});
+  const DebugResult result = debug_on(reference.model(), candidate.model(), {row(4, 3)});
+  EXPECT_EQ(result.activations.at(1).counterpart.tensor, "m");
+  EXPECT_EQ(*result.activations[1].cumulative_sqnr_db, INFINITY);
 }
 
 TEST(DebugWeightStyles, n_bit_weights_are_matched_to_the_matrix) {
@@ -155,6 +205,67 @@ TEST(DebugWeightStyles, n_bit_weights_are_matched_to_the_matrix) {
   ASSERT_THAT(result.weights, SizeIs(1));
   EXPECT_NEAR(*result.weights[0].weight_sqnr_db, product_weight_db, 1e-9);
   EXPECT_NEAR(*result.model_outputs[0].cumulative_sqnr_db, decibels(21 * 21, 1), 1e-4);
+}
+
+// A square matrix fits its transpose: MatMulNBits stores [outputs, inputs].
+TEST(DebugWeightStyles, a_square_n_bit_weight_is_compared_with_the_transpose) {
+  GraphBuilder reference, builder;
+  reference.input("x", DType::f32, {{1, ""}, {2, ""}}).output("y");
+  reference.weight(tensor_of<float>("w", DType::f32, {2, 2}, {1, 2, -3, 4.25F}));
+  reference.node("MatMul", {"x", "w"}, {"y"});
+  builder.input("x", DType::f32, {{1, ""}, {2, ""}}).output("y");
+  Tensor packed = make_tensor("w_Q4", DType::u8, {2, 1, 8});
+  packed.bytes[0] = std::byte{0x59};  // 1, -3
+  packed.bytes[8] = std::byte{0xCA};  // 2, 4
+  builder.weight(packed).weight(tensor_of<float>("w_scales", DType::f32, {2}, {1, 1}));
+  builder.node("MatMulNBits", {"x", "w_Q4", "w_scales"}, {"y"},
+               {int_attribute("K", 2), int_attribute("N", 2), int_attribute("bits", 4),
+                int_attribute("block_size", 16)},
+               "com.microsoft");
+  const DebugResult result = debug_on(reference.model(), with_contrib(builder), {row(1, 1)});
+  ASSERT_THAT(result.weights, SizeIs(1));
+  EXPECT_NEAR(*result.weights[0].weight_sqnr_db, decibels(1 + 4 + 9 + 4.25 * 4.25, 0.0625), 1e-9);
+  EXPECT_EQ(result.weights[0].worst_channels.at(0).channel, 1);
+}
+
+// The second output channel is the damaged one; the matrix is stored [outputs, inputs].
+TEST(DebugWeightStyles, channels_of_a_transposed_matrix_are_its_rows) {
+  GraphBuilder reference, candidate;
+  const auto transposed = int_attribute("transB", 1);
+  for (GraphBuilder* builder : {&reference, &candidate})
+    builder->input("x", DType::f32, {{1, ""}, {2, ""}}).output("y");
+  reference.weight(tensor_of<float>("w", DType::f32, {3, 2}, {1, 2, 3.5F, 4.5F, 5, 6}));
+  reference.node("Gemm", {"x", "w"}, {"y"}, {transposed});
+  candidate.weight(tensor_of<std::int8_t>("w_quantized", DType::i8, {3, 2}, {1, 2, 3, 4, 5, 6}));
+  candidate.weight(scalar("s", 1)).node("DequantizeLinear", {"w_quantized", "s"}, {"real"});
+  candidate.node("Gemm", {"x", "real"}, {"y"}, {transposed});
+  const DebugResult result = debug_on(reference.model(), candidate.model(), {row(1, 1)});
+  ASSERT_THAT(result.weights.at(0).worst_channels, SizeIs(3));
+  EXPECT_EQ(result.weights[0].worst_channels[0].channel, 1);
+  EXPECT_NEAR(result.weights[0].worst_channels[0].sqnr_db, decibels(3.5 * 3.5 + 4.5 * 4.5, 0.5),
+              1e-9);
+}
+
+// The bias is added behind the product: the float model knows only the sum.
+TEST(DebugWeightStyles, a_dynamic_product_is_paired_where_its_bias_is_added) {
+  GraphBuilder reference, candidate;
+  for (GraphBuilder* builder : {&reference, &candidate})
+    builder->input("x", DType::f32, {{1, ""}, {2, ""}}).output("y").weight(scalar("b", 1));
+  reference.weight(tensor_of<float>("w", DType::f32, {2, 1}, {2, 4}));
+  reference.node("Gemm", {"x", "w", "b"}, {"g"}).node("Neg", {"g"}, {"y"});
+  candidate.weight(tensor_of<std::int8_t>("w_quantized", DType::i8, {2, 1}, {2, 4}));
+  candidate.weight(scalar("w_scale", 1));
+  candidate.node("DynamicQuantizeLinear", {"x"}, {"q", "qs", "qz"});
+  candidate.node("MatMulInteger", {"q", "w_quantized", "qz"}, {"i"});
+  candidate.node("Cast", {"i"}, {"f"}, {int_attribute("to", onnx_data_type(DType::f32))});
+  candidate.node("Mul", {"qs", "w_scale"}, {"m"}).node("Mul", {"f", "m"}, {"p"});
+  candidate.node("Add", {"p", "b"}, {"g"}).node("Neg", {"g"}, {"y"});
+  const DebugResult result = debug_on(reference.model(), candidate.model(), {row(255, 4.5F)});
+  ASSERT_THAT(result.activations, SizeIs(2));
+  // 4.5 becomes 4, halves going to the even neighbour.
+  EXPECT_NEAR(*result.activations[0].local_sqnr_db, decibels(255.0 * 255 + 4.5 * 4.5, 0.25), 1e-9);
+  EXPECT_EQ(result.activations[1].tensor_name, "g");
+  EXPECT_NEAR(*result.activations[1].cumulative_sqnr_db, decibels(529.0 * 529, 4), 1e-4);
 }
 
 }  // namespace

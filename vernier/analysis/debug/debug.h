@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "vernier/analysis/debug/advice.h"
-#include "vernier/analysis/debug/quantization_noise.h"
+#include "vernier/analysis/debug/calibration_range.h"
+#include "vernier/analysis/pair.h"
 #include "vernier/analysis/pairing/match.h"
 #include "vernier/analysis/progress.h"
 #include "vernier/analysis/verdict.h"
@@ -24,22 +24,29 @@ std::string_view damage_verdict_name(DamageVerdict verdict);
 
 struct DebugActivation {
   std::string tensor_name;
-  std::optional<double>
-      local_sqnr_db;  // before against after the quantizer, in the quantized model
-  // The same with the Relu or Clip applied that the quantizer stands for as well; nothing: no such
-  // one.
+  // The quantizer's input against its output, in the quantized model.
+  std::optional<double> local_sqnr_db;
+  // The same, with the Relu or Clip applied to the input that was folded into the quantizer;
+  // nothing: none was.
   std::optional<double> intended_sqnr_db;
-  std::optional<double> cumulative_sqnr_db;  // float model against quantized model
-  bool local_is_estimated = false;           // from the scale: the operator shows no `before`
+  // The float model's tensor against the quantizer's output.
+  std::optional<double> cumulative_sqnr_db;
+  // The same, computed from the float model's tensors: the node's own share.
+  std::optional<double> introduced_sqnr_db;
+  bool local_is_estimated = false;  // from the scale: the quantizer's input cannot be observed
+  std::int64_t nonfinite = 0;       // elements that are NaN or infinite only in the quantized model
   Counterpart counterpart;
   DamageVerdict verdict = DamageVerdict::healthy;
   std::string node;  // that computes it
   std::string op;
-  std::optional<Quantizer> quantizer;        // nothing: it is only computed from quantized weights
-  std::optional<QuantizationNoise> noise;    // per-tensor integer quantizers
-  double rounding_share = 0;                 // of the local noise; the rest is clipping
-  std::optional<double> introduced_sqnr_db;  // what its node adds by itself, on float inputs
-  bool nonfinite = false;  // holds NaN or infinity that the float model does not have
+  bool dynamic = false;                    // its scale is computed from its values, at run time
+  std::optional<Quantizer> quantizer;      // nothing: dynamic, or only the weights are quantized
+  std::optional<QuantizationNoise> noise;  // of per-tensor integer quantizers
+  double rounding_share = 0;               // of the local noise; the rest is clipping
+
+  // What the tensor loses by itself: by its quantizer, with a folded Relu or Clip applied first, or
+  // where only weights are quantized by these.
+  std::optional<double> own_sqnr_db() const;
 };
 
 struct ChannelDamage {
@@ -59,11 +66,40 @@ struct DebugWeight {
   std::optional<double> per_channel_gain_db;  // of going per channel, where it is per tensor
 };
 
+// An output of either model. The float model is the reference, the quantized one the candidate.
 struct DebugOutput {
   std::string output_name;
+  PairStatus status = PairStatus::compared;
   std::optional<double> cumulative_sqnr_db;
+  std::int64_t nonfinite = 0;        // elements that are NaN or infinite only in the candidate
   bool reference_nonfinite = false;  // the float model's holds NaN or infinity
-  bool nonfinite = false;            // the quantized model's does, and the float model's does not
+  Shape reference_shape, candidate_shape;  // of a shape mismatch
+};
+
+// Rankings over all activations. Indices are into them.
+struct DebugAdvice {
+  std::vector<std::size_t> originators;    // lowest own SQNR first
+  std::vector<std::size_t> nodes;          // lowest introduced SQNR first
+  bool is_concentrated = false;            // a tenth of the nodes introduces most of the error
+  std::vector<std::string> keep_in_float;  // the first three nodes of that ranking
+  bool operator==(const DebugAdvice&) const = default;
+};
+
+// Something a reader has to know to understand the numbers.
+struct DebugNote {
+  enum class Kind {
+    computed_scale,        // of tensors: their scale is computed by the model
+    unknown_weight_scale,  // of nodes: the scale of their weight was not found
+    computed_weight,       // of nodes: their weight is computed by the model
+    unknown_operator,      // of nodes: quantized operators that are not understood; detail: type
+    other_layout,          // of tensors: compared after `detail`, a permutation or squeeze
+    no_counterpart,        // of tensors and weights: the float model has none
+    no_tensor,             // of outputs: sequences, maps or strings, which are not compared
+  };
+  Kind kind = Kind::no_counterpart;
+  std::vector<std::string> subjects;
+  std::string detail;
+  bool operator==(const DebugNote&) const = default;
 };
 
 struct DebugResult {
@@ -72,7 +108,7 @@ struct DebugResult {
   std::vector<DebugOutput> model_outputs;
   Statistics local, cumulative, weight;
   DebugAdvice advice;
-  std::vector<std::string> notes;
+  std::vector<DebugNote> notes;
   Verdict verdict;
   std::int64_t samples = 0;
   bool interrupted = false;
@@ -89,11 +125,9 @@ struct DebugOptions {
 // every graph output, "activation" and "weight" for every one of these.
 std::vector<std::string> debug_limit_metrics();
 
-// Measures what quantization did to every tensor and weight. Both models run side by side on the
-// samples, which are drawn for the quantized model's inputs; sums are pooled over samples. One more
-// pass, over the first sample, measures what each node adds by itself: there its inputs are the
-// float model's. Throws Error when the quantized model has no quantization in it, or when the two
-// do not belong together.
+// Measures what quantization did to every tensor and weight. Both models run on the samples, which
+// are drawn for the quantized model's inputs; sums are pooled over samples. Throws Error when
+// nothing in the quantized model is quantized, or when the two are not the same network.
 DebugResult debug(const Model& float_model, const Model& quantized_model, Samples& samples,
                   const DebugOptions& options);
 

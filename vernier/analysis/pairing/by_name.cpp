@@ -59,13 +59,14 @@ void place_outputs(std::span<const Layer> layers, std::span<const CandidateTenso
 
 }  // namespace
 
-Counterpart match_by_name(const std::unordered_set<std::string>& names, const std::string& name) {
+Counterpart match_by_name(const std::function<bool(const std::string&)>& exists,
+                          const std::string& name) {
   if (name.empty()) return {};
-  if (names.contains(name)) return {name, Match::name};
+  if (exists(name)) return {name, Match::name};
   for (const std::string_view suffix : quantizer_suffixes)
     if (name.ends_with(suffix)) {
       const std::string stem = name.substr(0, name.size() - suffix.size());
-      if (names.contains(stem)) return {stem, Match::name};
+      if (exists(stem)) return {stem, Match::name};
     }
   return {};
 }

@@ -1,19 +1,21 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "vernier/analysis/pairing/match.h"
 
 namespace vernier {
 
-// The one of `names` that `name` stands for: itself, or what is left of it without the suffix that
-// a quantizer appended ("conv1_DequantizeLinear_Output", "fc.weight_quantized").
-Counterpart match_by_name(const std::unordered_set<std::string>& names, const std::string& name);
+// The name that `name` stands for in the other model, which says what `exists` there: itself, or
+// what is left of it without the suffix that a quantizer appended ("conv1_DequantizeLinear_Output",
+// "fc.weight_quantized").
+Counterpart match_by_name(const std::function<bool(const std::string&)>& exists,
+                          const std::string& name);
 
 // Which output of the reference belongs to which of the candidate.
 struct OutputPair {

@@ -14,7 +14,7 @@ namespace {
 
 double rounded(double value) { return std::nearbyint(value * 1e4) / 1e4; }
 
-Interval rounded(const Interval& interval) {
+ConfidenceInterval rounded(const ConfidenceInterval& interval) {
   return {rounded(interval.low), rounded(interval.high)};
 }
 

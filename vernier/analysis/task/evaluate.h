@@ -20,7 +20,7 @@ struct MetricResult {
   double candidate = 0;
   std::optional<double> reference;
   std::optional<double> delta;   // candidate - reference
-  Interval interval;             // bootstrap, of the delta if there is one, else of the candidate
+  ConfidenceInterval interval;   // bootstrap, of the delta if there is one, else of the candidate
   std::optional<double> chance;  // what guessing without looking gives
   bool operator==(const MetricResult&) const = default;
 };

@@ -3,12 +3,11 @@
 #include <vector>
 
 #include "vernier/analysis/debug/debug.h"
-#include "vernier/analysis/pairing/counterpart.h"
 
 namespace vernier {
 
 // How far each quantized weight is from its float counterpart.
 std::vector<DebugWeight> measure_weights(const std::vector<QuantizedWeight>& weights,
-                                         const CounterpartFinder& counterparts);
+                                         const ModelIndex& float_model);
 
 }  // namespace vernier

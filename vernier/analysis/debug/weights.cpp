@@ -1,30 +1,36 @@
-#include "vernier/analysis/debug/weight_damage.h"
+#include "vernier/analysis/debug/weights.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "vernier/analysis/layout.h"
+#include "vernier/analysis/pairing/counterpart.h"
 #include "vernier/analysis/pairing/thresholds.h"
 #include "vernier/metrics/similarity.h"
+#include "vernier/tensor/convert.h"
 
 namespace vernier {
 namespace {
 
 constexpr std::size_t shown_channels = 3;
 
-// Along which axis a weight has its output channels.
 std::int64_t channel_axis(const QuantizedWeight& weight, std::int64_t rank) {
-  if (granularity(weight.quantizer) == Granularity::per_channel)
-    return weight.quantizer.axis < 0 ? weight.quantizer.axis + rank : weight.quantizer.axis;
-  return rank == 2 && weight.form != WeightForm::n_bits ? 1 : 0;
+  const std::int64_t axis = granularity(weight.quantizer) == Granularity::per_channel
+                                ? weight.quantizer.axis
+                                : weight.channel_axis;
+  return std::clamp<std::int64_t>(axis < 0 ? axis + rank : axis, 0, rank - 1);
 }
 
-// The float weight in the shape of the quantized one: MatMulNBits stores the transpose.
+// The float weight in the shape of the quantized one. Matrices may be stored transposed, as
+// MatMulNBits does; of a square one the order that agrees better is taken.
 std::optional<Tensor> shaped_like(Tensor counterpart, const Tensor& real) {
-  if (counterpart.shape == real.shape) return counterpart;
-  if (counterpart.shape.size() == 2 &&
-      Shape{counterpart.shape[1], counterpart.shape[0]} == real.shape)
-    return permute_axes(counterpart, std::vector{1, 0});
+  const Shape& shape = counterpart.shape;
+  std::optional<Tensor> transposed;
+  if (shape.size() == 2 && Shape{shape[1], shape[0]} == real.shape)
+    transposed = permute_axes(counterpart, std::vector{1, 0});
+  if (transposed && (shape != real.shape || sqnr_db(measure_noise(*transposed, real)) >
+                                                sqnr_db(measure_noise(counterpart, real))))
+    return transposed;
   if (counterpart.size() != real.size()) return std::nullopt;
   counterpart.shape = real.shape;
   return counterpart;
@@ -77,33 +83,37 @@ double per_channel_sqnr_db(const Tensor& reference, DType dtype) {
 
 bool has_channels(const Tensor& tensor) { return tensor.shape.size() >= 2 && tensor.size() > 0; }
 
+Tensor read_weight(const ModelIndex& model, const Weight& weight) {
+  return convert(model.model().tensor(*weight.proto), DType::f32);
+}
+
 // The float weight most like it, if any is like it at all.
-Counterpart counterpart_by_value(const Tensor& real, const CounterpartFinder& counterparts) {
+Counterpart counterpart_by_value(const Tensor& real, const ModelIndex& float_model) {
   Counterpart best;
   double best_db = value_match_db;
-  for (const std::string& name : counterparts.weights()) {
-    const auto reference = shaped_like(counterparts.read_weight(name), real);
-    if (!reference || reference->size() < 2) continue;
-    const double found_db = sqnr_db(measure_noise(*reference, real));
-    if (found_db > best_db) {
-      best_db = found_db;
-      best = {name, Match::value};
-    }
+  if (real.size() < 2) return best;
+  for (const Weight* weight : float_model.weights_of_size(real.size())) {
+    const auto reference = shaped_like(read_weight(float_model, *weight), real);
+    const double found_db = reference ? sqnr_db(measure_noise(*reference, real)) : -INFINITY;
+    if (!(found_db > best_db)) continue;
+    best_db = found_db;
+    best = {weight->name, Match::value};
   }
   return best;
 }
 
-DebugWeight measure_weight(const QuantizedWeight& weight, const CounterpartFinder& counterparts) {
+DebugWeight measure_weight(const QuantizedWeight& weight, const ModelIndex& float_model) {
   DebugWeight row{.weight_name = weight.name,
-                  .counterpart = counterparts.weight(weight),
+                  .counterpart = find_counterpart(float_model, weight),
                   .form = weight.form,
                   .granularity = granularity(weight.quantizer),
                   .dtype = weight.quantizer.dtype};
   Tensor candidate = weight.real();
-  if (!row.counterpart) row.counterpart = counterpart_by_value(candidate, counterparts);
+  if (!row.counterpart) row.counterpart = counterpart_by_value(candidate, float_model);
   if (!row.counterpart) return row;
   row.weight_name = row.counterpart.tensor;
-  auto reference = shaped_like(counterparts.read_weight(row.counterpart.tensor), candidate);
+  auto reference =
+      shaped_like(read_weight(float_model, *float_model.weight(row.weight_name)), candidate);
   if (!reference) return row;
   row.weight_sqnr_db = sqnr_db(measure_noise(*reference, candidate));
   if (!has_channels(candidate)) return row;
@@ -118,10 +128,9 @@ DebugWeight measure_weight(const QuantizedWeight& weight, const CounterpartFinde
 }  // namespace
 
 std::vector<DebugWeight> measure_weights(const std::vector<QuantizedWeight>& weights,
-                                         const CounterpartFinder& counterparts) {
+                                         const ModelIndex& float_model) {
   std::vector<DebugWeight> rows;
-  for (const QuantizedWeight& weight : weights)
-    rows.push_back(measure_weight(weight, counterparts));
+  for (const QuantizedWeight& weight : weights) rows.push_back(measure_weight(weight, float_model));
   return rows;
 }
 

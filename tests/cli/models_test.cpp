@@ -1,0 +1,87 @@
+// Candidate and reference are given in the same way to every command.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/cli/run.h"
+
+namespace vernier {
+namespace {
+
+using testing::expect_error;
+using testing::Outcome;
+using testing::run_vernier;
+
+const std::string mnist = VERNIER_FIXTURES "/mnist/";
+const std::string quantized = mnist + "mnist_cnn.int8.onnx";
+const std::string original = mnist + "mnist_cnn.float.onnx";
+const std::string inputs = mnist + "mnist_inputs.npz";
+
+// Every spelling gives the same bytes.
+void expect_same(const std::vector<std::string>& common,
+                 const std::vector<std::vector<std::string>>& spellings) {
+  std::string first;
+  for (std::vector<std::string> arguments : spellings) {
+    arguments.insert(arguments.begin(), common[0]);
+    arguments.insert(arguments.end(), common.begin() + 1, common.end());
+    const Outcome outcome = run_vernier(arguments);
+    EXPECT_LT(outcome.exit_code, 2) << outcome.err;
+    EXPECT_NE(outcome.out, "");
+    if (first.empty()) first = outcome.out;
+    EXPECT_EQ(outcome.out, first);
+  }
+}
+
+TEST(Models, by_position_by_name_and_by_the_old_names_are_the_same) {
+  const std::vector<std::string> samples = {"--input-data", inputs, "--samples", "2", "-f", "json"};
+  for (const std::string command : {"eval", "debug", "layers", "check"}) {
+    std::vector<std::string> common = {command};
+    common.insert(common.end(), samples.begin(), samples.end());
+    std::vector<std::vector<std::string>> spellings = {
+        {quantized, "--reference", original},
+        {"--reference", original, quantized},
+        {"-m", quantized, "--reference", original},
+        {"--model", quantized, "--reference", original},
+        {"--candidate", quantized, "--reference", original}};
+    if (command == "debug")
+      spellings.push_back({"--float-model", original, "--quant-model", quantized});
+    expect_same(common, spellings);
+  }
+}
+
+TEST(Models, diff_takes_files_by_position_and_by_name) {
+  const std::string other = mnist + "mnist_labelled.npz";
+  expect_same({"diff", "--allow-missing", "-f", "json"},
+              {{inputs, other},
+               {"--reference", inputs, "--candidate", other},
+               {other, "--reference", inputs},
+               {"--reference", inputs, other},
+               {inputs, "-m", other}});
+  expect_error(run_vernier({"diff", inputs}), "expected two files");
+  expect_error(run_vernier({"diff", inputs, inputs, "-m", inputs}), "expected two files");
+}
+
+TEST(Models, a_model_that_is_missing_or_given_twice_is_a_usage_error) {
+  for (const char* command : {"eval", "debug", "layers"})
+    expect_error(run_vernier({command}), "see 'vernier " + std::string(command) + " --help'");
+  expect_error(run_vernier({"eval", quantized, original}), "unexpected argument");
+}
+
+TEST(Models, debug_needs_an_onnx_reference) {
+  expect_error(run_vernier({"debug", quantized, "--reference", mnist + "mnist_cnn.pt"}),
+               "the reference must be the .onnx model that was quantized");
+}
+
+TEST(Models, all_samples_of_a_file_can_be_asked_for) {
+  const Outcome outcome = run_vernier({"eval", quantized, "--reference", original, "--input-data",
+                                       inputs, "--samples", "all", "-f", "json"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, run_vernier({"eval", quantized, "--reference", original, "--input-data",
+                                      inputs, "-f", "json"})
+                             .out);
+  expect_error(run_vernier({"eval", quantized, "--reference", original, "--samples", "all"}),
+               "random inputs have no end");
+}
+
+}  // namespace
+}  // namespace vernier

@@ -1,0 +1,147 @@
+#include "vernier/analysis/debug/calibration_range.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "vernier/metrics/value_range.h"
+
+namespace vernier {
+namespace {
+
+// How many values of the first sample enter the histogram. Of sample n it is this over the root of
+// n: every sample adds information, while most of the work is spent on the first ones.
+constexpr double values_of_first_sample = 1024;
+
+// The weight of a sample, as a count over all bins. A bin overflows after 2^18 samples.
+constexpr double counts_of_sample = 1 << 14;
+
+// Odd, because rows are even: every column is visited.
+std::size_t stride_of(std::size_t values, std::int64_t sample) {
+  const double wanted = values_of_first_sample / std::sqrt(static_cast<double>(sample + 1));
+  const auto stride = static_cast<std::size_t>(std::ceil(static_cast<double>(values) / wanted));
+  return stride | 1;
+}
+
+double gain_db(double before, double after) {
+  return before > 0 && after > 0 ? 10 * std::log10(before / after) : 0;
+}
+
+}  // namespace
+
+double ObservedValues::largest_magnitude() const {
+  return std::max(std::fabs(low), std::fabs(high));
+}
+
+ObservedValues observe_values(std::span<const float> values, const RealRange& quantizer) {
+  const auto [low, high] = value_range(values);
+  ObservedValues observed{.count = std::ssize(values), .low = low, .high = high};
+  const double half = quantizer.step / 2;
+  if (!(low < quantizer.low - half) && !(high > quantizer.high + half)) return observed;
+  for (const double value : values) {
+    const double outside = std::max(quantizer.low - value, value - quantizer.high);
+    if (!(outside > half)) continue;
+    ++observed.clipped;
+    observed.clipping_noise += outside * outside;
+  }
+  return observed;
+}
+
+ObservedValues pool(const ObservedValues& first, const ObservedValues& second) {
+  if (first.count == 0) return second;
+  if (second.count == 0) return first;
+  return {first.count + second.count, std::fmin(first.low, second.low),
+          std::fmax(first.high, second.high), first.clipped + second.clipped,
+          first.clipping_noise + second.clipping_noise};
+}
+
+// The limit is a power of two that depends on the largest magnitude alone; doubling it makes every
+// bin a union of earlier ones. So samples may come in any order.
+void ValueHistogram::widen_to(double magnitude) {
+  const double wanted = std::exp2(std::ceil(std::log2(magnitude)) + 1);
+  if (empty()) limit_ = wanted;
+  for (; limit_ < wanted; limit_ *= 2) {
+    std::array<std::uint32_t, bins> wider{};
+    for (std::size_t i = 0; i < bins; ++i) wider[bins / 4 + i / 2] += counts_[i];
+    counts_ = wider;
+  }
+}
+
+void ValueHistogram::add(std::span<const float> values, std::int64_t sample,
+                         double largest_magnitude, const ClipRange& clip) {
+  if (values.empty() || !std::isfinite(largest_magnitude) || !(largest_magnitude > 0)) return;
+  widen_to(largest_magnitude);
+  const double bins_per_unit = 1 / bin_width();  // a power of two
+  const auto low = static_cast<float>(clip.low), high = static_cast<float>(clip.high);
+  const std::size_t stride = stride_of(values.size(), sample);
+  const auto weight = static_cast<std::uint32_t>(std::clamp(
+      counts_of_sample * static_cast<double>(stride) / static_cast<double>(values.size()), 1.0,
+      counts_of_sample));
+  for (std::size_t i = static_cast<std::size_t>(sample) % stride; i < values.size(); i += stride) {
+    if (std::isnan(values[i])) continue;
+    const double value = std::clamp(values[i], low, high);
+    const double bin = std::floor(value * bins_per_unit) + bins / 2;
+    std::uint32_t& count = counts_[static_cast<std::size_t>(std::clamp(bin, 0.0, bins - 1.0))];
+    count += std::min(weight, std::numeric_limits<std::uint32_t>::max() - count);
+  }
+}
+
+RangeNoise::RangeNoise(const ValueHistogram& histogram, double steps)
+    : width_(histogram.bin_width()), first_centre_(histogram.centre(0)), steps_(steps) {
+  Moments sum;
+  for (int i = 0; i < ValueHistogram::bins; ++i) {
+    below_[static_cast<std::size_t>(i)] = sum;
+    const auto count = static_cast<double>(histogram.count(i));
+    const double centre = histogram.centre(i);
+    sum.count += count;
+    sum.values += count * centre;
+    sum.squares += count * centre * centre;
+  }
+  below_.back() = sum;
+}
+
+double RangeNoise::squared_distances(const Moments& outside, double end) {
+  return std::max(0.0, outside.squares - 2 * end * outside.values + end * end * outside.count);
+}
+
+// Bins within one bin's width of an end count as inside: where their values lie is not known.
+double RangeNoise::operator()(double low, double high) const {
+  const auto index = [](double bin) {
+    return static_cast<std::size_t>(std::clamp<double>(bin, 0, ValueHistogram::bins));
+  };
+  const Moments& all = below_.back();
+  const Moments& below = below_[index(std::ceil((low - first_centre_) / width_ - 1))];
+  const Moments& up_to = below_[index(std::floor((high - first_centre_) / width_ + 1) + 1)];
+  const Moments above{all.count - up_to.count, all.values - up_to.values,
+                      all.squares - up_to.squares};
+  const double step = (high - low) / steps_;
+  const double inside = all.count - below.count - above.count;
+  return squared_distances(below, low) + squared_distances(above, high) + inside * step * step / 12;
+}
+
+QuantizationNoise assess_range(const ObservedValues& observed, const ValueHistogram& histogram,
+                               const RealRange& quantizer, const ClipRange& folded) {
+  QuantizationNoise noise{
+      .representable = quantizer, .observed_low = observed.low, .observed_high = observed.high};
+  if (observed.count == 0) return noise;
+  noise.clipped_share = static_cast<double>(observed.clipped) / static_cast<double>(observed.count);
+  noise.clipping_noise = observed.clipping_noise;
+  // Zero must be representable.
+  const double low = std::min(std::max(observed.low, folded.low), 0.0);
+  const double high = std::max(std::min(observed.high, folded.high), 0.0);
+  const double width = quantizer.high - quantizer.low;
+  if (histogram.empty() || !(high > low) || !(width > 0)) return noise;
+  const RangeNoise expected(histogram, width / quantizer.step);
+  const double now = expected(quantizer.low, quantizer.high);
+  const auto range = [&](double shrink) {
+    const double new_low = shrink * low, new_high = shrink * high;
+    return CalibrationRange{new_low, new_high, (new_high - new_low) / width,
+                            gain_db(now, expected(new_low, new_high))};
+  };
+  noise.observed_range = noise.best_range = range(1);
+  for (double shrink = 0.97; shrink > 0.02; shrink *= 0.94)
+    if (const CalibrationRange tried = range(shrink); tried.gain_db > noise.best_range.gain_db)
+      noise.best_range = tried;
+  return noise;
+}
+
+}  // namespace vernier

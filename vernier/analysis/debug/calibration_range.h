@@ -1,0 +1,102 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+
+#include "vernier/model/quantizer.h"
+
+namespace vernier {
+
+// What a Relu or Clip leaves of its input.
+struct ClipRange {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  bool operator==(const ClipRange&) const = default;
+};
+
+// Extremes of the values that reach a quantizer, and what it clips: values outside its range by
+// more than half a step.
+struct ObservedValues {
+  std::int64_t count = 0;
+  double low = 0, high = 0;
+  std::int64_t clipped = 0;
+  double clipping_noise = 0;  // sum of squares
+  double largest_magnitude() const;
+};
+
+ObservedValues observe_values(std::span<const float> values, const RealRange& quantizer);
+ObservedValues pool(const ObservedValues& first, const ObservedValues& second);
+
+// A histogram around zero that widens as values come. Every sample has the same weight, whatever
+// its size; the order of samples does not matter.
+class ValueHistogram {
+ public:
+  static constexpr int bins = 1024;
+
+  // Adds a subset of a sample's values: about 1,000 of the first sample (0), fewer of each later
+  // one. `largest_magnitude` is that of the whole sample. Values outside `clip` count as its end;
+  // NaN is left out.
+  void add(std::span<const float> values, std::int64_t sample, double largest_magnitude,
+           const ClipRange& clip);
+
+  bool empty() const { return limit_ == 0; }
+  double bin_width() const { return 2 * limit_ / bins; }
+  double centre(int bin) const { return -limit_ + (bin + 0.5) * bin_width(); }
+  std::int64_t count(int bin) const { return counts_[static_cast<std::size_t>(bin)]; }
+  bool operator==(const ValueHistogram&) const = default;
+
+ private:
+  void widen_to(double magnitude);
+
+  double limit_ = 0;  // the bins cover [-limit_, limit_)
+  std::array<std::uint32_t, bins> counts_{};
+};
+
+// The noise that a quantizer with `steps` steps would cause on the values of a histogram, for any
+// calibration range.
+class RangeNoise {
+ public:
+  RangeNoise(const ValueHistogram& histogram, double steps);
+
+  // Expected sum of squares: rounding error is uniform within a step, values outside are clipped.
+  double operator()(double low, double high) const;
+
+ private:
+  // Cumulative sums over bins.
+  struct Moments {
+    double count = 0, values = 0, squares = 0;
+  };
+
+  static double squared_distances(const Moments& outside, double end);
+
+  double width_, first_centre_, steps_;
+  std::array<Moments, ValueHistogram::bins + 1> below_;  // [i]: of the bins before i
+};
+
+// Another calibration range for the same integer type, and the local SQNR expected from it.
+struct CalibrationRange {
+  double low = 0, high = 0;
+  double factor = 1;   // its width, relative to the range in use
+  double gain_db = 0;  // expected, from the histogram; no run has proven it
+  bool operator==(const CalibrationRange&) const = default;
+};
+
+// What a per-tensor quantizer does to the values that reach it.
+struct QuantizationNoise {
+  RealRange representable;
+  double observed_low = 0, observed_high = 0;
+  double clipped_share = 0;         // of the values, 0 to 1
+  double clipping_noise = 0;        // sum of squares
+  CalibrationRange observed_range;  // the range that holds just what was observed
+  CalibrationRange best_range;      // least expected noise of the ranges tried
+  bool operator==(const QuantizationNoise&) const = default;
+};
+
+// `folded` is the Relu or Clip that the quantizer replaces: the range has to hold only its output.
+QuantizationNoise assess_range(const ObservedValues& observed, const ValueHistogram& histogram,
+                               const RealRange& quantizer, const ClipRange& folded = {});
+
+}  // namespace vernier

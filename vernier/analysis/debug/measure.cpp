@@ -1,0 +1,174 @@
+#include "vernier/analysis/debug/measure.h"
+
+#include <algorithm>
+#include <future>
+#include <memory>
+#include <mutex>
+
+#include "vernier/analysis/bind_inputs.h"
+#include "vernier/analysis/pairing/introduced.h"
+#include "vernier/metrics/parallel.h"
+#include "vernier/runtime/ort_runner.h"
+
+namespace vernier {
+namespace {
+
+// Models whose tensors are this small in all take a sample one after the other, a thread a sample:
+// in lockstep, waiting for each other at every tensor would take longer.
+constexpr std::int64_t sequential_bytes = std::int64_t{4} << 20;
+
+std::unique_ptr<OrtRunner> open_watching(const Model& model, std::vector<std::string> tensors,
+                                         OrtOptions options) {
+  for (const TensorSpec& input : model.inputs()) std::erase(tensors, input.name);
+  options.watch = Watch::only(std::move(tensors));
+  return std::make_unique<OrtRunner>(model.clone(), options);
+}
+
+template <typename Map>
+std::vector<std::string> keys_of(const Map& map) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : map) keys.push_back(key);
+  return keys;
+}
+
+// While it is opened, a model takes twice its weights: only small ones are opened at the same time.
+std::launch opening_policy(const Model& float_model, const Model& quantized_model) {
+  constexpr std::int64_t small_bytes = std::int64_t{32} << 20;
+  const bool small = float_model.weight_bytes() + quantized_model.weight_bytes() <= small_bytes;
+  return small ? std::launch::async : std::launch::deferred;
+}
+
+// Exact arithmetic: debug measures what the file says, not what a CPU's integer kernels make of it.
+// Both models run at once. Operators of a tiny model run faster on one thread.
+OrtOptions session_options(OrtOptions runtime, const Model& model,
+                           const std::vector<Tensor>& sample) {
+  constexpr std::int64_t tiny_weights = std::int64_t{4} << 20, tiny_inputs = 64 << 10;
+  std::int64_t inputs = 0;
+  for (const Tensor& input : sample) inputs += std::ssize(input.bytes);
+  if (runtime.threads == 0 && model.weight_bytes() <= tiny_weights && inputs <= tiny_inputs)
+    runtime.threads = 1;
+  runtime.exact = true;
+  runtime.models_at_once = 2;
+  return runtime;
+}
+
+// Both models, opened to show the plan's tensors.
+class ModelPair {
+ public:
+  ModelPair(const Model& float_model, const Model& quantized_model, DebugPlan plan,
+            const OrtOptions& runtime) {
+    auto opened = std::async(opening_policy(float_model, quantized_model), [&] {
+      return open_watching(float_model, keys_of(requests_of_all(plan)), runtime);
+    });
+    quantized_ = open_watching(quantized_model, keys_of(plan.observed), runtime);
+    float_ = opened.get();
+    bindings_ = bind_inputs(quantized_->inputs(), float_->inputs());
+    shared_ = std::make_unique<SharedObservations>(std::move(plan), quantized_->outputs().size());
+  }
+
+  SharedObservations& shared() { return *shared_; }
+
+  // Adds to the introduced sums, and gives the bytes of the float model's tensors.
+  std::int64_t measure_introduced(const std::vector<Tensor>& sample,
+                                  std::vector<TensorSums>& sums) {
+    IntroducedObserver observer(*shared_, sums);
+    const auto& inputs = quantized_->inputs();
+    const auto measure = [&](const ObservedTensor& tensor, const TakeReference& take) {
+      const bool is_input = std::ranges::count(inputs, tensor.name, &TensorSpec::name) > 0;
+      return is_input ? std::vector<std::byte>() : observer.observe(tensor, take);
+    };
+    return run_on_reference_inputs(*float_, float_inputs(sample), *quantized_, sample, measure,
+                                   requests_of_replaceable(shared_->plan))
+        .reference_bytes;
+  }
+
+  // Both models at the same time: of neither are all tensors held.
+  SampleSums measure_in_lockstep(std::int64_t number, const std::vector<Tensor>& sample) {
+    SampleObserver observer(*shared_, number);
+    return std::move(observer).finish(run_lockstep(*float_, float_inputs(sample), *quantized_,
+                                                   sample, observe_with(observer),
+                                                   {.requests = requests_of_all(shared_->plan)}));
+  }
+
+  // The float model first. Several threads can each take a sample.
+  SampleSums measure_sequentially(std::int64_t number, const std::vector<Tensor>& sample) {
+    SampleObserver observer(*shared_, number);
+    std::unique_ptr<SequentialRun> run = borrow_run();
+    SampleSums sums = std::move(observer).finish(
+        run->run(*float_, float_inputs(sample), *quantized_, sample, observe_with(observer)));
+    const std::lock_guard lock(idle_mutex_);
+    idle_.push_back(std::move(run));
+    return sums;
+  }
+
+ private:
+  std::vector<Tensor> float_inputs(const std::vector<Tensor>& sample) const {
+    return apply_bindings(bindings_, float_->inputs(), sample);
+  }
+
+  static PairObserver observe_with(SampleObserver& observer) {
+    return [&](const ObservedTensor& tensor, const TakeReference& take) {
+      observer.observe(tensor, take);
+    };
+  }
+
+  // With the buffers of an earlier sample, if there was one.
+  std::unique_ptr<SequentialRun> borrow_run() {
+    const std::lock_guard lock(idle_mutex_);
+    if (idle_.empty())
+      return std::make_unique<SequentialRun>(
+          LockstepOptions{.requests = requests_of_all(shared_->plan)});
+    std::unique_ptr<SequentialRun> run = std::move(idle_.back());
+    idle_.pop_back();
+    return run;
+  }
+
+  std::unique_ptr<OrtRunner> float_, quantized_;
+  InputBindings bindings_;
+  std::unique_ptr<SharedObservations> shared_;
+  std::mutex idle_mutex_;
+  std::vector<std::unique_ptr<SequentialRun>> idle_;
+};
+
+}  // namespace
+
+Measurements measure(const Model& float_model, const Model& quantized_model, DebugPlan plan,
+                     const std::vector<Tensor>& first, Samples& samples,
+                     const DebugOptions& options) {
+  Measurements total;
+  total.sums.tensors.resize(plan.tensors.size());
+  ModelPair models(float_model, quantized_model, std::move(plan),
+                   session_options(options.runtime, float_model, first));
+  const bool sequential = models.measure_introduced(first, total.sums.tensors) <= sequential_bytes;
+  std::mutex reading;
+  const auto measure_sample = [&](std::int64_t number) {
+    std::unique_lock lock(reading);
+    const std::vector<Tensor> sample = samples.sample(number);
+    lock.unlock();
+    return sequential ? models.measure_sequentially(number, sample)
+                      : models.measure_in_lockstep(number, sample);
+  };
+  const auto add = [&](const SampleSums& sample) {
+    pool_into(total.sums, sample);
+    ++total.samples;
+    if (options.progress) total.interrupted = !options.progress(total.samples, samples.size());
+    return !total.interrupted;
+  };
+  // Sample 0 goes alone: layouts are found on it. Lockstep already takes two threads.
+  const int at_once = sequential ? std::max(2, thread_count(options.runtime.threads)) : 1;
+  if (add(measure_sample(0))) parallel_in_order(1, samples.size(), at_once, measure_sample, add);
+
+  SharedObservations& shared = models.shared();
+  total.histograms = shared.take_histograms();
+  for (std::size_t i = 0; i < total.sums.tensors.size(); ++i)
+    total.tensor_layouts.push_back(shared.layout(i));
+  for (std::size_t i = 0; i < total.sums.outputs.size(); ++i)
+    total.output_layouts.push_back(shared.layout(total.sums.tensors.size() + i));
+  for (const Model* model : {&float_model, &quantized_model})
+    for (const OtherValue& output : model->other_outputs())
+      if (std::ranges::count(total.other_outputs, output.name) == 0)
+        total.other_outputs.push_back(output.name);
+  return total;
+}
+
+}  // namespace vernier

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "vernier/analysis/debug/debug.h"
+#include "vernier/analysis/debug/observe.h"
+
+namespace vernier {
+
+struct Measurements {
+  SampleSums sums;                         // of all samples
+  std::vector<ValueHistogram> histograms;  // of what the quantizers of the plan's tensors read
+  // How the float model's tensor was permuted before it was compared; empty: not at all.
+  std::vector<std::string> tensor_layouts, output_layouts;
+  std::vector<std::string> other_outputs;  // of either model: no tensors of numbers
+  std::int64_t samples = 0;
+  bool interrupted = false;
+};
+
+// Runs the samples through both models and sums up what the plan asks for. `first` is sample 0. One
+// more pass, over it, measures the introduced error: there the float model's tensors replace the
+// quantized model's.
+Measurements measure(const Model& float_model, const Model& quantized_model, DebugPlan plan,
+                     const std::vector<Tensor>& first, Samples& samples,
+                     const DebugOptions& options);
+
+}  // namespace vernier

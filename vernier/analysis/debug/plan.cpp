@@ -1,0 +1,220 @@
+#include "vernier/analysis/debug/plan.h"
+
+#include <fmt/format.h>
+#include <vernier_onnx.pb.h>
+
+#include <algorithm>
+#include <map>
+
+#include "vernier/analysis/bind_inputs.h"
+#include "vernier/analysis/pairing/by_value.h"
+#include "vernier/analysis/pairing/counterpart.h"
+#include "vernier/error.h"
+#include "vernier/model/graph.h"
+#include "vernier/runtime/ort_runner.h"
+
+namespace vernier {
+namespace {
+
+using vernier_onnx::NodeProto;
+
+// What a Relu, or a Clip with constant bounds, leaves of its input; nothing for other nodes. Before
+// opset 11 the bounds of a Clip are attributes, then inputs.
+std::optional<ClipRange> clip_range(const NodeProto& node, const GraphIndex& graph) {
+  if (is_op(node, "Relu")) return ClipRange{.low = 0};
+  if (!is_op(node, "Clip")) return std::nullopt;
+  ClipRange range;
+  if (attribute(node, "min")) range.low = attribute_float(node, "min", 0);
+  if (attribute(node, "max")) range.high = attribute_float(node, "max", 0);
+  for (int i = 1; i < node.input_size(); ++i) {
+    if (node.input(i).empty()) continue;
+    const auto bound = graph.number(node.input(i));
+    if (!bound) return std::nullopt;
+    (i == 1 ? range.low : range.high) = *bound;
+  }
+  return range.low <= range.high ? std::optional(range) : std::nullopt;
+}
+
+bool is_clipped(const ModelIndex& model, const std::string& tensor) {
+  const FoundTensor* found = model.tensor(tensor);
+  return found &&
+         std::ranges::any_of(found->graph->consumers(found->name()), [&](const NodeProto* reader) {
+           return clip_range(*reader, *found->graph).has_value();
+         });
+}
+
+// The output of the Relu or Clip that alone reads a tensor of the float model; empty: there is
+// none.
+std::string clipped_output(const ModelIndex& model, const std::string& tensor) {
+  const FoundTensor* found = model.tensor(tensor);
+  if (!found || !found->graph->has_one_reader(found->name())) return "";
+  const NodeProto& reader = *found->graph->consumers(found->name())[0];
+  return clip_range(reader, *found->graph) ? found->graph->label(reader.output(0)) : "";
+}
+
+// Quantizers fold a Relu or Clip into the range of the quantizer before it. What such a quantizer
+// writes belongs to the output of the Relu or Clip, even where it is named after the input.
+void fold_clip(PlannedTensor& planned, const ModelIndex& float_model,
+               const ModelIndex& quantized_model) {
+  const QuantizedActivation& activation = planned.activation;
+  if (activation.dynamic || activation.writer_op == "Relu" || activation.writer_op == "Clip")
+    return;
+  const std::string output = clipped_output(float_model, planned.counterpart.tensor);
+  if (!output.empty() && !is_clipped(quantized_model, activation.before) &&
+      !is_clipped(quantized_model, activation.after) &&
+      !is_clipped(quantized_model, activation.stored))
+    planned.counterpart.tensor = output;
+  if (const FoundTensor* found = float_model.tensor(planned.counterpart.tensor))
+    planned.folded = clip_range(*found->node, *found->graph);
+}
+
+// Names the node as the float model does: quantizers rename nodes that they replace.
+void name_float_node(PlannedTensor& planned, const ModelIndex& float_model) {
+  if (float_model.node(planned.activation.writer)) return;
+  if (const FoundTensor* found = float_model.tensor(planned.counterpart.tensor))
+    planned.activation.writer = found->node->name();
+}
+
+// The tensor at which an activation is observed with its quantizer's error.
+const std::string& observed_tensor(const QuantizedActivation& activation) {
+  if (activation.dynamic) return activation.before;
+  return activation.after.empty() ? activation.stored : activation.after;
+}
+
+// The real values of the activations without a counterpart, by their place in the list.
+std::map<std::size_t, Tensor> unmatched_values(const Model& model,
+                                               const std::vector<QuantizedActivation>& activations,
+                                               const std::vector<Counterpart>& counterparts,
+                                               const std::vector<Tensor>& sample,
+                                               OrtOptions runtime) {
+  std::multimap<std::string, std::size_t, std::less<>> wanted;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < activations.size(); ++i)
+    if (!counterparts[i]) {
+      names.push_back(observed_tensor(activations[i]));
+      wanted.emplace(names.back(), i);
+    }
+  runtime.watch = Watch::only(names);
+  std::map<std::size_t, Tensor> values;
+  OrtRunner(model.clone(), runtime).run(sample, [&](const TensorView& tensor) {
+    const auto [first, last] = wanted.equal_range(tensor.name);
+    for (auto entry = first; entry != last; ++entry) {
+      const QuantizedActivation& activation = activations[entry->second];
+      values[entry->second] =
+          is_float(tensor.dtype) ? copy(tensor) : dequantize(tensor, activation.quantizer);
+    }
+  });
+  return values;
+}
+
+std::vector<Counterpart> find_counterparts(const ModelIndex& float_model,
+                                           const Model& quantized_model,
+                                           const std::vector<QuantizedActivation>& activations,
+                                           const std::vector<Tensor>& sample,
+                                           const OrtOptions& runtime) {
+  std::vector<Counterpart> counterparts;
+  for (const QuantizedActivation& activation : activations)
+    counterparts.push_back(find_counterpart(float_model, activation));
+  if (std::ranges::all_of(counterparts, [](const Counterpart& found) { return bool(found); }))
+    return counterparts;
+  const auto values = unmatched_values(quantized_model, activations, counterparts, sample, runtime);
+  OrtOptions watching = runtime;
+  watching.watch = Watch::all();
+  OrtRunner runner(float_model.model().clone(), watching);
+  const InputBindings bindings = bind_inputs(quantized_model.inputs(), runner.inputs());
+  return match_by_value(runner, apply_bindings(bindings, runner.inputs(), sample), values,
+                        std::move(counterparts));
+}
+
+// Where the output, or that with its bias, is quantized next, the row of that activation stands for
+// both. Else it has a row of its own, under the first of its names that the float model knows.
+void add_output(const WeightedOutput& output, const ModelIndex& float_model, DebugPlan& plan) {
+  for (PlannedTensor& planned : plan.tensors)
+    if (std::ranges::count(output.tensors, planned.activation.before) > 0) {
+      planned.activation.writer = output.node;
+      planned.activation.writer_op = output.op;
+      return;
+    }
+  PlannedTensor planned{.activation = {.name = output.tensors.back(),
+                                       .after = output.tensors.back(),
+                                       .writer = output.node,
+                                       .writer_op = output.op}};
+  for (const std::string& tensor : output.tensors) {
+    planned.counterpart = find_counterpart(float_model, tensor);
+    if (!planned.counterpart) continue;
+    planned.activation.name = planned.activation.after = tensor;
+    break;
+  }
+  plan.tensors.push_back(std::move(planned));
+}
+
+template <typename Predicate>
+RequestCounts count_requests(const DebugPlan& plan, const Predicate& asks) {
+  RequestCounts requests;
+  for (const PlannedTensor& planned : plan.tensors)
+    if (planned.counterpart && asks(planned)) ++requests[planned.counterpart.tensor];
+  return requests;
+}
+
+}  // namespace
+
+const DebugPlan::Observed* DebugPlan::at(std::string_view tensor) const {
+  const auto found = observed.find(tensor);
+  return found == observed.end() ? nullptr : &found->second;
+}
+
+Quantization require_quantization(const Model& float_model, const ModelIndex& quantized_model) {
+  Quantization quantization = find_quantization(quantized_model);
+  if (!quantization.empty()) return quantization;
+  const Model& model = quantized_model.model();
+  if (float_model.serialize() == model.serialize())
+    throw Error(
+        fmt::format("[debug] {} and {} are the same model; pass the quantized one as --quant-model",
+                    float_model.name(), model.name()));
+  if (!find_quantization(float_model).empty())
+    throw Error(fmt::format(
+        "[debug] {} is the quantized one of the two; swap --float-model and --quant-model",
+        float_model.name()));
+  throw Error(
+      fmt::format("[debug] {}: nothing in it is quantized; pass a quantized model as --quant-model",
+                  model.name()));
+}
+
+DebugPlan make_plan(const ModelIndex& float_model, const ModelIndex& quantized_model,
+                    const Quantization& quantization, const std::vector<Tensor>& sample,
+                    const OrtOptions& runtime) {
+  const std::vector<Counterpart> found = find_counterparts(
+      float_model, quantized_model.model(), quantization.activations, sample, runtime);
+  DebugPlan plan{.unread = quantization.unread};
+  for (std::size_t i = 0; i < found.size(); ++i)
+    plan.tensors.push_back({.activation = quantization.activations[i], .counterpart = found[i]});
+  for (const WeightedOutput& output : quantization.outputs) add_output(output, float_model, plan);
+  for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
+    PlannedTensor& planned = plan.tensors[i];
+    const QuantizedActivation& activation = planned.activation;
+    name_float_node(planned, float_model);
+    if (!is_weighted_output(planned)) fold_clip(planned, float_model, quantized_model);
+    DebugPlan::Observed& observed = plan.observed[observed_tensor(activation)];
+    (activation.dynamic ? observed.dynamic : observed.after).push_back(i);
+    if (activation.before.empty() || activation.dynamic) continue;
+    planned.range = representable_range(activation.quantizer);
+    plan.observed[activation.before].before.push_back(i);
+  }
+  return plan;
+}
+
+RequestCounts requests_of_all(const DebugPlan& plan) {
+  return count_requests(plan, [](const PlannedTensor&) { return true; });
+}
+
+bool is_weighted_output(const PlannedTensor& planned) {
+  return planned.activation.stored.empty() && !planned.activation.dynamic;
+}
+
+RequestCounts requests_of_replaceable(const DebugPlan& plan) {
+  return count_requests(plan, [](const PlannedTensor& planned) {
+    return !planned.activation.before.empty() || is_weighted_output(planned);
+  });
+}
+
+}  // namespace vernier
