@@ -33,6 +33,9 @@ inline constexpr double least_diversity = 0.01;
 Verdict make_verdict(std::vector<Limit> limits, std::vector<Failure> failures,
                      const Evidence& evidence);
 
+// The verdict on two models, with their weights as evidence: another weight fails.
+Verdict with_weights(Verdict verdict, const WeightEvidence& weights);
+
 // An output that a final Softmax or Sigmoid writes, behind which errors vanish or explode, or a
 // ZipMap, which makes maps of a tensor.
 struct FinalActivation {
