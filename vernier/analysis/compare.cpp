@@ -24,9 +24,10 @@ std::vector<std::string> names_of(const std::vector<Tensor>& tensors) {
 }
 
 OutputPairing require_pairs(const std::vector<std::string>& reference,
-                            const std::vector<std::string>& candidate, bool by_position) {
-  OutputPairing pairing = pair_outputs(reference, candidate, by_position);
-  if (pairing.pairs.empty())
+                            const std::vector<std::string>& candidate,
+                            const CompareOptions& options) {
+  OutputPairing pairing = pair_outputs(reference, candidate, options.outputs_by_position);
+  if (pairing.pairs.empty() && options.before.empty())
     throw Error(fmt::format(
         "[compare] no output is in both models: the reference has {}, the candidate {}; "
         "rename one side's outputs",
@@ -135,9 +136,8 @@ class Comparison {
   // What a model returns is known for sure only once it has run.
   void pair(const std::vector<Tensor>& reference, const std::vector<Tensor>& candidate) {
     const auto names_in_reference = output_names(reference, &BeforeActivation::reference);
-    pairing_ =
-        require_pairs(names_in_reference, output_names(candidate, &BeforeActivation::candidate),
-                      options_.outputs_by_position);
+    pairing_ = require_pairs(names_in_reference,
+                             output_names(candidate, &BeforeActivation::candidate), options_);
     if (!options_.outputs_by_position)
       std::ranges::move(pairing_warnings(pairing_, names_in_reference),
                         std::back_inserter(result_.warnings));
