@@ -51,8 +51,8 @@ Panel run_panel(const Envelope& envelope) {
 
 Document report_document(const Envelope& envelope, std::vector<Block> result) {
   Document document;
-  const auto say = [&](std::string text, Tone tone) {
-    document.blocks.emplace_back(Paragraph{{std::move(text), tone}});
+  const auto say = [&](const std::string& text, Tone tone) {
+    document.blocks.push_back(Paragraph{Cell(text, tone)});
   };
   document.blocks.emplace_back(run_panel(envelope));
   std::ranges::move(result, std::back_inserter(document.blocks));

@@ -83,8 +83,9 @@ std::vector<OutputSums> compare_outputs(const LockstepOutputs& outputs,
       row.candidate_shape = candidate.shape;
     }
   }
-  for (const std::string& name : pairing.only_in_reference)
-    rows.push_back({.name = name, .status = PairStatus::only_in_reference});
+  for (const std::size_t output : pairing.only_reference)
+    rows.push_back(
+        {.name = outputs.reference[output].name, .status = PairStatus::only_in_reference});
   return rows;
 }
 
