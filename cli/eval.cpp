@@ -59,7 +59,7 @@ int run_compare(const EvalOptions& options) {
   compared.evidence.real_inputs =
       !options.input.data.empty() || !options.input.dataset.name.empty();
   const Inputs inputs =
-      is_automatic(options.input)
+      is_automatic(options.input) && model_format(reference_path) != ModelFormat::recorded
           ? automatic_inputs(model, models.reference, options.input,
                              compare_options.candidate_runtime)
           : make_inputs({.inputs = model.inputs(), .path = resolved.model, .onnx = &model},

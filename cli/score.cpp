@@ -120,7 +120,7 @@ int run_knn(const KnnOptions& options) {
   if (!options.bank.empty())
     bank = {read_embeddings(options.bank, options.pooling), read_labels(options.bank_labels)};
   ScoreTask task{.name = "knn",
-                 .metrics = {"knn_top1", "knn_top5"},
+                 .metrics = {"knn_top1_accuracy", "knn_top5_accuracy"},
                  .class_metric = "accuracy",
                  .facts = {{"k", options.task.k}}};
   if (!options.pooling.empty()) task.facts.emplace_back("pooling", options.pooling);

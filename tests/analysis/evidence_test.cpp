@@ -104,7 +104,7 @@ TEST(Evidence, the_input_of_a_final_activation_is_found_behind_what_only_carries
       .output("y", DType::f32, {{1, ""}, {4, ""}})
       .output("z", DType::f32, {{1, ""}, {4, ""}});
   const Model model = builder.model();
-  EXPECT_THAT(find_final_activations(model), ElementsAre(FinalActivation{"y", "logits"}));
+  EXPECT_THAT(find_final_activations(model), ElementsAre(FinalActivation{"y", "logits", true}));
   EXPECT_EQ(with_outputs(model, {"logits"}).graph().output_size(), 3);
   EXPECT_EQ(with_outputs(model, {"z"}).graph().output_size(), 2);
 }

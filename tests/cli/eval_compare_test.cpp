@@ -57,7 +57,7 @@ TEST(EvalCompare, the_same_run_gives_the_same_bytes) {
 }
 
 TEST(EvalCompare, default_limits_depend_on_the_precision_found) {
-  EXPECT_THAT(compare_int8({}).out, HasSubstr("sqnr_db_mean<20"));
+  EXPECT_THAT(compare_int8({}).out, HasSubstr("sqnr_db_mean<15"));
   EXPECT_EQ(compare_int8({}).exit_code, 0);
   EXPECT_EQ(compare_int8({"--fail-if", "sqnr_db<40"}).exit_code, 1);
 }
@@ -106,7 +106,8 @@ TEST(EvalCompare, one_sample_has_the_figures_that_numpy_gives) {
   ASSERT_EQ(record("mnist_cnn.onnx", reference), 0);
   ASSERT_EQ(record("mnist_cnn.int8.onnx", candidate), 0);
   ASSERT_EQ(compare({"-m", mnist + "mnist_cnn.int8.onnx", "--reference", mnist + "mnist_cnn.onnx",
-                     "--sample-index", "3", "--fail-if", "sqnr_db<0", "-o", result})
+                     "--sample-index", "3", "--inputs", "uniform", "--fail-if", "sqnr_db<0", "-o",
+                     result})
                 .exit_code,
             0);
   const auto python = oracle::python_with("numpy");

@@ -19,6 +19,7 @@ namespace vernier {
 struct BeforeActivation {
   std::string output;
   std::string reference, candidate;  // further outputs of the models
+  bool is_tensor = true;             // the output; else these are compared as if they were it
   bool operator==(const BeforeActivation&) const = default;
 };
 
@@ -53,6 +54,7 @@ struct CompareResult {
   std::vector<PairResult> before_activation;  // of what was judged
   std::optional<double> runtime_loss_db;      // that arithmetic costs: exact minus as it ran
   Evidence evidence;
+  std::vector<UnwatchedTensor> not_compared;  // outputs of either model that are no tensors
   std::vector<std::string> warnings;
   std::optional<NanOrigin> nan_origin;
   std::vector<RuntimeStage> stages;  // for the caller to fill

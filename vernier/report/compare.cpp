@@ -141,6 +141,10 @@ Document describe_compare(const RunDescription& run, const CompareResult& result
   if (result.nan_origin)
     blocks.emplace_back(Paragraph{{nan_origin_text(*result.nan_origin), Tone::bad}});
   std::vector<std::string> warnings = result.warnings;
+  for (const UnwatchedTensor& output : result.not_compared)
+    warnings.push_back(fmt::format("output {} is not compared: {}", output.name, output.reason));
+  if (result.verdict.pass())
+    for (const Doubt& doubt : result.verdict.doubts) warnings.push_back(doubt_text(doubt));
   if (result.runtime_loss_db.value_or(0) > noticeable_loss_db)
     warnings.push_back(
         fmt::format("{:.1f} dB are lost in this CPU's integer kernels, not in the file; "
@@ -164,6 +168,9 @@ std::string compare_json(const RunDescription& run, const CompareResult& result)
   json["before_activation"] = Json::array();
   for (const PairResult& pair : result.before_activation)
     json["before_activation"].push_back(output_json(pair, result.verdict));
+  json["not_compared"] = Json::array();
+  for (const UnwatchedTensor& output : result.not_compared)
+    json["not_compared"].push_back({{"name", output.name}, {"reason", output.reason}});
   json["runtime_loss_db"] =
       result.runtime_loss_db ? json_number<Json>(*result.runtime_loss_db) : Json(nullptr);
   json["evidence"] = evidence_json<Json>(result.evidence);

@@ -9,6 +9,7 @@
 #include "vernier/analysis/debug/measure.h"
 #include "vernier/analysis/debug/plan.h"
 #include "vernier/analysis/debug/weights.h"
+#include "vernier/analysis/evidence.h"
 #include "vernier/error.h"
 #include "vernier/runtime/ort_session.h"
 
