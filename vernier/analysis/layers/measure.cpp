@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <span>
+#include <unordered_map>
 #include <utility>
 
 #include "vernier/analysis/layers/evidence.h"
@@ -86,16 +88,16 @@ std::string operator_between(const std::vector<double>& from, const std::vector<
                              std::size_t width) {
   const auto relu = [](double value) { return std::max(value, 0.0); };
   const auto sigmoid = [](double value) { return 1 / (1 + std::exp(-value)); };
-  const auto tanh = [](double value) { return std::tanh(value); };
-  const auto log = [](double value) { return std::log(value); };
+  const auto hyperbolic = [](double value) { return std::tanh(value); };
+  const auto logarithm = [](double value) { return std::log(value); };
   const auto agrees = [&](const std::vector<double>& made) {
     return likeness_db(to, made) >= whole_layer_db;
   };
   if (agrees(softmax(from, width))) return "Softmax";
-  if (agrees(mapped(softmax(from, width), log))) return "LogSoftmax";
+  if (agrees(mapped(softmax(from, width), logarithm))) return "LogSoftmax";
   if (agrees(mapped(from, sigmoid))) return "Sigmoid";
   if (agrees(mapped(from, relu))) return "Relu";
-  if (agrees(mapped(from, tanh))) return "Tanh";
+  if (agrees(mapped(from, hyperbolic))) return "Tanh";
   return "";
 }
 
