@@ -1,7 +1,7 @@
 # Two commands do everything: `make demo` and `make test`. Both install what they need.
 # `make zoo` validates four models of torchvision layer by layer; `make fresh suite=trixie` runs
 # both commands on a Debian made for it (root needed).
-.PHONY: demo zoo test build setup asan lint format check-format install fresh clean
+.PHONY: demo zoo test build setup asan tsan lint format check-format install fresh clean
 preset ?= dev
 steps ?= build
 targets ?= all
@@ -11,20 +11,29 @@ build_dir := build/$(preset)
 setup:
 	@scripts/setup.sh $(steps)
 
-# Configures anew when set-up has installed something since: it may have brought libtorch. Warnings
-# are errors only for continuous integration, which sets CI.
+# Configures anew when set-up has installed something since, such as libtorch, and when tests were left
+# out before. Warnings are errors only for continuous integration, which sets CI.
+options = -DVERNIER_WERROR=$(if $(CI),ON,OFF) -DVERNIER_BUILD_TESTS=$(tests) -DVERNIER_BUILD_BENCH=$(tests)
+tests = $(if $(filter test,$(steps)),ON,OFF)
 build: setup
-	@[ $(build_dir)/build.ninja -nt .deps/installed ] || \
-	  cmake --preset $(preset) -DVERNIER_WERROR=$(if $(CI),ON,OFF) >/dev/null
+	@[ $(build_dir)/build.ninja -nt .deps/installed ] && \
+	  [ "$$(cat $(build_dir)/options 2>/dev/null)" = "$(options)" ] || \
+	  { cmake --preset $(preset) $(options) >/dev/null && echo "$(options)" >$(build_dir)/options; }
 	@cmake --build --preset $(preset) --target $(targets)
 
-test: steps = build torch
+test: steps = build test torch
 test: build
 	@ctest --preset $(preset) -j$$(nproc) --output-junit $(CURDIR)/$(build_dir)/tests.xml; \
 	  result=$$?; scripts/skipped.py $(build_dir)/tests.xml; exit $$result
 
 asan:
 	@$(MAKE) test preset=asan
+
+# The parts that run on several threads, under ThreadSanitizer.
+tsan: steps = build test torch
+tsan: targets = concurrent_test
+tsan: build
+	@$(build_dir)/bin/concurrent_test --gtest_brief=1
 
 demo: steps = build torch
 demo: targets = vernier_cli
@@ -51,7 +60,7 @@ check-format:
 	@$(sources) | xargs clang-format --dry-run --Werror
 
 # A few minutes: not part of `make test`.
-lint: steps = build lint
+lint: steps = build test torch lint
 lint: build
 	@shellcheck scripts/*.sh .ci/run
 	@run-clang-tidy -p $(build_dir) -quiet '^$(CURDIR)/(vernier|cli)/'

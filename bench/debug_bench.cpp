@@ -1,10 +1,12 @@
 // What it costs to debug a quantized model: runs both models bare, and then through `debug`, each
 // in a process of its own, and prints time and peak memory as ratios to the bare runs.
-//   debug_bench FLOAT.onnx [QUANT.onnx] [SAMPLES]
-// Without a quantized model, one is made of the float model.
+//   debug_bench FLOAT.onnx [QUANT.onnx] [SAMPLES] [THREADS]
+// Without a quantized model, one is made of the float model. Both have as many threads as there are
+// cores, or THREADS: in the bare runs each model, as they run one after the other.
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <set>
 #include <string>
 
 #include "bench/child_process.h"
@@ -27,11 +29,13 @@ struct Job {
   std::string float_model;
   std::string quantized_model;
   int samples = 8;
+  int threads = 0;
 };
 
 // Both models, one after the other, on every sample.
-void run_bare(const Model& float_model, const Model& quantized_model, Samples& samples) {
-  const OrtOptions options{.optimization = Optimization::disabled};
+void run_bare(const Model& float_model, const Model& quantized_model, Samples& samples,
+              int threads) {
+  const OrtOptions options{.optimization = Optimization::disabled, .threads = threads};
   OrtRunner reference(float_model.clone(), options), candidate(quantized_model.clone(), options);
   const InputBindings bindings = bind_inputs(candidate.inputs(), reference.inputs());
   for (std::int64_t i = 0; i < samples.size(); ++i) {
@@ -46,14 +50,14 @@ void run_job(const Job& job) {
   const Model quantized_model = Model::load(job.quantized_model);
   const auto samples = random_samples(quantized_model.inputs(), {.samples = job.samples});
   if (job.mode == "bare")
-    run_bare(float_model, quantized_model, *samples);
+    run_bare(float_model, quantized_model, *samples, job.threads);
   else
-    debug(float_model, quantized_model, *samples, {});
+    debug(float_model, quantized_model, *samples, {.runtime = {.threads = job.threads}});
 }
 
 Cost cost_of(const Job& job) {
-  return in_a_process(fmt::format("--child {} '{}' '{}' {}", job.mode, job.float_model,
-                                  job.quantized_model, job.samples));
+  return in_a_process(fmt::format("--child {} '{}' '{}' {} {}", job.mode, job.float_model,
+                                  job.quantized_model, job.samples, job.threads));
 }
 
 void measure(Job job) {
@@ -80,13 +84,13 @@ void measure(Job job) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 6 && std::string(argv[1]) == "--child") {
-    const Job job{argv[2], argv[3], argv[4], std::atoi(argv[5])};
+  if (argc == 7 && std::string(argv[1]) == "--child") {
+    const Job job{argv[2], argv[3], argv[4], std::atoi(argv[5]), std::atoi(argv[6])};
     report_cost([&] { run_job(job); });
     return 0;
   }
   if (argc < 2) {
-    fmt::print(stderr, "usage: debug_bench FLOAT.onnx [QUANT.onnx] [SAMPLES]\n");
+    fmt::print(stderr, "usage: debug_bench FLOAT.onnx [QUANT.onnx] [SAMPLES] [THREADS]\n");
     return 2;
   }
   const std::string float_model = argv[1];
@@ -96,6 +100,8 @@ int main(int argc, char** argv) {
     quantized_model = argv[next++];
   else
     bench::Quantizer(Model::load(float_model)).run().save(quantized_model);
-  const int samples = argc > next ? std::atoi(argv[next]) : 64;
-  for (const int count : {1, 8, samples}) measure({"", float_model, quantized_model, count});
+  const int samples = argc > next ? std::atoi(argv[next++]) : 64;
+  const int threads = argc > next ? std::atoi(argv[next]) : 0;
+  for (const int count : std::set{1, 8, samples})
+    measure({"", float_model, quantized_model, count, threads});
 }

@@ -19,7 +19,7 @@ struct Command {
 
 std::vector<Command> commands_of(const CLI::App& app, const std::string& words = "") {
   std::vector<Command> commands;
-  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+  for (const CLI::App* sub : subcommands(app)) {
     const std::string name = words.empty() ? sub->get_name() : words + " " + sub->get_name();
     commands.push_back({name, sub});
     for (Command& inner : commands_of(*sub, name)) commands.push_back(std::move(inner));
@@ -30,8 +30,7 @@ std::vector<Command> commands_of(const CLI::App& app, const std::string& words =
 // What may follow the words: the commands one level below.
 std::vector<std::string> next_words(const CLI::App& app) {
   std::vector<std::string> words;
-  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
-    words.push_back(sub->get_name());
+  for (const CLI::App* sub : subcommands(app)) words.push_back(sub->get_name());
   return words;
 }
 
@@ -120,7 +119,7 @@ std::string zsh_arguments(const CLI::App& app) {
 
 std::string zsh_level(const CLI::App& app, const std::string& function) {
   std::string commands, cases, inner;
-  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+  for (const CLI::App* sub : subcommands(app)) {
     commands += fmt::format("    {}\n", quoted(sub->get_name() + ":" + sub->get_description(), ""));
     const std::string name = function + "_" + sub->get_name();
     if (next_words(*sub).empty()) {

@@ -23,6 +23,7 @@ struct Options {
   RuntimeOptions runtime;
   OutputOptions output;
   std::vector<std::string> fail_if;
+  bool no_weights = false;
   double low_db = 20;
   double good_db = 40;
   int top = 10;
@@ -39,6 +40,7 @@ Model load_reference(const std::filesystem::path& path) {
 int run(Options& options) {
   require_writable(options.output);
   DebugOptions debug_options{.low_db = options.low_db,
+                             .weight_evidence = !options.no_weights,
                              .limits = parse_limits(options.fail_if, debug_limit_metrics()),
                              .runtime = runner_options(options.runtime).onnx};
   const ResolvedModel resolved = resolve_model_argument(options.models.models, options.models.id);
@@ -62,7 +64,9 @@ int run(Options& options) {
   subject.run.precision = precision_name(precision_of(candidate));
   subject.run.inputs = inputs.description;
   subject.run.samples = result.samples;
-  subject.run.settings = {{"low_db", options.low_db}, {"good_db", options.good_db}};
+  subject.run.settings = {{"arithmetic", std::string("exact")},
+                          {"low_db", options.low_db},
+                          {"good_db", options.good_db}};
   subject.run.interrupted = result.interrupted;
   write_result(options.output, describe_debug(subject, result),
                [&] { return debug_json(subject, result); });
@@ -86,6 +90,8 @@ void add_debug(CLI::App& program, int& exit_code) {
   report.add("--top", options->top, "Rows of each table of the worst", "N")->check(at_least(1));
   report.add("--low-db", options->low_db, "SQNR below which a tensor counts as damaged", "DB");
   report.add("--good-db", options->good_db, "SQNR above which a tensor is shown green", "DB");
+  report.flag("--no-weights", options->no_weights,
+              "Do not compare the weights of the two models as evidence");
   OptionGroup(*command, "Dataset")
       .add("--model-id", options->model_id,
            "Prepare images as this model wants them: a folder, an id in the Hugging Face cache, "

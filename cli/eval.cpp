@@ -59,7 +59,7 @@ int run_compare(const EvalOptions& options) {
   compared.evidence.real_inputs =
       !options.input.data.empty() || !options.input.dataset.name.empty();
   const Inputs inputs =
-      is_automatic(options.input)
+      is_automatic(options.input) && model_format(reference_path) != ModelFormat::recorded
           ? automatic_inputs(model, models.reference, options.input,
                              compare_options.candidate_runtime)
           : make_inputs({.inputs = model.inputs(), .path = resolved.model, .onnx = &model},
@@ -67,10 +67,16 @@ int run_compare(const EvalOptions& options) {
   print_warnings(inputs.warnings);
   if (!options.save_inputs.empty())
     record(*inputs.samples, nullptr, {.output = options.save_inputs, .tensors = {.inputs = true}});
-  const CompareResult result = with_progress("comparing", [&](Progress progress) {
+  CompareResult result = with_progress("comparing", [&](Progress progress) {
     compared.progress = std::move(progress);
     return compare_models(models, *inputs.samples, compare_options);
   });
+
+  if (options.stages && !result.interrupted) {
+    if (!reference_runner) reference_runner = open_reference(options, reference_path);
+    result.stages =
+        run_stages(*reference_runner, model, compare_options.candidate_runtime, *inputs.samples);
+  }
 
   RunDescription run = describe_run("eval", resolved, reference_path, options.runtime);
   run.task = options.models.id.task;
@@ -156,6 +162,9 @@ void add_eval(CLI::App& program, int& exit_code) {
       ->check(CLI::IsMember({"compare", "task", "reference"}));
   add_limit_options(*command, options->fail_if,
                     "Fail when METRIC>VALUE or OUTPUT:METRIC<VALUE holds; repeatable");
+  main.flag("--stages", options->stages,
+            "Also run the candidate as its file says and at each optimisation level, and name the "
+            "first that changes its results, and the optimisers that do");
   main.flag("--allow-missing", options->allow_missing,
             "An output that only the reference has does not fail");
   main.flag("--no-weights", options->no_weights,

@@ -17,7 +17,8 @@ struct EvalOptions {
   ModelOptions models;
   std::string precision;  // empty: what the model is
   std::vector<std::string> fail_if;
-  bool allow_missing = false;  // of compare, as the next two
+  bool allow_missing = false;  // of compare, as the next three
+  bool stages = false;
   bool no_weights = false;
   std::string save_inputs;
   InputSpec input{.default_samples = 100};

@@ -130,7 +130,8 @@ TaskExamples open_bank(const EvalOptions& options, const Models& models,
 }
 
 RunDescription describe_task_run(const EvalOptions& options, const ResolvedModel& argument,
-                                 const Models& models, const TaskOptions& task) {
+                                 const Models& models, const TaskOptions& task,
+                                 const TaskExamples& examples) {
   const bool alone = options.mode == "reference";
   RunDescription run =
       alone ? describe_run("eval", {.model = models.path}, {}, options.reference_runtime)
@@ -142,6 +143,9 @@ RunDescription describe_task_run(const EvalOptions& options, const ResolvedModel
   const auto add = [&](const char* name, RunDescription::Fact fact) {
     run.settings.emplace_back(name, std::move(fact));
   };
+  add("preprocessing", describe_preprocessing(examples.preprocessing));
+  add("batch", examples.batch);
+  if (!models.candidate->outputs().empty()) add("output", models.candidate->outputs()[0].name);
   if (task.task == Task::image_feature_extraction) {
     add("k", task.knn.k);
     if (task.pooling) add("pooling", options.pooling);
@@ -176,7 +180,7 @@ int run_task(const EvalOptions& options) {
   auto& warnings = result.evaluation.warnings;
   std::ranges::move(dataset_warnings(result.bank), std::back_inserter(warnings));
   std::ranges::move(task_data_warnings(result.data), std::back_inserter(warnings));
-  RunDescription description = describe_task_run(options, argument, models, run.task);
+  RunDescription description = describe_task_run(options, argument, models, run.task, examples);
   description.samples = result.evaluation.samples;
   description.interrupted = result.interrupted;
   write_result(options.output, describe_evaluation(description, run.evaluate, result.evaluation),

@@ -22,10 +22,6 @@ std::string full_name(const CLI::App& command) {
                               : command.get_name();
 }
 
-std::vector<const CLI::App*> subcommands(const CLI::App& command) {
-  return command.get_subcommands([](const CLI::App*) { return true; });
-}
-
 // A name on the left and its description beside it, or below it if the name is long.
 std::string entry(const std::string& name, const std::string& description, int width) {
   std::string out = "  " + name;
@@ -129,6 +125,14 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string /*name*/,
     out += fmt::format("\nMore options with --help-all: {}.\n", fmt::join(more, ", "));
   if (!app->get_footer().empty()) out += "\n" + app->get_footer();
   return out;
+}
+
+std::vector<CLI::App*> subcommands(CLI::App& command) {
+  return command.get_subcommands([](const CLI::App*) { return true; });
+}
+
+std::vector<const CLI::App*> subcommands(const CLI::App& command) {
+  return command.get_subcommands([](const CLI::App*) { return true; });
 }
 
 std::vector<std::string> option_names(const CLI::Option& option) {

@@ -13,6 +13,10 @@ class HelpFormatter : public CLI::FormatterBase {
                         CLI::AppFormatMode mode) const override;
 };
 
+// The commands one level below, in the order in which they were added.
+std::vector<CLI::App*> subcommands(CLI::App& command);
+std::vector<const CLI::App*> subcommands(const CLI::App& command);
+
 // What an option is called: short names, then the first long one; its other names are aliases.
 std::vector<std::string> option_names(const CLI::Option& option);
 

@@ -7,7 +7,9 @@
 
 #include "cli/command.h"
 #include "cli/help.h"
+#include "cli/options.h"
 #include "vernier/error.h"
+#include "vernier/runtime/ort_runner.h"
 #include "vernier/version.h"
 
 namespace vernier::cli {
@@ -18,6 +20,13 @@ std::string version_text() {
   if (!torch_version().empty()) text += fmt::format("libtorch {}\n", torch_version());
   text.pop_back();
   return text;
+}
+
+// On stderr, each message once.
+void print_runtime_messages() {
+  for (const auto& [text, count] : runtime_messages())
+    fmt::print(stderr, "onnxruntime: {}{}\n", text,
+               count > 1 ? fmt::format(" ({} times)", count) : "");
 }
 
 int run(int argc, char** argv) {
@@ -34,8 +43,13 @@ int run(int argc, char** argv) {
   for (const auto add : {add_eval, add_debug, add_layers, add_check, add_diff, add_inspect,
                          add_record, add_score, add_convert, add_export, add_completion})
     add(program, exit_code);
-  for (CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; }))
+  bool verbose = false;
+  for (CLI::App* command : subcommands(program)) {
     command->set_help_all_flag("--help-all", "Show every option");
+    if (command->get_option_no_throw("--ep"))
+      OptionGroup(*command, "Output")
+          .flag("--verbose", verbose, "Show what ONNX Runtime warned of, after the result");
+  }
   program.footer(
       "Example:\n  vernier eval model.int8.onnx --reference model.onnx\n\n"
       "'vernier COMMAND --help' shows the options of a command.\n");
@@ -47,6 +61,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     throw Error(explain_usage_error(program, error));
   }
+  if (verbose) print_runtime_messages();
   return exit_code;
 }
 

@@ -199,8 +199,8 @@ void add_runtime_options(CLI::App& command, RuntimeOptions& options) {
            "all)")
       ->check(CLI::IsMember({"off", "basic", "extended", "all"}));
   group.flag("--exact", options.exact,
-                 "Integer products as the model says, whatever the CPU: no kernel that saturates, "
-                 "no optimisation between quantizers");
+             "Integer products as the model says, whatever the CPU: no kernel that saturates, "
+             "no optimisation between quantizers");
   group.add("--threads", options.threads, "Threads; 0: one for each core", "N")->check(at_least(0));
 }
 
@@ -243,8 +243,9 @@ void add_judgement_options(CLI::App& command, EvaluateOptions& options, const st
   OptionGroup group(command, name);
   group
       .add("--verdict", options.verdict,
-           "Percentage points that a metric may differ from the reference's", "POINTS")
+           "Percentage points that a metric may be worse than the reference's", "POINTS")
       ->check(CLI::NonNegativeNumber);
+  group.flag("--two-sided", options.two_sided, "Fail when it is better by as much, too");
   group.add("--resamples", options.bootstrap.resamples, "Draws of the bootstrap interval", "N")
       ->check(CLI::PositiveNumber);
 }

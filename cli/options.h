@@ -101,7 +101,7 @@ RunDescription describe_run(const std::string& command, const ResolvedModel& can
 void add_limit_options(CLI::App& command, std::vector<std::string>& fail_if,
                        const std::string& help);
 
-// --verdict --resamples: how the scores of a task are judged.
+// --verdict --two-sided --resamples: how the scores of a task are judged.
 void add_judgement_options(CLI::App& command, EvaluateOptions& options, const std::string& group);
 
 // --temperature --pooling: how embeddings are made and searched.

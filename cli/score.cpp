@@ -120,7 +120,7 @@ int run_knn(const KnnOptions& options) {
   if (!options.bank.empty())
     bank = {read_embeddings(options.bank, options.pooling), read_labels(options.bank_labels)};
   ScoreTask task{.name = "knn",
-                 .metrics = {"knn_top1", "knn_top5"},
+                 .metrics = {"knn_top1_accuracy", "knn_top5_accuracy"},
                  .class_metric = "accuracy",
                  .facts = {{"k", options.task.k}}};
   if (!options.pooling.empty()) task.facts.emplace_back("pooling", options.pooling);
@@ -140,18 +140,16 @@ void add_knn(CLI::App& score, int& exit_code) {
   add_score_options(*command, options->score, "Embeddings: .npy, .npz or .npz:NAME",
                     "Labels [samples]: .npy, .npz or .npz:NAME");
   command->get_option("LABELS")->expected(1);
-  command->add_option("--k", options->task.k, "Neighbours that vote")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  OptionGroup main(*command, main_group);
+  main.add("--k", options->task.k, "Neighbours that vote", "K")->check(CLI::PositiveNumber);
   add_embedding_options(*command, options->task, options->pooling, main_group);
-  auto* bank = command->add_option("--bank", options->bank,
-                                   "Search these embeddings instead of the samples themselves");
-  auto* bank_labels =
-      command->add_option("--bank-labels", options->bank_labels, "Labels of the bank");
-  bank->needs(bank_labels);
-  bank_labels->needs(bank);
-  command->add_option("--threads", options->task.threads, "Threads (default: one for each core)")
-      ->check(CLI::PositiveNumber);
+  auto* bank = main.add("--bank", options->bank,
+                        "Search these embeddings instead of the samples themselves", "FILE");
+  auto* labels = main.add("--bank-labels", options->bank_labels, "Labels of the bank", "FILE");
+  bank->needs(labels);
+  labels->needs(bank);
+  main.add("--threads", options->task.threads, "Threads; 0: one for each core", "N")
+      ->check(at_least(0));
   command->footer(
       "Example:\n  vernier score knn embeddings.npy labels.npy --reference float_embeddings.npy\n");
   command->callback([options, &exit_code] { exit_code = run_knn(*options); });
@@ -183,9 +181,9 @@ void add_top_k(CLI::App& score, int& exit_code) {
                     "Logits [samples,classes] or classes [samples]: .npy, .npz or .npz:NAME",
                     "Labels [samples]: .npy, .npz or .npz:NAME");
   command->get_option("LABELS")->expected(1);
-  command->add_option("--k", options->k, "The label is among the K best")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  OptionGroup(*command, main_group)
+      .add("--k", options->k, "The label is among the K best", "K")
+      ->check(CLI::PositiveNumber);
   command->footer("Example:\n  vernier score top-k logits.npy labels.npy\n");
   command->callback([options, &exit_code] { exit_code = run_top_k(*options); });
 }
@@ -217,10 +215,12 @@ void add_miou(CLI::App& score, int& exit_code) {
                     "Classes [images,height,width] or logits [images,classes,height,width]",
                     "Labels [images,height,width]");
   command->get_option("LABELS")->expected(1);
+  OptionGroup main(*command, main_group);
   command->add_option("--classes", options->segmentation.classes, "Number of classes")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--ignore-label", options->segmentation.ignored_label,
-                      "Leave out pixels with this label");
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  main.add("--ignore-label", options->segmentation.ignored_label,
+           "Leave out pixels with this label", "LABEL");
   command->footer("Example:\n  vernier score miou classes.npy labels.npy --ignore-label 255\n");
   command->callback([options, &exit_code] { exit_code = run_miou(*options); });
 }
@@ -274,18 +274,19 @@ void add_bleu(CLI::App& score, int& exit_code) {
   add_score_options(*command, options->score,
                     "A sentence a line, or token ids [sequences,tokens] in .npy or .npz",
                     "The same, to match; several files are several targets for each sentence");
-  command->add_option("--tokenize", options->tokenisation, "How sentences become tokens")
+  OptionGroup main(*command, main_group);
+  main.add("--tokenize", options->tokenisation, "How sentences become tokens")
       ->check(CLI::IsMember(to_strings(tokenisation_names())))
       ->capture_default_str();
-  command->add_flag("--lowercase", options->lowercase, "Compare in lower case");
-  command->add_option("--smooth", options->smoothing, "What replaces a precision of zero")
+  main.flag("--lowercase", options->lowercase, "Compare in lower case");
+  main.add("--smooth", options->smoothing, "What replaces a precision of zero")
       ->check(CLI::IsMember(to_strings(smoothing_names())))
       ->capture_default_str();
-  command->add_option("--smooth-value", options->bleu.smoothing_value,
-                      "Of floor (default 0.1) and add-k (default 1)");
-  command->add_flag("--effective-order", options->bleu.effective_order,
-                    "Leave out n-gram orders that the predictions are too short for");
-  command->add_option("--ignore-id", options->ignored_id, "Leave out this token id, as padding is");
+  main.add("--smooth-value", options->bleu.smoothing_value,
+           "Of floor (default 0.1) and add-k (default 1)", "X");
+  main.flag("--effective-order", options->bleu.effective_order,
+            "Leave out n-gram orders that the predictions are too short for");
+  main.add("--ignore-id", options->ignored_id, "Leave out this token id, as padding is", "ID");
   command->footer("Example:\n  vernier score bleu predictions.txt targets.txt\n");
   command->callback([options, &exit_code] { exit_code = run_bleu(*options); });
 }

@@ -39,8 +39,8 @@ debootstrap --variant=minbase --include=git,make,ca-certificates "$suite" "$root
 rm -f "$root.log"
 mount -t proc proc "$root/proc"
 mount --rbind /dev "$root/dev"
-# The network is reached there as it is here: the same name servers, certificates and npm settings.
-for file in /etc/resolv.conf /etc/hosts /etc/npmrc /usr/local/share/ca-certificates/*.crt; do
+# The network is reached there as it is here: the same name servers, certificates and settings.
+for file in /etc/resolv.conf /etc/hosts /etc/npmrc /etc/pip.conf /usr/local/share/ca-certificates/*.crt; do
   [ ! -e "$file" ] || install -D -m 644 "$file" "$root$file"
 done
 git clone -q --no-hardlinks "$repository" "$root/vernier"

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # shellcheck disable=SC2086,SC2016  # pins are split into words; ${...} is the notation of dpkg
-# Installs what Vernier needs on Debian 12 or 13: `scripts/setup.sh [build] [torch] [lint]`.
-#   build   compiler, libraries and test tools; ONNX Runtime, DuckDB and the tests' Python into .deps/
+# Installs what Vernier needs on Debian 12 or 13: `scripts/setup.sh [build] [test] [torch] [lint]`.
+#   build   compiler and libraries; ONNX Runtime and DuckDB into .deps/
+#   test    test tools and models; the tests' Python into .deps/
 #   torch   libtorch, PyTorch and torchvision, for the PyTorch runner and `vernier export`
 #   lint    clang-tidy and shellcheck, for `make lint`
 # Idempotent: what is installed already is left alone, and nothing is downloaded twice.
 # Each folder of .deps/ has the shape of a release archive (include/, lib/, share/). An
-# ONNXRUNTIME_ROOT in the environment, or Debian's own libonnxruntime-dev, is used instead of making
-# .deps/onnxruntime. .deps/installed is touched after every change: older builds configure again.
+# ONNXRUNTIME_ROOT in the environment is used instead of making .deps/onnxruntime; Debian's own is not
+# taken, so that every build has the same kernels and figures. .deps/installed is touched after every
+# change: older builds configure again.
 set -euo pipefail
 export LC_ALL=C
 cd "$(dirname "$0")/.."
@@ -15,15 +17,15 @@ cd "$(dirname "$0")/.."
 . scripts/debian_mirror.sh
 
 build_packages=(
-  g++ cmake ninja-build ccache pkg-config clang-format git
+  g++ cmake ninja-build ccache pkg-config git python3
   libcli11-dev nlohmann-json3-dev libfmt-dev libhwy-dev libzip-dev zlib1g-dev
-  libprotobuf-dev protobuf-compiler libgtest-dev libgmock-dev
-  libopenblas-dev libfaiss-dev libjpeg-dev libpng-dev libwebp-dev
-  python3 python3-venv libonnx-testdata
+  libprotobuf-dev protobuf-compiler libjpeg-dev libpng-dev libwebp-dev
+)
+test_packages=(
+  clang-format libgtest-dev libgmock-dev libopenblas-dev libfaiss-dev python3-venv libonnx-testdata
 )
 torch_packages=(libtorch-dev python3-torch python3-torchvision)
 lint_packages=(clang-tidy shellcheck)
-native_onnxruntime_packages=(libonnxruntime-dev libonnx-dev)
 
 # Downloads are pinned: package, version, sha256.
 # Headers are taken from Debian 13 and unpacked, never installed; they suit every architecture.
@@ -150,16 +152,6 @@ make_prefix() {
 work=
 trap '[ -z "$work" ] || rm -rf "$work"' EXIT
 
-set_up_onnxruntime() {
-  [ -z "${ONNXRUNTIME_ROOT:-}" ] || return 0
-  [ -n "$(missing_packages "${native_onnxruntime_packages[@]}")" ] || return 0
-  if [ ! -d .deps/onnxruntime ] && apt-cache show libonnxruntime-dev >/dev/null 2>&1; then
-    install_packages "${native_onnxruntime_packages[@]}"
-  else
-    make_prefix onnxruntime "${header_pins[@]}" "$onnxruntime_pin"
-  fi
-}
-
 # Makes .deps/python, a virtual environment: Debian's own packages are older, and differ by suite.
 set_up_python() {
   local python pins="${python_pins[*]}"
@@ -181,12 +173,15 @@ for step in "$@"; do
   case $step in
     build)
       install_packages "${build_packages[@]}"
-      set_up_onnxruntime
+      [ -n "${ONNXRUNTIME_ROOT:-}" ] || make_prefix onnxruntime "${header_pins[@]}" "$onnxruntime_pin"
       make_prefix duckdb "$duckdb_pin" "$duckdb_header_pin"
+      ;;
+    test)
+      install_packages "${test_packages[@]}"
       set_up_python
       ;;
     torch) install_packages "${torch_packages[@]}" ;;
     lint) install_packages "${lint_packages[@]}" ;;
-    *) die "unknown step '$step': use build, torch or lint" ;;
+    *) die "unknown step '$step': use build, test, torch or lint" ;;
   esac
 done

@@ -84,9 +84,10 @@ TEST(Evidence, limits_of_ones_own_are_judged_as_they_are) {
 
 TEST(Evidence, diversity_is_the_share_of_what_changes_from_sample_to_sample) {
   const auto diversity = [](const std::vector<float>& values) {
-    Diversity diversity;
-    for (const float value : values) diversity.add(tensor_of("y", DType::f32, {1}, {value}));
-    return diversity.value();
+    Diversity measured;
+    for (const float value : values)
+      measured.add(tensor_of<float>("y", DType::f32, {1}, std::vector<float>{value}));
+    return measured.value();
   };
   EXPECT_EQ(diversity({2, 2, 2}), 0);
   EXPECT_EQ(diversity({1, -1}), 1);
@@ -104,7 +105,7 @@ TEST(Evidence, the_input_of_a_final_activation_is_found_behind_what_only_carries
       .output("y", DType::f32, {{1, ""}, {4, ""}})
       .output("z", DType::f32, {{1, ""}, {4, ""}});
   const Model model = builder.model();
-  EXPECT_THAT(find_final_activations(model), ElementsAre(FinalActivation{"y", "logits"}));
+  EXPECT_THAT(find_final_activations(model), ElementsAre(FinalActivation{"y", "logits", true}));
   EXPECT_EQ(with_outputs(model, {"logits"}).graph().output_size(), 3);
   EXPECT_EQ(with_outputs(model, {"z"}).graph().output_size(), 2);
 }

@@ -57,9 +57,16 @@ TEST(EvalCompare, the_same_run_gives_the_same_bytes) {
 }
 
 TEST(EvalCompare, default_limits_depend_on_the_precision_found) {
-  EXPECT_THAT(compare_int8({}).out, HasSubstr("sqnr_db_mean<20"));
+  EXPECT_THAT(compare_int8({}).out, HasSubstr("sqnr_db_mean<15"));
   EXPECT_EQ(compare_int8({}).exit_code, 0);
   EXPECT_EQ(compare_int8({"--fail-if", "sqnr_db<40"}).exit_code, 1);
+}
+
+TEST(EvalCompare, stages_show_each_optimisation_level) {
+  const Outcome outcome = compare_int8({"--stages", "-f", "json"});
+  expect_valid_json("compare", outcome.out);
+  for (const char* stage : {"exact", "off", "basic", "extended", "all"})
+    EXPECT_THAT(outcome.out, HasSubstr(std::string("\"stage\": \"") + stage));
 }
 
 TEST(EvalCompare, the_worst_sample_can_be_run_alone) {
@@ -99,7 +106,8 @@ TEST(EvalCompare, one_sample_has_the_figures_that_numpy_gives) {
   ASSERT_EQ(record("mnist_cnn.onnx", reference), 0);
   ASSERT_EQ(record("mnist_cnn.int8.onnx", candidate), 0);
   ASSERT_EQ(compare({"-m", mnist + "mnist_cnn.int8.onnx", "--reference", mnist + "mnist_cnn.onnx",
-                     "--sample-index", "3", "--fail-if", "sqnr_db<0", "-o", result})
+                     "--sample-index", "3", "--inputs", "uniform", "--fail-if", "sqnr_db<0", "-o",
+                     result})
                 .exit_code,
             0);
   const auto python = oracle::python_with("numpy");

@@ -7,6 +7,7 @@
 #include "tests/data/small_images.h"
 #include "tests/model_builder.h"
 #include "tests/temporary_directory.h"
+#include "vernier/tensor/convert.h"
 #include "vernier/tensor/npz.h"
 #include "vernier/version.h"
 
@@ -47,18 +48,41 @@ std::vector<std::string> exactly(const std::vector<std::pair<std::string, std::s
 }
 
 TEST(EvalTask, embeddings_of_the_digits_have_the_known_figures) {
-  const Outcome ten =
-      embed("mnist_vit.onnx", exactly({{"knn_top1", "94.4"}, {"knn_top5", "98.4"}}));
+  const Outcome ten = embed(
+      "mnist_vit.onnx", exactly({{"knn_top1_accuracy", "94.4"}, {"knn_top5_accuracy", "98.4"}}));
   EXPECT_EQ(ten.exit_code, 0) << ten.out << ten.err;
-  auto arguments = exactly({{"knn_top1", "95.1"}, {"knn_top5", "97.5"}});
+  auto arguments = exactly({{"knn_top1_accuracy", "95.1"}, {"knn_top5_accuracy", "97.5"}});
   arguments.insert(arguments.end(), {"--k", "5"});
   const Outcome five = embed("mnist_vit.onnx", arguments);
   EXPECT_EQ(five.exit_code, 0) << five.out << five.err;
 }
 
+TEST(EvalTask, the_report_says_how_images_were_prepared_and_what_was_scored) {
+  const Outcome outcome = classify("mnist_cnn.onnx", {"--samples", "4", "--batch", "2"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("preprocessing  times 0.00392157\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("output         logits\n"));
+  const Outcome json = classify("mnist_cnn.onnx", {"--samples", "4", "-f", "json"});
+  EXPECT_THAT(json.out, HasSubstr("\"preprocessing\": \"times 0.00392157\""));
+}
+
+TEST(EvalTask, inputs_that_are_ready_refuse_preprocessing) {
+  const TemporaryDirectory folder;
+  NpzReader digits(labelled);
+  Tensor input = convert(digits.read("input"), DType::f32);
+  input.name = "input";
+  write_npz(folder / "ready.npz", std::vector<Tensor>{input, digits.read("label")});
+  const auto run = [&](std::vector<std::string> more) {
+    more.insert(more.end(), {"--samples", "4", "--dataset", folder / "ready.npz"});
+    return eval("image-classification", "mnist_cnn.onnx", more);
+  };
+  EXPECT_LT(run({}).exit_code, 2) << run({}).err;
+  expect_error(run({"--mean", "0.5"}), "holds inputs that are ready");
+}
+
 TEST(EvalTask, pytorch_has_the_same_figures_alone_and_beside_its_export) {
   if (torch_version().empty()) GTEST_SKIP() << "built without libtorch";
-  auto arguments = exactly({{"knn_top1", "94.4"}, {"knn_top5", "98.4"}});
+  auto arguments = exactly({{"knn_top1_accuracy", "94.4"}, {"knn_top5_accuracy", "98.4"}});
   arguments.insert(arguments.end(), {"--mode", "reference", "-f", "json"});
   const Outcome alone = embed("mnist_vit.pt", arguments);
   EXPECT_EQ(alone.exit_code, 0) << alone.out << alone.err;
@@ -66,7 +90,7 @@ TEST(EvalTask, pytorch_has_the_same_figures_alone_and_beside_its_export) {
   EXPECT_THAT(alone.out, HasSubstr("\"candidate\": null,\n      \"reference\": 94.4"));
   const Outcome both = embed("mnist_vit.onnx", {"--reference", mnist + "mnist_vit.pt"});
   EXPECT_EQ(both.exit_code, 0) << both.out << both.err;
-  EXPECT_THAT(both.out, HasSubstr("knn_top1    94.4000    94.4000  +0.0000"));
+  EXPECT_THAT(both.out, HasSubstr("knn_top1_accuracy    94.4000    94.4000  +0.0000"));
 }
 
 TEST(EvalTask, int8_is_judged_beside_float) {
@@ -101,7 +125,7 @@ TEST(EvalTask, images_in_folders_and_parquet_give_the_figures_of_the_array) {
   for (const std::vector<std::string>& dataset :
        {std::vector<std::string>{folder / "digits", "--split", "test"},
         {folder / "digits.parquet"}}) {
-    auto arguments = exactly({{"knn_top1", "94.4"}, {"knn_top5", "98.4"}});
+    auto arguments = exactly({{"knn_top1_accuracy", "94.4"}, {"knn_top5_accuracy", "98.4"}});
     arguments.insert(arguments.end(), {"--batch", "16", "--dataset"});
     arguments.insert(arguments.end(), dataset.begin(), dataset.end());
     const Outcome outcome = eval("image-feature-extraction", "mnist_vit.onnx", arguments);
@@ -127,7 +151,7 @@ TEST(EvalTask, another_split_can_be_the_bank) {
   const Outcome outcome =
       eval("image-feature-extraction", "mnist_vit.onnx",
            {"--dataset", folder / "x.npz", "--split", "test", "--bank-split", "train",
-            "--temperature", "0.07", "--batch", "10", "--fail-if", "knn_top1<80"});
+            "--temperature", "0.07", "--batch", "10", "--fail-if", "knn_top1_accuracy<80"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("bank_split   train"));
   EXPECT_THAT(outcome.out, HasSubstr("samples      100"));

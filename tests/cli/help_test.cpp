@@ -42,8 +42,9 @@ TEST(Help, of_every_command_fits_a_screen) {
 
 TEST(Help, of_every_command_ends_with_an_example) {
   for (const auto& command : commands)
-    if (command != std::vector<std::string>{"score"})
+    if (command != std::vector<std::string>{"score"}) {
       EXPECT_THAT(help(command), HasSubstr("\nExample:\n  ")) << help(command);
+    }
 }
 
 TEST(Help, all_of_it_shows_what_the_short_one_leaves_out) {
@@ -64,6 +65,30 @@ TEST(Help, a_mistyped_name_gets_the_nearest) {
   expect_error(run_vernier({"score", "kn"}), "unknown command 'kn'; did you mean knn?");
   expect_error(run_vernier({"inspect", "m.onnx", "more"}), "unexpected argument 'more'");
   expect_error(run_vernier({"transmogrify"}), "unknown command 'transmogrify'; see");
+}
+
+TEST(Terminal, no_line_of_a_report_is_wider_than_the_terminal) {
+  const std::string mnist = VERNIER_FIXTURES "/mnist/";
+  const std::vector<std::vector<std::string>> reports = {
+      {"debug", mnist + "mnist_vit.int8.onnx", "--reference", mnist + "mnist_vit.float.onnx",
+       "--samples", "1"},
+      {"diff", mnist + "mnist_inputs.npz", mnist + "mnist_labelled.npz"},
+      {"inspect", mnist + "mnist_vit.int8.onnx", "--tensors"},
+      {"check", mnist + "mnist_vit.onnx"}};
+  for (const auto& report : reports) {
+    std::vector<std::string> command = {"env", "COLUMNS=72", VERNIER_BINARY};
+    command.insert(command.end(), report.begin(), report.end());
+    const Outcome outcome = run_program(command);
+    EXPECT_LT(outcome.exit_code, 2) << outcome.err;
+    std::istringstream lines(outcome.out);
+    for (std::string line; std::getline(lines, line);) {
+      const bool is_code = line.starts_with("  nodes_to_exclude") || line.starts_with("  --keep");
+      const auto columns = std::ranges::count_if(line, [](char c) { return (c & 0xc0) != 0x80; });
+      if (!is_code) {
+        EXPECT_LE(columns, 72) << line;
+      }
+    }
+  }
 }
 
 // What bash offers after the words, the last of which is being typed.

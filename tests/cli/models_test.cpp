@@ -83,5 +83,17 @@ TEST(Models, all_samples_of_a_file_can_be_asked_for) {
                "random inputs have no end");
 }
 
+TEST(Models, what_onnx_runtime_warns_of_is_shown_on_request) {
+  const std::vector<std::string> command = {"eval",   quantized,      "--reference",
+                                            original, "--input-data", inputs};
+  const Outcome quiet = run_vernier(command);
+  EXPECT_EQ(quiet.err, "");
+  std::vector<std::string> verbose = command;
+  verbose.push_back("--verbose");
+  const Outcome loud = run_vernier(verbose);
+  EXPECT_EQ(loud.exit_code, quiet.exit_code);
+  EXPECT_EQ(loud.out, quiet.out);
+}
+
 }  // namespace
 }  // namespace vernier

@@ -45,9 +45,10 @@ TEST_F(Score, knn_of_the_digits_has_the_known_figures) {
   expect_golden("score_knn.txt", outcome.out);
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_EQ(outcome.err, "");
-  const Outcome five = score({"knn", features + ":embedding", features + ":label", "--k", "5",
-                              "--fail-if", "knn_top1<95.1", "--fail-if", "knn_top5<97.5",
-                              "--fail-if", "knn_top1>95.1", "--fail-if", "knn_top5>97.5"});
+  const Outcome five =
+      score({"knn", features + ":embedding", features + ":label", "--k", "5", "--fail-if",
+             "knn_top1_accuracy<95.1", "--fail-if", "knn_top5_accuracy<97.5", "--fail-if",
+             "knn_top1_accuracy>95.1", "--fail-if", "knn_top5_accuracy>97.5"});
   EXPECT_EQ(five.exit_code, 0) << five.out;
 }
 
@@ -69,7 +70,7 @@ TEST_F(Score, a_bank_is_searched_instead_of_the_samples) {
   const Outcome outcome =
       score({"knn", features + ":embedding", features + ":label", "--bank", features + ":embedding",
              "--bank-labels", features + ":label", "--k", "1", "--temperature", "0.07"});
-  EXPECT_NE(outcome.out.find("knn_top1   100.0000"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("knn_top1_accuracy   100.0000"), std::string::npos) << outcome.out;
 }
 
 TEST_F(Score, top_k_of_the_digits) {

@@ -45,6 +45,18 @@ TEST(DatasetSpec, changes_that_cannot_be_are_refused) {
   EXPECT_THROW(make_preprocessing({.std = {1, 0, 1}}, "model.onnx"), Error);
 }
 
+TEST(DatasetSpec, preprocessing_is_described_in_its_order) {
+  EXPECT_EQ(describe_preprocessing({.rescale_factor = 1}), "none");
+  EXPECT_EQ(
+      describe_preprocessing({.resize = ResizeRule{.shortest_edge = 256},
+                              .center_crop = CropRule{{.width = 224, .height = 224}},
+                              .rescale_factor = 0.5,
+                              .mean = {0.25, 0.5},
+                              .std = {2}}),
+      "resized to a shorter edge of 256 (bilinear), cropped to 224x224, times 0.5, minus 0.25 "
+      "0.5, over 2");
+}
+
 TEST(DatasetSpec, each_kind_of_example_that_was_left_out_is_told) {
   EXPECT_TRUE(dataset_warnings({.selected = 3, .used = 3}).empty());
   EXPECT_EQ(

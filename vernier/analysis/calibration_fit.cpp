@@ -112,6 +112,8 @@ OrtOptions watching(OrtOptions options, const std::vector<WatchedQuantizer>& qua
   options.watch = Watch::only(std::move(names));
   options.optimization = Optimization::disabled;
   options.exact = true;
+  options.provider = "cpu";
+  options.provider_options.clear();
   return options;
 }
 

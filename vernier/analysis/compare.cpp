@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <iterator>
+#include <utility>
 
 #include "vernier/analysis/bind_inputs.h"
 #include "vernier/analysis/pairing/by_name.h"
@@ -22,9 +24,10 @@ std::vector<std::string> names_of(const std::vector<Tensor>& tensors) {
 }
 
 OutputPairing require_pairs(const std::vector<std::string>& reference,
-                            const std::vector<std::string>& candidate, bool by_position) {
-  OutputPairing pairing = pair_outputs(reference, candidate, by_position);
-  if (pairing.pairs.empty())
+                            const std::vector<std::string>& candidate,
+                            const CompareOptions& options) {
+  OutputPairing pairing = pair_outputs(reference, candidate, options.outputs_by_position);
+  if (pairing.pairs.empty() && options.before.empty())
     throw Error(fmt::format(
         "[compare] no output is in both models: the reference has {}, the candidate {}; "
         "rename one side's outputs",
@@ -33,20 +36,48 @@ OutputPairing require_pairs(const std::vector<std::string>& reference,
 }
 
 // Outputs that were only paired because they stand in the same place.
-std::vector<std::string> position_warnings(const OutputPairing& pairing,
-                                           const std::vector<Tensor>& reference) {
+std::vector<std::string> pairing_warnings(const OutputPairing& pairing,
+                                          const std::vector<std::string>& reference) {
   std::vector<std::string> warnings;
   for (const OutputPair& pair : pairing.pairs)
     if (pair.match == Match::position)
       warnings.push_back(
-          fmt::format("output '{}' is compared with the reference's '{}', which is in the same "
-                      "place",
-                      pair.name, reference[pair.reference].name));
+          fmt::format("output '{}' is compared with the reference's '{}', which is "
+                      "in the same place",
+                      pair.name, reference[pair.reference]));
   return warnings;
 }
 
 bool has_nan(const TensorView& tensor) {
   return is_float(tensor.dtype) && measure(tensor, tensor).reference_nan > 0;
+}
+
+const Tensor* find_output(const std::vector<Tensor>& outputs, const std::string& name) {
+  const auto found = std::ranges::find(outputs, name, &Tensor::name);
+  return found == outputs.end() ? nullptr : &*found;
+}
+
+// Pairs over samples, with which outputs they are of.
+struct Pairs {
+  std::vector<PairAccumulator> accumulators;
+
+  std::vector<PairResult> results() const {
+    std::vector<PairResult> results;
+    for (const PairAccumulator& accumulator : accumulators) results.push_back(accumulator.result());
+    return results;
+  }
+};
+
+// Worst of all outputs: how much better their mean is in exact arithmetic.
+std::optional<double> runtime_loss(const std::vector<PairResult>& exact,
+                                   const std::vector<PairResult>& as_run) {
+  std::optional<double> loss;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    const double best = exact[i].similarity.statistics[0].mean;
+    const double run = as_run[i].similarity.statistics[0].mean;
+    if (std::isfinite(best) && std::isfinite(run)) loss = std::max(loss.value_or(0), best - run);
+  }
+  return loss;
 }
 
 class Comparison {
@@ -55,9 +86,14 @@ class Comparison {
       : reference_(reference),
         candidate_(candidate),
         options_(options),
-        bindings_(bind_inputs(candidate.inputs(), reference.inputs())) {}
+        bindings_(bind_inputs(candidate.inputs(), reference.inputs())) {
+    if (options.exact) uses_.resize(options.exact->quantizers());
+    for (const BeforeActivation& before : options.before)
+      before_.accumulators.emplace_back(before.output, measured_for(options.limits));
+  }
 
   void add(std::int64_t number, const std::vector<Tensor>& sample) {
+    warn_of_nan(number, sample);
     reference_.seek(number);
     candidate_.seek(number);
     const std::vector<Tensor> reference =
@@ -67,39 +103,158 @@ class Comparison {
     for (std::size_t i = 0; i < pairing_.pairs.size(); ++i) {
       const Tensor& expected = reference[pairing_.pairs[i].reference];
       const Tensor& found = candidate[pairing_.pairs[i].candidate];
-      accumulators_[i].add(number, expected, found);
+      outputs_.accumulators[i].add(number, expected, found);
+      diversity_[i].add(expected);
       if (!result_.nan_origin && has_nan(found) && !has_nan(expected)) trace_nan(number, sample);
     }
+    if (options_.exact)
+      add_exact(number, reference, sample);
+    else
+      add_before(number, reference, candidate);
     ++result_.samples;
   }
 
   CompareResult finish(bool interrupted) {
     result_.interrupted = interrupted;
-    result_.warnings = bindings_.warnings;
-    result_.warnings.insert(result_.warnings.end(), warnings_.begin(), warnings_.end());
-    for (const PairAccumulator& accumulator : accumulators_)
-      result_.outputs.push_back(accumulator.result());
-    std::ranges::move(unpaired_, std::back_inserter(result_.outputs));
-    result_.verdict = make_verdict(options_.limits, failures());
+    std::vector<std::string>& warnings = result_.warnings;
+    warnings.insert(warnings.begin(), bindings_.warnings.begin(), bindings_.warnings.end());
+    warn_of_constant_outputs();
+    result_.outputs = outputs_.results();
+    result_.exact_outputs = exact_.results();
+    result_.before_activation = before_.results();
+    move_maps();
+    if (options_.exact)
+      result_.runtime_loss_db = runtime_loss(result_.exact_outputs, result_.outputs);
+    std::ranges::copy(unpaired_, std::back_inserter(result_.outputs));
+    list_not_compared();
+    result_.evidence = evidence();
+    result_.verdict = make_verdict(options_.limits, failures(), result_.evidence);
     return std::move(result_);
   }
 
  private:
   // What a model returns is known for sure only once it has run.
   void pair(const std::vector<Tensor>& reference, const std::vector<Tensor>& candidate) {
-    pairing_ =
-        require_pairs(names_of(reference), names_of(candidate), options_.outputs_by_position);
-    if (!options_.outputs_by_position) warnings_ = position_warnings(pairing_, reference);
+    const auto names_in_reference = output_names(reference, &BeforeActivation::reference);
+    pairing_ = require_pairs(names_in_reference,
+                             output_names(candidate, &BeforeActivation::candidate), options_);
+    if (!options_.outputs_by_position)
+      std::ranges::move(pairing_warnings(pairing_, names_in_reference),
+                        std::back_inserter(result_.warnings));
     std::vector<std::string> names;
     for (const OutputPair& output : pairing_.pairs) {
       names.push_back(output.name);
-      accumulators_.emplace_back(output.name, measured_for(options_.limits));
+      outputs_.accumulators.emplace_back(output.name, measured_for(options_.limits));
+      if (options_.exact)
+        exact_.accumulators.emplace_back(output.name, measured_for(options_.limits));
     }
     for (const std::size_t i : pairing_.only_reference)
       unpaired_.push_back(one_sided(reference[i], PairStatus::only_in_reference));
     for (const std::size_t i : pairing_.only_candidate)
       unpaired_.push_back(one_sided(candidate[i], PairStatus::only_in_candidate));
+    diversity_.resize(names.size());
     require_tensors(options_.limits, names);
+  }
+
+  // The model's own outputs: those that were added stand behind them.
+  std::vector<std::string> output_names(const std::vector<Tensor>& outputs,
+                                        std::string BeforeActivation::*side) const {
+    std::vector<std::string> names = names_of(outputs);
+    while (!names.empty() &&
+           std::ranges::find(options_.before, names.back(), side) != options_.before.end())
+      names.pop_back();
+    return names;
+  }
+
+  void add_exact(std::int64_t number, const std::vector<Tensor>& reference,
+                 const std::vector<Tensor>& sample) {
+    const CalibrationProbe::Sample exact = options_.exact->run(sample);
+    for (std::size_t i = 0; i < pairing_.pairs.size(); ++i)
+      if (const Tensor* found = find_output(exact.outputs, candidate_name(i)))
+        exact_.accumulators[i].add(number, reference[pairing_.pairs[i].reference], *found);
+    for (std::size_t i = 0; i < uses_.size(); ++i) uses_[i] = pool(uses_[i], exact.uses[i]);
+    add_before(number, reference, exact.outputs);
+  }
+
+  const std::string& candidate_name(std::size_t pair) const {
+    return candidate_.outputs()[pairing_.pairs[pair].candidate].name;
+  }
+
+  void add_before(std::int64_t number, const std::vector<Tensor>& reference,
+                  const std::vector<Tensor>& candidate) {
+    for (std::size_t i = 0; i < options_.before.size(); ++i) {
+      const Tensor* expected = find_output(reference, options_.before[i].reference);
+      const Tensor* found = find_output(candidate, options_.before[i].candidate);
+      if (expected && found) before_.accumulators[i].add(number, *expected, *found);
+    }
+  }
+
+  // Maps are compared as the tensors that they are made of: these are outputs like others.
+  void move_maps() {
+    for (std::size_t i = options_.before.size(); i-- > 0;) {
+      if (options_.before[i].is_tensor) continue;
+      const auto pair = result_.before_activation.begin() + static_cast<std::ptrdiff_t>(i);
+      if (pair->similarity.samples > 0) {
+        if (options_.exact) result_.exact_outputs.push_back(*pair);
+        result_.outputs.push_back(*pair);
+      }
+      result_.before_activation.erase(pair);
+    }
+  }
+
+  void list_not_compared() {
+    const auto is_listed = [&](const std::string& name) {
+      const auto has = [&](const auto& list, auto member) {
+        return std::ranges::find(list, name, member) != list.end();
+      };
+      return has(result_.outputs, &PairResult::name) ||
+             has(result_.not_compared, &UnwatchedTensor::name);
+    };
+    for (const Runner* runner : {&reference_, &candidate_})
+      for (const UnwatchedTensor& output : runner->unwatched())
+        if (!is_listed(output.name)) result_.not_compared.push_back(output);
+  }
+
+  void warn_of_nan(std::int64_t number, const std::vector<Tensor>& sample) {
+    for (const Tensor& input : sample)
+      if (has_nan(input) && !std::exchange(nan_input_, true))
+        result_.warnings.push_back(
+            fmt::format("sample {}: input '{}' already holds NaN", number, input.name));
+  }
+
+  void warn_of_constant_outputs() {
+    for (std::size_t i = 0; i < diversity_.size(); ++i)
+      if (result_.samples > 1 && diversity_[i].value() == 0)
+        result_.warnings.push_back(
+            fmt::format("output '{}' of the reference is {} in every sample: agreement says little",
+                        pairing_.pairs[i].name, diversity_[i].is_zero() ? "zero" : "the same"));
+  }
+
+  Evidence evidence() const {
+    Evidence evidence = options_.evidence;
+    if (!uses_.empty()) evidence.calibration = options_.exact->fit(uses_);
+    for (const Diversity& diversity : diversity_)
+      evidence.diversity = std::max(evidence.diversity.value_or(0), diversity.value());
+    return evidence;
+  }
+
+  // The pairs that limits are for: exact ones if there are any, and before an activation where
+  // that could be compared. Class ids and the like have no decibels, where others have.
+  std::vector<PairResult> judged() const {
+    const bool exact = !result_.exact_outputs.empty();
+    std::vector<PairResult> pairs = exact ? result_.exact_outputs : result_.outputs;
+    for (PairResult& pair : pairs)
+      for (const PairResult& before : result_.before_activation)
+        if (before.name == pair.name && before.status == PairStatus::compared &&
+            before.similarity.samples == pair.similarity.samples)
+          pair = before;
+    const auto is_number = [](const PairResult& pair) { return is_float(pair.reference_dtype); };
+    if (!options_.evidence.own_limits && std::ranges::any_of(pairs, is_number))
+      std::erase_if(pairs, [&](const PairResult& pair) {
+        return !is_number(pair) && pair.status == PairStatus::compared;
+      });
+    if (exact) pairs.insert(pairs.end(), unpaired_.begin(), unpaired_.end());
+    return pairs;
   }
 
   // What only the candidate has is more than was asked for, and does not fail.
@@ -107,7 +262,7 @@ class Comparison {
     if (result_.samples == 0)
       return judge(std::array{Limit{.metric = "samples", .fails = Limit::Fails::below, .value = 1}},
                    std::array{Judged{.metrics = {{"samples", 0}}}});
-    std::vector<Failure> failures = judge_pairs(result_.outputs, "output", options_.limits);
+    std::vector<Failure> failures = judge_pairs(judged(), "output", options_.limits);
     std::erase_if(failures, [&](const Failure& failure) {
       return failure.kind == FailureKind::missing &&
              (options_.allow_missing || failure.metric == "reference");
@@ -129,8 +284,10 @@ class Comparison {
   const CompareOptions& options_;
   InputBindings bindings_;
   OutputPairing pairing_;
-  std::vector<std::string> warnings_;
-  std::vector<PairAccumulator> accumulators_;
+  Pairs outputs_, exact_, before_;
+  std::vector<QuantizerUse> uses_;
+  bool nan_input_ = false;
+  std::vector<Diversity> diversity_;
   std::vector<PairResult> unpaired_;
   CompareResult result_;
 };

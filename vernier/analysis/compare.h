@@ -9,6 +9,7 @@
 #include "vernier/analysis/evidence.h"
 #include "vernier/analysis/pair.h"
 #include "vernier/analysis/progress.h"
+#include "vernier/analysis/stages.h"
 #include "vernier/data/samples.h"
 #include "vernier/runtime/runner.h"
 
@@ -18,6 +19,7 @@ namespace vernier {
 struct BeforeActivation {
   std::string output;
   std::string reference, candidate;  // further outputs of the models
+  bool is_tensor = true;             // the output; else these are compared as if they were it
   bool operator==(const BeforeActivation&) const = default;
 };
 
@@ -52,8 +54,10 @@ struct CompareResult {
   std::vector<PairResult> before_activation;  // of what was judged
   std::optional<double> runtime_loss_db;      // that arithmetic costs: exact minus as it ran
   Evidence evidence;
+  std::vector<UnwatchedTensor> not_compared;  // outputs of either model that are no tensors
   std::vector<std::string> warnings;
   std::optional<NanOrigin> nan_origin;
+  std::vector<RuntimeStage> stages;  // for the caller to fill
   std::int64_t samples = 0;  // that were run
   bool interrupted = false;
   Verdict verdict;

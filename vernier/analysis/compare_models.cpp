@@ -19,7 +19,7 @@ std::vector<BeforeActivation> before_activations(const Model& reference, const M
   for (const FinalActivation& expected : find_final_activations(reference))
     for (const FinalActivation& activation : found)
       if (activation.output == expected.output)
-        pairs.push_back({expected.output, expected.before, activation.before});
+        pairs.push_back({expected.output, expected.before, activation.before, expected.is_tensor});
   return pairs;
 }
 

@@ -52,20 +52,24 @@ bool proves_loss(const Evidence& evidence) {
 
 Verdict make_verdict(std::vector<Limit> limits, std::vector<Failure> failures,
                      const Evidence& evidence) {
-  const bool other_weights =
-      evidence.weights && evidence.weights->answer == WeightEvidence::Answer::different;
-  if (other_weights) failures.insert(failures.begin(), weight_failure(*evidence.weights));
   Verdict verdict = make_verdict(std::move(limits), std::move(failures));
-  const bool only_broken =
-      !other_weights && std::ranges::all_of(verdict.failures, [](const Failure& failure) {
-        return failure.kind == FailureKind::broken;
-      });
+  if (evidence.weights && evidence.weights->answer == WeightEvidence::Answer::different)
+    return with_weights(std::move(verdict), *evidence.weights);
+  const bool only_broken = std::ranges::all_of(
+      verdict.failures, [](const Failure& failure) { return failure.kind == FailureKind::broken; });
   if (verdict.outcome == Outcome::fail && (!only_broken || proves_loss(evidence))) return verdict;
   verdict.doubts = doubts_of(evidence);
   if (evidence.own_limits) return verdict;
   if (verdict.outcome == Outcome::fail && verdict.doubts.empty())
     verdict.doubts.push_back({.kind = DoubtKind::unknown_inputs});
   if (!verdict.doubts.empty()) verdict.outcome = Outcome::inconclusive;
+  return verdict;
+}
+
+Verdict with_weights(Verdict verdict, const WeightEvidence& weights) {
+  if (weights.answer != WeightEvidence::Answer::different) return verdict;
+  verdict.failures.insert(verdict.failures.begin(), weight_failure(weights));
+  verdict.outcome = Outcome::fail;
   return verdict;
 }
 
@@ -80,11 +84,18 @@ std::vector<FinalActivation> find_final_activations(const Model& model) {
   const ModelIndex models(model);
   const GraphIndex& index = models.main();
   std::vector<FinalActivation> found;
+  const auto add = [&](const std::string& output, const vernier_onnx::NodeProto& node,
+                       bool tensor) {
+    if (index.producer(node.input(0))) found.push_back({output, node.input(0), tensor});
+  };
   for (const TensorSpec& output : model.outputs()) {
     const vernier_onnx::NodeProto* node = index.producer(output.name);
     while (node && is_among(carriers, node->op_type())) node = index.producer(node->input(0));
-    if (node && is_among(activations, node->op_type()) && index.producer(node->input(0)))
-      found.push_back({output.name, node->input(0)});
+    if (node && is_among(activations, node->op_type())) add(output.name, *node, true);
+  }
+  for (const OtherValue& output : model.other_outputs()) {
+    const vernier_onnx::NodeProto* node = index.producer(output.name);
+    if (node && node->op_type() == "ZipMap") add(output.name, *node, false);
   }
   return found;
 }

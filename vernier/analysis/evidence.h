@@ -33,10 +33,15 @@ inline constexpr double least_diversity = 0.01;
 Verdict make_verdict(std::vector<Limit> limits, std::vector<Failure> failures,
                      const Evidence& evidence);
 
-// An output that a final Softmax or Sigmoid writes, behind which errors vanish or explode.
+// The verdict on two models, with their weights as evidence: another weight fails.
+Verdict with_weights(Verdict verdict, const WeightEvidence& weights);
+
+// An output that a final Softmax or Sigmoid writes, behind which errors vanish or explode, or a
+// ZipMap, which makes maps of a tensor.
 struct FinalActivation {
   std::string output;
-  std::string before;  // the tensor that goes into it
+  std::string before;     // the tensor that goes into it
+  bool is_tensor = true;  // the output
   bool operator==(const FinalActivation&) const = default;
 };
 

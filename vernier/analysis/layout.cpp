@@ -29,20 +29,50 @@ Shape permuted_strides(std::span<const std::int64_t> shape, std::span<const int>
   return permuted_shape(strides, permutation);
 }
 
-// Calls visit(source_index) for every element of the result, in its order.
-template <typename Visit>
-void walk_permuted(const Shape& shape, const Shape& strides, Visit visit) {
-  Shape position(shape.size(), 0);
-  std::int64_t source = 0;
-  for (std::int64_t left = element_count(shape); left > 0; --left) {
-    visit(source);
-    for (std::size_t axis = shape.size(); axis-- > 0;) {
-      source += strides[axis];
-      if (++position[axis] < shape[axis]) break;
-      source -= strides[axis] * shape[axis];
-      position[axis] = 0;
-    }
+// An axis of the result, and the distances in elements between neighbours along it.
+struct PermutedAxis {
+  std::int64_t size = 1, source_stride = 0, result_stride = 0;
+};
+
+std::vector<PermutedAxis> permuted_axes(std::span<const std::int64_t> shape,
+                                        std::span<const int> permutation) {
+  const Shape sizes = permuted_shape(shape, permutation);
+  const Shape strides = permuted_strides(shape, permutation);
+  std::vector<PermutedAxis> axes;
+  std::int64_t stride = element_count(sizes);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    stride /= std::max<std::int64_t>(sizes[i], 1);
+    axes.push_back({sizes[i], strides[i], stride});
   }
+  return axes;
+}
+
+// Copies along two axes in tiles, so that neighbours on both sides stay in the cache.
+template <typename T>
+void copy_plane(const T* source, T* result, const PermutedAxis& rows, const PermutedAxis& columns) {
+  constexpr std::int64_t tile = 32;
+  for (std::int64_t top = 0; top < rows.size; top += tile)
+    for (std::int64_t left = 0; left < columns.size; left += tile)
+      for (std::int64_t i = top; i < std::min(top + tile, rows.size); ++i)
+        for (std::int64_t j = left; j < std::min(left + tile, columns.size); ++j)
+          result[i * rows.result_stride + j * columns.result_stride] =
+              source[i * rows.source_stride + j * columns.source_stride];
+}
+
+// Copies plane by plane: the plane is of the axis that runs fastest in the source and the one that
+// runs fastest in the result.
+template <typename T>
+void copy_permuted(const T* source, T* result, std::vector<PermutedAxis> axes) {
+  PermutedAxis columns, rows;
+  if (!axes.empty()) columns = axes.back(), axes.pop_back();
+  const auto fastest = std::ranges::min_element(axes, {}, &PermutedAxis::source_stride);
+  if (fastest != axes.end()) rows = *fastest, axes.erase(fastest);
+  const auto copy_rest = [&](const auto& self, std::size_t axis, const T* from, T* to) -> void {
+    if (axis == axes.size()) return copy_plane(from, to, rows, columns);
+    for (std::int64_t i = 0; i < axes[axis].size; ++i)
+      self(self, axis + 1, from + i * axes[axis].source_stride, to + i * axes[axis].result_stride);
+  };
+  copy_rest(copy_rest, 0, source, result);
 }
 
 double sqnr_of(const TensorView& reference, const TensorView& candidate) {
@@ -121,12 +151,16 @@ Tensor permute_axes(const TensorView& tensor, std::span<const int> permutation) 
                         permutation);
   Tensor out = make_tensor(std::string(tensor.name), tensor.dtype,
                            permuted_shape(tensor.shape, permutation));
-  const std::int64_t width = bits(tensor.dtype) / 8;
-  std::byte* to = out.bytes.data();
-  walk_permuted(out.shape, permuted_strides(tensor.shape, permutation), [&](std::int64_t source) {
-    std::memcpy(to, tensor.bytes.data() + source * width, width);
-    to += width;
-  });
+  const auto copy_as = [&]<typename T>(T) {
+    copy_permuted(reinterpret_cast<const T*>(tensor.bytes.data()),
+                  reinterpret_cast<T*>(out.bytes.data()), permuted_axes(tensor.shape, permutation));
+  };
+  switch (bits(tensor.dtype)) {
+    case 64: copy_as(std::uint64_t{}); break;
+    case 32: copy_as(std::uint32_t{}); break;
+    case 16: copy_as(std::uint16_t{}); break;
+    default: copy_as(std::uint8_t{}); break;
+  }
   return out;
 }
 

@@ -1,6 +1,7 @@
 #include "vernier/data/dataset_spec.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -63,11 +64,37 @@ Preprocessing make_preprocessing(const PreprocessingChanges& changes,
   return result;
 }
 
+std::string describe_preprocessing(const Preprocessing& preprocessing) {
+  std::vector<std::string> steps;
+  const auto size_text = [](const Size& size) {
+    return fmt::format("{}x{}", size.height, size.width);
+  };
+  if (const auto& resize = preprocessing.resize) {
+    const std::string size = resize->exact ? size_text(*resize->exact)
+                             : resize->shortest_edge > 0
+                                 ? fmt::format("a shorter edge of {}", resize->shortest_edge)
+                                 : fmt::format("a longer edge of {}", resize->longest_edge);
+    steps.push_back(fmt::format("resized to {} ({})", size, filter_name(resize->filter)));
+  }
+  if (preprocessing.center_crop)
+    steps.push_back("cropped to " + size_text(preprocessing.center_crop->size));
+  if (preprocessing.rescale_factor != 1)
+    steps.push_back(fmt::format("times {:g}", preprocessing.rescale_factor));
+  if (!preprocessing.mean.empty())
+    steps.push_back(fmt::format("minus {:g}", fmt::join(preprocessing.mean, " ")));
+  if (!preprocessing.std.empty())
+    steps.push_back(fmt::format("over {:g}", fmt::join(preprocessing.std, " ")));
+  if (preprocessing.reverse_channels) steps.emplace_back("BGR");
+  if (preprocessing.pad) steps.emplace_back("padded");
+  return steps.empty() ? "none" : fmt::format("{}", fmt::join(steps, ", "));
+}
+
 LoaderOptions loader_options(const DatasetSpec& spec, const std::filesystem::path& model,
                              Needs needs, const std::vector<std::string>& classes) {
   LoaderOptions options{.preprocessing = make_preprocessing(spec.preprocessing, model),
                         .batch = spec.batch,
                         .needs = needs,
+                        .images_only = spec.preprocessing != PreprocessingChanges{},
                         .max_bad = spec.max_bad};
   if (!spec.label_mapping.empty())
     options.mapping = read_label_mapping(spec.label_mapping, classes);

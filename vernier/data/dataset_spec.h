@@ -47,6 +47,9 @@ std::string describe_dataset(const DatasetSpec& spec, std::uint64_t seed);
 Preprocessing make_preprocessing(const PreprocessingChanges& changes,
                                  const std::filesystem::path& model);
 
+// "resized to 256x256 (bicubic), cropped to 224x224, times 0.00392157, minus 0.5, over 0.5".
+std::string describe_preprocessing(const Preprocessing& preprocessing);
+
 // How the examples of a dataset with these classes are loaded for `model`.
 LoaderOptions loader_options(const DatasetSpec& spec, const std::filesystem::path& model,
                              Needs needs = Needs::nothing,

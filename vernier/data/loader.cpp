@@ -98,8 +98,15 @@ std::optional<Tensor> target_of(const Example& example, const TensorSpec& input,
 Tensor input_of(Example example, const TensorSpec& input, const LoaderOptions& options) {
   if (const auto* unreadable = std::get_if<Unreadable>(&example.content))
     throw Damaged(unreadable->reason);
-  if (auto* tensor = std::get_if<Tensor>(&example.content))
+  if (auto* tensor = std::get_if<Tensor>(&example.content)) {
+    if (options.images_only)
+      throw Error(
+          fmt::format("[dataset] {}: holds inputs that are ready, which preprocessing does not "
+                      "change; leave out "
+                      "the options that prepare images, or store images as uint8",
+                      example.id));
     return fit_tensor(std::move(*tensor), input);
+  }
   const auto* encoded = std::get_if<EncodedImage>(&example.content);
   Image image = encoded ? decoded(*encoded, example.id, decode_image)
                         : std::get<Image>(std::move(example.content));

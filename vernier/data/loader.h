@@ -19,6 +19,7 @@ struct LoaderOptions {
   Preprocessing preprocessing;
   std::int64_t batch = 1;        // where the model's batch axis is dynamic
   Needs needs = Needs::nothing;  // an example without it is bad
+  bool images_only = false;      // ready inputs, which no preprocessing changes, are refused
   std::optional<LabelMapping> mapping;
   std::int64_t model_labels = 0;        // how many labels the model has; 0: any
   std::optional<std::int64_t> max_bad;  // more bad examples than this end the work

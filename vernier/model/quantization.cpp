@@ -242,7 +242,7 @@ class GraphReader {
     auto weight_quantizer = quantizer(input_name(node, op.weight + 1),
                                       input_name(node, op.weight + 2), dtype_of(*integers));
     if (!weight_quantizer) return;
-    weight_quantizer->axis = channel_axis(node, op.weight);
+    weight_quantizer->axis = scale_axis(node, op.weight, *integers);
     add_operand(node, op.weight, WeightForm::q_operator, *weight_quantizer, real_output, found);
   }
 
@@ -295,7 +295,7 @@ class GraphReader {
     auto weight_quantizer = quantizer(scale, zero_point, dtype_of(*integers));
     if (!weight_quantizer)
       return add_unread(UnreadQuantization::Reason::unknown_weight_scale, node, found);
-    weight_quantizer->axis = channel_axis(node, input);
+    weight_quantizer->axis = scale_axis(node, input, *integers);
     add_operand(node, input, WeightForm::integer_operator, *weight_quantizer, real_output, found);
   }
 
@@ -391,6 +391,12 @@ class GraphReader {
     weight.reader_input = input;
     weight.reader_output = node.output_size() > 0 ? label(node.output(0)) : "";
     weight.channel_axis = channel_axis(node, input);
+  }
+
+  // An operator has a scale for each output channel.
+  static std::int64_t scale_axis(const NodeProto& node, int input, const TensorProto& weight) {
+    const int axis = channel_axis(node, input);
+    return axis < 0 ? weight.dims_size() - 1 : axis;
   }
 
   // Matrix products have their output channels last, unless the weight is stored transposed or is

@@ -89,6 +89,38 @@ std::string nan_origin_text(const NanOrigin& origin) {
                      origin.sample, where);
 }
 
+// "moved by QDQSelectorActionTransformer"
+std::string moved_text(const RuntimeStage& stage) {
+  if (!stage.is_moved) return "";
+  return stage.optimizers.empty() ? "moved"
+                                  : fmt::format("moved by {}", fmt::join(stage.optimizers, ", "));
+}
+
+Table stages_table(const std::vector<RuntimeStage>& stages) {
+  Table table{
+      .columns = {
+          {"run as", Align::left}, {"sqnr_db"}, {"sqnr_db to the line above"}, {"", Align::left}}};
+  for (const RuntimeStage& stage : stages)
+    table.rows.push_back({stage.name,
+                          format_metric("sqnr_db", stage.sqnr_db),
+                          &stage == &stages.front() ? Cell("-", Tone::faint)
+                                                    : format_metric("sqnr_db", stage.change_db),
+                          {moved_text(stage), Tone::fair}});
+  table.note = "worst output, against the reference; exact is what the file says";
+  return table;
+}
+
+Json stages_json(const std::vector<RuntimeStage>& stages) {
+  Json list = Json::array();
+  for (const RuntimeStage& stage : stages)
+    list.push_back({{"stage", stage.name},
+                    {"sqnr_db", json_number<Json>(stage.sqnr_db)},
+                    {"change_db", json_number<Json>(stage.change_db)},
+                    {"moved", stage.is_moved},
+                    {"optimizers", stage.optimizers}});
+  return list;
+}
+
 Json output_json(const PairResult& pair, const Verdict& verdict) {
   Json json = pair_json<Json>(pair, verdict);
   json["samples"] = pair.similarity.samples;
@@ -105,9 +137,14 @@ Document describe_compare(const RunDescription& run, const CompareResult& result
   blocks.emplace_back(metrics_table(result));
   if (Panel evidence = evidence_panel(result); !evidence.facts.empty())
     blocks.emplace_back(std::move(evidence));
+  if (!result.stages.empty()) blocks.emplace_back(stages_table(result.stages));
   if (result.nan_origin)
     blocks.emplace_back(Paragraph{{nan_origin_text(*result.nan_origin), Tone::bad}});
   std::vector<std::string> warnings = result.warnings;
+  for (const UnwatchedTensor& output : result.not_compared)
+    warnings.push_back(fmt::format("output {} is not compared: {}", output.name, output.reason));
+  if (result.verdict.pass())
+    for (const Doubt& doubt : result.verdict.doubts) warnings.push_back(doubt_text(doubt));
   if (result.runtime_loss_db.value_or(0) > noticeable_loss_db)
     warnings.push_back(
         fmt::format("{:.1f} dB are lost in this CPU's integer kernels, not in the file; "
@@ -131,9 +168,13 @@ std::string compare_json(const RunDescription& run, const CompareResult& result)
   json["before_activation"] = Json::array();
   for (const PairResult& pair : result.before_activation)
     json["before_activation"].push_back(output_json(pair, result.verdict));
+  json["not_compared"] = Json::array();
+  for (const UnwatchedTensor& output : result.not_compared)
+    json["not_compared"].push_back({{"name", output.name}, {"reason", output.reason}});
   json["runtime_loss_db"] =
       result.runtime_loss_db ? json_number<Json>(*result.runtime_loss_db) : Json(nullptr);
   json["evidence"] = evidence_json<Json>(result.evidence);
+  if (!result.stages.empty()) json["stages"] = stages_json(result.stages);
   json["nan_origin"] = nullptr;
   if (result.nan_origin)
     json["nan_origin"] = {{"sample", result.nan_origin->sample},

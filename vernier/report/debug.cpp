@@ -7,6 +7,7 @@
 #include <cmath>
 #include <span>
 
+#include "vernier/report/evidence.h"
 #include "vernier/report/number.h"
 #include "vernier/report/verdict.h"
 
@@ -195,6 +196,11 @@ std::vector<std::string> debug_notes(const DebugResult& result) {
 
 std::string debug_conclusion(const DebugResult& result) {
   std::string text = own_conclusion(result);
+  const auto inheritors =
+      std::ranges::count(result.activations, DamageVerdict::inheritor, &DebugActivation::verdict);
+  if (inheritors > 0)
+    text += fmt::format(" {} {} damaged by what comes before {}.", inheritors,
+                        inheritors == 1 ? "is" : "are", inheritors == 1 ? "it" : "them");
   if (result.advice.nodes.empty()) return text;
   return text +
          (result.advice.is_concentrated
@@ -209,6 +215,8 @@ Document describe_debug(const DebugSubject& subject, const DebugResult& result) 
   const auto add_table = [&](Table table) {
     if (!table.rows.empty()) blocks.emplace_back(std::move(table));
   };
+  if (const auto& weights = result.evidence.weights)
+    blocks.emplace_back(Panel{"", {{"weights", weights_text(*weights)}}});
   add_table(outputs_table(subject, result));
   add_table(activations_table(subject, result, "Worst local: a tensor's own quantizer",
                               &DebugActivation::local_sqnr_db, result.local));

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vernier/report/debug.h"
+#include "vernier/report/evidence.h"
 #include "vernier/report/json.h"
 #include "vernier/report/verdict.h"
 
@@ -102,6 +103,7 @@ std::string debug_json(const DebugSubject& subject, const DebugResult& result) {
   json["summary"] = {{"local", summary_json(result.local)},
                      {"cumulative", summary_json(result.cumulative)},
                      {"weight", summary_json(result.weight)}};
+  json["evidence"] = evidence_json<Json>(result.evidence);
   json["conclusion"] = debug_conclusion(result);
   json["keep_in_float"] = result.advice.keep_in_float;
   return json_text(json);

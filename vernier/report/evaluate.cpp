@@ -37,8 +37,12 @@ bool has_reference(const Evaluation& evaluation) {
 std::string percent(double level) { return fmt::format("{:g}%", 100 * level); }
 
 // NaN is out of every verdict.
-Cell delta_cell(double delta, double verdict) {
-  return {signed_decimals(delta), std::abs(delta) <= verdict ? Tone::good : Tone::bad};
+bool is_allowed(double delta, const EvaluateOptions& options) {
+  return delta >= -options.verdict && (delta <= options.verdict || !options.two_sided);
+}
+
+Cell delta_cell(double delta, const EvaluateOptions& options) {
+  return {signed_decimals(delta), is_allowed(delta, options) ? Tone::good : Tone::bad};
 }
 
 std::string interval_text(const MetricResult& metric) {
@@ -61,7 +65,7 @@ Table metric_table(const RunDescription& run, const EvaluateOptions& options,
     std::vector<Cell> row = {metric.name, four_decimals(metric.candidate)};
     if (both) {
       row.push_back(optional_cell(metric.reference));
-      row.push_back(delta_cell(metric.delta.value_or(NAN), options.verdict));
+      row.push_back(delta_cell(metric.delta.value_or(NAN), options));
     }
     row.emplace_back(interval_text(metric));
     if (has_chance) row.push_back(optional_cell(metric.chance));
@@ -110,15 +114,15 @@ Table class_table(const Evaluation& evaluation) {
 }
 
 // A delta may be within the verdict by luck: its interval tells.
-std::vector<std::string> doubts(const Evaluation& evaluation, double verdict) {
+std::vector<std::string> doubts(const Evaluation& evaluation, const EvaluateOptions& options) {
   std::vector<std::string> texts;
   for (const MetricResult& metric : evaluation.metrics)
-    if (metric.delta && std::abs(*metric.delta) <= verdict &&
-        (metric.interval.low < -verdict || metric.interval.high > verdict))
+    if (metric.delta && is_allowed(*metric.delta, options) &&
+        !(is_allowed(metric.interval.low, options) && is_allowed(metric.interval.high, options)))
       texts.push_back(
           fmt::format("{} is within {:g} points on these samples, but its interval is not: "
                       "more samples would tell",
-                      metric.name, verdict));
+                      metric.name, options.verdict));
   return texts;
 }
 
@@ -172,7 +176,7 @@ Document describe_evaluation(const RunDescription& run, const EvaluateOptions& o
   std::vector<Block> blocks = {metric_table(run, options, evaluation)};
   if (evaluation.agreement != Agreement{}) blocks.emplace_back(agreement_panel(evaluation));
   if (!evaluation.classes.empty()) blocks.emplace_back(class_table(evaluation));
-  for (const std::string& doubt : doubts(evaluation, options.verdict))
+  for (const std::string& doubt : doubts(evaluation, options))
     blocks.emplace_back(Paragraph{{"note: " + doubt, Tone::fair}});
   RunDescription shown = run;
   for (const auto& [name, count] : evaluation.counts)
@@ -186,6 +190,7 @@ std::string evaluation_json(const RunDescription& run, const EvaluateOptions& op
   json["counts"] = Json::object();
   for (const auto& [name, count] : evaluation.counts) json["counts"][name] = count;
   json["allowed_difference"] = options.verdict;
+  json["two_sided"] = options.two_sided;
   json["bootstrap"] = bootstrap_json(options.bootstrap);
   json["metrics"] = Json::array();
   for (const MetricResult& metric : evaluation.metrics)

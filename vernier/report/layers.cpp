@@ -188,10 +188,8 @@ Document describe_layers(const LayersSubject& subject, const LayersResult& resul
   }
   for (const LayerRow& row : result.outputs)
     if (row.exceeds && !result.drift_origin)
-      document.blocks.emplace_back(
-          Paragraph{fmt::format("{}: cause: {}", row.layer, evidence(row))});
-  if (!result.outputs.empty())
-    document.blocks.emplace_back(rows_table("Outputs", result.outputs, columns));
+      blocks.emplace_back(Paragraph{fmt::format("{}: cause: {}", row.layer, evidence(row))});
+  if (!result.outputs.empty()) blocks.emplace_back(rows_table("Outputs", result.outputs, columns));
   std::vector<LayerRow> worst = worst_rows(result);
   worst.resize(std::min<std::size_t>(worst.size(), subject.top));
   blocks.emplace_back(rows_table("Worst layers", worst, columns));

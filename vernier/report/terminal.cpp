@@ -73,7 +73,7 @@ class Writer {
   void operator()(const Table& table) {
     title(table.title);
     std::vector<int> widths = column_widths(table);
-    shrink(widths, table);
+    fit(widths, table);
     std::size_t end = 0;
     do {
       const std::size_t begin = std::max<std::size_t>(end, 1);
@@ -104,18 +104,27 @@ class Writer {
     return widths;
   }
 
-  // Makes the widest columns of names narrower, as far as that helps.
-  void shrink(std::vector<int>& widths, const Table& table) const {
-    while (width_ > 0 && total_width(widths) > width_) {
+  // Makes the widest columns of names narrower where that is enough. Where it is not, the table
+  // goes on below itself, and only what is wider than the terminal is cut.
+  void fit(std::vector<int>& widths, const Table& table) const {
+    if (width_ <= 0 || total_width(widths) <= width_) return;
+    const int least = std::max(least_column, std::min(30, width_ / 3));
+    std::vector<int> narrow = widths;
+    while (total_width(narrow) > width_) {
       int* widest = nullptr;
-      for (std::size_t i = 0; i < widths.size(); ++i)
-        if (table.columns[i].align == Align::left && widths[i] > least_column &&
-            (!widest || widths[i] > *widest))
-          widest = &widths[i];
+      for (std::size_t i = 0; i < narrow.size(); ++i)
+        if (table.columns[i].align == Align::left && narrow[i] > least &&
+            (!widest || narrow[i] > *widest))
+          widest = &narrow[i];
       if (!widest) break;
       --*widest;
     }
-    for (std::size_t i = 1; width_ > 0 && i < widths.size(); ++i)
+    if (total_width(narrow) <= width_) {
+      widths = narrow;
+      return;
+    }
+    widths[0] = std::min(widths[0], std::max(least, width_ / 2));
+    for (std::size_t i = 1; i < widths.size(); ++i)
       widths[i] = std::min(widths[i], std::max(least_column, width_ - widths[0] - 4));
   }
 

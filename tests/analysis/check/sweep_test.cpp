@@ -34,6 +34,7 @@ TEST(CheckSweep, every_model_can_be_checked_whatever_is_in_it) {
   }
   testing::internal::GetCapturedStderr();
   EXPECT_THAT(failed, testing::IsEmpty());
+  EXPECT_GE(models.size(), 1000U) << "too few models are installed";
 }
 
 }  // namespace

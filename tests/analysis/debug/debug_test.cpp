@@ -375,8 +375,8 @@ TEST(Debug, outputs_that_cannot_be_measured_are_named_and_fail) {
 TEST(Debug, an_output_of_another_shape_fails) {
   GraphBuilder plain = float_graph(), quantized = quantized_graph(1);
   for (GraphBuilder* builder : {&plain, &quantized}) builder->graph().clear_output();
-  plain.node("Concat", {"y", "y"}, {"z"}, {int_attribute("axis", 0)}).output("z");
-  quantized.node("Neg", {"y"}, {"z"}).output("z");
+  plain.node("Concat", {"y", "y"}, {"out"}, {int_attribute("axis", 0)}).output("out");
+  quantized.node("Neg", {"y"}, {"out"}).output("out");
   OneSample inputs = sample();
   const DebugResult result = debug(plain.model(), quantized.model(), inputs, {});
   EXPECT_EQ(result.model_outputs.at(0).status, PairStatus::shape_mismatch);

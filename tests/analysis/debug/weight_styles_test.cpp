@@ -268,5 +268,33 @@ TEST(DebugWeightStyles, a_dynamic_product_is_paired_where_its_bias_is_added) {
   EXPECT_NEAR(*result.activations[1].cumulative_sqnr_db, decibels(529.0 * 529, 4), 1e-4);
 }
 
+// y = x * w with w in four bits, or rolled by a row.
+DebugResult debug_rolled(int rows, const DebugOptions& options = {}) {
+  GraphBuilder reference, candidate;
+  for (GraphBuilder* builder : {&reference, &candidate})
+    builder->input("x", DType::f32, {{1, ""}, {4, ""}}).output("y");
+  std::vector<float> weight;
+  std::vector<std::int8_t> stored;
+  for (int i = 0; i < 16; ++i) {
+    weight.push_back(static_cast<float>(i * 7 % 16 - 8) + 0.25F);
+    stored.push_back(static_cast<std::int8_t>((i + 4 * rows) % 16 * 7 % 16 - 8));
+  }
+  reference.weight(tensor_of<float>("w", DType::f32, {4, 4}, weight));
+  reference.node("MatMul", {"x", "w"}, {"y"});
+  candidate.weight(tensor_of<std::int8_t>("w_quantized", DType::i8, {4, 4}, stored));
+  candidate.weight(scalar("s", 1)).node("DequantizeLinear", {"w_quantized", "s"}, {"real"});
+  candidate.node("MatMul", {"x", "real"}, {"y"});
+  OneSample inputs({tensor_of<float>("x", DType::f32, {1, 4}, {1, 2, 3, 4})});
+  return debug(reference.model(), candidate.model(), inputs, options);
+}
+
+TEST(DebugWeightStyles, another_networks_weights_fail_without_limits) {
+  EXPECT_TRUE(debug_rolled(0).verdict.pass());
+  const DebugResult result = debug_rolled(1);
+  ASSERT_THAT(result.verdict.failures, SizeIs(1));
+  EXPECT_EQ(result.verdict.failures[0].group, "weight");
+  EXPECT_TRUE(debug_rolled(1, {.weight_evidence = false}).verdict.pass());
+}
+
 }  // namespace
 }  // namespace vernier

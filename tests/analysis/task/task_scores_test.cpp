@@ -25,7 +25,7 @@ Tensor groups() { return f32({1, 0, 1, 0.1F, 1, -0.1F, 0, 1, 0.1F, 1, -0.1F, 1},
 TEST(TaskScores, knn_scores_by_the_vote_of_the_others) {
   const TaskScores scores = score_knn(groups(), Labels{0, 0, 0, 1, 1, 0}, {.k = 2});
   ASSERT_EQ(scores.metrics.size(), 2u);
-  EXPECT_EQ(scores.metrics[0].name, "knn_top1");
+  EXPECT_EQ(scores.metrics[0].name, "knn_top1_accuracy");
   EXPECT_NEAR(value(scores.metrics[0], {0, 1, 2, 3, 4, 5}), 100 * 5.0 / 6, 1e-9);
   EXPECT_EQ(value(scores.metrics[0], {0, 0}), 100);
   EXPECT_EQ(value(scores.metrics[0], {5}), 0);

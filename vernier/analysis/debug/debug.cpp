@@ -9,6 +9,7 @@
 #include "vernier/analysis/debug/measure.h"
 #include "vernier/analysis/debug/plan.h"
 #include "vernier/analysis/debug/weights.h"
+#include "vernier/analysis/evidence.h"
 #include "vernier/error.h"
 #include "vernier/runtime/ort_session.h"
 
@@ -43,7 +44,9 @@ DebugResult debug(const Model& float_model, const Model& quantized_model, Sample
   require_related(plan, weights, float_index, quantized_model);
   const Measurements measured =
       measure(float_model, quantized_model, plan, first, samples, options);
-  return diagnose(plan, measured, std::move(weights), options);
+  Evidence evidence{.quantized = true, .own_limits = true};
+  if (options.weight_evidence) evidence.weights = compare_weights_of(float_model, quantized_model);
+  return diagnose(plan, measured, std::move(weights), std::move(evidence), options);
 }
 
 }  // namespace vernier

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "vernier/analysis/debug/calibration_range.h"
+#include "vernier/analysis/evidence.h"
 #include "vernier/analysis/pair.h"
 #include "vernier/analysis/pairing/match.h"
 #include "vernier/analysis/progress.h"
@@ -109,13 +110,15 @@ struct DebugResult {
   Statistics local, cumulative, weight;
   DebugAdvice advice;
   std::vector<DebugNote> notes;
+  Evidence evidence;  // whether the two models hold the same weights
   Verdict verdict;
   std::int64_t samples = 0;
   bool interrupted = false;
 };
 
 struct DebugOptions {
-  double low_db = 20;  // below: damaged
+  double low_db = 20;           // below: damaged
+  bool weight_evidence = true;  // fail where the models do not hold the same weights
   std::vector<Limit> limits;
   OrtOptions runtime;
   Progress progress;

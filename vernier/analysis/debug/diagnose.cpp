@@ -231,7 +231,7 @@ Verdict judge(const DebugResult& result, const std::vector<Limit>& limits) {
   require_tensors(limits, names);
   std::vector<Failure> failures = failures_without_limits(result);
   std::ranges::move(judge(limits, rows), std::back_inserter(failures));
-  return make_verdict(limits, std::move(failures));
+  return make_verdict(limits, std::move(failures), result.evidence);
 }
 
 }  // namespace
@@ -256,9 +256,11 @@ std::string_view damage_verdict_name(DamageVerdict verdict) {
 std::vector<std::string> debug_limit_metrics() { return {"local", "cumulative", "weight"}; }
 
 DebugResult diagnose(const DebugPlan& plan, const Measurements& measured,
-                     std::vector<DebugWeight> weights, const DebugOptions& options) {
+                     std::vector<DebugWeight> weights, Evidence evidence,
+                     const DebugOptions& options) {
   DebugResult result{.activations = activation_rows(plan, measured, options.low_db),
                      .weights = std::move(weights),
+                     .evidence = std::move(evidence),
                      .samples = measured.samples,
                      .interrupted = measured.interrupted};
   for (const OutputSums& output : measured.sums.outputs)

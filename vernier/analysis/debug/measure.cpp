@@ -166,7 +166,8 @@ Measurements measure(const Model& float_model, const Model& quantized_model, Deb
     total.output_layouts.push_back(shared.layout(total.sums.tensors.size() + i));
   for (const Model* model : {&float_model, &quantized_model})
     for (const OtherValue& output : model->other_outputs())
-      if (std::ranges::count(total.other_outputs, output.name) == 0)
+      if (std::ranges::count(total.other_outputs, output.name) == 0 &&
+          std::ranges::count(total.sums.outputs, output.name, &OutputSums::name) == 0)
         total.other_outputs.push_back(output.name);
   return total;
 }

@@ -113,14 +113,15 @@ std::vector<Judged> judged(const Evaluation& evaluation) {
   return subjects;
 }
 
-// A metric may differ from the reference's by this much.
-std::vector<Limit> delta_limits(const Evaluation& evaluation, double points) {
+// A metric may be this much below the reference's, and no further above it if that counts.
+std::vector<Limit> delta_limits(const Evaluation& evaluation, const EvaluateOptions& options) {
   std::vector<Limit> limits;
   for (const MetricResult& metric : evaluation.metrics) {
     if (!metric.delta) continue;
     const std::string name = metric.name + "_delta";
-    limits.push_back({.metric = name, .fails = Limit::Fails::below, .value = -points});
-    limits.push_back({.metric = name, .fails = Limit::Fails::above, .value = points});
+    limits.push_back({.metric = name, .fails = Limit::Fails::below, .value = -options.verdict});
+    if (options.two_sided)
+      limits.push_back({.metric = name, .fails = Limit::Fails::above, .value = options.verdict});
   }
   return limits;
 }
@@ -140,7 +141,7 @@ std::vector<Failure> nonfinite_failures(const Evaluation& evaluation, std::int64
 
 Verdict judge(const Evaluation& evaluation, std::int64_t nonfinite_samples,
               const EvaluateOptions& options) {
-  std::vector<Limit> limits = delta_limits(evaluation, options.verdict);
+  std::vector<Limit> limits = delta_limits(evaluation, options);
   limits.insert(limits.end(), options.limits.begin(), options.limits.end());
   std::vector<Failure> failures = nonfinite_failures(evaluation, nonfinite_samples);
   for (Failure& failure : vernier::judge(limits, judged(evaluation)))

@@ -57,7 +57,8 @@ struct Evaluation {
 };
 
 struct EvaluateOptions {
-  double verdict = 0.5;  // percentage points that a metric may differ from the reference's
+  double verdict = 0.5;    // percentage points that a metric may be below the reference's...
+  bool two_sided = false;  // ...or above it
   std::vector<Limit> limits;
   BootstrapOptions bootstrap;
   std::map<std::int64_t, std::string> class_names;  // by label; those without one are numbers

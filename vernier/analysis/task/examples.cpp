@@ -36,6 +36,8 @@ TaskExamples open_task_examples(const DatasetSpec& spec, const Selection& select
   const std::vector<std::string>& classes = examples.dataset->classes();
   LoaderOptions options = loader_options(spec, path, task_needs(task), classes);
   examples.mapped = options.mapping.has_value();
+  examples.preprocessing = options.preprocessing;
+  examples.batch = batch_size(only_input(model.inputs()), options.batch);
   examples.class_names = names_by_label(classes, options.mapping);
   // Classes that are named and not mapped must be as many as the model's: that is checked later.
   if (examples.mapped || classes.empty()) options.model_labels = class_count(task, model);

@@ -38,7 +38,8 @@ Needs task_needs(Task task) {
 
 TaskMetrics task_metrics(const TaskOptions& options) {
   switch (options.task) {
-    case Task::image_feature_extraction: return {{"knn_top1", "knn_top5"}, "accuracy"};
+    case Task::image_feature_extraction:
+      return {{"knn_top1_accuracy", "knn_top5_accuracy"}, "accuracy"};
     case Task::image_classification: return classification_metrics(options.top_k);
     case Task::image_segmentation: return {{"mean_iou", "overall_accuracy"}, "iou"};
     case Task::text_generation:

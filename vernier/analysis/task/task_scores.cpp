@@ -75,7 +75,7 @@ TaskScores score_knn(Tensor embeddings, std::vector<std::int64_t> labels, const 
                                  {.temperature = task.temperature, .depth = knn_depth});
   scores.embeddings = std::move(embeddings);
   scores.labels = std::move(labels);
-  add_ranking_metrics(scores, "knn_top1", "knn_top5", knn_depth);
+  add_ranking_metrics(scores, "knn_top1_accuracy", "knn_top5_accuracy", knn_depth);
   scores.non_finite = scores.neighbours.non_finite;
   scores.counts = {{"non_finite_samples", scores.non_finite}};
   if (scores.neighbours.k < task.k)

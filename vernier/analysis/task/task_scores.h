@@ -59,7 +59,7 @@ struct EmbeddingBank {
   std::vector<std::int64_t> labels;
 };
 
-// knn_top1 and knn_top5: leave-one-out among the samples, or against a bank.
+// knn_top1_accuracy and knn_top5_accuracy: leave-one-out among the samples, or against a bank.
 TaskScores score_knn(Tensor embeddings, std::vector<std::int64_t> labels, const KnnTask& task = {},
                      const EmbeddingBank* bank = nullptr);
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,25 +9,6 @@
 #include "vernier/runtime/runner.h"
 
 namespace vernier {
-
-// What is lost between the file and its results on this machine: the SQNR of the candidate's
-// output against the reference's, with arithmetic as the file says and as it runs here.
-struct RuntimeLoss {
-  std::string output;  // the one that loses most
-  double exact_sqnr_db = 0;
-  double deployed_sqnr_db = 0;
-  std::int64_t samples = 0;
-  double loss_db() const;   // 0 where both are exact
-  bool is_notable() const;  // more than 0.5 dB, or not a number
-  bool operator==(const RuntimeLoss&) const = default;
-};
-
-// Measures it on the first samples, where the model holds integers: kernels for uint8 x int8
-// saturate on some CPUs. `deployed` runs the model with `runtime`. Nothing for a model without
-// integers, or one that is run with exact arithmetic anyway.
-std::optional<RuntimeLoss> measure_runtime_loss(Runner& reference, Runner& deployed,
-                                                const Model& model, const OrtOptions& runtime,
-                                                Samples& samples, std::int64_t most_samples = 4);
 
 // One way of running the candidate.
 struct RuntimeStage {

@@ -1,7 +1,6 @@
-#include "vernier/analysis/runtime_loss.h"
+#include "vernier/analysis/stages.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "vernier/analysis/compare.h"
@@ -173,31 +172,6 @@ class Stages {
 };
 
 }  // namespace
-
-double RuntimeLoss::loss_db() const {
-  return exact_sqnr_db == deployed_sqnr_db ? 0 : exact_sqnr_db - deployed_sqnr_db;
-}
-
-bool RuntimeLoss::is_notable() const { return !(loss_db() <= notable_db); }
-
-std::optional<RuntimeLoss> measure_runtime_loss(Runner& reference, Runner& deployed,
-                                                const Model& model, const OrtOptions& runtime,
-                                                Samples& samples, std::int64_t most_samples) {
-  if (runtime.exact || precision_of(model) != Precision::int8) return std::nullopt;
-  FirstSamples first(samples, most_samples);
-  OrtRunner exact(model.clone(), {.exact = true, .threads = runtime.threads});
-  const CompareResult as_written = compare_first(reference, exact, first);
-  const CompareResult as_run = compare_first(reference, deployed, first);
-  std::optional<RuntimeLoss> worst;
-  for (std::size_t i = 0; i < std::min(as_written.outputs.size(), as_run.outputs.size()); ++i) {
-    const PairResult& pair = as_written.outputs[i];
-    if (pair.status != PairStatus::compared || as_run.outputs[i].status != PairStatus::compared)
-      continue;
-    const RuntimeLoss loss{pair.name, sqnr_of(pair), sqnr_of(as_run.outputs[i]), first.size()};
-    if (!worst || !(loss.loss_db() <= worst->loss_db())) worst = loss;
-  }
-  return worst;
-}
 
 std::vector<RuntimeStage> run_stages(Runner& reference, const Model& model,
                                      const OrtOptions& runtime, Samples& samples,

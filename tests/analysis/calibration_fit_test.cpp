@@ -1,0 +1,90 @@
+#include "vernier/analysis/calibration_fit.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/fixture.h"
+#include "tests/model_builder.h"
+#include "vernier/analysis/inputs.h"
+
+namespace vernier {
+namespace {
+
+CalibrationFit fit_of(const Model& candidate, const std::vector<std::vector<Tensor>>& samples) {
+  CalibrationProbe probe(candidate, nullptr, {});
+  std::vector<QuantizerUse> uses(probe.quantizers());
+  for (const auto& sample : samples) {
+    const CalibrationProbe::Sample run = probe.run(sample);
+    for (std::size_t i = 0; i < uses.size(); ++i) uses[i] = pool(uses[i], run.uses[i]);
+  }
+  return probe.fit(uses);
+}
+
+std::vector<std::vector<Tensor>> digits(const Model& model, float factor) {
+  InputSpec spec{.samples = 16};
+  spec.data = fixture("mnist/mnist_inputs.npz");
+  const Inputs inputs = make_inputs(model, spec);
+  std::vector<std::vector<Tensor>> samples;
+  for (std::int64_t i = 0; i < inputs.samples->size(); ++i) {
+    samples.push_back(inputs.samples->sample(i));
+    for (float& value : elements<float>(samples.back()[0])) value *= factor;
+  }
+  return samples;
+}
+
+TEST(CalibrationFit, data_like_the_calibration_data_fits) {
+  for (const char* name : {"mnist_cnn.int8.onnx", "mnist_cnn.int8_per_channel.onnx",
+                           "mnist_vit.int8.onnx", "mnist_vit.int8_per_channel.onnx"}) {
+    const Model model = Model::load(fixture(std::string("mnist/") + name));
+    const CalibrationFit fit = fit_of(model, digits(model, 1));
+    EXPECT_GT(fit.quantizers, 10) << name;
+    EXPECT_LE(fit.score, 0.2) << name;
+    EXPECT_LE(fit.clipped_share, most_clipped_share) << name;
+  }
+}
+
+TEST(CalibrationFit, inputs_outside_the_calibrated_range_do_not) {
+  const Model model = Model::load(fixture("mnist/mnist_cnn.int8.onnx"));
+  const CalibrationFit loud = fit_of(model, digits(model, 8));
+  EXPECT_GT(loud.score, fitting_score);
+  EXPECT_GT(loud.clipped_share, most_clipped_share);
+  EXPECT_GT(fit_of(model, digits(model, 0.05F)).score, fitting_score);
+}
+
+// x through a quantizer of codes 0 to 255 with this zero point and a step of 1.
+Model quantizer(std::uint8_t zero_point) {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{4, ""}})
+      .weight(tensor_of<float>("scale", DType::f32, {}, {1}))
+      .weight(tensor_of<std::uint8_t>("zero", DType::u8, {}, {zero_point}))
+      .node("Neg", {"x"}, {"n"})
+      .node("QuantizeLinear", {"n", "scale", "zero"}, {"q"})
+      .node("DequantizeLinear", {"q", "scale", "zero"}, {"y"})
+      .output("y", DType::f32, {{4, ""}});
+  return builder.model();
+}
+
+std::vector<std::vector<Tensor>> one(std::vector<float> values) {
+  return {{tensor_of("x", DType::f32, {4}, values)}};
+}
+
+TEST(CalibrationFit, the_score_is_octaves_and_clipped_percent) {
+  const Model full = quantizer(0);
+  EXPECT_EQ(fit_of(full, one({-255, 0, 0, -1})).score, 0);
+  EXPECT_DOUBLE_EQ(fit_of(full, one({-127.5F, 0, 0, -1})).score, 1);
+  const CalibrationFit clipped = fit_of(full, one({-510, 0, 0, -1}));
+  EXPECT_DOUBLE_EQ(clipped.score, 1 + 25);
+  EXPECT_EQ(clipped.clipped_share, 0.25);
+  EXPECT_EQ(clipped.most_clipped, "n");
+}
+
+TEST(CalibrationFit, a_side_without_codes_stands_for_a_relu) {
+  EXPECT_EQ(fit_of(quantizer(0), one({-255, 99, 99, 99})).clipped_share, 0);
+  EXPECT_EQ(fit_of(quantizer(128), one({-127, 0, 999, 0})).clipped_share, 0.25);
+}
+
+TEST(CalibrationFit, zeros_alone_are_far_off) {
+  EXPECT_EQ(fit_of(quantizer(0), one({0, 0, 0, 0})).score, 10);
+}
+
+}  // namespace
+}  // namespace vernier

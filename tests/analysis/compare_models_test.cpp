@@ -1,0 +1,151 @@
+#include "vernier/analysis/compare_models.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/fixture.h"
+#include "tests/injected_faults.h"
+#include "tests/temporary_directory.h"
+#include "vernier/analysis/pick_inputs.h"
+#include "vernier/report/verdict.h"
+
+namespace vernier {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+Model mnist(const std::string& name) { return Model::load(fixture("mnist/" + name)); }
+
+// On real digits, or on inputs that are made up.
+CompareResult compare_mnist(const Model& reference, const Model& candidate, bool real) {
+  InputSpec spec{.samples = 12};
+  if (real) spec.data = fixture("mnist/mnist_inputs.npz");
+  const Inputs inputs =
+      real ? make_inputs(candidate, spec) : automatic_inputs(candidate, &reference, spec, {});
+  CompareModelsOptions options;
+  options.compare.limits = default_limits(precision_of(candidate));
+  options.compare.evidence.real_inputs = real;
+  return compare_models({.reference = &reference, .candidate = candidate}, *inputs.samples,
+                        options);
+}
+
+TEST(CompareModels, right_pairs_pass_on_real_data_and_do_not_fail_without) {
+  for (const std::string model : {"mnist_cnn", "mnist_vit"})
+    for (const std::string precision : {".int8.onnx", ".int8_per_channel.onnx", ".onnx"}) {
+      const Model reference = mnist(model + ".onnx"), candidate = mnist(model + precision);
+      const CompareResult real = compare_mnist(reference, candidate, true);
+      EXPECT_TRUE(real.verdict.pass())
+          << model << precision << " " << verdict_paragraph(real.verdict).text.text;
+      const CompareResult drawn = compare_mnist(reference, candidate, false);
+      EXPECT_NE(drawn.verdict.outcome, Outcome::fail)
+          << model << precision << " " << verdict_paragraph(drawn.verdict).text.text;
+    }
+}
+
+TEST(CompareModels, no_fault_passes) {
+  for (const std::string model : {"mnist_cnn", "mnist_vit"})
+    for (const InjectedFault& fault : injected_faults())
+      for (const bool real : {true, false}) {
+        Model candidate = mnist(model + ".int8.onnx");
+        if (!fault.inject(candidate)) continue;
+        const CompareResult result = compare_mnist(mnist(model + ".onnx"), candidate, real);
+        EXPECT_FALSE(result.verdict.pass()) << model << " with " << fault.name;
+      }
+}
+
+TEST(CompareModels, the_same_seed_picks_the_same_inputs) {
+  const Model reference = mnist("mnist_cnn.onnx"), candidate = mnist("mnist_cnn.int8.onnx");
+  const Inputs first = automatic_inputs(candidate, &reference, {}, {}),
+               second = automatic_inputs(candidate, &reference, {}, {});
+  EXPECT_EQ(first.description, second.description);
+  EXPECT_THAT(first.description, HasSubstr("synthetic"));
+  EXPECT_THAT(first.description, HasSubstr("seed 42"));
+  ASSERT_EQ(first.samples->size(), 12);
+  for (std::int64_t i = 0; i < 12; ++i)
+    EXPECT_EQ(first.samples->sample(i), second.samples->sample(i)) << i;
+}
+
+TEST(CompareModels, odd_pairs_of_files_are_warned_of) {
+  const Model reference = mnist("mnist_cnn.onnx"), quantized = mnist("mnist_cnn.int8.onnx");
+  EXPECT_THAT(compare_mnist(quantized, reference, true).warnings,
+              Contains(HasSubstr("is the quantized one of the two")));
+  EXPECT_THAT(compare_mnist(reference, reference, true).warnings,
+              Contains(HasSubstr("the same, byte for byte")));
+  const TemporaryDirectory folder;
+  reference.save(folder / "model.int8.onnx");
+  EXPECT_THAT(compare_mnist(reference, Model::load(folder / "model.int8.onnx"), true).warnings,
+              Contains(HasSubstr("has no integer operator")));
+}
+
+// x * factor, then an activation that hides what is lost.
+Model saturated(float factor) {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{4, ""}})
+      .weight(tensor_of<float>("factor", DType::f32, {}, {factor}))
+      .node("Mul", {"x", "factor"}, {"logits"})
+      .node("Sigmoid", {"logits"}, {"y"})
+      .output("y", DType::f32, {{4, ""}});
+  return builder.model();
+}
+
+class One : public Samples {
+ public:
+  std::int64_t size() const override { return 1; }
+  std::vector<Tensor> sample(std::int64_t /*index*/) override {
+    return {tensor_of<float>("x", DType::f32, {4}, {40, 50, 60, 70})};
+  }
+};
+
+TEST(CompareModels, what_goes_into_a_final_activation_is_judged_in_its_place) {
+  const Model reference = saturated(1), candidate = saturated(2);
+  CompareModelsOptions options;
+  options.compare.limits = default_limits(Precision::fp32);
+  One sample;
+  const CompareResult result =
+      compare_models({.reference = &reference, .candidate = candidate}, sample, options);
+  EXPECT_EQ(result.outputs[0].similarity.statistics[0].mean, INFINITY);
+  EXPECT_EQ(result.before_activation.at(0).similarity.statistics[0].mean, 0);
+  EXPECT_EQ(result.verdict.outcome, Outcome::fail);
+}
+
+// A classifier's scores as a sequence of maps.
+Model mapping(float factor) {
+  vernier_onnx::AttributeProto labels;
+  labels.set_name("classlabels_int64s");
+  labels.set_type(vernier_onnx::AttributeProto::INTS);
+  for (int i = 0; i < 4; ++i) labels.add_ints(i);
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{4, ""}})
+      .weight(tensor_of<float>("factor", DType::f32, {}, {factor}))
+      .weight(tensor_of<std::int64_t>("shape", DType::i64, {2}, {1, 4}))
+      .node("Mul", {"x", "factor"}, {"product"})
+      .node("Reshape", {"product", "shape"}, {"scores"})
+      .node("ZipMap", {"scores"}, {"maps"}, {labels}, "ai.onnx.ml");
+  vernier_onnx::ModelProto proto = builder.proto();
+  auto& domain = *proto.add_opset_import();
+  domain.set_domain("ai.onnx.ml");
+  domain.set_version(1);
+  auto& output = *proto.mutable_graph()->add_output();
+  output.set_name("maps");
+  auto& map = *output.mutable_type()->mutable_sequence_type()->mutable_elem_type();
+  map.mutable_map_type()->set_key_type(vernier_onnx::TensorProto::INT64);
+  map.mutable_map_type()->mutable_value_type()->mutable_tensor_type()->set_elem_type(
+      vernier_onnx::TensorProto::FLOAT);
+  return Model(std::move(proto), {}, "maps.onnx");
+}
+
+TEST(CompareModels, maps_are_compared_as_the_tensor_that_they_are_made_of) {
+  const Model reference = mapping(1), candidate = mapping(2);
+  One sample;
+  CompareModelsOptions options;
+  options.compare.limits = default_limits(Precision::fp32);
+  const CompareResult result =
+      compare_models({.reference = &reference, .candidate = candidate}, sample, options);
+  ASSERT_EQ(result.outputs.size(), 1u);
+  EXPECT_EQ(result.outputs[0].name, "maps");
+  EXPECT_EQ(result.verdict.outcome, Outcome::fail);
+}
+
+}  // namespace
+}  // namespace vernier

@@ -1,0 +1,154 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "tests/injected_faults.h"
+#include "tests/shared_data.h"
+#include "vernier/analysis/compare_models.h"
+#include "vernier/analysis/inputs.h"
+#include "vernier/analysis/pick_inputs.h"
+#include "vernier/report/verdict.h"
+#include "vernier/tensor/npz.h"
+
+// Models that other people trained, exported and quantized, as right pairs and with faults in them.
+
+namespace vernier {
+namespace {
+
+constexpr std::int64_t count = 12;
+
+class KeptSamples : public Samples {
+ public:
+  explicit KeptSamples(std::vector<Tensor> inputs) : inputs_(std::move(inputs)) {}
+  std::int64_t size() const override { return std::ssize(inputs_); }
+  std::vector<Tensor> sample(std::int64_t index) override { return {inputs_[index]}; }
+
+ private:
+  std::vector<Tensor> inputs_;
+};
+
+using RealInputs = std::function<std::unique_ptr<Samples>(const Model&)>;
+
+// The first images of the test set, normalised.
+RealInputs cifar(std::array<float, 3> deviations) {
+  return [deviations](const Model& model) {
+    constexpr std::array<float, 3> means = {.4914F, .4822F, .4465F};
+    const Tensor images = NpzReader(shared_data("wild/cifar/cifar10_test_512.npz")).read("image");
+    const auto pixels = elements<std::uint8_t>(images.view());
+    std::vector<Tensor> inputs;
+    for (std::int64_t i = 0; i < count; ++i) {
+      inputs.push_back(make_tensor(model.inputs()[0].name, DType::f32, {1, 3, 32, 32}));
+      const auto values = elements<float>(inputs.back());
+      for (std::size_t j = 0; j < values.size(); ++j)
+        values[j] = (static_cast<float>(pixels[i * 3072 + j]) / 255 - means[j / 1024]) /
+                    deviations[j / 1024];
+    }
+    return std::make_unique<KeptSamples>(std::move(inputs));
+  };
+}
+
+std::unique_ptr<Samples> steel(const Model& model) {
+  InputSpec spec{.samples = count};
+  spec.dataset.name = shared_data("wild/steel/images").string();
+  spec.dataset.shuffle = true;
+  spec.dataset.preprocessing.image_size = Size{96, 96};
+  spec.dataset.preprocessing.filter = Filter::bicubic;
+  return make_inputs(model, spec).samples;
+}
+
+std::unique_ptr<Samples> digits(const Model& model) {
+  InputSpec spec{.samples = count};
+  spec.data = shared_data("mnist/mnist_inputs.npz");
+  return make_inputs(model, spec).samples;
+}
+
+struct Pair {
+  std::string reference, candidate;
+  RealInputs real = {};  // empty: there is no data for it
+};
+
+const std::vector<Pair> right_pairs = {
+    {"wild/steel/v1_fp32.onnx", "wild/steel/v1_int8_qdq.onnx", steel},
+    {"wild/steel/v2_fp32.onnx", "wild/steel/v2_int8_qoperator.onnx", steel},
+    {"wild/cifar/resnet_fp32.onnx", "wild/cifar/resnet_int8_static.onnx",
+     cifar({.2023F, .1994F, .2010F})},
+    {"wild/cifar/resnet_fp32.onnx", "wild/cifar/resnet_int8_dynamic.onnx",
+     cifar({.2023F, .1994F, .2010F})},
+    {"wild/cifar/tinycnn.onnx", "wild/cifar/tinycnn_int8_qoperator.onnx",
+     cifar({.2470F, .2435F, .2616F})},
+    {"mnist/mnist_cnn.onnx", "mnist/mnist_cnn.int8.onnx", digits},
+    {"mnist/mnist_cnn.onnx", "mnist/mnist_cnn.int8_per_channel.onnx", digits},
+    {"mnist/mnist_vit.onnx", "mnist/mnist_vit.int8.onnx", digits},
+    {"mnist/mnist_vit.onnx", "mnist/mnist_vit.int8_per_channel.onnx", digits},
+    {"resnet_nhwc/fp32/model.onnx", "resnet_nhwc/w8a8/model.onnx"},
+    {"silero/silero_vad.onnx", "silero/silero_vad_op18_ifless.onnx"},
+    {"wild/credit/credit.onnx", "wild/credit/credit_int8.onnx"}};
+
+Verdict verdict_of(const Model& reference, const Model& candidate, const RealInputs& real) {
+  CompareModelsOptions options;
+  options.compare.limits = default_limits(precision_of(candidate));
+  options.compare.evidence.real_inputs = bool(real);
+  const auto samples =
+      real ? real(candidate) : std::move(automatic_inputs(candidate, &reference, {}, {}).samples);
+  return compare_models({.reference = &reference, .candidate = candidate}, *samples, options)
+      .verdict;
+}
+
+class Wild : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(shared_data("wild")))
+      GTEST_SKIP() << "no folder of models beside the repository";
+  }
+};
+
+TEST_F(Wild, right_pairs_pass_on_real_data) {
+  for (const Pair& pair : right_pairs) {
+    if (!pair.real) continue;
+    const Verdict verdict = verdict_of(Model::load(shared_data(pair.reference)),
+                                       Model::load(shared_data(pair.candidate)), pair.real);
+    EXPECT_TRUE(verdict.pass()) << pair.candidate << " " << verdict_paragraph(verdict).text.text;
+  }
+}
+
+TEST_F(Wild, right_pairs_never_fail_without_data) {
+  int inconclusive = 0;
+  for (const Pair& pair : right_pairs) {
+    const Verdict verdict = verdict_of(Model::load(shared_data(pair.reference)),
+                                       Model::load(shared_data(pair.candidate)), {});
+    EXPECT_NE(verdict.outcome, Outcome::fail)
+        << pair.candidate << " " << verdict_paragraph(verdict).text.text;
+    inconclusive += verdict.outcome == Outcome::inconclusive;
+  }
+  EXPECT_LE(inconclusive, 2);
+}
+
+TEST_F(Wild, no_fault_passes) {
+  int injected = 0;
+  for (const Pair& pair : right_pairs)
+    for (const InjectedFault& fault : injected_faults()) {
+      const Model reference = Model::load(shared_data(pair.reference));
+      Model candidate = Model::load(shared_data(pair.candidate));
+      if (!fault.inject(candidate)) continue;
+      ++injected;
+      if (pair.real) {
+        EXPECT_FALSE(verdict_of(reference, candidate, pair.real).pass())
+            << pair.candidate << " with " << fault.name;
+      }
+      EXPECT_FALSE(verdict_of(reference, candidate, {}).pass())
+          << pair.candidate << " with " << fault.name << ", without data";
+    }
+  EXPECT_GE(injected, 40);
+}
+
+TEST_F(Wild, other_networks_and_stale_files_fail) {
+  const auto outcome = [](const char* reference, const char* candidate) {
+    return verdict_of(Model::load(shared_data(reference)), Model::load(shared_data(candidate)), {})
+        .outcome;
+  };
+  EXPECT_EQ(outcome("wild/stale/exported.onnx", "wild/stale/shipped.onnx"), Outcome::fail);
+  EXPECT_EQ(outcome("wild/face/rfb320.onnx", "wild/face/slim320.onnx"), Outcome::fail);
+  EXPECT_EQ(outcome("wild/steel/v1_fp32.onnx", "wild/steel/v2_int8_qoperator.onnx"), Outcome::fail);
+}
+
+}  // namespace
+}  // namespace vernier
