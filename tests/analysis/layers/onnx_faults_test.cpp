@@ -247,7 +247,13 @@ TEST_F(OnnxFaults, another_checkpoint_is_called_that_once) {
       "conv1", Cause::other_weights);
 }
 
-// The batch norm and the convolution before it as one, as a simplifier leaves them.
+TEST_F(OnnxFaults, another_network_whose_shapes_do_not_fit_is_a_result_and_no_error) {
+  const auto folder = fixture("../../../shared/data/wild/face");
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not there";
+  use(Model::load(folder / "rfb320.onnx"));
+  EXPECT_FALSE(validate(Model::load(folder / "slim320.onnx")).pass());
+}
+
 TEST_F(OnnxFaults, a_simplified_detector_without_names) {
   const auto path = fixture("../../../shared/data/wild/detect/fastestdet.onnx");
   if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";

@@ -14,6 +14,7 @@
 #include "vernier/analysis/layers/side_by_side.h"
 #include "vernier/analysis/pairing/by_topology.h"
 #include "vernier/analysis/pairing/by_value.h"
+#include "vernier/error.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/tensor/convert.h"
 
@@ -376,9 +377,15 @@ bool Validation::measure_introduced(OrtRunner& candidate, std::int64_t number,
     introduced_[pair.layer] = {figures.max_abs_diff, figures.sqnr_db};
     next = replacement(pair.layer, reference, tensor);
   };
-  side_by_side_.run_introduced(
-      candidate, number, sample, layers_,
-      {.pairs = pairs, .visit = visit, .replacement = [&] { return std::exchange(next, {}); }});
+  // Shapes that another network computes may not fit here: then there is less evidence.
+  try {
+    side_by_side_.run_introduced(
+        candidate, number, sample, layers_,
+        {.pairs = pairs, .visit = visit, .replacement = [&] { return std::exchange(next, {}); }});
+  } catch (const Error& error) {
+    warnings_.push_back(
+        fmt::format("the candidate does not run on the reference's tensors: {}", error.what()));
+  }
   std::vector<Placement> places = resolve_by_value(layers_, placements_, likenesses);
   std::swap(places, placements_);
   return places != placements_;
