@@ -44,7 +44,7 @@ std::optional<Size> parse_size(std::string_view text) {
 std::string describe_dataset(const DatasetSpec& spec, std::uint64_t seed) {
   std::string text = spec.name;
   if (std::filesystem::exists(spec.name)) {
-    const auto path = std::filesystem::path(spec.name).lexically_normal();  // may end in a slash
+    const auto path = std::filesystem::path(spec.name).lexically_normal();
     text = (path.has_filename() ? path : path.parent_path()).filename().string();
   }
   if (!spec.options.split.empty()) text += ", " + spec.options.split + " split";
