@@ -375,6 +375,25 @@ TEST(InputKind, a_scaler_says_what_its_features_are_like) {
   EXPECT_EQ(kinds[1], (InputKind{.means = {100, 200}, .deviations = {0.5, 0.25}}));
 }
 
+TEST(InputKind, a_column_that_is_picked_is_of_the_input_that_brought_it) {
+  GraphBuilder builder;
+  auto ages = int_attribute("cats_int64s", 0);
+  ages.set_type(vernier_onnx::AttributeProto::INTS);
+  ages.clear_i();
+  for (const int age : {1, 5}) ages.add_ints(age);
+  builder.input("sex", DType::f32, {{-1, ""}, {1, ""}})
+      .input("age", DType::f32, {{-1, ""}, {1, ""}})
+      .weight(numbers("second", {1}))
+      .output("y")
+      .node("Concat", {"sex", "age"}, {"all"}, {int_attribute("axis", 1)})
+      .node("Imputer", {"all"}, {"filled"}, {}, "ai.onnx.ml")
+      .node("Gather", {"filled", "second"}, {"column"}, {int_attribute("axis", 1)})
+      .node("OneHotEncoder", {"column"}, {"y"}, {ages}, "ai.onnx.ml");
+  const auto kinds = input_kinds(builder.model());
+  EXPECT_EQ(kinds[0], InputKind{});
+  EXPECT_EQ(kinds[1], (InputKind{.role = InputRole::choices, .choices = {1, 5}}));
+}
+
 TEST(InputKind, categories_are_choices) {
   auto builder = with_input(DType::f32, {{-1, ""}, {1, ""}});
   auto categories = int_attribute("cats_int64s", 0);

@@ -30,8 +30,8 @@ struct Value {
   std::map<std::string, Place> sources;  // inputs whose elements it may hold, unchanged
   std::set<std::string> signals;         // inputs it is computed from, without any weight so far
   std::optional<Shape> dims;             // -1: not known
-  const vernier_onnx::TensorProto* stored =
-      nullptr;            // the constant that it holds, reshaped or cast
+  // The constant whose elements it holds, reshaped or cast.
+  const vernier_onnx::TensorProto* stored = nullptr;
   bool constant = false;  // computed from weights alone
 };
 
@@ -164,6 +164,8 @@ class InputTracker {
       value.sources[input.name];
       value.signals = {input.name};
       integers_[input.name] = !is_float(input.dtype);
+      if (!input.shape.empty() && !input.shape.back().is_dynamic())
+        widths_[input.name] = input.shape.back().size;
     }
     const std::vector<Value> outputs = walk_graph(model_.graph(), scope);
     for (const Value& output : outputs)
@@ -262,26 +264,37 @@ class InputTracker {
     }
   }
 
-  static Value simple_output(const vernier_onnx::NodeProto& node,
-                             const std::vector<Value>& inputs) {
+  Value simple_output(const vernier_onnx::NodeProto& node, const std::vector<Value>& inputs) const {
     Value output;
     for (const Carrier& carrier : carriers) {
       if (!is_op(node, carrier.op_type)) continue;
       for (int i = carrier.first; i <= carrier.last && i < static_cast<int>(inputs.size()); ++i)
         output.sources.insert(inputs[i].sources.begin(), inputs[i].sources.end());
     }
-    if (is_op(node, "Concat") || is_op(node, "FeatureVectorizer", "ai.onnx.ml"))
-      place_columns(inputs, output);
-    else if (!is_any_of(node, same_shape))
-      for (auto& [source, place] : output.sources)
-        if (!is_op(node, "Reshape") && !is_op(node, "Squeeze") && !is_op(node, "Unsqueeze"))
-          place.column.reset();
+    if (is_op(node, "Imputer", "ai.onnx.ml") && !inputs.empty()) output.sources = inputs[0].sources;
+    place_elements(node, inputs, output);
     if (is_any_of(node, same_shape) && !inputs.empty()) output.dims = inputs[0].dims;
     if (!is_op(node, "Shape") && !is_op(node, "Size") && !is_weighted(node, inputs))
       for (const Value& input : inputs)
         output.signals.insert(input.signals.begin(), input.signals.end());
     add_constant(node, inputs, output);
     return output;
+  }
+
+  // Where the elements of each source are along the last axis.
+  void place_elements(const vernier_onnx::NodeProto& node, const std::vector<Value>& inputs,
+                      Value& output) const {
+    constexpr std::array<std::string_view, 4> keep = {"Reshape", "Squeeze", "Unsqueeze", "Imputer"};
+    if (is_op(node, "Concat") && joins_columns(node, inputs)) return place_columns(inputs, output);
+    if (is_op(node, "Gather") && inputs.size() == 2) return pick_columns(node, inputs, output);
+    if (!is_any_of(node, same_shape) && !is_any_of(node, keep))
+      for (auto& [source, place] : output.sources) place.column.reset();
+  }
+
+  static bool joins_columns(const vernier_onnx::NodeProto& node, const std::vector<Value>& inputs) {
+    const std::int64_t axis = attribute_int(node, "axis", 0);
+    return axis == -1 ||
+           (!inputs.empty() && inputs[0].dims && axis == std::ssize(*inputs[0].dims) - 1);
   }
 
   // The inputs of a concatenation lie behind each other, as far as their widths are known.
@@ -297,10 +310,27 @@ class InputTracker {
     }
   }
 
+  // A Gather of one column of a table holds elements of the one input that has it.
+  void pick_columns(const vernier_onnx::NodeProto& node, const std::vector<Value>& inputs,
+                    Value& output) const {
+    const auto index = numbers_of(inputs[1]);
+    const bool one = index && index->size() == 1 && attribute_int(node, "axis", 0) == 1;
+    std::map<std::string, Place> sources = std::move(output.sources);
+    output.sources.clear();
+    for (auto& [source, place] : sources) {
+      const auto width = widths_.find(source);
+      const bool placed = one && place.column && width != widths_.end();
+      const double column = placed ? index->front() - static_cast<double>(*place.column) : 0;
+      if (column < 0 || (placed && column >= static_cast<double>(width->second))) continue;
+      output.sources[source].column.reset();
+      if (placed && width->second == 1) output.sources[source].column = 0;
+    }
+  }
+
   static void add_constant(const vernier_onnx::NodeProto& node, const std::vector<Value>& inputs,
                            Value& output) {
-    constexpr std::array<std::string_view, 6> keep = {"Identity", "Cast",      "CastLike",
-                                                      "Reshape",  "Unsqueeze", "Squeeze"};
+    constexpr std::array<std::string_view, 8> keep = {"Identity",  "Cast",    "CastLike", "Reshape",
+                                                      "Unsqueeze", "Squeeze", "Expand",   "Tile"};
     if (is_op(node, "Constant")) {
       output.constant = true;
       if (const auto* value = attribute(node, "value")) {
@@ -321,7 +351,9 @@ class InputTracker {
   // The elements of a constant, unless there are many or they cannot be read.
   std::optional<std::vector<double>> numbers_of(const Value& value) const {
     constexpr std::int64_t most = 100'000;
-    if (!value.stored || element_count(dims_of(*value.stored)) > most) return std::nullopt;
+    if (!value.stored) return std::nullopt;
+    const std::optional<std::int64_t> count = checked_element_count(dims_of(*value.stored));
+    if (!count || *count > most) return std::nullopt;
     try {
       return to_f64(model_.tensor(*value.stored));
     } catch (const Error&) {
@@ -475,15 +507,11 @@ class InputTracker {
   std::vector<double> feature_values(const std::vector<double>& values, const Place& place,
                                      const std::string& source) const {
     if (values.size() <= 1) return values;
-    for (const TensorSpec& input : model_.inputs()) {
-      if (input.name != source || input.shape.empty() || input.shape.back().is_dynamic()) continue;
-      const auto begin = static_cast<std::size_t>(*place.column);
-      const auto width = static_cast<std::size_t>(input.shape.back().size);
-      if (begin + width > values.size()) return {};
-      const auto first = values.begin() + static_cast<std::ptrdiff_t>(begin);
-      return {first, first + static_cast<std::ptrdiff_t>(width)};
-    }
-    return {};
+    const auto width = widths_.find(source);
+    if (width == widths_.end()) return {};
+    const std::int64_t end = *place.column + width->second;
+    if (end > std::ssize(values)) return {};
+    return {values.begin() + *place.column, values.begin() + end};
   }
 
   void note_first_operator(const vernier_onnx::NodeProto& node, const std::vector<Value>& inputs) {
@@ -504,6 +532,7 @@ class InputTracker {
   const Model& model_;
   std::map<std::string, InputUses> uses_;
   std::map<std::string, bool> integers_;
+  std::map<std::string, std::int64_t> widths_;  // last dims of inputs, where they are static
   int depth_ = 0;
   int nodes_ = 0;
 };
