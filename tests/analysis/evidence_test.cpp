@@ -91,9 +91,10 @@ TEST(Evidence, limits_of_ones_own_are_judged_as_they_are) {
 
 TEST(Evidence, diversity_is_the_share_of_what_changes_from_sample_to_sample) {
   const auto diversity = [](const std::vector<float>& values) {
-    Diversity diversity;
-    for (const float value : values) diversity.add(tensor_of("y", DType::f32, {1}, {value}));
-    return diversity.value();
+    Diversity measured;
+    for (const float value : values)
+      measured.add(tensor_of<float>("y", DType::f32, {1}, std::vector<float>{value}));
+    return measured.value();
   };
   EXPECT_EQ(diversity({2, 2, 2}), 0);
   EXPECT_EQ(diversity({1, -1}), 1);

@@ -133,9 +133,10 @@ TEST_F(Wild, no_fault_passes) {
       Model candidate = Model::load(shared_data(pair.candidate));
       if (!fault.inject(candidate)) continue;
       ++injected;
-      if (pair.real)
+      if (pair.real) {
         EXPECT_FALSE(verdict_of(reference, candidate, pair.real).pass())
             << pair.candidate << " with " << fault.name;
+      }
       EXPECT_FALSE(verdict_of(reference, candidate, {}, pair.shapes).pass())
           << pair.candidate << " with " << fault.name << ", without data";
     }

@@ -42,8 +42,9 @@ TEST(Help, of_every_command_fits_a_screen) {
 
 TEST(Help, of_every_command_ends_with_an_example) {
   for (const auto& command : commands)
-    if (command != std::vector<std::string>{"score"})
+    if (command != std::vector<std::string>{"score"}) {
       EXPECT_THAT(help(command), HasSubstr("\nExample:\n  ")) << help(command);
+    }
 }
 
 TEST(Help, all_of_it_shows_what_the_short_one_leaves_out) {
@@ -83,7 +84,9 @@ TEST(Terminal, no_line_of_a_report_is_wider_than_the_terminal) {
     for (std::string line; std::getline(lines, line);) {
       const bool is_code = line.starts_with("  nodes_to_exclude") || line.starts_with("  --keep");
       const auto columns = std::ranges::count_if(line, [](char c) { return (c & 0xc0) != 0x80; });
-      if (!is_code) EXPECT_LE(columns, 72) << line;
+      if (!is_code) {
+        EXPECT_LE(columns, 72) << line;
+      }
     }
   }
 }

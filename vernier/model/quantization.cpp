@@ -86,8 +86,11 @@ class GraphReader {
 
   // A weight, or the value of a Constant node, also behind Identity; null if the tensor is neither.
   const TensorProto* stored(const std::string& name) const {
+    if (const TensorProto* constant = index_.constant(name)) return constant;
     const NodeProto* node = index_.producer(name);
-    return node && is_op(*node, "Identity") ? stored(node->input(0)) : index_.constant(name);
+    if (!node || !is_op(*node, "Identity")) return nullptr;
+    const WeightSource source = index_.weight_source(name);  // ends where Identities form a cycle
+    return source.dequantize || source.transposed ? nullptr : source.stored;
   }
 
   void add_unread(UnreadQuantization::Reason reason, const NodeProto& node,

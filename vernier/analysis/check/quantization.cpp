@@ -243,6 +243,7 @@ Findings unfilled(const ModelIndex& index, const QuantizedActivation& activation
 Findings check_calibration(const ModelIndex& index, const Live& live, bool given_samples) {
   Findings findings;
   for (const QuantizedActivation& activation : find_quantization(index).activations) {
+    if (activation.dynamic) continue;  // its range follows the data
     Findings bounded =
         unfilled(index, activation, output_range(activation.writer_op), activation.writer_op);
     const auto seen = live.ranges.find(activation.before);

@@ -249,6 +249,24 @@ void run_generated(const ModelIndex& index, Runs& runs) {
   runs.findings.push_back(failure(index, inputs, axes, error));
 }
 
+// Masks are ones; a number that the graph compares with constants is one of them.
+std::map<std::string, DrawRange> expected_ranges(const Model& model) {
+  std::map<std::string, DrawRange> ranges;
+  const std::vector<TensorSpec> inputs = model.inputs();
+  const std::vector<InputKind> kinds = input_kinds(model);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const InputKind& kind = kinds[i];
+    if (!is_integer(inputs[i].dtype)) continue;
+    if (kind.role == InputRole::mask)
+      ranges[inputs[i].name] = {1, 2};
+    else if (kind.role == InputRole::choices && !kind.choices.empty())
+      ranges[inputs[i].name] = {kind.choices.back(), kind.choices.back() + 1};
+    else if (kind.role == InputRole::ids && kind.range)
+      ranges[inputs[i].name] = {kind.range->low, kind.range->high + 1};
+  }
+  return ranges;
+}
+
 // Why no inputs can be made; empty if they can.
 std::string obstacle(const Model& model) {
   for (const OtherValue& input : model.other_inputs())
@@ -373,7 +391,7 @@ Findings check_operators(const ModelIndex& index) {
 
 std::vector<Tensor> draw_inputs(const Runs& runs, std::span<const TensorSpec> inputs,
                                 const std::map<std::string, Shape>& shapes, std::int64_t sample) {
-  RandomOptions options{.shapes = shapes, .index_lengths = runs.lengths};
+  RandomOptions options{.shapes = shapes, .ranges = runs.ranges, .index_lengths = runs.lengths};
   const std::vector<InputDraw> draws = plan_draws(inputs, options);
   std::vector<Tensor> tensors;
   for (std::size_t i = 0; i < draws.size(); ++i)
@@ -395,6 +413,7 @@ Runs check_runs(const ModelIndex& index, const CheckOptions& options) {
     return runs;
   }
   runs.lengths = index_lengths(index.model());
+  runs.ranges = expected_ranges(index.model());
   if (options.samples)
     run_given(index, options, runs);
   else if (!why_not.empty())

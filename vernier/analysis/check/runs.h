@@ -9,6 +9,7 @@
 
 #include "vernier/analysis/check/check.h"
 #include "vernier/analysis/check/finding.h"
+#include "vernier/data/random.h"
 #include "vernier/model/index.h"
 #include "vernier/runtime/ort_runner.h"
 
@@ -23,6 +24,7 @@ struct Runs {
   std::vector<Sample> samples;                  // what it ran on, at least one if it ran
   std::vector<Tensor> outputs;                  // of the first sample
   std::map<std::string, std::int64_t> lengths;  // of the axes that integer inputs index
+  std::map<std::string, DrawRange> ranges;      // of other integers that the graph expects
   bool deterministic = true;                    // a second run gave the same
 
   bool ran() const { return !samples.empty(); }
