@@ -96,7 +96,7 @@ Verdict verdict_of(const Model& reference, const Model& candidate, const RealInp
       .verdict;
 }
 
-class Wild : public ::testing::Test {
+class WildPairs : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!std::filesystem::exists(shared_data("wild")))
@@ -104,7 +104,7 @@ class Wild : public ::testing::Test {
   }
 };
 
-TEST_F(Wild, right_pairs_pass_on_real_data) {
+TEST_F(WildPairs, right_pairs_pass_on_real_data) {
   for (const Pair& pair : right_pairs) {
     if (!pair.real) continue;
     const Verdict verdict = verdict_of(Model::load(shared_data(pair.reference)),
@@ -113,7 +113,7 @@ TEST_F(Wild, right_pairs_pass_on_real_data) {
   }
 }
 
-TEST_F(Wild, right_pairs_never_fail_without_data) {
+TEST_F(WildPairs, right_pairs_never_fail_without_data) {
   int inconclusive = 0;
   for (const Pair& pair : right_pairs) {
     const Verdict verdict = verdict_of(Model::load(shared_data(pair.reference)),
@@ -125,7 +125,7 @@ TEST_F(Wild, right_pairs_never_fail_without_data) {
   EXPECT_LE(inconclusive, 2);
 }
 
-TEST_F(Wild, no_fault_passes) {
+TEST_F(WildPairs, no_fault_passes) {
   int injected = 0;
   for (const Pair& pair : right_pairs)
     for (const InjectedFault& fault : injected_faults()) {
@@ -143,7 +143,7 @@ TEST_F(Wild, no_fault_passes) {
   EXPECT_GE(injected, 40);
 }
 
-TEST_F(Wild, other_networks_and_stale_files_fail) {
+TEST_F(WildPairs, other_networks_and_stale_files_fail) {
   const auto outcome = [](const char* reference, const char* candidate) {
     return verdict_of(Model::load(shared_data(reference)), Model::load(shared_data(candidate)), {})
         .outcome;
