@@ -157,6 +157,18 @@ TEST_F(TransformerFault, another_epsilon_in_one_layer_norm) {
   expect_rest_inherited(result);
 }
 
+TEST_F(ConvolutionFault, a_softmax_behind_the_last_layer_is_found_at_the_output) {
+  const auto& nodes = candidate.graph().node();
+  insert_after(candidate, nodes[nodes.size() - 1].name(),
+               {make_node("Softmax", {int_attribute("axis", 1)})});
+  const LayersResult result = validate();
+  EXPECT_FALSE(result.pass());
+  EXPECT_FALSE(result.drift_origin);
+  ASSERT_THAT(result.outputs, SizeIs(1));
+  EXPECT_EQ(cause_name(result.outputs[0].cause), "missing_or_extra_op");
+  EXPECT_THAT(result.outputs[0].detail, HasSubstr("it is Softmax of the reference's output"));
+}
+
 TEST_F(ConvolutionFault, dropout_left_active) {
   candidate.graph().add_initializer()->CopyFrom(
       make_tensor_proto(tensor_of<float>("ratio", DType::f32, {}, {0.5F})));

@@ -36,7 +36,9 @@ const ComparedWeight& find(const std::vector<ComparedWeight>& weights, const std
 class WeightsOfTorch : public TorchTest {
  protected:
   static std::vector<ComparedWeight> compare(const std::string& reference, const Model& candidate) {
-    return compare_weights(*open_torch_runner({.path = fixture("mnist/" + reference)}), candidate);
+    return compare_weights(
+        *open_torch_runner({.path = fixture("mnist/" + reference), .watch_leaves = true}),
+        candidate);
   }
 
   // The one parameter that differs.

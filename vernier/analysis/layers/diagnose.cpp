@@ -131,7 +131,7 @@ class Diagnoser {
     if (!candidate_ || !may_be_at_fault(row)) return "";
     std::string found = training_operator(region, candidate_->weights());
     if (found.empty()) found = late_source(index, region);
-    if (found.empty()) found = unread_layer(index);
+    if (found.empty() && missing_input(index, region).empty()) found = unread_layer(index);
     if (found.empty()) found = missing_operator(region, row.type);
     if (found.empty() && reference_) found = differing_operators(reference_region(row), region);
     return found;
@@ -238,12 +238,13 @@ class Diagnoser {
     if (!reference_ || !is_wrong_by_itself(row)) return "";
     const Region expected = reference_region(row);
     if (expected.nodes.size() != 1 || region.nodes.size() != 1) return "";
-    std::vector<std::string> operands, found;
-    for (const std::string& input : expected.nodes[0]->input())
-      if (const auto source = tensor_of_.find(input); source != tensor_of_.end())
-        operands.push_back(source->second);
+    std::vector<std::string> operands, found;  // constants are empty: they have their place, too
+    for (const std::string& input : expected.nodes[0]->input()) {
+      const auto source = tensor_of_.find(input);
+      operands.push_back(source == tensor_of_.end() ? "" : source->second);
+    }
     for (const std::string& input : region.nodes[0]->input())
-      if (!candidate_->rows_of(input).empty()) found.push_back(input);
+      found.push_back(candidate_->rows_of(input).empty() ? "" : input);
     if (operands == found || !std::ranges::is_permutation(operands, found)) return "";
     return recomputed(
         row, fmt::format("the operands of {} are in another order", node_label(*region.nodes[0])));

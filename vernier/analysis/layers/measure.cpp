@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <span>
+#include <unordered_map>
 #include <utility>
 
 #include "vernier/analysis/layers/evidence.h"
 #include "vernier/analysis/layers/side_by_side.h"
 #include "vernier/analysis/pairing/by_topology.h"
 #include "vernier/analysis/pairing/by_value.h"
+#include "vernier/error.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/tensor/convert.h"
 
@@ -86,16 +89,16 @@ std::string operator_between(const std::vector<double>& from, const std::vector<
                              std::size_t width) {
   const auto relu = [](double value) { return std::max(value, 0.0); };
   const auto sigmoid = [](double value) { return 1 / (1 + std::exp(-value)); };
-  const auto tanh = [](double value) { return std::tanh(value); };
-  const auto log = [](double value) { return std::log(value); };
+  const auto hyperbolic = [](double value) { return std::tanh(value); };
+  const auto logarithm = [](double value) { return std::log(value); };
   const auto agrees = [&](const std::vector<double>& made) {
     return likeness_db(to, made) >= whole_layer_db;
   };
   if (agrees(softmax(from, width))) return "Softmax";
-  if (agrees(mapped(softmax(from, width), log))) return "LogSoftmax";
+  if (agrees(mapped(softmax(from, width), logarithm))) return "LogSoftmax";
   if (agrees(mapped(from, sigmoid))) return "Sigmoid";
   if (agrees(mapped(from, relu))) return "Relu";
-  if (agrees(mapped(from, tanh))) return "Tanh";
+  if (agrees(mapped(from, hyperbolic))) return "Tanh";
   return "";
 }
 
@@ -374,9 +377,15 @@ bool Validation::measure_introduced(OrtRunner& candidate, std::int64_t number,
     introduced_[pair.layer] = {figures.max_abs_diff, figures.sqnr_db};
     next = replacement(pair.layer, reference, tensor);
   };
-  side_by_side_.run_introduced(
-      candidate, number, sample, layers_,
-      {.pairs = pairs, .visit = visit, .replacement = [&] { return std::exchange(next, {}); }});
+  // Shapes that another network computes may not fit here: then there is less evidence.
+  try {
+    side_by_side_.run_introduced(
+        candidate, number, sample, layers_,
+        {.pairs = pairs, .visit = visit, .replacement = [&] { return std::exchange(next, {}); }});
+  } catch (const Error& error) {
+    warnings_.push_back(
+        fmt::format("the candidate does not run on the reference's tensors: {}", error.what()));
+  }
   std::vector<Placement> places = resolve_by_value(layers_, placements_, likenesses);
   std::swap(places, placements_);
   return places != placements_;

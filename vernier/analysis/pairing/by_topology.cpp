@@ -16,9 +16,16 @@ namespace {
 using vernier_onnx::NodeProto;
 using vernier_onnx::TensorProto;
 
-std::vector<std::string> names_of(const std::vector<TensorSpec>& specs) {
+std::vector<std::string> inputs_of(const Model& model) {
   std::vector<std::string> names;
-  for (const TensorSpec& spec : specs) names.push_back(spec.name);
+  for (const TensorSpec& input : model.inputs()) names.push_back(input.name);
+  return names;
+}
+
+// All of them, whether the graph states their type or not.
+std::vector<std::string> outputs_of(const Model& model) {
+  std::vector<std::string> names;
+  for (const auto& output : model.graph().output()) names.push_back(output.name());
   return names;
 }
 
@@ -46,12 +53,12 @@ class Matcher {
         candidate_model_(candidate),
         reference_(reference.graph()),
         candidate_(candidate.graph()) {
-    const auto reference_inputs = names_of(reference.inputs());
-    const auto candidate_inputs = names_of(candidate.inputs());
+    const auto reference_inputs = inputs_of(reference);
+    const auto candidate_inputs = inputs_of(candidate);
     for (const OutputPair& pair : pair_outputs(reference_inputs, candidate_inputs).pairs)
       match(reference_inputs[pair.reference], candidate_inputs[pair.candidate]);
-    const auto reference_outputs = names_of(reference.outputs());
-    const auto candidate_outputs = names_of(candidate.outputs());
+    const auto reference_outputs = outputs_of(reference);
+    const auto candidate_outputs = outputs_of(candidate);
     for (const OutputPair& pair : pair_outputs(reference_outputs, candidate_outputs).pairs)
       ends_.emplace_back(reference_outputs[pair.reference], candidate_outputs[pair.candidate]);
   }
