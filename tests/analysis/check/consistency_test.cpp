@@ -69,8 +69,10 @@ TEST(ConsistencyCheck, a_difference_that_only_ones_show_is_found) {
                          .output("y", DType::f32, {{-1, "batch"}, {4, ""}})
                          .model();
   const Findings found = compare_with(threshold, zero);
-  ASSERT_EQ(found.size(), 2u);
+  ASSERT_EQ(found.size(), 1u);
   EXPECT_THAT(found[0].evidence, HasSubstr("on ones it differs by up to 1"));
+  ASSERT_EQ(found[0].more.size(), 1u);
+  EXPECT_THAT(found[0].more[0].evidence, HasSubstr("on large values"));
 }
 
 TEST(ConsistencyCheck, other_shapes_are_a_difference) {

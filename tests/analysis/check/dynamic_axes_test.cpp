@@ -41,6 +41,18 @@ TEST(DynamicAxes, an_output_that_does_not_follow_is_frozen_too) {
             "in Reshape 'node_1', whose shape is the constant [1,-1]");
 }
 
+TEST(DynamicAxes, an_output_that_is_always_empty_is_not_frozen) {
+  const Model model = GraphBuilder()
+                          .input("x", DType::f32, {batch, {4, ""}})
+                          .weight(i64("zero", {0}))
+                          .node("Relu", {"x"}, {"y"})
+                          .node("Slice", {"x", "zero", "zero", "zero"}, {"cache"})
+                          .output("y", DType::f32, {batch, {4, ""}})
+                          .output("cache", DType::f32, {batch, {4, ""}})
+                          .model();
+  EXPECT_EQ(told(check_saved(model), "frozen-axis"), "none");
+}
+
 TEST(DynamicAxes, a_batch_of_the_example_alone_is_found_from_other_sizes) {
   EXPECT_THAT(told(check_saved(reshaped({8, 6}, {batch, {6, ""}})), "frozen-axis"),
               AllOf(StartsWith("node_1: 'batch' is declared dynamic, but size 2 fails"),

@@ -138,7 +138,7 @@ TEST(QuantizationCheck, a_range_that_the_operator_cannot_fill_is_found) {
     return told(check_calibration(ModelIndex(built), {}, false), "unfilled-range");
   };
   EXPECT_EQ(calibration(model(0.1F)),
-            "node_2: 's' is quantized over [0, 25.5], and Sigmoid reaches [0, 1]");
+            "node_2: 'y' is quantized over [0, 25.5], and Sigmoid reaches [0, 1]");
   EXPECT_EQ(calibration(model(1.0F / 255)), "none");
 }
 
@@ -147,7 +147,7 @@ TEST(QuantizationCheck, a_range_that_given_data_does_not_fill_is_found) {
   Live live;
   live.ranges["x"] = {.low = -0.1, .high = 0.5};
   EXPECT_EQ(told(check_calibration(ModelIndex(model), live, true), "unfilled-range"),
-            "node_1: 'x' is quantized over [-0.7, 24.8], and the given data reaches [-0.1, 0.5]");
+            "node_1: 'dq' is quantized over [-0.7, 24.8], and the given data reaches [-0.1, 0.5]");
   EXPECT_THAT(check_calibration(ModelIndex(model), live, false), IsEmpty());
 }
 

@@ -21,7 +21,7 @@ Findings errors(const fs::path& model) {
   return found;
 }
 
-TEST(Wild, weights_with_an_explicit_default_location_are_opened_and_run) {
+TEST(CheckWild, weights_with_an_explicit_default_location_are_opened_and_run) {
   const fs::path path = shared("wild/mobilenet/mobilenetv2_int8_dynamic.onnx");
   if (!fs::exists(path)) GTEST_SKIP() << path << " is not there";
   OrtRunner runner(Model::load(path), {});
@@ -31,7 +31,7 @@ TEST(Wild, weights_with_an_explicit_default_location_are_opened_and_run) {
   EXPECT_EQ(outputs[0].shape, (Shape{1, 1000}));
 }
 
-TEST(Wild, models_that_run_and_match_their_reference_are_sound) {
+TEST(CheckWild, models_that_run_and_match_their_reference_are_sound) {
   if (!fs::exists(shared("wild"))) GTEST_SKIP() << shared("wild") << " is not there";
   for (const char* name :
        {"wild/cifar/resnet_int8_static.onnx", "wild/cifar/resnet_int8_dynamic.onnx",
@@ -41,7 +41,7 @@ TEST(Wild, models_that_run_and_match_their_reference_are_sound) {
     EXPECT_THAT(errors(shared(name)), testing::IsEmpty()) << name;
 }
 
-TEST(Wild, sizes_that_crash_a_kernel_are_not_tried) {
+TEST(CheckWild, sizes_that_crash_a_kernel_are_not_tried) {
   if (!fs::exists(shared("wild/ort"))) GTEST_SKIP() << shared("wild/ort") << " is not there";
   for (const auto& entry : fs::directory_iterator(shared("wild/ort")))
     EXPECT_THAT(errors(entry.path()), testing::IsEmpty()) << entry.path();

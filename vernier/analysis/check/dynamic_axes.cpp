@@ -310,7 +310,8 @@ class DeclaredAxes {
       const auto output = std::ranges::find(outputs, declared.name, &Tensor::name);
       if (output == outputs.end() || output->shape.size() != declared.shape.size()) continue;
       for (std::size_t i = 0; i < declared.shape.size(); ++i)
-        if (declared.shape[i].symbol == symbol && output->shape[i] != size) {
+        if (declared.shape[i].symbol == symbol && output->shape[i] != size &&
+            follows_at_first(declared.name, i, base_[index])) {
           const FrozenNode node = find_frozen_node_before(index_, declared.name, base_[index]);
           return make_finding(
               "frozen-axis", node.subject,
@@ -320,6 +321,13 @@ class DeclaredAxes {
         }
     }
     return std::nullopt;
+  }
+
+  // A cache that stays empty does not have the size of its axis to begin with.
+  bool follows_at_first(const std::string& name, std::size_t axis, std::int64_t size) const {
+    const auto output = std::ranges::find(runs_.outputs, name, &Tensor::name);
+    return output != runs_.outputs.end() && axis < output->shape.size() &&
+           output->shape[axis] == size;
   }
 
   Findings mixed_rows(const DynamicAxis& axis, const std::vector<Sample>& singles,
