@@ -63,7 +63,7 @@ TEST(LayersReport, truth_adds_its_columns_and_weights_and_warnings_are_noted) {
   EXPECT_THAT(text(result), HasSubstr("reference error"));
   EXPECT_THAT(text(result), HasSubstr("fc.weight  w"));
   EXPECT_THAT(text(result), HasSubstr("1 more"));
-  EXPECT_THAT(text(result), HasSubstr("note: traced in training mode"));
+  EXPECT_THAT(text(result), HasSubstr("warning: traced in training mode"));
 }
 
 TEST(LayersReport, the_worst_are_what_could_not_be_compared_and_then_the_largest) {
