@@ -38,7 +38,7 @@ class Quantizer {
  private:
   void observe_ranges() {
     const auto note = [&](const TensorView& tensor) {
-      if (tensor.dtype != DType::f32) return;
+      if (tensor.dtype != DType::f32 || tensor.size() == 0) return;
       const auto [low, high] = std::ranges::minmax(elements<float>(tensor));
       ranges_[std::string(tensor.name)] = {low, high};
     };

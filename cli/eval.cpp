@@ -165,12 +165,13 @@ void add_eval(CLI::App& program, int& exit_code) {
   main.flag("--stages", options->stages,
             "Also run the candidate as its file says and at each optimisation level, and name the "
             "first that changes its results, and the optimisers that do");
-  main.flag("--allow-missing", options->allow_missing,
-            "An output that only the reference has does not fail");
-  main.flag("--no-weights", options->no_weights,
-            "Do not compare the weights of two ONNX models as evidence");
-  main.add("--save-inputs", options->save_inputs, "Write the inputs, as --input-data reads them",
-           "FILE.npz");
+  OptionGroup compare(*command, "Compare");
+  compare.flag("--allow-missing", options->allow_missing,
+               "An output that only the reference has does not fail");
+  compare.flag("--no-weights", options->no_weights,
+               "Do not compare the weights of two ONNX models as evidence");
+  compare.add("--save-inputs", options->save_inputs, "Write the inputs, as --input-data reads them",
+              "FILE.npz");
   add_input_options(*command, options->input);
   add_label_options(*command, options->input.dataset);
   add_task_options(*command, *options);

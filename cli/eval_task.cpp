@@ -143,7 +143,8 @@ RunDescription describe_task_run(const EvalOptions& options, const ResolvedModel
   const auto add = [&](const char* name, RunDescription::Fact fact) {
     run.settings.emplace_back(name, std::move(fact));
   };
-  add("preprocessing", describe_preprocessing(examples.preprocessing));
+  add("preprocessing", examples.preprocessing ? describe_preprocessing(*examples.preprocessing)
+                                              : "none: the inputs are ready");
   add("batch", examples.batch);
   if (!models.candidate->outputs().empty()) add("output", models.candidate->outputs()[0].name);
   if (task.task == Task::image_feature_extraction) {

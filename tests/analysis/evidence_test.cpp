@@ -60,6 +60,13 @@ TEST(Evidence, broken_limits_prove_nothing_on_inputs_unlike_the_calibration_data
   EXPECT_EQ(dynamic.doubts.at(0).kind, DoubtKind::unknown_inputs);
 }
 
+TEST(Evidence, one_odd_sample_among_made_up_ones_proves_nothing) {
+  Failure worst = broken;
+  worst.metric = "sqnr_db";
+  EXPECT_EQ(outcome({worst}, quantized(0.3)), Outcome::inconclusive);
+  EXPECT_EQ(outcome({broken, worst}, quantized(0.3)), Outcome::fail);
+}
+
 TEST(Evidence, what_is_missing_fails_on_any_inputs) {
   EXPECT_EQ(outcome({missing}, quantized(0.95)), Outcome::fail);
 }

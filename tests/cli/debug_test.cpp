@@ -86,7 +86,7 @@ TEST(DebugCommand, text_has_the_tables_the_conclusion_and_a_line_to_paste) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   for (const char* part :
        {"Graph outputs", "Worst local", "Worst cumulative", "Worst weights", "clipped by design",
-        "The loss is", "nodes_to_exclude=['/layer", "--keep-fp32 node:/layer"})
+        "Introduced error is", "nodes_to_exclude=['/layer", "--keep-fp32 node:/layer"})
     EXPECT_THAT(outcome.out, HasSubstr(part));
 }
 

@@ -209,16 +209,16 @@ TEST(ParquetDataset, missing_images_and_labels_are_told_in_their_examples) {
   const auto examples = dataset->read(positions);
   EXPECT_EQ(examples[0].label, std::nullopt);
   EXPECT_EQ(std::get<Unreadable>(examples[1].content).reason,
-            "x.parquet row 1: the image has no bytes");
+            "x.parquet row 1: the image has no bytes, and there is no file gone.png");
   EXPECT_TRUE(std::holds_alternative<Unreadable>(examples[2].content));
   EXPECT_EQ(examples[2].label, 2);
 }
 
 TEST(ParquetDataset, columns_of_the_wrong_kind_are_told_with_those_there_are) {
   const TemporaryDirectory folder;
-  const auto text = write_parquet(folder / "x.parquet", {.image = "'text'"});
-  EXPECT_THAT(failure(text),
-              HasSubstr("x.parquet: no column of images; it has image VARCHAR, label"));
+  const auto numbers = write_parquet(folder / "x.parquet", {.image = "CAST(i AS BIGINT)"});
+  EXPECT_THAT(failure(numbers),
+              HasSubstr("x.parquet: no column of images; it has image BIGINT, label"));
   const auto good = write_parquet(folder / "y.parquet");
   EXPECT_THAT(failure(good, {.image_column = "label"}),
               HasSubstr("no such column of images: label"));

@@ -68,8 +68,8 @@ TEST(InspectReport, the_text_shows_what_there_is) {
   Loop             2
   org.x.Fancy      1
 
-  subgraph    of    nodes
-  a.subgraph  Loop      2
+  subgraph  of    nodes
+  a.body    Loop      2
   1 inside these; JSON lists them
 
   function     nodes  calls
@@ -135,7 +135,7 @@ TEST(InspectReport, json_keeps_what_text_leaves_out) {
 
 TEST(InspectReport, without_a_run_json_has_none) {
   const auto json = nlohmann::json::parse(inspection_json("m.onnx", small_inspection(), {}));
-  EXPECT_FALSE(json.contains("run"));
+  EXPECT_FALSE(json.contains("live"));
   EXPECT_FALSE(json["versions"].contains("onnxruntime"));
 }
 

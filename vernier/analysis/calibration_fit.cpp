@@ -72,7 +72,7 @@ std::vector<WatchedQuantizer> find_quantizers(const Model& candidate, const Mode
       return bounds_its_values(candidate_writers, name) ||
              bounds_its_values(reference_writers, name);
     };
-    if (bounded(activation.name) || bounded(activation.before)) continue;
+    if (activation.dynamic || bounded(activation.name) || bounded(activation.before)) continue;
     if (auto watched = watch(activation)) found.push_back(*std::move(watched));
   }
   return found;

@@ -153,6 +153,8 @@ class Comparison {
     for (const std::size_t i : pairing_.only_candidate)
       unpaired_.push_back(one_sided(candidate[i], PairStatus::only_in_candidate));
     diversity_.resize(names.size());
+    for (const BeforeActivation& before : options_.before)
+      if (!before.is_tensor) names.push_back(before.output);
     require_tensors(options_.limits, names);
   }
 

@@ -42,10 +42,13 @@ std::vector<Doubt> doubts_of(const Evidence& evidence) {
   return doubts;
 }
 
-// Whether broken limits say something of the candidate and not of its inputs.
-bool proves_loss(const Evidence& evidence) {
+// Whether broken limits say something of the candidate and not of its inputs. Of made-up inputs
+// that fit as a whole one sample may still be odd: only their mean tells.
+bool proves_loss(const std::vector<Failure>& broken, const Evidence& evidence) {
   if (evidence.real_inputs || evidence.own_limits || !evidence.quantized) return true;
-  return evidence.calibration && evidence.calibration->score <= fitting_score;
+  const bool of_mean = std::ranges::any_of(
+      broken, [](const Failure& failure) { return failure.metric.ends_with("_mean"); });
+  return of_mean && evidence.calibration && evidence.calibration->score <= fitting_score;
 }
 
 }  // namespace
@@ -57,7 +60,8 @@ Verdict make_verdict(std::vector<Limit> limits, std::vector<Failure> failures,
     return with_weights(std::move(verdict), *evidence.weights);
   const bool only_broken = std::ranges::all_of(
       verdict.failures, [](const Failure& failure) { return failure.kind == FailureKind::broken; });
-  if (verdict.outcome == Outcome::fail && (!only_broken || proves_loss(evidence))) return verdict;
+  if (verdict.outcome == Outcome::fail && (!only_broken || proves_loss(verdict.failures, evidence)))
+    return verdict;
   verdict.doubts = doubts_of(evidence);
   if (evidence.own_limits) return verdict;
   if (verdict.outcome == Outcome::fail && verdict.doubts.empty())

@@ -47,24 +47,6 @@ std::map<std::string, Shape> shapes_of(const InputSpec& spec, std::span<const Te
   return by_input(spec.shapes, inputs, "--shape");
 }
 
-void require_consistent(const InputSpec& spec) {
-  const auto refuse_together = [](bool both, std::string_view first, std::string_view others) {
-    if (both)
-      throw Error(fmt::format("[inputs] {} does not go with {}; leave one out", first, others));
-  };
-  const bool draws = !spec.ranges.empty() || spec.distribution;
-  const bool file = !spec.data.empty();
-  const bool dataset = !spec.dataset.name.empty();
-  refuse_together(spec.samples && spec.sample_index, "--samples", "--sample-index");
-  refuse_together(file && draws, "--input-data", "--input-range or --input-dist");
-  refuse_together(dataset && (draws || file || !spec.shapes.empty()), "--dataset",
-                  "--input-data, --shape, --input-range or --input-dist");
-  if (spec.samples == all_samples && !file && !dataset)
-    throw Error(
-        "[inputs] --samples all: random inputs have no end; give a number, --input-data or "
-        "--dataset");
-}
-
 // Which samples of those there are.
 std::unique_ptr<Samples> select(const InputSpec& spec, std::unique_ptr<Samples> all) {
   const std::int64_t size = all->size();
@@ -169,6 +151,24 @@ std::pair<std::string, DrawRange> parse_input_range(std::string_view text) {
   if (!low || !high)
     throw Error(fmt::format("[inputs] --input-range {}: expected LOW:HIGH, as in 0:255", text));
   return {name, {*low, *high}};
+}
+
+void require_consistent(const InputSpec& spec) {
+  const auto refuse_together = [](bool both, std::string_view first, std::string_view others) {
+    if (both)
+      throw Error(fmt::format("[inputs] {} does not go with {}; leave one out", first, others));
+  };
+  const bool draws = !spec.ranges.empty() || spec.distribution;
+  const bool file = !spec.data.empty();
+  const bool dataset = !spec.dataset.name.empty();
+  refuse_together(spec.samples && spec.sample_index, "--samples", "--sample-index");
+  refuse_together(file && draws, "--input-data", "--input-range or --input-dist");
+  refuse_together(dataset && (draws || file || !spec.shapes.empty()), "--dataset",
+                  "--input-data, --shape, --input-range or --input-dist");
+  if (spec.samples == all_samples && !file && !dataset)
+    throw Error(
+        "[inputs] --samples all: random inputs have no end; give a number, --input-data or "
+        "--dataset");
 }
 
 Inputs make_inputs(const InputTarget& target, const InputSpec& spec) {

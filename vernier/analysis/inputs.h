@@ -59,6 +59,9 @@ struct Inputs {
   std::vector<std::string> warnings;
 };
 
+// Throws Error for a spec that contradicts itself.
+void require_consistent(const InputSpec& spec);
+
 // The samples that the spec describes. Throws Error for a spec that contradicts itself or does not
 // fit the model.
 Inputs make_inputs(const InputTarget& target, const InputSpec& spec);

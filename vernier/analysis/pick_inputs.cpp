@@ -145,6 +145,7 @@ bool is_automatic(const InputSpec& spec) {
 
 Inputs automatic_inputs(const Model& candidate, const Model* reference, const InputSpec& spec,
                         const OrtOptions& runtime) {
+  require_consistent(spec);
   const std::vector<TensorSpec> inputs = candidate.inputs();
   const RandomOptions random{.seed = spec.seed,
                              .shapes = by_input(spec.shapes, inputs),

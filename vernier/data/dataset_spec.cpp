@@ -44,8 +44,10 @@ std::optional<Size> parse_size(std::string_view text) {
 
 std::string describe_dataset(const DatasetSpec& spec, std::uint64_t seed) {
   std::string text = spec.name;
-  if (std::filesystem::exists(spec.name))
-    text = std::filesystem::path(spec.name).lexically_normal().filename().string();
+  if (std::filesystem::exists(spec.name)) {
+    const auto path = std::filesystem::path(spec.name).lexically_normal();
+    text = (path.has_filename() ? path : path.parent_path()).filename().string();
+  }
   if (!spec.options.split.empty()) text += ", " + spec.options.split + " split";
   if (spec.shuffle) text += fmt::format(", shuffled with seed {}", seed);
   return text;

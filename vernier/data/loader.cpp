@@ -102,8 +102,8 @@ Tensor input_of(Example example, const TensorSpec& input, const LoaderOptions& o
     if (options.images_only)
       throw Error(
           fmt::format("[dataset] {}: holds inputs that are ready, which preprocessing does not "
-                      "change; leave out "
-                      "the options that prepare images, or store images as uint8",
+                      "change; leave out the options that prepare images, or store images as "
+                      "uint8",
                       example.id));
     return fit_tensor(std::move(*tensor), input);
   }

@@ -12,6 +12,8 @@ std::string weights_text(const WeightEvidence& evidence) {
   const auto total = std::ssize(evidence.weights);
   if (evidence.answer == WeightEvidence::Answer::different) {
     const PairedWeight& weight = evidence.weights[*evidence.most_different];
+    if (weight.reference.empty())
+      return fmt::format("not the same: the reference has none like {}", weight.candidate);
     if (weight.steps)
       return fmt::format("not the same: {} is {:.3g} steps off", weight.candidate, *weight.steps);
     return fmt::format("not the same: {} has {} dB", weight.candidate,

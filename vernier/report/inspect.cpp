@@ -137,7 +137,7 @@ Table operators_table(const ModelSummary& onnx) {
 }
 
 Table subgraphs_table(const ModelSummary& onnx) {
-  Table table{.columns = {{"body", Align::left}, {"of", Align::left}, {"nodes"}}};
+  Table table{.columns = {{"subgraph", Align::left}, {"of", Align::left}, {"nodes"}}};
   for (const SubgraphSummary& subgraph : onnx.subgraphs)
     if (subgraph.depth == 1)
       table.rows.push_back({subgraph.path, subgraph.op_type, std::to_string(subgraph.nodes)});

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <span>
 
 namespace vernier {
@@ -15,6 +16,8 @@ constexpr std::size_t most_failures = 8;  // in one line
 std::string broken_text(const Failure& failure) {
   if (failure.metric == "weight_steps")
     return fmt::format("not the reference's: {:.3g} steps off", failure.value);
+  if (failure.metric == "weight_sqnr_db" && !std::isfinite(failure.value))
+    return "the reference has no weight like it";
   if (failure.metric == "weight_sqnr_db")
     return fmt::format("not the reference's: {:.1f} dB", failure.value);
   return fmt::format("{} {:.6g} {} {:.6g}", failure.metric, failure.value,

@@ -133,7 +133,7 @@ QuantizationNoise assess_range(const ObservedValues& observed, const ValueHistog
   const RangeNoise expected(histogram, width / quantizer.step);
   const double now = expected(quantizer.low, quantizer.high);
   const auto range = [&](double shrink) {
-    const double new_low = shrink * low, new_high = shrink * high;
+    const double new_low = shrink * low + 0.0, new_high = shrink * high + 0.0;  // no negative zero
     return CalibrationRange{new_low, new_high, (new_high - new_low) / width,
                             gain_db(now, expected(new_low, new_high))};
   };

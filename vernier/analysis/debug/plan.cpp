@@ -35,6 +35,8 @@ std::optional<ClipRange> clip_range(const NodeProto& node, const GraphIndex& gra
   return range.low <= range.high ? std::optional(range) : std::nullopt;
 }
 
+bool is_clip(const std::string& op) { return op == "Relu" || op == "Clip"; }
+
 bool is_clipped(const ModelIndex& model, const std::string& tensor) {
   const FoundTensor* found = model.tensor(tensor);
   return found &&
@@ -57,8 +59,7 @@ std::string clipped_output(const ModelIndex& model, const std::string& tensor) {
 void fold_clip(PlannedTensor& planned, const ModelIndex& float_model,
                const ModelIndex& quantized_model) {
   const QuantizedActivation& activation = planned.activation;
-  if (activation.dynamic || activation.writer_op == "Relu" || activation.writer_op == "Clip")
-    return;
+  if (activation.dynamic || is_clip(activation.writer_op)) return;
   const std::string output = clipped_output(float_model, planned.counterpart.tensor);
   if (!output.empty() && !is_clipped(quantized_model, activation.before) &&
       !is_clipped(quantized_model, activation.after) &&
@@ -68,11 +69,16 @@ void fold_clip(PlannedTensor& planned, const ModelIndex& float_model,
     planned.folded = clip_range(*found->node, *found->graph);
 }
 
-// Names the node as the float model does: quantizers rename nodes that they replace.
+// Names the node as the float model does: quantizers rename nodes that they replace. A folded Relu
+// or Clip is passed over.
 void name_float_node(PlannedTensor& planned, const ModelIndex& float_model) {
-  if (float_model.node(planned.activation.writer)) return;
-  if (const FoundTensor* found = float_model.tensor(planned.counterpart.tensor))
-    planned.activation.writer = found->node->name();
+  const std::string& op = planned.activation.writer_op;
+  const FoundNode* same = float_model.node(planned.activation.writer);
+  if (same && same->node->op_type() == op) return;
+  const FoundTensor* found = float_model.tensor(planned.counterpart.tensor);
+  if (found && is_clip(found->node->op_type()) && !is_clip(op))
+    found = float_model.tensor(found->graph->label(found->node->input(0)));
+  if (found) planned.activation.writer = found->node->name();
 }
 
 // The tensor at which an activation is observed with its quantizer's error.

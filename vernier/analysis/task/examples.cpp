@@ -28,6 +28,13 @@ std::map<std::int64_t, std::string> names_by_label(const std::vector<std::string
   return names;
 }
 
+// Whether the first example is an input already, and no image.
+bool holds_ready_inputs(Dataset& dataset) {
+  constexpr std::int64_t first = 0;
+  return dataset.size() > 0 &&
+         std::holds_alternative<Tensor>(dataset.read(std::span(&first, 1)).at(0).content);
+}
+
 }  // namespace
 
 TaskExamples open_task_examples(const DatasetSpec& spec, const Selection& selection, Task task,
@@ -36,7 +43,7 @@ TaskExamples open_task_examples(const DatasetSpec& spec, const Selection& select
   const std::vector<std::string>& classes = examples.dataset->classes();
   LoaderOptions options = loader_options(spec, path, task_needs(task), classes);
   examples.mapped = options.mapping.has_value();
-  examples.preprocessing = options.preprocessing;
+  if (!holds_ready_inputs(*examples.dataset)) examples.preprocessing = options.preprocessing;
   examples.batch = batch_size(only_input(model.inputs()), options.batch);
   examples.class_names = names_by_label(classes, options.mapping);
   // Classes that are named and not mapped must be as many as the model's: that is checked later.

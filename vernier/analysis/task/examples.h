@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,8 @@ struct TaskExamples {
   std::unique_ptr<Loader> loader;                   // null: there are none
   std::map<std::int64_t, std::string> class_names;  // by the model's labels
   bool mapped = false;                              // by a label mapping
-  Preprocessing preprocessing;
-  std::int64_t batch = 1;  // examples in each run
+  std::optional<Preprocessing> preprocessing;       // nothing: the inputs are ready
+  std::int64_t batch = 1;                           // examples in each run
 };
 
 // Opens the examples that `selection` takes of the dataset, for a model whose preprocessing is

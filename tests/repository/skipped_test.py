@@ -1,0 +1,50 @@
+"""`make test` says how many tests were skipped, and why."""
+
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts/skipped.py"
+PASSED = '<testcase name="a" status="run"><system-out>[ OK ] a</system-out></testcase>'
+OF_GTEST = """<testcase name="b" status="notrun"><skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/>
+<system-out>[ RUN      ] B.b
+/x/b_test.cpp:12: Skipped
+no model of that size
+
+[  SKIPPED ] B.b (0 ms)
+</system-out></testcase>"""
+PART_OF_UNITTEST = """<testcase name="c" status="run"><system-out>
+test_x (__main__.Pages.test_x) (page='README.md') ... skipped 'built without libtorch'
+ok
+</system-out></testcase>"""
+SCRIPT_THAT_SKIPS = """<testcase name="d" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/>
+<system-out>skipped: no python3 has PyTorch
+</system-out></testcase>"""
+SILENT = '<testcase name="e" status="notrun"><skipped message=""/><system-out></system-out></testcase>'
+
+
+def said_of(*cases):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "tests.xml"
+        path.write_text(f"<testsuite>{''.join(cases)}</testsuite>", encoding="utf-8")
+        return subprocess.run([sys.executable, SCRIPT, path], check=True, capture_output=True, text=True).stdout
+
+
+class Skipped(unittest.TestCase):
+    def test_nothing_skipped_is_said_too(self):
+        self.assertEqual(said_of(PASSED), "skipped: none of 1 tests\n")
+
+    def test_reasons_are_counted_wherever_they_come_from(self):
+        said = said_of(PASSED, OF_GTEST, OF_GTEST, PART_OF_UNITTEST, SCRIPT_THAT_SKIPS)
+        self.assertEqual(said.splitlines()[0], "skipped: 4 of 5 tests, or of their parts:")
+        for line in ("2  no model of that size", "1  built without libtorch", "1  no python3 has PyTorch"):
+            self.assertIn(line, said)
+
+    def test_a_skipped_test_without_a_reason_counts(self):
+        self.assertIn("1  no reason given", said_of(SILENT))
+
+
+if __name__ == "__main__":
+    unittest.main()
