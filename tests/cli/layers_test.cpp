@@ -141,7 +141,7 @@ TEST_F(LayersCommand, inputs_are_normal_unless_told_otherwise) {
 TEST_F(LayersCommand, the_optimised_graph_can_be_validated) {
   const Outcome outcome = layers({"--optimize", "extended"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr("optimised  extended"));
+  EXPECT_THAT(outcome.out, HasSubstr("optimize   extended"));
 }
 
 TEST_F(LayersCommand, the_folder_of_an_export_knows_its_reference) {

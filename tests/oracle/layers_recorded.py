@@ -139,6 +139,20 @@ def cause(row, candidate, reference, above):
     return "unknown", "nothing of what was looked at explains it"
 
 
+def failure(row, limit):
+    """What the verdict says of a row that exceeds."""
+    value = "nan" if row["max_abs_diff"] is None else row["max_abs_diff"]
+    kind, metric = "broken", "max_abs_diff"
+    if row["tensor"] is None:
+        kind, metric = "missing", "candidate"
+    elif row["max_abs_diff"] is None or (value != "nan" and value <= TOLERANCE):
+        kind = "shape"
+    elif value == "nan":
+        kind = "nonfinite"
+    return {"subject": row["layer"], "group": "layer", "metric": metric, "value": value,
+            "limit": limit, "kind": kind}
+
+
 def main():
     paths, version = sys.argv[1:3], sys.argv[3]
     references, candidates = (np.load(path) for path in paths)
@@ -153,14 +167,18 @@ def main():
             row["cause"], row["detail"] = cause(row, candidate, reference, above)
             exceeding.append(name)
         rows.append(row)
+    limit = f"max_abs_diff>{TOLERANCE:g}"
+    failures = [failure(row, limit) for row in rows if row["exceeds_tol"]]
     result = {
-        "schema_version": 1, "command": "layers", "versions": {"vernier": version},
-        "model": os.path.basename(paths[1]), "reference": os.path.basename(paths[0]),
-        "inputs": "recorded", "optimize": None, "tolerance": TOLERANCE,
-        "samples": len(references[references.files[0]]), "interrupted": False, "layers": rows,
-        "drift_origin": exceeding[0] if exceeding else None, "layers_total": len(rows),
-        "layers_exceeding": len(exceeding), "weight_mismatches": [], "warnings": [],
-        "pass": not exceeding,
+        "schema_version": 2, "command": "layers", "versions": {"vernier": version},
+        "run": {"candidate": os.path.basename(paths[1]), "reference": os.path.basename(paths[0]),
+                "inputs": "recorded", "samples": len(references[references.files[0]])},
+        "verdict": {"outcome": "fail" if failures else "pass", "failures": failures, "doubts": [],
+                    "limits": [limit]},
+        "pass": not failures, "interrupted": False, "warnings": [],
+        "model": os.path.basename(paths[1]), "tolerance": TOLERANCE, "layers": rows,
+        "model_outputs": [], "drift_origin": exceeding[0] if exceeding else None,
+        "layers_total": len(rows), "layers_exceeding": len(exceeding), "weight_mismatches": [],
     }
     print(json.dumps(result, indent=2, ensure_ascii=False))
 
