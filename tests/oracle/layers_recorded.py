@@ -1,5 +1,5 @@
-"""What `vernier layers --reference REFERENCE --candidate CANDIDATE -f json` prints, by numpy alone:
-layers_recorded.py REFERENCE CANDIDATE VERSION
+"""The result that `vernier layers CANDIDATE --reference REFERENCE -f json` prints, by numpy alone:
+layers_recorded.py REFERENCE CANDIDATE
 
 Two .npz files of recorded activations, samples along the leading axis, layers in the reference's
 order. The layers are told by their names; a layer that only its values could tell is not looked for.
@@ -140,7 +140,7 @@ def cause(row, candidate, reference, above):
 
 
 def main():
-    paths, version = sys.argv[1:3], sys.argv[3]
+    paths = sys.argv[1:3]
     references, candidates = (np.load(path) for path in paths)
     rows, exceeding = [], []
     for name in references.files:
@@ -154,13 +154,9 @@ def main():
             exceeding.append(name)
         rows.append(row)
     result = {
-        "schema_version": 1, "command": "layers", "versions": {"vernier": version},
-        "model": os.path.basename(paths[1]), "reference": os.path.basename(paths[0]),
-        "inputs": "recorded", "optimize": None, "tolerance": TOLERANCE,
-        "samples": len(references[references.files[0]]), "interrupted": False, "layers": rows,
-        "drift_origin": exceeding[0] if exceeding else None, "layers_total": len(rows),
-        "layers_exceeding": len(exceeding), "weight_mismatches": [], "warnings": [],
-        "pass": not exceeding,
+        "model": os.path.basename(paths[1]), "tolerance": TOLERANCE, "layers": rows,
+        "model_outputs": [], "drift_origin": exceeding[0] if exceeding else None,
+        "layers_total": len(rows), "layers_exceeding": len(exceeding), "weight_mismatches": [],
     }
     print(json.dumps(result, indent=2, ensure_ascii=False))
 
