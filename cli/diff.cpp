@@ -27,7 +27,9 @@ void name_files(Options& options) {
   std::vector<std::string> files = options.files;
   if (!options.reference.empty()) files.insert(files.begin(), options.reference);
   if (!options.candidate.empty()) files.push_back(options.candidate);
-  if (files.size() != 2) throw Error("[diff] expected two files: vernier diff REFERENCE CANDIDATE");
+  if (files.size() != 2)
+    throw Error(
+        "[diff] expected two files: vernier diff REFERENCE CANDIDATE; see 'vernier diff --help'");
   options.diff.reference = files[0];
   options.diff.candidate = files[1];
 }
