@@ -151,5 +151,22 @@ TEST(CompareModels, maps_are_compared_as_the_tensor_that_they_are_made_of) {
   EXPECT_EQ(result.verdict.outcome, Outcome::fail);
 }
 
+TEST(CompareModels, a_map_that_only_the_reference_has_fails) {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{4, ""}})
+      .weight(tensor_of<float>("factor", DType::f32, {}, {1}))
+      .node("Mul", {"x", "factor"}, {"product"})
+      .output("product", DType::f32, {{4, ""}});
+  const Model whole = mapping(1), candidate = builder.model();
+  const Model reference = with_outputs(whole, {"product"});
+  One sample;
+  CompareModelsOptions options;
+  options.compare.limits = default_limits(Precision::fp32);
+  const CompareResult result =
+      compare_models({.reference = &reference, .candidate = candidate}, sample, options);
+  EXPECT_THAT(verdict_paragraph(result.verdict).text.text,
+              HasSubstr("output maps: missing in the candidate"));
+}
+
 }  // namespace
 }  // namespace vernier

@@ -65,6 +65,22 @@ std::vector<std::string> warnings_about(const ComparedModels& models) {
   return warnings;
 }
 
+// Outputs of the reference that are no tensors, and that the candidate does not have at all.
+std::vector<Failure> missing_values(const Model& reference, const Model& candidate) {
+  const std::vector<TensorSpec> tensors = candidate.outputs();
+  const std::vector<OtherValue> others = candidate.other_outputs();
+  std::vector<Failure> failures;
+  for (const OtherValue& value : reference.other_outputs()) {
+    const auto is_it = [&](const auto& output) { return output.name == value.name; };
+    if (std::ranges::none_of(tensors, is_it) && std::ranges::none_of(others, is_it))
+      failures.push_back({.subject = value.name,
+                          .group = "output",
+                          .metric = "candidate",
+                          .kind = FailureKind::missing});
+  }
+  return failures;
+}
+
 std::function<std::unique_ptr<Runner>()> watcher(const Model& model, OrtOptions runtime) {
   runtime.watch = Watch::all();
   runtime.optimization = std::nullopt;
@@ -99,6 +115,11 @@ CompareResult compare_models(const ComparedModels& models, Samples& samples,
   compare_options.watch_candidate = watcher(models.candidate, options.candidate_runtime);
   CompareResult result = compare(reference ? *reference : *models.reference_runner, candidate,
                                  samples, compare_options);
+  if (models.reference && !compare_options.allow_missing)
+    for (Failure& failure : missing_values(*models.reference, models.candidate)) {
+      result.verdict.failures.push_back(std::move(failure));
+      result.verdict.outcome = Outcome::fail;
+    }
   std::vector<std::string> warnings = warnings_about(models);
   result.warnings.insert(result.warnings.begin(), warnings.begin(), warnings.end());
   return result;
