@@ -169,10 +169,16 @@ TEST(ExportWithoutPython, says_how_to_get_one) {
 
 // A program that came without the module says so: here it is copied away from it.
 TEST(TorchModule, is_asked_for_only_when_a_model_needs_it) {
+  // An installation without the module.
   const TemporaryDirectory folder;
-  std::filesystem::copy(VERNIER_BINARY, folder / "vernier");
+  const std::filesystem::path built = std::filesystem::path(VERNIER_BINARY).parent_path() / "..";
+  for (const std::string name :
+       {"bin/vernier", "lib/libvernier.so.0.1", "lib/vernier/libonnxruntime.so.1"}) {
+    std::filesystem::create_directories((folder / name).parent_path());
+    std::filesystem::copy(built / name, folder / name);
+  }
   const std::string models = VERNIER_FIXTURES "/mnist/";
-  expect_error(run_program({folder / "vernier", "eval", "-m", models + "mnist_cnn.onnx",
+  expect_error(run_program({folder / "bin/vernier", "eval", "-m", models + "mnist_cnn.onnx",
                             "--reference", models + "mnist_cnn.pt"}),
                "libvernier_torch.so: not found: this build has no libtorch");
 }
