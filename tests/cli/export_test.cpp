@@ -7,8 +7,8 @@
 
 #include "tests/cli/run.h"
 #include "tests/temporary_directory.h"
-#include "vernier/runtime/ort_runner.h"
 #include "vernier/exporting/sidecar.h"
+#include "vernier/runtime/ort_runner.h"
 #include "vernier/runtime/torch_runner.h"
 #include "vernier/version.h"
 

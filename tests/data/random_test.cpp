@@ -111,11 +111,10 @@ TEST(Random, dynamic_dims_are_one_unless_a_shape_names_them) {
 }
 
 TEST(Random, a_dim_that_is_a_sum_of_others_fits_them) {
-  const std::vector<TensorSpec> inputs = {
-      {"ids", DType::i64, {{1, ""}, {-1, "length"}}},
-      {"mask", DType::i64, {{1, ""}, {-1, "past + length"}}},
-      {"past", DType::f32, {{1, ""}, {-1, "past"}}},
-      {"next", DType::f32, {{1, ""}, {-1, "past+1"}}}};
+  const std::vector<TensorSpec> inputs = {{"ids", DType::i64, {{1, ""}, {-1, "length"}}},
+                                          {"mask", DType::i64, {{1, ""}, {-1, "past + length"}}},
+                                          {"past", DType::f32, {{1, ""}, {-1, "past"}}},
+                                          {"next", DType::f32, {{1, ""}, {-1, "past+1"}}}};
   EXPECT_EQ(plan_draws(inputs, {})[1].shape, (Shape{1, 2}));
   const auto draws = plan_draws(inputs, {.shapes = {{"ids", {1, 16}}, {"past", {1, 0}}}});
   EXPECT_EQ(draws[1].shape, (Shape{1, 16}));

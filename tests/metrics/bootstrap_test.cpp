@@ -20,7 +20,8 @@ Statistic share_below(std::int64_t ones) {
 }
 
 TEST(Bootstrap, the_interval_of_a_share_is_near_its_normal_approximation) {
-  const ConfidenceInterval interval = bootstrap_interval(1000, share_below(100), {.resamples = 4000});
+  const ConfidenceInterval interval =
+      bootstrap_interval(1000, share_below(100), {.resamples = 4000});
   const double error = 1.96 * std::sqrt(0.1 * 0.9 / 1000);
   EXPECT_NEAR(interval.low, 0.1 - error, 0.0015);
   EXPECT_NEAR(interval.high, 0.1 + error, 0.0015);

@@ -58,7 +58,7 @@ struct CompareResult {
   std::vector<std::string> warnings;
   std::optional<NanOrigin> nan_origin;
   std::vector<RuntimeStage> stages;  // for the caller to fill
-  std::int64_t samples = 0;  // that were run
+  std::int64_t samples = 0;          // that were run
   bool interrupted = false;
   Verdict verdict;
   bool operator==(const CompareResult&) const = default;

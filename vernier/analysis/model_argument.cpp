@@ -8,9 +8,9 @@
 #include "vernier/data/hub_cache.h"
 #include "vernier/data/preprocessing_config.h"
 #include "vernier/error.h"
+#include "vernier/exporting/exporter.h"
 #include "vernier/model/convert_fp16.h"
 #include "vernier/model/precision.h"
-#include "vernier/exporting/exporter.h"
 #include "vernier/runtime/open_runner.h"
 
 namespace vernier {

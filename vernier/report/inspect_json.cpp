@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
-#include "vernier/report/inspect.h"
 #include "vernier/report/envelope.h"
+#include "vernier/report/inspect.h"
 
 namespace vernier {
 namespace {

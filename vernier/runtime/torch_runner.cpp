@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "vernier/error.h"
-#include "vernier/installation.h"
 #include "vernier/exporting/sidecar.h"
+#include "vernier/installation.h"
 #include "vernier/runtime/torch_module/open.h"
 
 namespace vernier {
