@@ -16,16 +16,20 @@ bool same_letter(char left, char right) {
          std::tolower(static_cast<unsigned char>(right));
 }
 
-// Letters to insert, remove or replace (Levenshtein), whatever their case.
+// Letters to insert, remove, replace or swap with the next (optimal string alignment), whatever
+// their case.
 int edit_distance(std::string_view from, std::string_view to) {
-  std::vector<int> row(to.size() + 1);
+  std::vector<int> before, last, row(to.size() + 1);
   std::iota(row.begin(), row.end(), 0);
   for (std::size_t i = 0; i < from.size(); ++i) {
-    int diagonal = std::exchange(row[0], static_cast<int>(i) + 1);
+    before = std::exchange(last, row);
+    row[0] = static_cast<int>(i) + 1;
     for (std::size_t j = 0; j < to.size(); ++j) {
-      const int replaced = diagonal + (same_letter(from[i], to[j]) ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+      const int replaced = last[j] + (same_letter(from[i], to[j]) ? 0 : 1);
+      row[j + 1] = std::min({replaced, row[j] + 1, last[j + 1] + 1});
+      const bool swapped =
+          i > 0 && j > 0 && same_letter(from[i], to[j - 1]) && same_letter(from[i - 1], to[j]);
+      if (swapped) row[j + 1] = std::min(row[j + 1], before[j - 1] + 1);
     }
   }
   return row.back();

@@ -119,6 +119,22 @@ std::string describe(const PickedInputs& picked, bool quantized, std::uint64_t s
   return text + fmt::format(", seed {}", seed);
 }
 
+// A waveform of any length is as long as a frame of 32 ms at 16 kHz: one sample of it is no sound.
+std::map<std::string, Shape> with_audio_frames(std::map<std::string, Shape> shapes,
+                                               std::span<const TensorSpec> inputs,
+                                               std::span<const InputKind> kinds) {
+  constexpr std::int64_t frame = 512;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const std::vector<Dim>& dims = inputs[i].shape;
+    if (kinds[i].role != InputRole::audio || !dims.back().is_dynamic()) continue;
+    Shape shape;
+    for (const Dim& dim : dims) shape.push_back(dim.is_dynamic() ? 1 : dim.size);
+    shape.back() = frame;
+    shapes.emplace(inputs[i].name, std::move(shape));
+  }
+  return shapes;
+}
+
 }  // namespace
 
 PickedInputs pick_inputs(CalibrationProbe& probe, const SyntheticInputs& inputs,
@@ -147,11 +163,13 @@ Inputs automatic_inputs(const Model& candidate, const Model* reference, const In
                         const OrtOptions& runtime) {
   require_consistent(spec);
   const std::vector<TensorSpec> inputs = candidate.inputs();
-  const RandomOptions random{.seed = spec.seed,
-                             .shapes = by_input(spec.shapes, inputs),
-                             .ranges = by_input(spec.ranges, inputs),
-                             .index_lengths = index_lengths(candidate)};
-  SyntheticInputs synthetic{plan_draws(inputs, random), input_kinds(candidate), spec.seed};
+  std::vector<InputKind> kinds = input_kinds(candidate);
+  const RandomOptions random{
+      .seed = spec.seed,
+      .shapes = with_audio_frames(by_input(spec.shapes, inputs), inputs, kinds),
+      .ranges = by_input(spec.ranges, inputs),
+      .index_lengths = index_lengths(candidate)};
+  SyntheticInputs synthetic{plan_draws(inputs, random), std::move(kinds), spec.seed};
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (random.ranges.contains(inputs[i].name)) synthetic.kinds[i].range.reset();
   CalibrationProbe probe(candidate, reference, runtime);

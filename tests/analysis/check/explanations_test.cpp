@@ -40,6 +40,7 @@ TEST(Explanations, an_unknown_id_names_those_that_are_close) {
 TEST(CloseNames, come_the_closest_first) {
   const std::vector<std::string> names = {"Conv", "ConvTranspose", "Concat", "Relu"};
   EXPECT_THAT(close_names("conf", names), ElementsAre("Conv"));
+  EXPECT_THAT(close_names("Covn", names), ElementsAre("Conv"));
   EXPECT_THAT(close_names("Transpose", names), ElementsAre("ConvTranspose"));
   EXPECT_THAT(close_names("Softmax", names), IsEmpty());
   EXPECT_THAT(close_names("", names), IsEmpty());
