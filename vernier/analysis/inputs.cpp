@@ -43,10 +43,6 @@ std::map<std::string, Value> by_input(std::map<std::string, Value> values,
   return values;
 }
 
-std::map<std::string, Shape> shapes_of(const InputSpec& spec, std::span<const TensorSpec> inputs) {
-  return by_input(spec.shapes, inputs, "--shape");
-}
-
 // Which samples of those there are.
 std::unique_ptr<Samples> select(const InputSpec& spec, std::unique_ptr<Samples> all) {
   const std::int64_t size = all->size();
@@ -95,7 +91,7 @@ Distribution distribution_of(const InputSpec& spec, std::span<const TensorSpec> 
 }
 
 Inputs from_random(const InputTarget& target, const InputSpec& spec) {
-  const auto ranges = by_input(spec.ranges, target.inputs, "--input-range");
+  const auto ranges = ranges_of(spec, target.inputs);
   RandomOptions random{
       .samples = spec.sample_index ? all_samples : spec.samples.value_or(spec.default_samples),
       .seed = spec.seed,
@@ -169,6 +165,15 @@ void require_consistent(const InputSpec& spec) {
     throw Error(
         "[inputs] --samples all: random inputs have no end; give a number, --input-data or "
         "--dataset");
+}
+
+std::map<std::string, Shape> shapes_of(const InputSpec& spec, std::span<const TensorSpec> inputs) {
+  return by_input(spec.shapes, inputs, "--shape");
+}
+
+std::map<std::string, DrawRange> ranges_of(const InputSpec& spec,
+                                           std::span<const TensorSpec> inputs) {
+  return by_input(spec.ranges, inputs, "--input-range");
 }
 
 Inputs make_inputs(const InputTarget& target, const InputSpec& spec) {

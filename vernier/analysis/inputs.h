@@ -62,6 +62,12 @@ struct Inputs {
 // Throws Error for a spec that contradicts itself.
 void require_consistent(const InputSpec& spec);
 
+// What the spec says of each of the inputs, by name. Throws Error for a value without a name where
+// there are several inputs.
+std::map<std::string, Shape> shapes_of(const InputSpec& spec, std::span<const TensorSpec> inputs);
+std::map<std::string, DrawRange> ranges_of(const InputSpec& spec,
+                                           std::span<const TensorSpec> inputs);
+
 // The samples that the spec describes. Throws Error for a spec that contradicts itself or does not
 // fit the model.
 Inputs make_inputs(const InputTarget& target, const InputSpec& spec);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "vernier/error.h"
 #include "vernier/model/input_kind.h"
 
 namespace vernier {
@@ -97,19 +96,6 @@ class KeptSamples : public Samples {
   std::vector<std::vector<Tensor>> samples_;
 };
 
-// "" stands for the only input.
-template <typename Value>
-std::map<std::string, Value> by_input(std::map<std::string, Value> values,
-                                      const std::vector<TensorSpec>& inputs) {
-  auto unnamed = values.extract("");
-  if (unnamed.empty()) return values;
-  if (inputs.size() != 1)
-    throw Error(fmt::format("[inputs] the model has {} inputs; say which one, as in --shape {}=...",
-                            inputs.size(), inputs.empty() ? "NAME" : inputs[0].name));
-  values.insert_or_assign(inputs[0].name, std::move(unnamed.mapped()));
-  return values;
-}
-
 // "synthetic, octave noise, stage 1, S 0.38, seed 42"
 std::string describe(const PickedInputs& picked, bool quantized, std::uint64_t seed) {
   std::string text = "synthetic";
@@ -164,11 +150,10 @@ Inputs automatic_inputs(const Model& candidate, const Model* reference, const In
   require_consistent(spec);
   const std::vector<TensorSpec> inputs = candidate.inputs();
   std::vector<InputKind> kinds = input_kinds(candidate);
-  const RandomOptions random{
-      .seed = spec.seed,
-      .shapes = with_audio_frames(by_input(spec.shapes, inputs), inputs, kinds),
-      .ranges = by_input(spec.ranges, inputs),
-      .index_lengths = index_lengths(candidate)};
+  const RandomOptions random{.seed = spec.seed,
+                             .shapes = with_audio_frames(shapes_of(spec, inputs), inputs, kinds),
+                             .ranges = ranges_of(spec, inputs),
+                             .index_lengths = index_lengths(candidate)};
   SyntheticInputs synthetic{plan_draws(inputs, random), std::move(kinds), spec.seed};
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (random.ranges.contains(inputs[i].name)) synthetic.kinds[i].range.reset();
