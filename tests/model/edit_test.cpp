@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/model_builder.h"
+#include "tests/small_graphs.h"
 #include "vernier/error.h"
 #include "vernier/model/graph.h"
 
@@ -13,37 +13,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-GraphBuilder chain() {
-  GraphBuilder builder;
-  builder.input("x", DType::f32, {{2}}).output("y", DType::f32, {{2}});
-  builder.node("Neg", {"x"}, {"a"}).node("Abs", {"a"}, {"b"}).node("Relu", {"b"}, {"y"});
-  return builder;
-}
-
-std::vector<std::string> wiring(const vernier_onnx::GraphProto& graph) {
-  std::vector<std::string> lines;
-  for (const auto& node : graph.node())
-    lines.push_back(node.op_type() + " " + node.input(0) + " -> " + node.output(0));
-  return lines;
-}
-
-GraphBuilder branch(const std::string& op) {
-  GraphBuilder builder;
-  builder.node(op, {"x"}, {"same"}).output("same", DType::f32, {{2}});
-  return builder;
-}
-
-GraphBuilder conditional() {
-  GraphBuilder builder;
-  builder.input("x", DType::f32, {{2}})
-      .input("c", DType::boolean, {})
-      .output("y", DType::f32, {{2}});
-  builder.node("If", {"c"}, {"y"},
-               {graph_attribute("then_branch", branch("Neg")),
-                graph_attribute("else_branch", branch("Abs"))});
-  return builder;
-}
 
 TEST(TensorNames, carry_the_path_of_their_subgraph_only_where_they_are_not_unique) {
   EXPECT_THAT(tensor_names(chain().model()), ElementsAre("a", "b", "y"));

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/model_builder.h"
+#include "tests/small_graphs.h"
 #include "vernier/model/edit.h"
 #include "vernier/model/graph.h"
 
@@ -14,20 +14,6 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
-
-GraphBuilder chain() {
-  GraphBuilder builder;
-  builder.input("x", DType::f32, {{2}}).output("y", DType::f32, {{2}});
-  builder.node("Neg", {"x"}, {"a"}).node("Abs", {"a"}, {"b"}).node("Relu", {"b"}, {"y"});
-  return builder;
-}
-
-std::vector<std::string> wiring(const vernier_onnx::GraphProto& graph) {
-  std::vector<std::string> lines;
-  for (const auto& node : graph.node())
-    lines.push_back(node.op_type() + " " + node.input(0) + " -> " + node.output(0));
-  return lines;
-}
 
 TEST(InsertProbes, the_probe_writes_the_name_and_the_producer_another) {
   Model model = chain().model();
@@ -54,23 +40,6 @@ TEST(RemoveProbe, undoes_one_probe) {
   remove_probe(model, "y");
   EXPECT_THAT(wiring(model.graph()), ElementsAre("Neg x -> a", "Abs a -> vernier.probed:b",
                                                  "Probe vernier.probed:b -> b", "Relu b -> y"));
-}
-
-GraphBuilder branch(const std::string& op) {
-  GraphBuilder builder;
-  builder.node(op, {"x"}, {"same"}).output("same", DType::f32, {{2}});
-  return builder;
-}
-
-GraphBuilder conditional() {
-  GraphBuilder builder;
-  builder.input("x", DType::f32, {{2}})
-      .input("c", DType::boolean, {})
-      .output("y", DType::f32, {{2}});
-  builder.node("If", {"c"}, {"y"},
-               {graph_attribute("then_branch", branch("Neg")),
-                graph_attribute("else_branch", branch("Abs"))});
-  return builder;
 }
 
 TEST(InsertProbes, names_are_those_of_tensor_names) {
