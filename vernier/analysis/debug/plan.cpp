@@ -175,15 +175,15 @@ Quantization require_quantization(const Model& float_model, const ModelIndex& qu
   const Model& model = quantized_model.model();
   if (float_model.serialize() == model.serialize())
     throw Error(
-        fmt::format("[debug] {} and {} are the same model; pass the quantized one as --quant-model",
+        fmt::format("[debug] {} and {} are the same model; pass the quantized one as the model",
                     float_model.name(), model.name()));
   if (!find_quantization(float_model).empty())
-    throw Error(fmt::format(
-        "[debug] {} is the quantized one of the two; swap --float-model and --quant-model",
-        float_model.name()));
-  throw Error(
-      fmt::format("[debug] {}: nothing in it is quantized; pass a quantized model as --quant-model",
-                  model.name()));
+    throw Error(
+        fmt::format("[debug] {} is the quantized one of the two; swap the model and --reference",
+                    float_model.name()));
+  throw Error(fmt::format(
+      "[debug] {}: nothing in it is quantized; pass a quantized model, and this one as --reference",
+      model.name()));
 }
 
 DebugPlan make_plan(const ModelIndex& float_model, const ModelIndex& quantized_model,
