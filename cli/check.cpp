@@ -19,6 +19,7 @@ struct Options {
   std::vector<std::string> only;
   std::vector<std::string> disable;
   bool strict = false;
+  bool no_weights = false;
   double tolerance = 1e-3;
   int top = 5;
   InputSpec input{.default_samples = 3};
@@ -33,6 +34,7 @@ CheckOptions check_options(const Options& options, const std::filesystem::path& 
                      .preprocessing = options.preprocessing,
                      .tolerance = options.tolerance,
                      .strict = options.strict,
+                     .weight_evidence = !options.no_weights,
                      .runtime = runner_options(options.runtime).onnx};
   // Unless it is told what to feed, check() itself looks for sizes that the model takes.
   if (!options.input.is_default())
@@ -97,6 +99,8 @@ void add_check(CLI::App& program, int& exit_code) {
       ->delimiter(',');
   findings.add("--tolerance,--atol", options->tolerance, "Largest difference from the reference",
                "T");
+  findings.flag("--no-weights", options->no_weights,
+                "Do not compare the weights with the reference's as evidence");
   findings.add("--preprocessing", options->preprocessing,
                "How its images are prepared (default: the file beside the model)", "FILE");
   findings.add("--top", options->top, "Findings of one kind to show in text and Markdown", "N")

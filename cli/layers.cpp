@@ -23,6 +23,7 @@ struct Options {
   ModelOptions models;
   std::optional<double> tolerance;
   std::string truth;
+  bool no_weights = false;
   int around = 3;
   int top = 10;
   InputSpec input{.default_distribution = Distribution::normal};
@@ -64,6 +65,7 @@ int run(const Options& options) {
   const LayersOptions layers{.reference = resolve_reference(options.models.reference, resolved),
                              .tolerance = options.tolerance,
                              .truth = !options.truth.empty(),
+                             .weight_evidence = !options.no_weights,
                              .runtime = runner_options(options.runtime).onnx};
   const auto [result, inputs] = recorded ? validate_recorded(resolved.model, layers)
                                          : validate(options, resolved.model, layers);
@@ -104,6 +106,8 @@ void add_layers(CLI::App& program, int& exit_code) {
       .add("--truth", options->truth,
            "Run the reference in this precision as well, and measure both against it")
       ->check(CLI::IsMember({"fp64"}));
+  report.flag("--no-weights", options->no_weights,
+              "Do not compare the weights of the two models as evidence");
   report.add("--around", options->around, "Rows shown before and after the origin", "N")
       ->check(at_least(0));
   report.add("--top", options->top, "Rows of the table of the worst", "N")->check(at_least(1));

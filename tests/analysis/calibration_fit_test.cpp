@@ -82,6 +82,51 @@ TEST(CalibrationFit, a_side_without_codes_stands_for_a_relu) {
   EXPECT_EQ(fit_of(quantizer(128), one({-127, 0, 999, 0})).clipped_share, 0.25);
 }
 
+// y = 4 x, in float and as a QOperator whose output has codes up to `largest`.
+Model product() {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{1}, {1}})
+      .weight(tensor_of<float>("w", DType::f32, {1, 1}, {4}))
+      .node("MatMul", {"x", "w"}, {"p"})
+      .node("Identity", {"p"}, {"y"})
+      .output("y");
+  return builder.model();
+}
+
+Model quantized_product(float largest) {
+  const auto scalar = [](const char* name, float value) {
+    return tensor_of<float>(name, DType::f32, {}, {value});
+  };
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{1}, {1}})
+      .weight(scalar("x_s", 1.0F / 255))
+      .weight(scalar("w_s", 4.0F / 255))
+      .weight(scalar("p_s", largest / 255))
+      .weight(tensor_of<std::uint8_t>("z", DType::u8, {}, {0}))
+      .weight(tensor_of<std::uint8_t>("w_quantized", DType::u8, {1, 1}, {255}))
+      .node("QuantizeLinear", {"x", "x_s", "z"}, {"x_quantized"})
+      .node("QLinearMatMul", {"x_quantized", "x_s", "z", "w_quantized", "w_s", "z", "p_s", "z"},
+            {"p_quantized"})
+      .node("DequantizeLinear", {"p_quantized", "p_s", "z"}, {"y"})
+      .output("y");
+  return builder.model();
+}
+
+TEST(CalibrationFit, what_an_operators_own_quantizer_cuts_off_shows_in_the_reference) {
+  const Model reference = product();
+  const auto fit = [&](float largest) {
+    const Model candidate = quantized_product(largest);
+    CalibrationProbe probe(candidate, &reference, {});
+    return probe.fit(probe.run(std::vector{tensor_of<float>("x", DType::f32, {1, 1}, {1})}).uses);
+  };
+  EXPECT_NEAR(fit(4).score, 0, 1e-6);
+  EXPECT_NEAR(fit(4).overflow, 1, 1e-6);
+  const CalibrationFit narrow = fit(1);
+  EXPECT_NEAR(narrow.overflow, 4, 1e-6);
+  EXPECT_EQ(narrow.clipped_share, 1);
+  EXPECT_GT(narrow.score, fitting_score);
+}
+
 TEST(CalibrationFit, zeros_alone_are_far_off) {
   EXPECT_EQ(fit_of(quantizer(0), one({0, 0, 0, 0})).score, 10);
 }

@@ -82,6 +82,36 @@ TEST(Evidence, kept_limits_pass_only_where_the_figures_mean_something) {
   EXPECT_EQ(outcome({}, alike), Outcome::pass);
 }
 
+TEST(Evidence, one_range_far_too_narrow_is_doubtful_on_made_up_inputs_that_fit_the_others) {
+  Evidence narrow = quantized(0.3);
+  narrow.calibration->most_overflowed = "conv2";
+  narrow.calibration->overflow = 3.6;
+  EXPECT_EQ(make_verdict({limit}, {}, narrow).doubts,
+            (std::vector<Doubt>{{DoubtKind::narrow_range, "conv2", 3.6, most_overflow}}));
+  narrow.real_inputs = true;  // the outputs themselves tell how good it is
+  EXPECT_EQ(outcome({}, narrow), Outcome::pass);
+}
+
+TEST(Evidence, a_quantized_model_without_an_activation_function_does_not_pass) {
+  Evidence evidence = quantized(0.3);
+  evidence.real_inputs = true;
+  evidence.missing =
+      MissingActivations{.op = "Relu", .reference = 7, .candidate = 5, .quantizers = 1};
+  const Verdict verdict = make_verdict({limit}, {}, evidence);
+  EXPECT_EQ(verdict.outcome, Outcome::inconclusive);
+  EXPECT_EQ(verdict.doubts, (std::vector<Doubt>{{DoubtKind::missing_activation, "Relu", 6, 7}}));
+}
+
+TEST(Evidence, batch_norms_tell_where_no_quantizer_does) {
+  Evidence evidence{.quantized = true, .norms = NormFit{.score = 0.1, .norms = 30}};
+  EXPECT_EQ(outcome({broken}, evidence), Outcome::fail);
+  EXPECT_EQ(outcome({}, evidence), Outcome::pass);
+  evidence.norms->score = 0.2;
+  EXPECT_EQ(outcome({broken}, evidence), Outcome::inconclusive);
+  EXPECT_EQ(make_verdict({limit}, {}, evidence).doubts,
+            (std::vector<Doubt>{{DoubtKind::unlike_training, "", 0.2, fitting_norm_score}}));
+}
+
 TEST(Evidence, limits_of_ones_own_are_judged_as_they_are) {
   Evidence own = quantized(0.95);
   own.own_limits = true;

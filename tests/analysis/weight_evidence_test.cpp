@@ -5,6 +5,7 @@
 #include "tests/fixture.h"
 #include "tests/injected_faults.h"
 #include "vernier/model/convert_fp16.h"
+#include "vernier/runtime/runner.h"
 
 namespace vernier {
 namespace {
@@ -94,6 +95,78 @@ TEST(WeightEvidence, a_transposed_weight_is_the_same) {
       compare_weights_of(reference, product(tensor_of("v", DType::f32, {8, 4}, transposed), true))
           .answer,
       Answer::same);
+}
+
+// A Conv, or a ConvTranspose, that reads this kernel.
+Model convolution(const char* op, const Tensor& kernel) {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{1}, {2}, {8}, {8}})
+      .weight(kernel)
+      .node(op, {"x", kernel.name}, {"y"})
+      .output("y");
+  return builder.model();
+}
+
+TEST(WeightEvidence, a_kernel_is_flipped_only_between_a_convolution_and_a_transposed_one) {
+  std::vector<float> values(36), flipped(36);
+  for (int i = 0; i < 36; ++i) values[i] = static_cast<float>(i * i % 23) - 9;
+  for (int in = 0; in < 2; ++in)
+    for (int out = 0; out < 2; ++out)
+      for (int tap = 0; tap < 9; ++tap)
+        flipped[(out * 2 + in) * 9 + 8 - tap] = values[(in * 2 + out) * 9 + tap];
+  const Tensor kernel = tensor_of("w", DType::f32, {2, 2, 3, 3}, values);
+  const Tensor other = tensor_of("w", DType::f32, {2, 2, 3, 3}, flipped);
+  const auto answer = [&](const char* reference, const char* candidate) {
+    return compare_weights_of(convolution(reference, kernel), convolution(candidate, other)).answer;
+  };
+  EXPECT_EQ(answer("ConvTranspose", "Conv"), Answer::same);
+  EXPECT_EQ(answer("Conv", "ConvTranspose"), Answer::same);
+  EXPECT_EQ(answer("Conv", "Conv"), Answer::different);
+}
+
+// Shows parameters as a PyTorch module does: a convolution and the batch norm behind it.
+class Module : public Runner {
+ public:
+  explicit Module(std::vector<Tensor> parameters) : parameters_(std::move(parameters)) {}
+  const std::vector<TensorSpec>& inputs() const override { return none_; }
+  const std::vector<TensorSpec>& outputs() const override { return none_; }
+  std::vector<Tensor> run(std::span<const Tensor>, const Observer&) override { return {}; }
+  std::vector<WatchedTensor> watched() const override {
+    return {{.name = "conv", .type = "Conv2d"},
+            {.name = "norm", .type = "BatchNorm2d", .constants = {{"eps", 0}}}};
+  }
+  void visit_parameters(const TensorVisitor& visit) const override {
+    for (const Tensor& parameter : parameters_) visit(parameter);
+  }
+
+ private:
+  std::vector<TensorSpec> none_;
+  std::vector<Tensor> parameters_;
+};
+
+TEST(WeightEvidence, parameters_of_a_module_are_compared_with_its_batch_norm_folded_in) {
+  std::vector<float> values(36), folded(36);
+  for (int i = 0; i < 36; ++i) {
+    values[i] = static_cast<float>(i * i % 23) - 9;
+    folded[i] = values[i] * (i < 18 ? 2.0F : 3.0F);
+  }
+  const Module module({tensor_of("conv.weight", DType::f32, {2, 2, 3, 3}, values),
+                       tensor_of<float>("norm.weight", DType::f32, {2}, {1, 6}),
+                       tensor_of<float>("norm.running_var", DType::f32, {2}, {0.25F, 4})});
+  const auto answer = [&](const std::vector<float>& kernel) {
+    return compare_weights_of(module, convolution("Conv", tensor_of("onnx::Conv_7", DType::f32,
+                                                                    {2, 2, 3, 3}, kernel)))
+        ->answer;
+  };
+  EXPECT_EQ(answer(values), Answer::same);
+  EXPECT_EQ(answer(folded), Answer::same);
+  folded[0] = 100;
+  EXPECT_NE(answer(folded), Answer::same);
+}
+
+TEST(WeightEvidence, a_runner_without_parameters_tells_nothing) {
+  EXPECT_EQ(compare_weights_of(Module({}), Model::load(fixture("mnist/mnist_cnn.onnx"))),
+            std::nullopt);
 }
 
 TEST(WeightEvidence, without_weights_nothing_is_known) {

@@ -6,6 +6,7 @@
 
 #include "tests/cli/run.h"
 #include "tests/fixture.h"
+#include "tests/injected_faults.h"
 #include "tests/model_builder.h"
 #include "tests/temporary_directory.h"
 
@@ -106,6 +107,23 @@ TEST(CheckCommand, warnings_fail_when_it_is_strict) {
   EXPECT_EQ(strict.exit_code, 1);
   EXPECT_THAT(strict.out, EndsWith("FAIL: warnings 1 > 0\n"));
   EXPECT_EQ(run_vernier({"check", model, "--only", "identity-chain", "--strict"}).exit_code, 0);
+}
+
+TEST(CheckCommand, other_weights_than_the_references_fail) {
+  const TemporaryDirectory folder;
+  Model changed = Model::load(fixture("mnist/mnist_cnn.int8.onnx"));
+  ASSERT_TRUE(roll_weight(changed));
+  const std::string model = folder / "changed.onnx";
+  changed.save(model);
+  const Outcome text = run_vernier({"check", model, "--reference", good});
+  EXPECT_EQ(text.exit_code, 1) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("not the same: "));
+  EXPECT_THAT(text.out, HasSubstr("not the reference's: "));
+  const Outcome json = run_vernier({"check", model, "--reference", good, "-f", "json"});
+  expect_valid_json("check", json.out);
+  EXPECT_EQ(nlohmann::json::parse(json.out)["weight_evidence"]["answer"], "different");
+  const Outcome without = run_vernier({"check", model, "--reference", good, "--no-weights"});
+  EXPECT_EQ(without.exit_code, 0) << without.out;
 }
 
 TEST(CheckCommand, a_damaged_file_is_a_finding) {

@@ -179,6 +179,7 @@ def main():
         "model": os.path.basename(paths[1]), "tolerance": TOLERANCE, "layers": rows,
         "model_outputs": [], "drift_origin": exceeding[0] if exceeding else None,
         "layers_total": len(rows), "layers_exceeding": len(exceeding), "weight_mismatches": [],
+        "weight_evidence": None,
     }
     print(json.dumps(result, indent=2, ensure_ascii=False))
 

@@ -6,8 +6,11 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <set>
 #include <unordered_map>
 
+#include "vernier/analysis/bind_inputs.h"
+#include "vernier/analysis/pairing/counterpart.h"
 #include "vernier/model/graph.h"
 #include "vernier/model/quantization.h"
 #include "vernier/runtime/ort_runner.h"
@@ -23,6 +26,7 @@ struct WatchedQuantizer {
   std::string name;     // of the tensor, as users know it
   std::string watched;  // the tensor that is watched: what goes in, or what is stored
   bool stored = false;
+  bool of_reference = false;  // what is watched is the counterpart of what goes in
   Quantizer quantizer;
   RealRange range;
   bool low_counts = true, high_counts = true;
@@ -38,6 +42,16 @@ std::unordered_map<std::string, std::string> writers_of(const Model& model) {
     for (const auto& node : subgraph.graph->node())
       for (const std::string& output : node.output()) writers[output] = node.op_type();
   return writers;
+}
+
+// Whether a sample of the one can be fed to the other by name.
+bool same_inputs(const Model& reference, const Model& candidate) {
+  const auto input_names = [](const Model& model) {
+    std::set<std::string> names;
+    for (const TensorSpec& input : model.inputs()) names.insert(input.name);
+    return names;
+  };
+  return input_names(reference) == input_names(candidate);
 }
 
 bool bounds_its_values(const std::unordered_map<std::string, std::string>& writers,
@@ -62,18 +76,37 @@ std::optional<WatchedQuantizer> watch(const QuantizedActivation& activation) {
   return watched;
 }
 
+// What goes into an operator's own quantizer shows in the reference alone: that is watched instead.
+void watch_counterpart(WatchedQuantizer& watched, const QuantizedActivation& activation,
+                       const ModelIndex& reference, const ModelIndex& candidate) {
+  const Counterpart counterpart =
+      fold_clip(reference, candidate, activation, find_counterpart(reference, activation))
+          .counterpart;
+  if (!reference.tensor(counterpart.tensor)) return;
+  watched.watched = counterpart.tensor;
+  watched.stored = false;
+  watched.of_reference = true;
+}
+
 std::vector<WatchedQuantizer> find_quantizers(const Model& candidate, const Model* reference) {
   const auto candidate_writers = writers_of(candidate);
   const auto reference_writers =
       reference ? writers_of(*reference) : std::unordered_map<std::string, std::string>();
+  const ModelIndex index(candidate);
+  std::optional<ModelIndex> reference_index;
+  if (reference && same_inputs(*reference, candidate)) reference_index.emplace(*reference);
   std::vector<WatchedQuantizer> found;
-  for (const QuantizedActivation& activation : find_quantization(candidate).activations) {
+  for (const QuantizedActivation& activation : find_quantization(index).activations) {
     const auto bounded = [&](const std::string& name) {
       return bounds_its_values(candidate_writers, name) ||
              bounds_its_values(reference_writers, name);
     };
     if (activation.dynamic || bounded(activation.name) || bounded(activation.before)) continue;
-    if (auto watched = watch(activation)) found.push_back(*std::move(watched));
+    auto watched = watch(activation);
+    if (!watched) continue;
+    if (watched->stored && reference_index)
+      watch_counterpart(*watched, activation, *reference_index, index);
+    found.push_back(*std::move(watched));
   }
   return found;
 }
@@ -102,13 +135,16 @@ double clipped_share(const QuantizerUse& use) {
                            : static_cast<double>(use.clipped) / static_cast<double>(use.elements);
 }
 
-OrtOptions watching(OrtOptions options, const std::vector<WatchedQuantizer>& quantizers,
-                    const Model& model) {
-  std::vector<std::string> names;
-  for (const WatchedQuantizer& quantizer : quantizers) names.push_back(quantizer.watched);
-  std::ranges::sort(names);
-  names.erase(std::ranges::unique(names).begin(), names.end());
-  for (const TensorSpec& input : model.inputs()) std::erase(names, input.name);
+std::vector<std::string> watched_names(const std::vector<WatchedQuantizer>& quantizers,
+                                       const Model& model, bool of_reference) {
+  std::set<std::string> names;
+  for (const WatchedQuantizer& quantizer : quantizers)
+    if (quantizer.of_reference == of_reference) names.insert(quantizer.watched);
+  for (const TensorSpec& input : model.inputs()) names.erase(input.name);
+  return {names.begin(), names.end()};
+}
+
+OrtOptions watching(OrtOptions options, std::vector<std::string> names) {
   options.watch = Watch::only(std::move(names));
   options.optimization = Optimization::disabled;
   options.exact = true;
@@ -124,19 +160,53 @@ QuantizerUse pool(const QuantizerUse& first, const QuantizerUse& second) {
           first.elements + second.elements};
 }
 
+CalibrationFit fit_of(std::span<const UsedRange> ranges) {
+  CalibrationFit fit;
+  double octaves = 0, clipped = 0;
+  for (const auto& [name, representable, use] : ranges) {
+    if (use.elements == 0) continue;  // never ran, as in a branch that was not taken
+    const double ratio = use.largest / representable;
+    const double used = std::abs(std::log2(ratio));
+    octaves += used <= most_octaves ? used : most_octaves;
+    const double share = clipped_share(use);
+    clipped += share;
+    ++fit.quantizers;
+    if (share > fit.clipped_share) {
+      fit.clipped_share = share;
+      fit.most_clipped = name;
+    }
+    if (ratio > fit.overflow) {
+      fit.overflow = ratio;
+      fit.most_overflowed = name;
+    }
+  }
+  if (fit.quantizers > 0)
+    fit.score = (octaves + 100 * clipped) / static_cast<double>(fit.quantizers);
+  return fit;
+}
+
 struct CalibrationProbe::State {
   std::vector<WatchedQuantizer> quantizers;
-  std::multimap<std::string, std::size_t, std::less<>> by_tensor;
+  std::multimap<std::string, std::size_t, std::less<>> by_tensor, by_reference_tensor;
   OrtRunner runner;
+  std::optional<OrtRunner> reference;  // where quantizers show what goes into them only there
+  InputBindings bindings;
 };
 
 CalibrationProbe::CalibrationProbe(const Model& candidate, const Model* reference,
                                    const OrtOptions& runtime) {
   std::vector<WatchedQuantizer> quantizers = find_quantizers(candidate, reference);
-  OrtRunner runner(candidate.clone(), watching(runtime, quantizers, candidate));
-  state_ = std::make_unique<State>(State{std::move(quantizers), {}, std::move(runner)});
-  for (std::size_t i = 0; i < state_->quantizers.size(); ++i)
-    state_->by_tensor.emplace(state_->quantizers[i].watched, i);
+  OrtRunner runner(candidate.clone(),
+                   watching(runtime, watched_names(quantizers, candidate, false)));
+  state_ = std::make_unique<State>(State{std::move(quantizers), {}, {}, std::move(runner), {}, {}});
+  State& state = *state_;
+  for (std::size_t i = 0; i < state.quantizers.size(); ++i)
+    (state.quantizers[i].of_reference ? state.by_reference_tensor : state.by_tensor)
+        .emplace(state.quantizers[i].watched, i);
+  if (state.by_reference_tensor.empty()) return;
+  state.bindings = bind_inputs(candidate.inputs(), reference->inputs());
+  state.reference.emplace(reference->clone(),
+                          watching(runtime, watched_names(state.quantizers, *reference, true)));
 }
 
 CalibrationProbe::~CalibrationProbe() = default;
@@ -147,8 +217,8 @@ std::size_t CalibrationProbe::quantizers() const { return state_->quantizers.siz
 CalibrationProbe::Sample CalibrationProbe::run(std::span<const Tensor> inputs) {
   Sample sample;
   sample.uses.resize(quantizers());
-  const auto observe = [&](const TensorView& tensor) {
-    const auto [begin, end] = state_->by_tensor.equal_range(tensor.name);
+  const auto observe = [&](const auto& by_tensor, const TensorView& tensor) {
+    const auto [begin, end] = by_tensor.equal_range(tensor.name);
     for (auto at = begin; at != end; ++at) {
       const WatchedQuantizer& quantizer = state_->quantizers[at->second];
       const std::vector<float> values =
@@ -157,29 +227,20 @@ CalibrationProbe::Sample CalibrationProbe::run(std::span<const Tensor> inputs) {
       use = pool(use, use_of(values, quantizer));
     }
   };
-  for (const Tensor& input : inputs) observe(input);
-  sample.outputs = state_->runner.run(inputs, observe);
+  for (const Tensor& input : inputs) observe(state_->by_tensor, input);
+  sample.outputs = state_->runner.run(
+      inputs, [&](const TensorView& tensor) { observe(state_->by_tensor, tensor); });
+  if (auto& reference = state_->reference)
+    reference->run(apply_bindings(state_->bindings, reference->inputs(), inputs),
+                   [&](const TensorView& tensor) { observe(state_->by_reference_tensor, tensor); });
   return sample;
 }
 
 CalibrationFit CalibrationProbe::fit(std::span<const QuantizerUse> uses) const {
-  CalibrationFit fit;
-  double octaves = 0, clipped = 0;
-  for (std::size_t i = 0; i < uses.size(); ++i) {
-    if (uses[i].elements == 0) continue;  // never ran, as in a branch that was not taken
-    const double used = std::abs(std::log2(uses[i].largest / state_->quantizers[i].largest()));
-    octaves += used <= most_octaves ? used : most_octaves;
-    const double share = clipped_share(uses[i]);
-    clipped += share;
-    ++fit.quantizers;
-    if (share > fit.clipped_share) {
-      fit.clipped_share = share;
-      fit.most_clipped = state_->quantizers[i].name;
-    }
-  }
-  if (fit.quantizers > 0)
-    fit.score = (octaves + 100 * clipped) / static_cast<double>(fit.quantizers);
-  return fit;
+  std::vector<UsedRange> ranges;
+  for (std::size_t i = 0; i < uses.size(); ++i)
+    ranges.push_back({state_->quantizers[i].name, state_->quantizers[i].largest(), uses[i]});
+  return fit_of(ranges);
 }
 
 void Diversity::add(const TensorView& tensor) {

@@ -27,14 +27,28 @@ struct CalibrationFit {
   // S: the mean of |log2(largest observed / largest representable)| over the quantizers, and 100
   // times the mean clipped share. Real data give 0.07 to 0.35, noise mostly more than 0.4.
   double score = 0;
-  std::string most_clipped;  // the tensor whose quantizer clips most, and
-  double clipped_share = 0;  // how much of it
+  std::string most_clipped;     // the tensor whose quantizer clips most, and
+  double clipped_share = 0;     // how much of it
+  std::string most_overflowed;  // the tensor that exceeds its quantizer's range most, and
+  double overflow = 0;          // its largest value over the largest representable
   std::int64_t quantizers = 0;
   bool operator==(const CalibrationFit&) const = default;
 };
 
+// A quantizer's range beside what goes into it.
+struct UsedRange {
+  std::string name;          // of the tensor
+  double representable = 0;  // the largest, on the sides of zero that count
+  QuantizerUse use;
+};
+
+// Of the quantizers that something went into.
+CalibrationFit fit_of(std::span<const UsedRange> ranges);
+
 inline constexpr double fitting_score = 0.40;  // at most, of inputs like the calibration data
 inline constexpr double most_clipped_share = 0.03;
+inline constexpr double most_overflow =
+    2.4;  // picked inputs of right pairs exceed a range 1.7 times
 
 // Runs a quantized model in exact arithmetic and watches what goes into its activation quantizers:
 // those per tensor of integers. The side of zero where a quantizer has no codes stands for a Relu

@@ -65,6 +65,11 @@ std::vector<std::string> warnings_about(const ComparedModels& models) {
   return warnings;
 }
 
+// Whether a sample of the one is a sample of the other.
+bool same_inputs(const Model& reference, const Model& candidate) {
+  return reference.inputs() == candidate.inputs();
+}
+
 // Outputs of the reference that are no tensors, and that the candidate does not have at all.
 std::vector<Failure> missing_values(const Model& reference, const Model& candidate) {
   const std::vector<TensorSpec> tensors = candidate.outputs();
@@ -96,7 +101,11 @@ CompareResult compare_models(const ComparedModels& models, Samples& samples,
   evidence.quantized = precision_of(models.candidate) == Precision::int8;
   if (models.reference) {
     if (options.weights) evidence.weights = compare_weights_of(*models.reference, models.candidate);
+    if (evidence.quantized)
+      evidence.missing = find_missing_activations(*models.reference, models.candidate);
     compare_options.before = before_activations(*models.reference, models.candidate);
+  } else if (options.weights) {
+    evidence.weights = compare_weights_of(*models.reference_runner, models.candidate);
   }
   const Model extended = with_outputs(
       models.candidate, names_of(compare_options.before, &BeforeActivation::candidate));
@@ -105,6 +114,9 @@ CompareResult compare_models(const ComparedModels& models, Samples& samples,
     exact.emplace(extended, models.reference, options.candidate_runtime);
     compare_options.exact = &*exact;
   }
+  if (exact && exact->quantizers() == 0 && models.reference && !evidence.real_inputs &&
+      same_inputs(*models.reference, models.candidate))
+    evidence.norms = measure_norm_fit(*models.reference, samples, options.reference_runtime);
   OrtRunner candidate((evidence.quantized ? models.candidate : extended).clone(),
                       options.candidate_runtime);
   std::optional<OrtRunner> reference;

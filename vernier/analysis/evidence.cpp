@@ -34,11 +34,22 @@ std::vector<Doubt> doubts_of(const Evidence& evidence) {
     if (fit->clipped_share > most_clipped_share)
       doubts.push_back(
           {DoubtKind::clipping, fit->most_clipped, fit->clipped_share, most_clipped_share});
+    if (!evidence.real_inputs && fit->score <= fitting_score && fit->overflow > most_overflow)
+      doubts.push_back(
+          {DoubtKind::narrow_range, fit->most_overflowed, fit->overflow, most_overflow});
   }
+  if (const auto& fit = evidence.norms; fit && !evidence.calibration && !evidence.real_inputs)
+    if (!(fit->score <= fitting_norm_score))
+      doubts.push_back({DoubtKind::unlike_training, "", fit->score, fitting_norm_score});
   const bool unmatched = evidence.weights ? evidence.weights->answer != WeightEvidence::Answer::same
                                           : evidence.quantized;
   if (evidence.diversity && *evidence.diversity < least_diversity && unmatched)
     doubts.push_back({DoubtKind::alike_samples, "", *evidence.diversity, least_diversity});
+  if (const auto& missing = evidence.missing)
+    doubts.push_back({DoubtKind::missing_activation,
+                      missing->tensor.empty() ? missing->op : missing->tensor,
+                      static_cast<double>(missing->candidate + missing->quantizers),
+                      static_cast<double>(missing->reference)});
   return doubts;
 }
 
@@ -48,7 +59,8 @@ bool proves_loss(const std::vector<Failure>& broken, const Evidence& evidence) {
   if (evidence.real_inputs || evidence.own_limits || !evidence.quantized) return true;
   const bool of_mean = std::ranges::any_of(
       broken, [](const Failure& failure) { return failure.metric.ends_with("_mean"); });
-  return of_mean && evidence.calibration && evidence.calibration->score <= fitting_score;
+  if (const auto& fit = evidence.calibration) return of_mean && fit->score <= fitting_score;
+  return of_mean && evidence.norms && evidence.norms->score <= fitting_norm_score;
 }
 
 }  // namespace

@@ -188,4 +188,17 @@ std::string describe_layout(const LayoutChange& layout,
   return fmt::format("{}, then reshape to {}", name, format_shape(candidate_shape));
 }
 
+Tensor flip_kernel(const TensorView& kernel) {
+  Tensor flipped = copy(kernel);
+  if (flipped.size() == 0) return flipped;
+  const std::size_t width = flipped.bytes.size() / static_cast<std::size_t>(flipped.size());
+  std::size_t taps = 1;
+  for (std::size_t i = 2; i < flipped.shape.size(); ++i) taps *= flipped.shape[i];
+  for (std::size_t begin = 0; begin < flipped.bytes.size(); begin += taps * width)
+    for (std::size_t i = 0; i < taps; ++i)
+      std::copy_n(kernel.bytes.begin() + begin + (taps - 1 - i) * width, width,
+                  flipped.bytes.begin() + begin + i * width);
+  return flipped;
+}
+
 }  // namespace vernier

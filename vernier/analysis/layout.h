@@ -36,4 +36,8 @@ std::string describe_layout(const LayoutChange& layout,
 // (4-bit ones are widened to 8 bits).
 Tensor permute_axes(const TensorView& tensor, std::span<const int> permutation);
 
+// A convolution's kernel with all axes behind the first two reversed: what makes a ConvTranspose of
+// a Conv, and back.
+Tensor flip_kernel(const TensorView& kernel);
+
 }  // namespace vernier

@@ -41,7 +41,10 @@ struct Failure {
 // Why figures prove nothing, whatever they are.
 enum class DoubtKind {
   unlike_calibration,  // the inputs are unlike those that the quantizers were calibrated on
+  unlike_training,     // the inputs are unlike those that the batch norms were trained on
   clipping,            // a quantizer cuts off a large share of what goes into it
+  narrow_range,        // a quantizer's range is far below what goes into it, others' are not
+  missing_activation,  // the candidate has fewer activation functions than the reference
   alike_samples,       // to the network all samples are one sample
   unknown_inputs       // made-up inputs, and nothing tells whether they are like real ones
 };
@@ -49,7 +52,7 @@ std::string_view doubt_kind_name(DoubtKind kind);
 
 struct Doubt {
   DoubtKind kind = DoubtKind::unlike_calibration;
-  std::string subject;  // the quantized tensor; empty: the inputs
+  std::string subject;  // the quantized tensor or missing operator; empty: the inputs
   double value = 0;
   double limit = 0;
   bool operator==(const Doubt&) const = default;

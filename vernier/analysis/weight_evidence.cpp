@@ -1,27 +1,18 @@
 #include "vernier/analysis/weight_evidence.h"
 
-#include <vernier_onnx.pb.h>
-
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <functional>
 #include <numeric>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "vernier/analysis/layout.h"
+#include "vernier/analysis/model_weights.h"
 #include "vernier/metrics/similarity.h"
-#include "vernier/model/index.h"
-#include "vernier/model/onnx_type.h"
-#include "vernier/model/quantization.h"
 #include "vernier/tensor/convert.h"
 
 namespace vernier {
 namespace {
-
-using vernier_onnx::NodeProto;
-using vernier_onnx::TensorProto;
 
 constexpr double same_steps = 1.01;      // 4-bit codes that are symmetric clip by a whole step
 constexpr double quantized_db = 20;      // below, a weight off by more is another weight
@@ -29,32 +20,6 @@ constexpr double float_db = 100;         // folding a batch norm in float32 leav
 constexpr double unrelated_db = 0;       // below, weights of one shape have nothing in common
 constexpr std::int64_t named_only = 16;  // so few elements are alike by accident
 constexpr double enough_elements = 0.9;  // that have to be paired for an answer
-
-// The axis of output channels of the weight that the node reads at `input`; -1 if it has none.
-int channel_axis(const NodeProto& node, int input) {
-  if (input != 1) return -1;
-  if (is_op(node, "Conv")) return 0;
-  if (is_op(node, "ConvTranspose")) return 1;
-  if (is_op(node, "Gemm")) return attribute_int(node, "transB", 0) != 0 ? 0 : 1;
-  return -1;
-}
-
-// What a batch norm multiplies each channel by.
-struct ChannelScale {
-  int axis = -1;
-  std::vector<double> factors;
-};
-
-// One weight as a model computes with it.
-struct ModelWeight {
-  std::string name;
-  Shape shape;  // of a float weight
-  DType stored = DType::f32;
-  std::optional<Quantizer> quantizer;
-  std::function<Tensor()> read;      // in float32
-  std::optional<ChannelScale> fold;  // of the batch norm behind its only reader
-  std::vector<std::string> aliases;  // other names by which the other model may know it
-};
 
 Tensor folded(Tensor weight, const ChannelScale& scale) {
   const auto channels = static_cast<std::int64_t>(scale.factors.size());
@@ -67,99 +32,6 @@ Tensor folded(Tensor weight, const ChannelScale& scale) {
                                    scale.factors[static_cast<std::int64_t>(i) / inner % channels]);
   return weight;
 }
-
-// Names without what quantizers append.
-std::vector<std::string> stems(const std::string& name) {
-  constexpr std::array<std::string_view, 5> suffixes = {
-      "_DequantizeLinear_Output", "_QuantizeLinear_Output", "_quantized", "_fake_quantized", "_Q4"};
-  std::vector<std::string> names = {name};
-  for (const std::string_view suffix : suffixes)
-    if (name.ends_with(suffix)) names.push_back(name.substr(0, name.size() - suffix.size()));
-  return names;
-}
-
-// The weights of a model that have two axes or more.
-class WeightList {
- public:
-  // Of a candidate only what computes as a weight; any table of a reference may have become one.
-  WeightList(const Model& model, bool any_table) : index_(model) {
-    std::unordered_set<std::string> quantized;
-    for (const QuantizedWeight& weight : find_quantization(index_).weights) {
-      quantized.insert(weight.name);
-      add_quantized(weight);
-    }
-    for (const Weight& weight : index_.weights())
-      if (!quantized.contains(weight.name) && (any_table || is_read_as_weight(weight)))
-        add_float(weight);
-  }
-
-  const std::vector<ModelWeight>& weights() const { return weights_; }
-
-  // Also of quantized weights, whose shape is not always that of what is stored.
-  void read_shapes() {
-    for (ModelWeight& weight : weights_)
-      if (weight.shape.empty()) weight.shape = weight.read().shape;
-  }
-
- private:
-  void add_quantized(const QuantizedWeight& weight) {
-    ModelWeight added{.name = weight.name,
-                      .stored = weight.quantizer.dtype,
-                      .quantizer = weight.quantizer,
-                      .read = weight.real,
-                      .aliases = stems(weight.name)};
-    for (std::string& alias : stems(weight.real_name)) added.aliases.push_back(std::move(alias));
-    weights_.push_back(std::move(added));
-  }
-
-  void add_float(const Weight& weight) {
-    const TensorProto& proto = *weight.proto;
-    const auto dtype = dtype_of_onnx(proto.data_type());
-    Shape shape(proto.dims().begin(), proto.dims().end());
-    if (!dtype || !is_float(*dtype) || shape.size() < 2 || element_count(shape) == 0) return;
-    weights_.push_back({.name = weight.name,
-                        .shape = std::move(shape),
-                        .stored = *dtype,
-                        .read = [&model = index_.model(),
-                                 &proto] { return convert(model.view(proto), DType::f32); },
-                        .fold = fold_behind(*weight.graph, weight.name),
-                        .aliases = {weight.name}});
-  }
-
-  // Scales, masks and tables that shapes are made of are none.
-  static bool is_read_as_weight(const Weight& weight) {
-    constexpr std::array<std::string_view, 13> ops = {
-        "Conv", "ConvTranspose", "Gemm", "MatMul", "Gather", "LSTM", "GRU",
-        "RNN",  "Transpose",     "Cast", "If",     "Loop",   "Scan"};
-    return std::ranges::any_of(weight.graph->consumers(weight.name), [&](const NodeProto* reader) {
-      return std::ranges::find(ops, reader->op_type()) != ops.end();
-    });
-  }
-
-  // Of the batch norm that alone reads what the weight's only reader writes.
-  std::optional<ChannelScale> fold_behind(const GraphIndex& index, const std::string& name) const {
-    const auto readers = index.consumers(name);
-    if (readers.size() != 1 || readers[0]->output_size() == 0) return std::nullopt;
-    const auto at = std::ranges::find(readers[0]->input(), name);
-    const int axis = channel_axis(*readers[0], static_cast<int>(at - readers[0]->input().begin()));
-    const auto next = index.consumers(readers[0]->output(0));
-    if (axis < 0 || next.size() != 1 || !is_op(*next[0], "BatchNormalization")) return std::nullopt;
-    const NodeProto& norm = *next[0];
-    const TensorProto* scale = norm.input_size() == 5 ? index.initializer(norm.input(1)) : nullptr;
-    const TensorProto* variance = scale ? index.initializer(norm.input(4)) : nullptr;
-    if (!variance) return std::nullopt;
-    ChannelScale fold{axis, to_f64(index_.model().tensor(*scale))};
-    const std::vector<double> variances = to_f64(index_.model().tensor(*variance));
-    const double epsilon = attribute_float(norm, "epsilon", 1e-5F);
-    if (variances.size() != fold.factors.size()) return std::nullopt;
-    for (std::size_t i = 0; i < variances.size(); ++i)
-      fold.factors[i] /= std::sqrt(variances[i] + epsilon);
-    return fold;
-  }
-
-  ModelIndex index_;
-  std::vector<ModelWeight> weights_;
-};
 
 // The largest |reference - candidate| / scale.
 double largest_steps(const TensorView& reference, const TensorView& candidate,
@@ -280,6 +152,10 @@ PairedWeight compare_pair(const ModelWeight& reference, const ModelWeight& candi
     const PairedWeight found = best_order(row, stored, folded(real, *candidate.fold), candidate);
     if (is_better(found, best)) best = found;
   }
+  if (!best.same && reference.transposes != candidate.transposes && stored.shape.size() > 2) {
+    const PairedWeight found = best_order(row, flip_kernel(stored), real, candidate);
+    if (is_better(found, best)) best = found;
+  }
   return best;
 }
 
@@ -289,8 +165,9 @@ double norm(const Tensor& weight) {
 
 class Pairing {
  public:
-  explicit Pairing(const std::vector<ModelWeight>& reference)
-      : reference_(reference), norms_(reference.size()) {
+  // `shapes_tell`: a weight without a name that is nothing like those of its shape is another one.
+  Pairing(const std::vector<ModelWeight>& reference, bool shapes_tell)
+      : reference_(reference), shapes_tell_(shapes_tell), norms_(reference.size()) {
     for (std::size_t i = 0; i < reference.size(); ++i)
       for (const std::string& name : reference[i].aliases) by_name_.emplace(name, i);
   }
@@ -342,7 +219,8 @@ class Pairing {
       }
       if (!unlike || is_better(found, *unlike)) unlike = found;
     }
-    if (row.reference.empty() && unlike && unlike->sqnr_db < unrelated_db) row = *unlike;
+    if (shapes_tell_ && row.reference.empty() && unlike && unlike->sqnr_db < unrelated_db)
+      row = *unlike;
   }
 
   // Rounding hardly changes the norm, and no order of the axes does.
@@ -355,6 +233,7 @@ class Pairing {
   }
 
   const std::vector<ModelWeight>& reference_;
+  bool shapes_tell_;
   std::vector<std::optional<double>> norms_;
   std::unordered_map<std::string, std::size_t> by_name_;
   std::unordered_set<std::size_t> taken_;
@@ -364,22 +243,9 @@ std::size_t largest(const std::vector<PairedWeight>& weights) {
   return std::ranges::max_element(weights, {}, &PairedWeight::elements) - weights.begin();
 }
 
-}  // namespace
-
-std::string_view answer_name(WeightEvidence::Answer answer) {
-  switch (answer) {
-    case WeightEvidence::Answer::same: return "same";
-    case WeightEvidence::Answer::different: return "different";
-    case WeightEvidence::Answer::unknown: return "unknown";
-  }
-  return "";
-}
-
-WeightEvidence compare_weights_of(const Model& reference, const Model& candidate) {
-  const WeightList candidates(candidate, false);
-  WeightList references(reference, true);
-  references.read_shapes();
-  WeightEvidence evidence{.weights = Pairing(references.weights()).pair(candidates.weights()),
+WeightEvidence compare(const std::vector<ModelWeight>& references,
+                       const std::vector<ModelWeight>& candidates, bool shapes_tell) {
+  WeightEvidence evidence{.weights = Pairing(references, shapes_tell).pair(candidates),
                           .worst_db = INFINITY};
   double all = 0, same = 0;
   for (std::size_t i = 0; i < evidence.weights.size(); ++i) {
@@ -398,13 +264,41 @@ WeightEvidence compare_weights_of(const Model& reference, const Model& candidate
   }
   using Answer = WeightEvidence::Answer;
   // Two models that are the same network have some weight in common.
-  if (same == 0 && evidence.weights.size() > 1 && references.weights().size() > 1)
+  if (same == 0 && evidence.weights.size() > 1 && references.size() > 1)
     evidence.most_different = largest(evidence.weights);
   if (evidence.most_different)
     evidence.answer = Answer::different;
   else if (same > 0 && same >= enough_elements * all)
     evidence.answer = Answer::same;
   return evidence;
+}
+
+}  // namespace
+
+std::string_view answer_name(WeightEvidence::Answer answer) {
+  switch (answer) {
+    case WeightEvidence::Answer::same: return "same";
+    case WeightEvidence::Answer::different: return "different";
+    case WeightEvidence::Answer::unknown: return "unknown";
+  }
+  return "";
+}
+
+WeightEvidence compare_weights_of(const Model& reference, const Model& candidate) {
+  const ModelIndex reference_index(reference), candidate_index(candidate);
+  std::vector<ModelWeight> references = weights_of(reference_index, true);
+  for (ModelWeight& weight : references)  // what is stored of a quantized one may have another
+    if (weight.shape.empty()) weight.shape = weight.read().shape;
+  return compare(references, weights_of(candidate_index, false), true);
+}
+
+std::optional<WeightEvidence> compare_weights_of(const Runner& reference, const Model& candidate) {
+  const std::vector<ModelWeight> references = parameters_of(reference);
+  if (references.empty()) return std::nullopt;
+  const ModelIndex index(candidate);
+  std::vector<ModelWeight> candidates = weights_of(index, false);
+  std::erase_if(candidates, [](const ModelWeight& weight) { return weight.recurrent; });
+  return compare(references, candidates, false);
 }
 
 }  // namespace vernier

@@ -10,6 +10,8 @@
 
 namespace vernier {
 
+class Runner;
+
 // A weight of the candidate beside the reference's that it was made from.
 struct PairedWeight {
   std::string candidate;
@@ -41,7 +43,14 @@ std::string_view answer_name(WeightEvidence::Answer answer);  // "same", "differ
 // pair by name, else with the free weight of their shape, in any order of the axes, that is
 // nearest. A quantized weight is the same within one step of its scale, or from 20 dB on; a float
 // weight from 100 dB on, and where it is stored in half precision, within one unit in the last
-// place. Unknown: too few weights have a counterpart.
+// place. A kernel that one model reads in a Conv and the other in a ConvTranspose may be flipped.
+// Unknown: too few weights have a counterpart.
 WeightEvidence compare_weights_of(const Model& reference, const Model& candidate);
+
+// The same with the parameters that a runner shows; nothing where it shows none. Recurrent layers
+// are left out: PyTorch and ONNX order their gates otherwise; and an exporter may have split or
+// joined what has lost its name. Nothing, too, where the order of batch norms is not known because
+// the runner does not watch its leaves.
+std::optional<WeightEvidence> compare_weights_of(const Runner& reference, const Model& candidate);
 
 }  // namespace vernier

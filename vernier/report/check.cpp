@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "vernier/report/evidence.h"
 #include "vernier/report/json.h"
 #include "vernier/report/number.h"
 #include "vernier/report/verdict.h"
@@ -73,6 +74,7 @@ Document describe_check(const CheckSubject& subject, const CheckResult& result) 
   std::vector<Block> blocks;
   for (const Finding& finding : result.findings)
     blocks.emplace_back(finding_panel(subject, finding));
+  if (result.weights) blocks.emplace_back(Panel{"", {{"weights", weights_text(*result.weights)}}});
   return report_document({.run = run, .verdict = &result.verdict}, std::move(blocks));
 }
 
@@ -83,6 +85,7 @@ std::string check_json(const CheckSubject& subject, const CheckResult& result) {
   json["counts"] = {{"error", result.count(Severity::error)},
                     {"warning", result.count(Severity::warning)},
                     {"note", result.count(Severity::note)}};
+  json["weight_evidence"] = weights_json<Json>(result.weights);
   return json_text(json);
 }
 

@@ -14,7 +14,6 @@ namespace vernier {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr double noticeable_loss_db = 0.5;
 
 // "sqnr_db 29.2 in exact arithmetic, 19.1 less on this CPU"
 std::string exact_text(const CompareResult& result) {
@@ -145,11 +144,8 @@ Document describe_compare(const RunDescription& run, const CompareResult& result
     warnings.push_back(fmt::format("output {} is not compared: {}", output.name, output.reason));
   if (result.verdict.pass())
     for (const Doubt& doubt : result.verdict.doubts) warnings.push_back(doubt_text(doubt));
-  if (result.runtime_loss_db.value_or(0) > noticeable_loss_db)
-    warnings.push_back(
-        fmt::format("{:.1f} dB are lost in this CPU's integer kernels, not in the file; "
-                    "reduce_range, uint8 weights or session.x64quantprecision=1 give them back",
-                    *result.runtime_loss_db));
+  if (std::string loss = runtime_loss_text(result.runtime_loss_db); !loss.empty())
+    warnings.push_back(std::move(loss));
   for (const PairResult& pair : result.outputs)
     if (pair.status == PairStatus::only_in_candidate)
       warnings.push_back(

@@ -215,8 +215,12 @@ Document describe_debug(const DebugSubject& subject, const DebugResult& result) 
   const auto add_table = [&](Table table) {
     if (!table.rows.empty()) blocks.emplace_back(std::move(table));
   };
+  Panel evidence;
   if (const auto& weights = result.evidence.weights)
-    blocks.emplace_back(Panel{"", {{"weights", weights_text(*weights)}}});
+    evidence.facts.emplace_back("weights", weights_text(*weights));
+  if (const auto& fit = result.evidence.calibration)
+    evidence.facts.emplace_back("inputs fit", calibration_text(*fit));
+  if (!evidence.facts.empty()) blocks.emplace_back(std::move(evidence));
   add_table(outputs_table(subject, result));
   add_table(activations_table(subject, result, "Worst local: a tensor's own quantizer",
                               &DebugActivation::local_sqnr_db, result.local));
@@ -225,7 +229,12 @@ Document describe_debug(const DebugSubject& subject, const DebugResult& result) 
   add_table(weights_table(subject, result));
   add_table(nodes_table(subject, result));
   add_conclusion(result, blocks);
-  return report_document({subject.run, debug_notes(result), &result.verdict}, std::move(blocks));
+  std::vector<std::string> warnings = debug_notes(result);
+  if (result.verdict.pass())
+    for (const Doubt& doubt : result.verdict.doubts) warnings.push_back(doubt_text(doubt));
+  if (std::string loss = runtime_loss_text(result.runtime_loss_db); !loss.empty())
+    warnings.push_back(std::move(loss));
+  return report_document({subject.run, warnings, &result.verdict}, std::move(blocks));
 }
 
 }  // namespace vernier

@@ -104,6 +104,7 @@ std::string debug_json(const DebugSubject& subject, const DebugResult& result) {
                      {"cumulative", summary_json(result.cumulative)},
                      {"weight", summary_json(result.weight)}};
   json["evidence"] = evidence_json<Json>(result.evidence);
+  json["runtime_loss_db"] = optional_number(result.runtime_loss_db);
   json["conclusion"] = debug_conclusion(result);
   json["keep_in_float"] = result.advice.keep_in_float;
   return json_text(json);

@@ -35,4 +35,13 @@ std::string calibration_text(const CalibrationFit& fit) {
                      fit.score <= fitting_score ? "like" : "unlike");
 }
 
+std::string runtime_loss_text(std::optional<double> runtime_loss_db) {
+  constexpr double noticeable_loss_db = 0.5;
+  if (!(runtime_loss_db.value_or(0) > noticeable_loss_db)) return "";
+  return fmt::format(
+      "{:.1f} dB are lost in this CPU's integer kernels, not in the file; reduce_range, uint8 "
+      "weights or session.x64quantprecision=1 give them back",
+      *runtime_loss_db);
+}
+
 }  // namespace vernier

@@ -8,6 +8,7 @@
 #include <map>
 #include <span>
 
+#include "vernier/report/evidence.h"
 #include "vernier/report/number.h"
 #include "vernier/report/verdict.h"
 
@@ -171,7 +172,7 @@ std::string_view aligned_by(Match match) {
 std::vector<LayerRow> worst_rows(const LayersResult& result) {
   std::vector<LayerRow> rows;
   for (const LayerRow& row : result.rows)
-    if (row.compared || row.exceeds) rows.push_back(row);
+    if (row.compared || (row.exceeds && !is_listed_with_another(row))) rows.push_back(row);
   std::ranges::stable_sort(rows, std::greater{}, [](const LayerRow& row) {
     return std::isnan(row.max_abs_diff) ? INFINITY : row.max_abs_diff;
   });
@@ -194,6 +195,7 @@ Document describe_layers(const LayersSubject& subject, const LayersResult& resul
   worst.resize(std::min<std::size_t>(worst.size(), subject.top));
   blocks.emplace_back(rows_table("Worst layers", worst, columns));
   if (full) blocks.emplace_back(rows_table("All layers", result.rows, columns));
+  if (result.weights) blocks.emplace_back(Panel{"", {{"weights", weights_text(*result.weights)}}});
   if (!result.weight_mismatches.empty()) blocks.emplace_back(weights_table(subject, result));
   RunDescription run = subject.run;
   run.settings.emplace_back("layers", alignment_summary(result));

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "vernier/report/evidence.h"
 #include "vernier/report/layers.h"
 #include "vernier/report/verdict.h"
 
@@ -66,6 +67,7 @@ std::string layers_json(const LayersSubject& subject, const LayersResult& result
     json["weight_mismatches"].push_back({{"parameter", weight.parameter},
                                          {"initializer", weight.initializer},
                                          {"detail", describe_difference(weight)}});
+  json["weight_evidence"] = weights_json<Json>(result.weights);
   return json_text(json);
 }
 

@@ -92,10 +92,26 @@ std::string doubt_text(const Doubt& doubt) {
           "these inputs are unlike the calibration data (S {:.2f} > {:g}): give --dataset or "
           "--input-data",
           doubt.value, doubt.limit);
+    case DoubtKind::unlike_training:
+      return fmt::format(
+          "these inputs are unlike the training data, as the reference's batch norms tell ({:.2f} "
+          "> "
+          "{:g}): give --dataset or --input-data",
+          doubt.value, doubt.limit);
     case DoubtKind::clipping:
       return fmt::format(
           "the quantizer of {} clips {:.1f} % (> {:g} %): calibrate it on such inputs",
           doubt.subject, 100 * doubt.value, 100 * doubt.limit);
+    case DoubtKind::narrow_range:
+      return fmt::format(
+          "what goes into the quantizer of {} is {:.2g} times its range (> {:g}), though these "
+          "inputs fit the others: give --dataset or --input-data",
+          doubt.subject, doubt.value, doubt.limit);
+    case DoubtKind::missing_activation:
+      return fmt::format(
+          "the reference has {:g} activation functions like {}, the candidate {:g}: "
+          "compare them with layers",
+          doubt.limit, doubt.subject, doubt.value);
     case DoubtKind::alike_samples:
       return fmt::format(
           "the outputs hardly differ between samples ({:.2g} < {:g}), and the weights could not be "

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 
 #include "tests/fixture.h"
@@ -232,6 +233,96 @@ TEST_F(OnnxFaults, operands_in_another_order_have_a_cause_of_their_own) {
   use(network());
   expect_found([](Model& model) { writer(model, "both").mutable_input()->SwapElements(0, 1); },
                "both", Cause::operand_mismatch);
+}
+
+TEST_F(OnnxFaults, an_operand_that_is_a_constant_has_its_place_too) {
+  for (const bool in_a_node : {false, true}) {
+    const Tensor two = tensor_of<float>("two", DType::f32, {}, {2});
+    GraphBuilder graph;
+    graph.input("x", DType::f32, {{1}, {8}}).output("y");
+    if (in_a_node)
+      graph.node("Constant", {}, {"two"}, {tensor_attribute("value", two)});
+    else
+      graph.weight(two);
+    graph.node("Exp", {"x"}, {"e"}).node("Div", {"e", "two"}, {"d"}).node("Neg", {"d"}, {"y"});
+    use(graph.model());
+    expect_found([](Model& model) { writer(model, "d").mutable_input()->SwapElements(0, 1); }, "d",
+                 Cause::operand_mismatch);
+  }
+}
+
+TEST_F(OnnxFaults, an_activation_is_missing_though_no_figure_shows_it) {
+  GraphBuilder graph;
+  graph.input("x", DType::f32, {{1}, {8}}).output("y");
+  graph.node("Exp", {"x"}, {"e"}).node("Relu", {"e"}, {"r"}).node("Neg", {"r"}, {"y"});
+  use(graph.model());
+  Model candidate = reference_->clone();
+  remove_writer(candidate, "r");
+  const LayersResult result = validate(candidate);
+  ASSERT_TRUE(result.drift_origin);
+  EXPECT_EQ(result.rows[*result.drift_origin].layer, "r");
+  EXPECT_EQ(result.rows[*result.drift_origin].cause, Cause::missing_or_extra_op);
+  EXPECT_EQ(result.layers_exceeding, 1);
+  EXPECT_FALSE(result.pass());
+}
+
+TEST_F(OnnxFaults, operators_that_are_missing_in_a_row_are_listed_once) {
+  GraphBuilder graph;
+  graph.input("x", DType::f32, {{1}, {8}}).output("y");
+  graph.node("Neg", {"x"}, {"n"})
+      .node("Exp", {"n"}, {"a"})
+      .node("Sqrt", {"a"}, {"b"})
+      .node("Add", {"b", "n"}, {"c"})
+      .node("Sin", {"c"}, {"y"});
+  use(graph.model());
+  GraphBuilder undecoded;
+  undecoded.input("x", DType::f32, {{1}, {8}}).output("y").node("Neg", {"x"}, {"y"});
+  const LayersResult result = validate(undecoded.model());
+  ASSERT_TRUE(result.drift_origin);
+  EXPECT_EQ(std::ranges::count(result.rows, Cause::missing_or_extra_op, &LayerRow::cause), 1);
+  EXPECT_EQ(std::ranges::count(result.verdict.failures, FailureKind::missing, &Failure::kind), 1);
+}
+
+// Two convolutions with so many channels between them.
+Model narrow_network(std::int64_t channels) {
+  GraphBuilder graph;
+  const auto weight = [](const std::string& name, const Shape& shape) {
+    Tensor tensor = make_tensor(name, DType::f32, shape);
+    float value = static_cast<float>(shape[0]);
+    for (float& element : elements<float>(tensor)) element = std::sin(value += 0.7F);
+    return tensor;
+  };
+  graph.input("x", DType::f32, {{1}, {1}, {4}, {4}}).output("y");
+  graph.weight(weight("first.w", {channels, 1, 3, 3}));
+  graph.weight(weight("second.w", {2, channels, 2, 2}));
+  graph.node("Conv", {"x", "first.w"}, {"first"})
+      .node("Relu", {"first"}, {"relu"})
+      .node("Conv", {"relu", "second.w"}, {"y"});
+  return graph.model();
+}
+
+TEST_F(OnnxFaults, another_network_with_layers_of_these_names_has_other_weights) {
+  use(narrow_network(4));
+  const LayersResult result = validate(narrow_network(6));
+  EXPECT_EQ(result.drift_origin, 0u);
+  EXPECT_EQ(result.rows[0].cause, Cause::other_weights);
+  EXPECT_EQ(std::ranges::count(result.rows, Cause::weight_bit_mismatch, &LayerRow::cause), 0);
+  EXPECT_EQ(result.weights->answer, WeightEvidence::Answer::different);
+}
+
+TEST_F(OnnxFaults, another_weight_fails_unless_weights_are_left_out) {
+  use(network());
+  Model candidate = reference_->clone();
+  edit_weight(candidate, "last.w", [](std::span<float> values) {
+    for (float& value : values) value *= 1.0001F;
+  });
+  const auto samples = random_samples(candidate.inputs(), {.samples = 1});
+  LayersOptions options{.reference = folder_ / "reference.onnx", .tolerance = 10};
+  const LayersResult result = validate_layers(candidate, *samples, options);
+  EXPECT_FALSE(result.pass());
+  EXPECT_EQ(result.verdict.failures.at(0).subject, "last.w");
+  options.weight_evidence = false;
+  EXPECT_TRUE(validate_layers(candidate, *samples, options).pass());
 }
 
 TEST_F(OnnxFaults, another_checkpoint_is_called_that_once) {

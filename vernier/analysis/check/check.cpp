@@ -9,6 +9,7 @@
 
 #include "vernier/analysis/check/explanations.h"
 #include "vernier/analysis/check/groups.h"
+#include "vernier/analysis/evidence.h"
 #include "vernier/error.h"
 #include "vernier/runtime/open_runner.h"
 
@@ -126,6 +127,21 @@ Findings check_file(const std::filesystem::path& path, const CheckOptions& optio
   return check_model(*model, options);
 }
 
+// Against the reference, where both can be read.
+std::optional<WeightEvidence> compare_weights(const std::filesystem::path& path,
+                                              const CheckOptions& options) {
+  if (options.reference.empty() || !options.weight_evidence) return std::nullopt;
+  try {
+    const Model model = Model::load(path);
+    if (model_format(options.reference) == ModelFormat::onnx)
+      return compare_weights_of(Model::load(options.reference), model);
+    const RunnerOptions watching{.torch = {.watch_leaves = true}};
+    return compare_weights_of(*open_runner(options.reference, watching), model);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 // Errors first, then in the order of the explanations.
 std::pair<int, std::ptrdiff_t> rank(const Finding& finding) {
   return {-static_cast<int>(finding.severity), &explanation(finding.id) - explanations().data()};
@@ -155,6 +171,8 @@ CheckResult check(const std::filesystem::path& path, const CheckOptions& options
   result.findings = grouped(std::move(result.findings));
   std::ranges::stable_sort(result.findings, {}, rank);
   result.verdict = judge(result, options.strict);
+  result.weights = compare_weights(path, options);
+  if (result.weights) result.verdict = with_weights(std::move(result.verdict), *result.weights);
   return result;
 }
 

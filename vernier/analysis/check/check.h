@@ -3,11 +3,13 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "vernier/analysis/check/finding.h"
 #include "vernier/analysis/verdict.h"
+#include "vernier/analysis/weight_evidence.h"
 #include "vernier/data/samples.h"
 #include "vernier/model/model.h"
 #include "vernier/runtime/ort_options.h"
@@ -21,14 +23,17 @@ struct CheckOptions {
   std::filesystem::path preprocessing;  // empty: the file beside the model, if any
   // The samples that the model runs on; unset: random ones, of sizes that the model takes.
   std::function<std::unique_ptr<Samples>(const Model&)> samples;
-  double tolerance = 1e-3;  // largest difference from the reference
-  bool strict = false;      // warnings fail as well
+  double tolerance = 1e-3;      // largest difference from the reference
+  bool strict = false;          // warnings fail as well
+  bool weight_evidence = true;  // fail where the reference has other weights
   OrtOptions runtime;
 };
 
 struct CheckResult {
   Findings findings;  // errors, warnings, notes; each in the order of explanations()
-  Verdict verdict;    // limits on the number of errors and, if strict, of warnings
+  std::optional<WeightEvidence> weights;  // against those of a reference
+  Verdict
+      verdict;  // limits on the number of errors and, if strict, of warnings; other weights fail
   std::int64_t count(Severity severity) const;
   bool operator==(const CheckResult&) const = default;
 };

@@ -41,6 +41,7 @@ ObservedValues observe_values(std::span<const float> values, const RealRange& qu
     const double outside = std::max(quantizer.low - value, value - quantizer.high);
     if (!(outside > half)) continue;
     ++observed.clipped;
+    observed.clipped_above += value > quantizer.high;
     observed.clipping_noise += outside * outside;
   }
   return observed;
@@ -49,9 +50,12 @@ ObservedValues observe_values(std::span<const float> values, const RealRange& qu
 ObservedValues pool(const ObservedValues& first, const ObservedValues& second) {
   if (first.count == 0) return second;
   if (second.count == 0) return first;
-  return {first.count + second.count, std::fmin(first.low, second.low),
-          std::fmax(first.high, second.high), first.clipped + second.clipped,
-          first.clipping_noise + second.clipping_noise};
+  return {first.count + second.count,
+          std::fmin(first.low, second.low),
+          std::fmax(first.high, second.high),
+          first.clipped + second.clipped,
+          first.clipping_noise + second.clipping_noise,
+          first.clipped_above + second.clipped_above};
 }
 
 // The limit is a power of two that depends on the largest magnitude alone; doubling it makes every

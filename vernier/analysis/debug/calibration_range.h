@@ -2,20 +2,13 @@
 
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
 
+#include "vernier/analysis/pairing/counterpart.h"
 #include "vernier/model/quantizer.h"
 
 namespace vernier {
-
-// What a Relu or Clip leaves of its input.
-struct ClipRange {
-  double low = -std::numeric_limits<double>::infinity();
-  double high = std::numeric_limits<double>::infinity();
-  bool operator==(const ClipRange&) const = default;
-};
 
 // Extremes of the values that reach a quantizer, and what it clips: values outside its range by
 // more than half a step.
@@ -23,7 +16,8 @@ struct ObservedValues {
   std::int64_t count = 0;
   double low = 0, high = 0;
   std::int64_t clipped = 0;
-  double clipping_noise = 0;  // sum of squares
+  double clipping_noise = 0;       // sum of squares
+  std::int64_t clipped_above = 0;  // of the clipped ones
   double largest_magnitude() const;
 };
 

@@ -110,7 +110,8 @@ struct DebugResult {
   Statistics local, cumulative, weight;
   DebugAdvice advice;
   std::vector<DebugNote> notes;
-  Evidence evidence;  // whether the two models hold the same weights
+  Evidence evidence;  // whether the two models hold the same weights, and S of the inputs
+  std::optional<double> runtime_loss_db;  // of the outputs on this CPU, beside exact arithmetic
   Verdict verdict;
   std::int64_t samples = 0;
   bool interrupted = false;

@@ -173,6 +173,34 @@ Statistics summarise(const std::vector<Row>& rows, std::optional<double> Row::*v
   return statistics(values);
 }
 
+// Of the quantizers whose range is that of their values: a Clip and the like has one of its own.
+std::optional<CalibrationFit> calibration_fit(const DebugPlan& plan, const Measurements& measured) {
+  std::vector<UsedRange> ranges;
+  for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
+    const PlannedTensor& planned = plan.tensors[i];
+    const QuantizedActivation& activation = planned.activation;
+    if (activation.stored.empty() || activation.dynamic) continue;
+    const auto range = representable_range(activation.quantizer);
+    const std::string& op = activation.writer_op;
+    const bool bounded = op == "Clip" || op == "HardSigmoid" || op == "HardSwish" ||
+                         (planned.folded && std::isfinite(planned.folded->high));
+    if (!range || bounded) continue;
+    const ObservedValues& observed = measured.sums.tensors[i].observed;
+    const bool low = range->low<0, high = range->high> 0;
+    const double largest = std::max(low ? -range->low : 0, high ? range->high : 0);
+    if (!(largest > 0)) continue;
+    ranges.push_back(
+        {.name = activation.name,
+         .representable = largest,
+         .use = {.largest = std::max({0.0, low ? -observed.low : 0, high ? observed.high : 0}),
+                 .clipped = (low ? observed.clipped - observed.clipped_above : 0) +
+                            (high ? observed.clipped_above : 0),
+                 .elements = observed.count}});
+  }
+  const CalibrationFit fit = fit_of(ranges);
+  return fit.quantizers > 0 ? std::optional(fit) : std::nullopt;
+}
+
 std::vector<Judged> judged_rows(const DebugResult& result) {
   std::vector<Judged> rows;
   for (const DebugOutput& row : result.model_outputs)
@@ -261,6 +289,7 @@ DebugResult diagnose(const DebugPlan& plan, const Measurements& measured,
   DebugResult result{.activations = activation_rows(plan, measured, options.low_db),
                      .weights = std::move(weights),
                      .evidence = std::move(evidence),
+                     .runtime_loss_db = measured.runtime_loss_db,
                      .samples = measured.samples,
                      .interrupted = measured.interrupted};
   for (const OutputSums& output : measured.sums.outputs)
@@ -278,6 +307,7 @@ DebugResult diagnose(const DebugPlan& plan, const Measurements& measured,
   result.local = summarise(result.activations, &DebugActivation::local_sqnr_db);
   result.cumulative = summarise(result.activations, &DebugActivation::cumulative_sqnr_db);
   result.weight = summarise(result.weights, &DebugWeight::weight_sqnr_db);
+  result.evidence.calibration = calibration_fit(plan, measured);
   result.verdict = judge(result, options.limits);
   return result;
 }

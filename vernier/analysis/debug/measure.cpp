@@ -1,13 +1,16 @@
 #include "vernier/analysis/debug/measure.h"
 
 #include <algorithm>
+#include <cmath>
 #include <future>
+#include <map>
 #include <memory>
 #include <mutex>
 
 #include "vernier/analysis/bind_inputs.h"
 #include "vernier/analysis/pairing/introduced.h"
 #include "vernier/metrics/parallel.h"
+#include "vernier/metrics/similarity.h"
 #include "vernier/runtime/ort_runner.h"
 
 namespace vernier {
@@ -52,13 +55,50 @@ OrtOptions session_options(OrtOptions runtime, const Model& model,
   return runtime;
 }
 
+constexpr std::int64_t runtime_samples = 3;
+
+// A sample, and what both models make of it in exact arithmetic.
+struct ExactSample {
+  std::vector<Tensor> inputs;
+  LockstepOutputs outputs;
+};
+
+// How much better the outputs are in exact arithmetic than as this machine runs the model by
+// default, for the output that loses most; nothing where none could be compared, or it is to be run
+// in exact arithmetic.
+std::optional<double> runtime_loss_db(const Model& model, OrtOptions runtime,
+                                      const std::map<std::int64_t, ExactSample>& samples) {
+  if (runtime.exact) return std::nullopt;
+  OrtRunner runner(model.clone(), runtime);
+  std::map<std::string, std::pair<NoiseSums, NoiseSums>> sums;  // exact, and as it runs
+  for (const auto& [number, sample] : samples) {
+    const std::vector<Tensor> as_run = runner.run(sample.inputs);
+    for (std::size_t i = 0; i < as_run.size(); ++i)
+      for (const Tensor& expected : sample.outputs.reference) {
+        const Tensor& exact = sample.outputs.candidate[i];
+        if (expected.name != exact.name || expected.shape != exact.shape ||
+            as_run[i].shape != exact.shape || !is_float(exact.dtype))
+          continue;
+        auto& [best, run] = sums[exact.name];
+        best = pool(best, measure_noise(expected, exact));
+        run = pool(run, measure_noise(expected, as_run[i]));
+      }
+  }
+  std::optional<double> loss;
+  for (const auto& [name, pair] : sums) {
+    const double best = sqnr_db(pair.first), run = sqnr_db(pair.second);
+    if (std::isfinite(best) && std::isfinite(run)) loss = std::max(loss.value_or(0), best - run);
+  }
+  return loss;
+}
+
 // Both models, opened to show the plan's tensors.
 class ModelPair {
  public:
   ModelPair(const Model& float_model, const Model& quantized_model, DebugPlan plan,
             const OrtOptions& runtime) {
     auto opened = std::async(opening_policy(float_model, quantized_model), [&] {
-      return open_watching(float_model, keys_of(requests_of_all(plan)), runtime);
+      return open_watching(float_model, keys_of(requests_of(plan)), runtime);
     });
     quantized_ = open_watching(quantized_model, keys_of(plan.observed), runtime);
     float_ = opened.get();
@@ -78,30 +118,44 @@ class ModelPair {
       return is_input ? std::vector<std::byte>() : observer.observe(tensor, take);
     };
     return run_on_reference_inputs(*float_, float_inputs(sample), *quantized_, sample, measure,
-                                   requests_of_replaceable(shared_->plan))
+                                   requests_of(shared_->plan))
         .reference_bytes;
   }
 
   // Both models at the same time: of neither are all tensors held.
   SampleSums measure_in_lockstep(std::int64_t number, const std::vector<Tensor>& sample) {
     SampleObserver observer(*shared_, number);
-    return std::move(observer).finish(run_lockstep(*float_, float_inputs(sample), *quantized_,
-                                                   sample, observe_with(observer),
-                                                   {.requests = requests_of_all(shared_->plan)}));
+    LockstepOutputs outputs =
+        run_lockstep(*float_, float_inputs(sample), *quantized_, sample, observe_with(observer),
+                     {.requests = requests_of(shared_->plan)});
+    SampleSums sums = std::move(observer).finish(outputs);
+    keep(number, sample, std::move(outputs));
+    return sums;
   }
 
   // The float model first. Several threads can each take a sample.
   SampleSums measure_sequentially(std::int64_t number, const std::vector<Tensor>& sample) {
     SampleObserver observer(*shared_, number);
     std::unique_ptr<SequentialRun> run = borrow_run();
-    SampleSums sums = std::move(observer).finish(
-        run->run(*float_, float_inputs(sample), *quantized_, sample, observe_with(observer)));
+    LockstepOutputs outputs =
+        run->run(*float_, float_inputs(sample), *quantized_, sample, observe_with(observer));
+    SampleSums sums = std::move(observer).finish(outputs);
+    keep(number, sample, std::move(outputs));
     const std::lock_guard lock(idle_mutex_);
     idle_.push_back(std::move(run));
     return sums;
   }
 
+  // The first samples, in their order.
+  const std::map<std::int64_t, ExactSample>& kept() const { return kept_; }
+
  private:
+  void keep(std::int64_t number, const std::vector<Tensor>& sample, LockstepOutputs outputs) {
+    if (number >= runtime_samples) return;
+    const std::lock_guard lock(idle_mutex_);
+    kept_[number] = {sample, std::move(outputs)};
+  }
+
   std::vector<Tensor> float_inputs(const std::vector<Tensor>& sample) const {
     return apply_bindings(bindings_, float_->inputs(), sample);
   }
@@ -117,7 +171,7 @@ class ModelPair {
     const std::lock_guard lock(idle_mutex_);
     if (idle_.empty())
       return std::make_unique<SequentialRun>(
-          LockstepOptions{.requests = requests_of_all(shared_->plan)});
+          LockstepOptions{.requests = requests_of(shared_->plan)});
     std::unique_ptr<SequentialRun> run = std::move(idle_.back());
     idle_.pop_back();
     return run;
@@ -128,6 +182,7 @@ class ModelPair {
   std::unique_ptr<SharedObservations> shared_;
   std::mutex idle_mutex_;
   std::vector<std::unique_ptr<SequentialRun>> idle_;
+  std::map<std::int64_t, ExactSample> kept_;
 };
 
 }  // namespace
@@ -158,6 +213,7 @@ Measurements measure(const Model& float_model, const Model& quantized_model, Deb
   const int at_once = sequential ? std::max(2, thread_count(options.runtime.threads)) : 1;
   if (add(measure_sample(0))) parallel_in_order(1, samples.size(), at_once, measure_sample, add);
 
+  total.runtime_loss_db = runtime_loss_db(quantized_model, options.runtime, models.kept());
   SharedObservations& shared = models.shared();
   total.histograms = shared.take_histograms();
   for (std::size_t i = 0; i < total.sums.tensors.size(); ++i)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ struct Measurements {
   // How the float model's tensor was permuted before it was compared; empty: not at all.
   std::vector<std::string> tensor_layouts, output_layouts;
   std::vector<std::string> other_outputs;  // of either model: no tensors of numbers
+  std::optional<double> runtime_loss_db;   // of a few samples
   std::int64_t samples = 0;
   bool interrupted = false;
 };

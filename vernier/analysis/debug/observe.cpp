@@ -11,6 +11,17 @@
 namespace vernier {
 namespace {
 
+// The numbers that a per-tensor quantizer stores; others are left as they are.
+Tensor quantize(const TensorView& real, const Quantizer& quantizer) {
+  if (quantizer.scale.size() != 1 || !is_integer(quantizer.dtype)) return {};
+  const double scale = to_f64(quantizer.scale)[0];
+  const double zero_point = quantizer.zero_point ? to_f64(*quantizer.zero_point)[0] : 0;
+  Tensor numbers = convert(fake_quantize(real, quantizer), DType::f64);
+  for (double& number : elements<double>(numbers))
+    number = std::nearbyint(number / scale) + zero_point;
+  return convert(numbers, quantizer.dtype);
+}
+
 void add_to(std::optional<NoiseSums>& total, const std::optional<NoiseSums>& more) {
   if (more) total = total ? pool(*total, *more) : more;
 }
@@ -233,7 +244,19 @@ void SampleObserver::compare_cumulative(std::size_t index, const TensorView& aft
   const Counterpart& counterpart = shared_.plan.tensors[index].counterpart;
   const Tensor* reference = counterpart ? take(counterpart.tensor) : nullptr;
   if (reference) reference = shared_.relayout(index, *reference, after, permuted_);
-  if (reference) compare_with_float(*reference, after, sums_.tensors[index]);
+  if (!reference) return;
+  compare_with_float(*reference, after, sums_.tensors[index]);
+  observe_counterpart(index, *reference);
+}
+
+// What an operator's own quantizer reads shows in the float model alone.
+void SampleObserver::observe_counterpart(std::size_t index, const Tensor& reference) {
+  const QuantizedActivation& activation = shared_.plan.tensors[index].activation;
+  if (!activation.before.empty() || activation.stored.empty()) return;
+  if (const auto range = representable_range(activation.quantizer)) {
+    ObservedValues& observed = sums_.tensors[index].observed;
+    observed = pool(observed, observe_values(to_f32(reference), *range));
+  }
 }
 
 IntroducedObserver::IntroducedObserver(SharedObservations& shared, std::vector<TensorSums>& sums)
@@ -252,12 +275,25 @@ std::vector<std::byte> IntroducedObserver::observe(const ObservedTensor& tensor,
   for (const std::size_t index : observed->dynamic)
     compare(index, tensor, fake_quantize(tensor, dynamic_quantizer(tensor)), take, replacement);
   for (const std::size_t index : observed->after) {
-    if (!behind_[index] && !is_weighted_output(shared_.plan.tensors[index])) continue;
+    const QuantizedActivation& activation = shared_.plan.tensors[index].activation;
+    if (!behind_[index] && !activation.before.empty()) continue;
+    if (activation.after.empty()) {
+      compare_stored(index, tensor, take, replacement);
+      continue;
+    }
     compare(index, tensor, tensor, take, replacement);
     if (behind_[index] && !replacement.bytes.empty())
       replacement = fake_quantize(replacement, quantizer(index));
   }
   return std::move(replacement.bytes);
+}
+
+// An operator that writes stored numbers itself.
+void IntroducedObserver::compare_stored(std::size_t index, const TensorView& stored,
+                                        const TakeReference& take, Tensor& replacement) {
+  const Tensor real = dequantize(stored, quantizer(index));
+  compare(index, real, real, take, replacement);
+  if (!replacement.bytes.empty()) replacement = quantize(replacement, quantizer(index));
 }
 
 // `quantized` is measured, `tensor` is what will be replaced.

@@ -20,7 +20,7 @@ struct TensorSums {
   std::optional<NoiseSums> cumulative;  // the float model's tensor against the quantizer's output
   std::optional<NoiseSums> introduced;  // the same, computed from the float model's tensors
   std::optional<NoiseSums> signal;      // the output against itself, where no input is observed
-  ObservedValues observed;              // what the quantizer reads
+  ObservedValues observed;              // what the quantizer reads, or its counterpart
   // Elements that are NaN or infinite: only in the quantized model; and of what the quantizer
   // reads, which it turns into finite numbers.
   std::int64_t nonfinite = 0, nonfinite_inputs = 0;
@@ -91,6 +91,7 @@ class SampleObserver {
   void observe_dynamic(std::size_t index, const TensorView& tensor, const TakeReference& take);
   void compare_local(std::size_t index, const TensorView& after);
   void compare_cumulative(std::size_t index, const TensorView& after, const TakeReference& take);
+  void observe_counterpart(std::size_t index, const Tensor& reference);
 
   SharedObservations& shared_;
   std::int64_t sample_;
@@ -112,6 +113,8 @@ class IntroducedObserver {
  private:
   void compare(std::size_t index, const TensorView& tensor, const TensorView& quantized,
                const TakeReference& take, Tensor& replacement);
+  void compare_stored(std::size_t index, const TensorView& stored, const TakeReference& take,
+                      Tensor& replacement);
   const Quantizer& quantizer(std::size_t index) const;
 
   SharedObservations& shared_;

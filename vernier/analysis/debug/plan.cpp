@@ -18,56 +18,7 @@ namespace {
 
 using vernier_onnx::NodeProto;
 
-// What a Relu, or a Clip with constant bounds, leaves of its input; nothing for other nodes. Before
-// opset 11 the bounds of a Clip are attributes, then inputs.
-std::optional<ClipRange> clip_range(const NodeProto& node, const GraphIndex& graph) {
-  if (is_op(node, "Relu")) return ClipRange{.low = 0};
-  if (!is_op(node, "Clip")) return std::nullopt;
-  ClipRange range;
-  if (attribute(node, "min")) range.low = attribute_float(node, "min", 0);
-  if (attribute(node, "max")) range.high = attribute_float(node, "max", 0);
-  for (int i = 1; i < node.input_size(); ++i) {
-    if (node.input(i).empty()) continue;
-    const auto bound = graph.number(node.input(i));
-    if (!bound) return std::nullopt;
-    (i == 1 ? range.low : range.high) = *bound;
-  }
-  return range.low <= range.high ? std::optional(range) : std::nullopt;
-}
-
 bool is_clip(const std::string& op) { return op == "Relu" || op == "Clip"; }
-
-bool is_clipped(const ModelIndex& model, const std::string& tensor) {
-  const FoundTensor* found = model.tensor(tensor);
-  return found &&
-         std::ranges::any_of(found->graph->consumers(found->name()), [&](const NodeProto* reader) {
-           return clip_range(*reader, *found->graph).has_value();
-         });
-}
-
-// The output of the Relu or Clip that alone reads a tensor of the float model; empty: there is
-// none.
-std::string clipped_output(const ModelIndex& model, const std::string& tensor) {
-  const FoundTensor* found = model.tensor(tensor);
-  if (!found || !found->graph->has_one_reader(found->name())) return "";
-  const NodeProto& reader = *found->graph->consumers(found->name())[0];
-  return clip_range(reader, *found->graph) ? found->graph->label(reader.output(0)) : "";
-}
-
-// Quantizers fold a Relu or Clip into the range of the quantizer before it. What such a quantizer
-// writes belongs to the output of the Relu or Clip, even where it is named after the input.
-void fold_clip(PlannedTensor& planned, const ModelIndex& float_model,
-               const ModelIndex& quantized_model) {
-  const QuantizedActivation& activation = planned.activation;
-  if (activation.dynamic || is_clip(activation.writer_op)) return;
-  const std::string output = clipped_output(float_model, planned.counterpart.tensor);
-  if (!output.empty() && !is_clipped(quantized_model, activation.before) &&
-      !is_clipped(quantized_model, activation.after) &&
-      !is_clipped(quantized_model, activation.stored))
-    planned.counterpart.tensor = output;
-  if (const FoundTensor* found = float_model.tensor(planned.counterpart.tensor))
-    planned.folded = clip_range(*found->node, *found->graph);
-}
 
 // Names the node as the float model does: quantizers rename nodes that they replace. A folded Relu
 // or Clip is passed over.
@@ -154,14 +105,6 @@ void add_output(const WeightedOutput& output, const ModelIndex& float_model, Deb
   plan.tensors.push_back(std::move(planned));
 }
 
-template <typename Predicate>
-RequestCounts count_requests(const DebugPlan& plan, const Predicate& asks) {
-  RequestCounts requests;
-  for (const PlannedTensor& planned : plan.tensors)
-    if (planned.counterpart && asks(planned)) ++requests[planned.counterpart.tensor];
-  return requests;
-}
-
 }  // namespace
 
 const DebugPlan::Observed* DebugPlan::at(std::string_view tensor) const {
@@ -199,7 +142,12 @@ DebugPlan make_plan(const ModelIndex& float_model, const ModelIndex& quantized_m
     PlannedTensor& planned = plan.tensors[i];
     const QuantizedActivation& activation = planned.activation;
     name_float_node(planned, float_model);
-    if (!is_weighted_output(planned)) fold_clip(planned, float_model, quantized_model);
+    if (!is_weighted_output(planned)) {
+      FoldedCounterpart clipped =
+          fold_clip(float_model, quantized_model, activation, std::move(planned.counterpart));
+      planned.counterpart = std::move(clipped.counterpart);
+      planned.folded = clipped.folded;
+    }
     DebugPlan::Observed& observed = plan.observed[observed_tensor(activation)];
     (activation.dynamic ? observed.dynamic : observed.after).push_back(i);
     if (activation.before.empty() || activation.dynamic) continue;
@@ -209,18 +157,15 @@ DebugPlan make_plan(const ModelIndex& float_model, const ModelIndex& quantized_m
   return plan;
 }
 
-RequestCounts requests_of_all(const DebugPlan& plan) {
-  return count_requests(plan, [](const PlannedTensor&) { return true; });
+RequestCounts requests_of(const DebugPlan& plan) {
+  RequestCounts requests;
+  for (const PlannedTensor& planned : plan.tensors)
+    if (planned.counterpart) ++requests[planned.counterpart.tensor];
+  return requests;
 }
 
 bool is_weighted_output(const PlannedTensor& planned) {
   return planned.activation.stored.empty() && !planned.activation.dynamic;
-}
-
-RequestCounts requests_of_replaceable(const DebugPlan& plan) {
-  return count_requests(plan, [](const PlannedTensor& planned) {
-    return !planned.activation.before.empty() || is_weighted_output(planned);
-  });
 }
 
 }  // namespace vernier

@@ -46,10 +46,8 @@ DebugPlan make_plan(const ModelIndex& float_model, const ModelIndex& quantized_m
                     const Quantization& quantization, const std::vector<Tensor>& sample,
                     const OrtOptions& runtime);
 
-// How often each tensor of the float model is asked for: by all planned tensors, and by those whose
-// introduced error can be measured, because real numbers are observed that can be replaced.
-RequestCounts requests_of_all(const DebugPlan& plan);
-RequestCounts requests_of_replaceable(const DebugPlan& plan);
+// How often each tensor of the float model is asked for.
+RequestCounts requests_of(const DebugPlan& plan);
 // An output of an operator with quantized weights, without a quantizer of its own.
 bool is_weighted_output(const PlannedTensor& planned);
 

@@ -126,14 +126,15 @@ class Diagnoser {
 
   std::string wrong_operator(std::size_t index, const Region& region) const {
     const LayerRow& row = rows_[index];
-    if (is_missing(row, region))
+    if (is_missing(row, region) && !is_missing_before(index))
       return "nothing in the candidate stands for it: no tensor has its name, and none its values";
     if (!candidate_ || !may_be_at_fault(row)) return "";
     std::string found = training_operator(region, candidate_->weights());
     if (found.empty()) found = late_source(index, region);
     if (found.empty() && missing_input(index, region).empty()) found = unread_layer(index);
     if (found.empty()) found = missing_operator(region, row.type);
-    if (found.empty() && reference_) found = differing_operators(reference_region(row), region);
+    if (found.empty() && reference_ && missing_input(index, region).empty())
+      found = differing_operators(reference_region(row), region);
     return found;
   }
 
@@ -144,6 +145,17 @@ class Diagnoser {
            std::ranges::none_of(region.nodes, [&](const auto* node) {
              return is_quantized(*node) || module_path(*node) == row.layer;
            });
+  }
+
+  // Whether the operator before it is missing, too: the first stands for all that are in a row.
+  bool is_missing_before(std::size_t index) const {
+    return reference_ && index > 0 && is_missing(rows_[index - 1], region_of(index - 1));
+  }
+
+  std::string missing_with_others(std::size_t index, const Region& region) const {
+    if (!is_missing(rows_[index], region) || !is_missing_before(index)) return "";
+    while (is_missing_before(index)) --index;
+    return fmt::format("it is missing with {} and what follows that", rows_[index].layer);
   }
 
   // A layer that reads what the reference computes only after it stands in another place.
@@ -232,22 +244,33 @@ class Diagnoser {
     return recomputed(row, why);
   }
 
+  // The node that computes the region, beside constants; null where there are several.
+  static const vernier_onnx::NodeProto* only_node(const Region& region) {
+    const vernier_onnx::NodeProto* only = nullptr;
+    for (const auto* node : region.nodes) {
+      if (is_op(*node, "Constant")) continue;
+      if (only) return nullptr;
+      only = node;
+    }
+    return only;
+  }
+
   // Both sides compute it by one operator, from the same tensors in another order.
   std::string wrong_operands(std::size_t index, const Region& region) const {
     const LayerRow& row = rows_[index];
     if (!reference_ || !is_wrong_by_itself(row)) return "";
-    const Region expected = reference_region(row);
-    if (expected.nodes.size() != 1 || region.nodes.size() != 1) return "";
+    const auto *reference = only_node(reference_region(row)), *candidate = only_node(region);
+    if (!reference || !candidate) return "";
     std::vector<std::string> operands, found;  // constants are empty: they have their place, too
-    for (const std::string& input : expected.nodes[0]->input()) {
+    for (const std::string& input : reference->input()) {
       const auto source = tensor_of_.find(input);
       operands.push_back(source == tensor_of_.end() ? "" : source->second);
     }
-    for (const std::string& input : region.nodes[0]->input())
+    for (const std::string& input : candidate->input())
       found.push_back(candidate_->rows_of(input).empty() ? "" : input);
     if (operands == found || !std::ranges::is_permutation(operands, found)) return "";
     return recomputed(
-        row, fmt::format("the operands of {} are in another order", node_label(*region.nodes[0])));
+        row, fmt::format("the operands of {} are in another order", node_label(*candidate)));
   }
 
   std::string wrong_result(std::size_t index, const Region& region) const {
@@ -260,6 +283,11 @@ class Diagnoser {
   // no run can give it the right input.
   std::string missing_input(std::size_t index, const Region& region) const {
     if (!may_be_at_fault(rows_[index])) return "";
+    if (reference_)
+      for (const std::string& source : reference_region(rows_[index]).sources)
+        if (const auto row = std::ranges::find(rows_, source, &LayerRow::layer);
+            row != rows_.end() && row->exceeds && row->tensor.empty() && !does_nothing(*row))
+          return fmt::format("it follows {}, which is missing", row->layer);
     std::size_t first = index;
     for (const std::string& source : region.sources)
       for (const std::size_t row : candidate_->rows_of(source)) first = std::min(first, row);
@@ -353,7 +381,8 @@ class Diagnoser {
     Cause cause;
     std::string (Diagnoser::*find)(std::size_t index, const Region& region) const;
   };
-  static constexpr std::array<Evidence, 12> evidences = {{
+  static constexpr std::array<Evidence, 13> evidences = {{
+      {Cause::inherited, &Diagnoser::missing_with_others},
       {Cause::weight_bit_mismatch, &Diagnoser::wrong_weight},
       {Cause::layout_mismatch, &Diagnoser::other_layout},
       {Cause::missing_or_extra_op, &Diagnoser::wrong_operator},

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <set>
 
+#include "vernier/analysis/evidence.h"
 #include "vernier/analysis/layers/diagnose.h"
 #include "vernier/analysis/layers/measure.h"
 #include "vernier/analysis/layers/plan.h"
@@ -71,7 +73,7 @@ Verdict judge_layers(const LayersResult& result, double tolerance) {
   const Limit limit{.metric = "max_abs_diff", .fails = Limit::Fails::above, .value = tolerance};
   std::vector<Failure> failures;
   for (const LayerRow& row : result.rows)
-    if (row.exceeds) failures.push_back(failure_of(row, limit));
+    if (row.exceeds && !is_listed_with_another(row)) failures.push_back(failure_of(row, limit));
   for (const LayerRow& row : result.outputs)
     if (row.exceeds) {
       failures.push_back(failure_of(row, limit));
@@ -128,15 +130,39 @@ void name_other_weights(LayersResult& result, std::span<const ComparedWeight> we
 
 LayersResult with_causes(LayersResult result, const LayersOptions& layers,
                          const DiagnoseOptions& options) {
-  result.verdict = judge_layers(result, layers.tolerance.value_or(default_tolerance));
   const std::vector<Diagnosis> diagnoses = diagnose(result.rows, options);
   for (std::size_t i = 0; i < diagnoses.size(); ++i) {
+    if (result.rows[i].cause == Cause::missing_or_extra_op) continue;  // known before
     result.rows[i].cause = diagnoses[i].cause;
     result.rows[i].detail = diagnoses[i].detail;
   }
   name_other_weights(result, options.weights);
   explain_outputs(result);
+  result.verdict = judge_layers(result, layers.tolerance.value_or(default_tolerance));
   return result;
+}
+
+// An activation function that is missing, though no figure shows it: where all that went into it
+// was positive, or so small that nothing behind it differs.
+void name_missing_activation(LayersResult& result, const Model& reference, const Model& candidate) {
+  if (result.layers_exceeding > 0) return;
+  const auto missing = find_missing_activations(reference, candidate);
+  if (!missing) return;
+  const auto row = std::ranges::find(result.rows, missing->tensor, &LayerRow::layer);
+  if (row == result.rows.end()) {
+    result.warnings.push_back(
+        fmt::format("the reference has {} activation functions like {}, the candidate {}",
+                    missing->reference, missing->op, missing->candidate));
+    return;
+  }
+  const auto index = static_cast<std::size_t>(row - result.rows.begin());
+  row->exceeds = true;
+  row->match = Match::none;
+  row->cause = Cause::missing_or_extra_op;
+  row->detail = fmt::format("the reference has {} activation functions like {}, the candidate {}",
+                            missing->reference, missing->op, missing->candidate);
+  ++result.layers_exceeding;
+  result.drift_origin = std::min(result.drift_origin.value_or(index), index);
 }
 
 // The candidate as it ships, and the graph that ran for it: another one if it was optimised first.
@@ -161,11 +187,17 @@ LayersResult explain(LayersResult result, const LayersReference& reference,
     weights = compare_operands(std::move(weights), *model, candidate.shipped, tensors);
   }
   result.weight_mismatches = weight_mismatches(weights);
-  return with_causes(std::move(result), options,
-                     {.candidate = &candidate.ran,
-                      .reference = model ? &*model : nullptr,
-                      .leaves = leaves,
-                      .weights = weights});
+  if (model) name_missing_activation(result, *model, candidate.shipped);
+  result = with_causes(std::move(result), options,
+                       {.candidate = &candidate.ran,
+                        .reference = model ? &*model : nullptr,
+                        .leaves = leaves,
+                        .weights = weights});
+  if (options.weight_evidence)
+    result.weights = model ? compare_weights_of(*model, candidate.shipped)
+                           : compare_weights_of(*reference.runner, candidate.shipped);
+  if (result.weights) result.verdict = with_weights(std::move(result.verdict), *result.weights);
+  return result;
 }
 
 LayersResult explain(LayersResult result, const LayersOptions& options) {

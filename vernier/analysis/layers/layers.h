@@ -13,6 +13,7 @@
 #include "vernier/analysis/pairing/match.h"
 #include "vernier/analysis/progress.h"
 #include "vernier/analysis/verdict.h"
+#include "vernier/analysis/weight_evidence.h"
 #include "vernier/data/samples.h"
 #include "vernier/model/model.h"
 #include "vernier/runtime/ort_options.h"
@@ -81,6 +82,11 @@ struct LayerRow {
   std::string detail;  // the evidence for the cause
 };
 
+// Of operators that are missing in a row, the first stands for all.
+inline bool is_listed_with_another(const LayerRow& row) {
+  return row.match == Match::none && row.cause == Cause::inherited;
+}
+
 struct LayersResult {
   std::vector<LayerRow> rows;  // in the order in which the reference runs them
   // Outputs of the model that are no layer of the reference, as those that PyTorch computes behind
@@ -90,6 +96,7 @@ struct LayersResult {
   std::int64_t layers_exceeding = 0;
   // Parameters whose initializer has other bits, also where no layer exceeds because of them.
   std::vector<ComparedWeight> weight_mismatches;
+  std::optional<WeightEvidence> weights;  // whether the models are the same network
   std::vector<std::string> warnings;
   std::int64_t samples = 0;
   bool interrupted = false;
@@ -106,7 +113,8 @@ struct LayersOptions {
   // A layer exceeds when max_abs_diff is greater. Unset: greater than 1e-4, and than what rounding
   // explains: a share of the largest element, and with `truth` the reference's own error.
   std::optional<double> tolerance;
-  bool truth = false;  // run the reference in float64 as well (TorchScript only)
+  bool truth = false;           // run the reference in float64 as well (TorchScript only)
+  bool weight_evidence = true;  // fail where the models do not hold the same weights
   OrtOptions runtime;  // with an optimisation level: the graph that the optimiser makes is compared
   Progress progress;
 };

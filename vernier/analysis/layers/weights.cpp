@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "vernier/analysis/layers/folding.h"
 #include "vernier/analysis/layers/graph.h"
@@ -109,8 +110,10 @@ class Comparison {
                              .module = module_of(parameter.name),
                              .elements = parameter.size()};
     const std::vector<Target> found = targets(parameter);
-    for (const Target& target : found)
+    for (const Target& target : found) {
       if (const auto match = same_as(row, parameter, target)) return *match;
+      if (const auto match = flipped_in(row, parameter, target)) return *match;
+    }
     if (const auto folded = judge_fold(row, parameter)) return *folded;
     if (found.empty()) return search(row, parameter);
     const ComparedWeight judged = judge(row, parameter, found.front());
@@ -176,6 +179,25 @@ class Comparison {
       return row;
     }
     return std::nullopt;
+  }
+
+  // The row of a transposed convolution's kernel that a convolution reads: flipped.
+  std::optional<ComparedWeight> flipped_in(ComparedWeight row, const TensorView& parameter,
+                                           const Target& target) const {
+    const auto leaf = std::ranges::find(leaves_, row.module, &WatchedTensor::name);
+    if (parameter.shape.size() < 3 || leaf == leaves_.end() ||
+        !leaf->type.starts_with("ConvTranspose") ||
+        (target.reader && !is_op(*target.reader, "Conv")))
+      return std::nullopt;
+    std::vector<int> order(parameter.shape.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::swap(order[0], order[1]);
+    if (!same_bits(permute_axes(flip_kernel(parameter), order), candidate_.read(*target.stored),
+                   false))
+      return std::nullopt;
+    row.initializer = name_of(*target.stored, row.parameter);
+    row.match = WeightMatch::transposed;
+    return row;
   }
 
   // The row of a parameter that the target does not hold bit by bit.
@@ -516,7 +538,9 @@ bool are_other_weights(std::span<const ComparedWeight> weights) {
   for (const ComparedWeight& weight : weights) {
     if (weight.match == WeightMatch::not_found || weight.elements < 2) continue;
     ++found;
-    if (weight.sqnr_db < same_weight_db) ++foreign;
+    const bool differs =
+        weight.match == WeightMatch::differs || weight.match == WeightMatch::unlike;
+    if (differs && !(weight.sqnr_db >= same_weight_db)) ++foreign;
   }
   return foreign >= 2 && 2 * foreign >= found;
 }

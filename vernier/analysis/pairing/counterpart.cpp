@@ -2,16 +2,53 @@
 
 #include <vernier_onnx.pb.h>
 
+#include <algorithm>
+
 #include "vernier/analysis/pairing/by_name.h"
 
 namespace vernier {
 namespace {
 
+using vernier_onnx::NodeProto;
+
 // The weight that a node reads in this place.
-Counterpart weight_read_by(const ModelIndex& model, const vernier_onnx::NodeProto& node,
-                           int input) {
+Counterpart weight_read_by(const ModelIndex& model, const NodeProto& node, int input) {
   if (input < 0 || input >= node.input_size() || !model.weight(node.input(input))) return {};
   return {node.input(input), Match::topology};
+}
+
+// What a Relu, or a Clip with constant bounds, leaves of its input; nothing for other nodes. Before
+// opset 11 the bounds of a Clip are attributes, then inputs.
+std::optional<ClipRange> clip_range(const NodeProto& node, const GraphIndex& graph) {
+  if (is_op(node, "Relu")) return ClipRange{.low = 0};
+  if (!is_op(node, "Clip")) return std::nullopt;
+  ClipRange range;
+  if (attribute(node, "min")) range.low = attribute_float(node, "min", 0);
+  if (attribute(node, "max")) range.high = attribute_float(node, "max", 0);
+  for (int i = 1; i < node.input_size(); ++i) {
+    if (node.input(i).empty()) continue;
+    const auto bound = graph.number(node.input(i));
+    if (!bound) return std::nullopt;
+    (i == 1 ? range.low : range.high) = *bound;
+  }
+  return range.low <= range.high ? std::optional(range) : std::nullopt;
+}
+
+bool is_clipped(const ModelIndex& model, const std::string& tensor) {
+  const FoundTensor* found = model.tensor(tensor);
+  return found &&
+         std::ranges::any_of(found->graph->consumers(found->name()), [&](const NodeProto* reader) {
+           return clip_range(*reader, *found->graph).has_value();
+         });
+}
+
+// The output of the Relu or Clip that alone reads a tensor of the float model; empty: there is
+// none.
+std::string clipped_output(const ModelIndex& model, const std::string& tensor) {
+  const FoundTensor* found = model.tensor(tensor);
+  if (!found || !found->graph->has_one_reader(found->name())) return "";
+  const NodeProto& reader = *found->graph->consumers(found->name())[0];
+  return clip_range(reader, *found->graph) ? found->graph->label(reader.output(0)) : "";
 }
 
 }  // namespace
@@ -51,6 +88,21 @@ Counterpart find_counterpart(const ModelIndex& float_model, const QuantizedWeigh
   // QLinearConv and QLinearMatMul have their weight at 3; the float operators at 1.
   return weight_read_by(float_model, *written->node,
                         weight.reader_input == 3 ? 1 : weight.reader_input);
+}
+
+FoldedCounterpart fold_clip(const ModelIndex& float_model, const ModelIndex& quantized_model,
+                            const QuantizedActivation& activation, Counterpart counterpart) {
+  const std::string& op = activation.writer_op;
+  if (activation.dynamic || op == "Relu" || op == "Clip") return {std::move(counterpart), {}};
+  std::string output = clipped_output(float_model, counterpart.tensor);
+  if (!output.empty() && !is_clipped(quantized_model, activation.before) &&
+      !is_clipped(quantized_model, activation.after) &&
+      !is_clipped(quantized_model, activation.stored))
+    counterpart.tensor = std::move(output);
+  FoldedCounterpart result{std::move(counterpart), {}};
+  if (const FoundTensor* found = float_model.tensor(result.counterpart.tensor))
+    result.folded = clip_range(*found->node, *found->graph);
+  return result;
 }
 
 }  // namespace vernier

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vernier/model/index.h"
+#include "vernier/model/quantizer.h"
+#include "vernier/tensor/tensor.h"
+
+namespace vernier {
+
+class Runner;
+
+// What a batch norm multiplies each channel by.
+struct ChannelScale {
+  int axis = -1;
+  std::vector<double> factors;
+};
+
+// One weight as a model computes with it.
+struct ModelWeight {
+  std::string name;
+  Shape shape;  // of a float weight
+  DType stored = DType::f32;
+  std::optional<Quantizer> quantizer;
+  std::function<Tensor()> read;      // in float32
+  std::optional<ChannelScale> fold;  // of the batch norm behind its only reader
+  std::vector<std::string> aliases;  // other names by which the other model may know it
+  bool transposes = false;           // a ConvTranspose reads it
+  bool recurrent = false;            // an LSTM, GRU or RNN reads it: its gates have an order
+};
+
+// The weights of a model that have two axes or more. Of a candidate only what computes as a weight;
+// with `any_table` every table, since any of a reference may have become one. The index must
+// outlive them.
+std::vector<ModelWeight> weights_of(const ModelIndex& index, bool any_table);
+
+// The parameters that a runner shows, which must outlive them; a batch norm that runs right behind
+// a layer may be folded into it. None where there are batch norms and the runner watches no leaves.
+std::vector<ModelWeight> parameters_of(const Runner& runner);
+
+}  // namespace vernier
