@@ -36,6 +36,34 @@ TEST(AutomaticInputs, the_same_seed_gives_the_same_bytes) {
   EXPECT_NE(first_sample(model), first_sample(model, {.seed = 7}));
 }
 
+// FNV-1a.
+std::uint64_t hash_of(const Tensor& tensor) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const std::byte byte : tensor.bytes) {
+    hash ^= static_cast<std::uint64_t>(byte);
+    hash *= 0x100000001b3;
+  }
+  return hash;
+}
+
+// A float model has no quantizers that could pick: what is drawn depends on the seed alone.
+TEST(AutomaticInputs, the_bytes_of_a_seed_are_the_same_on_every_machine) {
+  GraphBuilder image;
+  image.input("image", DType::f32, {{1}, {3}, {32}, {32}})
+      .weight(tensor_of<float>("w", DType::f32, {1, 3, 1, 1}, {1, 1, 1}))
+      .node("Conv", {"image", "w"}, {"y"})
+      .output("y");
+  const Model model = image.model();
+  const Inputs inputs = automatic_inputs(model, nullptr, {}, {});
+  std::vector<std::uint64_t> hashes;
+  for (std::int64_t i = 0; i < 6; ++i)  // one of each family
+    hashes.push_back(hash_of(inputs.samples->sample(i)[0]));
+  EXPECT_EQ(hashes, (std::vector<std::uint64_t>{12298326997336719710U, 17523837901383069862U,
+                                                5965432706781879319U, 6777416780152807141U,
+                                                11477408683263595325U, 14035110231077308340U}));
+  EXPECT_EQ(hash_of(first_sample(waveform({100}))[0]), 1399442872342501069U);
+}
+
 TEST(AutomaticInputs, are_for_runs_without_data_or_a_distribution) {
   EXPECT_TRUE(is_automatic({}));
   EXPECT_FALSE(is_automatic({.distribution = Distribution::uniform}));

@@ -43,5 +43,34 @@ TEST_F(StagesTest, stages_that_only_round_otherwise_are_not_moved) {
   EXPECT_THAT(names, ElementsAre("exact", "off", "basic", "extended", "all"));
 }
 
+// A product that is too small for float32 to hold more than a few bits of it, until it is
+// multiplied by a large number: fused into one factor, nothing is lost. Additions play no part.
+Model denormal_product() {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{1}, {1}, {4}, {4}})
+      .weight(tensor_of<float>("w", DType::f32, {1, 1, 1, 1}, {0x1p-145F}))
+      .weight(tensor_of<float>("m", DType::f32, {1, 1, 1}, {0x1p126F}))
+      .node("Conv", {"x", "w"}, {"c"})
+      .node("Mul", {"c", "m"}, {"y"})
+      .output("y");
+  return builder.model();
+}
+
+TEST(Stages, the_first_stage_that_moves_the_output_is_named_with_the_optimiser_that_does) {
+  const Model model = denormal_product();
+  OrtRunner reference(model.clone(), {.optimization = Optimization::disabled});
+  const auto samples = random_samples(model.inputs(), {.samples = 4});
+  const std::vector<RuntimeStage> stages = run_stages(reference, model, {}, *samples);
+  ASSERT_EQ(stages.size(), 5u);
+  EXPECT_EQ(stages[0].sqnr_db, INFINITY);  // as the file says
+  EXPECT_EQ(stages[1].sqnr_db, INFINITY);
+  EXPECT_EQ(stages[2].name, "basic");
+  EXPECT_TRUE(stages[2].is_moved);
+  EXPECT_LT(stages[2].change_db, 40);
+  EXPECT_THAT(stages[2].optimizers, ElementsAre("ConvMulFusion"));
+  EXPECT_FALSE(stages[3].is_moved);
+  EXPECT_FALSE(stages[4].is_moved);
+}
+
 }  // namespace
 }  // namespace vernier

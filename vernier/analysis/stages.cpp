@@ -103,7 +103,9 @@ class Stages {
       : reference_(reference), model_(model), runtime_(runtime), samples_(samples) {}
 
   std::vector<RuntimeStage> run() {
-    add("exact", {.exact = true, .threads = runtime_.threads});
+    OrtOptions exact = at(Optimization::disabled);  // else a float model is optimised
+    exact.exact = true;
+    add("exact", exact);
     add("off", at(Optimization::disabled));
     add("basic", at(Optimization::basic));
     add("extended", at(Optimization::extended));
