@@ -28,8 +28,10 @@ PickedInputs pick_inputs(CalibrationProbe& probe, const SyntheticInputs& inputs,
 // Whether the spec leaves it to the model what it is fed.
 bool is_automatic(const InputSpec& spec);
 
-// Picked inputs for a candidate, in the shapes and ranges that the spec gives. The description
-// names family, stage and S. `reference` may be null.
+// Picked inputs for a target that is an ONNX model, in the shapes and ranges that the spec gives.
+// The description names family, stage and S. `reference` may be null.
+Inputs automatic_inputs(const InputTarget& target, const Model* reference, const InputSpec& spec,
+                        const OrtOptions& runtime);
 Inputs automatic_inputs(const Model& candidate, const Model* reference, const InputSpec& spec,
                         const OrtOptions& runtime);
 
