@@ -22,7 +22,10 @@ OutputPairing require_pairs(std::span<const Tensor> reference, std::span<const T
                             const CompareOptions& options) {
   OutputPairing pairing =
       pair_outputs(reference, candidate, options.io.outputs, options.outputs_by_position);
-  if (pairing.pairs.empty() && options.before.empty())
+  // Another network is a result whatever its outputs are.
+  const auto& weights = options.evidence.weights;
+  const bool other_network = weights && weights->answer == WeightEvidence::Answer::different;
+  if (pairing.pairs.empty() && options.before.empty() && !other_network)
     throw Error(fmt::format(
         "[compare] no output is in both models: the reference has {}, the candidate {}; pair them "
         "by --map-output REFERENCE=CANDIDATE",

@@ -28,8 +28,11 @@ class Picking {
       : probe_(probe), inputs_(inputs), count_(static_cast<std::size_t>(count)) {}
 
   void draw() {
+    const auto families = std::ssize(image_families);
+    const std::int64_t of_each =
+        std::max(of_each_family, (static_cast<std::int64_t>(count_) + families - 1) / families);
     for (const ImageFamily family : image_families)
-      for (std::int64_t i = 0; i < of_each_family; ++i)
+      for (std::int64_t i = 0; i < of_each; ++i)
         add(draw_sample(inputs_, i, family), std::string(family_name(family)));
     sort();
   }
