@@ -48,9 +48,10 @@ TEST(AutomaticInputs, a_constant_is_the_same_in_every_sample_and_in_those_that_a
   const Inputs made =
       automatic_inputs({.inputs = inputs, .onnx = &model, .io = io}, nullptr, {.samples = 3}, {});
   EXPECT_EQ(made.samples->size(), 6);
-  for (std::int64_t i = 0; i < made.samples->size(); ++i)
-    for (const float value : elements<float>(made.samples->sample(i)[0].view()))
-      ASSERT_EQ(value, 0.25F);
+  for (std::int64_t i = 0; i < made.samples->size(); ++i) {
+    const std::vector<Tensor> sample = made.samples->sample(i);
+    for (const float value : elements<float>(sample[0].view())) ASSERT_EQ(value, 0.25F);
+  }
 }
 
 TEST(AutomaticInputs, are_for_runs_without_data_or_a_distribution) {

@@ -163,7 +163,7 @@ class Comparison {
     diversity_.resize(names.size());
     for (const BeforeActivation& before : options_.before)
       if (!before.is_tensor) names.push_back(before.output);
-    require_tensors(options_.limits, names);
+    if (!names.empty()) require_tensors(options_.limits, names);
   }
 
   void add_pair(Pairs& pairs, const std::string& name) const {

@@ -56,15 +56,24 @@ std::vector<Tensor> outputs(const std::vector<std::pair<std::string, Shape>>& sp
   return tensors;
 }
 
-TEST(PairOutputs, what_names_leave_is_paired_by_position_if_all_of_it_agrees) {
+TEST(PairOutputs, without_a_common_name_positions_decide_if_all_of_them_agree) {
   const auto reference = outputs({{"a", {1, 2}}, {"b", {3}}, {"c", {1, 4}}});
-  const auto same = outputs({{"x", {2}}, {"b", {3}}, {"z", {1, 4}}});
-  const auto other = outputs({{"x", {2}}, {"b", {3}}, {"z", {1, 5}}});
-  EXPECT_THAT(pair_outputs(reference, same, {}).pairs,
-              ElementsAre(OutputPair{"x", 0, 0, Match::position}, OutputPair{"b", 1, 1},
-                          OutputPair{"z", 2, 2, Match::position}));
-  EXPECT_THAT(pair_outputs(reference, other, {}).pairs, ElementsAre(OutputPair{"b", 1, 1}));
-  EXPECT_THAT(pair_outputs(reference, other, {}).only_reference, ElementsAre(0, 2));
+  const auto same = outputs({{"x", {2}}, {"y", {3}}, {"z", {1, 4}}});
+  const auto other = outputs({{"x", {2}}, {"y", {3}}, {"z", {1, 5}}});
+  EXPECT_THAT(
+      pair_outputs(reference, same, {}).pairs,
+      ElementsAre(OutputPair{"x", 0, 0, Match::position}, OutputPair{"y", 1, 1, Match::position},
+                  OutputPair{"z", 2, 2, Match::position}));
+  EXPECT_THAT(pair_outputs(reference, other, {}).pairs, IsEmpty());
+  EXPECT_THAT(pair_outputs(reference, same, {{"a", "z"}}).pairs,
+              ElementsAre(OutputPair{"z", 0, 2}));  // b's [3] is not x's [2]
+}
+
+TEST(PairOutputs, beside_common_names_an_output_of_another_name_is_missing) {
+  const auto reference = outputs({{"a", {1}}, {"lost", {1}}});
+  const auto candidate = outputs({{"a", {1}}, {"new", {1}}});
+  EXPECT_THAT(pair_outputs(reference, candidate, {}).pairs, ElementsAre(OutputPair{"a", 0, 0}));
+  EXPECT_THAT(pair_outputs(reference, candidate, {}).only_reference, ElementsAre(1));
 }
 
 TEST(PairOutputs, a_mapping_goes_first_and_unknown_names_are_errors) {

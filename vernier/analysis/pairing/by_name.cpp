@@ -86,11 +86,16 @@ class Pairing {
     pair_of_[reference] = {candidate_[candidate], reference, candidate, match};
   }
 
-  void by_name() {
+  // Whether there were any of the same name.
+  bool by_name() {
+    bool any = false;
     for (const std::size_t i : left_reference())
       if (const std::size_t place = place_of(candidate_, reference_[i]);
-          place < candidate_.size() && !is_paired(place))
+          place < candidate_.size() && !is_paired(place)) {
         add(i, place, Match::name);
+        any = true;
+      }
+    return any;
   }
 
   template <typename Agree>
@@ -161,9 +166,10 @@ OutputPairing pair_outputs(std::span<const Tensor> reference, std::span<const Te
     require_name(to, found, "--map-output", "the candidate", "output");
     pairing.add(place_of(expected, from), place_of(found, to), Match::name);
   }
-  if (!positional || reference.size() != candidate.size()) pairing.by_name();
+  const bool by_place = positional && reference.size() == candidate.size();
+  if (!by_place && pairing.by_name()) return std::move(pairing).result();
   pairing.by_position([&](std::size_t i, std::size_t j) {
-    return positional || may_be_same(reference[i], candidate[j]);
+    return by_place || may_be_same(reference[i], candidate[j]);
   });
   return std::move(pairing).result();
 }

@@ -40,8 +40,10 @@ OutputPairing pair_outputs(std::span<const std::string> reference,
                            std::span<const std::string> candidate, bool positional = false);
 
 // The same for outputs as they were computed: as `mapped` says (the reference's name: the
-// candidate's), by name, and those that are left by position, if they are as many and agree in kind
-// and, but for axes of size 1, in shape. Throws Error where `mapped` names none of them.
+// candidate's) and by name; where no name is shared, by position those that are left, if they are
+// as many and agree in kind and, but for axes of size 1, in shape. (Beside outputs of the same
+// name, one of another name is missing, which fails.) Throws Error where `mapped` names none of
+// them.
 OutputPairing pair_outputs(std::span<const Tensor> reference, std::span<const Tensor> candidate,
                            const std::map<std::string, std::string>& mapped,
                            bool positional = false);
