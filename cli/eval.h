@@ -21,6 +21,8 @@ struct EvalOptions {
   bool stages = false;
   bool no_weights = false;
   std::string save_inputs;
+  IoMapping io;
+  std::optional<std::int64_t> steps;  // of a sequence; unset: 1, or with feedback 10
   InputSpec input{.default_samples = 100};
   RuntimeOptions runtime;
   RuntimeOptions reference_runtime;  // but for threads, which are the candidate's

@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/options.h"
+#include "cli/output.h"
 #include "vernier/error.h"
 #include "vernier/runtime/ort_library.h"
 #include "vernier/runtime/ort_runner.h"
@@ -31,8 +32,8 @@ std::string version_text() {
 // On stderr, each message once.
 void print_runtime_messages() {
   for (const auto& [text, count] : runtime_messages())
-    fmt::print(stderr, "onnxruntime: {}{}\n", text,
-               count > 1 ? fmt::format(" ({} times)", count) : "");
+    print_message(
+        fmt::format("onnxruntime: {}{}", text, count > 1 ? fmt::format(" ({} times)", count) : ""));
 }
 
 int run(int argc, char** argv) {

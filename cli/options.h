@@ -75,6 +75,14 @@ void add_model_id_options(CLI::App& command, ModelIdOptions& options);
 // --input-range --input-dist; and those of datasets.
 void add_input_options(CLI::App& command, InputSpec& spec);
 
+// --set, for commands that run one model.
+void add_constant_options(CLI::App& command, IoMapping& io);
+// --map-input --map-output --set, for those that run two.
+void add_io_options(CLI::App& command, IoMapping& io);
+
+// Adds what the mapping says to the settings of a report.
+void describe_io(const IoMapping& io, RunDescription& run);
+
 // --label-mapping, for commands that look at labels.
 void add_label_options(CLI::App& command, DatasetSpec& spec);
 

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "vernier/analysis/model_argument.h"
-#include "vernier/analysis/pick_inputs.h"
 #include "vernier/analysis/task/examples.h"
 
 namespace vernier {
@@ -42,20 +41,18 @@ CompareResult compare(const fs::path& reference, const fs::path& candidate, cons
   if (compared.limits.empty()) compared.limits = default_limits(precision_of(model));
   compared.outputs_by_position = opened.runner && opened.runner->outputs_are_positional();
   compared.evidence.real_inputs = !inputs.data.empty() || !inputs.dataset.name.empty();
-  const InputSpec spec = with_default(inputs, 100);
-  const Inputs made = is_automatic(spec)
-                          ? automatic_inputs(model, opened.onnx(), spec, options.candidate_runtime)
-                          : make_inputs(model, spec);
-  return compare_models(
-      {.reference = opened.onnx(), .reference_runner = opened.runner.get(), .candidate = model},
-      *made.samples, std::move(options));
+  const ComparedModels models{
+      .reference = opened.onnx(), .reference_runner = opened.runner.get(), .candidate = model};
+  const Inputs made = compare_inputs(models, with_default(inputs, 100), options);
+  return compare_models(models, *made.samples, std::move(options));
 }
 
 DebugResult debug(const fs::path& reference, const fs::path& candidate, const InputSpec& inputs,
                   const DebugOptions& options) {
-  const Model quantized = load_candidate(candidate);
-  const Inputs made = make_inputs(quantized, with_default(inputs, 8));
-  return debug(load_candidate(reference), quantized, *made.samples, options);
+  const Model quantized = load_candidate(candidate), original = load_candidate(reference);
+  const Inputs made =
+      make_inputs(quantized, with_default(inputs, 8), options.io, original.inputs());
+  return debug(original, quantized, *made.samples, options);
 }
 
 LayersResult layers(const fs::path& reference, const fs::path& candidate, const InputSpec& inputs,
@@ -66,7 +63,8 @@ LayersResult layers(const fs::path& reference, const fs::path& candidate, const 
   const Model model = load_candidate(candidate);
   InputSpec spec = with_default(inputs, 1);
   spec.default_distribution = Distribution::normal;
-  return validate_layers(model, *make_inputs(model, spec).samples, options);
+  const Inputs made = make_inputs(model, spec, options.io, declared_inputs(reference));
+  return validate_layers(model, *made.samples, options);
 }
 
 CheckResult check(const fs::path& reference, const fs::path& candidate, const InputSpec& inputs,
