@@ -91,7 +91,7 @@ int run_compare(const EvalOptions& options) {
 
 void add_task_options(CLI::App& command, EvalOptions& options) {
   OptionGroup group(command, task_group);
-  add_judgement_options(command, options.evaluate, task_group);
+  add_judgement_options(command, options.judge, task_group);
   group
       .add("--k", options.k,
            "image-feature-extraction: neighbours that vote (10); image-classification: the label "

@@ -239,7 +239,7 @@ void add_limit_options(CLI::App& command, std::vector<std::string>& fail_if,
   OptionGroup(command, main_group).add("--fail-if", fail_if, help, "LIMIT");
 }
 
-void add_judgement_options(CLI::App& command, EvaluateOptions& options, const std::string& name) {
+void add_judgement_options(CLI::App& command, JudgeOptions& options, const std::string& name) {
   OptionGroup group(command, name);
   group
       .add("--verdict", options.verdict,
@@ -250,7 +250,7 @@ void add_judgement_options(CLI::App& command, EvaluateOptions& options, const st
       ->check(CLI::PositiveNumber);
 }
 
-void add_embedding_options(CLI::App& command, KnnTask& task, std::string& pooling,
+void add_embedding_options(CLI::App& command, KnnOptions& task, std::string& pooling,
                            const std::string& name) {
   OptionGroup group(command, name);
   command

@@ -8,6 +8,8 @@
 namespace vernier {
 namespace {
 
+constexpr std::int64_t default_samples = 1000;
+
 // The classes of a classifier's logits [samples, classes], 0 if it does not say.
 std::int64_t class_count(Task task, const Runner& model) {
   if (task != Task::image_classification || model.outputs().empty()) return 0;
@@ -37,8 +39,12 @@ bool holds_ready_inputs(Dataset& dataset) {
 
 }  // namespace
 
-TaskExamples open_task_examples(const DatasetSpec& spec, const Selection& selection, Task task,
-                                const Runner& model, const std::filesystem::path& path) {
+TaskExamples open_task_examples(const InputSpec& inputs, Task task, const Runner& model,
+                                const std::filesystem::path& path) {
+  const DatasetSpec& spec = inputs.dataset;
+  const Selection selection{.samples = inputs.samples.value_or(default_samples),
+                            .shuffle = spec.shuffle,
+                            .seed = inputs.seed};
   TaskExamples examples{.dataset = open_dataset(spec.name, spec.options)};
   const std::vector<std::string>& classes = examples.dataset->classes();
   LoaderOptions options = loader_options(spec, path, task_needs(task), classes);
@@ -54,35 +60,18 @@ TaskExamples open_task_examples(const DatasetSpec& spec, const Selection& select
   return examples;
 }
 
-TaskExamples open_task_bank(DatasetSpec spec, const std::string& split, const Selection& selection,
-                            Task task, const Runner& model, const std::filesystem::path& path,
+TaskExamples open_task_bank(InputSpec inputs, const std::string& split, Task task,
+                            const Runner& model, const std::filesystem::path& path,
                             const TaskExamples& queries) {
-  spec.options.split = split;
-  TaskExamples bank = open_task_examples(spec, selection, task, model, path);
+  inputs.dataset.options.split = split;
+  inputs.samples = all_samples;
+  TaskExamples bank = open_task_examples(inputs, task, model, path);
   if (bank.class_names != queries.class_names)
     throw Error(
         fmt::format("[eval] --bank-split {}: its {} classes are not the {} of the samples, so "
                     "labels mean different things; say which is which with --label-mapping",
                     split, bank.class_names.size(), queries.class_names.size()));
   return bank;
-}
-
-std::vector<std::string> task_data_warnings(const DatasetReport& report) {
-  std::vector<std::string> warnings = dataset_warnings(report);
-  if (const std::size_t empty = report.empty_classes.size(); empty > 0)
-    warnings.push_back(
-        fmt::format("[dataset] {} of its classes have no sample here, '{}' is the first; --shuffle "
-                    "or more --samples would reach them",
-                    empty, report.empty_classes[0]));
-  return warnings;
-}
-
-void require_every_label(const DatasetReport& report, const std::filesystem::path& recording) {
-  if (const std::int64_t left_out = report.without_label + report.unknown_labels; left_out > 0)
-    throw Error(
-        fmt::format("[eval] {}: {} examples are left out for their labels, so recorded samples no "
-                    "longer belong to the rest; give the model itself as --reference",
-                    recording.string(), left_out));
 }
 
 }  // namespace vernier

@@ -5,11 +5,10 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
+#include "vernier/analysis/inputs.h"
 #include "vernier/analysis/task/task.h"
 #include "vernier/data/dataset.h"
-#include "vernier/data/dataset_spec.h"
 #include "vernier/runtime/runner.h"
 
 namespace vernier {
@@ -24,22 +23,15 @@ struct TaskExamples {
   std::int64_t batch = 1;                           // examples in each run
 };
 
-// Opens the examples that `selection` takes of the dataset, for a model whose preprocessing is
-// described beside `path`.
-TaskExamples open_task_examples(const DatasetSpec& spec, const Selection& selection, Task task,
-                                const Runner& model, const std::filesystem::path& path);
+// Opens the examples that the inputs name for a model whose preprocessing is described beside
+// `path`: 1000 of them unless they say otherwise.
+TaskExamples open_task_examples(const InputSpec& inputs, Task task, const Runner& model,
+                                const std::filesystem::path& path);
 
-// The examples of another split, whose embeddings are searched. Throws Error if its labels mean
+// All examples of another split, whose embeddings are searched. Throws Error if its labels mean
 // something else than those of `queries`.
-TaskExamples open_task_bank(DatasetSpec spec, const std::string& split, const Selection& selection,
-                            Task task, const Runner& model, const std::filesystem::path& path,
+TaskExamples open_task_bank(InputSpec inputs, const std::string& split, Task task,
+                            const Runner& model, const std::filesystem::path& path,
                             const TaskExamples& queries);
-
-// What was left out, and which classes have no sample.
-std::vector<std::string> task_data_warnings(const DatasetReport& report);
-
-// Recorded samples are told apart by their number alone, which `record` gives to every readable
-// image: throws Error if examples were left out for their labels.
-void require_every_label(const DatasetReport& report, const std::filesystem::path& recording);
 
 }  // namespace vernier
