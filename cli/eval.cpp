@@ -65,6 +65,7 @@ int run_compare(const EvalOptions& options) {
           : make_inputs({.inputs = model.inputs(), .path = resolved.model, .onnx = &model},
                         options.input);
   print_warnings(inputs.warnings);
+  if (reference_runner && inputs.order) require_recorded_order(*inputs.order, reference_path);
   if (!options.save_inputs.empty())
     record(*inputs.samples, nullptr, {.output = options.save_inputs, .tensors = {.inputs = true}});
   CompareResult result = with_progress("comparing", [&](Progress progress) {
@@ -105,6 +106,8 @@ void add_task_options(CLI::App& command, EvalOptions& options) {
       ->needs("--dataset");
   group.add("--ignore-label", options.ignored_label, "Leave out pixels or tokens with this label",
             "LABEL");
+  group.add("--output-name", options.output_name, "The output that is scored (default: the first)",
+            "NAME");
   group.flag("--timings", options.timings, "Say on stderr where the time went");
 }
 

@@ -33,6 +33,7 @@ struct EvalOptions {
   std::string pooling;
   std::string bank_split;
   std::optional<std::int64_t> ignored_label;
+  std::string output_name;  // that is scored; empty: the first
   bool timings = false;
 };
 

@@ -44,7 +44,9 @@ void require_task_options(const EvalOptions& options) {
 }
 
 TaskOptions task_options(const EvalOptions& options) {
-  TaskOptions task{.task = *parse_task(options.models.id.task), .knn = options.knn};
+  TaskOptions task{.task = *parse_task(options.models.id.task),
+                   .output = options.output_name,
+                   .knn = options.knn};
   if (!options.pooling.empty()) task.pooling = parse_pooling(options.pooling);
   if (options.k) task.top_k = task.knn.k = *options.k;
   task.knn.threads = options.runtime.threads;
@@ -99,8 +101,8 @@ bool is_recorded(const fs::path& path) {
 }
 
 // The examples whose embeddings are searched; nothing without --bank-split.
-std::optional<TaskExamples> open_bank(const EvalOptions& options, const Models& models, Task task,
-                                      const TaskExamples& queries) {
+std::optional<TaskExamples> open_bank(const EvalOptions& options, const Models& models,
+                                      const TaskOptions& task, const TaskExamples& queries) {
   if (options.bank_split.empty()) return std::nullopt;
   if (is_recorded(models.reference_path))
     throw Error(
@@ -120,14 +122,17 @@ RunDescription describe_task_run(const EvalOptions& options, const ResolvedModel
   if (alone) run.reference = argument.name;
   run.task = options.models.id.task;
   run.precision = models.precision;
-  run.inputs = describe_dataset(options.input.dataset, options.input.seed);
+  DatasetSpec dataset = options.input.dataset;
+  dataset.shuffle = examples.selection.shuffle;
+  run.inputs = describe_dataset(dataset, examples.selection.seed);
   const auto add = [&](const char* name, RunDescription::Fact fact) {
     run.settings.emplace_back(name, std::move(fact));
   };
   add("preprocessing", examples.preprocessing ? describe_preprocessing(*examples.preprocessing)
                                               : "none: the inputs are ready");
   add("batch", examples.batch);
-  if (!models.candidate->outputs().empty()) add("output", models.candidate->outputs()[0].name);
+  const std::vector<TensorSpec>& outputs = models.candidate->outputs();
+  if (!outputs.empty()) add("output", outputs[scored_output(outputs, task.output)].name);
   if (task.task == Task::image_feature_extraction) {
     add("k", task.knn.k);
     if (task.pooling) add("pooling", options.pooling);
@@ -135,8 +140,7 @@ RunDescription describe_task_run(const EvalOptions& options, const ResolvedModel
     if (task.knn.temperature > 0) add("temperature", task.knn.temperature);
   }
   if (task.ignored_label) add("ignore_label", *task.ignored_label);
-  if (const fs::path& file = options.input.dataset.label_mapping; !file.empty())
-    add("label_mapping", file.filename().string());
+  if (!examples.mapping.empty()) add("label_mapping", examples.mapping.filename().string());
   return run;
 }
 
@@ -148,20 +152,19 @@ int run_task(const EvalOptions& options) {
   const ResolvedModel argument = resolve_model_argument(options.models.models, options.models.id);
   const Models models = open_models(options, argument);
   EvaluateOptions evaluated = evaluate_options(options, models.reference != nullptr);
-  const Task task = evaluated.task.task;
+  const TaskOptions& task = evaluated.task;
+  const fs::path recording = is_recorded(models.reference_path) ? models.reference_path : "";
   const TaskExamples examples =
-      open_task_examples(options.input, task, *models.candidate, models.path);
+      open_task_examples(options.input, task, *models.candidate, models.path, recording);
   const std::optional<TaskExamples> bank = open_bank(options, models, task, examples);
   const TaskModels runners{
-      .reference = models.reference.get(),
-      .candidate = *models.candidate,
-      .recording = is_recorded(models.reference_path) ? models.reference_path : fs::path()};
+      .reference = models.reference.get(), .candidate = *models.candidate, .recording = recording};
 
   const TaskResult result = with_progress("evaluating", [&](Progress progress) {
     evaluated.progress = std::move(progress);
     return evaluate(runners, examples, bank ? &*bank : nullptr, evaluated);
   });
-  RunDescription run = describe_task_run(options, argument, models, evaluated.task, examples);
+  RunDescription run = describe_task_run(options, argument, models, task, examples);
   run.samples = result.samples;
   run.interrupted = result.interrupted;
   write_result(options.output, describe_task(run, evaluated.judge, result),

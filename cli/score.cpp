@@ -93,7 +93,8 @@ std::vector<std::string> to_strings(std::span<const std::string_view> names) {
 // The labels of a task that has one file of them.
 std::vector<std::int64_t> read_labels(const std::string& argument) {
   const Tensor labels = read_array(argument);
-  if (labels.shape.size() != 1)
+  const bool recorded = labels.shape.size() == 2 && is_integer(labels.dtype);  // [runs, batch]
+  if (labels.shape.size() != 1 && !recorded)
     throw Error(fmt::format("[score] {}: labels have shape {}, expected [samples]", argument,
                             format_shape(labels.shape)));
   return to_integers(labels);
@@ -103,7 +104,7 @@ Scores score_labelled(const TaskOptions& task, const std::string& predictions,
                       const std::vector<std::int64_t>& labels,
                       const EmbeddingBank* bank = nullptr) {
   Predictions scored(task);
-  scored.add(read_array(predictions), labels);
+  scored.add(merge_runs(read_array(predictions), task, std::ssize(labels)), labels);
   return std::move(scored).score(bank);
 }
 
@@ -121,7 +122,9 @@ int run_knn(KnnCommand& options) {
   std::optional<EmbeddingBank> bank;
   if (!options.bank.empty()) {
     Predictions embeddings(task);
-    embeddings.add(read_array(options.bank), read_labels(options.bank_labels));
+    const std::vector<std::int64_t> bank_labels = read_labels(options.bank_labels);
+    embeddings.add(merge_runs(read_array(options.bank), task, std::ssize(bank_labels)),
+                   bank_labels);
     bank = std::move(embeddings).as_bank();
   }
   Scorer scorer{.name = "knn", .task = task, .facts = {{"k", task.knn.k}}};
@@ -208,7 +211,8 @@ int run_miou(const MiouCommand& options) {
   if (task.ignored_label) scorer.facts.emplace_back("ignore_label", *task.ignored_label);
   scorer.score = [&](const std::string& file) {
     Predictions scored(task);
-    scored.add(read_array(file), std::vector<std::int64_t>(maps.size(), -1), maps);
+    scored.add(merge_runs(read_array(file), task, std::ssize(maps)),
+               std::vector<std::int64_t>(maps.size(), -1), maps);
     return std::move(scored).score();
   };
   return run_score(options.score, scorer);
@@ -244,19 +248,30 @@ bool is_array(const std::string& argument) {
          argument.find(".npz:") != std::string::npos;
 }
 
+// The targets [sequences, tokens] of each of the files.
+std::vector<Tensor> read_target_sets(const std::vector<std::string>& files) {
+  std::vector<Tensor> sets;
+  for (const std::string& file : files) {
+    sets.push_back(read_array(file));
+    const Shape& shape = sets.back().shape;
+    if (shape.size() != 2 || shape[0] != sets[0].shape[0])
+      throw Error(
+          fmt::format("[score] {}: shape {}, expected token ids [sequences,tokens] of as "
+                      "many sequences as there are predictions",
+                      file, format_shape(shape)));
+  }
+  return sets;
+}
+
 // Token ids [sequences, tokens], or logits with the vocabulary as a last axis, with their targets.
 std::vector<SequencePair> read_token_ids(const BleuCommand& options, const std::string& file) {
-  const Tensor predictions = read_array(file);
-  std::vector<Tensor> target_sets;
-  for (const std::string& labels : options.score.labels) {
-    target_sets.push_back(read_array(labels));
-    const Shape& shape = target_sets.back().shape;
-    if (shape.size() != 2 || predictions.shape.empty() || predictions.shape[0] != shape[0])
-      throw Error(
-          fmt::format("[score] {}: shape {} for predictions {}, expected token ids "
-                      "[sequences,tokens] of as many sequences",
-                      labels, format_shape(shape), format_shape(predictions.shape)));
-  }
+  const std::vector<Tensor> target_sets = read_target_sets(options.score.labels);
+  const std::int64_t sequences = target_sets[0].shape[0];
+  const Tensor predictions = merge_runs(read_array(file), options.task, sequences);
+  if (predictions.shape.empty() || predictions.shape[0] != sequences)
+    throw Error(
+        fmt::format("[score] {}: shape {} for {} targets; both must be of the same sequences", file,
+                    format_shape(predictions.shape), sequences));
   std::vector<SequencePair> pairs;
   for (std::int64_t i = 0; i < predictions.shape[0]; ++i) {
     std::vector<TensorView> targets;

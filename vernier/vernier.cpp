@@ -81,11 +81,10 @@ TaskResult evaluate(const fs::path& reference, const fs::path& candidate, const 
   const auto runner = open_runner(candidate);
   const auto reference_runner = reference.empty() ? nullptr : open_runner(reference);
   const bool recorded = reference_runner && model_format(reference) == ModelFormat::recorded;
-  return evaluate({.reference = reference_runner.get(),
-                   .candidate = *runner,
-                   .recording = recorded ? reference : fs::path()},
-                  open_task_examples(inputs, options.task.task, *runner, candidate), nullptr,
-                  options);
+  const fs::path recording = recorded ? reference : fs::path();
+  return evaluate(
+      {.reference = reference_runner.get(), .candidate = *runner, .recording = recording},
+      open_task_examples(inputs, options.task, *runner, candidate, recording), nullptr, options);
 }
 
 }  // namespace vernier

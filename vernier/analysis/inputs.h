@@ -13,6 +13,7 @@
 
 #include "vernier/data/dataset_spec.h"
 #include "vernier/data/random.h"
+#include "vernier/data/sample_order.h"
 #include "vernier/data/samples.h"
 #include "vernier/model/model.h"
 
@@ -57,6 +58,7 @@ struct Inputs {
   std::unique_ptr<Samples> samples;
   std::string description;  // "random uniform, seed 42" or the file's name
   std::vector<std::string> warnings;
+  std::optional<SampleOrder> order = {};  // of the examples of a dataset
 };
 
 // Throws Error for a spec that contradicts itself.

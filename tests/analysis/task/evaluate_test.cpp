@@ -37,8 +37,9 @@ class Evaluate : public ::testing::Test {
   }
   TaskExamples examples(const Runner& model, std::int64_t batch = 1, std::int64_t samples = 6) {
     return open_task_examples(
-        {.samples = samples, .dataset = {.name = folder_ / "x.npz", .batch = batch}},
-        Task::image_classification, model, "");
+        {.samples = samples,
+         .dataset = {.name = folder_ / "x.npz", .shuffle = false, .batch = batch}},
+        {}, model, "");
   }
 
   TemporaryDirectory folder_;

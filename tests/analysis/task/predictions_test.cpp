@@ -139,6 +139,22 @@ TEST(Predictions, classes_are_predictions_of_a_classifier_too) {
   }
 }
 
+TEST(Predictions, recorded_runs_are_rows_where_they_can_only_be_that) {
+  const auto merged = [](Task task, DType dtype, Shape shape, std::int64_t samples) {
+    return merge_runs(make_tensor("x", dtype, std::move(shape)), {.task = task}, samples).shape;
+  };
+  constexpr Task classes = Task::image_classification, maps = Task::image_segmentation;
+  EXPECT_EQ(merged(classes, DType::f32, {4, 1, 10}, 4), (Shape{4, 10}));
+  EXPECT_EQ(merged(classes, DType::f32, {2, 2, 10}, 4), (Shape{4, 10}));
+  EXPECT_EQ(merged(classes, DType::f32, {4, 10}, 4), (Shape{4, 10}));
+  EXPECT_EQ(merged(classes, DType::i64, {2, 2}, 4), (Shape{4}));
+  EXPECT_EQ(merged(classes, DType::f32, {3, 2, 10}, 4), (Shape{3, 2, 10}));
+  EXPECT_EQ(merged(Task::image_feature_extraction, DType::f32, {4, 1, 7, 8}, 4), (Shape{4, 7, 8}));
+  EXPECT_EQ(merged(maps, DType::f32, {4, 1, 6, 6}, 4), (Shape{4, 1, 6, 6}));  // one class
+  EXPECT_EQ(merged(maps, DType::i64, {4, 1, 6, 6}, 4), (Shape{4, 6, 6}));
+  EXPECT_EQ(merged(Task::translation, DType::i64, {4, 1, 9}, 4), (Shape{4, 9}));
+}
+
 TEST(Predictions, nan_among_pixels_and_tokens_is_counted) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   Predictions images({.task = Task::image_segmentation});

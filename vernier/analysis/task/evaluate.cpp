@@ -1,13 +1,17 @@
 #include "vernier/analysis/task/evaluate.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
+#include <utility>
 
 #include "vernier/analysis/bind_inputs.h"
 #include "vernier/analysis/task/predictions.h"
 #include "vernier/error.h"
+#include "vernier/metrics/similarity.h"
 
 namespace vernier {
 namespace {
@@ -25,16 +29,23 @@ auto timed(double& seconds, Work work) {
   return work();
 }
 
-const Tensor& first_output(const std::vector<Tensor>& outputs) {
-  if (outputs.empty()) throw Error("[task] the model has no output that is a tensor");
-  return outputs.front();
+// The reference's output that stands for the candidate's: of its name, at its place, or the first.
+std::size_t counterpart_of(const std::string& name, std::size_t place,
+                           const std::vector<TensorSpec>& outputs) {
+  const auto found = std::ranges::find(outputs, name, &TensorSpec::name);
+  if (found != outputs.end()) return found - outputs.begin();
+  return place < outputs.size() ? place : 0;
 }
 
-// The output that stands for another model's.
-const Tensor& output_like(const std::vector<Tensor>& outputs, const std::string& name) {
-  const auto found = std::ranges::find(outputs, name, &Tensor::name);
-  return found == outputs.end() ? first_output(outputs) : *found;
+const Tensor& output_at(const std::vector<Tensor>& outputs, std::size_t place) {
+  if (place >= outputs.size()) throw Error("[task] the model has no such output that is a tensor");
+  return outputs[place];
 }
+
+// Examples that are run alone as well, to see whether the batch changes their answers.
+constexpr std::int64_t examples_run_alone = 4;
+// Below this the answers differ by more than the order of sums explains.
+constexpr double batch_rounding_db = 60;
 
 // What both models answered to the same examples.
 struct Answers {
@@ -62,8 +73,10 @@ class TaskRun {
   TaskRun(const TaskModels& models, const EvaluateOptions& options, std::int64_t examples,
           std::size_t dataset_classes)
       : models_(models), options_(options), total_(examples), dataset_classes_(dataset_classes) {
-    if (models.reference)
-      bindings_ = bind_inputs(models.candidate.inputs(), models.reference->inputs());
+    output_ = scored_output(models.candidate.outputs(), options.task.output);
+    if (!models.reference) return;
+    bindings_ = bind_inputs(models.candidate.inputs(), models.reference->inputs());
+    warnings_ = bindings_.warnings;
   }
 
   Answers answers(Loader& loader) {
@@ -78,7 +91,7 @@ class TaskRun {
     return answers;
   }
 
-  const InputBindings& bindings() const { return bindings_; }
+  const std::vector<std::string>& warnings() const { return warnings_; }
   TaskTimings& timings() { return timings_; }
   bool interrupted() const { return interrupted_; }
 
@@ -87,17 +100,56 @@ class TaskRun {
     models_.candidate.seek(number);
     const std::span<const Tensor> inputs(&batch.input, 1);
     const auto candidate = timed(timings_.candidate, [&] { return models_.candidate.run(inputs); });
-    const Tensor& output = first_output(candidate);
-    timed(timings_.scoring, [&] { answers.candidate.add(output, batch); });
+    const Tensor& output = output_at(candidate, output_);
+    timed(timings_.scoring, [&] { add(answers.candidate, output, batch); });
     require_classes(answers.candidate);
+    if (!std::exchange(batch_checked_, true)) note_batch_dependence(batch, output);
     if (!models_.reference) return;
     models_.reference->seek(number);
     const auto bound = apply_bindings(bindings_, models_.reference->inputs(), inputs);
     const auto reference = timed(timings_.reference, [&] { return models_.reference->run(bound); });
-    timed(timings_.scoring,
-          [&] { answers.reference.add(output_like(reference, output.name), batch); });
+    const std::size_t place = counterpart_of(output.name, output_, models_.reference->outputs());
+    timed(timings_.scoring, [&] { answers.reference.add(output_at(reference, place), batch); });
     require_same_classes(answers);
     answers.compare_latest();
+  }
+
+  // Where the task cannot read the output that nobody chose, the others may be meant.
+  void add(Predictions& predictions, const Tensor& output, const Batch& batch) const {
+    const std::vector<TensorSpec>& outputs = models_.candidate.outputs();
+    try {
+      predictions.add(output, batch);
+    } catch (const Error& error) {
+      if (outputs.size() < 2 || !options_.task.output.empty()) throw;
+      std::vector<std::string> names;
+      for (const TensorSpec& other : outputs) names.push_back(other.name);
+      throw Error(fmt::format("{}; the model has {}: choose one with --output-name", error.what(),
+                              fmt::join(names, ", ")));
+    }
+  }
+
+  // Runs the first examples of a batch one by one too, where the model takes any number.
+  void note_batch_dependence(const Batch& batch, const Tensor& output) {
+    const TensorSpec& input = models_.candidate.inputs().at(0);
+    const auto examples = static_cast<std::int64_t>(batch.labels.size());
+    if (examples < 2 || input.shape.empty() || !input.shape[0].is_dynamic()) return;
+    double worst = std::numeric_limits<double>::infinity();
+    for (std::int64_t i = 0; i < std::min(examples, examples_run_alone); ++i) {
+      Tensor alone = copy(row_of(batch.input, i));
+      alone.shape.insert(alone.shape.begin(), 1);
+      const auto outputs = timed(timings_.candidate, [&] {
+        return models_.candidate.run(std::span<const Tensor>(&alone, 1));
+      });
+      const TensorView single = output_at(outputs, output_), row = row_of(output, i);
+      if (single.size() != row.size()) return;
+      worst = std::min(worst, similarity(single, row).sqnr_db);
+    }
+    if (worst < batch_rounding_db)
+      warnings_.push_back(fmt::format(
+          "[task] the candidate's answers depend on the other examples of a batch: alone, one is "
+          "answered otherwise (SQNR {:.1f} dB). Dynamic quantization does that, for it takes its "
+          "ranges from the whole batch; --batch 1 scores each example by itself",
+          worst));
   }
 
   void require_classes(const Predictions& answers) const {
@@ -111,16 +163,24 @@ class TaskRun {
   }
 
   void require_same_classes(const Answers& answers) const {
-    const bool classifies = options_.task.task == Task::image_classification;
-    if (classifies && answers.reference.width() != answers.candidate.width())
-      throw Error(fmt::format(
-          "[task] the reference has {} classes, the candidate {}; they are not the same model",
-          answers.reference.width(), answers.candidate.width()));
+    const std::int64_t reference = answers.reference.width(), candidate = answers.candidate.width();
+    if (options_.task.task != Task::image_classification || reference == candidate) return;
+    if (reference == 0 || candidate == 0)
+      throw Error(
+          "[task] one model answers with logits, the other with classes; choose outputs of one "
+          "kind "
+          "with --output-name");
+    throw Error(fmt::format(
+        "[task] the reference has {} classes, the candidate {}; they are not the same model",
+        reference, candidate));
   }
 
   const TaskModels& models_;
   const EvaluateOptions& options_;
   InputBindings bindings_;
+  std::size_t output_ = 0;  // of the candidate, that is scored
+  bool batch_checked_ = false;
+  std::vector<std::string> warnings_;
   TaskTimings timings_;
   std::int64_t total_;
   std::size_t dataset_classes_;  // that a classifier must tell apart; 0: any number
@@ -155,8 +215,8 @@ std::vector<std::string> data_warnings(const DatasetReport& examples, const Data
   std::ranges::move(dataset_warnings(examples), std::back_inserter(warnings));
   if (const std::size_t empty = examples.empty_classes.size(); empty > 0)
     warnings.push_back(
-        fmt::format("[dataset] {} of its classes have no sample here, '{}' is the first; --shuffle "
-                    "or more --samples would reach them",
+        fmt::format("[dataset] {} of its classes have no sample here, '{}' is the first; more "
+                    "--samples would reach them",
                     empty, examples.empty_classes[0]));
   return warnings;
 }
@@ -180,7 +240,7 @@ TaskResult evaluate(const TaskModels& models, const TaskExamples& examples,
     return some ? some->loader->report().selected : 0;
   };
   TaskRun run(models, options, selected(&examples) + selected(bank),
-              examples.mapped ? 0 : examples.class_names.size());
+              examples.mapping.empty() ? examples.class_names.size() : 0);
   std::optional<Answers> bank_answers;
   if (bank) bank_answers = run.answers(*bank->loader);
   Answers answers = run.answers(*examples.loader);
@@ -194,8 +254,7 @@ TaskResult evaluate(const TaskModels& models, const TaskExamples& examples,
     return score(std::move(answers), std::move(bank_answers), models.reference != nullptr, judge);
   });
   add_counts(result, report);
-  result.warnings.insert(result.warnings.begin(), run.bindings().warnings.begin(),
-                         run.bindings().warnings.end());
+  result.warnings.insert(result.warnings.begin(), run.warnings().begin(), run.warnings().end());
   std::ranges::move(data_warnings(report, bank ? bank->loader->report() : DatasetReport{}),
                     std::back_inserter(result.warnings));
   result.interrupted = run.interrupted();

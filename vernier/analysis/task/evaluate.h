@@ -21,8 +21,9 @@ struct EvaluateOptions {
 };
 
 // Runs the models on the same examples, one after the other on each batch, scores their predictions
-// and judges the scores. Predictions are the candidate's first output, and the reference's of the
-// same name, or its first. `bank` holds examples whose embeddings are searched instead of the
+// and judges the scores. Predictions are one output of the candidate, and the reference's of the
+// same name, or else at the same place. Where a model's answers depend on what else is in the
+// batch, a warning says so. `bank` holds examples whose embeddings are searched instead of the
 // examples' own; may be null. Embeddings and logits are kept, images are not. Throws Error for
 // predictions that the task cannot read, and for models that answer in different classes.
 TaskResult evaluate(const TaskModels& models, const TaskExamples& examples,

@@ -26,6 +26,19 @@ Tensor logits_or_classes(const TensorView& rows) {
   return kept;
 }
 
+// Of the arrays that a task reads: with the samples, and the classes of logits.
+std::size_t highest_rank(const TaskOptions& options, DType dtype) {
+  const bool logits = is_float(dtype);
+  switch (options.task) {
+    case Task::image_classification: return 2;
+    case Task::image_feature_extraction: return options.pooling == Pooling::gap ? 4 : 3;
+    case Task::image_segmentation: return logits ? 4 : 3;
+    case Task::text_generation:
+    case Task::translation: break;
+  }
+  return logits ? 3 : 2;
+}
+
 // As many classes as are given, as logits have, or as either map names.
 std::int64_t class_count(const TensorView& prediction, std::span<const std::int64_t> predicted,
                          std::span<const std::int64_t> labels, const TaskOptions& options) {
@@ -184,6 +197,15 @@ Scores Predictions::score(const EmbeddingBank* bank) && {
                       : score_sequences(sequences_, options_.bleu);
   scores.non_finite = nan_answers_;
   return scores;
+}
+
+Tensor merge_runs(Tensor recorded, const TaskOptions& options, std::int64_t samples) {
+  Shape& shape = recorded.shape;
+  if (shape.size() < 2 || shape[0] * shape[1] != samples) return recorded;
+  if (shape[0] == samples && shape.size() <= highest_rank(options, recorded.dtype)) return recorded;
+  shape[1] = samples;
+  shape.erase(shape.begin());
+  return recorded;
 }
 
 TensorView row_of(const TensorView& rows, std::int64_t row) {

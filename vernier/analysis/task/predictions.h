@@ -49,6 +49,10 @@ class Predictions {
   std::vector<std::int64_t> latest_;
 };
 
+// Recorded outputs [runs, batch, ...] as rows, where the task reads no array of that rank or there
+// are `samples` rows only then; else as they are.
+Tensor merge_runs(Tensor recorded, const TaskOptions& options, std::int64_t samples);
+
 // One slice along the leading axis.
 TensorView row_of(const TensorView& rows, std::int64_t row);
 

@@ -27,6 +27,7 @@ std::span<const std::string_view> task_names();
 
 struct TaskOptions {
   Task task = Task::image_classification;
+  std::string output;                         // that is scored; empty: the first
   std::int64_t top_k = 5;                     // of a classifier
   KnnOptions knn;                             // of embeddings
   std::optional<Pooling> pooling;             // nothing: what the output's shape can only mean
