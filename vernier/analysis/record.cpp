@@ -31,8 +31,8 @@ class Recorder {
     const std::vector<Tensor> inputs = samples_.sample(index);
     for (const Tensor& input : inputs)
       if (selection_.inputs || matches(selection_, input.name)) add(input);
-    if (selection_.labels) add_labels(index);
     if (selection_.needs_run()) run(samples_.number(index), inputs);
+    if (selection_.labels) add_labels(index);
     if (names_.empty())
       throw Error(fmt::format(
           "[record] sample {}: no tensor matches the selection; `vernier inspect --tensors` lists "
