@@ -13,9 +13,9 @@
 
 #include "vernier/error.h"
 #include "vernier/model/graph.h"
-#include "vernier/model/mapped_file.h"
 #include "vernier/runtime/ort_options.h"
 #include "vernier/runtime/ort_session.h"
+#include "vernier/tensor/mapped_file.h"
 
 namespace vernier {
 namespace {
