@@ -62,6 +62,7 @@ int run_compare(const EvalOptions& options) {
       !options.input.data.empty() || !options.input.dataset.name.empty();
   const Inputs inputs = compare_inputs(models, options.input, compare_options);
   print_warnings(inputs.warnings);
+  if (reference_runner && inputs.order) require_recorded_order(*inputs.order, reference_path);
   if (!options.save_inputs.empty())
     record(*inputs.samples, nullptr, {.output = options.save_inputs, .tensors = {.inputs = true}});
   CompareResult result = with_progress("comparing", [&](Progress progress) {
@@ -110,7 +111,7 @@ void add_feedback_options(CLI::App& command, EvalOptions& options) {
 
 void add_task_options(CLI::App& command, EvalOptions& options) {
   OptionGroup group(command, task_group);
-  add_judgement_options(command, options.evaluate, task_group);
+  add_judgement_options(command, options.judge, task_group);
   group
       .add("--k", options.k,
            "image-feature-extraction: neighbours that vote (10); image-classification: the label "
@@ -124,6 +125,8 @@ void add_task_options(CLI::App& command, EvalOptions& options) {
       ->needs("--dataset");
   group.add("--ignore-label", options.ignored_label, "Leave out pixels or tokens with this label",
             "LABEL");
+  group.add("--output-name", options.output_name, "The output that is scored (default: the first)",
+            "NAME");
   group.flag("--timings", options.timings, "Say on stderr where the time went");
 }
 

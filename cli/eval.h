@@ -7,7 +7,7 @@
 
 #include "cli/options.h"
 #include "cli/output.h"
-#include "vernier/analysis/task/evaluate.h"
+#include "vernier/analysis/task/judge.h"
 
 namespace vernier::cli {
 
@@ -29,12 +29,13 @@ struct EvalOptions {
   OutputOptions output;
 
   // Of tasks.
-  EvaluateOptions evaluate;
+  JudgeOptions judge;
   std::optional<std::int64_t> k;  // neighbours that vote, or places that count
-  KnnTask knn;
+  KnnOptions knn;
   std::string pooling;
   std::string bank_split;
   std::optional<std::int64_t> ignored_label;
+  std::string output_name;  // that is scored; empty: the first
   bool timings = false;
 };
 

@@ -71,14 +71,20 @@ void add_preprocessing_options(CLI::App& command, PreprocessingChanges& changes)
 }
 
 void add_dataset_options(CLI::App& command, DatasetSpec& spec) {
-  auto* dataset = OptionGroup(command, main_group)
-                      .add("--dataset", spec.name,
-                           "Real images: a folder with a subfolder for each class, Parquet, IDX or "
-                           ".npz files, or the id of a dataset in the Hugging Face cache",
-                           "PATH|ID");
+  auto* dataset =
+      OptionGroup(command, main_group)
+          .add("--dataset", spec.name,
+               "Real images: a folder with a subfolder for each class, Parquet, Arrow, IDX or "
+               ".npz files, or the id of a dataset in the Hugging Face cache",
+               "PATH|ID");
   OptionGroup group(command, dataset_group);
   group.add("--split", spec.options.split, "Which part of the dataset, as in test", "NAME");
-  group.flag("--shuffle", spec.shuffle, "Take examples in an order drawn with --seed");
+  command
+      .add_flag_function(
+          "--shuffle,!--no-shuffle", [&spec](std::int64_t count) { spec.shuffle = count > 0; },
+          "Take examples in an order drawn with --seed, or in the dataset's (a --task that takes "
+          "some of them shuffles, anything else does not)")
+      ->group(dataset_group);
   group.each(
       "--column", [&spec](const std::string& text) { set_column(spec.options, text); },
       "Where the dataset keeps its images or labels, as in image=img; repeatable",
@@ -289,7 +295,7 @@ void add_limit_options(CLI::App& command, std::vector<std::string>& fail_if,
   OptionGroup(command, main_group).add("--fail-if", fail_if, help, "LIMIT");
 }
 
-void add_judgement_options(CLI::App& command, EvaluateOptions& options, const std::string& name) {
+void add_judgement_options(CLI::App& command, JudgeOptions& options, const std::string& name) {
   OptionGroup group(command, name);
   group
       .add("--verdict", options.verdict,
@@ -300,7 +306,7 @@ void add_judgement_options(CLI::App& command, EvaluateOptions& options, const st
       ->check(CLI::PositiveNumber);
 }
 
-void add_embedding_options(CLI::App& command, KnnTask& task, std::string& pooling,
+void add_embedding_options(CLI::App& command, KnnOptions& task, std::string& pooling,
                            const std::string& name) {
   OptionGroup group(command, name);
   command

@@ -8,7 +8,7 @@
 
 #include "vernier/analysis/inputs.h"
 #include "vernier/analysis/model_argument.h"
-#include "vernier/analysis/task/evaluate.h"
+#include "vernier/analysis/task/judge.h"
 #include "vernier/report/envelope.h"
 #include "vernier/runtime/open_runner.h"
 
@@ -110,10 +110,10 @@ void add_limit_options(CLI::App& command, std::vector<std::string>& fail_if,
                        const std::string& help);
 
 // --verdict --two-sided --resamples: how the scores of a task are judged.
-void add_judgement_options(CLI::App& command, EvaluateOptions& options, const std::string& group);
+void add_judgement_options(CLI::App& command, JudgeOptions& options, const std::string& group);
 
 // --temperature --pooling: how embeddings are made and searched.
-void add_embedding_options(CLI::App& command, KnnTask& task, std::string& pooling,
+void add_embedding_options(CLI::App& command, KnnOptions& task, std::string& pooling,
                            const std::string& group);
 
 }  // namespace vernier::cli

@@ -80,6 +80,7 @@ int run(const Options& options) {
                                      .io = options.io},
                                     options.inputs);
   print_warnings(inputs.warnings);
+  record_options.order = inputs.order;
   const RecordResult result = with_progress("record", [&](Progress progress) {
     record_options.progress = std::move(progress);
     return record(*inputs.samples, model.runner.get(), record_options);
@@ -105,8 +106,8 @@ void add_record(CLI::App& program, int& exit_code) {
            "PATH")
       ->required();
   main.add("--tensors", options->tensors,
-           "inputs (runs nothing), outputs, all, leaves (of PyTorch), or a pattern such as "
-           "'*/Relu_output_0'; several with commas",
+           "inputs (runs nothing), outputs, all, leaves (of PyTorch), labels (of a dataset), or a "
+           "pattern such as '*/Relu_output_0'; several with commas",
            "WHICH")
       ->delimiter(',')
       ->capture_default_str();

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "vernier/analysis/model_argument.h"
-#include "vernier/analysis/task/examples.h"
 
 namespace vernier {
 namespace {
@@ -75,19 +74,15 @@ CheckResult check(const fs::path& reference, const fs::path& candidate, const In
   return check(candidate, options);
 }
 
-TaskEvaluation evaluate(const fs::path& reference, const fs::path& candidate,
-                        const InputSpec& inputs, EvaluateTaskOptions options) {
+TaskResult evaluate(const fs::path& reference, const fs::path& candidate, const InputSpec& inputs,
+                    const EvaluateOptions& options) {
   const auto runner = open_runner(candidate);
   const auto reference_runner = reference.empty() ? nullptr : open_runner(reference);
-  const TaskExamples examples = open_task_examples(inputs.dataset,
-                                                   {.samples = inputs.samples.value_or(1000),
-                                                    .shuffle = inputs.dataset.shuffle,
-                                                    .seed = inputs.seed},
-                                                   options.task.task, *runner, candidate);
-  options.evaluate.class_names = examples.class_names;
-  if (!examples.mapped) options.dataset_classes = examples.class_names.size();
-  return evaluate_task({.reference = reference_runner.get(), .candidate = *runner},
-                       {.examples = *examples.loader}, options);
+  const bool recorded = reference_runner && model_format(reference) == ModelFormat::recorded;
+  const fs::path recording = recorded ? reference : fs::path();
+  return evaluate(
+      {.reference = reference_runner.get(), .candidate = *runner, .recording = recording},
+      open_task_examples(inputs, options.task, *runner, candidate, recording), nullptr, options);
 }
 
 }  // namespace vernier

@@ -117,7 +117,8 @@ std::vector<std::int64_t> dataset_positions(const InputSpec& spec, std::int64_t 
   if (first >= size / batch && spec.sample_index)
     throw Error(
         fmt::format("[inputs] --sample-index {}: the dataset has {} samples", first, size / batch));
-  const auto all = select_positions(size, {.shuffle = spec.dataset.shuffle, .seed = spec.seed});
+  const auto all =
+      select_positions(size, {.shuffle = spec.dataset.shuffle.value_or(false), .seed = spec.seed});
   const auto begin = all.begin() + first * batch;
   return {begin, count < (all.end() - begin) / batch ? begin + count * batch : all.end()};
 }
@@ -126,11 +127,16 @@ Inputs from_dataset(const InputTarget& target, const InputSpec& spec) {
   auto dataset = open_dataset(spec.dataset.name, spec.dataset.options);
   const std::int64_t batch =
       target.inputs.empty() ? 1 : batch_size(target.inputs[0], spec.dataset.batch);
+  SampleOrder order{.examples = dataset->size(),
+                    .first = spec.sample_index.value_or(0),
+                    .batch = batch,
+                    .shuffled = spec.dataset.shuffle.value_or(false)};
+  if (order.shuffled) order.seed = spec.seed;
   const auto positions = dataset_positions(spec, dataset->size(), batch * target.io.steps);
   DatasetSamples made = dataset_samples(std::move(dataset), positions, target.inputs,
                                         loader_options(spec.dataset, target.path));
   return {std::move(made.samples), describe_dataset(spec.dataset, spec.seed),
-          dataset_warnings(made.report)};
+          dataset_warnings(made.report), order};
 }
 
 // Floats that are given a range are uniform, unless something else was asked for.

@@ -14,6 +14,7 @@
 #include "vernier/analysis/io_mapping.h"
 #include "vernier/data/dataset_spec.h"
 #include "vernier/data/random.h"
+#include "vernier/data/sample_order.h"
 #include "vernier/data/samples.h"
 #include "vernier/model/model.h"
 
@@ -64,6 +65,7 @@ struct Inputs {
   std::unique_ptr<Samples> samples;
   std::string description;  // "random uniform, seed 42" or the file's name
   std::vector<std::string> warnings;
+  std::optional<SampleOrder> order = {};  // of the examples of a dataset
 };
 
 // Throws Error for a spec that contradicts itself.

@@ -89,8 +89,7 @@ Model smallest_model() {
 void register_probe_domain() {
   static const bool registered = [] {
     const ProbeOp op;
-    Ort::SessionOptions session;
-    configure(session, {.threads = 1}, Optimization::disabled);
+    Ort::SessionOptions session = session_options({.threads = 1}, Optimization::disabled);
     session.Add(op.domain());
     create_session(smallest_model(), session);
     return true;
@@ -186,8 +185,7 @@ OrtRunner::OrtRunner(Model model, const OrtOptions& options) : state_(std::make_
                                                                         : Optimization::all);
   if (options.exact) make_weights_unsigned(model);
   if (level == Optimization::disabled) compute_constants_late(model);
-  Ort::SessionOptions session;
-  configure(session, options, probing ? Optimization::disabled : level);
+  Ort::SessionOptions session = session_options(options, probing ? Optimization::disabled : level);
   if (probing) {
     state.probes = vernier::watch(model, options, level);
     register_probe_domain();

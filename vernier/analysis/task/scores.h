@@ -30,7 +30,7 @@ struct ClassScore {
 };
 
 // How well one side, reference or candidate, does a task: the same struct whatever the task.
-struct TaskScores {
+struct Scores {
   std::int64_t samples = 0;
   std::vector<MetricScore> metrics;
   std::string class_metric;  // what the scores of the classes are: "accuracy", "iou"
@@ -47,7 +47,7 @@ struct TaskScores {
   std::optional<double> changed_share;  // of pixels or tokens that are not the reference's
 };
 
-struct KnnTask {
+struct KnnOptions {
   std::int64_t k = 10;
   double temperature = 0;  // 0: votes are similarities
   int threads = 0;         // 0: one for each core
@@ -60,16 +60,16 @@ struct EmbeddingBank {
 };
 
 // knn_top1_accuracy and knn_top5_accuracy: leave-one-out among the samples, or against a bank.
-TaskScores score_knn(Tensor embeddings, std::vector<std::int64_t> labels, const KnnTask& task = {},
-                     const EmbeddingBank* bank = nullptr);
+Scores score_knn(Tensor embeddings, std::vector<std::int64_t> labels, const KnnOptions& task = {},
+                 const EmbeddingBank* bank = nullptr);
 
 // top1_accuracy and top<k>_accuracy of logits [samples, classes], or top1_accuracy alone of
 // predicted classes [samples].
-TaskScores score_classification(const TensorView& predictions, std::vector<std::int64_t> labels,
-                                std::int64_t k = 5);
+Scores score_classification(const TensorView& predictions, std::vector<std::int64_t> labels,
+                            std::int64_t k = 5);
 
 // mean_iou and overall_accuracy. Throws Error for no images.
-TaskScores score_segmentation(std::vector<ImagePixels> images);
+Scores score_segmentation(std::vector<ImagePixels> images);
 
 // A predicted sequence of tokens and what it should be, in one or more ways.
 struct SequencePair {
@@ -78,7 +78,6 @@ struct SequencePair {
 };
 
 // bleu and token_accuracy (against the first target).
-TaskScores score_sequences(std::span<const SequencePair> sequences,
-                           const BleuOptions& options = {});
+Scores score_sequences(std::span<const SequencePair> sequences, const BleuOptions& options = {});
 
 }  // namespace vernier

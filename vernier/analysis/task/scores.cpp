@@ -1,4 +1,4 @@
-#include "vernier/analysis/task/task_scores.h"
+#include "vernier/analysis/task/scores.h"
 
 #include <fmt/format.h>
 
@@ -42,7 +42,7 @@ void require_as_many(std::int64_t samples, std::size_t labels) {
         "[score] {} predictions for {} labels; both must be of the same samples", samples, labels));
 }
 
-void add_ranking_metrics(TaskScores& scores, const std::string& top1, const std::string& topk,
+void add_ranking_metrics(Scores& scores, const std::string& top1, const std::string& topk,
                          std::int64_t depth) {
   const Hits first = hits(scores.rankings, scores.labels, 1);
   scores.metrics.push_back({top1, share_of(first), chance_accuracy(scores.labels)});
@@ -62,10 +62,10 @@ Rankings predicted_classes(const TensorView& predictions) {
 
 }  // namespace
 
-TaskScores score_knn(Tensor embeddings, std::vector<std::int64_t> labels, const KnnTask& task,
-                     const EmbeddingBank* bank) {
+Scores score_knn(Tensor embeddings, std::vector<std::int64_t> labels, const KnnOptions& task,
+                 const EmbeddingBank* bank) {
   const NeighbourOptions options{.k = task.k, .threads = task.threads};
-  TaskScores scores;
+  Scores scores;
   scores.neighbours = bank ? bank_neighbours(embeddings, bank->embeddings, options)
                            : leave_one_out_neighbours(embeddings, options);
   scores.samples = scores.neighbours.queries;
@@ -84,9 +84,9 @@ TaskScores score_knn(Tensor embeddings, std::vector<std::int64_t> labels, const 
   return scores;
 }
 
-TaskScores score_classification(const TensorView& predictions, std::vector<std::int64_t> labels,
-                                std::int64_t k) {
-  TaskScores scores;
+Scores score_classification(const TensorView& predictions, std::vector<std::int64_t> labels,
+                            std::int64_t k) {
+  Scores scores;
   const bool are_classes = predictions.shape.size() == 1;
   scores.rankings = are_classes ? predicted_classes(predictions)
                                 : rank_logits(predictions, std::max<std::int64_t>(k, 1));
@@ -109,11 +109,11 @@ TaskScores score_classification(const TensorView& predictions, std::vector<std::
   return scores;
 }
 
-TaskScores score_segmentation(std::vector<ImagePixels> images) {
+Scores score_segmentation(std::vector<ImagePixels> images) {
   if (images.empty()) throw Error("[score] no images, expected at least 1");
   ImagePixels total;
   for (const ImagePixels& image : images) total += image;
-  TaskScores scores{.samples = static_cast<std::int64_t>(images.size())};
+  Scores scores{.samples = static_cast<std::int64_t>(images.size())};
   const auto mean_iou = [](const ImagePixels& sum) {
     return mean_intersection_over_union(sum.classes);
   };
@@ -129,7 +129,7 @@ TaskScores score_segmentation(std::vector<ImagePixels> images) {
   return scores;
 }
 
-TaskScores score_sequences(std::span<const SequencePair> sequences, const BleuOptions& options) {
+Scores score_sequences(std::span<const SequencePair> sequences, const BleuOptions& options) {
   std::vector<BleuStatistics> statistics;
   std::vector<TokenMatches> matches;
   std::int64_t empty = 0;
@@ -138,7 +138,7 @@ TaskScores score_sequences(std::span<const SequencePair> sequences, const BleuOp
     matches.push_back(token_matches(pair.prediction, pair.targets[0]));
     empty += pair.prediction.empty();
   }
-  TaskScores scores{.samples = static_cast<std::int64_t>(sequences.size())};
+  Scores scores{.samples = static_cast<std::int64_t>(sequences.size())};
   const auto score = [options](const BleuStatistics& sum) { return bleu(sum, options).score; };
   const auto share = [](const TokenMatches& sum) {
     return sum.total == 0 ? nan

@@ -1,4 +1,4 @@
-#include "vernier/report/task_timings.h"
+#include "vernier/report/task.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 namespace vernier {
 namespace {
 
-TEST(TaskTimings, shares_are_of_the_whole) {
+TEST(TaskReport, shares_are_of_the_whole) {
   const TaskTimings timings{.waiting = 0.5, .reference = 4, .candidate = 5, .scoring = 0.5};
   EXPECT_EQ(render_terminal(describe_timings(timings), false),
             "Time\n"
@@ -20,7 +20,7 @@ TEST(TaskTimings, shares_are_of_the_whole) {
             "  90.0% inside the runtimes\n");
 }
 
-TEST(TaskTimings, a_reference_that_did_not_run_has_no_row) {
+TEST(TaskReport, a_reference_that_did_not_run_has_no_row) {
   const std::string text = render_terminal(describe_timings({}), false);
   EXPECT_EQ(text.find("reference"), std::string::npos);
   EXPECT_NE(text.find("0.0% inside the runtimes"), std::string::npos);

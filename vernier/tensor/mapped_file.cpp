@@ -1,4 +1,4 @@
-#include "vernier/model/mapped_file.h"
+#include "vernier/tensor/mapped_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -15,10 +15,6 @@
 namespace vernier {
 namespace {
 
-Error cannot_open(const std::filesystem::path& path, const char* reason) {
-  return Error(fmt::format("[model] {}: cannot open: {}", path.string(), reason));
-}
-
 struct Descriptor {
   int fd;
   ~Descriptor() {
@@ -28,15 +24,18 @@ struct Descriptor {
 
 }  // namespace
 
-MappedFile::MappedFile(const std::filesystem::path& path) {
+MappedFile::MappedFile(const std::filesystem::path& path, std::string_view operation) {
+  const auto cannot_open = [&](const char* reason) {
+    return Error(fmt::format("[{}] {}: cannot open: {}", operation, path.string(), reason));
+  };
   const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   struct stat status {};
-  if (file.fd < 0 || fstat(file.fd, &status) != 0) throw cannot_open(path, std::strerror(errno));
-  if (!S_ISREG(status.st_mode)) throw cannot_open(path, "not a file");
+  if (file.fd < 0 || fstat(file.fd, &status) != 0) throw cannot_open(std::strerror(errno));
+  if (!S_ISREG(status.st_mode)) throw cannot_open("not a file");
   if (status.st_size == 0) return;
   const auto size = static_cast<std::size_t>(status.st_size);
   void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd, 0);
-  if (data == MAP_FAILED) throw cannot_open(path, std::strerror(errno));
+  if (data == MAP_FAILED) throw cannot_open(std::strerror(errno));
   bytes_ = {static_cast<const std::byte*>(data), size};
 }
 

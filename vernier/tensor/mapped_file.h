@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <span>
+#include <string_view>
 
 namespace vernier {
 
@@ -10,7 +11,8 @@ namespace vernier {
 // file is renamed or replaced.
 class MappedFile {
  public:
-  explicit MappedFile(const std::filesystem::path& path);  // throws Error
+  // Throws Error, led by "[operation]", when it cannot be opened.
+  explicit MappedFile(const std::filesystem::path& path, std::string_view operation = "model");
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
   ~MappedFile();

@@ -1,4 +1,4 @@
-#include "vernier/report/evaluate.h"
+#include "vernier/report/task.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -29,19 +29,19 @@ Cell optional_cell(const std::optional<double>& value) {
   return value ? Cell(four_decimals(*value)) : Cell("-", Tone::faint);
 }
 
-bool has_reference(const Evaluation& evaluation) {
+bool has_reference(const TaskResult& result) {
   return std::ranges::any_of(
-      evaluation.metrics, [](const MetricResult& metric) { return metric.reference.has_value(); });
+      result.metrics, [](const MetricResult& metric) { return metric.reference.has_value(); });
 }
 
 std::string percent(double level) { return fmt::format("{:g}%", 100 * level); }
 
 // NaN is out of every verdict.
-bool is_allowed(double delta, const EvaluateOptions& options) {
+bool is_allowed(double delta, const JudgeOptions& options) {
   return delta >= -options.verdict && (delta <= options.verdict || !options.two_sided);
 }
 
-Cell delta_cell(double delta, const EvaluateOptions& options) {
+Cell delta_cell(double delta, const JudgeOptions& options) {
   return {signed_decimals(delta), is_allowed(delta, options) ? Tone::good : Tone::bad};
 }
 
@@ -50,18 +50,18 @@ std::string interval_text(const MetricResult& metric) {
   return fmt::format("[{}, {}]", text(metric.interval.low), text(metric.interval.high));
 }
 
-Table metric_table(const RunDescription& run, const EvaluateOptions& options,
-                   const Evaluation& evaluation) {
-  const bool both = has_reference(evaluation);
+Table metric_table(const RunDescription& run, const JudgeOptions& options,
+                   const TaskResult& result) {
+  const bool both = has_reference(result);
   const std::string level = percent(options.bootstrap.level);
   Table table{
       .columns = {{"metric", Align::left}, {run.candidate.empty() ? "reference" : "candidate"}}};
   if (both) table.columns.insert(table.columns.end(), {{"reference"}, {"delta"}});
   table.columns.push_back({level + (both ? " of delta" : " interval")});
   const bool has_chance = std::ranges::any_of(
-      evaluation.metrics, [](const MetricResult& metric) { return metric.chance.has_value(); });
+      result.metrics, [](const MetricResult& metric) { return metric.chance.has_value(); });
   if (has_chance) table.columns.push_back({"chance"});
-  for (const MetricResult& metric : evaluation.metrics) {
+  for (const MetricResult& metric : result.metrics) {
     std::vector<Cell> row = {metric.name, four_decimals(metric.candidate)};
     if (both) {
       row.push_back(optional_cell(metric.reference));
@@ -76,9 +76,9 @@ Table metric_table(const RunDescription& run, const EvaluateOptions& options,
   return table;
 }
 
-Panel agreement_panel(const Evaluation& evaluation) {
+Panel agreement_panel(const TaskResult& result) {
   Panel panel{.title = "candidate beside reference"};
-  for (const auto& [name, value] : agreement_values(evaluation.agreement))
+  for (const auto& [name, value] : agreement_values(result.agreement))
     panel.facts.emplace_back(name, fmt::format("{:g}", value));
   return panel;
 }
@@ -91,18 +91,18 @@ std::vector<ClassResult> lowest_first(std::vector<ClassResult> classes) {
   return classes;
 }
 
-Table class_table(const Evaluation& evaluation) {
-  std::vector<ClassResult> classes = evaluation.classes;
+Table class_table(const TaskResult& result) {
+  std::vector<ClassResult> classes = result.classes;
   Table table{.columns = {{"class", Align::left},
-                          {evaluation.class_metric == "iou" ? "pixels" : "samples"},
-                          {evaluation.class_metric}}};
+                          {result.class_metric == "iou" ? "pixels" : "samples"},
+                          {result.class_metric}}};
   if (classes.size() > most_classes) {
     table.note =
         fmt::format("the {} worst of {} classes; JSON has all", worst_classes, classes.size());
     classes = lowest_first(std::move(classes));
     classes.resize(worst_classes);
   }
-  const bool both = has_reference(evaluation);
+  const bool both = has_reference(result);
   if (both) table.columns.push_back({"reference"});
   for (const ClassResult& entry : classes) {
     std::vector<Cell> row = {entry.name, std::to_string(entry.support),
@@ -114,9 +114,9 @@ Table class_table(const Evaluation& evaluation) {
 }
 
 // A delta may be within the verdict by luck: its interval tells.
-std::vector<std::string> doubts(const Evaluation& evaluation, const EvaluateOptions& options) {
+std::vector<std::string> doubts(const TaskResult& result, const JudgeOptions& options) {
   std::vector<std::string> texts;
-  for (const MetricResult& metric : evaluation.metrics)
+  for (const MetricResult& metric : result.metrics)
     if (metric.delta && is_allowed(*metric.delta, options) &&
         !(is_allowed(metric.interval.low, options) && is_allowed(metric.interval.high, options)))
       texts.push_back(
@@ -171,36 +171,52 @@ Json bootstrap_json(const BootstrapOptions& bootstrap) {
 
 }  // namespace
 
-Document describe_evaluation(const RunDescription& run, const EvaluateOptions& options,
-                             const Evaluation& evaluation) {
-  std::vector<Block> blocks = {metric_table(run, options, evaluation)};
-  if (evaluation.agreement != Agreement{}) blocks.emplace_back(agreement_panel(evaluation));
-  if (!evaluation.classes.empty()) blocks.emplace_back(class_table(evaluation));
-  for (const std::string& doubt : doubts(evaluation, options))
+Document describe_task(const RunDescription& run, const JudgeOptions& options,
+                       const TaskResult& result) {
+  std::vector<Block> blocks = {metric_table(run, options, result)};
+  if (result.agreement != Agreement{}) blocks.emplace_back(agreement_panel(result));
+  if (!result.classes.empty()) blocks.emplace_back(class_table(result));
+  for (const std::string& doubt : doubts(result, options))
     blocks.emplace_back(Paragraph{{"note: " + doubt, Tone::fair}});
   RunDescription shown = run;
-  for (const auto& [name, count] : evaluation.counts)
+  for (const auto& [name, count] : result.counts)
     if (count > 0) shown.settings.emplace_back(name, count);
-  return report_document({shown, evaluation.warnings, &evaluation.verdict}, std::move(blocks));
+  return report_document({shown, result.warnings, &result.verdict}, std::move(blocks));
 }
 
-std::string evaluation_json(const RunDescription& run, const EvaluateOptions& options,
-                            const Evaluation& evaluation) {
-  Json json = report_json<Json>({run, evaluation.warnings, &evaluation.verdict});
+std::string task_json(const RunDescription& run, const JudgeOptions& options,
+                      const TaskResult& result) {
+  Json json = report_json<Json>({run, result.warnings, &result.verdict});
   json["counts"] = Json::object();
-  for (const auto& [name, count] : evaluation.counts) json["counts"][name] = count;
+  for (const auto& [name, count] : result.counts) json["counts"][name] = count;
   json["allowed_difference"] = options.verdict;
   json["two_sided"] = options.two_sided;
   json["bootstrap"] = bootstrap_json(options.bootstrap);
   json["metrics"] = Json::array();
-  for (const MetricResult& metric : evaluation.metrics)
+  for (const MetricResult& metric : result.metrics)
     json["metrics"].push_back(metric_json(metric, run));
-  json["agreement"] = agreement_json(evaluation.agreement);
-  json["class_metric"] = evaluation.class_metric;
+  json["agreement"] = agreement_json(result.agreement);
+  json["class_metric"] = result.class_metric;
   json["classes"] = Json::array();
-  for (const ClassResult& entry : evaluation.classes)
-    json["classes"].push_back(class_json(entry, run));
+  for (const ClassResult& entry : result.classes) json["classes"].push_back(class_json(entry, run));
   return json_text(json);
+}
+
+Document describe_timings(const TaskTimings& timings) {
+  const double inside = timings.reference + timings.candidate;
+  const double total = inside + timings.waiting + timings.scoring;
+  Table table{.title = "Time", .columns = {{"", Align::left}, {"seconds"}, {"share"}}};
+  const auto add = [&](const char* what, double seconds) {
+    table.rows.push_back({what, fmt::format("{:.3f}", seconds),
+                          fmt::format("{:.1f}%", total > 0 ? 100 * seconds / total : 0)});
+  };
+  add("waiting for data", timings.waiting);
+  if (timings.reference > 0) add("running the reference", timings.reference);
+  add("running the candidate", timings.candidate);
+  add("scoring", timings.scoring);
+  add("all", total);
+  table.note = fmt::format("{:.1f}% inside the runtimes", total > 0 ? 100 * inside / total : 0);
+  return {.blocks = {table}};
 }
 
 }  // namespace vernier
