@@ -83,8 +83,19 @@ Models open_reference_alone(const EvalOptions& options, const ResolvedModel& arg
   if (model_format(models.path) == ModelFormat::recorded)
     throw Error(fmt::format("[eval] {}: is recorded already; score it with vernier score",
                             models.path.string()));
-  models.candidate = open_reference(options, models.path);
+  models.candidate = open_reference(options, models.path, {});
   return models;
+}
+
+// A sample of the smallest shapes, for a reference that is described by running it.
+std::vector<Tensor> zeros(const std::vector<TensorSpec>& inputs) {
+  std::vector<Tensor> sample;
+  for (const TensorSpec& input : inputs) {
+    Shape shape;
+    for (const Dim& dim : input.shape) shape.push_back(dim.is_dynamic() ? 1 : dim.size);
+    sample.push_back(make_tensor(input.name, input.dtype, std::move(shape)));
+  }
+  return sample;
 }
 
 Models open_models(const EvalOptions& options, const ResolvedModel& argument) {
@@ -93,13 +104,16 @@ Models open_models(const EvalOptions& options, const ResolvedModel& argument) {
   Models models{.path = argument.model,
                 .reference_path = options.models.reference.empty()
                                       ? argument.reference
-                                      : fs::path(options.models.reference)};
+                                      : resolve_reference(options.models, argument)};
   models.precision = options.precision.empty() ? std::string(precision_name(precision_of(model)))
                                                : options.precision;
   models.candidate =
       std::make_unique<OrtRunner>(std::move(model), runner_options(options.runtime).onnx);
   if (!models.reference_path.empty())
-    models.reference = open_reference(options, models.reference_path);
+    models.reference =
+        open_reference(options, models.reference_path,
+                       described_by(host_options(options.models), zeros(models.candidate->inputs()),
+                                    models.candidate->outputs()));
   return models;
 }
 

@@ -23,10 +23,14 @@ struct Reference {
   std::unique_ptr<Runner> runner;
 
   explicit Reference(const fs::path& path) {
-    if (model_format(path) == ModelFormat::onnx)
-      model = Model::load(path);
-    else
-      runner = open_runner(path);
+    if (model_format(path) == ModelFormat::onnx) model = Model::load(path);
+  }
+  // Where it is not ONNX.
+  void open(const fs::path& path, Samples& samples, const Model& candidate) {
+    RunnerOptions options;
+    if (model_format(path) == ModelFormat::hosted && samples.size() > 0)
+      options.host = described_by({}, samples.sample(0), candidate.outputs());
+    if (!model) runner = open_runner(path, options);
   }
   const Model* onnx() const { return model ? &*model : nullptr; }
 };
@@ -36,16 +40,17 @@ struct Reference {
 CompareResult compare(const fs::path& reference, const fs::path& candidate, const InputSpec& inputs,
                       CompareModelsOptions options) {
   const Model model = load_candidate(candidate);
-  const Reference opened(reference);
+  Reference opened(reference);
   CompareOptions& compared = options.compare;
   compared.evidence.own_limits = !compared.limits.empty();
   if (compared.limits.empty()) compared.limits = default_limits(precision_of(model));
-  compared.outputs_by_position = opened.runner && opened.runner->outputs_are_positional();
   compared.evidence.real_inputs = !inputs.data.empty() || !inputs.dataset.name.empty();
   const InputSpec spec = with_default(inputs, 100);
   const Inputs made = is_automatic(spec)
                           ? automatic_inputs(model, opened.onnx(), spec, options.candidate_runtime)
                           : make_inputs(model, spec);
+  opened.open(reference, *made.samples, model);
+  compared.outputs_by_position = opened.runner && opened.runner->outputs_are_positional();
   return compare_models(
       {.reference = opened.onnx(), .reference_runner = opened.runner.get(), .candidate = model},
       *made.samples, std::move(options));

@@ -63,6 +63,8 @@ def resolve_source(options):
         raise
     except Exception as error:  # whatever somebody else's model code raises
         raise ExportError(f"{type(error).__name__}: {first_line(error)}") from error
+    if source.inputs is None:
+        raise ExportError("it has no example inputs; write a function that returns (model, inputs)")
     for name, example in source.inputs.items():
         if not isinstance(example, torch.Tensor):
             raise ExportError(

@@ -1,7 +1,8 @@
-"""A Hugging Face id or a local folder, through transformers' own tables of tasks.
+"""A Hugging Face id or a local folder.
 
-The only place that knows transformers. It uses `pipelines.check_task`, the AutoModel classes that
-the task names, `from_pretrained`, `main_input_name`, the configuration, and `AutoImageProcessor`.
+The only place that knows transformers' classes. It uses `AutoConfig`, the class that the configuration
+names or the AutoModel classes of the task, `from_pretrained`, `main_input_name`, the configuration,
+and `AutoImageProcessor`.
 """
 
 import inspect
@@ -14,21 +15,53 @@ from vernier_export.source import Source
 TOKENS = 16  # in the example text
 
 
+# The classes that may do a task, in the order in which they are tried. transformers has such a table
+# too, and removes tasks from it.
+TASKS = {
+    "audio-classification": ["AudioClassification"],
+    "automatic-speech-recognition": ["CTC", "SpeechSeq2Seq"],
+    "depth-estimation": ["DepthEstimation"],
+    "document-question-answering": ["DocumentQuestionAnswering"],
+    "feature-extraction": [""],
+    "fill-mask": ["MaskedLM"],
+    "image-classification": ["ImageClassification"],
+    "image-feature-extraction": [""],
+    "image-segmentation": ["ImageSegmentation", "SemanticSegmentation", "InstanceSegmentation"],
+    "image-text-to-text": ["ImageTextToText"],
+    "image-to-image": ["ImageToImage"],
+    "image-to-text": ["ImageTextToText", "Vision2Seq"],
+    "keypoint-matching": ["KeypointMatching"],
+    "mask-generation": ["MaskGeneration"],
+    "object-detection": ["ObjectDetection"],
+    "question-answering": ["QuestionAnswering"],
+    "sentence-similarity": [""],
+    "summarization": ["Seq2SeqLM"],
+    "table-question-answering": ["TableQuestionAnswering"],
+    "text-classification": ["SequenceClassification"],
+    "text-generation": ["CausalLM"],
+    "text2text-generation": ["Seq2SeqLM"],
+    "token-classification": ["TokenClassification"],
+    "translation": ["Seq2SeqLM"],
+    "video-classification": ["VideoClassification"],
+    "visual-question-answering": ["VisualQuestionAnswering"],
+    "zero-shot-image-classification": ["ZeroShotImageClassification"],
+    "zero-shot-object-detection": ["ZeroShotObjectDetection"],
+}
+
+
 def resolve_transformers(name, options):
     transformers = import_transformers(name)
-    if not options.task:
-        raise ExportError("a Hugging Face model needs --task, such as image-classification")
     torch.manual_seed(options.seed)  # a head without weights is made at random
-    model = load_model(name, model_classes(transformers, options.task)).float()
+    model = load_model(name, model_classes(transformers, name, options.task)).float().eval()
     set_if_present(model.config, "use_cache", False)
     set_if_present(model.config, "return_dict", True)
     return Source(
         model,
-        example_inputs(model),
+        example_inputs(model) if options.needs_inputs else None,
         by_keyword=True,
         task=options.task,
         weights=name,
-        processor=image_processor(transformers, name),
+        processor=image_processor(transformers, name) if options.needs_inputs else None,
         packages=["transformers"],
     )
 
@@ -36,7 +69,6 @@ def resolve_transformers(name, options):
 def import_transformers(name):
     try:
         import transformers
-        import transformers.pipelines
     except ImportError as error:
         raise ExportError(
             f"'{name}' is no torchvision/NAME and no FILE.py:FUNCTION; as a Hugging Face model it "
@@ -45,13 +77,27 @@ def import_transformers(name):
     return transformers
 
 
-def model_classes(transformers, task):
+def model_classes(transformers, name, task):
+    """The class that the configuration names, else those of the task."""
+    if task and task not in TASKS:
+        raise ExportError(f"--task {task}: expected one of {', '.join(TASKS)}")
     try:
-        description = transformers.pipelines.check_task(task)[1]
-    except KeyError as error:
-        raise ExportError(f"--task {task}: {error.args[0]}") from error
-    classes = description["pt"]
-    return classes if isinstance(classes, (tuple, list)) else (classes,)
+        config = transformers.AutoConfig.from_pretrained(name)
+    except (OSError, ValueError) as error:
+        raise ExportError(first_line(error)) from error
+    named = [getattr(transformers, each, None) for each in config.architectures or []]
+    if any(named):
+        return [each for each in named if each]
+    if not task:
+        raise ExportError(
+            "its configuration names no architecture; pass --task, such as image-classification"
+        )
+    found = [getattr(transformers, auto_class(suffix), None) for suffix in TASKS[task]]
+    return [each for each in found if each]
+
+
+def auto_class(suffix):
+    return f"AutoModelFor{suffix}" if suffix else "AutoModel"
 
 
 def load_model(name, classes):
