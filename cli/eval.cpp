@@ -60,7 +60,7 @@ int run_compare(const EvalOptions& options) {
   print_warnings(inputs.warnings);
   std::unique_ptr<Runner> reference_runner;
   if (!reference) {
-    HostOptions host = host_options(options.models);
+    HostOptions host = host_options(options.models, resolved);
     if (format == ModelFormat::hosted && inputs.samples->size() > 0)
       host = described_by(std::move(host), inputs.samples->sample(0), model.outputs());
     reference_runner = open_reference(options, reference_path, host);

@@ -12,6 +12,7 @@
 #include "vernier/analysis/task/examples.h"
 #include "vernier/data/dataset.h"
 #include "vernier/data/dataset_samples.h"
+#include "vernier/data/random.h"
 #include "vernier/error.h"
 #include "vernier/model/precision.h"
 #include "vernier/report/evaluate.h"
@@ -87,17 +88,6 @@ Models open_reference_alone(const EvalOptions& options, const ResolvedModel& arg
   return models;
 }
 
-// A sample of the smallest shapes, for a reference that is described by running it.
-std::vector<Tensor> zeros(const std::vector<TensorSpec>& inputs) {
-  std::vector<Tensor> sample;
-  for (const TensorSpec& input : inputs) {
-    Shape shape;
-    for (const Dim& dim : input.shape) shape.push_back(dim.is_dynamic() ? 1 : dim.size);
-    sample.push_back(make_tensor(input.name, input.dtype, std::move(shape)));
-  }
-  return sample;
-}
-
 Models open_models(const EvalOptions& options, const ResolvedModel& argument) {
   if (options.mode == "reference") return open_reference_alone(options, argument);
   Model model = load_candidate(argument.model, options.precision);
@@ -112,7 +102,8 @@ Models open_models(const EvalOptions& options, const ResolvedModel& argument) {
   if (!models.reference_path.empty())
     models.reference =
         open_reference(options, models.reference_path,
-                       described_by(host_options(options.models), zeros(models.candidate->inputs()),
+                       described_by(host_options(options.models, argument),
+                                    random_samples(models.candidate->inputs(), {})->sample(0),
                                     models.candidate->outputs()));
   return models;
 }

@@ -62,7 +62,7 @@ int run(const Options& options) {
   const ResolvedModel resolved = resolve_model_argument(options.models.models, options.models.id);
   const bool recorded = model_format(resolved.model) == ModelFormat::recorded;
   const LayersOptions layers{.reference = resolve_reference(options.models, resolved),
-                             .host = host_options(options.models),
+                             .host = host_options(options.models, resolved),
                              .tolerance = options.tolerance,
                              .truth = !options.truth.empty(),
                              .runtime = runner_options(options.runtime).onnx};

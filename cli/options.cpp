@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iomanip>
+#include <sstream>
 
 #include "vernier/error.h"
 #include "vernier/metrics/pooling.h"
@@ -158,8 +160,12 @@ std::filesystem::path resolve_reference(const ModelOptions& options, const Resol
   return options.reference_model;
 }
 
-HostOptions host_options(const ModelOptions& options) {
+HostOptions host_options(const ModelOptions& options, const ResolvedModel& model) {
   HostOptions host = options.host;
+  if (options.reference.empty()) {
+    host.weights = model.host.weights;
+    host.seed = model.host.seed;
+  }
   host.python = options.id.python;
   host.task = options.id.task;
   if (!options.reference_model.empty()) host.weights = options.reference;
@@ -257,11 +263,16 @@ RunnerOptions runner_options(const RuntimeOptions& options) {
 
 namespace {
 
-// Without the folders of a file.
+// Without folders: of a file, or of each word of a command.
 std::string host_name(const std::string& source) {
-  const std::size_t slash = source.rfind('/');
-  const bool is_file = source.ends_with(".pt2") || source.find(".py:") != std::string::npos;
-  return is_file && slash != std::string::npos ? source.substr(slash + 1) : source;
+  if (source.find(".py:") != std::string::npos || source.ends_with(".pt2"))
+    return std::filesystem::path(source).filename();
+  if (!source.starts_with("host:")) return source;
+  std::istringstream words(source.substr(5));
+  std::vector<std::string> names;
+  for (std::string word; words >> std::quoted(word, '\'');)
+    names.push_back(std::filesystem::path(word).filename());
+  return fmt::format("host:{}", fmt::join(names, " "));
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ void add_host_options(CLI::App& command, ModelOptions& options);
 std::filesystem::path resolve_reference(const ModelOptions& options, const ResolvedModel& model);
 
 // How a host runs the reference.
-HostOptions host_options(const ModelOptions& options);
+HostOptions host_options(const ModelOptions& options, const ResolvedModel& model);
 
 // --samples --input-data --dataset --shape; of the group "Inputs": --sample-index --seed
 // --input-range --input-dist; and those of datasets.

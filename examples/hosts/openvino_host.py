@@ -3,7 +3,7 @@
     vernier layers candidate.onnx --reference "host:python3 examples/hosts/openvino_host.py model.onnx"
 
 `layers` then says at which tensor the candidate in ONNX Runtime and the model in OpenVINO begin to
-differ. OpenVINO fuses while it compiles: what it shows is what it computes with every tensor kept.
+differ. A tensor that is kept cannot be fused away: OpenVINO computes it as the model says.
 """
 
 import sys
@@ -25,18 +25,16 @@ class OpenVinoHost:
         self.shown = [name_of(output) for output in self.model.outputs]
 
     def describe(self, request, inputs):
-        layers = []
-        if request["watch"] != "nothing":
-            layers = self.keep_every_tensor()
+        layers = self.keep_every_tensor() if request["watch"] != "nothing" else []
+        self.layers = [each["name"] for each in layers]
         config = {"INFERENCE_PRECISION_HINT": "f32"}
         if request.get("threads"):
             config["INFERENCE_NUM_THREADS"] = request["threads"]
         self.compiled = openvino.Core().compile_model(self.model, "CPU", config)
-        names = [output.any_name for output in self.model.inputs]
         return {
             "inputs": [spec(each) for each in self.model.inputs],
             "outputs": [spec(each) for each in self.model.outputs[: self.outputs]],
-            "layers": layers if names else [],
+            "layers": layers,
             "versions": {"openvino": openvino.get_version().split("-")[0]},
         }
 
@@ -51,7 +49,6 @@ class OpenVinoHost:
                 if layers[-1]["name"] not in self.shown:
                     self.model.add_outputs([output])
                     self.shown.append(layers[-1]["name"])
-        self.layers = [each["name"] for each in layers]
         return layers
 
     def run(self, inputs, show, give):

@@ -27,6 +27,11 @@ def parser():
     result.add_argument("--weights", help="a state dict to load")
     result.add_argument("--seed", type=int, default=42, help="of random weights and inputs")
     result.add_argument("--shape", type=shape, help="of the example, as 1x3x224x224 (torchvision)")
+    result.add_argument(
+        "--exporter",
+        choices=("torchscript", "dynamo"),
+        help="default: dynamo from PyTorch 2.5 on, unless --instrument is given",
+    )
     result.add_argument("--opset", type=int, help="default: the newest that torch can write")
     result.add_argument("--dynamic", default="", help="more dynamic axes: NAME:AXIS[=SYMBOL],...")
     result.add_argument("--instrument", action="store_true", help="also write model.layers.onnx")

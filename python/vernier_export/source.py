@@ -26,6 +26,7 @@ class Source:
     processor: object = None  # writes its own configuration with save_pretrained(folder)
     packages: list = field(default_factory=list)  # whose versions made the model what it is
     input_names: list = None  # where forward's own signature does not tell them
+    by_position: int = 0  # how many of these are to be given in turn
 
 
 FUNCTION = re.compile(r"(?P<place>.+?\.py|[A-Za-z_][\w.]*):(?P<function>[A-Za-z_]\w*)")
@@ -75,7 +76,9 @@ def resolve_program(path):
     if not Path(path).is_file():
         raise ExportError(f"{path}: no such file")
     program = torch.export.load(path)
-    return Source(torch.export.unflatten(program), input_names=list(program.graph_signature.user_inputs))
+    arguments, _ = program.example_inputs
+    names = list(program.graph_signature.user_inputs)
+    return Source(torch.export.unflatten(program), input_names=names, by_position=len(arguments))
 
 
 def load_weights(model, path):

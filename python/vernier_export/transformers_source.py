@@ -55,13 +55,14 @@ def resolve_transformers(name, options):
     model = load_model(name, model_classes(transformers, name, options.task)).float().eval()
     set_if_present(model.config, "use_cache", False)
     set_if_present(model.config, "return_dict", True)
+    processor = image_processor(transformers, name) if options.needs_inputs else None
     return Source(
         model,
-        example_inputs(model) if options.needs_inputs else None,
+        example_inputs(model, processor) if options.needs_inputs else None,
         by_keyword=True,
         task=options.task,
         weights=name,
-        processor=image_processor(transformers, name) if options.needs_inputs else None,
+        processor=processor,
         packages=["transformers"],
     )
 
@@ -127,7 +128,8 @@ def setting(config, key, default=None):
     return default
 
 
-def example_inputs(model):
+def example_inputs(model, processor):
+    """Text, images and sound of the sizes that the configuration, or the processor, tells."""
     config = model.config
     if setting(config, "vocab_size") and takes(model, "input_ids"):
         length = min(TOKENS, setting(config, "max_position_embeddings", TOKENS))
@@ -136,16 +138,31 @@ def example_inputs(model):
             inputs["attention_mask"] = torch.ones(1, length, dtype=torch.int64)
     else:
         inputs = {}
-    if setting(config, "image_size") and takes(model, "pixel_values"):
-        size = setting(config, "image_size")
+    size = setting(config, "image_size") or processed_size(processor)
+    if size and takes(model, "pixel_values"):
         height, width = size if isinstance(size, (tuple, list)) else (size, size)
         inputs["pixel_values"] = torch.rand(1, setting(config, "num_channels", 3), height, width)
+    if setting(config, "num_mel_bins") and takes(model, "input_features"):
+        frames = 2 * setting(config, "max_source_positions", 1500)
+        inputs["input_features"] = torch.rand(1, setting(config, "num_mel_bins"), frames)
+    if inputs and takes(model, "decoder_input_ids"):
+        inputs["decoder_input_ids"] = torch.zeros(1, 2, dtype=torch.int64)
     if not inputs:
         raise ExportError(
-            f"its input '{model.main_input_name}' is neither text nor image; write a function that "
+            f"its input '{model.main_input_name}' is neither text nor image nor sound; write a function that "
             "returns (model, example inputs) and export FILE.py:FUNCTION"
         )
     return inputs
+
+
+def processed_size(processor):
+    """Of the images that the processor makes; None if it does not say."""
+    size = getattr(processor, "crop_size", None) or getattr(processor, "size", None)
+    if size is None:
+        return None
+    if "height" in size:
+        return size["height"], size["width"]
+    return size.get("shortest_edge")
 
 
 def takes(model, name):

@@ -10,16 +10,19 @@ from vernier_host.protocol import Failure
 
 CACHE = "past_key_values"
 # past_key_values.0.key, past_key_values_0_value, past_key_values_key_cache_0...
-PART = re.compile(rf"{CACHE}\W?_?(?P<before>\d+)?\W?_?(?P<half>key|value)s?(?:_cache)?\W?_?(?P<after>\d+)?")
-PLAIN = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+PART = re.compile(
+    CACHE + r"[._]?(?P<before>\d+)?[._]?(?P<half>key|value)s?(?:_cache)?[._]?(?P<after>\d+)?"
+)
 
 
 class Calling:
     def __init__(self, source, inputs):
         self.given = inputs
+        self.source = source
         self.names = [each["name"] for each in inputs]
         keywords, positions, takes_any = parameters_of(source)
-        self.parts = {name: part for name in self.names if (part := cache_part(name)) and CACHE in keywords}
+        parts = {name: cache_part(name) for name in self.names if CACHE in keywords}
+        self.parts = {name: part for name, part in parts.items() if part}
         known = [name for name in self.names if name in keywords or name in self.parts]
         self.by_name = len(known) == len(self.names) or (takes_any and not positions)
         if self.by_name:
@@ -46,9 +49,12 @@ class Calling:
 
     def arguments(self, tensors, float64):
         tensors = [converted(tensor, float64) for tensor in tensors]
-        if not self.by_name:
+        if not self.by_name and not self.source.input_names:
             return tensors, {}
         named = dict(zip(self.names, tensors))
+        if self.source.input_names:
+            first = self.source.input_names[: self.source.by_position]
+            return [named.pop(name) for name in first if name in named], named
         parts = {self.parts[name]: named.pop(name) for name in self.parts}
         if parts:
             named[CACHE] = cache_of(parts)
@@ -60,9 +66,14 @@ def parameters_of(source):
     if source.input_names:
         return source.input_names, source.input_names, False
     parameters = inspect.signature(source.model.forward).parameters
-    keywords = [name for name, each in parameters.items() if each.kind in (*PLAIN[1:], inspect.Parameter.KEYWORD_ONLY)]
-    positions = [name for name, each in parameters.items() if each.kind in PLAIN]
-    return keywords, positions, any(each.kind == each.VAR_KEYWORD for each in parameters.values())
+
+    def of(*kinds):
+        return [name for name, each in parameters.items() if each.kind in kinds]
+
+    kinds = inspect.Parameter
+    keywords = of(kinds.POSITIONAL_OR_KEYWORD, kinds.KEYWORD_ONLY)
+    positions = of(kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)
+    return keywords, positions, bool(of(kinds.VAR_KEYWORD))
 
 
 def converted(tensor, float64):

@@ -15,7 +15,8 @@ class Widening(TorchFunctionMode):
     def __torch_function__(self, func, types, args=(), kwargs=None):
         if func in CASTS:
             return torch.Tensor.double(args[0])
-        return func(*map(widened, args), **{key: widened(each) for key, each in (kwargs or {}).items()})
+        keywords = {key: widened(each) for key, each in (kwargs or {}).items()}
+        return func(*map(widened, args), **keywords)
 
 
 def widened(value):

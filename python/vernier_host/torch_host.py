@@ -33,10 +33,13 @@ class TorchHost:
         self.float64 = request["precision"] == "float64"
         if self.float64:
             self.model.double()
-        self.buffers = {name: (each, each.clone(), each._version) for name, each in self.model.named_buffers()}
+        self.buffers = {
+            name: (each, each.clone(), each._version) for name, each in self.model.named_buffers()
+        }
         self.watch = WATCHES[request["watch"]](self.model) if request["watch"] in WATCHES else None
         self.calling = Calling(self.source, [each for each, _ in inputs])
-        if any("past_key_values" in name or "present" in name for name in request["outputs"] + self.calling.names):
+        names = request["outputs"] + self.calling.names
+        if hasattr(self.model, "config") and any(is_of_a_cache(name) for name in names):
             self.model.config.use_cache = True
         layers, skipped = [], []
         outputs = self.forward(inputs, self.describing(layers, skipped))
@@ -124,12 +127,17 @@ def spec(name, tensor):
     return {"name": name, "dtype": DTYPES[tensor.dtype], "shape": list(tensor.shape)}
 
 
+def is_of_a_cache(name):
+    return "past_key_values" in name or "present" in name
+
+
 def is_positional(name):
     return name.rstrip("_0123456789") == "output"
 
 
 def require_float64(specs):
-    narrow = [each["name"] for each in specs if "float" in each["dtype"] and each["dtype"] != "float64"]
+    floats = [each for each in specs if "float" in each["dtype"]]
+    narrow = [each["name"] for each in floats if each["dtype"] != "float64"]
     if narrow:
         more = f" and {len(narrow) - NAMED} more" if len(narrow) > NAMED else ""
         raise Failure(

@@ -66,7 +66,8 @@ TEST_F(ExampleHosts, numpy_agrees_with_onnx_runtime) {
       layers(example_host(VERNIER_PYTHON, "numpy_host.py", folder / "weights.npz"));
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("layers             3: "));
-  EXPECT_THAT(outcome.out, HasSubstr(", numpy "));
+  EXPECT_THAT(outcome.out, HasSubstr("reference          host:python numpy_host.py weights.npz\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("reference runs in  numpy "));
 }
 
 TEST_F(ExampleHosts, a_weight_that_numpy_has_otherwise_is_the_cause) {
@@ -93,7 +94,7 @@ TEST_F(ExampleHosts, openvino_shows_the_tensors_of_another_engine) {
   model.save(folder / "other.onnx");
   const Outcome other = layers(example_host(python, "openvino_host.py", folder / "other.onnx"));
   EXPECT_EQ(other.exit_code, 1) << other.out << other.err;
-  EXPECT_THAT(other.out, HasSubstr("drift begins at y"));
+  EXPECT_THAT(other.out, HasSubstr("drift origin: y (Add)"));
 }
 
 constexpr const char* net = R"(
@@ -115,6 +116,9 @@ def wrong():
     net = Net()
     net.head.weight.data[1] *= 1.5
     return net
+
+def example():
+    return Net(), torch.ones(1, 1, 8, 8)
 
 def noisy():
     print("x" * 1000000)
@@ -195,6 +199,20 @@ TEST_F(PyTorchHost, weights_of_a_file_are_put_into_a_class) {
   const Outcome outcome = run("layers", "net.pth", {"--reference-model", "net.py:wrong"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   expect_error(run("layers", "net.pth", {"--reference-model", "net.py"}), "expected FILE.py:CLASS");
+}
+
+TEST_F(PyTorchHost, an_export_knows_its_reference) {
+  const Outcome exported =
+      run_vernier({"export", "net.py:example", "-o", "exported", "--python", VERNIER_TORCH2_PYTHON},
+                  folder_->path());
+  EXPECT_EQ(exported.exit_code, 0) << exported.err;
+  EXPECT_EQ(exported.out, "exported/model.onnx\nexported/model.json\n");
+  for (const std::string command : {"layers", "eval"}) {
+    const Outcome outcome = run_vernier({command, (*folder_ / "exported").string(), "--samples",
+                                         "2", "--python", VERNIER_TORCH2_PYTHON});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr("reference          net.py:example\n"));
+  }
 }
 
 TEST_F(PyTorchHost, what_goes_wrong_is_one_line) {

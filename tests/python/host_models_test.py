@@ -129,7 +129,8 @@ class TransformersTest(ModelTest):
         host = self.start(source, ring=RING)
         description = host.describe(inputs, outputs=["logits", "present.0.key"])
         names = [each["name"] for each in description["outputs"]]
-        self.assertEqual(names, ["logits"] + [f"past_key_values_{i}_{half}" for i in range(2) for half in ("key", "value")])
+        cache = [f"past_key_values_{i}_{half}" for i in range(2) for half in ("key", "value")]
+        self.assertEqual(names, ["logits", *cache])
         self.assertEqual(description["outputs"][1]["shape"], [1, 2, 8, 8])
         outputs = dict(host.run(inputs)[1])
         kept = torch.tensor(outputs["past_key_values_0_key"]).reshape(1, 2, 8, 8)[:, :, :5]

@@ -55,7 +55,7 @@ class Transformers(ExportTest):
 
     def test_an_input_that_is_neither_text_nor_image(self):
         self.assert_fails(
-            "'input_values' is neither text nor image",
+            "'input_values' is neither text nor image nor sound",
             "tiny/audio",
             "--task",
             "image-classification",

@@ -42,6 +42,7 @@ std::vector<std::string> arguments(const ExportOptions& options, const fs::path&
   add("--task", options.task);
   add("--weights", options.weights.string());
   add("--shape", options.shape);
+  add("--exporter", options.exporter);
   add("--opset", options.opset ? std::to_string(options.opset) : "");
   add("--dynamic", options.dynamic);
   if (options.instrument) list.push_back("--instrument");
@@ -86,9 +87,10 @@ std::string cache_key(const ExportOptions& options) {
   if (versions.exit_code != 0)
     throw Error(fmt::format("[export] {}: cannot ask Python for its versions", options.source));
   std::string key = fmt::format(
-      "vernier {}\nsource {}\ntask {}\nseed {}\nshape {}\nopset {}\ndynamic {}\nfrozen {}\n{}",
+      "vernier {}\nsource {}\ntask {}\nseed {}\nshape {}\nopset {}\ndynamic {}\nfrozen {}\n"
+      "exporter {}\n{}",
       version(), options.source, options.task, options.seed, options.shape, options.opset,
-      options.dynamic, options.allow_frozen, versions.out);
+      options.dynamic, options.allow_frozen, options.exporter, versions.out);
   if (!options.weights.empty()) key += fingerprint(fs::absolute(options.weights));
   if (fs::exists(options.source)) key += fingerprint(fs::absolute(options.source));
   return key;
@@ -115,15 +117,15 @@ std::string read_text(const fs::path& path) {
 bool is_current(const fs::path& folder, const std::string& key, bool instrument) {
   const ExportedModel found = exported_in(folder);
   return read_text(folder / "key.txt") == key && fs::exists(found.onnx) &&
-         fs::exists(found.torchscript) && (!instrument || !found.layers.empty());
+         fs::exists(found.sidecar) && (!instrument || !found.layers.empty());
 }
 
 }  // namespace
 
 ExportedModel exported_in(const fs::path& folder) {
-  const fs::path layers = folder / "model.layers.onnx";
+  const fs::path layers = folder / "model.layers.onnx", torchscript = folder / "model.pt";
   return {.onnx = folder / "model.onnx",
-          .torchscript = folder / "model.pt",
+          .torchscript = fs::exists(torchscript) ? torchscript : fs::path(),
           .sidecar = folder / "model.json",
           .layers = fs::exists(layers) ? layers : fs::path()};
 }
@@ -144,8 +146,8 @@ ExportedModel export_model(const ExportOptions& options, const fs::path& folder)
 bool is_export_source(const std::string& text) {
   if (fs::is_directory(text))  // of Hugging Face, before anything was exported from it
     return fs::exists(fs::path(text) / "config.json") && !fs::exists(exported_in(text).onnx);
-  constexpr std::array<std::string_view, 8> files = {".onnx", ".pt",          ".pth", ".jit",
-                                                     ".ts",   ".torchscript", ".npz", ".npy"};
+  constexpr std::array<std::string_view, 9> files = {
+      ".onnx", ".pt", ".pt2", ".pth", ".jit", ".ts", ".torchscript", ".npz", ".npy"};
   return !fs::exists(text) && std::ranges::find(files, fs::path(text).extension()) == files.end();
 }
 

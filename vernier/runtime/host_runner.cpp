@@ -51,6 +51,7 @@ std::vector<std::string> command_of(const HostOptions& options) {
                                       options.source};
   if (!options.task.empty()) command.push_back("--task=" + options.task);
   if (!options.weights.empty()) command.push_back("--weights=" + options.weights);
+  command.push_back(fmt::format("--seed={}", options.seed));
   if (options.open_attention) command.push_back("--open-attention");
   return command;
 }

@@ -16,6 +16,7 @@ struct HostOptions {
   std::string python;           // the interpreter; empty: see find_python()
   std::string task;             // of a Hugging Face model that names no class
   std::string weights;          // a state dict to load into the model
+  std::int64_t seed = 42;       // of weights that are made at random
   bool open_attention = false;  // run fused attention operator by operator
   HostWatch watch = HostWatch::nothing;
   DType precision = DType::f32;  // f32 or f64
