@@ -121,7 +121,7 @@ class WeightList {
                         .shape = std::move(shape),
                         .stored = *dtype,
                         .read = [&model = index_.model(),
-                                 &proto] { return convert(model.tensor(proto), DType::f32); },
+                                 &proto] { return convert(model.view(proto), DType::f32); },
                         .fold = fold_behind(*weight.graph, weight.name),
                         .aliases = {weight.name}});
   }
@@ -162,40 +162,33 @@ class WeightList {
 };
 
 // The largest |reference - candidate| / scale.
-double largest_steps(const Tensor& reference, const Tensor& candidate, const Quantizer& quantizer) {
+double largest_steps(const TensorView& reference, const TensorView& candidate,
+                     const Quantizer& quantizer) {
   const std::vector<double> scales = to_f64(quantizer.scale);
-  const std::span<const float> expected = elements<float>(reference.view());
-  const std::span<const float> found = elements<float>(candidate.view());
-  const auto rank = std::ssize(candidate.shape);
-  const std::int64_t axis = quantizer.axis < 0 ? quantizer.axis + rank : quantizer.axis;
-  std::int64_t width = 1, inner = 1;
-  if (scales.size() > 1 && axis < rank) {
-    width = candidate.shape[axis];
-    for (std::int64_t i = axis + 1; i < rank; ++i) inner *= candidate.shape[i];
-  }
-  const std::int64_t block = std::max<std::int64_t>(quantizer.block_size, 1);
-  const std::int64_t blocks = (width + block - 1) / block;
-  double largest = 0;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    const auto at = static_cast<std::int64_t>(i);
-    const std::int64_t channel = at / inner % width;
-    std::int64_t scale = channel;
-    if (quantizer.block_size > 0)
-      scale = (at / (inner * width) * blocks + channel / block) * inner + at % inner;
-    if (scales.size() == 1) scale = 0;
-    if (scale >= std::ssize(scales)) return INFINITY;
-    const double steps = std::abs(double{expected[i]} - found[i]) / std::abs(scales[scale]);
-    if (!(steps <= largest)) largest = steps;
-  }
-  return largest;
+  const std::span<const float> expected = elements<float>(reference);
+  const std::span<const float> found = elements<float>(candidate);
+  const auto largest_of = [&](const auto& scale_of) {
+    double largest = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      const double steps = std::abs(double{expected[i]} - found[i]) / scale_of(i);
+      if (!(steps <= largest)) largest = steps;
+    }
+    return largest;
+  };
+  if (scales.size() == 1)
+    return largest_of([scale = std::abs(scales[0])](std::size_t) { return scale; });
+  if (!ScaleIndex::fits(candidate.shape, quantizer)) return INFINITY;
+  return largest_of([&, index = ScaleIndex(candidate.shape, quantizer)](std::size_t i) {
+    return std::abs(scales[index(static_cast<std::int64_t>(i))]);
+  });
 }
 
 // The largest difference in units in the last place of a half type, whose smallest is `subnormal`.
-double largest_half_steps(const Tensor& reference, const Tensor& candidate, DType dtype) {
+double largest_half_steps(const TensorView& reference, const TensorView& candidate, DType dtype) {
   const int bits = dtype == DType::f16 ? 10 : 7;
   const double subnormal = dtype == DType::f16 ? 0x1p-24 : 0x1p-133;
-  const std::span<const float> expected = elements<float>(reference.view());
-  const std::span<const float> found = elements<float>(candidate.view());
+  const std::span<const float> expected = elements<float>(reference);
+  const std::span<const float> found = elements<float>(candidate);
   double largest = 0;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     int exponent = 0;
@@ -232,8 +225,8 @@ bool shapes_fit(const Shape& first, const Shape& second) {
   return a == b;
 }
 
-PairedWeight compare_values(PairedWeight row, const Tensor& reference, const Tensor& candidate,
-                            const ModelWeight& weight) {
+PairedWeight compare_values(PairedWeight row, const TensorView& reference,
+                            const TensorView& candidate, const ModelWeight& weight) {
   row.sqnr_db = sqnr_db(measure_noise(reference, candidate));
   if (weight.quantizer && is_integer(weight.quantizer->dtype)) {
     row.steps = largest_steps(reference, candidate, *weight.quantizer);
@@ -256,10 +249,14 @@ PairedWeight best_order(const PairedWeight& row, const Tensor& reference, const 
                         const ModelWeight& weight) {
   PairedWeight best = row;
   best.sqnr_db = -INFINITY;
-  Tensor source = reference;
-  source.shape = squeezed(source.shape);
-  for (const auto& order : axis_orders(source.shape, squeezed(candidate.shape))) {
-    Tensor ordered = std::ranges::is_sorted(order) ? source : permute_axes(source, order);
+  const Shape shape = squeezed(reference.shape);
+  for (const auto& order : axis_orders(shape, squeezed(candidate.shape))) {
+    TensorView ordered{reference.name, reference.dtype, shape, reference.bytes};
+    Tensor permuted;
+    if (!std::ranges::is_sorted(order)) {
+      permuted = permute_axes(ordered, order);
+      ordered = permuted;
+    }
     ordered.shape = candidate.shape;
     const PairedWeight found = compare_values(row, ordered, candidate, weight);
     if (is_better(found, best)) best = found;

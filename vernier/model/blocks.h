@@ -10,6 +10,13 @@
 
 namespace vernier {
 
+// Whether the elements are float32 that can be read where they lie: a weight may start anywhere in
+// its file.
+inline bool is_aligned_f32(const TensorView& tensor) {
+  return tensor.dtype == DType::f32 &&
+         reinterpret_cast<std::uintptr_t>(tensor.bytes.data()) % alignof(float) == 0;
+}
+
 // Calls visit(block) for the elements of a tensor in order: spans of double for float64 and for
 // integers of more than 16 bits, of float for all others. Float32 that lies in memory as it should
 // is shown where it is; everything else goes through a buffer that stays in cache.
@@ -25,8 +32,7 @@ void visit_blocks(const TensorView& tensor, const Visit& visit) {
       visit(std::span<const T>(block));
     }
   };
-  const bool aligned = reinterpret_cast<std::uintptr_t>(tensor.bytes.data()) % alignof(float) == 0;
-  if (tensor.dtype == DType::f32 && aligned)
+  if (is_aligned_f32(tensor))
     visit(elements<float>(tensor));
   else if (tensor.dtype == DType::f64 || (is_integer(tensor.dtype) && bits(tensor.dtype) > 16))
     widened(double{});

@@ -10,45 +10,28 @@
 #include "vernier/tensor/convert.h"
 
 namespace vernier {
-namespace {
+bool ScaleIndex::fits(std::span<const std::int64_t> shape, const Quantizer& quantizer) {
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  const std::int64_t axis = quantizer.axis < 0 ? quantizer.axis + rank : quantizer.axis;
+  if (granularity(quantizer) == Granularity::per_tensor) return true;
+  if (axis < 0 || axis >= rank) return false;
+  if (quantizer.block_size == 0) return quantizer.scale.size() == shape[axis];
+  const std::int64_t blocks = (shape[axis] + quantizer.block_size - 1) / quantizer.block_size;
+  return quantizer.scale.size() ==
+         element_count(shape.first(axis)) * blocks * element_count(shape.subspan(axis + 1));
+}
 
-// Which scale belongs to an element: its position along the axis, in blocks, with the outer and
-// inner positions beside it for blocks (scales then have the shape of the tensor, shortened).
-class ScaleIndex {
- public:
-  ScaleIndex(std::span<const std::int64_t> shape, const Quantizer& quantizer)
-      : quantizer_(quantizer) {
-    if (granularity(quantizer) == Granularity::per_tensor) return;
-    const auto rank = static_cast<std::int64_t>(shape.size());
-    const std::int64_t axis = quantizer.axis < 0 ? quantizer.axis + rank : quantizer.axis;
-    if (axis < 0 || axis >= rank)
-      throw Error(fmt::format("[dequantize] axis {} of a tensor of shape {}", quantizer.axis,
-                              format_shape(shape)));
-    length_ = shape[axis];
-    inner_ = element_count(shape.subspan(axis + 1));
-    block_ = quantizer.block_size > 0 ? quantizer.block_size : 1;
-    blocks_ = (length_ + block_ - 1) / block_;
-    const std::int64_t outer =
-        quantizer.block_size > 0 ? element_count(shape.first(axis)) * inner_ : 1;
-    if (quantizer.scale.size() != outer * blocks_)
-      throw Error(fmt::format("[dequantize] {} scales for a tensor of shape {} along axis {}",
-                              quantizer.scale.size(), format_shape(shape), axis));
-  }
-
-  std::int64_t operator()(std::int64_t element) const {
-    if (length_ == 0) return 0;
-    const std::int64_t along = element / inner_ % length_;
-    if (quantizer_.block_size == 0) return along;
-    const std::int64_t outer = element / (inner_ * length_);
-    return (outer * blocks_ + along / block_) * inner_ + element % inner_;
-  }
-
- private:
-  const Quantizer& quantizer_;
-  std::int64_t length_ = 0, inner_ = 1, block_ = 1, blocks_ = 1;
-};
-
-}  // namespace
+ScaleIndex::ScaleIndex(std::span<const std::int64_t> shape, const Quantizer& quantizer)
+    : block_(quantizer.block_size) {
+  if (!fits(shape, quantizer))
+    throw Error(fmt::format("[dequantize] {} scales for a tensor of shape {} along axis {}",
+                            quantizer.scale.size(), format_shape(shape), quantizer.axis));
+  if (granularity(quantizer) == Granularity::per_tensor) return;
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  const std::int64_t axis = quantizer.axis < 0 ? quantizer.axis + rank : quantizer.axis;
+  length_ = shape[axis];
+  inner_ = element_count(shape.subspan(axis + 1));
+}
 
 std::string_view granularity_name(Granularity granularity) {
   switch (granularity) {

@@ -23,6 +23,26 @@ struct Quantizer {
 
 Granularity granularity(const Quantizer& quantizer);
 
+// Which scale belongs to an element: its position along the axis, in blocks, with the outer and
+// inner positions beside it for blocks (scales then have the shape of the tensor, shortened).
+class ScaleIndex {
+ public:
+  static bool fits(std::span<const std::int64_t> shape, const Quantizer& quantizer);
+  // Throws Error unless the scales fit the shape.
+  ScaleIndex(std::span<const std::int64_t> shape, const Quantizer& quantizer);
+  std::int64_t operator()(std::int64_t element) const {
+    if (length_ == 0) return 0;
+    const std::int64_t along = element / inner_ % length_;
+    if (block_ == 0) return along;
+    const std::int64_t outer = element / (inner_ * length_);
+    const std::int64_t blocks = (length_ + block_ - 1) / block_;
+    return (outer * blocks + along / block_) * inner_ + element % inner_;
+  }
+
+ private:
+  std::int64_t length_ = 0, inner_ = 1, block_ = 0;
+};
+
 // The real numbers, in float32 as a runtime computes them. Stored integers are widened before the
 // zero point is taken off. Throws Error when scales do not fit the shape.
 Tensor dequantize(const TensorView& stored, const Quantizer& quantizer);

@@ -7,6 +7,7 @@
 #include "vernier/analysis/pairing/counterpart.h"
 #include "vernier/analysis/pairing/thresholds.h"
 #include "vernier/metrics/similarity.h"
+#include "vernier/model/blocks.h"
 #include "vernier/tensor/convert.h"
 
 namespace vernier {
@@ -21,71 +22,128 @@ std::int64_t channel_axis(const QuantizedWeight& weight, std::int64_t rank) {
   return std::clamp<std::int64_t>(axis < 0 ? axis + rank : axis, 0, rank - 1);
 }
 
-// The float weight in the shape of the quantized one. Matrices may be stored transposed, as
-// MatMulNBits does; of a square one the order that agrees better is taken.
-std::optional<Tensor> shaped_like(Tensor counterpart, const Tensor& real) {
-  const Shape& shape = counterpart.shape;
-  std::optional<Tensor> transposed;
-  if (shape.size() == 2 && Shape{shape[1], shape[0]} == real.shape)
-    transposed = permute_axes(counterpart, std::vector{1, 0});
-  if (transposed && (shape != real.shape || sqnr_db(measure_noise(*transposed, real)) >
-                                                sqnr_db(measure_noise(counterpart, real))))
-    return transposed;
-  if (counterpart.size() != real.size()) return std::nullopt;
-  counterpart.shape = real.shape;
-  return counterpart;
+// Elements looked at to tell a square matrix from its transpose.
+constexpr std::int64_t sampled_elements = 1 << 16;
+
+// Whether the transpose of a square matrix is nearer to the quantized one than the matrix is.
+bool is_transposed(const TensorView& counterpart, const Tensor& real) {
+  const auto expected = elements<float>(counterpart);
+  const auto found = elements<float>(real.view());
+  const std::int64_t width = real.shape[0];
+  const std::int64_t stride = std::max<std::int64_t>(1, real.size() / sampled_elements) | 1;
+  double as_stored = 0, transposed = 0;
+  for (std::int64_t i = 0; i < real.size(); i += stride) {
+    as_stored += std::pow(double{expected[i]} - found[i], 2);
+    transposed += std::pow(double{expected[i % width * width + i / width]} - found[i], 2);
+  }
+  return transposed < as_stored;
 }
 
-// The tensor with one axis in front, so that each channel is a run of elements.
-Tensor channels_first(Tensor tensor, std::int64_t axis) {
-  if (axis == 0) return tensor;
-  std::vector<int> order = {static_cast<int>(axis)};
-  for (int i = 0; i < static_cast<int>(tensor.shape.size()); ++i)
-    if (i != axis) order.push_back(i);
-  return permute_axes(tensor, order);
+// A float weight in the shape of the quantized one: where it lies, unless its type or order
+// differs.
+struct ReferenceWeight {
+  WeightView stored;
+  Tensor changed;  // empty: as stored
+  TensorView view;
+};
+
+// Matrices may be stored transposed, as MatMulNBits does; of a square one the order that agrees
+// better is taken.
+std::optional<ReferenceWeight> shaped_like(const ModelIndex& model, const Weight& weight,
+                                           const Tensor& real) {
+  ReferenceWeight reference{.stored = model.model().view(*weight.proto)};
+  TensorView values = reference.stored;
+  if (!is_aligned_f32(values)) {
+    reference.changed = convert(values, DType::f32);
+    values = reference.changed;
+  }
+  if (values.size() != real.size()) return std::nullopt;
+  const bool may_be_transposed =
+      values.shape.size() == 2 && Shape{values.shape[1], values.shape[0]} == real.shape;
+  if (may_be_transposed &&
+      (!std::ranges::equal(values.shape, real.shape) || is_transposed(values, real))) {
+    reference.changed = permute_axes(values, std::vector{1, 0});
+    values = reference.changed;
+  }
+  reference.view = {values.name, DType::f32, real.shape, values.bytes};
+  return reference;
 }
 
-TensorView channel_of(const Tensor& tensor, std::int64_t channel) {
-  const std::int64_t bytes = static_cast<std::int64_t>(tensor.bytes.size()) / tensor.shape[0];
-  return {tensor.name, tensor.dtype, std::span(tensor.shape).subspan(1),
-          std::span(tensor.bytes).subspan(channel * bytes, bytes)};
+// Gathers channels of a tensor of float32, so that each is a run of elements.
+void gather_channels(const TensorView& tensor, std::int64_t axis, std::int64_t first,
+                     std::int64_t count, std::vector<float>& gathered) {
+  const std::int64_t channels = tensor.shape[axis];
+  const std::int64_t inner = element_count(tensor.shape.subspan(axis + 1));
+  const std::int64_t outer = element_count(tensor.shape.first(axis));
+  gathered.resize(count * outer * inner);
+  const float* from = elements<float>(tensor).data();
+  // A few rows at a time, so that what is written stays in cache when channels are columns.
+  constexpr std::int64_t rows = 16;
+  for (std::int64_t begin = 0; begin < outer; begin += rows)
+    for (std::int64_t c = 0; c < count; ++c)
+      for (std::int64_t o = begin; o < std::min(begin + rows, outer); ++o)
+        for (std::int64_t i = 0; i < inner; ++i)
+          gathered[(c * outer + o) * inner + i] = from[(o * channels + first + c) * inner + i];
 }
 
-std::vector<ChannelDamage> worst_channels(const Tensor& reference, const Tensor& candidate) {
-  std::vector<ChannelDamage> channels;
-  for (std::int64_t i = 0; i < reference.shape[0]; ++i)
-    channels.push_back(
-        {i, sqnr_db(measure_noise(channel_of(reference, i), channel_of(candidate, i)))});
-  std::ranges::stable_sort(channels, {}, [](const ChannelDamage& channel) {
-    return std::isnan(channel.sqnr_db) ? -INFINITY : channel.sqnr_db;
-  });
-  channels.resize(std::min(channels.size(), shown_channels));
-  return channels;
+// Calls visit(channel, reference, candidate) with the elements of each channel. A few channels are
+// gathered at a time: a weight of gigabytes is never copied whole.
+template <typename Visit>
+void visit_channels(const TensorView& reference, const TensorView& candidate, std::int64_t axis,
+                    const Visit& visit) {
+  constexpr std::int64_t gathered_elements = 1 << 19;
+  const std::int64_t channels = reference.shape[axis];
+  const std::int64_t size = reference.size() / channels;
+  const std::int64_t most = std::max<std::int64_t>(1, gathered_elements / size);
+  std::vector<float> expected, found;
+  for (std::int64_t first = 0; first < channels; first += most) {
+    const std::int64_t count = std::min(most, channels - first);
+    gather_channels(reference, axis, first, count, expected);
+    gather_channels(candidate, axis, first, count, found);
+    for (std::int64_t c = 0; c < count; ++c) {
+      const auto channel_of = [&](const std::vector<float>& gathered) {
+        return TensorView{"", DType::f32, std::span(&size, 1),
+                          std::as_bytes(std::span(gathered).subspan(c * size, size))};
+      };
+      visit(first + c, channel_of(expected), channel_of(found));
+    }
+  }
 }
 
-// What a scale for each channel would give: symmetric, from the channel's largest weight.
-double per_channel_sqnr_db(const Tensor& reference, DType dtype) {
+// The channel with a symmetric scale of its own, from its largest weight.
+Tensor quantize_channel(const TensorView& channel, DType dtype) {
   const StoredRange range = stored_range(dtype);
   const double steps = is_signed(dtype) ? range.high : (range.high - range.low) / 2;
-  NoiseSums sums;
-  for (std::int64_t i = 0; i < reference.shape[0]; ++i) {
-    const TensorView channel = channel_of(reference, i);
-    float largest = 0;
-    for (const float value : elements<float>(channel))
-      largest = std::max(largest, std::fabs(value));
-    Quantizer quantizer{.dtype = is_signed(dtype) ? dtype : DType::i8,
-                        .scale = make_tensor("", DType::f32, {})};
-    elements<float>(quantizer.scale)[0] = largest > 0 ? static_cast<float>(largest / steps) : 1.0F;
-    sums = pool(sums, measure_noise(channel, fake_quantize(channel, quantizer)));
-  }
-  return sqnr_db(sums);
+  float largest = 0;
+  for (const float value : elements<float>(channel)) largest = std::max(largest, std::fabs(value));
+  Quantizer quantizer{.dtype = is_signed(dtype) ? dtype : DType::i8,
+                      .scale = make_tensor("", DType::f32, {})};
+  elements<float>(quantizer.scale)[0] = largest > 0 ? static_cast<float>(largest / steps) : 1.0F;
+  return fake_quantize(channel, quantizer);
+}
+
+// Fills in the channels that were damaged most, and what a scale for each of them would gain.
+void measure_channels(DebugWeight& row, const TensorView& reference, const TensorView& candidate,
+                      std::int64_t axis) {
+  const bool one_scale =
+      row.granularity == Granularity::per_tensor && is_integer(row.dtype) && bits(row.dtype) <= 16;
+  NoiseSums per_channel;
+  visit_channels(reference, candidate, axis,
+                 [&](std::int64_t channel, const TensorView& expected, const TensorView& found) {
+                   row.worst_channels.push_back({channel, sqnr_db(measure_noise(expected, found))});
+                   if (one_scale)
+                     per_channel =
+                         pool(per_channel,
+                              measure_noise(expected, quantize_channel(expected, row.dtype)));
+                 });
+  std::ranges::stable_sort(row.worst_channels, {}, [](const ChannelDamage& channel) {
+    return std::isnan(channel.sqnr_db) ? -INFINITY : channel.sqnr_db;
+  });
+  row.worst_channels.resize(std::min(row.worst_channels.size(), shown_channels));
+  if (one_scale) row.per_channel_gain_db = sqnr_db(per_channel) - *row.weight_sqnr_db;
 }
 
 bool has_channels(const Tensor& tensor) { return tensor.shape.size() >= 2 && tensor.size() > 0; }
-
-Tensor read_weight(const ModelIndex& model, const Weight& weight) {
-  return convert(model.model().tensor(*weight.proto), DType::f32);
-}
 
 // The float weight most like it, if any is like it at all.
 Counterpart counterpart_by_value(const Tensor& real, const ModelIndex& float_model) {
@@ -93,8 +151,8 @@ Counterpart counterpart_by_value(const Tensor& real, const ModelIndex& float_mod
   double best_db = value_match_db;
   if (real.size() < 2) return best;
   for (const Weight* weight : float_model.weights_of_size(real.size())) {
-    const auto reference = shaped_like(read_weight(float_model, *weight), real);
-    const double found_db = reference ? sqnr_db(measure_noise(*reference, real)) : -INFINITY;
+    const auto reference = shaped_like(float_model, *weight, real);
+    const double found_db = reference ? sqnr_db(measure_noise(reference->view, real)) : -INFINITY;
     if (!(found_db > best_db)) continue;
     best_db = found_db;
     best = {weight->name, Match::value};
@@ -108,20 +166,16 @@ DebugWeight measure_weight(const QuantizedWeight& weight, const ModelIndex& floa
                   .form = weight.form,
                   .granularity = granularity(weight.quantizer),
                   .dtype = weight.quantizer.dtype};
-  Tensor candidate = weight.real();
+  const Tensor candidate = weight.real();
   if (!row.counterpart) row.counterpart = counterpart_by_value(candidate, float_model);
   if (!row.counterpart) return row;
   row.weight_name = row.counterpart.tensor;
-  auto reference =
-      shaped_like(read_weight(float_model, *float_model.weight(row.weight_name)), candidate);
+  const auto reference = shaped_like(float_model, *float_model.weight(row.weight_name), candidate);
   if (!reference) return row;
-  row.weight_sqnr_db = sqnr_db(measure_noise(*reference, candidate));
-  if (!has_channels(candidate)) return row;
-  const std::int64_t axis = channel_axis(weight, std::ssize(candidate.shape));
-  const Tensor by_channel = channels_first(*std::move(reference), axis);
-  row.worst_channels = worst_channels(by_channel, channels_first(std::move(candidate), axis));
-  if (row.granularity == Granularity::per_tensor && is_integer(row.dtype) && bits(row.dtype) <= 16)
-    row.per_channel_gain_db = per_channel_sqnr_db(by_channel, row.dtype) - *row.weight_sqnr_db;
+  row.weight_sqnr_db = sqnr_db(measure_noise(reference->view, candidate));
+  if (has_channels(candidate))
+    measure_channels(row, reference->view, candidate,
+                     channel_axis(weight, std::ssize(candidate.shape)));
   return row;
 }
 
