@@ -33,18 +33,12 @@ OrtOptions reference_runtime(const EvalOptions& options) {
 int run_compare(const EvalOptions& options) {
   require_writable(options.output);
   const ResolvedModel resolved = resolve_model_argument(options.models.models, options.models.id);
-  const auto reference_path = resolve_reference(options.models.reference, resolved);
+  const auto reference_path = resolve_reference(options.models, resolved);
   const Model model = load_candidate(resolved.model, options.precision);
   const Precision precision = precision_of(model);
   std::optional<Model> reference;
-  std::unique_ptr<Runner> reference_runner;
-  if (model_format(reference_path) == ModelFormat::onnx)
-    reference = Model::load(reference_path);
-  else
-    reference_runner = open_reference(options, reference_path);
-  const ComparedModels models{.reference = reference ? &*reference : nullptr,
-                              .reference_runner = reference_runner.get(),
-                              .candidate = model};
+  const ModelFormat format = model_format(reference_path);
+  if (format == ModelFormat::onnx) reference = Model::load(reference_path);
 
   CompareModelsOptions compare_options{.weights = !options.no_weights,
                                        .candidate_runtime = runner_options(options.runtime).onnx,
@@ -57,12 +51,25 @@ int run_compare(const EvalOptions& options) {
                         ? parse_limits(options.fail_if, pair_limit_metrics())
                         : default_limits(precision);
   compared.allow_missing = options.allow_missing;
-  compared.outputs_by_position = reference_runner && reference_runner->outputs_are_positional();
   compared.evidence.real_inputs =
       !options.input.data.empty() || !options.input.dataset.name.empty();
+  std::unique_ptr<Runner> reference_runner;
+  if (!reference && format != ModelFormat::hosted)
+    reference_runner = open_reference(options, reference_path, {});
+  ComparedModels models{.reference = reference ? &*reference : nullptr,
+                        .reference_runner = reference_runner.get(),
+                        .candidate = model};
   const Inputs inputs = compare_inputs(models, options.input, compare_options);
   print_warnings(inputs.warnings);
   if (reference_runner && inputs.order) require_recorded_order(*inputs.order, reference_path);
+  if (format == ModelFormat::hosted) {
+    HostOptions host = host_options(options.models, resolved);
+    if (inputs.samples->size() > 0)
+      host = described_by(std::move(host), inputs.samples->sample(0), model.outputs());
+    reference_runner = open_reference(options, reference_path, host);
+    models.reference_runner = reference_runner.get();
+  }
+  compared.outputs_by_position = reference_runner && reference_runner->outputs_are_positional();
   if (!options.save_inputs.empty())
     record(*inputs.samples, nullptr, {.output = options.save_inputs, .tensors = {.inputs = true}});
   CompareResult result = with_progress("comparing", [&](Progress progress) {
@@ -71,7 +78,7 @@ int run_compare(const EvalOptions& options) {
   });
 
   if (options.stages && !result.interrupted) {
-    if (!reference_runner) reference_runner = open_reference(options, reference_path);
+    if (!reference_runner) reference_runner = open_reference(options, reference_path, {});
     result.stages = run_stages(*reference_runner, model, compare_options.candidate_runtime,
                                *inputs.samples, compared.io);
   }
@@ -83,6 +90,7 @@ int run_compare(const EvalOptions& options) {
   run.samples = result.samples;
   describe_io(compared.io, run);
   run.interrupted = result.interrupted;
+  if (reference_runner) describe_host(run, reference_runner->versions());
   write_result(options.output, describe_compare(run, result),
                [&] { return compare_json(run, result); });
   return exit_code(result.verdict, result.interrupted);
@@ -160,10 +168,13 @@ void refuse_options_of_other_modes(const CLI::App& command, const std::string& m
 }  // namespace
 
 std::unique_ptr<Runner> open_reference(const EvalOptions& options,
-                                       const std::filesystem::path& path) {
+                                       const std::filesystem::path& path, const HostOptions& host) {
   RuntimeOptions runtime = options.reference_runtime;
   runtime.threads = options.runtime.threads;
-  auto reference = open_runner(path, runner_options(runtime));
+  RunnerOptions runner = runner_options(runtime);
+  runner.host = host;
+  runner.host.threads = runtime.threads;
+  auto reference = open_runner(path, runner);
   print_warnings(reference->warnings());
   return reference;
 }
@@ -204,6 +215,7 @@ void add_eval(CLI::App& program, int& exit_code) {
   add_runtime_options(*command, options->runtime);
   add_reference_options(*command, options->reference_runtime);
   add_model_id_options(*command, options->models.id);
+  add_host_options(*command, options->models);
   add_output_options(*command, options->output);
   command->footer(
       "Example:\n  vernier eval model.int8.onnx --reference model.onnx --input-data inputs.npz\n");

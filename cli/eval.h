@@ -41,7 +41,7 @@ struct EvalOptions {
 
 // Opens a reference of any format; what makes it doubtful is printed as a warning.
 std::unique_ptr<Runner> open_reference(const EvalOptions& options,
-                                       const std::filesystem::path& path);
+                                       const std::filesystem::path& path, const HostOptions& host);
 
 // --mode task and --mode reference: eval_task.cpp.
 int run_task(const EvalOptions& options);

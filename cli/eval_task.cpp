@@ -76,7 +76,7 @@ Models open_reference_alone(const EvalOptions& options, const ResolvedModel& arg
   if (model_format(models.path) == ModelFormat::recorded)
     throw Error(fmt::format("[eval] {}: is recorded already; score it with vernier score",
                             models.path.string()));
-  models.candidate = open_reference(options, models.path);
+  models.candidate = open_reference(options, models.path, {});
   return models;
 }
 
@@ -86,13 +86,17 @@ Models open_models(const EvalOptions& options, const ResolvedModel& argument) {
   Models models{.path = argument.model,
                 .reference_path = options.models.reference.empty()
                                       ? argument.reference
-                                      : fs::path(options.models.reference)};
+                                      : resolve_reference(options.models, argument)};
   models.precision = options.precision.empty() ? std::string(precision_name(precision_of(model)))
                                                : options.precision;
   models.candidate =
       std::make_unique<OrtRunner>(std::move(model), runner_options(options.runtime).onnx);
   if (!models.reference_path.empty())
-    models.reference = open_reference(options, models.reference_path);
+    models.reference =
+        open_reference(options, models.reference_path,
+                       described_by(host_options(options.models, argument),
+                                    random_samples(models.candidate->inputs(), {})->sample(0),
+                                    models.candidate->outputs()));
   return models;
 }
 

@@ -63,7 +63,8 @@ int run(const Options& options) {
   require_writable(options.output);
   const ResolvedModel resolved = resolve_model_argument(options.models.models, options.models.id);
   const bool recorded = model_format(resolved.model) == ModelFormat::recorded;
-  const LayersOptions layers{.reference = resolve_reference(options.models.reference, resolved),
+  const LayersOptions layers{.reference = resolve_reference(options.models, resolved),
+                             .host = host_options(options.models, resolved),
                              .tolerance = options.tolerance,
                              .truth = !options.truth.empty(),
                              .io = options.io,
@@ -78,6 +79,7 @@ int run(const Options& options) {
   subject.run.samples = result.samples;
   describe_io(options.io, subject.run);
   subject.run.interrupted = result.interrupted;
+  describe_host(subject.run, result.versions);
   if (!options.runtime.optimize.empty())
     subject.run.settings.emplace_back("optimize", options.runtime.optimize);
   const bool full = output_format(options.output) == "md";
@@ -114,6 +116,13 @@ void add_layers(CLI::App& program, int& exit_code) {
   report.add("--top", options->top, "Rows of the table of the worst", "N")->check(at_least(1));
   add_runtime_options(*command, options->runtime);
   add_model_id_options(*command, options->models.id);
+  add_host_options(*command, options->models);
+  OptionGroup host(*command, "Models by id");
+  host.each_flag(
+      "--ops", [options] { options->models.host.watch = HostWatch::operators; },
+      "Of a PyTorch model: compare every operator, not only the modules without children");
+  host.flag("--open-attention", options->models.host.open_attention,
+            "Of a PyTorch model: run fused attention operator by operator");
   add_output_options(*command, options->output);
   command->footer("Example:\n  vernier layers model.onnx --reference model.pt\n");
   command->callback([options, &exit_code] { exit_code = run(*options); });

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iomanip>
+#include <sstream>
 
 #include "vernier/error.h"
 #include "vernier/metrics/pooling.h"
@@ -122,8 +124,8 @@ CLI::Option* add_model_options(CLI::App& command, ModelOptions& options,
   auto* model =
       group.add("MODEL,-m,--model" + more_model_names, options.models, model_help, "MODEL");
   group.add("--reference" + more_reference_names, options.reference,
-            "What it was made from: .onnx, TorchScript .pt, or recorded .npz (known for an export "
-            "and an id)",
+            "What it was made from: .onnx, TorchScript .pt, a PyTorch model (FILE.py:FUNCTION, "
+            "hf:ID, timm:NAME, .pt2), or recorded .npz (known for an export and an id)",
             "MODEL");
   return model;
 }
@@ -132,9 +134,49 @@ void add_model_id_options(CLI::App& command, ModelIdOptions& options) {
   OptionGroup group(command, "Models by id");
   if (!command.get_option_no_throw("--task"))
     group.add("--task", options.task, "What the model is for; a Hugging Face id needs it", "TASK");
-  group.add("--python", options.python,
-            "Interpreter to export with (default: the first that has PyTorch)", "PROGRAM");
+  group.add(
+      "--python", options.python,
+      "Interpreter to export with, and to run a PyTorch model in (default: that of the active "
+      "environment, or the first that has PyTorch)",
+      "PROGRAM");
   group.flag("--rebuild", options.rebuild, "Export again what is in the cache");
+}
+
+void add_host_options(CLI::App& command, ModelOptions& options) {
+  OptionGroup group(command, "Models by id");
+  group.add("--reference-model", options.reference_model,
+            "The model that the --reference is a file of weights (.pth) of: FILE.py:CLASS",
+            "MODEL");
+  group
+      .each(
+          "--host-timeout",
+          [&options](const std::string& text) {
+            options.host.timeout = std::chrono::seconds(std::stoll(text));
+          },
+          "Give a Python reference up when it is silent for so long (default: 300)", "SECONDS")
+      ->check(at_least(1));
+}
+
+std::filesystem::path resolve_reference(const ModelOptions& options, const ResolvedModel& model) {
+  if (options.reference_model.empty()) return resolve_reference(options.reference, model);
+  if (options.reference.empty())
+    throw Error("[model] --reference-model: pass the file of its weights as --reference");
+  if (!is_host_source(options.reference_model))
+    throw Error(fmt::format("[model] --reference-model {}: expected FILE.py:CLASS",
+                            options.reference_model));
+  return options.reference_model;
+}
+
+HostOptions host_options(const ModelOptions& options, const ResolvedModel& model) {
+  HostOptions host = options.host;
+  if (options.reference.empty()) {
+    host.weights = model.host.weights;
+    host.seed = model.host.seed;
+  }
+  host.python = options.id.python;
+  host.task = options.id.task;
+  if (!options.reference_model.empty()) host.weights = options.reference;
+  return host;
 }
 
 void add_input_options(CLI::App& command, InputSpec& spec) {
@@ -275,6 +317,30 @@ RunnerOptions runner_options(const RuntimeOptions& options) {
   return runner;
 }
 
+namespace {
+
+// Without folders: of a file, or of each word of a command.
+std::string host_name(const std::string& source) {
+  if (source.find(".py:") != std::string::npos || source.ends_with(".pt2"))
+    return std::filesystem::path(source).filename();
+  if (!source.starts_with("host:")) return source;
+  std::istringstream words(source.substr(5));
+  std::vector<std::string> names;
+  for (std::string word; words >> std::quoted(word, '\'');)
+    names.push_back(std::filesystem::path(word).filename());
+  return fmt::format("host:{}", fmt::join(names, " "));
+}
+
+}  // namespace
+
+void describe_host(RunDescription& run,
+                   const std::vector<std::pair<std::string, std::string>>& versions) {
+  std::vector<std::string> texts;
+  for (const auto& [name, version] : versions) texts.push_back(name + " " + version);
+  if (!texts.empty())
+    run.settings.emplace_back("reference_runs_in", fmt::format("{}", fmt::join(texts, ", ")));
+}
+
 RunDescription describe_run(const std::string& command, const ResolvedModel& candidate,
                             const std::filesystem::path& reference, const RuntimeOptions& runtime) {
   const auto has_format = [&](ModelFormat format) {
@@ -285,7 +351,8 @@ RunDescription describe_run(const std::string& command, const ResolvedModel& can
   const bool onnx = has_format(ModelFormat::onnx);
   return {.command = command,
           .candidate = candidate.name,
-          .reference = reference.filename().string(),
+          .reference = is_host_source(reference.string()) ? host_name(reference.string())
+                                                          : reference.filename().string(),
           .device = onnx ? runtime.provider : "",
           .runtimes = {.onnxruntime = onnx, .torch = has_format(ModelFormat::torchscript)}};
 }

@@ -26,6 +26,11 @@ struct Options {
 };
 
 void require_recordable(const Options& options, ModelFormat format) {
+  if (format == ModelFormat::hosted)
+    throw Error(fmt::format(
+        "[record] {}: only files can be recorded; export the model first, or pass it as the "
+        "--reference of layers or eval",
+        options.model));
   if (format == ModelFormat::recorded)
     throw Error(fmt::format("[record] {}: is recorded already; give a model (.onnx or .pt)",
                             options.model));

@@ -21,10 +21,18 @@ struct Reference {
   std::unique_ptr<Runner> runner;
 
   explicit Reference(const fs::path& path) {
-    if (model_format(path) == ModelFormat::onnx)
+    const ModelFormat format = model_format(path);
+    if (format == ModelFormat::onnx)
       model = Model::load(path);
-    else
+    else if (format != ModelFormat::hosted)
       runner = open_runner(path);
+  }
+  // A live model, which is told what it will be fed.
+  void open_hosted(const fs::path& path, Samples& samples, const Model& candidate) {
+    if (model_format(path) != ModelFormat::hosted) return;
+    RunnerOptions options;
+    if (samples.size() > 0) options.host = described_by({}, samples.sample(0), candidate.outputs());
+    runner = open_runner(path, options);
   }
   const Model* onnx() const { return model ? &*model : nullptr; }
 };
@@ -34,15 +42,17 @@ struct Reference {
 CompareResult compare(const fs::path& reference, const fs::path& candidate, const InputSpec& inputs,
                       CompareModelsOptions options) {
   const Model model = load_candidate(candidate);
-  const Reference opened(reference);
+  Reference opened(reference);
   CompareOptions& compared = options.compare;
   compared.evidence.own_limits = !compared.limits.empty();
   if (compared.limits.empty()) compared.limits = default_limits(precision_of(model));
-  compared.outputs_by_position = opened.runner && opened.runner->outputs_are_positional();
   compared.evidence.real_inputs = !inputs.data.empty() || !inputs.dataset.name.empty();
-  const ComparedModels models{
+  ComparedModels models{
       .reference = opened.onnx(), .reference_runner = opened.runner.get(), .candidate = model};
   const Inputs made = compare_inputs(models, with_default(inputs, 100), options);
+  opened.open_hosted(reference, *made.samples, model);
+  models.reference_runner = opened.runner.get();
+  compared.outputs_by_position = opened.runner && opened.runner->outputs_are_positional();
   return compare_models(models, *made.samples, std::move(options));
 }
 

@@ -104,8 +104,11 @@ std::function<std::unique_ptr<Runner>()> watcher(const Model& model, OrtOptions 
 Inputs compare_inputs(const ComparedModels& models, const InputSpec& spec,
                       const CompareModelsOptions& options) {
   const std::vector<TensorSpec> candidate = models.candidate.inputs();
-  const std::vector<TensorSpec> reference =
-      models.reference ? models.reference->inputs() : models.reference_runner->inputs();
+  // A live reference that is yet to be opened takes what the candidate takes.
+  const std::vector<TensorSpec> reference = models.reference ? models.reference->inputs()
+                                            : models.reference_runner
+                                                ? models.reference_runner->inputs()
+                                                : candidate;
   const InputTarget target{.inputs = candidate,
                            .path = models.candidate.path(),
                            .onnx = &models.candidate,

@@ -44,11 +44,18 @@ std::vector<std::string> onnx_files(const fs::path& folder) {
   return files;
 }
 
-ResolvedModel resolve_folder(const fs::path& folder) {
-  if (fs::exists(folder / "model.json") && fs::exists(folder / "model.onnx")) {
-    const fs::path reference = folder / "model.pt";
-    return {folder / "model.onnx", fs::exists(reference) ? reference : fs::path(), "model.onnx"};
+ResolvedModel resolved_export(const ExportedModel& exported, std::string name) {
+  ResolvedModel resolved{exported.onnx, exported.torchscript, std::move(name)};
+  if (const auto sidecar = read_sidecar(exported.onnx); sidecar && resolved.reference.empty()) {
+    resolved.host = sidecar->reference;
+    resolved.reference = resolved.host.source;
   }
+  return resolved;
+}
+
+ResolvedModel resolve_folder(const fs::path& folder) {
+  if (fs::exists(folder / "model.json") && fs::exists(folder / "model.onnx"))
+    return resolved_export(exported_in(folder), "model.onnx");
   const std::vector<std::string> files = onnx_files(folder);
   if (files.empty())
     throw Error(
@@ -58,9 +65,10 @@ ResolvedModel resolve_folder(const fs::path& folder) {
 }
 
 ResolvedModel resolve_id(const std::string& id, const ModelIdOptions& options) {
-  const ExportedModel exported = resolve_model(
-      {.source = id, .task = options.task, .python = options.python}, options.rebuild);
-  return {exported.onnx, exported.torchscript, id};
+  return resolved_export(
+      resolve_model({.source = id, .task = options.task, .python = options.python},
+                    options.rebuild),
+      id);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "vernier/exporting/sidecar.h"
 #include "vernier/model/model.h"
 
 namespace vernier {
@@ -13,6 +14,7 @@ struct ResolvedModel {
   std::filesystem::path model;
   std::filesystem::path reference;  // what it was exported from; empty when that is not known
   std::string name;                 // for reports: the file's own name, or the id
+  SidecarReference host = {};       // how the reference is run, if a host runs it
 };
 
 // How a model that is named by an id is exported.
@@ -23,8 +25,9 @@ struct ModelIdOptions {
 };
 
 // Resolves a file, a folder with one .onnx file, the folder of an export (whose reference is the
-// model.pt beside it), or the id of a model, which is exported unless that was done before. Throws
-// Error for composite models, with the components and the command to run for each.
+// model.pt beside it, or the source that its sidecar names), or the id of a model, which is
+// exported unless that was done before. Throws Error for composite models, with the components and
+// the command to run for each.
 ResolvedModel resolve_model_argument(const std::vector<std::string>& arguments,
                                      const ModelIdOptions& options = {});
 

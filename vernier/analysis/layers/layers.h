@@ -16,6 +16,7 @@
 #include "vernier/analysis/verdict.h"
 #include "vernier/data/samples.h"
 #include "vernier/model/model.h"
+#include "vernier/runtime/host_runner.h"
 #include "vernier/runtime/ort_options.h"
 
 namespace vernier {
@@ -92,6 +93,7 @@ struct LayersResult {
   // Parameters whose initializer has other bits, also where no layer exceeds because of them.
   std::vector<ComparedWeight> weight_mismatches;
   std::vector<std::string> warnings;
+  std::vector<std::pair<std::string, std::string>> versions;  // of what the reference runs in
   std::int64_t samples = 0;
   bool interrupted = false;
   std::int64_t layers_total() const { return static_cast<std::int64_t>(rows.size()); }
@@ -103,11 +105,12 @@ struct LayersResult {
 inline constexpr double default_tolerance = 1e-4;
 
 struct LayersOptions {
-  std::filesystem::path reference;  // TorchScript, ONNX, or a recording
+  std::filesystem::path reference;  // TorchScript, ONNX, a recording, or what a host runs
+  HostOptions host;                 // of such a one; what is watched is layers, unless operators
   // A layer exceeds when max_abs_diff is greater. Unset: greater than 1e-4, and than what rounding
   // explains: a share of the largest element, and with `truth` the reference's own error.
   std::optional<double> tolerance;
-  bool truth = false;  // run the reference in float64 as well (TorchScript only)
+  bool truth = false;  // run the reference in float64 as well (PyTorch only)
   IoMapping io;
   OrtOptions runtime;  // with an optimisation level: the graph that the optimiser makes is compared
   Progress progress;
