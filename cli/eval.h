@@ -7,7 +7,7 @@
 
 #include "cli/options.h"
 #include "cli/output.h"
-#include "vernier/analysis/task/evaluate.h"
+#include "vernier/analysis/task/judge.h"
 
 namespace vernier::cli {
 
@@ -21,24 +21,27 @@ struct EvalOptions {
   bool stages = false;
   bool no_weights = false;
   std::string save_inputs;
+  IoMapping io;
+  std::optional<std::int64_t> steps;  // of a sequence; unset: 1, or with feedback 10
   InputSpec input{.default_samples = 100};
   RuntimeOptions runtime;
   RuntimeOptions reference_runtime;  // but for threads, which are the candidate's
   OutputOptions output;
 
   // Of tasks.
-  EvaluateOptions evaluate;
+  JudgeOptions judge;
   std::optional<std::int64_t> k;  // neighbours that vote, or places that count
-  KnnTask knn;
+  KnnOptions knn;
   std::string pooling;
   std::string bank_split;
   std::optional<std::int64_t> ignored_label;
+  std::string output_name;  // that is scored; empty: the first
   bool timings = false;
 };
 
 // Opens a reference of any format; what makes it doubtful is printed as a warning.
 std::unique_ptr<Runner> open_reference(const EvalOptions& options,
-                                       const std::filesystem::path& path);
+                                       const std::filesystem::path& path, const HostOptions& host);
 
 // --mode task and --mode reference: eval_task.cpp.
 int run_task(const EvalOptions& options);

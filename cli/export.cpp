@@ -4,8 +4,9 @@
 
 #include "cli/command.h"
 #include "cli/options.h"
-#include "vernier/error.h"
+#include "vernier/data/random.h"
 #include "vernier/exporting/exporter.h"
+#include "vernier/runtime/ort_runner.h"
 
 namespace vernier::cli {
 namespace {
@@ -16,10 +17,17 @@ struct Options {
   bool rebuild = false;
 };
 
+// What cannot be run was not exported.
+void run_once(const std::filesystem::path& path) {
+  OrtRunner runner(Model::load(path));
+  runner.run(random_samples(runner.inputs(), {})->sample(0));
+}
+
 int run(const Options& options) {
   const ExportedModel model = options.folder.empty()
                                   ? resolve_model(options.exported, options.rebuild)
                                   : export_model(options.exported, options.folder);
+  run_once(model.onnx);
   for (const auto& file : {model.onnx, model.torchscript, model.layers, model.sidecar})
     if (!file.empty()) fmt::print("{}\n", file.string());
   return exit_pass;
@@ -33,9 +41,10 @@ void add_export(CLI::App& program, int& exit_code) {
   auto* command = program.add_subcommand(
       "export", "Export a PyTorch model to ONNX and TorchScript, with a Python that has PyTorch");
   command
-      ->add_option("SOURCE", exported.source,
-                   "torchvision/NAME, FILE.py:FUNCTION or package.module:FUNCTION (which returns "
-                   "a model and example inputs), or a Hugging Face id or folder")
+      ->add_option(
+          "SOURCE", exported.source,
+          "torchvision:NAME, timm:NAME, FILE.py:FUNCTION or package.module:FUNCTION (which "
+          "returns a model and example inputs), or a Hugging Face id or folder")
       ->required();
   OptionGroup main(*command, main_group);
   main.add("-o,--output", options->folder,
@@ -51,6 +60,10 @@ void add_export(CLI::App& program, int& exit_code) {
       ->type_name("N");
   main.add("--dynamic", exported.dynamic, "Dynamic axes beside the batch",
            "NAME:AXIS[=SYMBOL],...");
+  main.add("--exporter", exported.exporter,
+           "PyTorch's exporter: dynamo (default from 2.5 on), or torchscript, which also writes a "
+           "trace")
+      ->check(CLI::IsMember({"dynamo", "torchscript"}));
   main.flag("--instrument", exported.instrument,
             "Also write model.layers.onnx, with an output for each layer's call");
   main.flag("--allow-frozen", exported.allow_frozen,

@@ -27,6 +27,7 @@ struct Options {
   int around = 3;
   int top = 10;
   InputSpec input{.default_distribution = Distribution::normal};
+  IoMapping io;
   RuntimeOptions runtime;
   OutputOptions output;
 };
@@ -48,7 +49,8 @@ Validated validate_recorded(const fs::path& candidate, const LayersOptions& laye
 
 Validated validate(const Options& options, const fs::path& path, LayersOptions layers) {
   const Model candidate = load_candidate(path);
-  Inputs inputs = make_inputs(candidate, options.input);
+  Inputs inputs =
+      make_inputs(candidate, options.input, options.io, declared_inputs(layers.reference));
   print_warnings(inputs.warnings);
   return {with_progress("validating",
                         [&](Progress progress) {
@@ -62,10 +64,12 @@ int run(const Options& options) {
   require_writable(options.output);
   const ResolvedModel resolved = resolve_model_argument(options.models.models, options.models.id);
   const bool recorded = model_format(resolved.model) == ModelFormat::recorded;
-  const LayersOptions layers{.reference = resolve_reference(options.models.reference, resolved),
+  const LayersOptions layers{.reference = resolve_reference(options.models, resolved),
+                             .host = host_options(options.models, resolved),
                              .tolerance = options.tolerance,
                              .truth = !options.truth.empty(),
                              .weight_evidence = !options.no_weights,
+                             .io = options.io,
                              .runtime = runner_options(options.runtime).onnx};
   const auto [result, inputs] = recorded ? validate_recorded(resolved.model, layers)
                                          : validate(options, resolved.model, layers);
@@ -75,7 +79,9 @@ int run(const Options& options) {
                         .top = options.top};
   subject.run.inputs = inputs;
   subject.run.samples = result.samples;
+  describe_io(options.io, subject.run);
   subject.run.interrupted = result.interrupted;
+  describe_host(subject.run, result.versions);
   if (!options.runtime.optimize.empty())
     subject.run.settings.emplace_back("optimize", options.runtime.optimize);
   const bool full = output_format(options.output) == "md";
@@ -101,6 +107,7 @@ void add_layers(CLI::App& program, int& exit_code) {
            "T")
       ->check(CLI::NonNegativeNumber);
   add_input_options(*command, options->input);
+  add_io_options(*command, options->io);
   OptionGroup report(*command, "Report");
   report
       .add("--truth", options->truth,
@@ -113,6 +120,13 @@ void add_layers(CLI::App& program, int& exit_code) {
   report.add("--top", options->top, "Rows of the table of the worst", "N")->check(at_least(1));
   add_runtime_options(*command, options->runtime);
   add_model_id_options(*command, options->models.id);
+  add_host_options(*command, options->models);
+  OptionGroup host(*command, "Models by id");
+  host.each_flag(
+      "--ops", [options] { options->models.host.watch = HostWatch::operators; },
+      "Of a PyTorch model: compare every operator, not only the modules without children");
+  host.flag("--open-attention", options->models.host.open_attention,
+            "Of a PyTorch model: run fused attention operator by operator");
   add_output_options(*command, options->output);
   command->footer("Example:\n  vernier layers model.onnx --reference model.pt\n");
   command->callback([options, &exit_code] { exit_code = run(*options); });

@@ -1,10 +1,13 @@
 #include "cli/options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iomanip>
+#include <sstream>
 
 #include "vernier/error.h"
 #include "vernier/metrics/pooling.h"
@@ -70,14 +73,20 @@ void add_preprocessing_options(CLI::App& command, PreprocessingChanges& changes)
 }
 
 void add_dataset_options(CLI::App& command, DatasetSpec& spec) {
-  auto* dataset = OptionGroup(command, main_group)
-                      .add("--dataset", spec.name,
-                           "Real images: a folder with a subfolder for each class, Parquet, IDX or "
-                           ".npz files, or the id of a dataset in the Hugging Face cache",
-                           "PATH|ID");
+  auto* dataset =
+      OptionGroup(command, main_group)
+          .add("--dataset", spec.name,
+               "Real images: a folder with a subfolder for each class, Parquet, Arrow, IDX or "
+               ".npz files, or the id of a dataset in the Hugging Face cache",
+               "PATH|ID");
   OptionGroup group(command, dataset_group);
   group.add("--split", spec.options.split, "Which part of the dataset, as in test", "NAME");
-  group.flag("--shuffle", spec.shuffle, "Take examples in an order drawn with --seed");
+  command
+      .add_flag_function(
+          "--shuffle,!--no-shuffle", [&spec](std::int64_t count) { spec.shuffle = count > 0; },
+          "Take examples in an order drawn with --seed, or in the dataset's (a --task that takes "
+          "some of them shuffles, anything else does not)")
+      ->group(dataset_group);
   group.each(
       "--column", [&spec](const std::string& text) { set_column(spec.options, text); },
       "Where the dataset keeps its images or labels, as in image=img; repeatable",
@@ -115,8 +124,8 @@ CLI::Option* add_model_options(CLI::App& command, ModelOptions& options,
   auto* model =
       group.add("MODEL,-m,--model" + more_model_names, options.models, model_help, "MODEL");
   group.add("--reference" + more_reference_names, options.reference,
-            "What it was made from: .onnx, TorchScript .pt, or recorded .npz (known for an export "
-            "and an id)",
+            "What it was made from: .onnx, TorchScript .pt, a PyTorch model (FILE.py:FUNCTION, "
+            "hf:ID, timm:NAME, .pt2), or recorded .npz (known for an export and an id)",
             "MODEL");
   return model;
 }
@@ -125,9 +134,49 @@ void add_model_id_options(CLI::App& command, ModelIdOptions& options) {
   OptionGroup group(command, "Models by id");
   if (!command.get_option_no_throw("--task"))
     group.add("--task", options.task, "What the model is for; a Hugging Face id needs it", "TASK");
-  group.add("--python", options.python,
-            "Interpreter to export with (default: the first that has PyTorch)", "PROGRAM");
+  group.add(
+      "--python", options.python,
+      "Interpreter to export with, and to run a PyTorch model in (default: that of the active "
+      "environment, or the first that has PyTorch)",
+      "PROGRAM");
   group.flag("--rebuild", options.rebuild, "Export again what is in the cache");
+}
+
+void add_host_options(CLI::App& command, ModelOptions& options) {
+  OptionGroup group(command, "Models by id");
+  group.add("--reference-model", options.reference_model,
+            "The model that the --reference is a file of weights (.pth) of: FILE.py:CLASS",
+            "MODEL");
+  group
+      .each(
+          "--host-timeout",
+          [&options](const std::string& text) {
+            options.host.timeout = std::chrono::seconds(std::stoll(text));
+          },
+          "Give a Python reference up when it is silent for so long (default: 300)", "SECONDS")
+      ->check(at_least(1));
+}
+
+std::filesystem::path resolve_reference(const ModelOptions& options, const ResolvedModel& model) {
+  if (options.reference_model.empty()) return resolve_reference(options.reference, model);
+  if (options.reference.empty())
+    throw Error("[model] --reference-model: pass the file of its weights as --reference");
+  if (!is_host_source(options.reference_model))
+    throw Error(fmt::format("[model] --reference-model {}: expected FILE.py:CLASS",
+                            options.reference_model));
+  return options.reference_model;
+}
+
+HostOptions host_options(const ModelOptions& options, const ResolvedModel& model) {
+  HostOptions host = options.host;
+  if (options.reference.empty()) {
+    host.weights = model.host.weights;
+    host.seed = model.host.seed;
+  }
+  host.python = options.id.python;
+  host.task = options.id.task;
+  if (!options.reference_model.empty()) host.weights = options.reference;
+  return host;
 }
 
 void add_input_options(CLI::App& command, InputSpec& spec) {
@@ -180,6 +229,55 @@ void add_input_options(CLI::App& command, InputSpec& spec) {
       ->check(CLI::IsMember({"auto", "uniform", "normal"}));
 }
 
+void add_constant_options(CLI::App& command, IoMapping& io) {
+  OptionGroup(command, "Inputs")
+      .each(
+          "--set",
+          [&io](const std::string& text) {
+            auto [name, values] = parse_constant(text);
+            io.constants[name] = std::move(values);
+          },
+          "Value of an input in every sample, as in sr=16000 or size=[224,224]; repeatable",
+          "NAME=VALUE");
+}
+
+void add_io_options(CLI::App& command, IoMapping& io) {
+  OptionGroup group(command, "Inputs");
+  group.each(
+      "--map-input",
+      [&io](const std::string& text) { io.inputs.insert(parse_name_pair(text, "--map-input")); },
+      "The candidate's input that also feeds an input of the reference; repeatable",
+      "REFERENCE=CANDIDATE");
+  group.each(
+      "--map-output",
+      [&io](const std::string& text) { io.outputs.insert(parse_name_pair(text, "--map-output")); },
+      "The candidate's output that an output of the reference is compared with; repeatable",
+      "REFERENCE=CANDIDATE");
+  add_constant_options(command, io);
+}
+
+void describe_io(const IoMapping& io, RunDescription& run) {
+  const auto add = [&](const char* name, const auto& pairs, const auto& text) {
+    std::vector<std::string> texts;
+    for (const auto& pair : pairs) texts.push_back(text(pair));
+    if (!texts.empty()) run.settings.emplace_back(name, std::move(texts));
+  };
+  const auto names = [](const auto& pair) { return fmt::format("{}={}", pair.first, pair.second); };
+  add("map_input", io.inputs, names);
+  add("map_output", io.outputs, names);
+  add("set", io.constants, [](const auto& constant) {
+    const auto& [name, values] = constant;
+    return values.size() == 1 ? fmt::format("{}={}", name, values[0])
+                              : fmt::format("{}=[{}]", name, fmt::join(values, ","));
+  });
+  add("feedback", io.feedback,
+      [](const Feedback& state) { return fmt::format("{}={}", state.output, state.input); });
+  if (io.steps > 1) run.settings.emplace_back("steps", io.steps);
+  if (!io.feedback.empty())
+    run.settings.emplace_back("state",
+                              std::string(io.teacher ? "the reference's" : "each model's own"));
+}
+
 void add_label_options(CLI::App& command, DatasetSpec& spec) {
   OptionGroup(command, dataset_group)
       .add("--label-mapping", spec.label_mapping,
@@ -219,6 +317,30 @@ RunnerOptions runner_options(const RuntimeOptions& options) {
   return runner;
 }
 
+namespace {
+
+// Without folders: of a file, or of each word of a command.
+std::string host_name(const std::string& source) {
+  if (source.find(".py:") != std::string::npos || source.ends_with(".pt2"))
+    return std::filesystem::path(source).filename();
+  if (!source.starts_with("host:")) return source;
+  std::istringstream words(source.substr(5));
+  std::vector<std::string> names;
+  for (std::string word; words >> std::quoted(word, '\'');)
+    names.push_back(std::filesystem::path(word).filename());
+  return fmt::format("host:{}", fmt::join(names, " "));
+}
+
+}  // namespace
+
+void describe_host(RunDescription& run,
+                   const std::vector<std::pair<std::string, std::string>>& versions) {
+  std::vector<std::string> texts;
+  for (const auto& [name, version] : versions) texts.push_back(name + " " + version);
+  if (!texts.empty())
+    run.settings.emplace_back("reference_runs_in", fmt::format("{}", fmt::join(texts, ", ")));
+}
+
 RunDescription describe_run(const std::string& command, const ResolvedModel& candidate,
                             const std::filesystem::path& reference, const RuntimeOptions& runtime) {
   const auto has_format = [&](ModelFormat format) {
@@ -229,7 +351,8 @@ RunDescription describe_run(const std::string& command, const ResolvedModel& can
   const bool onnx = has_format(ModelFormat::onnx);
   return {.command = command,
           .candidate = candidate.name,
-          .reference = reference.filename().string(),
+          .reference = is_host_source(reference.string()) ? host_name(reference.string())
+                                                          : reference.filename().string(),
           .device = onnx ? runtime.provider : "",
           .runtimes = {.onnxruntime = onnx, .torch = has_format(ModelFormat::torchscript)}};
 }
@@ -239,7 +362,7 @@ void add_limit_options(CLI::App& command, std::vector<std::string>& fail_if,
   OptionGroup(command, main_group).add("--fail-if", fail_if, help, "LIMIT");
 }
 
-void add_judgement_options(CLI::App& command, EvaluateOptions& options, const std::string& name) {
+void add_judgement_options(CLI::App& command, JudgeOptions& options, const std::string& name) {
   OptionGroup group(command, name);
   group
       .add("--verdict", options.verdict,
@@ -250,7 +373,7 @@ void add_judgement_options(CLI::App& command, EvaluateOptions& options, const st
       ->check(CLI::PositiveNumber);
 }
 
-void add_embedding_options(CLI::App& command, KnnTask& task, std::string& pooling,
+void add_embedding_options(CLI::App& command, KnnOptions& task, std::string& pooling,
                            const std::string& name) {
   OptionGroup group(command, name);
   command

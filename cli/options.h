@@ -2,13 +2,14 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "vernier/analysis/inputs.h"
 #include "vernier/analysis/model_argument.h"
-#include "vernier/analysis/task/evaluate.h"
+#include "vernier/analysis/task/judge.h"
 #include "vernier/report/envelope.h"
 #include "vernier/runtime/open_runner.h"
 
@@ -43,6 +44,10 @@ class OptionGroup {
         ->type_name(type)
         ->group(name_);
   }
+  CLI::Option* each_flag(const std::string& names, std::function<void()> act,
+                         const std::string& help) {
+    return command_.add_flag_callback(names, std::move(act), help)->group(name_);
+  }
   CLI::Option* flag(const std::string& names, bool& value, const std::string& help) {
     return command_.add_flag(names, value, help)->group(name_);
   }
@@ -59,6 +64,8 @@ CLI::Validator at_least(std::int64_t least);
 struct ModelOptions {
   std::vector<std::string> models;  // components of a composite model, else one
   std::string reference;
+  std::string reference_model;  // of a reference that is a file of weights
+  HostOptions host;             // of a reference that a host runs
   ModelIdOptions id;
 };
 
@@ -71,9 +78,26 @@ CLI::Option* add_model_options(CLI::App& command, ModelOptions& options,
 // --python --rebuild, and --task unless the command has it already.
 void add_model_id_options(CLI::App& command, ModelIdOptions& options);
 
+// --reference-model --host-timeout: a reference that is run in its own framework.
+void add_host_options(CLI::App& command, ModelOptions& options);
+
+// The reference of the options, or of the model; of a file of weights, the model they belong to.
+std::filesystem::path resolve_reference(const ModelOptions& options, const ResolvedModel& model);
+
+// How a host runs the reference.
+HostOptions host_options(const ModelOptions& options, const ResolvedModel& model);
+
 // --samples --input-data --dataset --shape; of the group "Inputs": --sample-index --seed
 // --input-range --input-dist; and those of datasets.
 void add_input_options(CLI::App& command, InputSpec& spec);
+
+// --set, for commands that run one model.
+void add_constant_options(CLI::App& command, IoMapping& io);
+// --map-input --map-output --set, for those that run two.
+void add_io_options(CLI::App& command, IoMapping& io);
+
+// Adds what the mapping says to the settings of a report.
+void describe_io(const IoMapping& io, RunDescription& run);
 
 // --label-mapping, for commands that look at labels.
 void add_label_options(CLI::App& command, DatasetSpec& spec);
@@ -97,15 +121,19 @@ RunnerOptions runner_options(const RuntimeOptions& options);
 RunDescription describe_run(const std::string& command, const ResolvedModel& candidate,
                             const std::filesystem::path& reference, const RuntimeOptions& runtime);
 
+// Adds what the reference ran in, if it was a host: "python 3.11.2, torch 2.13.0".
+void describe_host(RunDescription& run,
+                   const std::vector<std::pair<std::string, std::string>>& versions);
+
 // --fail-if
 void add_limit_options(CLI::App& command, std::vector<std::string>& fail_if,
                        const std::string& help);
 
 // --verdict --two-sided --resamples: how the scores of a task are judged.
-void add_judgement_options(CLI::App& command, EvaluateOptions& options, const std::string& group);
+void add_judgement_options(CLI::App& command, JudgeOptions& options, const std::string& group);
 
 // --temperature --pooling: how embeddings are made and searched.
-void add_embedding_options(CLI::App& command, KnnTask& task, std::string& pooling,
+void add_embedding_options(CLI::App& command, KnnOptions& task, std::string& pooling,
                            const std::string& group);
 
 }  // namespace vernier::cli

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # shellcheck disable=SC2086,SC2016  # pins are split into words; ${...} is the notation of dpkg
-# Installs what Vernier needs on Debian 12 or 13: `scripts/setup.sh [build] [test] [torch] [lint]`.
+# Installs what Vernier needs on Debian 12 or 13: `scripts/setup.sh [build] [test] [torch] [torch2] [lint]`.
 #   build   compiler and libraries; ONNX Runtime and DuckDB into .deps/
 #   test    test tools and models; the tests' Python into .deps/
 #   torch   libtorch, PyTorch and torchvision, for the PyTorch runner and `vernier export`
+#   torch2  PyTorch 2 with transformers, timm, onnx and other engines, into .deps/torch2 (2 GB), for
+#           the tests of the reference host
 #   lint    clang-tidy and shellcheck, for `make lint`
 # Idempotent: what is installed already is left alone, and nothing is downloaded twice.
 # Each folder of .deps/ has the shape of a release archive (include/, lib/, share/). An
@@ -51,6 +53,24 @@ duckdb_header_pin="duckdb 1.4.4 5bb967dcbcd517670ba5f169f238fb9d6787e53752c60ebe
 
 # What the tests hold results against. numpy's version decides in which order sums are taken.
 python_pins=(numpy==2.4.6 Pillow==12.3.0 jsonschema==4.25.1)
+
+# What the host is tested with: PyTorch 2 and what it needs, and then packages that would pull another
+# one if they were let.
+torch2_pins=(
+  torch==2.13.0 numpy==2.4.6 filelock==4.2.10 fsspec==2026.9.0 Jinja2==3.1.6 MarkupSafe==3.0.4
+  mpmath==1.3.0 networkx==3.6.1 sympy==1.14.0 typing_extensions==4.16.0
+)
+torch2_more_pins=(
+  transformers==5.22.2 tokenizers==0.23.3 safetensors==0.8.0 huggingface_hub==2.4.0 hf-xet==1.8.0
+  timm==1.0.30 torchvision==0.28.0 pillow==12.3.0
+  onnx==1.23.2 onnxscript==0.7.2 onnx-ir==1.1.0 ml_dtypes==0.6.0 protobuf==7.36.2
+  onnxruntime==1.31.1 flatbuffers==25.12.19 openvino==2026.4.1 openvino-telemetry==2025.2.0
+  annotated-doc==0.0.6 annotated-types==0.8.0 anyio==4.16.0 click==8.5.1 h11==0.16.0
+  httpcore2==2.16.0 httpx2==2.16.0 idna==3.20 markdown-it-py==4.3.0 mdurl==0.1.2 packaging==26.3
+  pydantic==2.14.3 pydantic_core==2.50.4 Pygments==2.21.0 PyYAML==6.0.3 regex==2026.11.9
+  rich==15.0.0 shellingham==1.5.4 tqdm==4.70.1 truststore==0.10.5 typer==0.29.0
+  typing-inspection==0.4.5
+)
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 die() { say "$*"; exit 2; }
@@ -152,20 +172,37 @@ make_prefix() {
 work=
 trap '[ -z "$work" ] || rm -rf "$work"' EXIT
 
-# Makes .deps/python, a virtual environment: Debian's own packages are older, and differ by suite.
-set_up_python() {
-  local python pins="${python_pins[*]}"
-  [ "$(cat .deps/python/.pins 2>/dev/null)" != "$pins" ] || return 0
-  say "installing into .deps/python: $pins"
-  rm -rf .deps/python
+# Makes .deps/NAME, a virtual environment, with the pins: Debian's own packages are older, and differ by
+# suite. Those behind --no-deps are installed without what they ask for.
+make_environment() {
+  local name=$1 python pins="${*:2}"
+  [ "$(cat ".deps/$name/.pins" 2>/dev/null)" != "$pins" ] || return 0
+  say "installing into .deps/$name: $pins"
+  rm -rf ".deps/$name"
   for python in /usr/bin/python3 python3; do
-    "$python" -m venv .deps/python 2>/dev/null && break
+    "$python" -m venv ".deps/$name" 2>/dev/null && break
   done
-  [ -x .deps/python/bin/pip ] || die "no python3 can make a virtual environment: install python3-venv"
-  .deps/python/bin/pip install --quiet --disable-pip-version-check --only-binary :all: $pins ||
-    die "pip could not install $pins: see its message above"
-  echo "$pins" >.deps/python/.pins
+  [ -x ".deps/$name/bin/pip" ] || die "no python3 can make a virtual environment: install python3-venv"
+  pip_install "$name" ${pins%%--no-deps*}
+  case $pins in *--no-deps*) pip_install "$name" --no-deps ${pins##*--no-deps} ;; esac
+  [ "$name" != torch2 ] || mend_torchvision
+  echo "$pins" >".deps/$name/.pins"
   mark_changed
+}
+
+pip_install() {
+  ".deps/$1/bin/pip" install --quiet --disable-pip-version-check --only-binary :all: "${@:2}" ||
+    die "pip could not install ${*:2}: see its message above"
+}
+
+# torchvision's operators are built for the CUDA build of PyTorch. Where they do not load it cannot be
+# imported, though its models need none of them: what describes the operators is left out.
+mend_torchvision() {
+  local folder
+  ! .deps/torch2/bin/python -c 'import torchvision' 2>/dev/null || return 0
+  for folder in .deps/torch2/lib/python3*/site-packages/torchvision; do
+    sed -i '/^ *_meta_registrations,$/d' "$folder/__init__.py"
+  done
 }
 
 [ $# -gt 0 ] || set -- build
@@ -178,10 +215,14 @@ for step in "$@"; do
       ;;
     test)
       install_packages "${test_packages[@]}"
-      set_up_python
+      make_environment python "${python_pins[@]}"
       ;;
     torch) install_packages "${torch_packages[@]}" ;;
+    torch2)
+      install_packages python3-venv
+      make_environment torch2 "${torch2_pins[@]}" --no-deps "${torch2_more_pins[@]}"
+      ;;
     lint) install_packages "${lint_packages[@]}" ;;
-    *) die "unknown step '$step': use build, test, torch or lint" ;;
+    *) die "unknown step '$step': use build, test, torch, torch2 or lint" ;;
   esac
 done

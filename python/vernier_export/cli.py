@@ -19,14 +19,19 @@ def parser():
     result.add_argument(
         "source",
         nargs="?",
-        help="torchvision/NAME, FILE.py:FUNCTION, package.module:FUNCTION, or a Hugging Face id or "
-        "folder",
+        help="torchvision:NAME, timm:NAME, FILE.py:FUNCTION, package.module:FUNCTION, or a Hugging "
+        "Face id or folder (hf:)",
     )
     result.add_argument("-o", "--output", help="the folder to write")
     result.add_argument("--task", help="what the model is for; needed for a Hugging Face model")
-    result.add_argument("--weights", help="a state dict to load (torchvision)")
+    result.add_argument("--weights", help="a state dict to load")
     result.add_argument("--seed", type=int, default=42, help="of random weights and inputs")
     result.add_argument("--shape", type=shape, help="of the example, as 1x3x224x224 (torchvision)")
+    result.add_argument(
+        "--exporter",
+        choices=("torchscript", "dynamo"),
+        help="default: dynamo from PyTorch 2.5 on, unless --instrument is given",
+    )
     result.add_argument("--opset", type=int, help="default: the newest that torch can write")
     result.add_argument("--dynamic", default="", help="more dynamic axes: NAME:AXIS[=SYMBOL],...")
     result.add_argument("--instrument", action="store_true", help="also write model.layers.onnx")
@@ -35,6 +40,7 @@ def parser():
     )
     result.add_argument("--versions", action="store_true", help="print versions as JSON, and end")
     result.add_argument("--error-to-stdout", action="store_true", help=argparse.SUPPRESS)
+    result.set_defaults(needs_inputs=True)
     return result
 
 

@@ -3,6 +3,6 @@ class ExportError(Exception):
 
 
 def first_line(error):
-    """The first line of an exception's text, or the name of its class when it has none."""
-    lines = str(error).strip().splitlines()
+    """The first line of an exception's text that says something, or the name of its class."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0] if lines else type(error).__name__

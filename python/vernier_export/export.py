@@ -4,7 +4,7 @@ import warnings
 
 import torch
 
-from vernier_export import axes, onnx_file
+from vernier_export import axes, dynamo, onnx_file
 from vernier_export.errors import ExportError, first_line
 from vernier_export.folder import complete
 from vernier_export.sidecar import describe, write_sidecar
@@ -14,34 +14,55 @@ from vernier_export.tracing import Frozen, Trace
 
 def export(options, say):
     """Writes the folder; `say(kind, message)` tells of notes and warnings."""
-    warnings.simplefilter("ignore")  # other people's; the trace is checked by running it
+    warnings.simplefilter("ignore")  # other people's; what is written is checked by running it
+    write = {"torchscript": write_traced, "dynamo": dynamo.write}[chosen_exporter(options)]
     source = resolve_source(options)
     complaints = prepare(source)
     if source.weights.startswith("random"):
         say("note", f"{options.source} has random weights ({source.weights.split(', ')[1]})")
-    opset = options.opset or onnx_file.newest_opset()
     symbols = axes.parse_dynamic(options.dynamic, source.inputs)
     torch.manual_seed(options.seed)
-    trace = Trace(source)
-    complaints += check(trace, options.allow_frozen)
-    dynamic, frozen = trace.dynamic(symbols)
-    complaints += frozen
-    for complaint in complaints:
-        say("warning", complaint)
-    output_names = [name for name, _ in trace.outputs]
     with complete(options.output) as folder:
-        trace.module.save(str(folder / "model.pt"))
-        onnx_file.write_onnx(folder / "model.onnx", source, output_names, dynamic, opset)
-        leaves = None
-        if options.instrument:
-            layers = folder / "model.layers.onnx"
-            leaves = onnx_file.write_layers(layers, source, output_names, dynamic, opset)
+        described = write(folder, options, source, symbols)
+        complaints += described.pop("warnings")
+        for complaint in complaints:
+            say("warning", complaint)
         if source.processor is not None:
             source.processor.save_pretrained(folder)
-        described = describe(
-            options.source, source, trace.outputs, dynamic, opset, complaints, leaves
+        write_sidecar(folder / "model.json", describe(options, source, complaints, **described))
+
+
+def chosen_exporter(options):
+    if options.exporter == "dynamo" and (not dynamo.is_there() or options.instrument):
+        raise ExportError(
+            "--exporter dynamo: --instrument needs the other exporter"
+            if options.instrument
+            else f"--exporter dynamo: PyTorch {torch.__version__} has none; it needs 2.5"
         )
-        write_sidecar(folder / "model.json", described)
+    default = "dynamo" if dynamo.is_there() and not options.instrument else "torchscript"
+    return options.exporter or default
+
+
+def write_traced(folder, options, source, symbols):
+    """model.pt and model.onnx, from a trace."""
+    opset = options.opset or onnx_file.newest_opset()
+    trace = Trace(source)
+    complaints = check(trace, options.allow_frozen)
+    dynamic, frozen = trace.dynamic(symbols)
+    names = [name for name, _ in trace.outputs]
+    trace.module.save(str(folder / "model.pt"))
+    onnx_file.write_onnx(folder / "model.onnx", source, names, dynamic, opset)
+    leaves = None
+    if options.instrument:
+        layers = folder / "model.layers.onnx"
+        leaves = onnx_file.write_layers(layers, source, names, dynamic, opset)
+    return {
+        "outputs": trace.outputs,
+        "dynamic": dynamic,
+        "opset": opset,
+        "leaves": leaves,
+        "warnings": complaints + frozen,
+    }
 
 
 def check(trace, allow_frozen):
@@ -63,6 +84,8 @@ def resolve_source(options):
         raise
     except Exception as error:  # whatever somebody else's model code raises
         raise ExportError(f"{type(error).__name__}: {first_line(error)}") from error
+    if source.inputs is None:
+        raise ExportError("it has no example inputs; write a function that returns (model, inputs)")
     for name, example in source.inputs.items():
         if not isinstance(example, torch.Tensor):
             raise ExportError(

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 # What an export may write: a file of an earlier one must not outlive it.
-OWN = ("model.onnx", "model.pt", "model.layers.onnx", "preprocessor_config.json", "model.json")
+OWN = ("model.onnx", "model.onnx.data", "model.pt", "model.layers.onnx", "preprocessor_config.json", "model.json")
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 import json
 import platform
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 
 def spec(name, tensor, dynamic):
@@ -25,10 +26,27 @@ def versions(packages):
     return found
 
 
-def describe(name, source, outputs, dynamic, opset, complaints, leaves):
+def reference_of(options):
+    """The source itself, as it is found from any folder."""
+    source = options.source
+    place, colon, function = source.rpartition(":")
+    if colon and place.endswith(".py"):
+        source = f"{Path(place).resolve()}:{function}"
+    elif (folder := Path(source.removeprefix("hf:"))).is_dir():
+        source = f"hf:{folder.resolve()}"
+    elif source.startswith("torchvision/"):
+        source = source.replace("/", ":", 1)
+    elif ":" not in source:
+        source = f"hf:{source}"
+    weights = str(Path(options.weights).resolve()) if options.weights else ""
+    return {"source": source, "weights": weights, "seed": options.seed}
+
+
+def describe(options, source, complaints, outputs, dynamic, opset, leaves=None, reference=False):
     sidecar = {
         "schema_version": 1,
-        "source": name,
+        "source": options.source,
+        "reference": reference_of(options) if reference else None,
         "task": source.task,
         "weights": source.weights,
         "inputs": [spec(key, tensor, dynamic) for key, tensor in source.inputs.items()],

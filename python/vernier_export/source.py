@@ -1,5 +1,7 @@
-"""What is exported: a model with example inputs, found by the name the user gave."""
+"""What is exported or run: a model, and example inputs if they are needed, by the name the user
+gave."""
 
+import hashlib
 import importlib
 import importlib.util
 import inspect
@@ -16,45 +18,82 @@ from vernier_export.errors import ExportError, first_line
 @dataclass
 class Source:
     model: torch.nn.Module
-    inputs: dict  # name -> example tensor, in the order of the model's inputs
+    inputs: dict = None  # name -> example tensor, in the order of the model's inputs
     by_keyword: bool = False  # whether the model takes them by name
     task: str = ""
     weights: str = ""  # where they came from
     preprocessing: dict = None  # of the sidecar
     processor: object = None  # writes its own configuration with save_pretrained(folder)
     packages: list = field(default_factory=list)  # whose versions made the model what it is
+    input_names: list = None  # where forward's own signature does not tell them
+    by_position: int = 0  # how many of these are to be given in turn
 
 
 FUNCTION = re.compile(r"(?P<place>.+?\.py|[A-Za-z_][\w.]*):(?P<function>[A-Za-z_]\w*)")
 
 
 def resolve(name, options):
-    """The model that `name` stands for; `options` are those of the command line."""
-    if name.startswith("torchvision/"):
+    """The model that `name` stands for; `options` are those of the command line. Without
+    options.needs_inputs it may come without any."""
+    kind, _, rest = name.partition(":")
+    if kind == "torchvision" or name.startswith("torchvision/"):
         from vernier_export.torchvision_source import resolve_torchvision
 
-        return resolve_torchvision(name.removeprefix("torchvision/"), options)
-    if match := FUNCTION.fullmatch(name):
+        return resolve_torchvision(rest or name.removeprefix("torchvision/"), options)
+    if kind == "timm":
+        from vernier_export.timm_source import resolve_timm
+
+        return resolve_timm(rest, options)
+    if kind != "hf" and name.endswith(".pt2"):
+        return resolve_program(name)
+    if kind != "hf" and (match := FUNCTION.fullmatch(name)):
         return resolve_function(match["place"], match["function"], options)
     from vernier_export.transformers_source import resolve_transformers
 
-    return resolve_transformers(name, options)
+    return resolve_transformers(rest if kind == "hf" else name, options)
 
 
 def resolve_function(place, name, options):
-    """FILE.py:FUNCTION or package.module:FUNCTION: a function that returns (model, inputs)."""
+    """FILE.py:FUNCTION or package.module:FUNCTION: a function, or class, that gives a model, or
+    (model, example inputs). With options.weights the state dict is loaded into it."""
     function = getattr(load_module(place), name, None)
     if not callable(function):
         raise ExportError(f"{place} has no function '{name}'")
     result = function()
-    if not isinstance(result, tuple) or len(result) != 2:
-        raise ExportError(f"{place}:{name} must return (model, example inputs)")
-    model, example = result
+    model, example = result if isinstance(result, tuple) and len(result) == 2 else (result, None)
     if not isinstance(model, torch.nn.Module):
         raise ExportError(f"expected a torch.nn.Module, found {type(model).__name__}")
+    if example is None and options.needs_inputs:
+        raise ExportError(f"{place}:{name} must return (model, example inputs)")
+    weights = load_weights(model, options.weights) if options.weights else ""
     by_keyword = isinstance(example, dict)
     inputs = dict(example) if by_keyword else named_by_signature(model, example)
-    return Source(model, inputs, by_keyword, task=options.task or "")
+    return Source(model, inputs, by_keyword, task=options.task or "", weights=weights)
+
+
+def resolve_program(path):
+    """A program that torch.export saved, with the modules it was made of."""
+    if not Path(path).is_file():
+        raise ExportError(f"{path}: no such file")
+    program = torch.export.load(path)
+    arguments, _ = program.example_inputs
+    names = list(program.graph_signature.user_inputs)
+    return Source(torch.export.unflatten(program), input_names=names, by_position=len(arguments))
+
+
+def load_weights(model, path):
+    """Loads a state dict, without running what else a pickle may hold, and says which it was."""
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+        state = state.get("state_dict", state.get("model", state))
+        model.load_state_dict(state)
+    except FileNotFoundError as error:
+        raise ExportError(f"{path}: no such file") from error
+    except Exception as error:
+        details = " ".join(str(error).split())
+        raise ExportError(f"{path}: are not weights of this model: {details[:200]}") from error
+    with open(path, "rb") as file:
+        return "sha256 " + hashlib.sha256(file.read()).hexdigest()
 
 
 def load_module(place):
@@ -76,6 +115,8 @@ def load_module(place):
 
 
 def named_by_signature(model, example):
+    if example is None:
+        return None
     values = list(example) if isinstance(example, (tuple, list)) else [example]
     names = [
         name

@@ -12,6 +12,9 @@ def flatten(value):
 def walk(value, name):
     if isinstance(value, torch.Tensor):
         yield name, value
+    elif caches := parts_of_cache(value):
+        for key, part in caches:
+            yield from walk(part, join(name, key))
     elif hasattr(value, "keys"):  # transformers' outputs are dictionaries that skip what is None
         for key in value.keys():
             yield from walk(value[key], join(name, str(key)))
@@ -25,3 +28,16 @@ def join(container, key):
     if container:
         return f"{container}_{key}"
     return f"output_{key}" if key.isdigit() else key
+
+
+def parts_of_cache(value):
+    """[(key, tensors)] of transformers' caches of attention, of any of its versions; else nothing."""
+    if hasattr(value, "self_attention_cache"):
+        return [("decoder", value.self_attention_cache), ("encoder", value.cross_attention_cache)]
+    if hasattr(value, "key_cache"):
+        pairs = zip(value.key_cache, value.value_cache)
+    elif isinstance(getattr(value, "layers", None), list) and hasattr(value, "get_seq_length"):
+        pairs = ((layer.keys, layer.values) for layer in value.layers)
+    else:
+        return []
+    return [(str(i), {"key": key, "value": held}) for i, (key, held) in enumerate(pairs)]

@@ -1,13 +1,12 @@
 """torchvision/NAME: any model of torchvision, with a file of weights or random ones."""
 
-import hashlib
 import inspect
 import re
 
 import torch
 
 from vernier_export.errors import ExportError, first_line
-from vernier_export.source import Source, named_by_signature
+from vernier_export.source import Source, load_weights, named_by_signature
 
 FRAMES = 16  # of a video, unless the model needs more
 
@@ -54,20 +53,6 @@ def no_download(builder):
     """Arguments that keep a builder from fetching weights: some do unless they are told not to."""
     parameters = inspect.signature(builder).parameters
     return {key: None for key in ("weights", "weights_backbone") if key in parameters}
-
-
-def load_weights(model, path):
-    try:
-        state = torch.load(path, map_location="cpu", weights_only=True)
-        state = state.get("state_dict", state.get("model", state))
-        model.load_state_dict(state)
-    except FileNotFoundError as error:
-        raise ExportError(f"{path}: no such file") from error
-    except Exception as error:
-        details = " ".join(str(error).split())
-        raise ExportError(f"{path}: are not weights of this model: {details[:200]}") from error
-    with open(path, "rb") as file:
-        return "sha256 " + hashlib.sha256(file.read()).hexdigest()
 
 
 def published(models, name):

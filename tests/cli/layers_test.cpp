@@ -158,7 +158,7 @@ TEST_F(LayersCommand, what_cannot_be_done_is_said_in_a_line) {
                "absent.pt: no such file");
   expect_error(run_vernier({"layers", mnist + "mnist_cnn.onnx", "--reference",
                             mnist + "mnist_cnn.onnx", "--truth", "fp64"}),
-               "only a TorchScript reference");
+               "only a PyTorch reference");
   expect_error(
       run_vernier({"layers", mnist + "mnist_cnn.pt", "--reference", mnist + "mnist_cnn.pt"}),
       "the candidate must be an .onnx model");

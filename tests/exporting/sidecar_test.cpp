@@ -57,5 +57,12 @@ TEST_F(SidecarTest, what_is_wrong_is_named) {
   wrong(R"({"inputs": [{"name": "x", "shape": [-3]}]})", "a dimension is a size");
 }
 
+TEST_F(SidecarTest, an_export_without_a_trace_names_its_reference) {
+  const auto sidecar =
+      read(R"({"inputs": [], "reference": {"source": "hf:x", "weights": "w.pth", "seed": 7}})");
+  EXPECT_EQ(sidecar->reference,
+            (SidecarReference{.source = "hf:x", .weights = "w.pth", .seed = 7}));
+}
+
 }  // namespace
 }  // namespace vernier

@@ -1,6 +1,9 @@
-"""Runs the tests beside it with an interpreter that has PyTorch; ends with 77 (skipped) if none on
-PATH has it."""
+"""Runs the tests beside it with an interpreter that has PyTorch: the first on PATH that has, or the one
+that is named; ends with 77 (skipped) if there is none.
+    run.py [--python PROGRAM --pattern 'host*_test.py'] [OPTIONS OF unittest]
+"""
 
+import argparse
 import os
 import subprocess
 import sys
@@ -24,14 +27,24 @@ def has_torch(program):
 
 
 def main():
-    program = next((each for each in interpreters() if has_torch(each)), None)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--python")
+    parser.add_argument("--pattern", default="*_test.py")
+    options, others = parser.parse_known_args()
+    if options.python:
+        program = options.python if os.access(options.python, os.X_OK) else None
+        missing = f"{options.python} is not there; run scripts/setup.sh torch2"
+    else:
+        program = next((each for each in interpreters() if has_torch(each)), None)
+        missing = "no python3 on PATH has PyTorch; run scripts/setup.sh torch"
     if program is None:
-        print("skipped: no python3 on PATH has PyTorch; run scripts/setup.sh torch")
+        print(f"skipped: {missing}")
         return SKIPPED
     path = os.pathsep.join([str(HERE.parent.parent / "python"), str(HERE)])
-    command = [program, "-B", "-m", "unittest", "discover", "-s", str(HERE), "-p", "*_test.py"]
+    discover = ["discover", "-s", str(HERE), "-p", options.pattern]
     environment = {**os.environ, "PYTHONPATH": path}
-    return subprocess.run(command + sys.argv[1:], env=environment, check=False).returncode
+    command = [program, "-B", "-m", "unittest", *discover, *others]
+    return subprocess.run(command, env=environment, check=False).returncode
 
 
 if __name__ == "__main__":

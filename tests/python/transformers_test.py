@@ -35,9 +35,13 @@ class Transformers(ExportTest):
         self.assertEqual(sidecar["inputs"][0]["shape"], ["batch", 1, 6, 6])
         self.assertTrue((self.output / "preprocessor_config.json").exists())
 
+    def test_the_class_that_the_configuration_names_needs_no_task(self):
+        sidecar = self.export("hf:tiny/known")
+        self.assertEqual(sidecar["inputs"][0]["shape"], ["batch", 1, 6, 6])
+
     def test_a_task_is_needed_and_must_be_known(self):
-        self.assert_fails("needs --task", "tiny/text")
-        self.assert_fails("Unknown task nonsense", "tiny/text", "--task", "nonsense")
+        self.assert_fails("names no architecture; pass --task", "tiny/text")
+        self.assert_fails("--task nonsense: expected one of", "tiny/text", "--task", "nonsense")
 
     def test_a_model_that_is_not_there(self):
         self.assert_fails(
@@ -51,7 +55,7 @@ class Transformers(ExportTest):
 
     def test_an_input_that_is_neither_text_nor_image(self):
         self.assert_fails(
-            "'input_values' is neither text nor image",
+            "'input_values' is neither text nor image nor sound",
             "tiny/audio",
             "--task",
             "image-classification",

@@ -1,11 +1,13 @@
 #include "vernier/analysis/inspect.h"
 
+#include <fmt/format.h>
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "vernier/error.h"
 #include "vernier/model/graph.h"
 
 namespace vernier {
@@ -108,6 +110,10 @@ Inspection inspect(const std::filesystem::path& path) {
   switch (model_format(path)) {
     case ModelFormat::onnx: return inspect_onnx(path);
     case ModelFormat::torchscript: return inspect_torch(path);
+    case ModelFormat::hosted:
+      throw Error(fmt::format(
+          "[inspect] {}: only files can be inspected; give an .onnx, .pt or .npz file",
+          path.string()));
     case ModelFormat::recorded: break;
   }
   return inspect_recorded(path);

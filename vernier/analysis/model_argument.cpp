@@ -9,6 +9,7 @@
 #include "vernier/data/preprocessing_config.h"
 #include "vernier/error.h"
 #include "vernier/exporting/exporter.h"
+#include "vernier/exporting/sidecar.h"
 #include "vernier/model/convert_fp16.h"
 #include "vernier/model/precision.h"
 #include "vernier/runtime/open_runner.h"
@@ -43,11 +44,18 @@ std::vector<std::string> onnx_files(const fs::path& folder) {
   return files;
 }
 
-ResolvedModel resolve_folder(const fs::path& folder) {
-  if (fs::exists(folder / "model.json") && fs::exists(folder / "model.onnx")) {
-    const fs::path reference = folder / "model.pt";
-    return {folder / "model.onnx", fs::exists(reference) ? reference : fs::path(), "model.onnx"};
+ResolvedModel resolved_export(const ExportedModel& exported, std::string name) {
+  ResolvedModel resolved{exported.onnx, exported.torchscript, std::move(name)};
+  if (const auto sidecar = read_sidecar(exported.onnx); sidecar && resolved.reference.empty()) {
+    resolved.host = sidecar->reference;
+    resolved.reference = resolved.host.source;
   }
+  return resolved;
+}
+
+ResolvedModel resolve_folder(const fs::path& folder) {
+  if (fs::exists(folder / "model.json") && fs::exists(folder / "model.onnx"))
+    return resolved_export(exported_in(folder), "model.onnx");
   const std::vector<std::string> files = onnx_files(folder);
   if (files.empty())
     throw Error(
@@ -57,9 +65,10 @@ ResolvedModel resolve_folder(const fs::path& folder) {
 }
 
 ResolvedModel resolve_id(const std::string& id, const ModelIdOptions& options) {
-  const ExportedModel exported = resolve_model(
-      {.source = id, .task = options.task, .python = options.python}, options.rebuild);
-  return {exported.onnx, exported.torchscript, id};
+  return resolved_export(
+      resolve_model({.source = id, .task = options.task, .python = options.python},
+                    options.rebuild),
+      id);
 }
 
 }  // namespace
@@ -92,6 +101,13 @@ Model load_candidate(const fs::path& path, const std::string& precision) {
   if (precision != "fp32" && found == Precision::int8) return model;
   throw Error(fmt::format("[model] {} is {}: it cannot be made {}; give a model that is {} already",
                           path.string(), precision_name(found), precision, precision));
+}
+
+std::vector<TensorSpec> declared_inputs(const fs::path& path) {
+  const ModelFormat format = model_format(path);
+  if (format == ModelFormat::onnx) return Model::load(path).inputs();
+  const auto sidecar = format == ModelFormat::torchscript ? read_sidecar(path) : std::nullopt;
+  return sidecar ? sidecar->inputs : std::vector<TensorSpec>{};
 }
 
 fs::path preprocessing_of_model(const std::string& model, const ModelIdOptions& options) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "vernier/exporting/sidecar.h"
 #include "vernier/model/model.h"
 
 namespace vernier {
@@ -13,6 +14,7 @@ struct ResolvedModel {
   std::filesystem::path model;
   std::filesystem::path reference;  // what it was exported from; empty when that is not known
   std::string name;                 // for reports: the file's own name, or the id
+  SidecarReference host = {};       // how the reference is run, if a host runs it
 };
 
 // How a model that is named by an id is exported.
@@ -23,8 +25,9 @@ struct ModelIdOptions {
 };
 
 // Resolves a file, a folder with one .onnx file, the folder of an export (whose reference is the
-// model.pt beside it), or the id of a model, which is exported unless that was done before. Throws
-// Error for composite models, with the components and the command to run for each.
+// model.pt beside it, or the source that its sidecar names), or the id of a model, which is
+// exported unless that was done before. Throws Error for composite models, with the components and
+// the command to run for each.
 ResolvedModel resolve_model_argument(const std::vector<std::string>& arguments,
                                      const ModelIdOptions& options = {});
 
@@ -35,6 +38,10 @@ std::filesystem::path resolve_reference(const std::string& named, const Resolved
 // The candidate in the precision that was asked for ("": what it is). Throws Error for what is no
 // ONNX model or cannot be made so.
 Model load_candidate(const std::filesystem::path& path, const std::string& precision = "");
+
+// What a model's file says of its inputs: an ONNX model, or the sidecar of a TorchScript module.
+// Nothing where it says nothing.
+std::vector<TensorSpec> declared_inputs(const std::filesystem::path& path);
 
 // The file that says how the images of a model are prepared: beside a model file, in a folder, in
 // the Hugging Face cache, or beside what is exported from an id. Throws Error if there is none.

@@ -1,18 +1,16 @@
 #include "vernier/exporting/exporter.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
-#include <sstream>
 
 #include "vernier/error.h"
 #include "vernier/exporting/process.h"
-#include "vernier/installation.h"
+#include "vernier/exporting/python.h"
 #include "vernier/version.h"
 
 namespace vernier {
@@ -25,55 +23,12 @@ std::string environment(const char* name) {
   return value ? value : "";
 }
 
-// Every python3 on PATH: the first one is often a bare one of a version manager.
-std::vector<std::string> interpreters() {
-  std::vector<std::string> found;
-  std::istringstream path(environment("PATH"));
-  for (std::string folder; std::getline(path, folder, ':');) {
-    const fs::path program = fs::path(folder) / "python3";
-    if (access(program.c_str(), X_OK) == 0) found.push_back(program.string());
-  }
-  return found;
-}
-
-// Asks whether it could be imported, which takes milliseconds; importing it takes seconds.
-bool has_torch(const std::string& program) {
-  const std::string question =
-      "import importlib.util as u, sys; sys.exit(3 if u.find_spec('torch') is None else 0)";
-  return run_process({program, "-c", question}).exit_code == 0;
-}
-
-std::string package_folder() {
-  if (const std::string chosen = environment("VERNIER_PYTHONPATH"); !chosen.empty()) return chosen;
-  if (const fs::path installed = installed_file("python"); !installed.empty())
-    return installed.string();
-  throw Error(
-      "[export] the Python package vernier_export is not found; set VERNIER_PYTHONPATH to the "
-      "python folder of Vernier's sources");
-}
-
-// The chosen interpreter, else the first python3 on PATH that has PyTorch.
-std::string find_python(const std::string& chosen) {
-  if (!chosen.empty()) {
-    if (run_process({chosen, "-c", ""}).exit_code != 0)
-      throw Error(fmt::format("[export] --python {}: it does not run", chosen));
-    return chosen;
-  }
-  const std::vector<std::string> programs = interpreters();
-  for (const std::string& program : programs)
-    if (has_torch(program)) return program;
-  throw Error(fmt::format(
-      "[export] no python3 on PATH has PyTorch ({} tried); run `scripts/setup.sh torch`, or choose "
-      "an interpreter that has it with --python",
-      programs.size()));
-}
-
 // Runs the package vernier_export, which came with the program or is where VERNIER_PYTHONPATH says.
 ProcessResult run_exporter(const std::string& python, const std::vector<std::string>& arguments) {
   std::vector<std::string> command = {python, "-B", "-m", "vernier_export"};
   command.insert(command.end(), arguments.begin(), arguments.end());
   const std::string before = environment("PYTHONPATH");
-  const std::string added = package_folder();
+  const std::string added = python_packages("[export]").string();
   return run_process(command, {{"PYTHONPATH", before.empty() ? added : added + ":" + before}});
 }
 
@@ -87,6 +42,7 @@ std::vector<std::string> arguments(const ExportOptions& options, const fs::path&
   add("--task", options.task);
   add("--weights", options.weights.string());
   add("--shape", options.shape);
+  add("--exporter", options.exporter);
   add("--opset", options.opset ? std::to_string(options.opset) : "");
   add("--dynamic", options.dynamic);
   if (options.instrument) list.push_back("--instrument");
@@ -126,13 +82,15 @@ std::string fingerprint(const fs::path& path) {
 
 // Everything that the export depends on, except whether it is instrumented.
 std::string cache_key(const ExportOptions& options) {
-  const ProcessResult versions = run_exporter(find_python(options.python), {"--versions"});
+  const ProcessResult versions =
+      run_exporter(find_python("[export]", options.python), {"--versions"});
   if (versions.exit_code != 0)
     throw Error(fmt::format("[export] {}: cannot ask Python for its versions", options.source));
   std::string key = fmt::format(
-      "vernier {}\nsource {}\ntask {}\nseed {}\nshape {}\nopset {}\ndynamic {}\nfrozen {}\n{}",
+      "vernier {}\nsource {}\ntask {}\nseed {}\nshape {}\nopset {}\ndynamic {}\nfrozen {}\n"
+      "exporter {}\n{}",
       version(), options.source, options.task, options.seed, options.shape, options.opset,
-      options.dynamic, options.allow_frozen, versions.out);
+      options.dynamic, options.allow_frozen, options.exporter, versions.out);
   if (!options.weights.empty()) key += fingerprint(fs::absolute(options.weights));
   if (fs::exists(options.source)) key += fingerprint(fs::absolute(options.source));
   return key;
@@ -159,21 +117,21 @@ std::string read_text(const fs::path& path) {
 bool is_current(const fs::path& folder, const std::string& key, bool instrument) {
   const ExportedModel found = exported_in(folder);
   return read_text(folder / "key.txt") == key && fs::exists(found.onnx) &&
-         fs::exists(found.torchscript) && (!instrument || !found.layers.empty());
+         fs::exists(found.sidecar) && (!instrument || !found.layers.empty());
 }
 
 }  // namespace
 
 ExportedModel exported_in(const fs::path& folder) {
-  const fs::path layers = folder / "model.layers.onnx";
+  const fs::path layers = folder / "model.layers.onnx", torchscript = folder / "model.pt";
   return {.onnx = folder / "model.onnx",
-          .torchscript = folder / "model.pt",
+          .torchscript = fs::exists(torchscript) ? torchscript : fs::path(),
           .sidecar = folder / "model.json",
           .layers = fs::exists(layers) ? layers : fs::path()};
 }
 
 ExportedModel export_model(const ExportOptions& options, const fs::path& folder) {
-  const std::string python = find_python(options.python);
+  const std::string python = find_python("[export]", options.python);
   const ProcessResult result = run_exporter(python, arguments(options, folder));
   if (result.exit_code != 0) {
     const std::string reason = last_line(result.out);
@@ -188,8 +146,8 @@ ExportedModel export_model(const ExportOptions& options, const fs::path& folder)
 bool is_export_source(const std::string& text) {
   if (fs::is_directory(text))  // of Hugging Face, before anything was exported from it
     return fs::exists(fs::path(text) / "config.json") && !fs::exists(exported_in(text).onnx);
-  constexpr std::array<std::string_view, 8> files = {".onnx", ".pt",          ".pth", ".jit",
-                                                     ".ts",   ".torchscript", ".npz", ".npy"};
+  constexpr std::array<std::string_view, 9> files = {
+      ".onnx", ".pt", ".pt2", ".pth", ".jit", ".ts", ".torchscript", ".npz", ".npy"};
   return !fs::exists(text) && std::ranges::find(files, fs::path(text).extension()) == files.end();
 }
 

@@ -15,6 +15,7 @@ struct ExportOptions {
   std::filesystem::path weights;  // a state dict; empty: the source's own, or random ones
   std::int64_t seed = 42;
   std::string shape;          // of the example input, "1x3x224x224"; empty: the source's own
+  std::string exporter;       // "torchscript" or "dynamo"; empty: what PyTorch offers
   int opset = 0;              // 0: the newest that PyTorch writes
   std::string dynamic;        // more dynamic axes: "NAME:AXIS[=SYMBOL],..."
   bool instrument = false;    // also the model with each leaf as an output
@@ -25,7 +26,7 @@ struct ExportOptions {
 // The files of an export. The sidecar tells names, shapes and how it was made.
 struct ExportedModel {
   std::filesystem::path onnx;
-  std::filesystem::path torchscript;
+  std::filesystem::path torchscript;  // empty if there is none: the sidecar names the reference
   std::filesystem::path sidecar;
   std::filesystem::path layers;  // empty unless instrumented
   bool operator==(const ExportedModel&) const = default;

@@ -60,16 +60,6 @@ class Streams {
   posix_spawn_file_actions_t actions_{};
 };
 
-std::vector<std::string> merged_environment(const std::map<std::string, std::string>& added) {
-  std::vector<std::string> merged;
-  for (char** entry = environ; *entry; ++entry) {
-    const std::string text = *entry;
-    if (!added.contains(text.substr(0, text.find('=')))) merged.push_back(text);
-  }
-  for (const auto& [name, value] : added) merged.push_back(fmt::format("{}={}", name, value));
-  return merged;
-}
-
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> result;
   for (std::string& text : texts) result.push_back(text.data());
@@ -86,10 +76,20 @@ int wait_for(pid_t child) {
 
 }  // namespace
 
+std::vector<std::string> environment_with(const std::map<std::string, std::string>& added) {
+  std::vector<std::string> merged;
+  for (char** entry = environ; *entry; ++entry) {
+    const std::string text = *entry;
+    if (!added.contains(text.substr(0, text.find('=')))) merged.push_back(text);
+  }
+  for (const auto& [name, value] : added) merged.push_back(fmt::format("{}={}", name, value));
+  return merged;
+}
+
 ProcessResult run_process(const std::vector<std::string>& command,
                           const std::map<std::string, std::string>& environment) {
   std::vector<std::string> arguments = command;
-  std::vector<std::string> variables = merged_environment(environment);
+  std::vector<std::string> variables = environment_with(environment);
   Streams streams;
   pid_t child = 0;
   if (posix_spawnp(&child, command.at(0).c_str(), streams.actions(), nullptr,

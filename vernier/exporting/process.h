@@ -16,4 +16,7 @@ struct ProcessResult {
 ProcessResult run_process(const std::vector<std::string>& command,
                           const std::map<std::string, std::string>& environment = {});
 
+// This process's environment as posix_spawn takes it, "NAME=value" each, with these added.
+std::vector<std::string> environment_with(const std::map<std::string, std::string>& added);
+
 }  // namespace vernier

@@ -48,6 +48,13 @@ std::vector<TensorSpec> specs_of(const json& sidecar, const char* key) {
   return specs;
 }
 
+SidecarReference reference_of(const json& sidecar) {
+  const json reference = sidecar.value("reference", json());
+  if (!reference.is_object()) return {};
+  return {reference.value("source", ""), reference.value("weights", ""),
+          reference.value("seed", std::int64_t{42})};
+}
+
 std::optional<Sidecar> parse(std::ifstream& file) {
   const json sidecar = json::parse(file);
   if (!sidecar.is_object() || (!sidecar.contains("inputs") && !sidecar.contains("outputs")))
@@ -55,7 +62,8 @@ std::optional<Sidecar> parse(std::ifstream& file) {
   const json task = sidecar.value("task", json());
   return Sidecar{.inputs = specs_of(sidecar, "inputs"),
                  .outputs = specs_of(sidecar, "outputs"),
-                 .task = task.is_string() ? task.get<std::string>() : ""};
+                 .task = task.is_string() ? task.get<std::string>() : "",
+                 .reference = reference_of(sidecar)};
 }
 
 }  // namespace

@@ -14,10 +14,18 @@ namespace vernier {
 //   {"inputs": [{"name": "x", "dtype": "int64", "shape": ["batch", 16]}], "outputs": [{"name":
 //   "y"}]}
 // Other keys are left to those who know them. A missing shape is unknown, a missing dtype float32.
+struct SidecarReference {
+  std::string source;   // what a host runs
+  std::string weights;  // a state dict; empty: the source's own
+  std::int64_t seed = 42;
+  bool operator==(const SidecarReference&) const = default;
+};
+
 struct Sidecar {
   std::vector<TensorSpec> inputs;
   std::vector<TensorSpec> outputs;
   std::string task;
+  SidecarReference reference = {};  // of an export without a TorchScript file
   bool operator==(const Sidecar&) const = default;
 };
 

@@ -214,6 +214,7 @@ std::string_view format_name(ModelFormat format) {
     case ModelFormat::onnx: return "onnx";
     case ModelFormat::torchscript: return "torchscript";
     case ModelFormat::recorded: return "recorded";
+    case ModelFormat::hosted: return "hosted";
   }
   return "";
 }

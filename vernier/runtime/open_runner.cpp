@@ -21,6 +21,7 @@ std::string lowercase(std::string text) {
 }  // namespace
 
 ModelFormat model_format(const std::filesystem::path& path) {
+  if (is_host_source(path.string())) return ModelFormat::hosted;
   if (!std::filesystem::exists(path))
     throw Error(fmt::format("[open] {}: no such file or folder", path.string()));
   if (std::filesystem::is_directory(path)) return ModelFormat::recorded;
@@ -40,6 +41,11 @@ std::unique_ptr<Runner> open_runner(const std::filesystem::path& path,
   switch (model_format(path)) {
     case ModelFormat::onnx: return std::make_unique<OrtRunner>(Model::load(path), options.onnx);
     case ModelFormat::recorded: return std::make_unique<RecordedRunner>(path, options.recorded);
+    case ModelFormat::hosted: {
+      HostOptions host = options.host;
+      host.source = path.string();
+      return open_host_runner(host);
+    }
     case ModelFormat::torchscript: break;
   }
   TorchOptions torch = options.torch;

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "vernier/tensor/tensor.h"
@@ -37,6 +38,9 @@ struct WatchedTensor {
   std::string type = {};                         // of a leaf: its module's, "Conv2d"
   std::map<std::string, double> constants = {};  // of a leaf: its operators' number arguments
   bool in_control_flow = false;  // runs any number of times; the name is that of its first run
+  std::string module = {};       // of a leaf or operator: the path of the module that is called
+  int call = 0;                  // which call of it this is
+  std::string source = {};       // the line that calls it, "modeling.py:12", where that is known
   bool operator==(const WatchedTensor&) const = default;
 };
 
@@ -48,7 +52,7 @@ struct UnwatchedTensor {
   bool operator==(const UnwatchedTensor&) const = default;
 };
 
-// Something that turns inputs into outputs: an ONNX session, a TorchScript module, recorded
+// Something that turns inputs into outputs: an ONNX session, a TorchScript module, a host, recorded
 // tensors. Another framework is added by implementing the first three functions.
 class Runner {
  public:
@@ -73,6 +77,8 @@ class Runner {
   virtual std::vector<UnwatchedTensor> unwatched() const { return {}; }
   // What makes the model doubtful, in a sentence each.
   virtual std::vector<std::string> warnings() const { return {}; }
+  // What the model runs in, besides this program: names and versions.
+  virtual std::vector<std::pair<std::string, std::string>> versions() const { return {}; }
   // Whether the names in outputs() only number them, so that outputs are paired by position.
   virtual bool outputs_are_positional() const { return false; }
   // Calls `visit` with each weight and buffer that the runner knows, named by its path.

@@ -164,7 +164,7 @@ TEST_F(Layers, only_pytorch_can_tell_the_truth) {
                 validate(mnist("mnist_cnn.onnx"),
                          {.reference = fixture("mnist/mnist_cnn.onnx"), .truth = true});
               }),
-              HasSubstr("only a TorchScript reference can be run in float64"));
+              HasSubstr("only a PyTorch reference can be run in float64"));
 }
 
 TEST_F(Layers, an_interrupted_run_keeps_the_samples_so_far) {

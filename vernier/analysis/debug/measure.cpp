@@ -7,7 +7,6 @@
 #include <memory>
 #include <mutex>
 
-#include "vernier/analysis/bind_inputs.h"
 #include "vernier/analysis/pairing/introduced.h"
 #include "vernier/metrics/parallel.h"
 #include "vernier/metrics/similarity.h"
@@ -102,7 +101,6 @@ class ModelPair {
     });
     quantized_ = open_watching(quantized_model, keys_of(plan.observed), runtime);
     float_ = opened.get();
-    bindings_ = bind_inputs(quantized_->inputs(), float_->inputs());
     shared_ = std::make_unique<SharedObservations>(std::move(plan), quantized_->outputs().size());
   }
 
@@ -157,7 +155,7 @@ class ModelPair {
   }
 
   std::vector<Tensor> float_inputs(const std::vector<Tensor>& sample) const {
-    return apply_bindings(bindings_, float_->inputs(), sample);
+    return apply_bindings(shared_->plan.bindings, float_->inputs(), sample);
   }
 
   static PairObserver observe_with(SampleObserver& observer) {
@@ -178,7 +176,6 @@ class ModelPair {
   }
 
   std::unique_ptr<OrtRunner> float_, quantized_;
-  InputBindings bindings_;
   std::unique_ptr<SharedObservations> shared_;
   std::mutex idle_mutex_;
   std::vector<std::unique_ptr<SequentialRun>> idle_;

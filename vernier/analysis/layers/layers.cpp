@@ -200,6 +200,14 @@ LayersResult explain(LayersResult result, const LayersReference& reference,
   return result;
 }
 
+// A host describes its model by running it.
+LayersOptions with_example(LayersOptions options, const Model& candidate, Samples& samples) {
+  if (model_format(options.reference) != ModelFormat::hosted) return options;
+  if (samples.size() > 0)
+    options.host = described_by(options.host, samples.sample(0), candidate.outputs());
+  return options;
+}
+
 LayersResult explain(LayersResult result, const LayersOptions& options) {
   return with_causes(std::move(result), options, {});
 }
@@ -227,7 +235,7 @@ std::string_view cause_name(Cause cause) {
 
 LayersResult validate_layers(const Model& candidate, Samples& samples,
                              const LayersOptions& options) {
-  LayersReference reference = open_layers_reference(options);
+  LayersReference reference = open_layers_reference(with_example(options, candidate, samples));
   const Model graph = options.runtime.optimization
                           ? optimize(candidate, *options.runtime.optimization)
                           : candidate.clone();
@@ -239,6 +247,7 @@ LayersResult validate_layers(const Model& candidate, Samples& samples,
     complete = validation.measure(samples);
   LayersResult result = validation.result();
   result.interrupted = !complete;
+  result.versions = reference.runner->versions();
   return explain(std::move(result), reference, {candidate, graph}, options);
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "vernier/analysis/io_mapping.h"
 #include "vernier/analysis/layers/weights.h"
 #include "vernier/analysis/layout.h"
 #include "vernier/analysis/pairing/match.h"
@@ -16,6 +17,7 @@
 #include "vernier/analysis/weight_evidence.h"
 #include "vernier/data/samples.h"
 #include "vernier/model/model.h"
+#include "vernier/runtime/host_runner.h"
 #include "vernier/runtime/ort_options.h"
 
 namespace vernier {
@@ -98,6 +100,7 @@ struct LayersResult {
   std::vector<ComparedWeight> weight_mismatches;
   std::optional<WeightEvidence> weights;  // whether the models are the same network
   std::vector<std::string> warnings;
+  std::vector<std::pair<std::string, std::string>> versions;  // of what the reference runs in
   std::int64_t samples = 0;
   bool interrupted = false;
   std::int64_t layers_total() const { return static_cast<std::int64_t>(rows.size()); }
@@ -109,12 +112,14 @@ struct LayersResult {
 inline constexpr double default_tolerance = 1e-4;
 
 struct LayersOptions {
-  std::filesystem::path reference;  // TorchScript, ONNX, or a recording
+  std::filesystem::path reference;  // TorchScript, ONNX, a recording, or what a host runs
+  HostOptions host;                 // of such a one; what is watched is layers, unless operators
   // A layer exceeds when max_abs_diff is greater. Unset: greater than 1e-4, and than what rounding
   // explains: a share of the largest element, and with `truth` the reference's own error.
   std::optional<double> tolerance;
-  bool truth = false;           // run the reference in float64 as well (TorchScript only)
+  bool truth = false;           // run the reference in float64 as well (PyTorch only)
   bool weight_evidence = true;  // fail where the models do not hold the same weights
+  IoMapping io;
   OrtOptions runtime;  // with an optimisation level: the graph that the optimiser makes is compared
   Progress progress;
 };

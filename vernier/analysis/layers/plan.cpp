@@ -49,17 +49,24 @@ RunnerOptions watching(const LayersOptions& options) {
   RunnerOptions runner;
   runner.onnx = {.watch = Watch::all(), .threads = options.runtime.threads, .models_at_once = 2};
   runner.torch = {.watch_leaves = true, .threads = threads_of_each(options.runtime.threads, 2)};
+  runner.host = options.host;
+  runner.host.threads = runner.torch.threads;
+  if (runner.host.watch == HostWatch::nothing) runner.host.watch = HostWatch::layers;
   return runner;
 }
 
+bool is_pytorch(ModelFormat format) {
+  return format == ModelFormat::torchscript || format == ModelFormat::hosted;
+}
+
 std::unique_ptr<Runner> open_truth(const LayersOptions& options) {
-  if (model_format(options.reference) != ModelFormat::torchscript)
+  if (!is_pytorch(model_format(options.reference)))
     throw Error(
-        fmt::format("[layers] {}: only a TorchScript reference can be run in float64; "
+        fmt::format("[layers] {}: only a PyTorch reference can be run in float64; "
                     "leave --truth out",
                     options.reference.string()));
   RunnerOptions runner = watching(options);
-  runner.torch.precision = DType::f64;
+  runner.torch.precision = runner.host.precision = DType::f64;
   return open_runner(options.reference, runner);
 }
 
@@ -181,7 +188,7 @@ LayersReference open_layers_reference(const LayersOptions& options) {
   reference.layers = layers_of(*reference.runner, format);
   reference.is_recorded = format == ModelFormat::recorded;
   reference.warnings = reference.runner->warnings();
-  if (format == ModelFormat::torchscript)
+  if (is_pytorch(format))
     for (std::string& warning : unwatched_warnings(reference.runner->unwatched()))
       reference.warnings.push_back(std::move(warning));
   if (reference.layers.empty())

@@ -1,0 +1,104 @@
+"""Writes a model as ONNX with the exporter of PyTorch 2, which traces no values: what depends on them
+is an error. The reference is the source itself."""
+
+import contextlib
+import io
+
+import torch
+
+from vernier_export import axes
+from vernier_export.calling import flat, run
+from vernier_export.errors import ExportError, first_line
+
+FIRST = (2, 5)
+LARGEST_FILE = 1 << 30  # of weights inside the file, which protobuf limits to twice that
+
+
+def is_there():
+    return tuple(int(part) for part in torch.__version__.split(".")[:2]) >= FIRST
+
+
+def write(folder, options, source, symbols):
+    try:
+        outputs = run(source, list(source.inputs.values()))
+    except Exception as error:
+        raise ExportError(f"does not run on the example inputs: {first_line(error)}") from error
+    if not outputs:
+        raise ExportError("it returns no tensor")
+    moving, complaints = moving_axes(source, outputs, symbols)
+    path = folder / "model.onnx"
+    try:
+        opset = write_onnx(path, source, outputs, moving, options.opset)
+    except ExportError as error:
+        if symbols or not moving:
+            raise
+        complaints.append(f"the batch is fixed: {error}")
+        moving = {}
+        opset = write_onnx(path, source, outputs, moving, options.opset)
+    return {
+        "outputs": outputs,
+        "dynamic": moving,
+        "opset": opset,
+        "reference": True,
+        "warnings": complaints,
+    }
+
+
+def moving_axes(source, outputs, symbols):
+    """({input or output: {axis: symbol}}, warnings): those that the model itself lets move."""
+    found, complaints = {}, []
+    batch = axes.batch_axes(source.inputs, sum(symbols.values(), []))
+    for symbol, places in {axes.BATCH: batch, **symbols}.items():
+        if not places:
+            continue
+        inputs = axes.resized(source.inputs, places, symbol)
+        try:
+            changed = axes.changed_axes(outputs, run(source, list(inputs.values())))
+        except Exception as error:
+            if symbol != axes.BATCH:
+                raise ExportError(f"--dynamic: {symbol} cannot be: {first_line(error)}") from error
+            complaints.append(f"the batch is fixed: {first_line(error)}")
+            continue
+        for name, axis in places + (changed or []):
+            found.setdefault(name, {}).setdefault(axis, symbol)
+    return found, complaints
+
+
+def write_onnx(path, source, outputs, moving, opset):
+    """Returns the opset. The example has a batch of two: one of one would be taken for a constant."""
+    batch = [
+        (name, axis)
+        for name in source.inputs
+        for axis, symbol in moving.get(name, {}).items()
+        if symbol == axes.BATCH
+    ]
+    inputs = axes.resized(source.inputs, batch, axes.BATCH)
+    symbols = {symbol for places in moving.values() for symbol in places.values()}
+    dims = {symbol: torch.export.Dim(symbol) for symbol in symbols}
+    shapes = tuple(
+        {axis: dims[symbol] for axis, symbol in moving.get(name, {}).items()} for name in inputs
+    )
+    weights = sum(each.numel() * each.element_size() for each in source.model.parameters())
+    try:
+        with flat(source) as model, contextlib.redirect_stdout(io.StringIO()):
+            program = torch.onnx.export(
+                model,
+                tuple(inputs.values()),
+                input_names=list(inputs),
+                output_names=[name for name, _ in outputs],
+                dynamic_shapes={"tensors": shapes} if dims else None,
+                opset_version=opset or None,
+                dynamo=True,
+                verbose=False,
+            )
+            program.save(str(path), external_data=weights > LARGEST_FILE)
+    except Exception as error:
+        raise ExportError(f"cannot be written as ONNX: {cause_of(error)}") from error
+    return program.model.opset_imports[""]
+
+
+def cause_of(error):
+    """What PyTorch says first, below the summary that its exporter wraps it in."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return first_line(error)

@@ -1,0 +1,32 @@
+"""timm:NAME: any model of timm. A name with a tag ("resnet18.a1_in1k") has its published weights, one
+without those of a file, or random ones."""
+
+import torch
+
+from vernier_export.errors import ExportError, first_line
+from vernier_export.source import Source, load_weights, named_by_signature
+
+
+def resolve_timm(name, options):
+    try:
+        import timm
+    except ImportError as error:
+        raise ExportError(f"needs timm ({first_line(error)}); install it: pip install timm") from error
+    if not timm.is_model(name):
+        raise ExportError(f"timm has no model '{name}'; timm.list_models() names them")
+    torch.manual_seed(options.seed)
+    published = "." in name and not options.weights
+    model = timm.create_model(name, pretrained=published).eval()
+    weights = f"random, seed {options.seed}"
+    if published:
+        weights = name
+    elif options.weights:
+        weights = load_weights(model, options.weights)
+    shape = options.shape or [1, *model.default_cfg["input_size"]]
+    return Source(
+        model,
+        named_by_signature(model, torch.rand(*shape)),
+        task=options.task or "image-classification",
+        weights=weights,
+        packages=["timm"],
+    )

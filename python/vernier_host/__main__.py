@@ -1,0 +1,12 @@
+"""python PATH/vernier_host SOURCE: the host for PyTorch models. Vernier starts it."""
+
+import sys
+
+# Started by the path of this folder, so that the current one is not searched for modules: only what
+# is installed, and the packages beside this one.
+sys.path[0] = __file__.rpartition("vernier_host")[0] or "."
+
+from vernier_host.main import main  # noqa: E402
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,90 @@
+"""Shows each leaf: a module without children, as it is called."""
+
+import os
+import sys
+from contextlib import contextmanager
+
+import torch
+
+from vernier_export.leaves import CallNames, traced_paths
+from vernier_export.structure import walk
+
+PACKAGE = os.path.dirname(os.path.abspath(__file__))
+TORCH = os.path.dirname(os.path.abspath(torch.__file__))
+
+
+class Leaves:
+    def __init__(self, model):
+        leaves = [(m, path) for m, path in traced_paths(model).items() if not any(m.children())]
+        self.leaves = [(m, path) for m, path in leaves if can_be_hooked(m)]
+        self.scripted = [(m, path) for m, path in leaves if not can_be_hooked(m)]
+        self.taken = {path for path, _ in model.named_modules(remove_duplicate=False)}
+
+    def unwatched(self):
+        reason = "it is TorchScript, which takes no hooks"
+        return [{"name": path, "type": type_of(m), "reason": reason} for m, path in self.scripted]
+
+    @contextmanager
+    def watching(self, show):
+        """Calls show(name, tensor, about) with each tensor that a leaf returns, at once: an in-place
+        operator may overwrite it. about() tells the rest."""
+        names = CallNames(self.taken)
+        calls = {}
+
+        def after(path):
+            def hook(module, inputs, output):
+                name = names.next(path)
+                calls[path] = call = calls.get(path, -1) + 1
+
+                def about():
+                    return {
+                        "type": type_of(module),
+                        "module": path,
+                        "call": call,
+                        "source": calling_line(),
+                        "constants": constants(module),
+                    }
+
+                tensors = [tensor for _, tensor in walk(output, "")]
+                single = isinstance(output, torch.Tensor)
+                for i, tensor in enumerate(tensors):
+                    show(name if single else f"{name}.{i}", tensor, about)
+
+            return hook
+
+        handles = [module.register_forward_hook(after(path)) for module, path in self.leaves]
+        try:
+            yield
+        finally:
+            for handle in handles:
+                handle.remove()
+
+
+def can_be_hooked(module):
+    return not isinstance(module, torch.jit.ScriptModule)
+
+
+def type_of(module):
+    if hasattr(module, "type_name"):  # of an unflattened program: the class that it was
+        return str(module.type_name()).rpartition(".")[2]
+    return getattr(module, "original_name", type(module).__name__)
+
+
+def constants(module):
+    """The module's numbers: eps, negative_slope..."""
+    return {
+        key: float(value)
+        for key, value in vars(module).items()
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and key[0] != "_"
+    }
+
+
+def calling_line():
+    """The innermost line outside PyTorch that led here, "modeling.py:12"; empty if there is none."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not file.startswith((PACKAGE, TORCH, "<")):
+            return f"{os.path.basename(file)}:{frame.f_lineno}"
+        frame = frame.f_back
+    return ""

@@ -1,0 +1,176 @@
+"""A PyTorch model as a host: it is described by running it once, and shows leaves or operators."""
+
+import platform
+import sys
+from contextlib import ExitStack, contextmanager
+
+import torch
+
+from vernier_export.source import resolve
+from vernier_export.structure import flatten
+from vernier_host.calling import Calling
+from vernier_host.leaves import Leaves
+from vernier_host.operators import Operators
+from vernier_host.precision import in_float64
+from vernier_host.protocol import Failure
+from vernier_host.tensors import DTYPES, byte_count, dense, from_bytes, message_of
+
+NAMED = 3  # of a list that may be long
+WATCHES = {"layers": Leaves, "operators": Operators}
+
+
+class TorchHost:
+    def __init__(self, options):
+        self.options = options
+        options.shape, options.needs_inputs = None, False
+        with quiet_default_dtype():
+            self.source = resolve(options.source, options)
+        self.model = self.source.model.eval().cpu().float()
+
+    def describe(self, request, inputs):
+        if request.get("threads"):
+            torch.set_num_threads(request["threads"])
+        self.float64 = request["precision"] == "float64"
+        if self.float64:
+            self.model.double()
+        self.buffers = {
+            name: (each, each.clone(), each._version) for name, each in self.model.named_buffers()
+        }
+        self.watch = WATCHES[request["watch"]](self.model) if request["watch"] in WATCHES else None
+        self.calling = Calling(self.source, [each for each, _ in inputs])
+        names = request["outputs"] + self.calling.names
+        if hasattr(self.model, "config") and any(is_of_a_cache(name) for name in names):
+            self.model.config.use_cache = True
+        layers, skipped = [], []
+        outputs = self.forward(inputs, self.describing(layers, skipped))
+        if not outputs:
+            raise Failure("it returns no tensor")
+        if self.float64:
+            require_float64(layers + [spec(name, tensor) for name, tensor in outputs])
+        return {
+            "inputs": self.calling.inputs(self.float64),
+            "outputs": [spec(name, tensor) for name, tensor in outputs],
+            "outputs_are_positional": any(is_positional(name) for name, _ in outputs),
+            "layers": layers,
+            "unwatched": skipped + (self.watch.unwatched() if self.watch else []),
+            "warnings": self.warnings(),
+            "versions": versions(),
+        }
+
+    def warnings(self):
+        found = []
+        if self.source.weights.startswith("random"):
+            found.append(
+                f"{self.options.source} has random weights; to give it others pass "
+                "their file as --reference and this as --reference-model"
+            )
+        if self.options.open_attention:
+            found.append("fused attention is run operator by operator, which moves the result")
+        return found
+
+    @staticmethod
+    def describing(layers, skipped):
+        def show(name, tensor, about):
+            if tensor.dtype in DTYPES:
+                layers.append({**spec(name, tensor), **about()})
+            else:
+                skipped.append({"name": name, "reason": f"{tensor.dtype} cannot be compared"})
+
+        return show
+
+    def run(self, inputs, show, give):
+        def send(name, tensor, about):
+            if tensor.dtype in DTYPES:
+                plain = dense(tensor)
+                show(message_of("tensor", name, plain), plain.data_ptr(), byte_count(plain))
+
+        for name, tensor in self.forward(inputs, send if show else None):
+            plain = dense(tensor)
+            give(message_of("output", name, plain), plain.data_ptr(), byte_count(plain))
+
+    def forward(self, inputs, show):
+        self.restore_buffers()
+        tensors = [from_bytes(message, data) for message, data in inputs]
+        arguments, keywords = self.calling.arguments(tensors, self.float64)
+        with ExitStack() as stack:
+            stack.enter_context(torch.no_grad())
+            if self.options.open_attention:
+                stack.enter_context(open_attention())
+            if self.float64:
+                stack.enter_context(in_float64())
+            if self.watch and show:
+                stack.enter_context(self.watch.watching(show))
+            result = self.model(*arguments, **keywords)
+        return [(name, tensor) for name, tensor in flatten(result) if tensor.dtype in DTYPES]
+
+    def restore_buffers(self):
+        """Every run starts from the state that the model was loaded with."""
+        for name, (buffer, saved, version) in self.buffers.items():
+            path, _, attribute = name.rpartition(".")
+            owner = self.model.get_submodule(path)
+            if getattr(owner, attribute) is not buffer:
+                owner._buffers[attribute] = buffer
+            if buffer._version != version:
+                with torch.no_grad():
+                    buffer.copy_(saved)
+                self.buffers[name] = (buffer, saved, buffer._version)
+
+    def parameters(self, give):
+        for each in (self.model.named_parameters(), self.model.named_buffers()):
+            for name, tensor in each:
+                if tensor.dtype in DTYPES:
+                    plain = dense(tensor)
+                    give(message_of("tensor", name, plain), plain.data_ptr(), byte_count(plain))
+
+
+def spec(name, tensor):
+    return {"name": name, "dtype": DTYPES[tensor.dtype], "shape": list(tensor.shape)}
+
+
+def is_of_a_cache(name):
+    return "past_key_values" in name or "present" in name
+
+
+def is_positional(name):
+    return name.rstrip("_0123456789") == "output"
+
+
+def require_float64(specs):
+    floats = [each for each in specs if "float" in each["dtype"]]
+    narrow = [each["name"] for each in floats if each["dtype"] != "float64"]
+    if narrow:
+        more = f" and {len(narrow) - NAMED} more" if len(narrow) > NAMED else ""
+        raise Failure(
+            f"run in float64, these are not: {', '.join(narrow[:NAMED])}{more}; the model chooses a "
+            "dtype of its own, so leave --truth out"
+        )
+
+
+def versions():
+    """Of Python, PyTorch and the libraries that the model was made with."""
+    found = {"python": platform.python_version()}
+    for package in ("torch", "torchvision", "transformers", "timm"):
+        if package in sys.modules and hasattr(sys.modules[package], "__version__"):
+            found[package] = str(sys.modules[package].__version__)
+    return found
+
+
+@contextmanager
+def quiet_default_dtype():
+    """A source that changes the default dtype while it loads changes it for itself alone."""
+    before = torch.get_default_dtype()
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+@contextmanager
+def open_attention():
+    switch = torch.backends.mha
+    before = switch.get_fastpath_enabled()
+    switch.set_fastpath_enabled(False)
+    try:
+        yield
+    finally:
+        switch.set_fastpath_enabled(before)

@@ -1,0 +1,226 @@
+// References that a host runs: the real binary with real hosts.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/arrays.h"
+#include "tests/cli/run.h"
+#include "tests/model_builder.h"
+#include "tests/temporary_directory.h"
+
+namespace vernier {
+namespace {
+
+using testing::expect_error;
+using testing::expect_valid_json;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::Outcome;
+using testing::run_program;
+using testing::run_vernier;
+
+Tensor weight(const std::string& name, Shape shape, float first) {
+  Tensor tensor = make_tensor(name, DType::f32, std::move(shape));
+  for (float& element : elements<float>(tensor)) element = first = -0.8F * first + 0.1F;
+  return tensor;
+}
+
+// Linear, ReLU, Linear: as an ONNX model, and its weights as a host may have them.
+struct SmallModel {
+  std::vector<Tensor> weights = {weight("first.weight", {4, 3}, 1), weight("first.bias", {4}, 2),
+                                 weight("second.weight", {2, 4}, 3), weight("second.bias", {2}, 4)};
+
+  void save(const std::filesystem::path& path) const {
+    const auto transposed = int_attribute("transB", 1);
+    GraphBuilder graph;
+    graph.input("x", DType::f32, {{1, ""}, {3, ""}}).output("y", DType::f32, {{1, ""}, {2, ""}});
+    for (const Tensor& each : weights) graph.weight(each);
+    graph.node("Gemm", {"x", "first.weight", "first.bias"}, {"first"}, {transposed})
+        .node("Relu", {"first"}, {"relu"})
+        .node("Gemm", {"relu", "second.weight", "second.bias"}, {"y"}, {transposed});
+    graph.model().save(path);
+  }
+};
+
+std::string example_host(const std::string& python, const std::string& name,
+                         const std::filesystem::path& file) {
+  return "host:'" + python + "' '" VERNIER_EXAMPLES "/hosts/" + name + "' '" + file.string() + "'";
+}
+
+struct ExampleHosts : ::testing::Test {
+  Outcome layers(const std::string& reference) const {
+    return run_vernier({"layers", (folder / "model.onnx").string(), "--reference", reference});
+  }
+  TemporaryDirectory folder;
+  SmallModel model;
+};
+
+TEST_F(ExampleHosts, numpy_agrees_with_onnx_runtime) {
+  if (!std::filesystem::exists(VERNIER_PYTHON)) GTEST_SKIP() << "no numpy: scripts/setup.sh test";
+  model.save(folder / "model.onnx");
+  write_npz(folder / "weights.npz", model.weights);
+  const Outcome outcome =
+      layers(example_host(VERNIER_PYTHON, "numpy_host.py", folder / "weights.npz"));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("layers             3: "));
+  EXPECT_THAT(outcome.out, HasSubstr("reference          host:python numpy_host.py weights.npz\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("reference runs in  numpy "));
+}
+
+TEST_F(ExampleHosts, a_weight_that_numpy_has_otherwise_is_the_cause) {
+  if (!std::filesystem::exists(VERNIER_PYTHON)) GTEST_SKIP() << "no numpy: scripts/setup.sh test";
+  model.save(folder / "model.onnx");
+  elements<float>(model.weights[2])[5] += 0.5F;
+  write_npz(folder / "weights.npz", model.weights);
+  const Outcome outcome =
+      layers(example_host(VERNIER_PYTHON, "numpy_host.py", folder / "weights.npz"));
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("weight_bit_mismatch"));
+  EXPECT_THAT(outcome.out, HasSubstr("second.weight"));
+}
+
+TEST_F(ExampleHosts, openvino_shows_the_tensors_of_another_engine) {
+  const std::string python = VERNIER_TORCH2_PYTHON;
+  if (run_program({python, "-c", "import openvino"}).exit_code != 0)
+    GTEST_SKIP() << "no OpenVINO: scripts/setup.sh torch2";
+  model.save(folder / "model.onnx");
+  const Outcome same = layers(example_host(python, "openvino_host.py", folder / "model.onnx"));
+  EXPECT_EQ(same.exit_code, 0) << same.out << same.err;
+  EXPECT_THAT(same.out, HasSubstr("openvino 20"));
+  elements<float>(model.weights[2])[5] += 0.5F;
+  model.save(folder / "other.onnx");
+  const Outcome other = layers(example_host(python, "openvino_host.py", folder / "other.onnx"));
+  EXPECT_EQ(other.exit_code, 1) << other.out << other.err;
+  EXPECT_THAT(other.out, HasSubstr("drift origin: y (Add)"));
+}
+
+constexpr const char* net = R"(
+import sys, time, torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.conv = nn.Conv2d(1, 4, 3)
+        self.norm = nn.BatchNorm2d(4)
+        self.relu = nn.ReLU(inplace=True)
+        self.head = nn.Linear(4, 3)
+    def forward(self, x):
+        return {"logits": self.head(self.relu(self.norm(self.conv(x))).mean((2, 3)))}
+
+def wrong():
+    net = Net()
+    net.head.weight.data[1] *= 1.5
+    return net
+
+def example():
+    return Net(), torch.ones(1, 1, 8, 8)
+
+def noisy():
+    print("x" * 1000000)
+    return Net()
+
+def hanging():
+    time.sleep(1000)
+
+def failing():
+    raise RuntimeError("\nno weights here\nmore")
+
+if __name__ == "__main__":
+    net = Net().eval()
+    torch.onnx.export(net, (torch.ones(1, 1, 8, 8),), "net.onnx", input_names=["x"],
+                      output_names=["logits"], dynamo=False)
+    torch.save(net.state_dict(), "net.pth")
+)";
+
+// One model, made once.
+class PyTorchHost : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new TemporaryDirectory;
+    std::ofstream(*folder_ / "net.py") << net;
+    made_ = run_program({VERNIER_TORCH2_PYTHON, "net.py"}, folder_->path()).exit_code == 0;
+  }
+  static void TearDownTestSuite() { delete folder_; }
+  void SetUp() override {
+    if (!made_) GTEST_SKIP() << "no PyTorch 2: scripts/setup.sh torch2";
+  }
+  static Outcome run(const std::string& command, const std::string& reference,
+                     std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments = {command,   "net.onnx", "--reference",
+                                          reference, "--python", VERNIER_TORCH2_PYTHON};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_vernier(arguments, folder_->path());
+  }
+
+  static TemporaryDirectory* folder_;
+  static bool made_;
+};
+TemporaryDirectory* PyTorchHost::folder_ = nullptr;
+bool PyTorchHost::made_ = false;
+
+TEST_F(PyTorchHost, layers_of_a_live_model_are_compared) {
+  const Outcome outcome = run("layers", "net.py:Net", {"--truth", "fp64", "-f", "json"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  expect_valid_json("layers", outcome.out);
+  EXPECT_THAT(outcome.out, HasSubstr(R"("reference": "net.py:Net")"));
+  EXPECT_THAT(outcome.out, HasSubstr(R"("reference_runs_in": "python )"));
+  EXPECT_THAT(outcome.out, HasSubstr("torch 2."));
+  EXPECT_THAT(outcome.out, HasSubstr(R"("layers_total": 4)"));
+}
+
+TEST_F(PyTorchHost, a_weight_that_differs_is_found_by_name) {
+  const Outcome outcome = run("layers", "net.py:wrong");
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("weight_bit_mismatch"));
+  EXPECT_THAT(outcome.out, HasSubstr("head.weight"));
+}
+
+TEST_F(PyTorchHost, every_operator_is_a_layer_on_request) {
+  const Outcome outcome = run("layers", "net.py:noisy", {"--ops", "-f", "md"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("| head/addmm | aten.addmm |"));
+  EXPECT_THAT(outcome.out, HasSubstr("| mean | aten.mean |"));
+}
+
+TEST_F(PyTorchHost, outputs_of_a_live_model_are_compared) {
+  const Outcome right = run("eval", "net.py:Net", {"--samples", "3", "-f", "json"});
+  EXPECT_EQ(right.exit_code, 0) << right.out << right.err;
+  expect_valid_json("compare", right.out);
+  EXPECT_THAT(right.out, HasSubstr("torch 2."));
+  EXPECT_EQ(run("eval", "net.py:wrong", {"--samples", "3"}).exit_code, 1);
+}
+
+TEST_F(PyTorchHost, weights_of_a_file_are_put_into_a_class) {
+  const Outcome outcome = run("layers", "net.pth", {"--reference-model", "net.py:wrong"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  expect_error(run("layers", "net.pth", {"--reference-model", "net.py"}), "expected FILE.py:CLASS");
+}
+
+TEST_F(PyTorchHost, an_export_knows_its_reference) {
+  const Outcome exported =
+      run_vernier({"export", "net.py:example", "-o", "exported", "--python", VERNIER_TORCH2_PYTHON},
+                  folder_->path());
+  EXPECT_EQ(exported.exit_code, 0) << exported.err;
+  EXPECT_EQ(exported.out, "exported/model.onnx\nexported/model.json\n");
+  for (const std::string command : {"layers", "eval"}) {
+    const Outcome outcome = run_vernier({command, (*folder_ / "exported").string(), "--samples",
+                                         "2", "--python", VERNIER_TORCH2_PYTHON});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr("reference          net.py:example\n"));
+  }
+}
+
+TEST_F(PyTorchHost, what_goes_wrong_is_one_line) {
+  expect_error(run("layers", "net.py:missing"), "net.py has no function 'missing'");
+  expect_error(run("layers", "net.py:failing"), "RuntimeError: no weights here");
+  expect_error(run("layers", "gone.py:f"), "gone.py: no such file");
+  expect_error(run("layers", "net.py:hanging", {"--host-timeout", "12"}), "no answer for 12 s");
+}
+
+}  // namespace
+}  // namespace vernier

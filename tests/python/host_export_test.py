@@ -1,0 +1,126 @@
+"""Exports with PyTorch 2: the dynamo exporter, whose reference is the source itself."""
+
+import importlib.util
+import unittest
+
+import torch
+
+from exporting import ExportTest
+from vernier_export import dynamo
+
+NET = """
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(4, 3)
+        def forward(self, x, scale):
+            return {"logits": self.linear(x) * scale, "moved": x + 1}
+
+    def model():
+        torch.manual_seed(1)
+        return Net(), {"x": torch.rand(1, 4), "scale": torch.rand(1, 1)}
+"""
+
+
+def has_transformers():
+    return importlib.util.find_spec("transformers") is not None
+
+
+def run_onnx(path, inputs):
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(str(path))
+    return session.run(None, {name: each.numpy() for name, each in inputs.items()})
+
+
+@unittest.skipUnless(dynamo.is_there(), f"PyTorch {torch.__version__} has no dynamo exporter")
+class DynamoTest(ExportTest):
+    def test_the_model_is_written_with_a_dynamic_batch_and_no_trace(self):
+        source = self.source(NET)
+        sidecar = self.export(source)
+        self.assertFalse((self.output / "model.pt").exists())
+        self.assertEqual(sidecar["reference"], {"source": source, "weights": "", "seed": 42})
+        self.assertEqual(sidecar["inputs"][0]["shape"], ["batch", 4])
+        self.assertEqual([each["name"] for each in sidecar["outputs"]], ["logits", "moved"])
+        self.assertEqual(sidecar["outputs"][0]["shape"], ["batch", 3])
+        inputs = {"x": torch.rand(5, 4), "scale": torch.rand(5, 1)}
+        logits, moved = run_onnx(self.output / "model.onnx", inputs)
+        self.assertEqual(logits.shape, (5, 3))
+        torch.testing.assert_close(torch.from_numpy(moved), inputs["x"] + 1)
+
+    def test_a_batch_that_the_model_does_not_take_is_fixed(self):
+        sidecar = self.export(self.source("""
+            class Net(nn.Module):
+                def forward(self, x):
+                    return x.reshape(1, 4) * 2
+            def model():
+                return Net(), torch.rand(1, 4)
+        """))
+        self.assertIn("the batch is fixed", sidecar["warnings"][0])
+        self.assertEqual(sidecar["inputs"][0]["shape"], [1, 4])
+
+    def test_what_depends_on_values_is_an_error_with_a_reason(self):
+        self.assert_fails("cannot be written as ONNX: ", self.source("""
+            class Net(nn.Module):
+                def forward(self, x):
+                    return x * 2 if x.sum() > 0 else x
+            def model():
+                return Net(), torch.rand(1, 4)
+        """))
+
+    def test_the_other_exporter_writes_a_trace(self):
+        sidecar = self.export(self.source(NET), "--exporter", "torchscript")
+        self.assertTrue((self.output / "model.pt").exists())
+        self.assertNotIn("reference", sidecar)
+
+    def test_layers_as_outputs_need_the_other_exporter(self):
+        self.assert_fails("--instrument needs the other", self.source(NET), "--exporter", "dynamo", "--instrument")
+
+
+@unittest.skipUnless(dynamo.is_there() and has_transformers(), "needs transformers")
+class TransformersTest(ExportTest):
+    def saved(self, name, config):
+        import transformers
+
+        torch.manual_seed(3)
+        folder = self.folder / "hub"
+        getattr(transformers, name)(config).save_pretrained(folder)
+        return folder
+
+    def test_a_text_model_with_a_mask(self):
+        import transformers
+
+        config = transformers.BertConfig(
+            hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32, vocab_size=50
+        )
+        folder = self.saved("BertForSequenceClassification", config)
+        sidecar = self.export(folder)
+        self.assertEqual(sidecar["reference"]["source"], f"hf:{folder}")
+        self.assertEqual([each["name"] for each in sidecar["inputs"]], ["input_ids", "attention_mask"])
+        inputs = {name: torch.ones(3, 16, dtype=torch.int64) for name in ("input_ids", "attention_mask")}
+        self.assertEqual(run_onnx(self.output / "model.onnx", inputs)[0].shape, (3, 2))
+
+    def test_an_image_model_whose_processor_knows_the_size(self):
+        import json
+
+        import transformers
+
+        config = transformers.ResNetConfig(
+            embedding_size=4, hidden_sizes=[4, 8], depths=[1, 1], layer_type="basic", num_labels=3
+        )
+        folder = self.saved("ResNetForImageClassification", config)
+        (folder / "preprocessor_config.json").write_text(
+            json.dumps({"image_processor_type": "ConvNextImageProcessor", "size": {"shortest_edge": 40}})
+        )
+        sidecar = self.export(folder)
+        self.assertEqual(sidecar["inputs"][0]["shape"][2:], [40, 40])
+
+
+@unittest.skipIf(dynamo.is_there(), "PyTorch has the dynamo exporter")
+class WithoutDynamoTest(ExportTest):
+    def test_the_error_says_which_version_has_it(self):
+        self.assert_fails("it needs 2.5", self.source(NET), "--exporter", "dynamo")
+
+
+if __name__ == "__main__":
+    unittest.main()

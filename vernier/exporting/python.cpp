@@ -1,0 +1,74 @@
+#include "vernier/exporting/python.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <sstream>
+#include <vector>
+
+#include "vernier/error.h"
+#include "vernier/exporting/process.h"
+#include "vernier/installation.h"
+
+namespace vernier {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+// That of an active environment, then every python3 on PATH: the first one is often a bare one of a
+// version manager.
+std::vector<std::string> interpreters() {
+  std::vector<std::string> found;
+  const auto add = [&](const fs::path& program) {
+    if (access(program.c_str(), X_OK) == 0) found.push_back(program.string());
+  };
+  for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"})
+    if (const std::string folder = environment(variable); !folder.empty())
+      add(fs::path(folder) / "bin" / "python");
+  std::istringstream path(environment("PATH"));
+  for (std::string folder; std::getline(path, folder, ':');) add(fs::path(folder) / "python3");
+  return found;
+}
+
+// Asks whether it could be imported, which takes milliseconds; importing it takes seconds. What the
+// current folder holds does not count.
+bool has_torch(const std::string& program) {
+  const std::string question =
+      "import importlib.util as u, sys; sys.path = [p for p in sys.path if p]; "
+      "sys.exit(3 if u.find_spec('torch') is None else 0)";
+  return run_process({program, "-c", question}).exit_code == 0;
+}
+
+}  // namespace
+
+std::string find_python(const std::string& area, const std::string& chosen) {
+  if (!chosen.empty()) {
+    if (run_process({chosen, "-c", ""}).exit_code != 0)
+      throw Error(fmt::format("{} --python {}: it does not run", area, chosen));
+    return chosen;
+  }
+  const std::vector<std::string> programs = interpreters();
+  for (const std::string& program : programs)
+    if (has_torch(program)) return program;
+  throw Error(fmt::format(
+      "{} no python3 on PATH has PyTorch ({} tried); run `scripts/setup.sh torch`, or choose "
+      "an interpreter that has it with --python",
+      area, programs.size()));
+}
+
+fs::path python_packages(const std::string& area) {
+  if (const std::string chosen = environment("VERNIER_PYTHONPATH"); !chosen.empty()) return chosen;
+  if (const fs::path installed = installed_file("python"); !installed.empty()) return installed;
+  throw Error(fmt::format(
+      "{} Vernier's Python packages are not found; set VERNIER_PYTHONPATH to the python folder of "
+      "its sources",
+      area));
+}
+
+}  // namespace vernier

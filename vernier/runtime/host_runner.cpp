@@ -1,0 +1,295 @@
+#include "vernier/runtime/host_runner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "vernier/error.h"
+#include "vernier/exporting/python.h"
+#include "vernier/runtime/host_channel.h"
+#include "vernier/version.h"
+
+namespace vernier {
+namespace {
+
+using nlohmann::json;
+
+constexpr int protocol_version = 1;
+constexpr std::string_view command_prefix = "host:";
+constexpr std::array<std::string_view, 4> prefixes = {
+    "hf:", "torchvision:", "timm:", command_prefix};
+
+bool is_identifier(std::string_view text) {
+  const auto may_follow = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
+  return !text.empty() && !std::isdigit(static_cast<unsigned char>(text[0])) &&
+         std::ranges::all_of(text, may_follow);
+}
+
+// FILE.py:FUNCTION or package.module:FUNCTION
+bool is_function(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos || !is_identifier(text.substr(colon + 1))) return false;
+  std::string_view place = text.substr(0, colon);
+  if (place.ends_with(".py")) return place.size() > 3;
+  for (std::size_t dot; (dot = place.find('.')) != std::string_view::npos;) {
+    if (!is_identifier(place.substr(0, dot))) return false;
+    place.remove_prefix(dot + 1);
+  }
+  return is_identifier(place);
+}
+
+// The shell starts a host of the user's own; ours runs the model in Python.
+std::vector<std::string> command_of(const HostOptions& options) {
+  if (options.source.starts_with(command_prefix))
+    return {"sh", "-c", "exec " + options.source.substr(command_prefix.size())};
+  const std::string package = (python_packages("[host]") / "vernier_host").string();
+  std::vector<std::string> command = {find_python("[host]", options.python), "-B", package,
+                                      options.source};
+  if (!options.task.empty()) command.push_back("--task=" + options.task);
+  if (!options.weights.empty()) command.push_back("--weights=" + options.weights);
+  command.push_back(fmt::format("--seed={}", options.seed));
+  if (options.open_attention) command.push_back("--open-attention");
+  return command;
+}
+
+json input_messages(std::span<const Tensor> inputs) {
+  json messages = json::array();
+  for (const Tensor& input : inputs)
+    messages.push_back({{"name", input.name},
+                        {"dtype", dtype_name(input.dtype)},
+                        {"shape", input.shape},
+                        {"bytes", input.bytes.size()}});
+  return messages;
+}
+
+std::string_view watch_name(HostWatch watch) {
+  constexpr std::array<std::string_view, 3> names = {"nothing", "layers", "operators"};
+  return names[static_cast<std::size_t>(watch)];
+}
+
+DType dtype_of(const json& entry) {
+  const auto dtype = parse_dtype(entry.at("dtype").get<std::string>());
+  if (!dtype) throw std::invalid_argument("no dtype is called " + entry.at("dtype").dump());
+  return *dtype;
+}
+
+TensorSpec spec_of(const json& entry) {
+  TensorSpec spec{
+      .name = entry.at("name"), .dtype = dtype_of(entry), .ranked = entry.contains("shape")};
+  if (spec.ranked)
+    for (const std::int64_t size : entry["shape"]) spec.shape.push_back({.size = size});
+  return spec;
+}
+
+WatchedTensor watched_of(const json& entry) {
+  return {.name = entry.at("name"),
+          .type = entry.value("type", ""),
+          .constants = entry.value("constants", std::map<std::string, double>()),
+          .module = entry.value("module", ""),
+          .call = entry.value("call", 0),
+          .source = entry.value("source", "")};
+}
+
+UnwatchedTensor unwatched_of(const json& entry) {
+  return {entry.at("name"), entry.at("reason"), entry.value("type", "")};
+}
+
+template <typename T>
+std::vector<T> list_of(const json& message, const char* key, T (*read)(const json&)) {
+  std::vector<T> list;
+  if (const auto found = message.find(key); found != message.end())
+    for (const json& entry : *found) list.push_back(read(entry));
+  return list;
+}
+
+class HostRunner final : public Runner {
+ public:
+  explicit HostRunner(const HostOptions& options)
+      : subject_(options.source),
+        channel_({.subject = options.source,
+                  .command = command_of(options),
+                  .timeout = options.timeout,
+                  .ring_bytes = options.ring_bytes}) {
+    request({{"type", "hello"}, {"protocol", protocol_version}, {"vernier", version()}});
+    const json hello = answer("hello");
+    if (const int found = hello.value("protocol", 0); found != protocol_version)
+      fail(fmt::format("speaks version {} of the protocol, and this is version {}", found,
+                       protocol_version));
+    describe(options);
+  }
+
+  const std::vector<TensorSpec>& inputs() const override { return inputs_; }
+  const std::vector<TensorSpec>& outputs() const override { return outputs_; }
+  std::vector<WatchedTensor> watched() const override { return watched_; }
+  std::vector<UnwatchedTensor> unwatched() const override { return unwatched_; }
+  std::vector<std::string> warnings() const override { return warnings_; }
+  std::vector<std::pair<std::string, std::string>> versions() const override { return versions_; }
+  bool outputs_are_positional() const override { return positional_; }
+
+  std::vector<Tensor> run(std::span<const Tensor> inputs, const Observer& observer) override {
+    request({{"type", "run"}, {"observe", observer != nullptr}}, inputs);
+    std::vector<Tensor> outputs;
+    receive_tensors([&](const std::string& type, const TensorView& tensor) {
+      if (type == "output")
+        outputs.push_back(copy(tensor));
+      else if (observer)
+        observer({tensor});
+    });
+    if (outputs.size() != outputs_.size())
+      fail(fmt::format("returns {} outputs, and {} when it was described", outputs.size(),
+                       outputs_.size()));
+    return outputs;
+  }
+
+  void visit_parameters(const TensorVisitor& visit) const override {
+    request({{"type", "parameters"}});
+    receive_tensors([&](const std::string&, const TensorView& tensor) { visit(tensor); });
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const {
+    throw Error(fmt::format("[host] {}: {}", subject_, what));
+  }
+
+  void request(json message, std::span<const Tensor> inputs = {}) const {
+    if (!inputs.empty()) message["inputs"] = input_messages(inputs);
+    channel_.send_line(message.dump(-1, ' ', false, json::error_handler_t::replace));
+    for (const Tensor& input : inputs) channel_.send(input.bytes);
+  }
+
+  // What the host says, unless that is an error.
+  json receive() const {
+    const std::string line = channel_.receive_line();
+    json message = json::parse(line, nullptr, false);
+    if (!message.is_object() || !message.value("type", json()).is_string())
+      fail(fmt::format("its host sent what is no message: {}", line.substr(0, 80)));
+    if (message["type"] == "error") fail(message.value("message", "an error without a message"));
+    return message;
+  }
+
+  json answer(const char* type) const {
+    json message = receive();
+    if (message["type"] != type)
+      fail(fmt::format("its host sent {} in place of {}", message["type"].dump(), type));
+    return message;
+  }
+
+  void describe(const HostOptions& options) {
+    request({{"type", "describe"},
+             {"watch", watch_name(options.watch)},
+             {"precision", dtype_name(options.precision)},
+             {"threads", options.threads},
+             {"outputs", options.output_names}},
+            options.example);
+    const json description = answer("description");
+    understanding([&] {
+      inputs_ = list_of(description, "inputs", spec_of);
+      outputs_ = list_of(description, "outputs", spec_of);
+      watched_ = list_of(description, "layers", watched_of);
+      unwatched_ = list_of(description, "unwatched", unwatched_of);
+      warnings_ = description.value("warnings", warnings_);
+      positional_ = description.value("outputs_are_positional", false);
+      const json versions = description.value("versions", json::object());
+      for (const auto& [name, version] : versions.items())
+        versions_.emplace_back(name, version.get<std::string>());
+    });
+    for (const TensorSpec& output : outputs_)
+      if (options.precision == DType::f64 && is_float(output.dtype) && output.dtype != DType::f64)
+        fail(fmt::format("its output '{}' is {} though it is to run in float64; leave --truth out",
+                         output.name, dtype_name(output.dtype)));
+  }
+
+  template <typename Read>
+  void understanding(const Read& read) const {
+    try {
+      read();
+    } catch (const Error&) {
+      throw;
+    } catch (const std::exception& error) {
+      fail(fmt::format("its host sent a wrong message ({})", error.what()));
+    }
+  }
+
+  // Until the host is done. After an exception from `visit` the rest is read, and left alone.
+  template <typename Visit>
+  void receive_tensors(const Visit& visit) const {
+    std::exception_ptr thrown;
+    for (json message = receive(); message["type"] != "done"; message = receive()) {
+      understanding([&] {
+        const std::string type = message["type"], name = message.at("name");
+        const DType dtype = dtype_of(message);
+        const Shape shape = message.at("shape");
+        const std::span<const std::byte> bytes =
+            bytes_of(message, byte_size(dtype, element_count(shape)));
+        try {
+          if (!thrown) visit(type, TensorView{name, dtype, shape, bytes});
+        } catch (...) {
+          thrown = std::current_exception();
+        }
+      });
+      channel_.release();
+    }
+    if (thrown) std::rethrow_exception(thrown);
+  }
+
+  // In the ring as they are if they are there all at once; else gathered.
+  std::span<const std::byte> bytes_of(const json& message, std::int64_t expected) const {
+    const std::size_t count = message.at("bytes");
+    if (count != static_cast<std::size_t>(expected))
+      fail(fmt::format("its host sent {} bytes for '{}', which takes {}", count,
+                       message["name"].get<std::string>(), expected));
+    const std::size_t ready = message.value("ring", std::size_t{0});
+    if (ready == count && count > 0) return channel_.take_from_ring(count);
+    gathered_.resize(count);
+    if (ready == 0) {
+      channel_.receive(gathered_);
+      return gathered_;
+    }
+    std::size_t filled = 0;
+    for (std::size_t part = ready;; part = answer("bytes").at("ring")) {
+      if (part > count - filled) fail("its host sent more bytes than it said");
+      std::ranges::copy(channel_.take_from_ring(part), gathered_.begin() + filled);
+      channel_.release();
+      if ((filled += part) == count) return gathered_;
+    }
+  }
+
+  std::string subject_;
+  mutable HostChannel channel_;
+  mutable std::vector<std::byte> gathered_;
+  std::vector<TensorSpec> inputs_, outputs_;
+  std::vector<WatchedTensor> watched_;
+  std::vector<UnwatchedTensor> unwatched_;
+  std::vector<std::string> warnings_;
+  std::vector<std::pair<std::string, std::string>> versions_;
+  bool positional_ = false;
+};
+
+}  // namespace
+
+bool is_host_source(const std::string& text) {
+  const auto has_prefix = [&](std::string_view prefix) { return text.starts_with(prefix); };
+  return std::ranges::any_of(prefixes, has_prefix) || text.ends_with(".pt2") || is_function(text);
+}
+
+HostOptions described_by(HostOptions options, std::vector<Tensor> example,
+                         const std::vector<TensorSpec>& candidate_outputs) {
+  options.example = std::move(example);
+  for (const TensorSpec& output : candidate_outputs) options.output_names.push_back(output.name);
+  return options;
+}
+
+std::unique_ptr<Runner> open_host_runner(const HostOptions& options) {
+  if (options.example.empty())
+    throw Error(fmt::format(
+        "[host] {}: there is no sample to describe it by; pass it as the --reference of vernier "
+        "layers or eval",
+        options.source));
+  return std::make_unique<HostRunner>(options);
+}
+
+}  // namespace vernier
