@@ -167,5 +167,56 @@ TEST(Align, results_of_a_subgraph_narrow_what_is_listed_before_them) {
               ElementsAre(LayerPair{0, 0}, LayerPair{2, 0}, LayerPair{2, 1}, LayerPair{2, 2}));
 }
 
+CandidateTensor of_module(const std::string& name, const std::string& module,
+                          std::vector<std::size_t> inputs) {
+  return {.name = name,
+          .layer = module,
+          .layer_is_metadata = true,
+          .inputs = std::move(inputs),
+          .is_output = false};
+}
+
+TEST(Align, a_tensor_that_only_bears_the_name_of_a_module_is_not_its_output) {
+  const std::vector<CandidateTensor> tensors = {of_module("linear", "encoder.fc", {}),
+                                                of_module("linear_1", "linear", {0})};
+  const std::vector<Layer> modules = {{.name = "encoder.fc", .type = "Linear"},
+                                      {.name = "linear", .type = "Linear"}};
+  EXPECT_THAT(align(modules, tensors),
+              ElementsAre(Placement{Match::metadata, 0}, Placement{Match::metadata, 1}));
+  // Another ONNX model's tensors have no modules: their names are all there is.
+  EXPECT_THAT(align(layers({"linear"}), tensors), ElementsAre(Placement{Match::name, 0}));
+}
+
+TEST(Align, the_runs_of_a_scope_are_the_calls_of_its_module) {
+  const std::vector<CandidateTensor> tensors = {
+      of_module("conv", "conv", {}), of_module("relu", "relu", {0}), of_module("add", "", {1, 0}),
+      of_module("relu_1", "relu", {2}), of_module("shape", "relu", {2})};
+  const std::vector<Layer> calls = {{.name = "conv", .type = "Conv2d"},
+                                    {.name = "relu", .type = "ReLU"},
+                                    {.name = "relu_1", .type = "ReLU"}};
+  std::vector<CandidateTensor> with_output = tensors;
+  with_output[3].is_output = true;
+  EXPECT_THAT(align(calls, with_output),
+              ElementsAre(Placement{Match::metadata, 0}, Placement{Match::metadata, 1},
+                          Placement{Match::metadata, 3}));
+}
+
+TEST(Align, calls_that_cannot_be_told_apart_are_left_to_their_values) {
+  const std::vector<CandidateTensor> tensors = {of_module("relu", "relu", {}),
+                                                of_module("relu_1", "relu", {0})};
+  const std::vector<Layer> calls = {{.name = "relu", .type = "ReLU"},
+                                    {.name = "relu_1", .type = "ReLU"}};
+  EXPECT_THAT(align(calls, tensors), ElementsAre(Placement{}, Placement{}));
+}
+
+TEST(Align, a_module_whose_name_ends_in_a_number_is_no_second_call) {
+  const std::vector<CandidateTensor> tensors = {of_module("a", "relu", {}),
+                                                of_module("b", "relu_1", {0})};
+  const std::vector<Layer> modules = {{.name = "relu", .type = "ReLU"},
+                                      {.name = "relu_1", .type = "ReLU"}};
+  EXPECT_THAT(align(modules, tensors),
+              ElementsAre(Placement{Match::metadata, 0}, Placement{Match::metadata, 1}));
+}
+
 }  // namespace
 }  // namespace vernier

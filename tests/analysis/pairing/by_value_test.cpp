@@ -45,8 +45,20 @@ const std::vector<Layer> conv_norm = {{.name = "conv", .type = "Conv2d"},
 
 std::vector<Placement> resolve(const std::vector<Layer>& layers,
                                const std::vector<Placement>& placements,
-                               const std::vector<Likeness>& likenesses) {
-  return resolve_by_value(layers, placements, likenesses);
+                               const std::vector<Likeness>& likenesses,
+                               std::vector<CandidateTensor> tensors = {}) {
+  if (tensors.empty()) tensors.resize(10);
+  return resolve_by_value(layers, tensors, placements, likenesses);
+}
+
+// What is added to a large constant table is much like the table.
+TEST(Resolve, a_tensor_of_another_module_must_be_the_same_and_not_only_alike) {
+  const std::vector<Layer> table = {{.name = "table", .type = "Embedding"}};
+  const std::vector<CandidateTensor> added = {
+      {.name = "add", .layer = "block", .layer_is_metadata = true}};
+  EXPECT_THAT(resolve(table, {nowhere}, {{{0, 0}, 40}}, added), ElementsAre(nowhere));
+  EXPECT_THAT(resolve(table, {nowhere}, {{{0, 0}, 130}}, added), ElementsAre(by_value(0)));
+  EXPECT_THAT(resolve(table, {nowhere}, {{{0, 0}, 40}}), ElementsAre(by_value(0)));
 }
 
 TEST(Resolve, a_folded_batch_norm_takes_the_tensor_of_its_convolution) {

@@ -269,7 +269,7 @@ void Validation::resolve(const PairRows& found) {
   std::vector<Likeness> likenesses;
   for (const auto& [pair, row] : found)
     likenesses.push_back({pair, row.sqnr_db, row.reference_shape == row.candidate_shape});
-  placements_ = resolve_by_value(layers_, std::move(placements_), likenesses);
+  placements_ = resolve_by_value(layers_, tensors_, std::move(placements_), likenesses);
 }
 
 void Validation::add(std::int64_t number, const std::vector<Tensor>& sample) {
@@ -385,7 +385,7 @@ bool Validation::measure_introduced(OrtRunner& candidate, std::int64_t number,
     warnings_.push_back(
         fmt::format("the candidate does not run on the reference's tensors: {}", error.what()));
   }
-  std::vector<Placement> places = resolve_by_value(layers_, placements_, likenesses);
+  std::vector<Placement> places = resolve_by_value(layers_, tensors_, placements_, likenesses);
   std::swap(places, placements_);
   return places != placements_;
 }

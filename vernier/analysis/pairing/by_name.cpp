@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "vernier/analysis/io_mapping.h"
 #include "vernier/data/input_shape.h"
@@ -39,10 +42,67 @@ Index scope_outputs(std::span<const CandidateTensor> tensors) {
   return outputs;
 }
 
+// The tensors of one scope that nodes without a break write, and whether anything else reads them.
+struct ScopeRun {
+  std::size_t first = 0, last = 0;
+  std::size_t output = 0;
+};
+
+// The runs of a scope that metadata names, in the order of the graph. Newer exporters give every
+// call of a module the same scope: each run is a call.
+std::vector<ScopeRun> runs_of(const std::string& scope, std::span<const CandidateTensor> tensors) {
+  std::vector<ScopeRun> runs;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (!tensors[i].layer_is_metadata || tensors[i].layer != scope) continue;
+    if (runs.empty() || runs.back().last + 1 != i) runs.push_back({i, i, i});
+    runs.back().last = i;
+  }
+  for (ScopeRun& run : runs) {
+    const auto leaves = [&](std::size_t i) {
+      if (tensors[i].is_output) return true;
+      for (std::size_t reader = 0; reader < tensors.size(); ++reader)
+        if ((reader < run.first || reader > run.last) &&
+            std::ranges::count(tensors[reader].inputs, i) > 0)
+          return true;
+      return false;
+    };
+    run.output = run.last;
+    while (run.output > run.first && !leaves(run.output)) --run.output;
+    if (!leaves(run.output)) run.output = run.last;
+  }
+  return runs;
+}
+
+// Places the layers of modules that are called more than once, where there are as many runs of
+// their scope as calls.
+void place_calls(std::span<const Layer> layers, std::span<const CandidateTensor> tensors,
+                 std::vector<Placement>& placements) {
+  std::unordered_set<std::string> scopes;
+  for (const CandidateTensor& tensor : tensors)
+    if (tensor.layer_is_metadata) scopes.insert(tensor.layer);
+  std::map<std::string, std::map<std::size_t, std::size_t>> calls;  // of a scope: number, layer
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const ModuleCall call =
+        scopes.contains(layers[i].name) ? ModuleCall{layers[i].name} : module_call(layers[i].name);
+    if (!layers[i].type.empty() && scopes.contains(call.module))
+      calls[call.module].emplace(call.number, i);
+  }
+  for (const auto& [scope, numbered] : calls) {
+    if (numbered.size() < 2) continue;
+    const std::vector<ScopeRun> runs = runs_of(scope, tensors);
+    std::size_t run = 0;
+    for (const auto& [number, layer] : numbered)
+      placements[layer] = runs.size() == numbered.size()
+                              ? Placement{Match::metadata, runs[run++].output}
+                              : Placement{};
+  }
+}
+
 Placement place(const Layer& layer, const Index& names, const Index& scopes,
                 std::span<const CandidateTensor> tensors) {
   for (const std::string& name : {layer.name, layer.name + ".0"})
-    if (const auto found = names.find(name); found != names.end())
+    if (const auto found = names.find(name);
+        found != names.end() && !is_elsewhere(tensors[found->second], layer))
       return {Match::name, found->second};
   const auto found = scopes.find(layer.name);
   if (found == scopes.end()) return {};
@@ -181,6 +241,21 @@ std::string position_warning(const std::string& reference, const std::string& ca
       candidate, reference, reference, candidate);
 }
 
+ModuleCall module_call(const std::string& layer) {
+  const std::size_t digits = layer.find_last_not_of("0123456789") + 1;
+  ModuleCall call{layer};
+  if (digits < 2 || digits == layer.size() || layer[digits - 1] != '_') return call;
+  const auto [end, error] =
+      std::from_chars(layer.data() + digits, layer.data() + layer.size(), call.number);
+  if (error == std::errc() && call.number > 0) call.module = layer.substr(0, digits - 1);
+  return call;
+}
+
+bool is_elsewhere(const CandidateTensor& tensor, const Layer& layer) {
+  return !layer.type.empty() && tensor.layer_is_metadata && tensor.layer != layer.name &&
+         tensor.layer != module_call(layer.name).module;
+}
+
 std::vector<Placement> align(std::span<const Layer> layers,
                              std::span<const CandidateTensor> tensors) {
   Index names;
@@ -188,6 +263,7 @@ std::vector<Placement> align(std::span<const Layer> layers,
   const Index scopes = scope_outputs(tensors);
   std::vector<Placement> placements;
   for (const Layer& layer : layers) placements.push_back(place(layer, names, scopes, tensors));
+  place_calls(layers, tensors, placements);
   place_outputs(layers, tensors, placements);
   return placements;
 }

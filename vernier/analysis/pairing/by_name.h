@@ -76,9 +76,21 @@ struct Placement {
   bool operator==(const Placement&) const = default;
 };
 
+// "relu_1" is the second call of "relu", if there is no module of that name.
+struct ModuleCall {
+  std::string module;
+  std::size_t number = 0;
+};
+ModuleCall module_call(const std::string& layer);
+
+// Whether metadata says that another module than the layer's made the tensor. Newer exporters call
+// tensors "linear" and "relu": the name alone proves nothing then.
+bool is_elsewhere(const CandidateTensor& tensor, const Layer& layer);
+
 // Places layers by what names say, without running anything: by a tensor of their own name (that of
-// a first output, "lstm.0", is the layer's too), by the exporter's scope, where the last tensor
-// that leaves the scope is the layer's output, and outputs by their position.
+// a first output, "lstm.0", is the layer's too) that is of no other module, by the exporter's
+// scope, where the last tensor that leaves the scope is the layer's output, and outputs by their
+// position.
 std::vector<Placement> align(std::span<const Layer> layers,
                              std::span<const CandidateTensor> tensors);
 

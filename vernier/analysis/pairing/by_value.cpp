@@ -70,9 +70,9 @@ bool takes_batch_norm(const Layer& layer) {
 
 class Resolver {
  public:
-  Resolver(std::span<const Layer> layers, std::vector<Placement> placements,
-           std::span<const Likeness> likenesses)
-      : layers_(layers), placements_(std::move(placements)) {
+  Resolver(std::span<const Layer> layers, std::span<const CandidateTensor> tensors,
+           std::vector<Placement> placements, std::span<const Likeness> likenesses)
+      : layers_(layers), tensors_(tensors), placements_(std::move(placements)) {
     for (const Likeness& likeness : likenesses) likenesses_[likeness.pair] = likeness;
     for (const LayerPair& pair : placed_pairs(placements_))
       owners_.emplace(pair.tensor, pair.layer);
@@ -97,7 +97,8 @@ class Resolver {
     for (auto it = likenesses_.lower_bound({layer, 0});
          it != likenesses_.end() && it->first.layer == layer; ++it) {
       const Likeness& found = it->second;
-      if (!(found.sqnr_db >= value_match_db)) continue;
+      const bool elsewhere = is_elsewhere(tensors_[found.pair.tensor], layers_[layer]);
+      if (!(found.sqnr_db >= (elsewhere ? rounding_db : value_match_db))) continue;
       const bool better = !best || found.sqnr_db > best->sqnr_db ||
                           (found.sqnr_db == best->sqnr_db && found.same_shape && !best->same_shape);
       if (better) best = &found;
@@ -149,6 +150,7 @@ class Resolver {
   }
 
   std::span<const Layer> layers_;
+  std::span<const CandidateTensor> tensors_;
   std::vector<Placement> placements_;
   std::map<LayerPair, Likeness> likenesses_;
   std::map<std::size_t, std::size_t> owners_;  // the layer of each tensor that has one
@@ -197,9 +199,10 @@ bool is_no_op(const Layer& layer) {
 }
 
 std::vector<Placement> resolve_by_value(std::span<const Layer> layers,
+                                        std::span<const CandidateTensor> tensors,
                                         std::vector<Placement> placements,
                                         std::span<const Likeness> likenesses) {
-  return Resolver(layers, std::move(placements), likenesses).resolve();
+  return Resolver(layers, tensors, std::move(placements), likenesses).resolve();
 }
 
 std::vector<Counterpart> match_by_value(Runner& reference, std::span<const Tensor> inputs,

@@ -57,6 +57,7 @@ bool is_no_op(const Layer& layer);
 // the layer gets it and the other is fused, as Conv and BatchNorm are. A layer that only hands on
 // what another layer's tensor holds is elided. `likenesses` are of placed and of contended pairs.
 std::vector<Placement> resolve_by_value(std::span<const Layer> layers,
+                                        std::span<const CandidateTensor> tensors,
                                         std::vector<Placement> placements,
                                         std::span<const Likeness> likenesses);
 
