@@ -2,7 +2,9 @@
 // every tensor a graph output, each in a process of its own, and prints time and peak memory as
 // ratios to the bare run.
 //   probe_bench [FOLDER]      models are exported there (bench/export_models.py) on the first run
+#include <dlfcn.h>
 #include <fmt/format.h>
+#define ORT_API_MANUAL_INIT
 #include <onnxruntime_cxx_api.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -18,6 +20,7 @@
 #include <vector>
 
 #include "vernier/model/edit.h"
+#include "vernier/runtime/ort_library.h"
 #include "vernier/runtime/ort_runner.h"
 
 namespace {
@@ -59,9 +62,17 @@ double fastest(const Run& run) {
   return best;
 }
 
+// Ort:: of this program, for the ONNX Runtime that the library loads.
+void use_runtime_of_library() {
+  void* const library = dlopen(ort_library().file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  const auto base = reinterpret_cast<decltype(&OrtGetApiBase)>(dlsym(library, "OrtGetApiBase"));
+  Ort::InitApi(base()->GetApi(ORT_API_VERSION));
+}
+
 // A plain session made from the file, as any program would.
 Cost bare(const std::string& path) {
   const auto start = std::chrono::steady_clock::now();
+  use_runtime_of_library();
   const Ort::Env environment;
   Ort::SessionOptions options;
   options.SetGraphOptimizationLevel(ORT_DISABLE_ALL);

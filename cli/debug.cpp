@@ -19,6 +19,7 @@ namespace {
 struct Options {
   ModelOptions models;
   InputSpec input{.default_samples = 8};
+  IoMapping io;
   std::string model_id;  // whose preprocessing is taken; empty: what lies beside the model
   RuntimeOptions runtime;
   OutputOptions output;
@@ -42,7 +43,8 @@ int run(Options& options) {
   DebugOptions debug_options{.low_db = options.low_db,
                              .weight_evidence = !options.no_weights,
                              .limits = parse_limits(options.fail_if, debug_limit_metrics()),
-                             .runtime = runner_options(options.runtime).onnx};
+                             .runtime = runner_options(options.runtime).onnx,
+                             .io = options.io};
   const ResolvedModel resolved = resolve_model_argument(options.models.models, options.models.id);
   const auto reference_path = resolve_reference(options.models.reference, resolved);
   const Model reference = load_reference(reference_path);
@@ -50,7 +52,7 @@ int run(Options& options) {
   if (!options.model_id.empty())
     options.input.dataset.preprocessing.file =
         preprocessing_of_model(options.model_id, options.models.id);
-  const Inputs inputs = make_inputs(candidate, options.input);
+  const Inputs inputs = make_inputs(candidate, options.input, options.io, reference.inputs());
   print_warnings(inputs.warnings);
   const DebugResult result = with_progress("debugging", [&](Progress progress) {
     debug_options.progress = std::move(progress);
@@ -67,6 +69,7 @@ int run(Options& options) {
   subject.run.settings = {{"arithmetic", std::string("exact")},
                           {"low_db", options.low_db},
                           {"good_db", options.good_db}};
+  describe_io(options.io, subject.run);
   subject.run.interrupted = result.interrupted;
   write_result(options.output, describe_debug(subject, result),
                [&] { return debug_json(subject, result); });
@@ -86,6 +89,7 @@ void add_debug(CLI::App& program, int& exit_code) {
                     "Fail when [NAME:]METRIC<VALUE holds, as in 'output:cumulative<30'; "
                     "repeatable");
   add_input_options(*command, options->input);
+  add_io_options(*command, options->io);
   OptionGroup report(*command, "Report");
   report.add("--top", options->top, "Rows of each table of the worst", "N")->check(at_least(1));
   report.add("--low-db", options->low_db, "SQNR below which a tensor counts as damaged", "DB");

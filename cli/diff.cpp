@@ -68,6 +68,13 @@ void add_diff(CLI::App& program, int& exit_code) {
   add_limit_options(*command, options->fail_if,
                     "Fail when METRIC>VALUE or ARRAY:METRIC<VALUE holds; repeatable");
   main.flag("--allow-missing", options->diff.allow_missing, "Arrays on one side only do not fail");
+  main.each(
+      "--map-output",
+      [&mapped = options->diff.mapped](const std::string& text) {
+        mapped.insert(parse_name_pair(text, "--map-output"));
+      },
+      "The candidate's array that an array of the reference is compared with; repeatable",
+      "REFERENCE=CANDIDATE");
   main.add("--samples-axis", options->samples_axis,
            "0: the leading axis is samples; show mean, std, min and max over them")
       ->check(CLI::IsMember({0}));

@@ -11,7 +11,6 @@
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "vernier/analysis/compare_models.h"
-#include "vernier/analysis/pick_inputs.h"
 #include "vernier/analysis/record.h"
 #include "vernier/analysis/task/task.h"
 #include "vernier/error.h"
@@ -21,6 +20,7 @@ namespace vernier::cli {
 namespace {
 
 constexpr const char* task_group = "Tasks";
+constexpr std::int64_t default_steps = 10;
 const std::vector<std::string> precisions = {"fp32", "fp16",  "int8",  "int16", "int4",
                                              "w8a8", "w8a16", "w4a16", "w16a16"};
 
@@ -44,6 +44,8 @@ int run_compare(const EvalOptions& options) {
                                        .candidate_runtime = runner_options(options.runtime).onnx,
                                        .reference_runtime = reference_runtime(options)};
   CompareOptions& compared = compare_options.compare;
+  compared.io = options.io;
+  compared.io.steps = options.steps.value_or(options.io.feedback.empty() ? 1 : default_steps);
   compared.evidence.own_limits = !options.fail_if.empty();
   compared.limits = compared.evidence.own_limits
                         ? parse_limits(options.fail_if, pair_limit_metrics())
@@ -51,24 +53,23 @@ int run_compare(const EvalOptions& options) {
   compared.allow_missing = options.allow_missing;
   compared.evidence.real_inputs =
       !options.input.data.empty() || !options.input.dataset.name.empty();
-  const Inputs inputs =
-      is_automatic(options.input) && format != ModelFormat::recorded
-          ? automatic_inputs(model, reference ? &*reference : nullptr, options.input,
-                             compare_options.candidate_runtime)
-          : make_inputs({.inputs = model.inputs(), .path = resolved.model, .onnx = &model},
-                        options.input);
-  print_warnings(inputs.warnings);
   std::unique_ptr<Runner> reference_runner;
-  if (!reference) {
+  if (!reference && format != ModelFormat::hosted)
+    reference_runner = open_reference(options, reference_path, {});
+  ComparedModels models{.reference = reference ? &*reference : nullptr,
+                        .reference_runner = reference_runner.get(),
+                        .candidate = model};
+  const Inputs inputs = compare_inputs(models, options.input, compare_options);
+  print_warnings(inputs.warnings);
+  if (reference_runner && inputs.order) require_recorded_order(*inputs.order, reference_path);
+  if (format == ModelFormat::hosted) {
     HostOptions host = host_options(options.models, resolved);
-    if (format == ModelFormat::hosted && inputs.samples->size() > 0)
+    if (inputs.samples->size() > 0)
       host = described_by(std::move(host), inputs.samples->sample(0), model.outputs());
     reference_runner = open_reference(options, reference_path, host);
-    compared.outputs_by_position = reference_runner->outputs_are_positional();
+    models.reference_runner = reference_runner.get();
   }
-  const ComparedModels models{.reference = reference ? &*reference : nullptr,
-                              .reference_runner = reference_runner.get(),
-                              .candidate = model};
+  compared.outputs_by_position = reference_runner && reference_runner->outputs_are_positional();
   if (!options.save_inputs.empty())
     record(*inputs.samples, nullptr, {.output = options.save_inputs, .tensors = {.inputs = true}});
   CompareResult result = with_progress("comparing", [&](Progress progress) {
@@ -78,8 +79,8 @@ int run_compare(const EvalOptions& options) {
 
   if (options.stages && !result.interrupted) {
     if (!reference_runner) reference_runner = open_reference(options, reference_path, {});
-    result.stages =
-        run_stages(*reference_runner, model, compare_options.candidate_runtime, *inputs.samples);
+    result.stages = run_stages(*reference_runner, model, compare_options.candidate_runtime,
+                               *inputs.samples, compared.io);
   }
 
   RunDescription run = describe_run("eval", resolved, reference_path, options.runtime);
@@ -87,6 +88,7 @@ int run_compare(const EvalOptions& options) {
   run.precision = options.precision.empty() ? precision_name(precision) : options.precision;
   run.inputs = inputs.description;
   run.samples = result.samples;
+  describe_io(compared.io, run);
   run.interrupted = result.interrupted;
   if (reference_runner) describe_host(run, reference_runner->versions());
   write_result(options.output, describe_compare(run, result),
@@ -94,9 +96,30 @@ int run_compare(const EvalOptions& options) {
   return exit_code(result.verdict, result.interrupted);
 }
 
+void add_feedback_options(CLI::App& command, EvalOptions& options) {
+  OptionGroup group(command, "Compare");
+  group.each(
+      "--feedback",
+      [&options](const std::string& text) {
+        auto [output, input] = parse_name_pair(text, "--feedback");
+        options.io.feedback.push_back({std::move(output), std::move(input)});
+      },
+      "An output that is an input of the next step, as in stateN=state: a sample is a sequence of "
+      "--steps then; repeatable",
+      "OUTPUT=INPUT");
+  group
+      .add("--steps", options.steps,
+           fmt::format("Runs that make a sample ({} with --feedback, else 1)", default_steps), "N")
+      ->check(at_least(1));
+  group
+      .flag("--teacher", options.io.teacher,
+            "Feed both models the reference's state, instead of each its own")
+      ->needs("--feedback");
+}
+
 void add_task_options(CLI::App& command, EvalOptions& options) {
   OptionGroup group(command, task_group);
-  add_judgement_options(command, options.evaluate, task_group);
+  add_judgement_options(command, options.judge, task_group);
   group
       .add("--k", options.k,
            "image-feature-extraction: neighbours that vote (10); image-classification: the label "
@@ -110,6 +133,8 @@ void add_task_options(CLI::App& command, EvalOptions& options) {
       ->needs("--dataset");
   group.add("--ignore-label", options.ignored_label, "Leave out pixels or tokens with this label",
             "LABEL");
+  group.add("--output-name", options.output_name, "The output that is scored (default: the first)",
+            "NAME");
   group.flag("--timings", options.timings, "Say on stderr where the time went");
 }
 
@@ -127,8 +152,10 @@ void add_reference_options(CLI::App& command, RuntimeOptions& options) {
 
 // Options of one mode that another would pass over in silence.
 void refuse_options_of_other_modes(const CLI::App& command, const std::string& mode) {
-  constexpr std::array of_compare = {"--sample-index", "--shape",      "--input-range", "--inputs",
-                                     "--input-data",   "--no-weights", "--save-inputs"};
+  constexpr std::array of_compare = {
+      "--sample-index", "--shape",       "--input-range", "--inputs",     "--input-data",
+      "--no-weights",   "--save-inputs", "--map-input",   "--map-output", "--set",
+      "--feedback",     "--steps",       "--teacher"};
   for (const CLI::Option* option : command.get_options()) {
     const std::string name = option->get_name();
     const bool unused = mode == "compare" ? option->get_group() == task_group
@@ -180,7 +207,9 @@ void add_eval(CLI::App& program, int& exit_code) {
                "Do not compare the weights of two ONNX models as evidence");
   compare.add("--save-inputs", options->save_inputs, "Write the inputs, as --input-data reads them",
               "FILE.npz");
+  add_feedback_options(*command, *options);
   add_input_options(*command, options->input);
+  add_io_options(*command, options->io);
   add_label_options(*command, options->input.dataset);
   add_task_options(*command, *options);
   add_runtime_options(*command, options->runtime);

@@ -7,7 +7,7 @@
 
 #include "cli/options.h"
 #include "cli/output.h"
-#include "vernier/analysis/task/evaluate.h"
+#include "vernier/analysis/task/judge.h"
 
 namespace vernier::cli {
 
@@ -21,18 +21,21 @@ struct EvalOptions {
   bool stages = false;
   bool no_weights = false;
   std::string save_inputs;
+  IoMapping io;
+  std::optional<std::int64_t> steps;  // of a sequence; unset: 1, or with feedback 10
   InputSpec input{.default_samples = 100};
   RuntimeOptions runtime;
   RuntimeOptions reference_runtime;  // but for threads, which are the candidate's
   OutputOptions output;
 
   // Of tasks.
-  EvaluateOptions evaluate;
+  JudgeOptions judge;
   std::optional<std::int64_t> k;  // neighbours that vote, or places that count
-  KnnTask knn;
+  KnnOptions knn;
   std::string pooling;
   std::string bank_split;
   std::optional<std::int64_t> ignored_label;
+  std::string output_name;  // that is scored; empty: the first
   bool timings = false;
 };
 

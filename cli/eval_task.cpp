@@ -1,29 +1,21 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cstdio>
-#include <functional>
 
 #include "cli/command.h"
 #include "cli/eval.h"
 #include "cli/progress.h"
-#include "vernier/analysis/task/evaluate_task.h"
-#include "vernier/analysis/task/examples.h"
-#include "vernier/data/dataset.h"
-#include "vernier/data/dataset_samples.h"
-#include "vernier/data/random.h"
+#include "vernier/analysis/task/evaluate.h"
 #include "vernier/error.h"
 #include "vernier/model/precision.h"
-#include "vernier/report/evaluate.h"
-#include "vernier/report/task_timings.h"
+#include "vernier/report/task.h"
 #include "vernier/report/terminal.h"
 
 namespace vernier::cli {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::int64_t default_samples = 1000;
 
 void require_task_options(const EvalOptions& options) {
   const auto task = parse_task(options.models.id.task);
@@ -52,7 +44,9 @@ void require_task_options(const EvalOptions& options) {
 }
 
 TaskOptions task_options(const EvalOptions& options) {
-  TaskOptions task{.task = *parse_task(options.models.id.task), .knn = options.knn};
+  TaskOptions task{.task = *parse_task(options.models.id.task),
+                   .output = options.output_name,
+                   .knn = options.knn};
   if (!options.pooling.empty()) task.pooling = parse_pooling(options.pooling);
   if (options.k) task.top_k = task.knn.k = *options.k;
   task.knn.threads = options.runtime.threads;
@@ -60,14 +54,12 @@ TaskOptions task_options(const EvalOptions& options) {
   return task;
 }
 
-EvaluateTaskOptions run_options(const EvalOptions& options, bool has_reference) {
-  EvaluateTaskOptions run{.task = task_options(options), .evaluate = options.evaluate};
-  const TaskMetrics metrics = task_metrics(run.task);
-  run.evaluate.bootstrap.seed = options.input.seed;
-  run.evaluate.limits =
-      parse_limits(options.fail_if,
-                   evaluation_limit_metrics(metrics.metrics, metrics.class_metric, has_reference));
-  return run;
+EvaluateOptions evaluate_options(const EvalOptions& options, bool has_reference) {
+  EvaluateOptions result{.task = task_options(options), .judge = options.judge};
+  result.judge.bootstrap.seed = options.input.seed;
+  result.judge.limits =
+      parse_limits(options.fail_if, task_limit_metrics(task_metrics(result.task), has_reference));
+  return result;
 }
 
 // The models as they are run. Alone, a reference takes the candidate's place.
@@ -112,25 +104,15 @@ bool is_recorded(const fs::path& path) {
   return !path.empty() && model_format(path) == ModelFormat::recorded;
 }
 
-TaskExamples open_examples(const EvalOptions& options, const Models& models) {
-  return open_task_examples(options.input.dataset,
-                            {.samples = options.input.samples.value_or(default_samples),
-                             .shuffle = options.input.dataset.shuffle,
-                             .seed = options.input.seed},
-                            *parse_task(options.models.id.task), *models.candidate, models.path);
-}
-
 // The examples whose embeddings are searched; nothing without --bank-split.
-TaskExamples open_bank(const EvalOptions& options, const Models& models,
-                       const TaskExamples& queries) {
-  if (options.bank_split.empty()) return {};
+std::optional<TaskExamples> open_bank(const EvalOptions& options, const Models& models,
+                                      const TaskOptions& task, const TaskExamples& queries) {
+  if (options.bank_split.empty()) return std::nullopt;
   if (is_recorded(models.reference_path))
     throw Error(
         "[eval] --bank-split: a recorded reference holds no bank; give the model itself as "
         "--reference");
-  return open_task_bank(options.input.dataset, options.bank_split,
-                        {.shuffle = options.input.dataset.shuffle, .seed = options.input.seed},
-                        *parse_task(options.models.id.task), *models.candidate, models.path,
+  return open_task_bank(options.input, options.bank_split, task, *models.candidate, models.path,
                         queries);
 }
 
@@ -144,14 +126,17 @@ RunDescription describe_task_run(const EvalOptions& options, const ResolvedModel
   if (alone) run.reference = argument.name;
   run.task = options.models.id.task;
   run.precision = models.precision;
-  run.inputs = describe_dataset(options.input.dataset, options.input.seed);
+  DatasetSpec dataset = options.input.dataset;
+  dataset.shuffle = examples.selection.shuffle;
+  run.inputs = describe_dataset(dataset, examples.selection.seed);
   const auto add = [&](const char* name, RunDescription::Fact fact) {
     run.settings.emplace_back(name, std::move(fact));
   };
   add("preprocessing", examples.preprocessing ? describe_preprocessing(*examples.preprocessing)
                                               : "none: the inputs are ready");
   add("batch", examples.batch);
-  if (!models.candidate->outputs().empty()) add("output", models.candidate->outputs()[0].name);
+  const std::vector<TensorSpec>& outputs = models.candidate->outputs();
+  if (!outputs.empty()) add("output", outputs[scored_output(outputs, task.output)].name);
   if (task.task == Task::image_feature_extraction) {
     add("k", task.knn.k);
     if (task.pooling) add("pooling", options.pooling);
@@ -159,8 +144,7 @@ RunDescription describe_task_run(const EvalOptions& options, const ResolvedModel
     if (task.knn.temperature > 0) add("temperature", task.knn.temperature);
   }
   if (task.ignored_label) add("ignore_label", *task.ignored_label);
-  if (const fs::path& file = options.input.dataset.label_mapping; !file.empty())
-    add("label_mapping", file.filename().string());
+  if (!examples.mapping.empty()) add("label_mapping", examples.mapping.filename().string());
   return run;
 }
 
@@ -171,29 +155,27 @@ int run_task(const EvalOptions& options) {
   require_task_options(options);
   const ResolvedModel argument = resolve_model_argument(options.models.models, options.models.id);
   const Models models = open_models(options, argument);
-  EvaluateTaskOptions run = run_options(options, models.reference != nullptr);
-  const TaskExamples examples = open_examples(options, models);
-  const TaskExamples bank = open_bank(options, models, examples);
-  run.evaluate.class_names = examples.class_names;
-  if (!examples.mapped) run.dataset_classes = examples.class_names.size();
+  EvaluateOptions evaluated = evaluate_options(options, models.reference != nullptr);
+  const TaskOptions& task = evaluated.task;
+  const fs::path recording = is_recorded(models.reference_path) ? models.reference_path : "";
+  const TaskExamples examples =
+      open_task_examples(options.input, task, *models.candidate, models.path, recording);
+  const std::optional<TaskExamples> bank = open_bank(options, models, task, examples);
+  const TaskModels runners{
+      .reference = models.reference.get(), .candidate = *models.candidate, .recording = recording};
 
-  TaskEvaluation result = with_progress("evaluating", [&](Progress progress) {
-    run.progress = std::move(progress);
-    return evaluate_task({.reference = models.reference.get(), .candidate = *models.candidate},
-                         {.examples = *examples.loader, .bank = bank.loader.get()}, run);
+  const TaskResult result = with_progress("evaluating", [&](Progress progress) {
+    evaluated.progress = std::move(progress);
+    return evaluate(runners, examples, bank ? &*bank : nullptr, evaluated);
   });
-  if (is_recorded(models.reference_path)) require_every_label(result.data, models.reference_path);
-  auto& warnings = result.evaluation.warnings;
-  std::ranges::move(dataset_warnings(result.bank), std::back_inserter(warnings));
-  std::ranges::move(task_data_warnings(result.data), std::back_inserter(warnings));
-  RunDescription description = describe_task_run(options, argument, models, run.task, examples);
-  description.samples = result.evaluation.samples;
-  description.interrupted = result.interrupted;
-  write_result(options.output, describe_evaluation(description, run.evaluate, result.evaluation),
-               [&] { return evaluation_json(description, run.evaluate, result.evaluation); });
+  RunDescription run = describe_task_run(options, argument, models, task, examples);
+  run.samples = result.samples;
+  run.interrupted = result.interrupted;
+  write_result(options.output, describe_task(run, evaluated.judge, result),
+               [&] { return task_json(run, evaluated.judge, result); });
   if (options.timings)
     fmt::print(stderr, "{}", render_terminal(describe_timings(result.timings), false));
-  return exit_code(result.evaluation.verdict, result.interrupted);
+  return exit_code(result.verdict, result.interrupted);
 }
 
 }  // namespace vernier::cli

@@ -26,6 +26,7 @@ struct Options {
   int around = 3;
   int top = 10;
   InputSpec input{.default_distribution = Distribution::normal};
+  IoMapping io;
   RuntimeOptions runtime;
   OutputOptions output;
 };
@@ -47,7 +48,8 @@ Validated validate_recorded(const fs::path& candidate, const LayersOptions& laye
 
 Validated validate(const Options& options, const fs::path& path, LayersOptions layers) {
   const Model candidate = load_candidate(path);
-  Inputs inputs = make_inputs(candidate, options.input);
+  Inputs inputs =
+      make_inputs(candidate, options.input, options.io, declared_inputs(layers.reference));
   print_warnings(inputs.warnings);
   return {with_progress("validating",
                         [&](Progress progress) {
@@ -65,6 +67,7 @@ int run(const Options& options) {
                              .host = host_options(options.models, resolved),
                              .tolerance = options.tolerance,
                              .truth = !options.truth.empty(),
+                             .io = options.io,
                              .runtime = runner_options(options.runtime).onnx};
   const auto [result, inputs] = recorded ? validate_recorded(resolved.model, layers)
                                          : validate(options, resolved.model, layers);
@@ -74,6 +77,7 @@ int run(const Options& options) {
                         .top = options.top};
   subject.run.inputs = inputs;
   subject.run.samples = result.samples;
+  describe_io(options.io, subject.run);
   subject.run.interrupted = result.interrupted;
   describe_host(subject.run, result.versions);
   if (!options.runtime.optimize.empty())
@@ -101,6 +105,7 @@ void add_layers(CLI::App& program, int& exit_code) {
            "T")
       ->check(CLI::NonNegativeNumber);
   add_input_options(*command, options->input);
+  add_io_options(*command, options->io);
   OptionGroup report(*command, "Report");
   report
       .add("--truth", options->truth,

@@ -8,7 +8,9 @@
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/options.h"
+#include "cli/output.h"
 #include "vernier/error.h"
+#include "vernier/runtime/ort_library.h"
 #include "vernier/runtime/ort_runner.h"
 #include "vernier/version.h"
 
@@ -16,7 +18,12 @@ namespace vernier::cli {
 namespace {
 
 std::string version_text() {
-  std::string text = fmt::format("vernier {}\nonnxruntime {}\n", version(), onnxruntime_version());
+  std::string text = fmt::format("vernier {}\n", version());
+  try {
+    text += fmt::format("onnxruntime {} ({})\n", onnxruntime_version(), onnxruntime_library());
+  } catch (const Error& error) {
+    text += fmt::format("{}\n", error.what());
+  }
   if (!torch_version().empty()) text += fmt::format("libtorch {}\n", torch_version());
   text.pop_back();
   return text;
@@ -25,8 +32,8 @@ std::string version_text() {
 // On stderr, each message once.
 void print_runtime_messages() {
   for (const auto& [text, count] : runtime_messages())
-    fmt::print(stderr, "onnxruntime: {}{}\n", text,
-               count > 1 ? fmt::format(" ({} times)", count) : "");
+    print_message(
+        fmt::format("onnxruntime: {}{}", text, count > 1 ? fmt::format(" ({} times)", count) : ""));
 }
 
 int run(int argc, char** argv) {
@@ -40,12 +47,20 @@ int run(int argc, char** argv) {
   program.require_subcommand(1);
 
   int exit_code = exit_pass;
-  for (const auto add : {add_eval, add_debug, add_layers, add_check, add_diff, add_inspect,
-                         add_record, add_score, add_convert, add_export, add_completion})
+  for (const auto add :
+       {add_eval, add_debug, add_layers, add_check, add_diff, add_inspect, add_record, add_score,
+        add_convert, add_export, add_providers, add_completion})
     add(program, exit_code);
   bool verbose = false;
   for (CLI::App* command : subcommands(program)) {
     command->set_help_all_flag("--help-all", "Show every option");
+    if (command->get_option_no_throw("--ep") || command->get_name() == "providers")
+      OptionGroup(*command, "Runtime")
+          .each(
+              "--onnxruntime", choose_ort_library,
+              "ONNX Runtime's library, libonnxruntime.so (default: $VERNIER_ONNXRUNTIME, else that "
+              "of the Python environment Vernier is installed into, else its own)",
+              "FILE");
     if (command->get_option_no_throw("--ep"))
       OptionGroup(*command, "Output")
           .flag("--verbose", verbose, "Show what ONNX Runtime warned of, after the result");

@@ -1,6 +1,7 @@
 #include "cli/options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -72,14 +73,20 @@ void add_preprocessing_options(CLI::App& command, PreprocessingChanges& changes)
 }
 
 void add_dataset_options(CLI::App& command, DatasetSpec& spec) {
-  auto* dataset = OptionGroup(command, main_group)
-                      .add("--dataset", spec.name,
-                           "Real images: a folder with a subfolder for each class, Parquet, IDX or "
-                           ".npz files, or the id of a dataset in the Hugging Face cache",
-                           "PATH|ID");
+  auto* dataset =
+      OptionGroup(command, main_group)
+          .add("--dataset", spec.name,
+               "Real images: a folder with a subfolder for each class, Parquet, Arrow, IDX or "
+               ".npz files, or the id of a dataset in the Hugging Face cache",
+               "PATH|ID");
   OptionGroup group(command, dataset_group);
   group.add("--split", spec.options.split, "Which part of the dataset, as in test", "NAME");
-  group.flag("--shuffle", spec.shuffle, "Take examples in an order drawn with --seed");
+  command
+      .add_flag_function(
+          "--shuffle,!--no-shuffle", [&spec](std::int64_t count) { spec.shuffle = count > 0; },
+          "Take examples in an order drawn with --seed, or in the dataset's (a --task that takes "
+          "some of them shuffles, anything else does not)")
+      ->group(dataset_group);
   group.each(
       "--column", [&spec](const std::string& text) { set_column(spec.options, text); },
       "Where the dataset keeps its images or labels, as in image=img; repeatable",
@@ -222,6 +229,55 @@ void add_input_options(CLI::App& command, InputSpec& spec) {
       ->check(CLI::IsMember({"auto", "uniform", "normal"}));
 }
 
+void add_constant_options(CLI::App& command, IoMapping& io) {
+  OptionGroup(command, "Inputs")
+      .each(
+          "--set",
+          [&io](const std::string& text) {
+            auto [name, values] = parse_constant(text);
+            io.constants[name] = std::move(values);
+          },
+          "Value of an input in every sample, as in sr=16000 or size=[224,224]; repeatable",
+          "NAME=VALUE");
+}
+
+void add_io_options(CLI::App& command, IoMapping& io) {
+  OptionGroup group(command, "Inputs");
+  group.each(
+      "--map-input",
+      [&io](const std::string& text) { io.inputs.insert(parse_name_pair(text, "--map-input")); },
+      "The candidate's input that also feeds an input of the reference; repeatable",
+      "REFERENCE=CANDIDATE");
+  group.each(
+      "--map-output",
+      [&io](const std::string& text) { io.outputs.insert(parse_name_pair(text, "--map-output")); },
+      "The candidate's output that an output of the reference is compared with; repeatable",
+      "REFERENCE=CANDIDATE");
+  add_constant_options(command, io);
+}
+
+void describe_io(const IoMapping& io, RunDescription& run) {
+  const auto add = [&](const char* name, const auto& pairs, const auto& text) {
+    std::vector<std::string> texts;
+    for (const auto& pair : pairs) texts.push_back(text(pair));
+    if (!texts.empty()) run.settings.emplace_back(name, std::move(texts));
+  };
+  const auto names = [](const auto& pair) { return fmt::format("{}={}", pair.first, pair.second); };
+  add("map_input", io.inputs, names);
+  add("map_output", io.outputs, names);
+  add("set", io.constants, [](const auto& constant) {
+    const auto& [name, values] = constant;
+    return values.size() == 1 ? fmt::format("{}={}", name, values[0])
+                              : fmt::format("{}=[{}]", name, fmt::join(values, ","));
+  });
+  add("feedback", io.feedback,
+      [](const Feedback& state) { return fmt::format("{}={}", state.output, state.input); });
+  if (io.steps > 1) run.settings.emplace_back("steps", io.steps);
+  if (!io.feedback.empty())
+    run.settings.emplace_back("state",
+                              std::string(io.teacher ? "the reference's" : "each model's own"));
+}
+
 void add_label_options(CLI::App& command, DatasetSpec& spec) {
   OptionGroup(command, dataset_group)
       .add("--label-mapping", spec.label_mapping,
@@ -308,7 +364,7 @@ void add_limit_options(CLI::App& command, std::vector<std::string>& fail_if,
   OptionGroup(command, main_group).add("--fail-if", fail_if, help, "LIMIT");
 }
 
-void add_judgement_options(CLI::App& command, EvaluateOptions& options, const std::string& name) {
+void add_judgement_options(CLI::App& command, JudgeOptions& options, const std::string& name) {
   OptionGroup group(command, name);
   group
       .add("--verdict", options.verdict,
@@ -319,7 +375,7 @@ void add_judgement_options(CLI::App& command, EvaluateOptions& options, const st
       ->check(CLI::PositiveNumber);
 }
 
-void add_embedding_options(CLI::App& command, KnnTask& task, std::string& pooling,
+void add_embedding_options(CLI::App& command, KnnOptions& task, std::string& pooling,
                            const std::string& name) {
   OptionGroup group(command, name);
   command

@@ -9,7 +9,7 @@
 
 #include "vernier/analysis/inputs.h"
 #include "vernier/analysis/model_argument.h"
-#include "vernier/analysis/task/evaluate.h"
+#include "vernier/analysis/task/judge.h"
 #include "vernier/report/envelope.h"
 #include "vernier/runtime/open_runner.h"
 
@@ -91,6 +91,14 @@ HostOptions host_options(const ModelOptions& options, const ResolvedModel& model
 // --input-range --input-dist; and those of datasets.
 void add_input_options(CLI::App& command, InputSpec& spec);
 
+// --set, for commands that run one model.
+void add_constant_options(CLI::App& command, IoMapping& io);
+// --map-input --map-output --set, for those that run two.
+void add_io_options(CLI::App& command, IoMapping& io);
+
+// Adds what the mapping says to the settings of a report.
+void describe_io(const IoMapping& io, RunDescription& run);
+
 // --label-mapping, for commands that look at labels.
 void add_label_options(CLI::App& command, DatasetSpec& spec);
 
@@ -122,10 +130,10 @@ void add_limit_options(CLI::App& command, std::vector<std::string>& fail_if,
                        const std::string& help);
 
 // --verdict --two-sided --resamples: how the scores of a task are judged.
-void add_judgement_options(CLI::App& command, EvaluateOptions& options, const std::string& group);
+void add_judgement_options(CLI::App& command, JudgeOptions& options, const std::string& group);
 
 // --temperature --pooling: how embeddings are made and searched.
-void add_embedding_options(CLI::App& command, KnnTask& task, std::string& pooling,
+void add_embedding_options(CLI::App& command, KnnOptions& task, std::string& pooling,
                            const std::string& group);
 
 }  // namespace vernier::cli

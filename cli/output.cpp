@@ -90,8 +90,14 @@ int terminal_width(int descriptor, int otherwise) {
   return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : otherwise;
 }
 
+void print_message(const std::string& text) {
+  const int width = terminal_width(STDERR_FILENO, 0);
+  const auto lines = width > 0 ? wrap_text(text, width) : std::vector{text};
+  for (const std::string& line : lines) fmt::print(stderr, "{}\n", line);
+}
+
 void print_warnings(std::span<const std::string> warnings) {
-  for (const std::string& warning : warnings) fmt::print(stderr, "warning: {}\n", warning);
+  for (const std::string& warning : warnings) print_message("warning: " + warning);
 }
 
 }  // namespace vernier::cli

@@ -37,7 +37,10 @@ void write_text(const OutputOptions& options, const std::string& text);
 // terminal says; `otherwise` if there is none.
 int terminal_width(int descriptor, int otherwise);
 
-// "warning: ..." on stderr, a line each.
+// A sentence on stderr, in lines that fit the terminal.
+void print_message(const std::string& text);
+
+// "warning: ..." on stderr, each on its own.
 void print_warnings(std::span<const std::string> warnings);
 
 }  // namespace vernier::cli

@@ -21,6 +21,7 @@ struct Options {
   std::string output;
   std::vector<std::string> tensors = {"outputs"};
   InputSpec inputs;
+  IoMapping io;
   RuntimeOptions runtime;
 };
 
@@ -76,11 +77,15 @@ int run(const Options& options) {
   RecordOptions record_options{.output = options.output,
                                .tensors = parse_selection(options.tensors)};
   const OpenedModel model = open(options, record_options.tensors, format);
-  const Inputs inputs =
-      model.onnx
-          ? make_inputs(*model.onnx, options.inputs)
-          : make_inputs({.inputs = model.runner->inputs(), .path = options.model}, options.inputs);
+  const std::vector<TensorSpec> specs = model.onnx ? model.onnx->inputs() : model.runner->inputs();
+  require_inputs(options.io, specs);
+  const Inputs inputs = make_inputs({.inputs = specs,
+                                     .path = options.model,
+                                     .onnx = model.onnx ? &*model.onnx : nullptr,
+                                     .io = options.io},
+                                    options.inputs);
   print_warnings(inputs.warnings);
+  record_options.order = inputs.order;
   const RecordResult result = with_progress("record", [&](Progress progress) {
     record_options.progress = std::move(progress);
     return record(*inputs.samples, model.runner.get(), record_options);
@@ -106,12 +111,13 @@ void add_record(CLI::App& program, int& exit_code) {
            "PATH")
       ->required();
   main.add("--tensors", options->tensors,
-           "inputs (runs nothing), outputs, all, leaves (of PyTorch), or a pattern such as "
-           "'*/Relu_output_0'; several with commas",
+           "inputs (runs nothing), outputs, all, leaves (of PyTorch), labels (of a dataset), or a "
+           "pattern such as '*/Relu_output_0'; several with commas",
            "WHICH")
       ->delimiter(',')
       ->capture_default_str();
   add_input_options(*command, options->inputs);
+  add_constant_options(*command, options->io);
   add_runtime_options(*command, options->runtime);
   command->footer(
       "Example:\n  vernier record model.onnx -o tensors.npz --tensors all --samples 8\n");

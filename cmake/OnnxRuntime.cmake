@@ -1,5 +1,5 @@
-# OnnxRuntime::OnnxRuntime from a prefix shaped like ONNX Runtime's release archive:
-# ONNXRUNTIME_ROOT (cache, then environment), else the one scripts/setup.sh makes, else the system's.
+# OnnxRuntime::Headers, and the library that is loaded at run time (nothing links it), from a prefix
+# shaped like ONNX Runtime's release archive: ONNXRUNTIME_ROOT (cache, then environment), else the one scripts/setup.sh makes, else the system's.
 if(DEFINED ENV{ONNXRUNTIME_ROOT})
   set(default_root $ENV{ONNXRUNTIME_ROOT})
 else()
@@ -11,7 +11,6 @@ find_path(ONNXRUNTIME_INCLUDE_DIR onnxruntime_c_api.h
   HINTS ${ONNXRUNTIME_ROOT}/include PATH_SUFFIXES onnxruntime NO_CACHE REQUIRED)
 find_library(ONNXRUNTIME_LIBRARY onnxruntime HINTS ${ONNXRUNTIME_ROOT}/lib NO_CACHE REQUIRED)
 
-add_library(OnnxRuntime::OnnxRuntime SHARED IMPORTED)
-set_target_properties(OnnxRuntime::OnnxRuntime PROPERTIES
-  IMPORTED_LOCATION ${ONNXRUNTIME_LIBRARY}
+add_library(OnnxRuntime::Headers INTERFACE IMPORTED)
+set_target_properties(OnnxRuntime::Headers PROPERTIES
   INTERFACE_INCLUDE_DIRECTORIES ${ONNXRUNTIME_INCLUDE_DIR})

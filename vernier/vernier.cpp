@@ -4,8 +4,6 @@
 #include <optional>
 
 #include "vernier/analysis/model_argument.h"
-#include "vernier/analysis/pick_inputs.h"
-#include "vernier/analysis/task/examples.h"
 
 namespace vernier {
 namespace {
@@ -23,14 +21,18 @@ struct Reference {
   std::unique_ptr<Runner> runner;
 
   explicit Reference(const fs::path& path) {
-    if (model_format(path) == ModelFormat::onnx) model = Model::load(path);
+    const ModelFormat format = model_format(path);
+    if (format == ModelFormat::onnx)
+      model = Model::load(path);
+    else if (format != ModelFormat::hosted)
+      runner = open_runner(path);
   }
-  // Where it is not ONNX.
-  void open(const fs::path& path, Samples& samples, const Model& candidate) {
+  // A live model, which is told what it will be fed.
+  void open_hosted(const fs::path& path, Samples& samples, const Model& candidate) {
+    if (model_format(path) != ModelFormat::hosted) return;
     RunnerOptions options;
-    if (model_format(path) == ModelFormat::hosted && samples.size() > 0)
-      options.host = described_by({}, samples.sample(0), candidate.outputs());
-    if (!model) runner = open_runner(path, options);
+    if (samples.size() > 0) options.host = described_by({}, samples.sample(0), candidate.outputs());
+    runner = open_runner(path, options);
   }
   const Model* onnx() const { return model ? &*model : nullptr; }
 };
@@ -45,22 +47,21 @@ CompareResult compare(const fs::path& reference, const fs::path& candidate, cons
   compared.evidence.own_limits = !compared.limits.empty();
   if (compared.limits.empty()) compared.limits = default_limits(precision_of(model));
   compared.evidence.real_inputs = !inputs.data.empty() || !inputs.dataset.name.empty();
-  const InputSpec spec = with_default(inputs, 100);
-  const Inputs made = is_automatic(spec)
-                          ? automatic_inputs(model, opened.onnx(), spec, options.candidate_runtime)
-                          : make_inputs(model, spec);
-  opened.open(reference, *made.samples, model);
+  ComparedModels models{
+      .reference = opened.onnx(), .reference_runner = opened.runner.get(), .candidate = model};
+  const Inputs made = compare_inputs(models, with_default(inputs, 100), options);
+  opened.open_hosted(reference, *made.samples, model);
+  models.reference_runner = opened.runner.get();
   compared.outputs_by_position = opened.runner && opened.runner->outputs_are_positional();
-  return compare_models(
-      {.reference = opened.onnx(), .reference_runner = opened.runner.get(), .candidate = model},
-      *made.samples, std::move(options));
+  return compare_models(models, *made.samples, std::move(options));
 }
 
 DebugResult debug(const fs::path& reference, const fs::path& candidate, const InputSpec& inputs,
                   const DebugOptions& options) {
-  const Model quantized = load_candidate(candidate);
-  const Inputs made = make_inputs(quantized, with_default(inputs, 8));
-  return debug(load_candidate(reference), quantized, *made.samples, options);
+  const Model quantized = load_candidate(candidate), original = load_candidate(reference);
+  const Inputs made =
+      make_inputs(quantized, with_default(inputs, 8), options.io, original.inputs());
+  return debug(original, quantized, *made.samples, options);
 }
 
 LayersResult layers(const fs::path& reference, const fs::path& candidate, const InputSpec& inputs,
@@ -71,7 +72,8 @@ LayersResult layers(const fs::path& reference, const fs::path& candidate, const 
   const Model model = load_candidate(candidate);
   InputSpec spec = with_default(inputs, 1);
   spec.default_distribution = Distribution::normal;
-  return validate_layers(model, *make_inputs(model, spec).samples, options);
+  const Inputs made = make_inputs(model, spec, options.io, declared_inputs(reference));
+  return validate_layers(model, *made.samples, options);
 }
 
 CheckResult check(const fs::path& reference, const fs::path& candidate, const InputSpec& inputs,
@@ -82,19 +84,15 @@ CheckResult check(const fs::path& reference, const fs::path& candidate, const In
   return check(candidate, options);
 }
 
-TaskEvaluation evaluate(const fs::path& reference, const fs::path& candidate,
-                        const InputSpec& inputs, EvaluateTaskOptions options) {
+TaskResult evaluate(const fs::path& reference, const fs::path& candidate, const InputSpec& inputs,
+                    const EvaluateOptions& options) {
   const auto runner = open_runner(candidate);
   const auto reference_runner = reference.empty() ? nullptr : open_runner(reference);
-  const TaskExamples examples = open_task_examples(inputs.dataset,
-                                                   {.samples = inputs.samples.value_or(1000),
-                                                    .shuffle = inputs.dataset.shuffle,
-                                                    .seed = inputs.seed},
-                                                   options.task.task, *runner, candidate);
-  options.evaluate.class_names = examples.class_names;
-  if (!examples.mapped) options.dataset_classes = examples.class_names.size();
-  return evaluate_task({.reference = reference_runner.get(), .candidate = *runner},
-                       {.examples = *examples.loader}, options);
+  const bool recorded = reference_runner && model_format(reference) == ModelFormat::recorded;
+  const fs::path recording = recorded ? reference : fs::path();
+  return evaluate(
+      {.reference = reference_runner.get(), .candidate = *runner, .recording = recording},
+      open_task_examples(inputs, options.task, *runner, candidate, recording), nullptr, options);
 }
 
 }  // namespace vernier

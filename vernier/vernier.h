@@ -11,7 +11,7 @@
 #include "vernier/analysis/debug/debug.h"
 #include "vernier/analysis/inputs.h"
 #include "vernier/analysis/layers/layers.h"
-#include "vernier/analysis/task/evaluate_task.h"
+#include "vernier/analysis/task/evaluate.h"
 #include "vernier/error.h"
 #include "vernier/runtime/open_runner.h"
 #include "vernier/version.h"
@@ -42,8 +42,7 @@ CheckResult check(const std::filesystem::path& reference, const std::filesystem:
 
 // How well do both do their task on the labelled examples of `inputs.dataset`? With an empty
 // reference the candidate is scored alone. 1000 samples unless `inputs` says otherwise.
-TaskEvaluation evaluate(const std::filesystem::path& reference,
-                        const std::filesystem::path& candidate, const InputSpec& inputs,
-                        EvaluateTaskOptions options);
+TaskResult evaluate(const std::filesystem::path& reference, const std::filesystem::path& candidate,
+                    const InputSpec& inputs, const EvaluateOptions& options);
 
 }  // namespace vernier

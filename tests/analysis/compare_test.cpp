@@ -121,6 +121,33 @@ TEST_F(Compare, as_many_outputs_of_other_names_pair_by_position_with_a_warning) 
   EXPECT_THAT(result.warnings, ElementsAre(HasSubstr("'b' is compared with the reference's 'a'")));
 }
 
+TEST_F(Compare, outputs_of_other_names_and_shapes_have_to_be_mapped) {
+  const std::vector<Tensor> row = {make("a", {1, 2, 3}, {1, 2, 3, 4, 5, 6})};
+  const std::vector<Tensor> column = {make("b", {1, 3, 2}, {1, 4, 2, 5, 3, 6})};
+  EXPECT_THROW(run(row, column), Error);
+  const CompareResult result = run(row, column, {.io = {.outputs = {{"a", "b"}}}});
+  EXPECT_THAT(failure_texts(result.verdict), ElementsAre(HasSubstr("permutation (1,0)")));
+  EXPECT_THAT(result.warnings, IsEmpty());
+}
+
+TEST_F(Compare, mapped_outputs_have_the_candidates_name) {
+  const CompareResult result = run({make("a", {1, 1}, {1}), make("b", {1, 1}, {2})},
+                                   {make("b", {1, 1}, {1}), make("a", {1, 1}, {2})},
+                                   {.io = {.outputs = {{"a", "b"}, {"b", "a"}}}});
+  EXPECT_TRUE(result.verdict.pass());
+  EXPECT_EQ(result.outputs[0].name, "b");
+  EXPECT_EQ(result.outputs[0].similarity.statistics[*find_metric("max_abs_diff")].max, 0);
+}
+
+TEST_F(Compare, rows_of_a_recording_are_outputs_without_their_batch_axis) {
+  const CompareResult result =
+      run({make("y", {2, 3}, {1, 2, 3, 4, 5, 6})}, {make("y", {2, 1, 3}, {1, 2, 3, 4, 5, 6})});
+  EXPECT_EQ(result.samples, 2);
+  EXPECT_EQ(result.outputs[0].status, PairStatus::compared);
+  EXPECT_EQ(result.outputs[0].layout, "squeeze [3] to [1,3]");
+  EXPECT_TRUE(result.verdict.pass());
+}
+
 TEST_F(Compare, outputs_without_names_pair_by_position) {
   const CompareResult result = run({make("output_0", {1, 1}, {1})}, {make("logits", {1, 1}, {1})},
                                    {.outputs_by_position = true});

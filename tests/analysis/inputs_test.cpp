@@ -1,12 +1,19 @@
 #include "vernier/analysis/inputs.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/arrays.h"
+#include "tests/temporary_directory.h"
 #include "vernier/error.h"
 #include "vernier/tensor/convert.h"
 
 namespace vernier {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 const std::vector<TensorSpec> one_input = {{"image", DType::f32, {Dim{2}, Dim{3}}}};
 const std::vector<TensorSpec> two_inputs = {{"a", DType::f32, {Dim{2}}},
@@ -76,6 +83,70 @@ TEST(Inputs, a_spec_that_says_nothing_is_the_default) {
   EXPECT_TRUE(InputSpec{.default_samples = 100}.is_default());
   EXPECT_FALSE(InputSpec{.samples = 1}.is_default());
   EXPECT_FALSE(InputSpec{.seed = 1}.is_default());
+}
+
+TEST(Inputs, a_constant_takes_the_place_of_what_is_drawn_and_leaves_the_rest_as_it_was) {
+  const Inputs drawn = make_inputs({.inputs = two_inputs}, {});
+  const Inputs set = make_inputs({.inputs = two_inputs, .io = {.constants = {{"a", {7}}}}}, {});
+  EXPECT_THAT(to_f64(set.samples->sample(0)[0]), ElementsAre(7, 7));
+  EXPECT_EQ(set.samples->sample(0)[1], drawn.samples->sample(0)[1]);
+}
+
+TEST(Inputs, a_file_need_not_hold_what_is_constant) {
+  const TemporaryDirectory folder;
+  const std::vector<TensorSpec> inputs = {{"mask", DType::i64, {Dim{-1, "n"}, Dim{-1, "length"}}},
+                                          {"ids", DType::f32, {Dim{-1, "n"}, Dim{-1, "length"}}}};
+  const InputSpec spec{.data = write_npz(folder / "a.npz", {ramp("ids", {2, 5})})};
+  const Inputs made = make_inputs({.inputs = inputs, .io = {.constants = {{"mask", {1}}}}}, spec);
+  const std::vector<Tensor> sample = made.samples->sample(1);
+  EXPECT_EQ(sample[0].name, "mask");
+  EXPECT_EQ(sample[0].shape, (Shape{1, 5}));
+  EXPECT_EQ(sample[1], ramp("ids", {1, 5}, 5));
+  EXPECT_THROW(make_inputs({.inputs = inputs}, spec), Error);
+}
+
+TEST(Inputs, a_sequence_takes_as_many_runs_as_it_has_steps) {
+  const TemporaryDirectory folder;
+  const std::vector<TensorSpec> inputs = {{"x", DType::f32, {Dim{-1, ""}, Dim{2}}},
+                                          {"state", DType::f32, {Dim{1}}}};
+  InputSpec spec{.data = write_npz(folder / "a.npz", {ramp("x", {7, 2})})};
+  const InputTarget target{.inputs = inputs, .io = {.feedback = {{"next", "state"}}, .steps = 3}};
+  const Inputs all = make_inputs(target, spec);
+  EXPECT_EQ(all.samples->size(), 6);
+  EXPECT_THAT(all.warnings, ElementsAre(HasSubstr("the last 1 of 7 runs do not fill a sequence")));
+  EXPECT_EQ(all.samples->sample(0)[1], ramp("state", {1}));
+  spec.sample_index = 1;
+  const Inputs second = make_inputs(target, spec);
+  EXPECT_EQ(second.samples->size(), 3);
+  EXPECT_EQ(second.samples->number(0), 3);
+  EXPECT_EQ(second.samples->sample(0)[0], ramp("x", {1, 2}, 6));
+  spec.sample_index = 2;
+  EXPECT_THAT([&] { make_inputs(target, spec); },
+              ThrowsMessage<Error>(HasSubstr("sequences of 3 steps")));
+  EXPECT_EQ(make_inputs(target, {.samples = 4}).samples->size(), 12);
+}
+
+TEST(Inputs, state_in_the_file_is_where_a_sequence_begins) {
+  const TemporaryDirectory folder;
+  const std::vector<TensorSpec> inputs = {{"x", DType::f32, {Dim{-1, ""}}},
+                                          {"state", DType::f32, {Dim{-1, ""}}}};
+  const InputSpec spec{.data =
+                           write_npz(folder / "a.npz", {ramp("x", {4}), ramp("state", {4}, 9)})};
+  const Inputs made =
+      make_inputs({.inputs = inputs, .io = {.feedback = {{"next", "state"}}, .steps = 2}}, spec);
+  EXPECT_EQ(made.samples->sample(2)[1], ramp("state", {1}, 11));
+}
+
+TEST(Inputs, the_reference_says_how_large_dynamic_axes_are) {
+  const std::vector<TensorSpec> dynamic = {{"x", DType::f32, {Dim{-1, "n"}, Dim{-1, "m"}}}};
+  const std::vector<TensorSpec> sized = {{"x", DType::f32, {Dim{2}, Dim{-1, "m"}}}};
+  const InputTarget target{.inputs = dynamic, .reference = sized};
+  EXPECT_EQ(make_inputs(target, {}).samples->sample(0)[0].shape, (Shape{2, 1}));
+  EXPECT_THAT(
+      [&] {
+        make_inputs(target, {.shapes = {{"x", {3, 4}}}});
+      },
+      ThrowsMessage<Error>(HasSubstr("model expects [2,m]; pass --shape x=2x1")));
 }
 
 }  // namespace

@@ -60,10 +60,22 @@ TEST(Pair, a_mean_limit_sees_infinities_on_the_bad_side) {
 }
 
 TEST(Pair, a_shape_mismatch_fails_and_says_what_makes_it_agree) {
-  Tensor column = make({1, 2, 3});
+  Tensor square = make({1, 2, 3, 4});
+  square.shape = {2, 2};
+  EXPECT_THAT(judged({{make({1, 2, 3, 4}), square}}),
+              ElementsAre("x: shape [4] against [2,2]: agrees after reshape [4] to [2,2]"));
+}
+
+TEST(Pair, axes_of_size_one_are_no_mismatch_and_are_said) {
+  Tensor column = make({1, 2, 4});
   column.shape = {3, 1};
-  EXPECT_THAT(judged({{make({1, 2, 3}), column}}),
-              ElementsAre("x: shape [3] against [3,1]: agrees after squeeze [3] to [3,1]"));
+  PairAccumulator pair("x", {.argmax = true});
+  pair.add(0, make({1, 2, 3}), column);
+  const PairResult result = pair.result();
+  EXPECT_EQ(result.status, PairStatus::compared);
+  EXPECT_EQ(result.layout, "squeeze [3] to [3,1]");
+  EXPECT_EQ(result.similarity.statistics[*find_metric("max_abs_diff")].max, 1);
+  EXPECT_EQ(result.similarity.statistics[*find_metric("argmax_agreement")].mean, 1);
 }
 
 TEST(Pair, a_missing_side_fails) {

@@ -36,6 +36,24 @@ TEST(AutomaticInputs, the_same_seed_gives_the_same_bytes) {
   EXPECT_NE(first_sample(model), first_sample(model, {.seed = 7}));
 }
 
+TEST(AutomaticInputs, there_are_as_many_as_were_asked_for) {
+  const Model model = Model::load(fixture("mnist/mnist_cnn.int8.onnx"));
+  EXPECT_EQ(automatic_inputs(model, nullptr, {.samples = 150}, {}).samples->size(), 150);
+}
+
+TEST(AutomaticInputs, a_constant_is_the_same_in_every_sample_and_in_those_that_are_bred) {
+  const Model model = Model::load(fixture("mnist/mnist_cnn.int8.onnx"));
+  const std::vector<TensorSpec> inputs = model.inputs();
+  const IoMapping io{.constants = {{inputs[0].name, {0.25}}}, .steps = 2};
+  const Inputs made =
+      automatic_inputs({.inputs = inputs, .onnx = &model, .io = io}, nullptr, {.samples = 3}, {});
+  EXPECT_EQ(made.samples->size(), 6);
+  for (std::int64_t i = 0; i < made.samples->size(); ++i) {
+    const std::vector<Tensor> sample = made.samples->sample(i);
+    for (const float value : elements<float>(sample[0].view())) ASSERT_EQ(value, 0.25F);
+  }
+}
+
 TEST(AutomaticInputs, are_for_runs_without_data_or_a_distribution) {
   EXPECT_TRUE(is_automatic({}));
   EXPECT_FALSE(is_automatic({.distribution = Distribution::uniform}));

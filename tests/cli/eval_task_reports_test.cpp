@@ -66,7 +66,7 @@ TEST_F(EvalRows, every_task_and_format_has_its_report) {
           eval(task, {"-m", name + ".onnx", "--reference", "reference.onnx", "-f", format});
       expect_golden("eval_" + name + "." + (format == "text" ? "txt" : format), outcome.out);
       EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
-      if (format == "json") expect_valid_json("evaluation", outcome.out);
+      if (format == "json") expect_valid_json("task", outcome.out);
     }
 }
 
@@ -125,7 +125,7 @@ TEST_F(EvalSegmentation, maps_of_labels_score_pixels_of_both_models) {
   auto arguments = both;
   arguments.insert(arguments.end(), {"-f", "json", "--fail-if", "changed_share>0"});
   const Outcome json = eval(arguments);
-  expect_valid_json("evaluation", json.out);
+  expect_valid_json("task", json.out);
   EXPECT_THAT(json.out, HasSubstr("\"ignored_pixels\": 1"));
   EXPECT_THAT(json.out, HasSubstr("\"metric\": \"changed_share\",\n        \"value\": 0.6875"));
 }

@@ -87,7 +87,7 @@ TEST(EvalTask, pytorch_has_the_same_figures_alone_and_beside_its_export) {
   arguments.insert(arguments.end(), {"--mode", "reference", "-f", "json"});
   const Outcome alone = embed("mnist_vit.pt", arguments);
   EXPECT_EQ(alone.exit_code, 0) << alone.out << alone.err;
-  expect_valid_json("evaluation", alone.out);
+  expect_valid_json("task", alone.out);
   EXPECT_THAT(alone.out, HasSubstr("\"candidate\": null,\n      \"reference\": 94.4"));
   const Outcome both = embed("mnist_vit.onnx", {"--reference", mnist + "mnist_vit.pt"});
   EXPECT_EQ(both.exit_code, 0) << both.out << both.err;

@@ -72,6 +72,8 @@ TEST(Terminal, no_line_of_a_report_is_wider_than_the_terminal) {
   const std::vector<std::vector<std::string>> reports = {
       {"debug", mnist + "mnist_vit.int8.onnx", "--reference", mnist + "mnist_vit.float.onnx",
        "--samples", "1"},
+      {"eval", mnist + "mnist_vit.int8.onnx", "--reference", mnist + "mnist_vit.float.onnx",
+       "--input-data", mnist + "mnist_inputs.npz", "--samples", "2", "--stages"},
       {"diff", mnist + "mnist_inputs.npz", mnist + "mnist_labelled.npz"},
       {"inspect", mnist + "mnist_vit.int8.onnx", "--tensors"},
       {"check", mnist + "mnist_vit.onnx"}};

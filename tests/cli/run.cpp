@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <pty.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -68,8 +70,32 @@ Outcome run_vernier(const std::vector<std::string>& arguments, const std::string
   return run_program(command, folder);
 }
 
+Outcome run_in_terminal(const std::vector<std::string>& arguments, int columns) {
+  winsize size{.ws_row = 50, .ws_col = static_cast<unsigned short>(columns)};
+  int terminal = -1;
+  const pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
+  if (child == 0) {
+    unsetenv("COLUMNS");
+    unsetenv("NO_COLOR");
+    std::vector<char*> command = {const_cast<char*>(VERNIER_BINARY)};
+    for (const std::string& argument : arguments)
+      command.push_back(const_cast<char*>(argument.c_str()));
+    command.push_back(nullptr);
+    execv(command[0], command.data());
+    _exit(127);
+  }
+  std::string shown;
+  char buffer[4096];
+  for (ssize_t count; (count = read(terminal, buffer, sizeof(buffer))) > 0;)
+    shown.append(buffer, static_cast<std::size_t>(count));
+  close(terminal);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), shown, ""};
+}
+
 void expect_golden(const std::string& name, const std::string& text) {
-  static const std::regex version(R"re(("(?:vernier|onnxruntime|libtorch)": )"[^"]*")re");
+  static const std::regex version(R"re(("(?:vernier|onnxruntime|onnxruntime_library|libtorch)": )"[^"]*")re");
   const std::string actual = std::regex_replace(text, version, "$1\"VERSION\"");
   const std::string path = std::string(VERNIER_GOLDEN) + "/" + name;
   if (std::getenv("VERNIER_UPDATE_GOLDEN")) std::ofstream(path, std::ios::binary) << actual;

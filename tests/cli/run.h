@@ -17,6 +17,10 @@ Outcome run_vernier(const std::vector<std::string>& arguments, const std::string
 // Any other program, by the same means.
 Outcome run_program(const std::vector<std::string>& command, const std::string& folder = "");
 
+// Runs the real binary with standard output and error on a pseudo terminal so many columns wide;
+// `out` is all that it shows.
+Outcome run_in_terminal(const std::vector<std::string>& arguments, int columns);
+
 // Whether a python3 on PATH has PyTorch.
 bool can_export();
 

@@ -62,7 +62,7 @@ TEST_F(Score, a_reference_is_scored_beside_the_candidate) {
   const Outcome json = score({"knn", "candidate.npy", features + ":label", "--reference",
                               features + ":embedding", "-f", "json"});
   expect_golden("score_knn_reference.json", json.out);
-  expect_valid_json("evaluation", json.out);
+  expect_valid_json("task", json.out);
   EXPECT_EQ(json.exit_code, text.exit_code);
 }
 
@@ -128,7 +128,7 @@ TEST_F(Score, output_goes_to_the_file) {
   const Outcome outcome =
       score({"top-k", features + ":logits", features + ":label", "-o", "out.json"});
   EXPECT_EQ(outcome.out, "");
-  expect_valid_json("evaluation", read_text(folder / "out.json"));
+  expect_valid_json("task", read_text(folder / "out.json"));
 }
 
 TEST_F(Score, what_cannot_be_scored_is_a_one_line_error) {

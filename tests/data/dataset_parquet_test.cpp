@@ -71,6 +71,14 @@ std::string failure(const std::string& name, const DatasetOptions& options = {})
   return failure_of([&] { open_dataset(name, options); });
 }
 
+TEST(ParquetDataset, what_macos_adds_to_archives_is_ignored) {
+  const TemporaryDirectory folder;
+  write_parquet(folder / "data/test.parquet");
+  write_text(folder / "__MACOSX/data/._test.parquet", "resource fork");
+  write_text(folder / "data/._test.parquet", "resource fork");
+  EXPECT_EQ(open_dataset(folder.path())->size(), 3);
+}
+
 TEST(ParquetDataset, labels_may_be_names) {
   const TemporaryDirectory folder;
   write_parquet(folder / "a.parquet", {.label = "'name ' || i", .metadata = "{}"});

@@ -219,7 +219,8 @@ TEST(Dataset, what_is_none_is_told) {
   const TemporaryDirectory folder;
   EXPECT_THAT(failure("/nowhere/at/all"), HasSubstr("no such file or folder"));
   write_text(folder / "x.txt", "x");
-  EXPECT_THAT(failure(folder / "x.txt"), HasSubstr("expected a folder, .parquet, .npz or IDX"));
+  EXPECT_THAT(failure(folder / "x.txt"),
+              HasSubstr("expected a folder, .parquet, .arrow, .npz or IDX"));
   EXPECT_THAT(failure(folder / "*.txt"), HasSubstr("must match .parquet files alone"));
 }
 

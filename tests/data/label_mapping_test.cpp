@@ -40,6 +40,31 @@ TEST(LabelMapping, names_of_the_models_labels_map_classes_of_these_names) {
   EXPECT_THAT(failure(R"({"id2label": {"0": "horse"}})"), HasSubstr("none of its names"));
 }
 
+TEST(LabelMapping, a_name_that_several_labels_have_is_told) {
+  const std::string config =
+      R"({"id2label": {"134": "crane", "517": "crane, derrick", "2": "dog, cat", "3": "cat"}})";
+  EXPECT_EQ(parse(config, {"crane"}), (LabelMapping{{0, 134}}));  // its full name
+  EXPECT_EQ(parse(config, {"cat"}), (LabelMapping{{0, 3}}));
+  EXPECT_THAT(failure(R"({"id2label": {"1": "cat, tom", "2": "cat, puss"}})"),
+              HasSubstr("'cat' may be label 1 or 2"));
+}
+
+TEST(LabelMapping, a_config_beside_a_model_is_found_if_it_names_every_class) {
+  const TemporaryDirectory folder;
+  const auto found = [&](const std::vector<std::string>& classes) {
+    return find_label_names(folder / "model.onnx", classes).has_value();
+  };
+  EXPECT_FALSE(found({"cat"}));
+  write_text(folder / "config.json", R"({"id2label": {"0": "cat", "1": "dog"}})");
+  EXPECT_TRUE(found({"dog", "cat"}));
+  EXPECT_FALSE(found({"dog", "horse"}));
+  EXPECT_FALSE(found({}));
+  write_text(folder / "config.json", R"({"hidden_size": 8})");
+  EXPECT_FALSE(found({"cat"}));
+  write_text(folder / "config.json", "not JSON");
+  EXPECT_FALSE(found({"cat"}));
+}
+
 TEST(LabelMapping, what_is_malformed_is_told) {
   EXPECT_THAT(failure("[1]"), HasSubstr("expected a JSON object"));
   EXPECT_THAT(failure("{"), HasSubstr("expected a JSON object"));

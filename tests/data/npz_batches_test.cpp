@@ -130,8 +130,8 @@ TEST_F(NpzBatchesTest, a_missing_array_names_those_that_are_there) {
 
 TEST_F(NpzBatchesTest, a_shape_that_does_not_fit_is_refused) {
   EXPECT_THAT(opening(write_npz(folder_ / "a.npz", {ramp("x", {4, 5})}), {dynamic}),
-              ThrowsMessage<Error>(HasSubstr(
-                  "a row of 'x' has shape [5], model expects [3]; pass --shape or fix the file")));
+              ThrowsMessage<Error>(
+                  HasSubstr("a row of 'x' has shape [5], model expects [3]; fix the file")));
   EXPECT_THAT(opening(write_npz(folder_ / "b.npz", {ramp("x", {4})}), {dynamic}),
               ThrowsMessage<Error>(HasSubstr("'x' has rank 1, model expects [batch,3]")));
   EXPECT_THAT(
@@ -140,6 +140,30 @@ TEST_F(NpzBatchesTest, a_shape_that_does_not_fit_is_refused) {
   EXPECT_THAT(
       opening(write_npz(folder_ / "d.npz", {ramp("x", {4, 3})}), {dynamic}, {{"z", {1, 9}}}),
       ThrowsMessage<Error>(HasSubstr("no input 'z'")));
+}
+
+TEST_F(NpzBatchesTest, a_shape_that_contradicts_the_file_is_answered_by_the_one_to_pass) {
+  const TensorSpec sequence = {"ids", DType::f32, {{-1, "batch"}, {-1, "length"}}};
+  EXPECT_THAT(
+      opening(write_npz(folder_ / "a.npz", {ramp("ids", {4, 7})}), {sequence}, {{"ids", {2, 9}}}),
+      ThrowsMessage<Error>(HasSubstr("has shape [7], --shape says [9]; pass --shape ids=2x7")));
+}
+
+TEST_F(NpzBatchesTest, rows_may_have_other_axes_of_size_one) {
+  const TensorSpec image = {"x", DType::f32, {{2, ""}, {-1, "width"}}};
+  const auto recorded = write_npz(folder_ / "a.npz", {ramp("x", {3, 1, 2, 4})});
+  const auto batches = npz_batches(recorded, std::vector{image});
+  EXPECT_EQ(batches.samples->size(), 3);
+  EXPECT_THAT(batches.samples->sample(1), ElementsAre(ramp("x", {2, 4}, 8)));
+  const TensorSpec batch = {"x", DType::f32, {{1, ""}, {1, ""}, {2, ""}, {4, ""}, {1, ""}}};
+  EXPECT_THAT(npz_batches(recorded, std::vector{batch}).samples->sample(2),
+              ElementsAre(ramp("x", {1, 1, 2, 4, 1}, 16)));
+}
+
+TEST_F(NpzBatchesTest, arrays_may_have_the_names_of_another_model) {
+  const auto path = write_npz(folder_ / "a.npz", {ramp("image", {4, 3})});
+  const auto batches = npz_batches(path, std::vector{dynamic}, {}, {{"image", "x"}});
+  EXPECT_THAT(batches.samples->sample(2), ElementsAre(ramp("x", {1, 3}, 6)));
 }
 
 TEST_F(NpzBatchesTest, a_file_of_a_folder_that_does_not_fit_is_found_before_anything_runs) {

@@ -148,6 +148,17 @@ TEST_F(NpzWriterTest, more_members_than_16_bits_count_are_found_again) {
   EXPECT_EQ(reader.read(std::to_string(count - 1)).bytes, scalar.bytes);
 }
 
+TEST_F(NpzWriterTest, a_comment_is_read_back_and_changes_no_array) {
+  NpzWriter writer(path_);
+  writer.add("x", make_tensor("x", DType::f32, {2}));
+  writer.set_comment("made so");
+  EXPECT_THROW(writer.set_comment(std::string(70000, 'x')), Error);
+  writer.finish();
+  const NpzReader reader(path_);
+  EXPECT_EQ(reader.comment(), "made so");
+  EXPECT_EQ(reader.read("x").shape, Shape{2});
+}
+
 TEST_F(NpzWriterTest, without_finish_nothing_is_left_behind) {
   {
     NpzWriter writer(path_);

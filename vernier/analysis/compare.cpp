@@ -11,40 +11,35 @@
 
 #include "vernier/analysis/bind_inputs.h"
 #include "vernier/analysis/pairing/by_name.h"
+#include "vernier/analysis/sequence.h"
 #include "vernier/error.h"
 #include "vernier/metrics/kernels.h"
 
 namespace vernier {
 namespace {
 
-std::vector<std::string> names_of(const std::vector<Tensor>& tensors) {
-  std::vector<std::string> names;
-  for (const Tensor& tensor : tensors) names.push_back(tensor.name);
-  return names;
-}
-
-OutputPairing require_pairs(const std::vector<std::string>& reference,
-                            const std::vector<std::string>& candidate,
+OutputPairing require_pairs(std::span<const Tensor> reference, std::span<const Tensor> candidate,
                             const CompareOptions& options) {
-  OutputPairing pairing = pair_outputs(reference, candidate, options.outputs_by_position);
-  if (pairing.pairs.empty() && options.before.empty())
+  OutputPairing pairing =
+      pair_outputs(reference, candidate, options.io.outputs, options.outputs_by_position);
+  // Another network is a result whatever its outputs are.
+  const auto& weights = options.evidence.weights;
+  const bool other_network = weights && weights->answer == WeightEvidence::Answer::different;
+  if (pairing.pairs.empty() && options.before.empty() && !other_network)
     throw Error(fmt::format(
-        "[compare] no output is in both models: the reference has {}, the candidate {}; "
-        "rename one side's outputs",
-        fmt::join(reference, ", "), fmt::join(candidate, ", ")));
+        "[compare] no output is in both models: the reference has {}, the candidate {}; pair them "
+        "by --map-output REFERENCE=CANDIDATE",
+        fmt::join(names_of(reference), ", "), fmt::join(names_of(candidate), ", ")));
   return pairing;
 }
 
 // Outputs that were only paired because they stand in the same place.
 std::vector<std::string> pairing_warnings(const OutputPairing& pairing,
-                                          const std::vector<std::string>& reference) {
+                                          std::span<const Tensor> reference) {
   std::vector<std::string> warnings;
   for (const OutputPair& pair : pairing.pairs)
     if (pair.match == Match::position)
-      warnings.push_back(
-          fmt::format("output '{}' is compared with the reference's '{}', which is "
-                      "in the same place",
-                      pair.name, reference[pair.reference]));
+      warnings.push_back(position_warning(reference[pair.reference].name, pair.name));
   return warnings;
 }
 
@@ -59,11 +54,11 @@ const Tensor* find_output(const std::vector<Tensor>& outputs, const std::string&
 
 // Pairs over samples, with which outputs they are of.
 struct Pairs {
-  std::vector<PairAccumulator> accumulators;
+  std::vector<PairOverSteps> accumulators;
 
   std::vector<PairResult> results() const {
     std::vector<PairResult> results;
-    for (const PairAccumulator& accumulator : accumulators) results.push_back(accumulator.result());
+    for (const PairOverSteps& accumulator : accumulators) results.push_back(accumulator.result());
     return results;
   }
 };
@@ -86,32 +81,40 @@ class Comparison {
       : reference_(reference),
         candidate_(candidate),
         options_(options),
-        bindings_(bind_inputs(candidate.inputs(), reference.inputs())) {
+        bindings_(bind_inputs(candidate.inputs(), reference.inputs(), options.io)) {
     if (options.exact) uses_.resize(options.exact->quantizers());
-    for (const BeforeActivation& before : options.before)
-      before_.accumulators.emplace_back(before.output, measured_for(options.limits));
+    for (const BeforeActivation& before : options.before) add_pair(before_, before.output);
   }
 
+  // One run: a sample, or a step of one.
   void add(std::int64_t number, const std::vector<Tensor>& sample) {
+    const std::int64_t steps = options_.io.steps;
+    if (number % steps == 0)
+      for (ModelState* state : {&reference_state_, &candidate_state_, &exact_state_})
+        state->reset();
     warn_of_nan(number, sample);
     reference_.seek(number);
     candidate_.seek(number);
-    const std::vector<Tensor> reference =
-        reference_.run(apply_bindings(bindings_, reference_.inputs(), sample));
-    const std::vector<Tensor> candidate = candidate_.run(sample);
-    if (result_.samples == 0) pair(reference, candidate);
+    const std::vector<Tensor> candidate_inputs = fed(sample, candidate_state_);
+    const std::vector<Tensor> reference = reference_.run(
+        fed(apply_bindings(bindings_, reference_.inputs(), sample), reference_state_));
+    const std::vector<Tensor> candidate = candidate_.run(candidate_inputs);
+    if (!std::exchange(is_paired_, true)) pair(reference, candidate);
+    reference_state_.keep(feedback_.reference, reference);
+    candidate_state_.keep(feedback_.candidate, options_.io.teacher ? reference : candidate);
     for (std::size_t i = 0; i < pairing_.pairs.size(); ++i) {
       const Tensor& expected = reference[pairing_.pairs[i].reference];
       const Tensor& found = candidate[pairing_.pairs[i].candidate];
       outputs_.accumulators[i].add(number, expected, found);
       diversity_[i].add(expected);
-      if (!result_.nan_origin && has_nan(found) && !has_nan(expected)) trace_nan(number, sample);
+      if (!result_.nan_origin && has_nan(found) && !has_nan(expected))
+        trace_nan(number, candidate_inputs);
     }
     if (options_.exact)
       add_exact(number, reference, sample);
     else
       add_before(number, reference, candidate);
-    ++result_.samples;
+    if (number % steps == steps - 1) ++result_.samples;
   }
 
   CompareResult finish(bool interrupted) {
@@ -135,18 +138,23 @@ class Comparison {
  private:
   // What a model returns is known for sure only once it has run.
   void pair(const std::vector<Tensor>& reference, const std::vector<Tensor>& candidate) {
-    const auto names_in_reference = output_names(reference, &BeforeActivation::reference);
-    pairing_ = require_pairs(names_in_reference,
-                             output_names(candidate, &BeforeActivation::candidate), options_);
+    const auto own_reference = own_outputs(reference, &BeforeActivation::reference);
+    const auto own_candidate = own_outputs(candidate, &BeforeActivation::candidate);
+    pairing_ = require_pairs(own_reference, own_candidate, options_);
     if (!options_.outputs_by_position)
-      std::ranges::move(pairing_warnings(pairing_, names_in_reference),
+      std::ranges::move(pairing_warnings(pairing_, own_reference),
                         std::back_inserter(result_.warnings));
+    feedback_ = resolve_feedback(options_.io, {.reference_inputs = reference_.inputs(),
+                                               .candidate_inputs = candidate_.inputs(),
+                                               .reference_outputs = names_of(own_reference),
+                                               .candidate_outputs = names_of(own_candidate),
+                                               .bindings = bindings_,
+                                               .pairing = pairing_});
     std::vector<std::string> names;
     for (const OutputPair& output : pairing_.pairs) {
       names.push_back(output.name);
-      outputs_.accumulators.emplace_back(output.name, measured_for(options_.limits));
-      if (options_.exact)
-        exact_.accumulators.emplace_back(output.name, measured_for(options_.limits));
+      add_pair(outputs_, output.name);
+      if (options_.exact) add_pair(exact_, output.name);
     }
     for (const std::size_t i : pairing_.only_reference)
       unpaired_.push_back(one_sided(reference[i], PairStatus::only_in_reference));
@@ -155,22 +163,31 @@ class Comparison {
     diversity_.resize(names.size());
     for (const BeforeActivation& before : options_.before)
       if (!before.is_tensor) names.push_back(before.output);
-    require_tensors(options_.limits, names);
+    if (!names.empty()) require_tensors(options_.limits, names);
+  }
+
+  void add_pair(Pairs& pairs, const std::string& name) const {
+    pairs.accumulators.emplace_back(name, measured_for(options_.limits), options_.io.steps);
+  }
+
+  static std::vector<Tensor> fed(std::vector<Tensor> inputs, const ModelState& state) {
+    state.feed(inputs);
+    return inputs;
   }
 
   // The model's own outputs: those that were added stand behind them.
-  std::vector<std::string> output_names(const std::vector<Tensor>& outputs,
-                                        std::string BeforeActivation::*side) const {
-    std::vector<std::string> names = names_of(outputs);
-    while (!names.empty() &&
-           std::ranges::find(options_.before, names.back(), side) != options_.before.end())
-      names.pop_back();
-    return names;
+  std::span<const Tensor> own_outputs(std::span<const Tensor> outputs,
+                                      std::string BeforeActivation::*side) const {
+    while (!outputs.empty() &&
+           std::ranges::find(options_.before, outputs.back().name, side) != options_.before.end())
+      outputs = outputs.first(outputs.size() - 1);
+    return outputs;
   }
 
   void add_exact(std::int64_t number, const std::vector<Tensor>& reference,
                  const std::vector<Tensor>& sample) {
-    const CalibrationProbe::Sample exact = options_.exact->run(sample);
+    const CalibrationProbe::Sample exact = options_.exact->run(fed(sample, exact_state_));
+    exact_state_.keep(feedback_.candidate, options_.io.teacher ? reference : exact.outputs);
     for (std::size_t i = 0; i < pairing_.pairs.size(); ++i)
       if (const Tensor* found = find_output(exact.outputs, candidate_name(i)))
         exact_.accumulators[i].add(number, reference[pairing_.pairs[i].reference], *found);
@@ -220,8 +237,8 @@ class Comparison {
   void warn_of_nan(std::int64_t number, const std::vector<Tensor>& sample) {
     for (const Tensor& input : sample)
       if (has_nan(input) && !std::exchange(nan_input_, true))
-        result_.warnings.push_back(
-            fmt::format("sample {}: input '{}' already holds NaN", number, input.name));
+        result_.warnings.push_back(fmt::format("sample {}: input '{}' already holds NaN",
+                                               number / options_.io.steps, input.name));
   }
 
   void warn_of_constant_outputs() {
@@ -272,11 +289,11 @@ class Comparison {
     return failures;
   }
 
-  void trace_nan(std::int64_t number, const std::vector<Tensor>& sample) {
-    result_.nan_origin = NanOrigin{.sample = number};
+  void trace_nan(std::int64_t number, const std::vector<Tensor>& inputs) {
+    result_.nan_origin = NanOrigin{.sample = number / options_.io.steps};
     if (!options_.watch_candidate) return;
     std::string& origin = result_.nan_origin->tensor;
-    options_.watch_candidate()->run(sample, [&](const TensorView& tensor) {
+    options_.watch_candidate()->run(inputs, [&](const TensorView& tensor) {
       if (origin.empty() && has_nan(tensor)) origin = tensor.name;
     });
   }
@@ -285,7 +302,10 @@ class Comparison {
   Runner& candidate_;
   const CompareOptions& options_;
   InputBindings bindings_;
+  bool is_paired_ = false;
   OutputPairing pairing_;
+  ModelFeedback feedback_;
+  ModelState reference_state_, candidate_state_, exact_state_;
   Pairs outputs_, exact_, before_;
   std::vector<QuantizerUse> uses_;
   bool nan_input_ = false;
@@ -299,10 +319,12 @@ class Comparison {
 CompareResult compare(Runner& reference, Runner& candidate, Samples& samples,
                       const CompareOptions& options) {
   Comparison comparison(reference, candidate, options);
+  const std::int64_t steps = options.io.steps, sequences = samples.size() / steps;
   bool go_on = true;
-  for (std::int64_t index = 0; index < samples.size() && go_on; ++index) {
-    comparison.add(samples.number(index), samples.sample(index));
-    if (options.progress) go_on = options.progress(index + 1, samples.size());
+  for (std::int64_t sequence = 0; sequence < sequences && go_on; ++sequence) {
+    for (std::int64_t index = sequence * steps; index < (sequence + 1) * steps; ++index)
+      comparison.add(samples.number(index), samples.sample(index));
+    if (options.progress) go_on = options.progress(sequence + 1, sequences);
   }
   return comparison.finish(!go_on);
 }

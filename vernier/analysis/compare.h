@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "vernier/analysis/evidence.h"
+#include "vernier/analysis/io_mapping.h"
 #include "vernier/analysis/pair.h"
 #include "vernier/analysis/progress.h"
 #include "vernier/analysis/stages.h"
@@ -34,6 +35,7 @@ struct CompareOptions {
   std::vector<BeforeActivation> before;
   // Pair outputs by position: for a reference whose outputs have no names of their own.
   bool outputs_by_position = false;
+  IoMapping io;
   // Opens the candidate again with every tensor watched, to find where a NaN came from; may be
   // empty.
   std::function<std::unique_ptr<Runner>()> watch_candidate;
@@ -65,7 +67,8 @@ struct CompareResult {
 };
 
 // Runs both models on identical inputs, sample by sample, and compares their outputs. The samples
-// are drawn for the candidate's inputs. Memory does not grow with the samples.
+// are drawn for the candidate's inputs; with `io.steps` above 1 each is as many runs in turn, and
+// the results speak of sequences. Memory does not grow with the samples.
 CompareResult compare(Runner& reference, Runner& candidate, Samples& samples,
                       const CompareOptions& options);
 

@@ -6,20 +6,29 @@
 #include <fstream>
 #include <iterator>
 
+#include "vernier/analysis/pick_inputs.h"
 #include "vernier/model/precision.h"
 #include "vernier/runtime/ort_runner.h"
 
 namespace vernier {
 namespace {
 
-// The final activations that both models have, by the name of the output.
-std::vector<BeforeActivation> before_activations(const Model& reference, const Model& candidate) {
+// The candidate's name of an output of the reference.
+const std::string& counterpart(const IoMapping& io, const std::string& output) {
+  const auto mapped = io.outputs.find(output);
+  return mapped == io.outputs.end() ? output : mapped->second;
+}
+
+// The final activations that both models have, by the candidate's name of the output.
+std::vector<BeforeActivation> before_activations(const Model& reference, const Model& candidate,
+                                                 const IoMapping& io) {
   std::vector<BeforeActivation> pairs;
   const std::vector<FinalActivation> found = find_final_activations(candidate);
   for (const FinalActivation& expected : find_final_activations(reference))
     for (const FinalActivation& activation : found)
-      if (activation.output == expected.output)
-        pairs.push_back({expected.output, expected.before, activation.before, expected.is_tensor});
+      if (activation.output == counterpart(io, expected.output))
+        pairs.push_back(
+            {activation.output, expected.before, activation.before, expected.is_tensor});
   return pairs;
 }
 
@@ -66,12 +75,15 @@ std::vector<std::string> warnings_about(const ComparedModels& models) {
 }
 
 // Outputs of the reference that are no tensors, and that the candidate does not have at all.
-std::vector<Failure> missing_values(const Model& reference, const Model& candidate) {
+std::vector<Failure> missing_values(const Model& reference, const Model& candidate,
+                                    const IoMapping& io) {
   const std::vector<TensorSpec> tensors = candidate.outputs();
   const std::vector<OtherValue> others = candidate.other_outputs();
   std::vector<Failure> failures;
   for (const OtherValue& value : reference.other_outputs()) {
-    const auto is_it = [&](const auto& output) { return output.name == value.name; };
+    const auto is_it = [&](const auto& output) {
+      return output.name == counterpart(io, value.name);
+    };
     if (std::ranges::none_of(tensors, is_it) && std::ranges::none_of(others, is_it))
       failures.push_back({.subject = value.name,
                           .group = "output",
@@ -89,6 +101,25 @@ std::function<std::unique_ptr<Runner>()> watcher(const Model& model, OrtOptions 
 
 }  // namespace
 
+Inputs compare_inputs(const ComparedModels& models, const InputSpec& spec,
+                      const CompareModelsOptions& options) {
+  const std::vector<TensorSpec> candidate = models.candidate.inputs();
+  // A live reference that is yet to be opened takes what the candidate takes.
+  const std::vector<TensorSpec> reference = models.reference ? models.reference->inputs()
+                                            : models.reference_runner
+                                                ? models.reference_runner->inputs()
+                                                : candidate;
+  const InputTarget target{.inputs = candidate,
+                           .path = models.candidate.path(),
+                           .onnx = &models.candidate,
+                           .io = options.compare.io,
+                           .reference = reference};
+  const bool recorded = !models.reference && reference.empty();
+  return is_automatic(spec) && !recorded
+             ? automatic_inputs(target, models.reference, spec, options.candidate_runtime)
+             : make_inputs(target, spec);
+}
+
 CompareResult compare_models(const ComparedModels& models, Samples& samples,
                              CompareModelsOptions options) {
   CompareOptions& compare_options = options.compare;
@@ -96,7 +127,8 @@ CompareResult compare_models(const ComparedModels& models, Samples& samples,
   evidence.quantized = precision_of(models.candidate) == Precision::int8;
   if (models.reference) {
     if (options.weights) evidence.weights = compare_weights_of(*models.reference, models.candidate);
-    compare_options.before = before_activations(*models.reference, models.candidate);
+    compare_options.before =
+        before_activations(*models.reference, models.candidate, compare_options.io);
   }
   const Model extended = with_outputs(
       models.candidate, names_of(compare_options.before, &BeforeActivation::candidate));
@@ -116,7 +148,8 @@ CompareResult compare_models(const ComparedModels& models, Samples& samples,
   CompareResult result = compare(reference ? *reference : *models.reference_runner, candidate,
                                  samples, compare_options);
   if (models.reference && !compare_options.allow_missing)
-    for (Failure& failure : missing_values(*models.reference, models.candidate)) {
+    for (Failure& failure :
+         missing_values(*models.reference, models.candidate, compare_options.io)) {
       result.verdict.failures.push_back(std::move(failure));
       result.verdict.outcome = Outcome::fail;
     }

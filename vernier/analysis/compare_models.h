@@ -1,6 +1,7 @@
 #pragma once
 
 #include "vernier/analysis/compare.h"
+#include "vernier/analysis/inputs.h"
 #include "vernier/runtime/ort_options.h"
 
 namespace vernier {
@@ -18,6 +19,11 @@ struct CompareModelsOptions {
   bool weights = true;     // compare weights as well
   OrtOptions candidate_runtime, reference_runtime;
 };
+
+// What both models are fed: automatic inputs, unless the spec says otherwise or the reference is
+// recorded. Sizes that the candidate leaves open are the reference's.
+Inputs compare_inputs(const ComparedModels& models, const InputSpec& spec,
+                      const CompareModelsOptions& options);
 
 // compare() with all that a verdict can rest on: the weights of both models, the candidate in exact
 // arithmetic where it holds integers, how its quantizers take the inputs, and what goes into a

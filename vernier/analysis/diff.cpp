@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "vernier/analysis/io_mapping.h"
 #include "vernier/data/arrays.h"
 #include "vernier/error.h"
 
@@ -23,7 +24,9 @@ TensorView row_of(const Tensor& tensor, std::int64_t row) {
 }
 
 bool can_split(const Tensor& reference, const Tensor& candidate) {
-  return reference.shape == candidate.shape && !reference.shape.empty();
+  if (reference.shape.empty() || candidate.shape.empty()) return false;
+  return reference.shape == candidate.shape ||
+         (reference.shape[0] > 0 && reference.shape[0] == candidate.shape[0]);
 }
 
 PairResult compare_arrays(const Tensor& reference, const Tensor& candidate, bool by_sample) {
@@ -49,12 +52,18 @@ bool is_npy(const std::filesystem::path& path) {
 // Name in the candidate of the array that belongs to the reference's `name`.
 std::string counterpart_of(const DiffOptions& options, const Arrays& candidate,
                            const std::string& name) {
+  const auto mapped = options.mapped.find(name);
+  if (mapped != options.mapped.end()) return mapped->second;
   return is_npy(options.reference) && is_npy(options.candidate) ? candidate.names().front() : name;
 }
 
 std::vector<PairResult> collect_pairs(const DiffOptions& options) {
   const auto reference = open_arrays(options.reference);
   const auto candidate = open_arrays(options.candidate);
+  for (const auto& [from, to] : options.mapped) {
+    require_name(from, reference->names(), "--map-output", "the reference", "array");
+    require_name(to, candidate->names(), "--map-output", "the candidate", "array");
+  }
   std::vector<PairResult> pairs;
   std::vector<std::string> paired;
   for (const std::string& name : reference->names()) {

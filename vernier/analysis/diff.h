@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ struct DiffOptions {
   std::filesystem::path candidate;
   bool leading_axis_is_samples = false;
   bool allow_missing = false;  // arrays on one side only do not fail
+  std::map<std::string, std::string> mapped;  // arrays of other names: the reference's, candidate's
   std::vector<Limit> limits;
 };
 

@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <charconv>
 
+#include "vernier/analysis/bind_inputs.h"
 #include "vernier/data/dataset.h"
 #include "vernier/data/dataset_samples.h"
+#include "vernier/data/input_shape.h"
 #include "vernier/data/npz_batches.h"
 #include "vernier/error.h"
 #include "vernier/model/input_kind.h"
+#include "vernier/tensor/sample_archive.h"
 
 namespace vernier {
 namespace {
@@ -43,17 +46,66 @@ std::map<std::string, Value> by_input(std::map<std::string, Value> values,
   return values;
 }
 
-// Which samples of those there are.
-std::unique_ptr<Samples> select(const InputSpec& spec, std::unique_ptr<Samples> all) {
-  const std::int64_t size = all->size();
-  if (spec.sample_index) return select_samples(std::move(all), *spec.sample_index, 1);
-  return select_samples(std::move(all), 0,
-                        spec.samples == all_samples ? size : spec.samples.value_or(size));
+// Which samples of those there are; each takes `steps` of them.
+std::unique_ptr<Samples> select(const InputSpec& spec, std::unique_ptr<Samples> all,
+                                std::int64_t steps) {
+  const std::int64_t size = all->size() / steps;
+  const std::int64_t first = spec.sample_index.value_or(0);
+  const std::int64_t asked = spec.sample_index ? 1 : spec.samples.value_or(size);
+  const std::int64_t count = asked == all_samples ? size : asked;
+  if (steps > 1 && (first > size || count > size - first))
+    throw Error(
+        fmt::format("[inputs] {} sequences of {} steps from number {} were asked for, there are "
+                    "{}; pass smaller --samples, --sample-index or --steps",
+                    count, steps, first, size));
+  return select_samples(std::move(all), first * steps, count * steps);
 }
 
+// Samples of some inputs, and the same values in every sample for the others.
+class WithConstants : public Samples {
+ public:
+  WithConstants(std::unique_ptr<Samples> drawn, const std::vector<TensorSpec>& inputs,
+                std::map<std::string, Shape> shapes,
+                std::map<std::string, std::vector<double>> values)
+      : drawn_(std::move(drawn)), inputs_(inputs), shapes_(std::move(shapes)), values_(values) {}
+
+  std::int64_t size() const override { return drawn_->size(); }
+  std::int64_t number(std::int64_t index) const override { return drawn_->number(index); }
+  std::vector<Tensor> sample(std::int64_t index) override {
+    std::map<std::string, Shape> known = shapes_;
+    std::map<std::string, Tensor> tensors;
+    for (Tensor& tensor : drawn_->sample(index)) {
+      if (values_.contains(tensor.name)) continue;
+      known.insert_or_assign(tensor.name, tensor.shape);
+      tensors.emplace(tensor.name, std::move(tensor));
+    }
+    std::vector<Tensor> sample;
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+      if (const auto values = values_.find(inputs_[i].name); values == values_.end())
+        sample.push_back(std::move(tensors.at(inputs_[i].name)));
+      else
+        sample.push_back(
+            constant_tensor(inputs_[i], resolve_shape(i, inputs_, known), values->second));
+    return sample;
+  }
+
+ private:
+  std::unique_ptr<Samples> drawn_;
+  std::vector<TensorSpec> inputs_;
+  std::map<std::string, Shape> shapes_;  // that the user gave
+  std::map<std::string, std::vector<double>> values_;
+};
+
 Inputs from_file(const InputTarget& target, const InputSpec& spec) {
-  NpzBatches batches = npz_batches(spec.data, target.inputs, shapes_of(spec, target.inputs));
-  return {select(spec, std::move(batches.samples)), spec.data.filename().string(),
+  NpzBatches batches =
+      npz_batches(spec.data, target.inputs, shapes_of(spec, target.inputs), target.io.inputs);
+  const std::int64_t steps = target.io.steps, rest = batches.samples->size() % steps;
+  if (rest != 0)
+    batches.warnings.push_back(
+        fmt::format("[inputs] {}: the last {} of {} runs do not fill a sequence of {} steps; left "
+                    "out",
+                    spec.data.filename().string(), rest, batches.samples->size(), steps));
+  return {select(spec, std::move(batches.samples), steps), spec.data.filename().string(),
           std::move(batches.warnings)};
 }
 
@@ -65,7 +117,8 @@ std::vector<std::int64_t> dataset_positions(const InputSpec& spec, std::int64_t 
   if (first >= size / batch && spec.sample_index)
     throw Error(
         fmt::format("[inputs] --sample-index {}: the dataset has {} samples", first, size / batch));
-  const auto all = select_positions(size, {.shuffle = spec.dataset.shuffle, .seed = spec.seed});
+  const auto all =
+      select_positions(size, {.shuffle = spec.dataset.shuffle.value_or(false), .seed = spec.seed});
   const auto begin = all.begin() + first * batch;
   return {begin, count < (all.end() - begin) / batch ? begin + count * batch : all.end()};
 }
@@ -74,11 +127,16 @@ Inputs from_dataset(const InputTarget& target, const InputSpec& spec) {
   auto dataset = open_dataset(spec.dataset.name, spec.dataset.options);
   const std::int64_t batch =
       target.inputs.empty() ? 1 : batch_size(target.inputs[0], spec.dataset.batch);
-  const auto positions = dataset_positions(spec, dataset->size(), batch);
+  SampleOrder order{.examples = dataset->size(),
+                    .first = spec.sample_index.value_or(0),
+                    .batch = batch,
+                    .shuffled = spec.dataset.shuffle.value_or(false)};
+  if (order.shuffled) order.seed = spec.seed;
+  const auto positions = dataset_positions(spec, dataset->size(), batch * target.io.steps);
   DatasetSamples made = dataset_samples(std::move(dataset), positions, target.inputs,
                                         loader_options(spec.dataset, target.path));
   return {std::move(made.samples), describe_dataset(spec.dataset, spec.seed),
-          dataset_warnings(made.report)};
+          dataset_warnings(made.report), order};
 }
 
 // Floats that are given a range are uniform, unless something else was asked for.
@@ -92,19 +150,46 @@ Distribution distribution_of(const InputSpec& spec, std::span<const TensorSpec> 
 
 Inputs from_random(const InputTarget& target, const InputSpec& spec) {
   const auto ranges = ranges_of(spec, target.inputs);
-  RandomOptions random{
-      .samples = spec.sample_index ? all_samples : spec.samples.value_or(spec.default_samples),
-      .seed = spec.seed,
-      .shapes = shapes_of(spec, target.inputs),
-      .ranges = ranges,
-      .distribution = distribution_of(spec, target.inputs, ranges)};
+  const std::int64_t steps = target.io.steps;
+  RandomOptions random{.samples = spec.sample_index
+                                      ? all_samples
+                                      : steps * spec.samples.value_or(spec.default_samples),
+                       .seed = spec.seed,
+                       .shapes = shapes_of(spec, target.inputs),
+                       .ranges = ranges,
+                       .distribution = distribution_of(spec, target.inputs, ranges)};
   const bool has_integers =
       std::ranges::any_of(target.inputs, [](const auto& input) { return is_integer(input.dtype); });
   if (has_integers && target.onnx) random.index_lengths = index_lengths(*target.onnx);
   const bool normal = random.distribution == Distribution::normal;
-  return {select(spec, random_samples(target.inputs, random)),
+  return {select(spec, random_samples(target.inputs, random), steps),
           fmt::format("random {}, seed {}", normal ? "normal" : "uniform", spec.seed),
           {}};
+}
+
+Inputs make(const InputTarget& target, const InputSpec& spec) {
+  if (!spec.dataset.name.empty()) return from_dataset(target, spec);
+  if (!spec.data.empty()) return from_file(target, spec);
+  return from_random(target, spec);
+}
+
+const std::string& name_of(const TensorSpec& input) { return input.name; }
+const std::string& name_of(const std::pair<const std::string, Shape>& shape) { return shape.first; }
+
+// The inputs of the target that are not drawn. State that the file holds begins as it says.
+std::map<std::string, std::vector<double>> values_of(const InputTarget& target,
+                                                     const InputSpec& spec) {
+  auto values = initial_values(target.io);
+  std::erase_if(values, [&](const auto& value) {
+    return std::ranges::find(target.inputs, value.first, &TensorSpec::name) == target.inputs.end();
+  });
+  if (!spec.data.empty() && !target.io.feedback.empty()) {
+    const SampleArchive archive(spec.data);
+    for (const Feedback& state : target.io.feedback)
+      if (archive.has(state.input) && !target.io.constants.contains(state.input))
+        values.erase(state.input);
+  }
+  return values;
 }
 
 }  // namespace
@@ -176,16 +261,35 @@ std::map<std::string, DrawRange> ranges_of(const InputSpec& spec,
   return by_input(spec.ranges, inputs, "--input-range");
 }
 
-Inputs make_inputs(const InputTarget& target, const InputSpec& spec) {
-  require_consistent(spec);
-  if (!spec.dataset.name.empty()) return from_dataset(target, spec);
-  if (!spec.data.empty()) return from_file(target, spec);
-  return from_random(target, spec);
+std::vector<TensorSpec> known_inputs(const InputTarget& target) {
+  if (target.reference.empty()) return {target.inputs.begin(), target.inputs.end()};
+  return with_static_dims(target.inputs, target.reference,
+                          bind_inputs(target.inputs, target.reference, target.io));
 }
 
-Inputs make_inputs(const Model& model, const InputSpec& spec) {
+Inputs make_inputs(const InputTarget& target, const InputSpec& spec) {
+  require_consistent(spec);
+  const std::vector<TensorSpec> inputs = known_inputs(target);
+  auto values = values_of(target, spec);
+  if (values.empty()) return make({inputs, target.path, target.onnx, target.io}, spec);
+  const auto is_constant = [&](const auto& input) { return values.contains(name_of(input)); };
+  std::vector<TensorSpec> drawn = inputs;
+  const bool random = spec.dataset.name.empty() && spec.data.empty();
+  if (!random) std::erase_if(drawn, is_constant);
+  const std::map<std::string, Shape> shapes = shapes_of(spec, drawn);
+  InputSpec named = spec;
+  named.shapes = shapes;
+  if (!random) std::erase_if(named.shapes, is_constant);
+  Inputs made = make({drawn, target.path, target.onnx, target.io}, named);
+  made.samples =
+      std::make_unique<WithConstants>(std::move(made.samples), inputs, shapes, std::move(values));
+  return made;
+}
+
+Inputs make_inputs(const Model& model, const InputSpec& spec, const IoMapping& io,
+                   std::span<const TensorSpec> reference) {
   const std::vector<TensorSpec> inputs = model.inputs();
-  return make_inputs({.inputs = inputs, .path = model.path(), .onnx = &model}, spec);
+  return make_inputs({inputs, model.path(), &model, io, reference}, spec);
 }
 
 }  // namespace vernier

@@ -11,8 +11,10 @@
 #include <string_view>
 #include <vector>
 
+#include "vernier/analysis/io_mapping.h"
 #include "vernier/data/dataset_spec.h"
 #include "vernier/data/random.h"
+#include "vernier/data/sample_order.h"
 #include "vernier/data/samples.h"
 #include "vernier/model/model.h"
 
@@ -46,17 +48,24 @@ std::pair<std::string, Shape> parse_input_shape(std::string_view text);
 std::pair<std::string, DrawRange> parse_input_range(std::string_view text);
 
 // What inputs are made for. Files beside `path` say how images are prepared; `onnx` which integer
-// inputs are indices, and how far they reach.
+// inputs are indices, and how far they reach; `io` which inputs are constants, and how many runs
+// make a sample; `reference` how large the dims are that are dynamic in `inputs`.
 struct InputTarget {
   std::span<const TensorSpec> inputs;
   std::filesystem::path path;
   const Model* onnx = nullptr;  // null for other formats
+  IoMapping io = {};
+  std::span<const TensorSpec> reference = {};  // the inputs of the model beside; none: not known
 };
+
+// The inputs of a target, with the sizes of the reference's.
+std::vector<TensorSpec> known_inputs(const InputTarget& target);
 
 struct Inputs {
   std::unique_ptr<Samples> samples;
   std::string description;  // "random uniform, seed 42" or the file's name
   std::vector<std::string> warnings;
+  std::optional<SampleOrder> order = {};  // of the examples of a dataset
 };
 
 // Throws Error for a spec that contradicts itself.
@@ -71,6 +80,7 @@ std::map<std::string, DrawRange> ranges_of(const InputSpec& spec,
 // The samples that the spec describes. Throws Error for a spec that contradicts itself or does not
 // fit the model.
 Inputs make_inputs(const InputTarget& target, const InputSpec& spec);
-Inputs make_inputs(const Model& model, const InputSpec& spec);
+Inputs make_inputs(const Model& model, const InputSpec& spec, const IoMapping& io = {},
+                   std::span<const TensorSpec> reference = {});
 
 }  // namespace vernier

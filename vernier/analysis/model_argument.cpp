@@ -9,6 +9,7 @@
 #include "vernier/data/preprocessing_config.h"
 #include "vernier/error.h"
 #include "vernier/exporting/exporter.h"
+#include "vernier/exporting/sidecar.h"
 #include "vernier/model/convert_fp16.h"
 #include "vernier/model/precision.h"
 #include "vernier/runtime/open_runner.h"
@@ -100,6 +101,13 @@ Model load_candidate(const fs::path& path, const std::string& precision) {
   if (precision != "fp32" && found == Precision::int8) return model;
   throw Error(fmt::format("[model] {} is {}: it cannot be made {}; give a model that is {} already",
                           path.string(), precision_name(found), precision, precision));
+}
+
+std::vector<TensorSpec> declared_inputs(const fs::path& path) {
+  const ModelFormat format = model_format(path);
+  if (format == ModelFormat::onnx) return Model::load(path).inputs();
+  const auto sidecar = format == ModelFormat::torchscript ? read_sidecar(path) : std::nullopt;
+  return sidecar ? sidecar->inputs : std::vector<TensorSpec>{};
 }
 
 fs::path preprocessing_of_model(const std::string& model, const ModelIdOptions& options) {

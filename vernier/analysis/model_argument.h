@@ -39,6 +39,10 @@ std::filesystem::path resolve_reference(const std::string& named, const Resolved
 // ONNX model or cannot be made so.
 Model load_candidate(const std::filesystem::path& path, const std::string& precision = "");
 
+// What a model's file says of its inputs: an ONNX model, or the sidecar of a TorchScript module.
+// Nothing where it says nothing.
+std::vector<TensorSpec> declared_inputs(const std::filesystem::path& path);
+
 // The file that says how the images of a model are prepared: beside a model file, in a folder, in
 // the Hugging Face cache, or beside what is exported from an id. Throws Error if there is none.
 std::filesystem::path preprocessing_of_model(const std::string& model,

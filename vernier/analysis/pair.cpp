@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "vernier/analysis/layout.h"
+#include "vernier/data/input_shape.h"
 
 namespace vernier {
 namespace {
@@ -119,7 +120,18 @@ void PairAccumulator::add(std::int64_t sample, const TensorView& reference,
   pair_.candidate_dtype = candidate.dtype;
   pair_.reference_shape.assign(reference.shape.begin(), reference.shape.end());
   pair_.candidate_shape.assign(candidate.shape.begin(), candidate.shape.end());
-  if (pair_.reference_shape != pair_.candidate_shape) {
+  const bool same_shape = pair_.reference_shape == pair_.candidate_shape;
+  const Shape shape = squeezed(pair_.reference_shape);
+  if (!same_shape && shape == squeezed(pair_.candidate_shape)) {
+    pair_.layout = describe_layout({}, reference.shape, candidate.shape);
+    const auto as_squeezed = [&](TensorView view) {
+      view.shape = shape;
+      return view;
+    };
+    similarity_.add(sample, similarity(as_squeezed(reference), as_squeezed(candidate), options_));
+    return;
+  }
+  if (!same_shape) {
     pair_.status = PairStatus::shape_mismatch;
     if (const auto layout = find_layout(reference, candidate))
       pair_.layout = describe_layout(*layout, reference.shape, candidate.shape);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +16,13 @@ enum class PairStatus { compared, shape_mismatch, only_in_reference, only_in_can
 
 std::string_view pair_status_name(PairStatus status);  // "compared", "shape_mismatch", ...
 
+// Of samples that are sequences: the step, counted from 0, whose SQNR is lowest.
+struct WorstStep {
+  std::int64_t sample = 0, step = 0;
+  double sqnr_db = 0;
+  bool operator==(const WorstStep&) const = default;
+};
+
 // A reference tensor and the candidate tensor that should equal it, over all samples.
 struct PairResult {
   std::string name;
@@ -23,14 +32,18 @@ struct PairResult {
   Shape reference_shape;
   Shape candidate_shape;
   SimilaritySummary similarity;  // of the samples that could be compared
-  std::string layout;            // what makes a shape mismatch agree, if anything does
+  // What makes a shape mismatch agree, if anything does; of a pair that was compared, the axes of
+  // size 1 that only one side has.
+  std::string layout;
+  std::optional<WorstStep> worst_step;  // nothing where a sample is one run
   bool operator==(const PairResult&) const = default;
 };
 
 // A tensor that the other side does not have.
 PairResult one_sided(const Tensor& tensor, PairStatus status);
 
-// Gathers one pair over its samples. A sample whose shapes differ makes the pair a shape mismatch.
+// Gathers one pair over its samples. A sample whose shapes differ by more than axes of size 1 makes
+// the pair a shape mismatch.
 class PairAccumulator {
  public:
   PairAccumulator(std::string name, const SimilarityOptions& options);

@@ -28,8 +28,11 @@ class Picking {
       : probe_(probe), inputs_(inputs), count_(static_cast<std::size_t>(count)) {}
 
   void draw() {
+    const auto families = std::ssize(image_families);
+    const std::int64_t of_each =
+        std::max(of_each_family, (static_cast<std::int64_t>(count_) + families - 1) / families);
     for (const ImageFamily family : image_families)
-      for (std::int64_t i = 0; i < of_each_family; ++i)
+      for (std::int64_t i = 0; i < of_each; ++i)
         add(draw_sample(inputs_, i, family), std::string(family_name(family)));
     sort();
   }
@@ -121,6 +124,15 @@ std::map<std::string, Shape> with_audio_frames(std::map<std::string, Shape> shap
   return shapes;
 }
 
+void set_constants(SyntheticInputs& synthetic, std::span<const TensorSpec> inputs,
+                   const IoMapping& io) {
+  const auto values = initial_values(io);
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (const auto found = values.find(inputs[i].name); found != values.end())
+      synthetic.constants.emplace(
+          i, constant_tensor(inputs[i], synthetic.draws[i].shape, found->second));
+}
+
 }  // namespace
 
 PickedInputs pick_inputs(CalibrationProbe& probe, const SyntheticInputs& inputs,
@@ -145,10 +157,11 @@ bool is_automatic(const InputSpec& spec) {
   return spec.data.empty() && spec.dataset.name.empty() && !spec.distribution;
 }
 
-Inputs automatic_inputs(const Model& candidate, const Model* reference, const InputSpec& spec,
+Inputs automatic_inputs(const InputTarget& target, const Model* reference, const InputSpec& spec,
                         const OrtOptions& runtime) {
   require_consistent(spec);
-  const std::vector<TensorSpec> inputs = candidate.inputs();
+  const Model& candidate = *target.onnx;
+  const std::vector<TensorSpec> inputs = known_inputs(target);
   std::vector<InputKind> kinds = input_kinds(candidate);
   const RandomOptions random{.seed = spec.seed,
                              .shapes = with_audio_frames(shapes_of(spec, inputs), inputs, kinds),
@@ -157,14 +170,22 @@ Inputs automatic_inputs(const Model& candidate, const Model* reference, const In
   SyntheticInputs synthetic{plan_draws(inputs, random), std::move(kinds), spec.seed};
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (random.ranges.contains(inputs[i].name)) synthetic.kinds[i].range.reset();
+  set_constants(synthetic, inputs, target.io);
   CalibrationProbe probe(candidate, reference, runtime);
-  const std::int64_t index = spec.sample_index.value_or(0);
+  const std::int64_t index = spec.sample_index.value_or(0), steps = target.io.steps;
   const std::int64_t count = spec.samples.value_or(std::max(default_count, index + 1));
-  PickedInputs picked = pick_inputs(probe, synthetic, count);
+  PickedInputs picked = pick_inputs(probe, synthetic, count * steps);
   Inputs result{.description = describe(picked, probe.quantizers() > 0, spec.seed)};
   result.samples = std::make_unique<KeptSamples>(std::move(picked.samples));
-  if (spec.sample_index) result.samples = select_samples(std::move(result.samples), index, 1);
+  if (spec.sample_index)
+    result.samples = select_samples(std::move(result.samples), index * steps, steps);
   return result;
+}
+
+Inputs automatic_inputs(const Model& candidate, const Model* reference, const InputSpec& spec,
+                        const OrtOptions& runtime) {
+  const std::vector<TensorSpec> inputs = candidate.inputs();
+  return automatic_inputs({.inputs = inputs, .onnx = &candidate}, reference, spec, runtime);
 }
 
 }  // namespace vernier

@@ -18,18 +18,20 @@ struct PickedInputs {
   double score = 0;      // S of all of them together; 0 where the model has no quantizers
 };
 
-// Draws twelve samples of each family of images, keeps those whose own S is lowest, and, while S of
-// the kept ones is above the limit, breeds thirty more from the best eight, twice at most: 72 to
-// 132 runs. Inputs without images, and models without quantizers, are drawn and not picked. The
-// same seed gives the same bytes.
+// Draws twelve samples of each family of images, or more where more are asked for, keeps those whose
+// own S is lowest, and, while S of the kept ones is above the limit, breeds thirty more from the
+// best eight, twice at most: 72 to 132 runs. Inputs without images, and models without quantizers,
+// are drawn and not picked. The same seed gives the same bytes.
 PickedInputs pick_inputs(CalibrationProbe& probe, const SyntheticInputs& inputs,
                          std::int64_t count = 12);
 
 // Whether the spec leaves it to the model what it is fed.
 bool is_automatic(const InputSpec& spec);
 
-// Picked inputs for a candidate, in the shapes and ranges that the spec gives. The description
-// names family, stage and S. `reference` may be null.
+// Picked inputs for a target that is an ONNX model, in the shapes and ranges that the spec gives.
+// The description names family, stage and S. `reference` may be null.
+Inputs automatic_inputs(const InputTarget& target, const Model* reference, const InputSpec& spec,
+                        const OrtOptions& runtime);
 Inputs automatic_inputs(const Model& candidate, const Model* reference, const InputSpec& spec,
                         const OrtOptions& runtime);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "vernier/analysis/recording.h"
@@ -21,7 +22,8 @@ class Recorder {
       : samples_(samples),
         runner_(runner),
         selection_(options.tensors),
-        recording_(open_recording(options.output, samples.size())) {}
+        recording_(open_recording(options.output, samples.size(),
+                                  options.order ? format_order(*options.order) : "")) {}
 
   void record_sample(std::int64_t index) {
     names_.clear();
@@ -30,6 +32,7 @@ class Recorder {
     for (const Tensor& input : inputs)
       if (selection_.inputs || matches(selection_, input.name)) add(input);
     if (selection_.needs_run()) run(samples_.number(index), inputs);
+    if (selection_.labels) add_labels(index);
     if (names_.empty())
       throw Error(fmt::format(
           "[record] sample {}: no tensor matches the selection; `vernier inspect --tensors` lists "
@@ -52,6 +55,13 @@ class Recorder {
     for (const Tensor& output : outputs)
       if ((selection_.outputs || matches(selection_, output.name)) && !names_.contains(output.name))
         add(output);
+  }
+
+  void add_labels(std::int64_t index) {
+    const auto labels = samples_.labels(index);
+    if (!labels)
+      throw Error("[record] --tensors labels: the samples have none; give a labelled --dataset");
+    add(*labels);
   }
 
   void add(const TensorView& tensor) {
@@ -77,8 +87,9 @@ TensorSelection parse_selection(std::span<const std::string> words) {
     if (all || word == "inputs") selection.inputs = true;
     if (all || word == "outputs") selection.outputs = true;
     if (all || word == "leaves") selection.intermediates = true;
-    if (!all && word != "inputs" && word != "outputs" && word != "leaves")
-      selection.patterns.push_back(word);
+    if (word == "labels") selection.labels = true;
+    constexpr std::string_view known[] = {"all", "inputs", "outputs", "leaves", "labels"};
+    if (std::ranges::find(known, word) == std::end(known)) selection.patterns.push_back(word);
   }
   return selection;
 }

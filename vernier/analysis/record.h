@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "vernier/analysis/progress.h"
+#include "vernier/data/sample_order.h"
 #include "vernier/data/samples.h"
 #include "vernier/model/edit.h"
 #include "vernier/runtime/runner.h"
@@ -16,6 +17,7 @@ namespace vernier {
 struct TensorSelection {
   bool inputs = false;
   bool outputs = false;
+  bool labels = false;         // of a dataset's examples, as "label"
   bool intermediates = false;  // all that the runner can show: ONNX tensors, PyTorch leaves
   std::vector<std::string> patterns;
   bool operator==(const TensorSelection&) const = default;
@@ -24,12 +26,14 @@ struct TensorSelection {
   bool needs_intermediates() const { return intermediates || !patterns.empty(); }
 };
 
-// The words "inputs", "outputs", "all" (everything), "leaves" (intermediates alone) and patterns.
+// The words "inputs", "outputs", "all" (both and intermediates), "leaves" (intermediates alone),
+// "labels", and patterns.
 TensorSelection parse_selection(std::span<const std::string> words);
 
 struct RecordOptions {
   std::filesystem::path output;  // .npz: samples stacked; else a folder with an .npz a sample
   TensorSelection tensors;
+  std::optional<SampleOrder> order;  // of the samples, which the recording carries
   Progress progress;
 };
 

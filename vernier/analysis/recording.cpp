@@ -17,8 +17,11 @@ Shape shape_of(const TensorView& tensor) { return {tensor.shape.begin(), tensor.
 
 class ArchiveRecording : public Recording {
  public:
-  ArchiveRecording(const std::filesystem::path& path, std::int64_t samples)
-      : writer_(path), rows_(samples) {}
+  ArchiveRecording(const std::filesystem::path& path, std::int64_t samples,
+                   const std::string& comment)
+      : writer_(path), rows_(samples) {
+    writer_.set_comment(comment);
+  }
 
   void begin_sample(std::int64_t number) override { number_ = number; }
 
@@ -80,7 +83,8 @@ class ArchiveRecording : public Recording {
 
 class FolderRecording : public Recording {
  public:
-  explicit FolderRecording(const std::filesystem::path& folder) : folder_(folder) {
+  FolderRecording(const std::filesystem::path& folder, std::string comment)
+      : folder_(folder), comment_(std::move(comment)) {
     std::filesystem::create_directories(folder);
     for (const auto& entry : std::filesystem::directory_iterator(folder))
       if (entry.path().extension() == ".npz")
@@ -90,6 +94,7 @@ class FolderRecording : public Recording {
 
   void begin_sample(std::int64_t number) override {
     writer_.emplace(folder_ / fmt::format("{:06}.npz", number));
+    writer_->set_comment(comment_);
   }
 
   void add(const std::string& name, const TensorView& tensor) override {
@@ -108,6 +113,7 @@ class FolderRecording : public Recording {
 
  private:
   std::filesystem::path folder_;
+  std::string comment_;
   std::optional<NpzWriter> writer_;
   std::unordered_set<std::string> seen_;
   RecordResult result_;
@@ -115,10 +121,11 @@ class FolderRecording : public Recording {
 
 }  // namespace
 
-std::unique_ptr<Recording> open_recording(const std::filesystem::path& output,
-                                          std::int64_t samples) {
-  if (output.extension() == ".npz") return std::make_unique<ArchiveRecording>(output, samples);
-  return std::make_unique<FolderRecording>(output);
+std::unique_ptr<Recording> open_recording(const std::filesystem::path& output, std::int64_t samples,
+                                          const std::string& comment) {
+  if (output.extension() == ".npz")
+    return std::make_unique<ArchiveRecording>(output, samples, comment);
+  return std::make_unique<FolderRecording>(output, comment);
 }
 
 }  // namespace vernier

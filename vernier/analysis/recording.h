@@ -19,8 +19,8 @@ class Recording {
 };
 
 // An .npz whose arrays stack `samples` samples, or with any other ending a folder of .npz files,
-// one a sample. Throws Error if the folder already holds some.
-std::unique_ptr<Recording> open_recording(const std::filesystem::path& output,
-                                          std::int64_t samples);
+// one a sample, each with the comment. Throws Error if the folder already holds some.
+std::unique_ptr<Recording> open_recording(const std::filesystem::path& output, std::int64_t samples,
+                                          const std::string& comment);
 
 }  // namespace vernier

@@ -24,8 +24,9 @@ class FirstSamples : public Samples {
   std::int64_t size_;
 };
 
-CompareResult compare_first(Runner& reference, Runner& candidate, Samples& samples) {
-  CompareOptions options;
+CompareResult compare_first(Runner& reference, Runner& candidate, Samples& samples,
+                            const IoMapping& io) {
+  CompareOptions options{.io = io};
   options.outputs_by_position = reference.outputs_are_positional();
   return compare(reference, candidate, samples, options);
 }
@@ -99,8 +100,9 @@ const std::vector<std::string>& optimizers() {
 
 class Stages {
  public:
-  Stages(Runner& reference, const Model& model, const OrtOptions& runtime, Samples& samples)
-      : reference_(reference), model_(model), runtime_(runtime), samples_(samples) {}
+  Stages(Runner& reference, const Model& model, const OrtOptions& runtime, Samples& samples,
+         const IoMapping& io)
+      : reference_(reference), model_(model), runtime_(runtime), samples_(samples), io_(io) {}
 
   std::vector<RuntimeStage> run() {
     add("exact", {.exact = true, .threads = runtime_.threads});
@@ -120,14 +122,26 @@ class Stages {
   // The stage beside the one before it; without one it is not moved.
   RuntimeStage measure(const std::string& name, OrtRunner& runner) {
     RuntimeStage stage{.name = name,
-                       .sqnr_db = worst_sqnr_db(compare_first(reference_, runner, samples_)),
+                       .sqnr_db = worst_sqnr_db(compare_first(reference_, runner, samples_, io_)),
                        .change_db = INFINITY};
     if (!before_) return stage;
-    stage.change_db = worst_sqnr_db(compare_first(*before_, runner, samples_));
+    stage.change_db = worst_sqnr_db(compare_first(*before_, runner, samples_, same_model()));
     const double lost = std::fabs(stages_.back().sqnr_db - stage.sqnr_db);
     stage.is_moved = stage.change_db < rounding_db(precision_of(model_)) ||
                      (stage.change_db < INFINITY && lost > notable_db);
     return stage;
+  }
+
+  // For two runs of the candidate, which have the same names.
+  IoMapping same_model() const {
+    IoMapping io{.constants = io_.constants, .feedback = io_.feedback, .steps = io_.steps};
+    const std::vector<std::string> inputs = names_of(model_.inputs());
+    const auto is_other = [&](const std::string& input) {
+      return std::ranges::find(inputs, input) == inputs.end();
+    };
+    std::erase_if(io.constants, [&](const auto& constant) { return is_other(constant.first); });
+    std::erase_if(io.feedback, [&](const Feedback& state) { return is_other(state.input); });
+    return io;
   }
 
   void add(const std::string& name, const OrtOptions& options) {
@@ -167,6 +181,7 @@ class Stages {
   const Model& model_;
   const OrtOptions& runtime_;
   Samples& samples_;
+  const IoMapping& io_;
   std::unique_ptr<OrtRunner> before_;
   std::vector<RuntimeStage> stages_;
 };
@@ -175,9 +190,10 @@ class Stages {
 
 std::vector<RuntimeStage> run_stages(Runner& reference, const Model& model,
                                      const OrtOptions& runtime, Samples& samples,
-                                     std::int64_t most_samples) {
-  FirstSamples first(samples, most_samples);
-  return Stages(reference, model, runtime, first).run();
+                                     const IoMapping& io) {
+  constexpr std::int64_t most_samples = 4;
+  FirstSamples first(samples, most_samples * io.steps);
+  return Stages(reference, model, runtime, first, io).run();
 }
 
 }  // namespace vernier

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "vernier/analysis/io_mapping.h"
 #include "vernier/data/samples.h"
 #include "vernier/model/model.h"
 #include "vernier/runtime/ort_options.h"
@@ -21,10 +22,10 @@ struct RuntimeStage {
 };
 
 // Runs the candidate as the file says, at each optimisation level and on the provider of `runtime`,
-// and compares each stage with the reference and with the stage before. Of the first stage that is
-// moved, the optimisers that move it are found by disabling them.
+// and compares each stage with the reference and with the stage before, on the first samples. Of
+// the first stage that is moved, the optimisers that move it are found by disabling them.
 std::vector<RuntimeStage> run_stages(Runner& reference, const Model& model,
                                      const OrtOptions& runtime, Samples& samples,
-                                     std::int64_t most_samples = 4);
+                                     const IoMapping& io = {});
 
 }  // namespace vernier

@@ -10,30 +10,30 @@
 namespace vernier {
 namespace {
 
-enum class Rows { ready, planes_first, channels_last };
-
 bool is_channel_count(std::int64_t size) { return size == 1 || size == 3; }
 
-Rows rows_of(const Tensor& inputs) {
-  const Shape& shape = inputs.shape;
-  if (inputs.dtype != DType::u8) return Rows::ready;
-  if (shape.size() == 3) return Rows::channels_last;
-  if (shape.size() == 4 && is_channel_count(shape[1])) return Rows::planes_first;
-  if (shape.size() == 4 && is_channel_count(shape[3])) return Rows::channels_last;
-  return Rows::ready;
-}
-
-std::span<const std::byte> row_bytes(const Tensor& array, std::int64_t row) {
-  const std::size_t size = array.bytes.size() / array.shape[0];
-  return std::span(array.bytes).subspan(row * size, size);
+Image image_of(const Tensor& row, bool planes) {
+  const Shape& shape = row.shape;
+  const int channels = shape.size() == 2 ? 1 : static_cast<int>(shape[planes ? 0 : 2]);
+  const auto height = static_cast<int>(shape[planes ? 1 : 0]);
+  Image image = make_image(static_cast<int>(shape[planes ? 2 : 1]), height, channels);
+  if (!planes) {
+    std::memcpy(image.pixels.data(), row.bytes.data(), row.bytes.size());
+    return image;
+  }
+  const std::size_t plane = row.bytes.size() / channels;
+  for (std::size_t i = 0; i < row.bytes.size(); ++i)
+    image.pixels[i] = std::to_integer<std::uint8_t>(row.bytes[i % channels * plane + i / channels]);
+  return image;
 }
 
 Tensor row_of(const Tensor& array, std::int64_t row) {
-  const auto bytes = row_bytes(array, row);
+  const std::size_t size = array.bytes.size() / array.shape[0];
+  const auto begin = array.bytes.begin() + static_cast<std::ptrdiff_t>(row * size);
   return {array.name,
           array.dtype,
           {array.shape.begin() + 1, array.shape.end()},
-          {bytes.begin(), bytes.end()}};
+          {begin, begin + static_cast<std::ptrdiff_t>(size)}};
 }
 
 class ArrayDataset : public Dataset {
@@ -43,8 +43,7 @@ class ArrayDataset : public Dataset {
       : inputs_(std::move(inputs)),
         labels_(std::move(labels)),
         targets_(std::move(targets)),
-        subject_(std::move(subject)),
-        rows_(rows_of(inputs_)) {}
+        subject_(std::move(subject)) {}
 
   std::int64_t size() const override { return inputs_.shape[0]; }
   const std::vector<std::string>& classes() const override { return no_names_; }
@@ -54,38 +53,17 @@ class ArrayDataset : public Dataset {
       Example example{.id = fmt::format("{} row {}", subject_, position)};
       if (!labels_.empty()) example.label = labels_[position];
       if (targets_) example.target = row_of(*targets_, position);
-      if (rows_ == Rows::ready)
-        example.content = row_of(inputs_, position);
-      else
-        example.content = image(position);
+      example.content = image_or_tensor(row_of(inputs_, position));
       examples.push_back(std::move(example));
     }
     return examples;
   }
 
  private:
-  Image image(std::int64_t position) const {
-    const Shape& shape = inputs_.shape;
-    const bool planes = rows_ == Rows::planes_first;
-    const int channels = shape.size() == 3 ? 1 : static_cast<int>(shape[planes ? 1 : 3]);
-    const auto height = static_cast<int>(shape[planes ? 2 : 1]);
-    Image image = make_image(static_cast<int>(shape[planes ? 3 : 2]), height, channels);
-    const auto bytes = row_bytes(inputs_, position);
-    if (!planes) {
-      std::memcpy(image.pixels.data(), bytes.data(), bytes.size());
-      return image;
-    }
-    const std::size_t plane = bytes.size() / channels;
-    for (std::size_t i = 0; i < bytes.size(); ++i)
-      image.pixels[i] = std::to_integer<std::uint8_t>(bytes[i % channels * plane + i / channels]);
-    return image;
-  }
-
   Tensor inputs_;
   std::vector<std::int64_t> labels_;
   std::optional<Tensor> targets_;
   std::string subject_;
-  Rows rows_;
   std::vector<std::string> no_names_;
 };
 
@@ -106,6 +84,15 @@ std::vector<std::int64_t> label_values(const Tensor& labels) {
 }
 
 }  // namespace
+
+std::variant<Unreadable, EncodedImage, Image, Tensor> image_or_tensor(Tensor row) {
+  const Shape& shape = row.shape;
+  const bool flat = shape.size() == 2;
+  const bool planes = shape.size() == 3 && is_channel_count(shape[0]);
+  const bool pixels = shape.size() == 3 && is_channel_count(shape[2]);
+  if (row.dtype == DType::u8 && (flat || planes || pixels)) return image_of(row, planes);
+  return row;
+}
 
 std::unique_ptr<Dataset> make_array_dataset(Tensor inputs, const std::optional<Tensor>& labels,
                                             const std::string& subject) {

@@ -27,14 +27,19 @@ std::vector<fs::path> matches(const std::string& pattern) {
 
 std::vector<fs::path> parquet_files(const fs::path& folder) {
   std::vector<fs::path> files;
-  for (const auto& entry : fs::recursive_directory_iterator(folder))
-    if (entry.path().extension() == ".parquet" && entry.is_regular_file())
-      files.push_back(entry.path());
+  for (auto entry = fs::recursive_directory_iterator(folder);
+       entry != fs::recursive_directory_iterator(); ++entry) {
+    if (is_ignored(entry->path()))
+      entry.disable_recursion_pending();
+    else if (entry->path().extension() == ".parquet" && entry->is_regular_file())
+      files.push_back(entry->path());
+  }
   std::ranges::sort(files);
   return files;
 }
 
 std::unique_ptr<Dataset> open_folder(const fs::path& folder, const DatasetOptions& options) {
+  if (is_arrow_folder(folder)) return open_arrow(folder, options);
   if (auto files = parquet_files(folder); !files.empty())
     return open_parquet(std::move(files), folder, options);
   for (const auto& entry : fs::directory_iterator(folder))
@@ -44,11 +49,12 @@ std::unique_ptr<Dataset> open_folder(const fs::path& folder, const DatasetOption
 
 std::unique_ptr<Dataset> open_file(const fs::path& file, const DatasetOptions& options) {
   if (file.extension() == ".parquet") return open_parquet({file}, file.parent_path(), options);
+  if (file.extension() == ".arrow") return open_arrow(file, options);
   if (file.extension() == ".npz") return open_npz(file, options);
   if (is_idx_name(file)) return open_idx(file, options);
-  throw Error(
-      fmt::format("[dataset] {}: expected a folder, .parquet, .npz or IDX (...-ubyte, .gz) file",
-                  file.string()));
+  throw Error(fmt::format(
+      "[dataset] {}: expected a folder, .parquet, .arrow, .npz or IDX (...-ubyte, .gz) file",
+      file.string()));
 }
 
 std::unique_ptr<Dataset> open_any(const std::string& name, const DatasetOptions& options) {

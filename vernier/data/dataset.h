@@ -55,6 +55,7 @@ struct DatasetOptions {
 //   images/ and labels/ of maps that have the images' names;
 // - a Parquet file, a folder of them, or a pattern such as "data/test-*.parquet", in Hugging Face's
 //   layout;
+// - a folder that Hugging Face's save_to_disk() wrote, or an .arrow file;
 // - IDX files (MNIST), gzipped or not: the images, or the folder that they are in;
 // - an .npz of images (uint8) or of ready inputs, with labels if there are any;
 // - the id of a dataset in the local Hugging Face cache ("timm/mini-imagenet"); never downloads.

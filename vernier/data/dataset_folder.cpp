@@ -53,12 +53,6 @@ class ImageFolder : public Dataset {
   std::vector<LabelledFile> files_;
 };
 
-// Hidden ones, and what macOS puts into archives.
-bool is_ignored(const fs::path& path) {
-  const std::string name = path.filename().string();
-  return name.starts_with('.') || name == "__MACOSX";
-}
-
 // Sorted by name; where all are numbers, as numbers: 2 before 10.
 std::vector<std::string> subfolders(const fs::path& folder) {
   std::vector<std::string> names;
@@ -198,6 +192,11 @@ fs::path split_folder(const fs::path& folder, const std::string& split) {
 }
 
 }  // namespace
+
+bool is_ignored(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return name.starts_with('.') || name == "__MACOSX";
+}
 
 bool is_image_name(const fs::path& path) {
   constexpr std::string_view known[] = {".jpg", ".jpeg", ".png", ".webp", ".bmp",

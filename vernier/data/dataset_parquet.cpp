@@ -3,12 +3,11 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "vernier/data/dataset_columns.h"
 #include "vernier/data/dataset_formats.h"
 #include "vernier/data/duckdb_query.h"
-#include "vernier/data/read_file.h"
 #include "vernier/data/split.h"
 #include "vernier/error.h"
 
@@ -16,7 +15,7 @@ namespace vernier {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
+using Holds = DatasetColumn::Holds;
 
 // Encoded images that are held at a time.
 constexpr std::int64_t window_bytes = std::int64_t{64} << 20;
@@ -28,17 +27,6 @@ struct File {
   std::int64_t rows = 0;
 };
 
-struct Column {
-  std::string name;
-  std::string type;  // as DuckDB writes it
-};
-
-// What Hugging Face's metadata says of a column.
-struct Feature {
-  std::string type;  // "Image", "ClassLabel"...
-  std::vector<std::string> classes;
-};
-
 // DuckDB takes a path for a pattern: brackets make its signs stand for themselves. An absolute path
 // cannot be taken for an address.
 std::string literal_path(const fs::path& path) {
@@ -48,14 +36,24 @@ std::string literal_path(const fs::path& path) {
   return literal;
 }
 
-std::vector<Column> columns_of(const DuckDb& duckdb, const File& file) {
-  std::vector<Column> columns;
+Holds what_holds(const std::string& type) {
+  constexpr std::string_view integers[] = {"TINYINT",  "SMALLINT",  "INTEGER",  "BIGINT",
+                                           "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"};
+  if (type == "VARCHAR") return Holds::text;
+  if (type == "BLOB" || (type.starts_with("STRUCT(") && type.find("bytes BLOB") != type.npos))
+    return Holds::images;
+  return std::ranges::count(integers, type) > 0 ? Holds::integers : Holds::other;
+}
+
+std::vector<DatasetColumn> columns_of(const DuckDb& duckdb, const File& file) {
+  std::vector<DatasetColumn> columns;
   const std::string parameters[] = {literal_path(file.path)};
   duckdb.query(
       "SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM read_parquet(?, "
       "hive_partitioning = false))",
       parameters, file.id, [&](const DuckDbRow& row) {
-        columns.push_back({std::string(*row.bytes(0)), std::string(*row.bytes(1))});
+        const std::string type(*row.bytes(1));
+        columns.push_back({std::string(*row.bytes(0)), what_holds(type), type});
       });
   return columns;
 }
@@ -68,118 +66,15 @@ std::int64_t row_count(const DuckDb& duckdb, const File& file) {
   return rows;
 }
 
-std::map<std::string, Feature> features_in(const Json& metadata) {
-  std::map<std::string, Feature> features;
-  const Json* described = &metadata;
-  for (const char* key : {"info", "features"}) {
-    if (!described->is_object() || !described->contains(key)) return {};
-    described = &(*described)[key];
-  }
-  if (!described->is_object()) return {};
-  for (const auto& [name, value] : described->items()) {
-    if (!value.is_object()) continue;
-    Feature& feature = features[name];
-    feature.type = value.value("_type", "");
-    for (const Json& label : value.value("names", Json::array()))
-      feature.classes.push_back(label.is_string() ? label.get<std::string>() : label.dump());
-  }
-  return features;
-}
-
-// The `huggingface` entry of the file's metadata. Metadata that cannot be read says nothing.
-std::map<std::string, Feature> features_of(const DuckDb& duckdb, const File& file) {
-  std::map<std::string, Feature> features;
+// The `huggingface` entry of the file's metadata.
+std::string metadata_of(const DuckDb& duckdb, const File& file) {
+  std::string metadata;
   const std::string parameters[] = {literal_path(file.path)};
   duckdb.query("SELECT value FROM parquet_kv_metadata(?) WHERE key = 'huggingface'::BLOB",
-               parameters, file.id, [&](const DuckDbRow& row) {
-                 const Json metadata = Json::parse(row.bytes(0).value_or(""), nullptr, false);
-                 try {
-                   features = features_in(metadata);
-                 } catch (const Json::exception&) {
-                   features.clear();
-                 }
-               });
-  return features;
+               parameters, file.id,
+               [&](const DuckDbRow& row) { metadata = row.bytes(0).value_or(""); });
+  return metadata;
 }
-
-bool holds_images(const std::string& type) {
-  return type == "BLOB" || (type.starts_with("STRUCT(") && type.find("bytes BLOB") != type.npos);
-}
-
-bool holds_text(const std::string& type) { return type == "VARCHAR"; }
-
-bool holds_labels(const std::string& type) {
-  constexpr std::string_view integers[] = {"TINYINT",  "SMALLINT",  "INTEGER",  "BIGINT",
-                                           "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"};
-  return std::ranges::find(integers, type) != std::end(integers);
-}
-
-// The layout of the files, as the first one has it.
-class Schema {
- public:
-  Schema(const DuckDb& duckdb, const File& file)
-      : subject_(file.id),
-        columns_(columns_of(duckdb, file)),
-        features_(features_of(duckdb, file)) {}
-
-  Column image_column(const std::string& wanted) const {
-    auto found = find(wanted, "Image", {"image", "img"}, holds_images);
-    if (!found) found = find(wanted, "Image", {"image", "img", "path", "file_name"}, holds_text);
-    if (!found)
-      fail(wanted.empty() ? "no column of images" : "no such column of images: " + wanted);
-    return *found;
-  }
-  std::optional<Column> label_column(const std::string& wanted) const {
-    auto found = find(wanted, "ClassLabel", {"label", "labels"}, holds_labels);
-    if (!found) found = map_column(wanted);
-    if (!found) found = find(wanted, "ClassLabel", {"label", "labels", "class"}, holds_text);
-    if (!found && !wanted.empty()) fail("no such column of labels or maps of them: " + wanted);
-    return found;
-  }
-  std::vector<std::string> classes(const std::string& column) const {
-    const auto found = features_.find(column);
-    return found == features_.end() ? std::vector<std::string>() : found->second.classes;
-  }
-
- private:
-  using TypeTest = bool (*)(const std::string&);
-
-  // The column of that name; else the first that the metadata calls `feature`; else the first of
-  // the usual names.
-  std::optional<Column> find(const std::string& wanted, const std::string& feature,
-                             std::initializer_list<const char*> usual, TypeTest fits) const {
-    if (!wanted.empty()) return named(wanted, fits);
-    for (const Column& column : columns_) {
-      const auto described = features_.find(column.name);
-      if (described != features_.end() && described->second.type == feature && fits(column.type))
-        return column;
-    }
-    for (const char* name : usual)
-      if (auto column = named(name, fits)) return column;
-    return std::nullopt;
-  }
-  // A column of images whose pixels are labels.
-  std::optional<Column> map_column(const std::string& wanted) const {
-    if (!wanted.empty()) return named(wanted, holds_images);
-    for (const char* name : {"label", "labels", "annotation", "mask"})
-      if (auto column = named(name, holds_images)) return column;
-    return std::nullopt;
-  }
-  std::optional<Column> named(const std::string& name, TypeTest fits) const {
-    for (const Column& column : columns_)
-      if (column.name == name && fits(column.type)) return column;
-    return std::nullopt;
-  }
-  [[noreturn]] void fail(const std::string& reason) const {
-    std::vector<std::string> all;
-    for (const Column& column : columns_) all.push_back(column.name + " " + column.type);
-    throw Error(fmt::format("[parquet] {}: {}; it has {}", subject_, reason, fmt::join(all, ", ")));
-  }
-
-  std::string subject_;
-  std::vector<Column> columns_;
-  std::map<std::string, Feature> features_;
-};
 
 class ParquetDataset : public Dataset {
  public:
@@ -213,15 +108,17 @@ class ParquetDataset : public Dataset {
 
  private:
   void choose_columns(const DatasetOptions& options) {
-    const Schema schema(duckdb_, files_[0]);
+    // The layout of the files is that of the first.
+    const DatasetColumns columns("[parquet] " + files_[0].id, columns_of(duckdb_, files_[0]),
+                                 metadata_of(duckdb_, files_[0]));
     std::string label = "CAST(NULL AS BIGINT)", map = "CAST(NULL AS BLOB)";
     std::string name = "CAST(NULL AS VARCHAR)";
-    const Column images = schema.image_column(options.image_column);
-    if (const auto column = schema.label_column(options.label_column)) {
-      classes_ = schema.classes(column->name);
-      if (holds_images(column->type))
+    const DatasetColumn& images = columns.inputs(options.image_column);
+    if (const DatasetColumn* column = columns.labels(options.label_column)) {
+      classes_ = columns.classes(column->name);
+      if (column->holds == Holds::images)
         map = bytes_of(*column);
-      else if (holds_text(column->type))
+      else if (column->holds == Holds::text)
         name = name_classes(column->name);
       else
         label = fmt::format("CAST({} AS BIGINT)", quoted_identifier(column->name));
@@ -247,14 +144,14 @@ class ParquetDataset : public Dataset {
     return quoted_identifier(column);
   }
 
-  static std::string bytes_of(const Column& images) {
+  static std::string bytes_of(const DatasetColumn& images) {
     const std::string name = quoted_identifier(images.name);
-    if (holds_text(images.type)) return "CAST(NULL AS BLOB)";
+    if (images.holds == Holds::text) return "CAST(NULL AS BLOB)";
     return images.type == "BLOB" ? name : fmt::format("struct_extract({}, 'bytes')", name);
   }
-  static std::string path_of(const Column& images) {
+  static std::string path_of(const DatasetColumn& images) {
     const std::string name = quoted_identifier(images.name);
-    if (holds_text(images.type)) return name;
+    if (images.holds == Holds::text) return name;
     return images.type.find("path VARCHAR") == images.type.npos
                ? "CAST(NULL AS VARCHAR)"
                : fmt::format("struct_extract({}, 'path')", name);
@@ -285,26 +182,9 @@ class ParquetDataset : public Dataset {
     Example result{.id = fmt::format("{} row {}", file.id, number), .label = row.integer(2)};
     if (const auto name = row.bytes(5))
       result.label = std::ranges::lower_bound(classes_, *name) - classes_.begin();
-    if (const auto bytes = row.bytes(1))
-      result.content = encoded(*bytes);
-    else if (const auto path = row.bytes(4))
-      result.content = image_at(file.path.parent_path(), *path, result.id);
-    else
-      result.content = Unreadable{result.id + ": the image has no bytes"};
-    if (const auto bytes = row.bytes(3)) result.target = encoded(*bytes);
+    result.content = image_of_row(row.bytes(1), row.bytes(4), file.path.parent_path(), result.id);
+    if (const auto bytes = row.bytes(3)) result.target = encoded_image(*bytes);
     return result;
-  }
-  // A path is relative to the folder of the Parquet file, or to the one above.
-  static std::variant<Unreadable, EncodedImage, Image, Tensor> image_at(const fs::path& folder,
-                                                                        std::string_view path,
-                                                                        const std::string& id) {
-    for (const fs::path& base : {folder, folder.parent_path()})
-      if (fs::is_regular_file(base / path)) return read_file(base / path, "dataset");
-    return Unreadable{fmt::format("{}: the image has no bytes, and there is no file {}", id, path)};
-  }
-  static EncodedImage encoded(std::string_view text) {
-    const auto bytes = std::as_bytes(std::span(text));
-    return {bytes.begin(), bytes.end()};
   }
 
   DuckDb duckdb_;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "vernier/error.h"
 
 namespace vernier {
@@ -22,17 +24,30 @@ class LoadedSamples : public Samples {
     return static_cast<std::int64_t>(positions_.size()) / batch_;
   }
   std::vector<Tensor> sample(std::int64_t index) override {
-    if (index == current_) return {tensor_};
+    load(index);
+    return {tensor_};
+  }
+  std::optional<Tensor> labels(std::int64_t index) override {
+    load(index);
+    if (std::ranges::any_of(labels_, [](std::int64_t label) { return label < 0; }))
+      return std::nullopt;
+    Tensor tensor = make_tensor("label", DType::i64, {std::ssize(labels_)});
+    std::ranges::copy(labels_, elements<std::int64_t>(tensor).begin());
+    return tensor;
+  }
+
+ private:
+  void load(std::int64_t index) {
+    if (index == current_) return;
     if (!loader_ || index != current_ + 1) start_at(index);
     auto batch = loader_->next();
     if (!batch)
       throw Error(fmt::format("[dataset] sample {}: its images can no longer be read", index));
     tensor_ = std::move(batch->input);
+    labels_ = std::move(batch->labels);
     current_ = index;
-    return {tensor_};
   }
 
- private:
   void start_at(std::int64_t index) {
     loader_.reset();  // its thread reads the dataset: only one may
     loader_ = std::make_unique<Loader>(
@@ -48,6 +63,7 @@ class LoadedSamples : public Samples {
   std::unique_ptr<Loader> loader_;
   std::int64_t current_ = -1;
   Tensor tensor_;
+  std::vector<std::int64_t> labels_;
 };
 
 }  // namespace

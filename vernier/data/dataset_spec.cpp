@@ -49,7 +49,7 @@ std::string describe_dataset(const DatasetSpec& spec, std::uint64_t seed) {
     text = (path.has_filename() ? path : path.parent_path()).filename().string();
   }
   if (!spec.options.split.empty()) text += ", " + spec.options.split + " split";
-  if (spec.shuffle) text += fmt::format(", shuffled with seed {}", seed);
+  if (spec.shuffle.value_or(false)) text += fmt::format(", shuffled with seed {}", seed);
   return text;
 }
 

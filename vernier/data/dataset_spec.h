@@ -30,8 +30,8 @@ struct PreprocessingChanges {
 struct DatasetSpec {
   std::string name;  // as open_dataset() takes it; empty: none
   DatasetOptions options;
-  bool shuffle = false;
-  std::int64_t batch = 1;  // where the model's batch axis is dynamic
+  std::optional<bool> shuffle;  // unset: as the command does
+  std::int64_t batch = 1;       // where the model's batch axis is dynamic
   std::optional<std::int64_t> max_bad;
   std::filesystem::path label_mapping;  // empty: the dataset's labels are the model's
   PreprocessingChanges preprocessing;

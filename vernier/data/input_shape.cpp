@@ -14,11 +14,11 @@ namespace {
 // One input of one sample. Far above any real one, far below what a typing slip asks for.
 constexpr std::int64_t most_bytes = std::int64_t{1} << 34;
 
-std::string option_value(const TensorSpec& input) {
-  std::vector<std::string> dims;
-  for (const Dim& dim : input.shape)
-    dims.push_back(std::to_string(dim.is_dynamic() ? 1 : dim.size));
-  return fmt::format("{}={}", input.name, fmt::join(dims, "x"));
+// What the input may be: its static dims, with 1 for the others.
+std::string shape_option(const TensorSpec& input) {
+  Shape shape;
+  for (const Dim& dim : input.shape) shape.push_back(dim.is_dynamic() ? 1 : dim.size);
+  return vernier::shape_option(input.name, shape);
 }
 
 using Symbols = std::map<std::string, std::int64_t, std::less<>>;
@@ -29,7 +29,7 @@ Symbols bind_symbols(std::span<const TensorSpec> inputs,
   for (const TensorSpec& input : inputs) {
     const auto shape = given.find(input.name);
     if (shape == given.end()) continue;
-    for (std::size_t i = 0; i < input.shape.size(); ++i)
+    for (std::size_t i = 0; i < std::min(input.shape.size(), shape->second.size()); ++i)
       if (input.shape[i].is_dynamic() && !input.shape[i].symbol.empty())
         sizes.emplace(input.shape[i].symbol, shape->second[i]);
   }
@@ -88,28 +88,40 @@ bool fits(std::span<const std::int64_t> shape, const std::vector<Dim>& dims) {
   });
 }
 
+Shape squeezed(Shape shape) {
+  std::erase(shape, 1);
+  return shape;
+}
+
 void check_shapes(std::span<const TensorSpec> inputs, const std::map<std::string, Shape>& given) {
   for (const auto& [name, shape] : given) require_input(inputs, name, "--shape");
   for (const TensorSpec& input : inputs) {
     const auto shape = given.find(input.name);
     if (shape != given.end() && input.ranked && !fits(shape->second, input.shape))
-      throw Error(fmt::format(
-          "[inputs] '{}': shape {} was asked for, model expects {}; pass "
-          "--shape {}",
-          input.name, format_shape(shape->second), format_shape(input.shape), option_value(input)));
+      throw Error(fmt::format("[inputs] '{}': shape {} was asked for, model expects {}; pass {}",
+                              input.name, format_shape(shape->second), format_shape(input.shape),
+                              shape_option(input)));
   }
+}
+
+Shape resolve_shape(std::size_t input, std::span<const TensorSpec> inputs,
+                    const std::map<std::string, Shape>& known) {
+  const auto shape = known.find(inputs[input].name);
+  Shape resolved =
+      shape != known.end() ? shape->second : resolve(inputs[input], bind_symbols(inputs, known));
+  require_makeable(inputs[input], resolved);
+  return resolved;
+}
+
+std::string shape_option(const std::string& input, std::span<const std::int64_t> shape) {
+  return fmt::format("--shape {}={}", input, fmt::join(shape, "x"));
 }
 
 std::vector<Shape> resolve_shapes(std::span<const TensorSpec> inputs,
                                   const std::map<std::string, Shape>& given) {
   check_shapes(inputs, given);
-  const auto symbols = bind_symbols(inputs, given);
   std::vector<Shape> shapes;
-  for (const TensorSpec& input : inputs) {
-    const auto shape = given.find(input.name);
-    shapes.push_back(shape != given.end() ? shape->second : resolve(input, symbols));
-    require_makeable(input, shapes.back());
-  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) shapes.push_back(resolve_shape(i, inputs, given));
   return shapes;
 }
 

@@ -17,6 +17,9 @@ void require_input(std::span<const TensorSpec> inputs, const std::string& name,
 // Whether the shape is of these dims, a dynamic one being anything.
 bool fits(std::span<const std::int64_t> shape, const std::vector<Dim>& dims);
 
+// The shape without its axes of size 1.
+Shape squeezed(Shape shape);
+
 // Throws Error for a shape that names no input or does not fit its spec.
 void check_shapes(std::span<const TensorSpec> inputs, const std::map<std::string, Shape>& given);
 
@@ -25,5 +28,12 @@ void check_shapes(std::span<const TensorSpec> inputs, const std::map<std::string
 // large to make, and for an input of unknown rank without one.
 std::vector<Shape> resolve_shapes(std::span<const TensorSpec> inputs,
                                   const std::map<std::string, Shape>& given);
+
+// The same of one input, where the others are already there in the `known` shapes.
+Shape resolve_shape(std::size_t input, std::span<const TensorSpec> inputs,
+                    const std::map<std::string, Shape>& known);
+
+// The flag that gives an input this shape: "--shape ids=1x128".
+std::string shape_option(const std::string& input, std::span<const std::int64_t> shape);
 
 }  // namespace vernier

@@ -47,10 +47,15 @@ std::string plain(std::string_view name) {
   return letters;
 }
 
+// What a label of the model is called: in full, and each of the names that commas part.
+struct LabelNames {
+  std::vector<std::string> full, parts;
+};
+
 // The names of the model's labels, from 0: "id2label" of a config.json, or an object from labels to
 // a name or several ({"0": ["n01440764", "tench"]}). A name may list others behind commas.
-std::map<std::int64_t, std::vector<std::string>> label_names(const Json& json) {
-  std::map<std::int64_t, std::vector<std::string>> names;
+std::map<std::int64_t, LabelNames> label_names(const Json& json) {
+  std::map<std::int64_t, LabelNames> names;
   const Json& labels = json.contains("id2label") ? json["id2label"] : json;
   if (!labels.is_object()) return {};
   for (const auto& [key, value] : labels.items()) {
@@ -60,10 +65,10 @@ std::map<std::int64_t, std::vector<std::string>> label_names(const Json& json) {
     for (const Json& name : list) {
       if (!name.is_string() || parse_label(name.get<std::string>())) return {};
       const std::string text = name.get<std::string>();
-      names[*label].push_back(plain(text));
+      names[*label].full.push_back(plain(text));
       for (std::size_t begin = 0; begin < text.size();) {
         const std::size_t end = std::min(text.find(',', begin), text.size());
-        names[*label].push_back(plain(std::string_view(text).substr(begin, end - begin)));
+        names[*label].parts.push_back(plain(std::string_view(text).substr(begin, end - begin)));
         begin = end + 1;
       }
     }
@@ -71,15 +76,31 @@ std::map<std::int64_t, std::vector<std::string>> label_names(const Json& json) {
   return names;
 }
 
-LabelMapping map_by_name(const std::map<std::int64_t, std::vector<std::string>>& names,
+// The labels that a class may be: those of its full name, else those of which it is a part.
+std::vector<std::int64_t> labels_named(const std::map<std::int64_t, LabelNames>& names,
+                                       const std::string& name) {
+  for (const auto list : {&LabelNames::full, &LabelNames::parts}) {
+    std::vector<std::int64_t> found;
+    for (const auto& [label, known] : names)
+      if (std::ranges::count(known.*list, plain(name)) > 0) found.push_back(label);
+    if (!found.empty()) return found;
+  }
+  return {};
+}
+
+// Throws Error, without the file, for a class that several labels may mean.
+LabelMapping map_by_name(const std::map<std::int64_t, LabelNames>& names,
                          const std::vector<std::string>& classes) {
   LabelMapping mapping;
-  for (std::size_t i = 0; i < classes.size(); ++i)
-    for (const auto& [label, known] : names)
-      if (std::ranges::find(known, plain(classes[i])) != known.end()) {
-        mapping.emplace(static_cast<std::int64_t>(i), label);
-        break;
-      }
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    const std::vector<std::int64_t> labels = labels_named(names, classes[i]);
+    if (labels.size() > 1)
+      throw Error(
+          fmt::format("'{}' may be label {} or {}; give an object from dataset labels to "
+                      "model labels",
+                      classes[i], labels[0], labels[1]));
+    if (!labels.empty()) mapping.emplace(static_cast<std::int64_t>(i), labels[0]);
+  }
   return mapping;
 }
 
@@ -94,7 +115,12 @@ LabelMapping read_label_mapping(const std::filesystem::path& path,
   const Json json = Json::parse(as_text(bytes), nullptr, false);
   if (!json.is_object()) throw fail("expected a JSON object from dataset labels to model labels");
   if (const auto names = label_names(json); !names.empty()) {
-    LabelMapping mapping = map_by_name(names, classes);
+    LabelMapping mapping;
+    try {
+      mapping = map_by_name(names, classes);
+    } catch (const Error& error) {
+      throw fail(error.what());
+    }
     if (mapping.empty())
       throw fail(
           "none of its names is a class of the dataset; give an object from dataset labels "
@@ -112,6 +138,20 @@ LabelMapping read_label_mapping(const std::filesystem::path& path,
     mapping[*from] = *to;
   }
   return mapping;
+}
+
+std::optional<std::filesystem::path> find_label_names(const std::filesystem::path& model,
+                                                      const std::vector<std::string>& classes) {
+  const std::filesystem::path path = model.parent_path() / "config.json";
+  if (model.empty() || classes.empty() || !std::filesystem::is_regular_file(path))
+    return std::nullopt;
+  const auto bytes = read_file(path, "labels");
+  const Json json = Json::parse(as_text(bytes), nullptr, false);
+  if (!json.is_object() || !json.contains("id2label")) return std::nullopt;
+  const auto names = label_names(json);
+  const bool all = std::ranges::all_of(
+      classes, [&](const std::string& name) { return labels_named(names, name).size() == 1; });
+  return all ? std::optional(path) : std::nullopt;
 }
 
 }  // namespace vernier

@@ -18,9 +18,24 @@ struct BatchPlan {
   TensorSpec input;
   std::string array;
   std::int64_t batch = 1;      // rows a sample
-  bool whole_samples = false;  // a row has the input's rank
+  bool whole_samples = false;  // a row is a sample
+  bool squeezed = false;       // whose axes of size 1 are others than the input's
   std::int64_t samples = 0;
 };
+
+bool fits_squeezed(const Shape& row, std::vector<Dim> dims) {
+  std::erase_if(dims, [](const Dim& dim) { return dim.size == 1; });
+  return fits(squeezed(row), dims);
+}
+
+// The row's shape with the axes of size 1 that the dims have.
+Shape unsqueezed(const Shape& row, const std::vector<Dim>& dims) {
+  const Shape sizes = squeezed(row);
+  Shape shape;
+  auto size = sizes.begin();
+  for (const Dim& dim : dims) shape.push_back(dim.size == 1 ? 1 : *size++);
+  return shape;
+}
 
 class NpzSamples : public Samples {
  public:
@@ -34,6 +49,7 @@ class NpzSamples : public Samples {
       Tensor rows = archive_.read(plan.array, index * plan.batch, plan.batch);
       rows.name = plan.input.name;
       if (plan.whole_samples) rows = unstack(std::move(rows));
+      if (plan.squeezed) rows.shape = unsqueezed(rows.shape, plan.input.shape);
       tensors.push_back(rows.dtype == plan.input.dtype ? std::move(rows)
                                                        : convert(rows, plan.input.dtype));
     }
@@ -55,8 +71,11 @@ std::vector<std::string> quoted(const std::vector<std::string>& names) {
 // The array of the input's name. A file of one array, an .npy, is the only input's whatever its
 // name.
 std::string array_of(const SampleArchive& archive, std::span<const TensorSpec> inputs,
-                     const TensorSpec& input) {
+                     const TensorSpec& input,
+                     const std::map<std::string, std::string>& other_names) {
   if (archive.has(input.name)) return input.name;
+  for (const auto& [array, name] : other_names)
+    if (name == input.name && archive.has(array)) return array;
   if (inputs.size() == 1 && archive.subject().ends_with(".npy")) return archive.names()[0];
   throw Error(
       fmt::format("[npz] {}: has no array for input '{}', it has {}; name the arrays as the "
@@ -80,25 +99,40 @@ TensorSpec completed(TensorSpec input, const std::string& array, const SampleArc
   return input;
 }
 
-void require_row_fits(const SampleArchive::Row& row, const TensorSpec& input, bool whole_samples) {
-  const std::vector<Dim> dims(input.shape.begin() + (whole_samples ? 0 : 1), input.shape.end());
-  if (!fits(row.shape, dims))
-    throw Error(
-        fmt::format("[npz] {}: a row of '{}' has shape {}, model expects {}; pass --shape "
-                    "or fix the file",
-                    row.subject, input.name, format_shape(row.shape), format_shape(dims)));
+// The flag under which the row fits, where it was a flag that said otherwise.
+std::string remedy(const SampleArchive::Row& row, const TensorSpec& input, bool whole_samples,
+                   bool shape_given) {
+  if (!shape_given) return "fix the file, or take a model that was exported for its shape";
+  Shape shape = row.shape;
+  if (!whole_samples) shape.insert(shape.begin(), input.shape[0].size);
+  return fmt::format("pass {}", shape_option(input.name, shape));
+}
+
+void require_row_fits(const SampleArchive::Row& row, const BatchPlan& plan, bool shape_given) {
+  const TensorSpec& input = plan.input;
+  const std::vector<Dim> dims(input.shape.begin() + (plan.whole_samples ? 0 : 1),
+                              input.shape.end());
+  if (plan.squeezed ? !fits_squeezed(row.shape, dims) : !fits(row.shape, dims))
+    throw Error(fmt::format("[npz] {}: a row of '{}' has shape {}, {} {}; {}", row.subject,
+                            input.name, format_shape(row.shape),
+                            shape_given ? "--shape says" : "model expects", format_shape(dims),
+                            remedy(row, input, plan.whole_samples, shape_given)));
 }
 
 BatchPlan plan_batches(const SampleArchive& archive, const TensorSpec& input,
-                       const std::string& array) {
-  const std::size_t rank = archive.row(array, 0).shape.size() + 1;
+                       const std::string& array, bool shape_given) {
+  const Shape row = archive.row(array, 0).shape;
+  const std::size_t rank = row.size() + 1;
   const std::int64_t rows = archive.rows(array);
   BatchPlan plan{.input = input, .array = array, .whole_samples = rank == input.shape.size() + 1};
-  if (!plan.whole_samples && rank != input.shape.size())
-    throw Error(
-        fmt::format("[npz] {}: '{}' has rank {}, model expects {}; stack samples on a "
-                    "leading axis, or fix the file",
-                    archive.subject(), input.name, rank, format_shape(input.shape)));
+  if (!plan.whole_samples && rank != input.shape.size()) {
+    plan.squeezed = plan.whole_samples = fits_squeezed(row, input.shape);
+    if (!plan.squeezed)
+      throw Error(
+          fmt::format("[npz] {}: '{}' has rank {}, model expects {}; stack samples on a "
+                      "leading axis, or fix the file",
+                      archive.subject(), input.name, rank, format_shape(input.shape)));
+  }
   if (!plan.whole_samples && !input.shape[0].is_dynamic()) plan.batch = input.shape[0].size;
   if (plan.batch < 1 || rows < plan.batch)
     throw Error(fmt::format("[npz] {}: '{}' has {} rows, the model's batch is {}; give it more",
@@ -106,7 +140,7 @@ BatchPlan plan_batches(const SampleArchive& archive, const TensorSpec& input,
   plan.samples = rows / plan.batch;
   const std::int64_t to_check = archive.is_folder() ? plan.samples * plan.batch : 1;
   for (std::int64_t i = 0; i < to_check; ++i)
-    require_row_fits(archive.row(array, i), input, plan.whole_samples);
+    require_row_fits(archive.row(array, i), plan, shape_given);
   return plan;
 }
 
@@ -146,13 +180,15 @@ std::vector<std::string> warnings_of(const SampleArchive& archive,
 }  // namespace
 
 NpzBatches npz_batches(const std::filesystem::path& path, std::span<const TensorSpec> inputs,
-                       const std::map<std::string, Shape>& shapes) {
+                       const std::map<std::string, Shape>& shapes,
+                       const std::map<std::string, std::string>& other_names) {
   check_shapes(inputs, shapes);
   SampleArchive archive(path);
   std::vector<BatchPlan> plans;
   for (const TensorSpec& input : inputs) {
-    const std::string array = array_of(archive, inputs, input);
-    plans.push_back(plan_batches(archive, completed(input, array, archive, shapes), array));
+    const std::string array = array_of(archive, inputs, input, other_names);
+    plans.push_back(plan_batches(archive, completed(input, array, archive, shapes), array,
+                                 shapes.contains(input.name)));
   }
   require_same_count(archive, plans);
   std::vector<std::string> warnings = warnings_of(archive, plans);

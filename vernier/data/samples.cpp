@@ -14,6 +14,7 @@ class SampleWindow : public Samples {
 
   std::int64_t size() const override { return count_; }
   std::vector<Tensor> sample(std::int64_t index) override { return all_->sample(first_ + index); }
+  std::optional<Tensor> labels(std::int64_t index) override { return all_->labels(first_ + index); }
   std::int64_t number(std::int64_t index) const override { return all_->number(first_ + index); }
 
  private:

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "vernier/tensor/tensor.h"
@@ -16,6 +17,8 @@ class Samples {
   virtual std::int64_t size() const = 0;
   // The inputs of one sample. Any order is allowed; ascending order is the fast one.
   virtual std::vector<Tensor> sample(std::int64_t index) = 0;
+  // The labels of the sample's examples, "label" [examples]; nothing where they have none.
+  virtual std::optional<Tensor> labels(std::int64_t /*index*/) { return std::nullopt; }
   // The number a sample is known by: its index, unless only some of a longer sequence are used.
   virtual std::int64_t number(std::int64_t index) const { return index; }
 };

@@ -151,6 +151,8 @@ std::int64_t length_of_others(const SyntheticInputs& inputs, std::size_t input) 
 
 Tensor draw_input(const SyntheticInputs& inputs, std::size_t index, std::int64_t sample,
                   ImageFamily family) {
+  if (const auto constant = inputs.constants.find(index); constant != inputs.constants.end())
+    return constant->second;
   const InputKind& kind = inputs.kinds[index];
   const InputDraw& draw = inputs.draws[index];
   const DrawKey key{inputs.seed, sample, static_cast<std::int64_t>(index)};
@@ -270,7 +272,7 @@ std::vector<Tensor> breed(const SyntheticInputs& inputs, std::span<const Tensor>
                                                   0};
     Pcg64 random(entropy);
     const InputKind& kind = inputs.kinds[i];
-    tensors.push_back(kind.role == InputRole::image
+    tensors.push_back(kind.role == InputRole::image && !inputs.constants.contains(i)
                           ? breed_image(kind, inputs.draws[i], first[i], second[i], random)
                           : first[i]);
   }

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,7 @@ struct SyntheticInputs {
   std::vector<InputDraw> draws;
   std::vector<InputKind> kinds;
   std::uint64_t seed = 42;
+  std::map<std::size_t, Tensor> constants = {};  // inputs, by position, that are not drawn
 };
 
 // Inputs like those that a model is made for. They depend on seed, sample, family and the position

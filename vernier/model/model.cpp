@@ -9,10 +9,10 @@
 #include <unordered_set>
 
 #include "vernier/error.h"
-#include "vernier/model/mapped_file.h"
 #include "vernier/model/onnx_type.h"
 #include "vernier/model/skeleton.h"
 #include "vernier/model/tensor_data.h"
+#include "vernier/tensor/mapped_file.h"
 
 namespace vernier {
 namespace {

@@ -3,11 +3,11 @@
 
 #include "vernier/error.h"
 #include "vernier/model/graph.h"
-#include "vernier/model/mapped_file.h"
 #include "vernier/model/model.h"
 #include "vernier/model/skeleton.h"
 #include "vernier/model/tensor_data.h"
 #include "vernier/tensor/atomic_file.h"
+#include "vernier/tensor/mapped_file.h"
 
 namespace vernier {
 namespace {

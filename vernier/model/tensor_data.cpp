@@ -7,8 +7,8 @@
 #include <charconv>
 
 #include "vernier/error.h"
-#include "vernier/model/mapped_file.h"
 #include "vernier/model/onnx_type.h"
+#include "vernier/tensor/mapped_file.h"
 
 namespace vernier {
 namespace {

@@ -55,6 +55,15 @@ Cell summary_cell(const Metric& metric, const Statistics& statistics) {
   return cell;
 }
 
+bool has_worst_step(const PairResult& pair) { return pair.worst_step.has_value(); }
+
+// "7 of sample 3, 41.5"
+Cell worst_step_cell(const PairResult& pair) {
+  if (!pair.worst_step) return {"-", Tone::faint};
+  return fmt::format("{} of sample {}, {}", pair.worst_step->step, pair.worst_step->sample,
+                     format_metric("sqnr_db", pair.worst_step->sqnr_db));
+}
+
 Table metrics_table(const CompareResult& result) {
   Table table{.columns = {{"metric", Align::left}}};
   for (const PairResult& pair : result.outputs)
@@ -77,6 +86,11 @@ Table metrics_table(const CompareResult& result) {
                         : std::to_string(worst_sample(sqnr, similarity_metrics[0].better)));
   }
   table.rows.push_back(std::move(worst));
+  if (std::ranges::any_of(result.outputs, &has_worst_step)) {
+    std::vector<Cell> steps = {"worst step (sqnr_db)"};
+    for (const PairResult& pair : result.outputs) steps.push_back(worst_step_cell(pair));
+    table.rows.push_back(std::move(steps));
+  }
   table.note = "mean ± population std [min, max] over samples";
   return table;
 }
@@ -127,6 +141,10 @@ Json output_json(const PairResult& pair, const Verdict& verdict) {
   json["metrics"] = metric_statistics_json<Json>(pair.similarity);
   json["worst_sample"] = worst_samples_json<Json>(pair.similarity);
   json["nonfinite_samples"] = nonfinite_samples_json<Json>(pair.similarity);
+  if (pair.worst_step)
+    json["worst_step"] = {{"sample", pair.worst_step->sample},
+                          {"step", pair.worst_step->step},
+                          {"sqnr_db", json_number<Json>(pair.worst_step->sqnr_db)}};
   return json;
 }
 
@@ -150,6 +168,9 @@ Document describe_compare(const RunDescription& run, const CompareResult& result
         fmt::format("{:.1f} dB are lost in this CPU's integer kernels, not in the file; "
                     "reduce_range, uint8 weights or session.x64quantprecision=1 give them back",
                     *result.runtime_loss_db));
+  for (const PairResult& pair : result.outputs)
+    if (pair.status == PairStatus::compared && !pair.layout.empty())
+      warnings.push_back(fmt::format("output {} is compared after {}", pair.name, pair.layout));
   for (const PairResult& pair : result.outputs)
     if (pair.status == PairStatus::only_in_candidate)
       warnings.push_back(

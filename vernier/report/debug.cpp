@@ -189,7 +189,7 @@ std::string note_text(const DebugNote& note) {
 }  // namespace
 
 std::vector<std::string> debug_notes(const DebugResult& result) {
-  std::vector<std::string> texts;
+  std::vector<std::string> texts = result.warnings;
   for (const DebugNote& note : result.notes) texts.push_back(note_text(note));
   return texts;
 }

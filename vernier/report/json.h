@@ -31,7 +31,10 @@ struct Runtimes {
 template <typename Json>
 Json json_header(std::string_view command, const Runtimes& runtimes) {
   Json versions = {{"vernier", version()}};
-  if (runtimes.onnxruntime) versions["onnxruntime"] = onnxruntime_version();
+  if (runtimes.onnxruntime) {
+    versions["onnxruntime"] = onnxruntime_version();
+    versions["onnxruntime_library"] = onnxruntime_library();
+  }
   if (runtimes.torch) versions["libtorch"] = torch_version();
   return {{"schema_version", json_schema_version},
           {"command", std::string(command)},

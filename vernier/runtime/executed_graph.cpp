@@ -13,9 +13,9 @@
 
 #include "vernier/error.h"
 #include "vernier/model/graph.h"
-#include "vernier/model/mapped_file.h"
 #include "vernier/runtime/ort_options.h"
 #include "vernier/runtime/ort_session.h"
+#include "vernier/tensor/mapped_file.h"
 
 namespace vernier {
 namespace {
@@ -157,8 +157,7 @@ bool runs_another_graph(const Model& model) {
 
 Model executed_graph(const Model& model, const OrtOptions& options, Optimization level) {
   const TemporaryFile file;
-  Ort::SessionOptions session;
-  configure(session, options, level);
+  Ort::SessionOptions session = session_options(options, level);
   session.SetOptimizedModelFilePath(file.path.c_str());
   session.SetLogSeverityLevel(ORT_LOGGING_LEVEL_ERROR);
   session.AddConfigEntry("session.disable_prepacking", "1");

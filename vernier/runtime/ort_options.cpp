@@ -68,7 +68,9 @@ int threads_of_each(int threads, int models_at_once) {
 
 bool is_cpu(const std::string& provider) { return short_name(provider) == "cpu"; }
 
-void configure(Ort::SessionOptions& session, const OrtOptions& options, Optimization level) {
+Ort::SessionOptions session_options(const OrtOptions& options, Optimization level) {
+  ort_environment();  // some providers need it before they are appended
+  Ort::SessionOptions session;
   session.SetGraphOptimizationLevel(ort_level(level));
   session.SetExecutionMode(ORT_SEQUENTIAL);
   session.SetIntraOpNumThreads(threads_of_each(options.threads, options.models_at_once));
@@ -78,6 +80,7 @@ void configure(Ort::SessionOptions& session, const OrtOptions& options, Optimiza
     session.AddConfigEntry("optimization.disable_specified_optimizers",
                            fmt::format("{}", fmt::join(options.disabled_optimizers, ";")).c_str());
   append_provider(session, options);
+  return session;
 }
 
 std::vector<std::string> available_providers() {

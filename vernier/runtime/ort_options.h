@@ -58,8 +58,8 @@ std::vector<std::string> available_providers();
 // Whether a provider's name, in whatever spelling, is that of the cpu.
 bool is_cpu(const std::string& provider);
 
-// Applies threads, execution provider and the level. Throws Error for a provider that cannot be
-// used.
-void configure(Ort::SessionOptions& session, const OrtOptions& options, Optimization level);
+// For a session with these threads, this execution provider and level. Throws Error for a provider
+// that cannot be used.
+Ort::SessionOptions session_options(const OrtOptions& options, Optimization level);
 
 }  // namespace vernier

@@ -1,6 +1,7 @@
 #include "vernier/runtime/ort_runner.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <onnxruntime_cxx_api.h>
 #include <vernier_onnx.pb.h>
 
@@ -88,8 +89,7 @@ Model smallest_model() {
 void register_probe_domain() {
   static const bool registered = [] {
     const ProbeOp op;
-    Ort::SessionOptions session;
-    configure(session, {.threads = 1}, Optimization::disabled);
+    Ort::SessionOptions session = session_options({.threads = 1}, Optimization::disabled);
     session.Add(op.domain());
     create_session(smallest_model(), session);
     return true;
@@ -144,6 +144,20 @@ Tensor fetch(const std::string& name, const Ort::Value& value) {
   return copy({name, *dtype, shape, {data, bytes}});
 }
 
+// A dynamic axis behind the first that is 1 may be the reason for a failure: what to try instead.
+std::string shape_hint(std::span<const TensorSpec> specs, std::span<const Tensor> inputs) {
+  std::string hint;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    const Shape& given = inputs[i].shape;
+    Shape other = given;
+    for (std::size_t axis = 1; axis < std::min(given.size(), specs[i].shape.size()); ++axis)
+      if (specs[i].shape[axis].is_dynamic() && given[axis] == 1)
+        other[axis] = given.size() == 4 ? 224 : 16;
+    if (other != given) hint += fmt::format(" --shape {}={}", specs[i].name, fmt::join(other, "x"));
+  }
+  return hint.empty() ? "" : "; if an axis of 1 is too short, pass its size, as in" + hint;
+}
+
 }  // namespace
 
 struct OrtRunner::State {
@@ -171,8 +185,7 @@ OrtRunner::OrtRunner(Model model, const OrtOptions& options) : state_(std::make_
                                                                         : Optimization::all);
   if (options.exact) make_weights_unsigned(model);
   if (level == Optimization::disabled) compute_constants_late(model);
-  Ort::SessionOptions session;
-  configure(session, options, probing ? Optimization::disabled : level);
+  Ort::SessionOptions session = session_options(options, probing ? Optimization::disabled : level);
   if (probing) {
     state.probes = vernier::watch(model, options, level);
     register_probe_domain();
@@ -225,7 +238,7 @@ std::vector<Tensor> OrtRunner::run(std::span<const Tensor> inputs, const Observe
                                feeds.size(), output_names.data(), output_names.size());
   } catch (const Ort::Exception& error) {
     if (probes.failure) std::rethrow_exception(probes.failure);
-    throw ort_error(state.model, error.what());
+    throw ort_error(state.model, error.what() + shape_hint(state.inputs, inputs));
   }
   std::vector<Tensor> outputs;
   for (std::size_t i = 0; i < state.outputs.tensors.size(); ++i)

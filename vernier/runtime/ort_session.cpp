@@ -13,6 +13,7 @@
 
 #include "vernier/model/skeleton.h"
 #include "vernier/model/tensor_data.h"
+#include "vernier/runtime/ort_library.h"
 #include "vernier/runtime/ort_runner.h"
 #include "vernier/runtime/pipe.h"
 
@@ -62,10 +63,8 @@ void log_line(void*, OrtLoggingLevel, const char*, const char*, const char*, con
   message_log().add(one_line(message));
 }
 
-// ONNX Runtime 1.29 and later read this variable when their environment is made: later is too late
-// for the events of the start, and for the device id that they write into the user's cache.
 Ort::Env quiet_environment() {
-  setenv("ORT_DISABLE_TELEMETRY", "1", 1);
+  ort_library();
   Ort::Env environment(ORT_LOGGING_LEVEL_WARNING, "vernier", log_line, nullptr);
   environment.DisableTelemetryEvents();
   return environment;

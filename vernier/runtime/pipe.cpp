@@ -10,7 +10,7 @@
 #include <csignal>
 
 #include "vernier/error.h"
-#include "vernier/model/mapped_file.h"
+#include "vernier/tensor/mapped_file.h"
 
 namespace vernier {
 namespace {

@@ -9,6 +9,7 @@
 
 #include "vernier/error.h"
 #include "vernier/model/onnx_type.h"
+#include "vernier/runtime/ort_library.h"
 
 namespace vernier {
 namespace {
@@ -181,6 +182,7 @@ struct ProbeOp::State {
   std::vector<UnwatchedTensor> unreadable;
   Op ops[3] = {make_op(probe_op, unreadable), make_op(pair_probe_op, unreadable),
                make_op(copying_probe_op, unreadable)};
+  const OrtLibrary& library = ort_library();  // loaded before the domain is made
   Ort::CustomOpDomain domain{std::string(probe_domain).c_str()};
 };
 

@@ -24,6 +24,7 @@ class NpzReader {
   bool has(const std::string& name) const;
   NpyHeader header(const std::string& name) const;
   Tensor read(const std::string& name) const;
+  std::string comment() const;  // of the archive; empty: it has none
 
  private:
   friend class NpzArrayStream;
@@ -68,6 +69,8 @@ class NpzWriter {
   // Every reserved array ends after its first `rows` rows, which must be there: what an interrupted
   // run keeps. The room given up stays in the file as a hole that takes no disk space.
   void truncate(std::int64_t rows);
+  // What is said of the archive as a whole; readers of arrays pass over it. At most 65,535 bytes.
+  void set_comment(const std::string& comment);
   // Throws Error if a reserved array was not filled.
   void finish();
 

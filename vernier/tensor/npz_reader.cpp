@@ -103,6 +103,11 @@ class ZipArchive {
   }
 
   const std::filesystem::path& path() const { return path_; }
+  std::string comment() const {
+    int length = 0;
+    const char* text = zip_get_archive_comment(archive_.get(), &length, ZIP_FL_ENC_RAW);
+    return text ? std::string(text, static_cast<std::size_t>(length)) : std::string();
+  }
   // Names as their bytes are, in whatever encoding.
   const std::vector<std::string>& members() const { return members_; }
 
@@ -209,6 +214,8 @@ NpzReader::NpzReader(NpzReader&&) noexcept = default;
 const std::vector<std::string>& NpzReader::names() const { return state_->names; }
 bool NpzReader::has(const std::string& name) const { return state_->members.contains(name); }
 NpyHeader NpzReader::header(const std::string& name) const { return state_->open(name).header; }
+std::string NpzReader::comment() const { return state_->archive.comment(); }
+
 Tensor NpzReader::read(const std::string& name) const { return state_->open(name).read_all(name); }
 
 struct NpzArrayStream::State {

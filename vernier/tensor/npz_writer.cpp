@@ -93,6 +93,7 @@ struct NpzWriter::State {
   }
 
   std::filesystem::path path;
+  std::string comment;
   AtomicFile file;
   std::vector<Array> arrays;
   std::unordered_map<std::string, std::size_t> positions;
@@ -157,6 +158,13 @@ void NpzWriter::truncate(std::int64_t rows) {
   }
 }
 
+void NpzWriter::set_comment(const std::string& comment) {
+  if (comment.size() > std::numeric_limits<std::uint16_t>::max())
+    throw Error(fmt::format("[npz] {}: a comment has at most 65535 bytes, found {}",
+                            state_->path.string(), comment.size()));
+  state_->comment = comment;
+}
+
 void NpzWriter::finish() {
   for (const Array& array : state_->arrays)
     if (array.rows_written < array.rows)
@@ -165,7 +173,8 @@ void NpzWriter::finish() {
   std::string directory;
   for (const Array& array : state_->arrays)
     directory += zip_directory_entry(state_->write_headers(array));
-  const std::string tail = zip_directory_end(state_->arrays.size(), state_->end, directory.size());
+  const std::string tail =
+      zip_directory_end(state_->arrays.size(), state_->end, directory.size(), state_->comment);
   state_->file.write_at(state_->end, directory + tail);
   state_->file.commit();
 }

@@ -69,8 +69,9 @@ std::string zip_directory_entry(const ZipEntry& entry) {
   return header.bytes + entry.name + extra;
 }
 
-std::string zip_directory_end(std::uint64_t count, std::uint64_t offset, std::uint64_t size) {
-  constexpr std::uint16_t disk_16 = 0, no_comment = 0;
+std::string zip_directory_end(std::uint64_t count, std::uint64_t offset, std::uint64_t size,
+                              const std::string& comment) {
+  constexpr std::uint16_t disk_16 = 0;
   constexpr std::uint32_t disk_32 = 0, disks = 1;
   const auto count_16 = static_cast<std::uint16_t>(std::min<std::uint64_t>(count, see_zip64_16));
   std::string bytes;
@@ -82,9 +83,9 @@ std::string zip_directory_end(std::uint64_t count, std::uint64_t offset, std::ui
     bytes += Record(std::uint32_t{0x07064b50}, disk_32, offset + size, disks).bytes;
   }
   bytes += Record(std::uint32_t{0x06054b50}, disk_16, disk_16, count_16, count_16, clamp_32(size),
-                  clamp_32(offset), no_comment)
+                  clamp_32(offset), length_16(comment))
                .bytes;
-  return bytes;
+  return bytes + comment;
 }
 
 }  // namespace vernier

@@ -20,7 +20,9 @@ std::string zip_local_header(const ZipEntry& entry);
 // A member's line in the directory at the end of the archive.
 std::string zip_directory_entry(const ZipEntry& entry);
 
-// What follows the directory of `count` members, which takes `size` bytes at `offset`.
-std::string zip_directory_end(std::uint64_t count, std::uint64_t offset, std::uint64_t size);
+// What follows the directory of `count` members, which takes `size` bytes at `offset`. A comment
+// has at most 65,535 bytes.
+std::string zip_directory_end(std::uint64_t count, std::uint64_t offset, std::uint64_t size,
+                              const std::string& comment = "");
 
 }  // namespace vernier

@@ -106,6 +106,12 @@ TEST(LayerRow, what_rounding_explains_is_allowed_unless_a_tolerance_is_given) {
       by_name, {.reference = large, .candidate = shifted(ramp("a", {4}, 1000), 0.1F)})));
 }
 
+TEST(LayerRow, axes_of_size_one_are_no_other_shape) {
+  const Tensor batch = ramp("a", {1, 2, 3}), image = ramp("a", {2, 3});
+  EXPECT_FALSE(
+      is_exceeding(with_sample({.match = Match::name}, {.reference = batch, .candidate = image})));
+}
+
 TEST(LayerRow, another_shape_exceeds_unless_the_values_told_the_tensor) {
   LayerRow row = compared(ramp("a", {2, 3}), ramp("a", {3, 2}), by_name);
   EXPECT_EQ(row.max_abs_diff, 0);

@@ -4,12 +4,15 @@
 #include <gtest/gtest.h>
 
 #include "vernier/analysis/pairing/by_value.h"
+#include "vernier/error.h"
 
 namespace vernier {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::ThrowsMessage;
 
 std::vector<Layer> layers(const std::vector<std::string>& names) {
   std::vector<Layer> list;
@@ -45,6 +48,49 @@ TEST(PairOutputs, without_a_common_name_those_in_the_same_place_belong_together)
   EXPECT_THAT(pair_outputs(two, std::vector<std::string>{"x"}).pairs, IsEmpty());
   EXPECT_THAT(pair_outputs(two, std::vector<std::string>{"a"}, true).pairs,
               ElementsAre(OutputPair{"a", 0, 0}));
+}
+
+std::vector<Tensor> outputs(const std::vector<std::pair<std::string, Shape>>& specs) {
+  std::vector<Tensor> tensors;
+  for (const auto& [name, shape] : specs) tensors.push_back(make_tensor(name, DType::f32, shape));
+  return tensors;
+}
+
+TEST(PairOutputs, without_a_common_name_positions_decide_if_all_of_them_agree) {
+  const auto reference = outputs({{"a", {1, 2}}, {"b", {3}}, {"c", {1, 4}}});
+  const auto same = outputs({{"x", {2}}, {"y", {3}}, {"z", {1, 4}}});
+  const auto other = outputs({{"x", {2}}, {"y", {3}}, {"z", {1, 5}}});
+  EXPECT_THAT(
+      pair_outputs(reference, same, {}).pairs,
+      ElementsAre(OutputPair{"x", 0, 0, Match::position}, OutputPair{"y", 1, 1, Match::position},
+                  OutputPair{"z", 2, 2, Match::position}));
+  EXPECT_THAT(pair_outputs(reference, other, {}).pairs, IsEmpty());
+  EXPECT_THAT(pair_outputs(reference, same, {{"a", "z"}}).pairs,
+              ElementsAre(OutputPair{"z", 0, 2}));  // b's [3] is not x's [2]
+}
+
+TEST(PairOutputs, beside_common_names_an_output_of_another_name_is_missing) {
+  const auto reference = outputs({{"a", {1}}, {"lost", {1}}});
+  const auto candidate = outputs({{"a", {1}}, {"new", {1}}});
+  EXPECT_THAT(pair_outputs(reference, candidate, {}).pairs, ElementsAre(OutputPair{"a", 0, 0}));
+  EXPECT_THAT(pair_outputs(reference, candidate, {}).only_reference, ElementsAre(1));
+}
+
+TEST(PairOutputs, a_mapping_goes_first_and_unknown_names_are_errors) {
+  const auto reference = outputs({{"a", {1}}, {"b", {1}}}),
+             candidate = outputs({{"b", {1}}, {"d", {1}}});
+  EXPECT_THAT(pair_outputs(reference, candidate, {{"a", "b"}, {"b", "d"}}).pairs,
+              ElementsAre(OutputPair{"b", 0, 0}, OutputPair{"d", 1, 1}));
+  EXPECT_THAT(
+      [&] {
+        pair_outputs(reference, candidate, {{"e", "d"}});
+      },
+      ThrowsMessage<Error>(HasSubstr("no output 'e' in the reference; there are a, b")));
+  EXPECT_THAT(
+      [&] {
+        pair_outputs(reference, candidate, {{"a", "e"}});
+      },
+      ThrowsMessage<Error>(HasSubstr("no output 'e' in the candidate; there are b, d")));
 }
 
 TEST(Align, a_tensor_of_the_same_name_comes_first) {

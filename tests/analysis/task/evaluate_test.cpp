@@ -3,164 +3,107 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <numeric>
-
-#include "tests/failure_texts.h"
-#include "tests/metrics/pair.h"
+#include "tests/arrays.h"
+#include "tests/failure.h"
+#include "tests/model_builder.h"
+#include "tests/temporary_directory.h"
 #include "vernier/error.h"
-#include "vernier/tensor/npz.h"
+#include "vernier/runtime/ort_runner.h"
 
 namespace vernier {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::HasSubstr;
 
-// A classifier of `samples` samples and two classes, label 0, that is wrong on the first `wrong`.
-TaskScores classifier(std::int64_t samples, std::int64_t wrong) {
-  std::vector<float> logits;
-  std::vector<std::int64_t> labels;
-  for (std::int64_t i = 0; i < samples; ++i) {
-    labels.push_back(i % 2);
-    const bool says_one = (labels.back() == 1) != (i < wrong);
-    logits.insert(logits.end(), {says_one ? 0.0F : 1.0F, says_one ? 1.0F : 0.0F});
+// y = x + change, for rows of `width` elements.
+OrtRunner adding(const std::vector<float>& change) {
+  const auto width = static_cast<std::int64_t>(change.size());
+  GraphBuilder graph;
+  graph.input("x", DType::f32, {{-1, "N"}, {width, ""}})
+      .output("y", DType::f32, {{-1, "N"}, {width, ""}})
+      .weight(tensor_of<float>("change", DType::f32, {width}, change))
+      .node("Add", {"x", "change"}, {"y"});
+  return OrtRunner(graph.model());
+}
+
+// Six rows that a model that changes nothing classifies as labelled.
+class Evaluate : public ::testing::Test {
+ protected:
+  Evaluate() {
+    const Tensor rows =
+        tensor_of<float>("x", DType::f32, {6, 2}, {2, 1, 1, 2, 3, 1, 1, 3, 4, 1, 1, 4});
+    const Tensor labels = tensor_of<std::int64_t>("label", DType::i64, {6}, {0, 1, 0, 1, 0, 1});
+    write_npz(folder_ / "x.npz", {rows, labels});
   }
-  return score_classification(f32(logits, {samples, 2}), labels, 1);
+  TaskExamples examples(const Runner& model, std::int64_t batch = 1, std::int64_t samples = 6) {
+    return open_task_examples(
+        {.samples = samples,
+         .dataset = {.name = folder_ / "x.npz", .shuffle = false, .batch = batch}},
+        {}, model, "");
+  }
+
+  TemporaryDirectory folder_;
+};
+
+TEST_F(Evaluate, both_models_answer_to_the_same_examples) {
+  OrtRunner reference = adding({0, 0}), candidate = adding({0, 1.5f});
+  for (const std::int64_t batch : {1, 4}) {
+    const TaskResult result =
+        evaluate({&reference, candidate}, examples(candidate, batch), nullptr, {});
+    EXPECT_EQ(result.samples, 6);
+    EXPECT_EQ(result.metrics[0].reference, 100);
+    EXPECT_EQ(result.metrics[0].candidate, 83.3333);
+    EXPECT_EQ(result.agreement.flips, (Flips{1, 1, 0}));
+    EXPECT_FALSE(result.verdict.pass());
+    EXPECT_GT(result.timings.reference, 0);
+    EXPECT_GT(result.timings.candidate, 0);
+  }
 }
 
-std::vector<Limit> limits(std::vector<std::string> texts, bool has_reference = true) {
-  const std::vector<std::string> metrics{"top1_accuracy"};
-  return parse_limits(texts, evaluation_limit_metrics(metrics, "accuracy", has_reference));
+TEST_F(Evaluate, a_bank_is_searched_instead_of_the_examples) {
+  OrtRunner model = adding({0, 0});
+  const TaskExamples bank = examples(model, 1, 2);
+  const TaskResult result =
+      evaluate({.candidate = model}, examples(model), &bank,
+               {.task = {.task = Task::image_feature_extraction, .knn = {.k = 1}}});
+  EXPECT_EQ(result.metrics[0].candidate, 100);
+  EXPECT_EQ(result.timings.reference, 0);
 }
 
-TEST(Evaluate, a_candidate_alone_has_an_interval_of_its_value) {
-  const Evaluation result = evaluate(nullptr, classifier(1000, 100));
-  ASSERT_EQ(result.metrics.size(), 1u);
-  const MetricResult& metric = result.metrics[0];
-  EXPECT_EQ(metric.candidate, 90);
-  EXPECT_FALSE(metric.reference);
-  EXPECT_FALSE(metric.delta);
-  EXPECT_NEAR(metric.interval.low, 88.1, 0.4);
-  EXPECT_NEAR(metric.interval.high, 91.9, 0.4);
-  EXPECT_TRUE(result.verdict.pass());
-  EXPECT_EQ(result.agreement, Agreement{});
+TEST_F(Evaluate, what_was_done_before_an_interruption_is_scored) {
+  OrtRunner model = adding({0, 0});
+  const TaskResult result = evaluate(
+      {.candidate = model}, examples(model), nullptr,
+      {.progress = [](std::int64_t done, std::int64_t total) { return done < total / 2; }});
+  EXPECT_TRUE(result.interrupted);
+  EXPECT_EQ(result.samples, 3);
 }
 
-TEST(Evaluate, beside_a_reference_the_interval_is_of_the_paired_delta) {
-  const TaskScores reference = classifier(1000, 100);
-  const Evaluation result = evaluate(&reference, classifier(1000, 104), {.verdict = 0.5});
-  const MetricResult& metric = result.metrics[0];
-  EXPECT_EQ(metric.candidate, 89.6);
-  EXPECT_EQ(metric.reference, 90);
-  EXPECT_EQ(metric.delta, -0.4);
-  // The sides differ in four samples only: far narrower than either side's own interval.
-  EXPECT_GE(metric.interval.low, -0.9);
-  EXPECT_LE(metric.interval.high, 0);
-  EXPECT_TRUE(result.verdict.pass());
+TEST_F(Evaluate, an_interruption_before_the_first_example_is_an_error) {
+  OrtRunner model = adding({0, 0});
+  const TaskExamples bank = examples(model, 1, 2);
+  EXPECT_THAT(failure_of([&] {
+                evaluate({.candidate = model}, examples(model), &bank,
+                         {.task = {.task = Task::image_feature_extraction},
+                          .progress = [](std::int64_t, std::int64_t) { return false; }});
+              }),
+              HasSubstr("interrupted before there was anything to score"));
 }
 
-TEST(Evaluate, a_delta_beyond_the_verdict_fails_when_the_candidate_is_worse) {
-  const TaskScores reference = classifier(1000, 100);
-  EXPECT_THAT(failure_texts(evaluate(&reference, classifier(1000, 110)).verdict),
-              ElementsAre("top1_accuracy_delta -1 < -0.5"));
-  EXPECT_THAT(
-      failure_texts(evaluate(&reference, classifier(1000, 90), {.two_sided = true}).verdict),
-      ElementsAre("top1_accuracy_delta 1 > 0.5"));
-  EXPECT_TRUE(evaluate(&reference, classifier(1000, 90)).verdict.pass());
-  EXPECT_TRUE(evaluate(&reference, classifier(1000, 110), {.verdict = 1}).verdict.pass());
-}
-
-TEST(Evaluate, flips_are_counted_between_the_sides) {
-  const TaskScores reference = classifier(1000, 100);
-  EXPECT_EQ(evaluate(&reference, classifier(1000, 104)).agreement,
-            (Agreement{.flips = Flips{.flipped = 4, .to_wrong = 4}}));
-}
-
-TEST(Evaluate, no_better_than_chance_is_a_warning) {
-  const Evaluation result = evaluate(nullptr, classifier(1000, 700));
-  ASSERT_EQ(result.warnings.size(), 1u);
-  EXPECT_THAT(result.warnings[0], HasSubstr("top1_accuracy 30.0000 is not above chance (50.0000"));
-  EXPECT_TRUE(result.verdict.pass());
-  EXPECT_THAT(evaluate(nullptr, classifier(1000, 499)).warnings, IsEmpty());
-}
-
-TEST(Evaluate, nan_fails) {
-  const Evaluation result = evaluate(nullptr, score_sequences({}));
-  EXPECT_THAT(failure_texts(result.verdict), ElementsAre("token_accuracy is NaN"));
-}
-
-TEST(Evaluate, a_metric_that_chance_alone_makes_perfect_is_no_cause_for_doubt) {
-  const TaskScores scores = score_classification(f32({1, 0, 0, 1}, {2, 2}), {0, 1}, 2);
-  const Evaluation result = evaluate(nullptr, scores);
-  EXPECT_EQ(result.metrics[1].chance, 100);
-  EXPECT_THAT(result.warnings, ElementsAre("top2_accuracy says nothing: there are 2 classes"));
-  const TaskScores wrong = score_classification(f32({1, 0, 1, 0}, {2, 2}), {1, 1}, 1);
-  EXPECT_THAT(evaluate(nullptr, wrong).warnings, testing::SizeIs(1));
-}
-
-TEST(Evaluate, samples_answered_with_nan_fail_the_verdict) {
-  const float nan = std::numeric_limits<float>::quiet_NaN();
-  const TaskScores classes = score_classification(f32({1, 0, nan, 1}, {2, 2}), {0, 1}, 1);
-  EXPECT_THAT(failure_texts(evaluate(nullptr, classes).verdict),
-              ElementsAre("1 samples have NaN or infinity in their answer"));
-  const TaskScores embeddings = score_knn(f32({1, 0, nan, 1, 0, 1}, {3, 2}), {0, 1, 1});
-  EXPECT_FALSE(evaluate(nullptr, embeddings).verdict.pass());
-}
-
-TEST(Evaluate, limits_reach_metrics_deltas_agreement_and_classes) {
-  const TaskScores reference = classifier(1000, 0), candidate = classifier(1000, 4);
-  const auto failures = [&](const std::string& limit) {
-    return failure_texts(evaluate(&reference, candidate, {.limits = limits({limit})}).verdict);
+TEST_F(Evaluate, models_and_datasets_of_different_classes_are_errors) {
+  OrtRunner model = adding({0, 0});
+  const auto failure = [&](Runner& reference, std::int64_t classes) {
+    TaskExamples some = examples(model);
+    for (std::int64_t i = 0; i < classes; ++i) some.class_names[i] = std::to_string(i);
+    return failure_of([&] { evaluate({&reference, model}, some, nullptr, {}); });
   };
-  EXPECT_THAT(failures("top1_accuracy<99"), IsEmpty());
-  EXPECT_THAT(failures("top1_accuracy<99.9"), ElementsAre("top1_accuracy 99.6 < 99.9"));
-  EXPECT_THAT(failures("top1_accuracy_delta<-0.3"), ElementsAre("top1_accuracy_delta -0.4 < -0.3"));
-  EXPECT_THAT(failures("flipped>3"), ElementsAre("flipped 4 > 3"));
-  EXPECT_THAT(failures("1:accuracy<99.9"), ElementsAre("class 1: accuracy 99.6 < 99.9"));
-  EXPECT_THAT(failures("accuracy<99.9"), testing::SizeIs(2));
-}
-
-TEST(Evaluate, limits_that_could_never_hold_are_errors) {
-  EXPECT_THROW(evaluate(nullptr, classifier(10, 0), {.limits = limits({"7:accuracy<9"})}), Error);
-  EXPECT_THROW(evaluate(nullptr, classifier(10, 0), {.limits = limits({"1:top1_accuracy<9"})}),
-               Error);
-  EXPECT_THROW(limits({"top1_accuracy_delta<0"}, false), Error);
-  EXPECT_THROW(limits({"neighbour_overlap<0.9"}), Error);
-}
-
-TEST(Evaluate, a_metric_that_the_answers_cannot_have_fails) {
-  Tensor classes = make_tensor("", DType::i64, {2});
-  const TaskScores scores = score_classification(classes, {0, 0}, 5);
-  const std::vector<Limit> limits = {{.metric = "top5_accuracy", .fails = Limit::Fails::below}};
-  EXPECT_THAT(failure_texts(evaluate(nullptr, scores, {.limits = limits}).verdict),
-              ElementsAre("top5_accuracy was not measured"));
-}
-
-TEST(Evaluate, classes_carry_their_names_and_both_scores) {
-  const TaskScores reference = classifier(10, 0);
-  const Evaluation result =
-      evaluate(&reference, classifier(10, 1), {.class_names = {{0, "cat"}, {5, "dog"}}});
-  EXPECT_EQ(result.classes[0], (ClassResult{0, "cat", 5, 80, 100}));
-  EXPECT_EQ(result.classes[1].name, "1");
-}
-
-TEST(Evaluate, sides_with_different_samples_are_an_error) {
-  const TaskScores reference = classifier(10, 0);
-  EXPECT_THROW(evaluate(&reference, classifier(11, 0)), Error);
-}
-
-TEST(Evaluate, half_precision_embeddings_of_the_digits_stay_where_they_were) {
-  const NpzReader features(VERNIER_FIXTURES "/mnist/mnist_features.npz");
-  const Tensor embedding = features.read("embedding");
-  const auto labels = to_integers(features.read("label"));
-  const TaskScores reference = score_knn(embedding, labels);
-  const Evaluation result = evaluate(&reference, score_knn(convert(embedding, DType::f16), labels));
-  EXPECT_EQ(result.metrics[0].reference, 94.4);
-  EXPECT_TRUE(result.verdict.pass());
-  EXPECT_GT(result.agreement.neighbour_overlap, 0.99);
-  EXPECT_GT(result.agreement.rank_correlation, 0.99);
+  EXPECT_THAT(failure(model, 3), HasSubstr("the dataset has 3 classes, the model 2"));
+  GraphBuilder graph;
+  graph.input("x", DType::f32, {{-1, "N"}, {2, ""}})
+      .output("y", DType::f32, {{-1, "N"}, {4, ""}})
+      .node("Concat", {"x", "x"}, {"y"}, {int_attribute("axis", 1)});
+  OrtRunner wide(graph.model());
+  EXPECT_THAT(failure(wide, 0), HasSubstr("the reference has 4 classes, the candidate 2"));
 }
 
 }  // namespace

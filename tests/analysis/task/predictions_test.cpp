@@ -30,7 +30,7 @@ Batch batch_of(std::int64_t rows, std::vector<std::int64_t> labels,
           .targets = std::move(targets)};
 }
 
-double metric(const TaskScores& scores, std::size_t index = 0) {
+double metric(const Scores& scores, std::size_t index = 0) {
   std::vector<std::int64_t> all(scores.samples);
   std::iota(all.begin(), all.end(), 0);
   return scores.metrics[index].of_samples(all);
@@ -60,7 +60,7 @@ TEST(Predictions, segmentations_are_counted_at_the_size_of_their_labels) {
                   batch_of(1, {-1}, {integers({1, 4}, {0, 0, 255, 0})}));
   EXPECT_THAT(predictions.latest(), ElementsAre(0, 0, 1, 1));
   predictions.add(integers({1, 1, 2}, {2, 1}), batch_of(1, {-1}, {integers({1, 2}, {2, 2})}));
-  const TaskScores scores = std::move(predictions).score();
+  const Scores scores = std::move(predictions).score();
   EXPECT_EQ(scores.samples, 2);
   EXPECT_EQ(scores.counts[0].second, 1);
   EXPECT_EQ(metric(scores, 1), 60);
@@ -72,6 +72,87 @@ TEST(Predictions, sequences_are_ids_or_the_best_of_logits) {
   predictions.add(f32({0, 1, 1, 0}, {1, 2, 2}), batch_of(1, {-1}, {integers({2}, {1, 1})}));
   EXPECT_THAT(predictions.latest(), ElementsAre(1, 0));
   EXPECT_EQ(metric(std::move(predictions).score(), 1), 75);
+}
+
+TEST(Predictions, a_segmentation_has_as_many_classes_as_its_logits_or_its_maps_name) {
+  const auto classes_of = [](const Tensor& output, const Tensor& labels, TaskOptions options) {
+    options.task = Task::image_segmentation;
+    Predictions predictions(options);
+    predictions.add(output, std::vector<std::int64_t>{-1}, std::vector<Tensor>{labels});
+    std::vector<std::int64_t> found;
+    for (const ClassScore& entry : std::move(predictions).score().classes)
+      found.push_back(entry.label);
+    return found;
+  };
+  const Tensor labels = integers({1, 2}, {255, 1});
+  EXPECT_THAT(classes_of(integers({1, 1, 2}, {0, 1}), labels, {.ignored_label = 255}),
+              ElementsAre(1));
+  EXPECT_THAT(classes_of(integers({1, 1, 2}, {0, 1}), labels, {}), ElementsAre(0, 1, 255));
+  EXPECT_THAT(classes_of(integers({1, 1, 2}, {0, 1}), labels, {.classes = 2}), ElementsAre(1));
+  EXPECT_THAT(classes_of(f32({1, 0, 0, 1, -1, -1}, {1, 3, 1, 2}), labels, {}), ElementsAre(1));
+}
+
+TEST(Predictions, classes_take_the_size_of_their_labels) {
+  Predictions predictions({.task = Task::image_segmentation});
+  const auto add = [&](const Tensor& output, const Tensor& labels) {
+    predictions.add(output, std::vector<std::int64_t>{-1}, std::vector<Tensor>{labels});
+  };
+  add(integers({1, 1, 2}, {1, 2}), integers({2, 4}, {0, 0, 0, 0, 0, 0, 0, 0}));
+  EXPECT_THAT(predictions.latest(), ElementsAre(1, 1, 2, 2, 1, 1, 2, 2));
+  add(integers({1, 2, 2}, {1, 2, 3, 4}), integers({1, 1}, {0}));
+  EXPECT_THAT(predictions.latest(), ElementsAre(1));
+  EXPECT_THROW(add(f32({3, 1}, {1, 1, 2}), integers({1, 2}, {0, 0})), Error);
+}
+
+TEST(Predictions, equal_words_get_equal_numbers_on_both_sides) {
+  using Lines = std::vector<std::string>;
+  const auto pairs =
+      pair_sentences(Lines{"a b", "b"}, std::vector<Lines>{{"b a", "b c"}, {"a", "c"}});
+  ASSERT_EQ(pairs.size(), 2u);
+  EXPECT_EQ(pairs[0].prediction, (Tokens{0, 1}));
+  EXPECT_EQ(pairs[0].targets, (std::vector<Tokens>{{1, 0}, {0}}));
+  EXPECT_EQ(pairs[1].targets, (std::vector<Tokens>{{1, 2}, {2}}));
+  EXPECT_THROW(pair_sentences(Lines{"a"}, std::vector<Lines>{{"a", "b"}}), Error);
+}
+
+TEST(Predictions, token_ids_lose_their_padding) {
+  const auto pair = [](const Tensor& prediction, const Tensor& target,
+                       std::optional<std::int64_t> ignored) {
+    return pair_tokens(prediction, std::vector<TensorView>{target}, ignored);
+  };
+  const Tensor target = integers({3}, {5, 6, 0});
+  const SequencePair padded = pair(integers({3}, {5, 7, 8}), target, 0);
+  EXPECT_EQ(padded.prediction, (Tokens{5, 7}));  // the third place is padding in the target
+  EXPECT_EQ(padded.targets[0], (Tokens{5, 6}));
+  EXPECT_EQ(pair(integers({3}, {0, 5, 5}), integers({3}, {5, 0, 0}), 0).prediction, Tokens{});
+  EXPECT_EQ(pair(integers({3}, {5, 7, 8}), target, {}).prediction, (Tokens{5, 7, 8}));
+  EXPECT_THROW(pair(target, f32({1, 2, 3}, {3}), {}), Error);
+}
+
+TEST(Predictions, classes_are_predictions_of_a_classifier_too) {
+  for (const Shape& shape : {Shape{2}, Shape{2, 1}}) {
+    Predictions predictions({.task = Task::image_classification});
+    predictions.add(integers(shape, {3, 4}), batch_of(2, {3, 3}));
+    predictions.add(integers(shape, {3, 4}), batch_of(2, {3}));
+    EXPECT_EQ(predictions.width(), 0);
+    EXPECT_NEAR(metric(std::move(predictions).score()), 66.6667, 1e-4);
+  }
+}
+
+TEST(Predictions, recorded_runs_are_rows_where_they_can_only_be_that) {
+  const auto merged = [](Task task, DType dtype, Shape shape, std::int64_t samples) {
+    return merge_runs(make_tensor("x", dtype, std::move(shape)), {.task = task}, samples).shape;
+  };
+  constexpr Task classes = Task::image_classification, maps = Task::image_segmentation;
+  EXPECT_EQ(merged(classes, DType::f32, {4, 1, 10}, 4), (Shape{4, 10}));
+  EXPECT_EQ(merged(classes, DType::f32, {2, 2, 10}, 4), (Shape{4, 10}));
+  EXPECT_EQ(merged(classes, DType::f32, {4, 10}, 4), (Shape{4, 10}));
+  EXPECT_EQ(merged(classes, DType::i64, {2, 2}, 4), (Shape{4}));
+  EXPECT_EQ(merged(classes, DType::f32, {3, 2, 10}, 4), (Shape{3, 2, 10}));
+  EXPECT_EQ(merged(Task::image_feature_extraction, DType::f32, {4, 1, 7, 8}, 4), (Shape{4, 7, 8}));
+  EXPECT_EQ(merged(maps, DType::f32, {4, 1, 6, 6}, 4), (Shape{4, 1, 6, 6}));  // one class
+  EXPECT_EQ(merged(maps, DType::i64, {4, 1, 6, 6}, 4), (Shape{4, 6, 6}));
+  EXPECT_EQ(merged(Task::translation, DType::i64, {4, 1, 9}, 4), (Shape{4, 9}));
 }
 
 TEST(Predictions, nan_among_pixels_and_tokens_is_counted) {
@@ -109,6 +190,7 @@ TEST(Predictions, outputs_that_the_task_cannot_read_are_errors) {
               HasSubstr("expected token ids [tokens]"));
   Predictions changing({.task = Task::image_classification});
   changing.add(f32({1, 2}, {1, 2}), batch_of(1, {0}));
+  EXPECT_THROW(changing.add(f32({1, 2}, {1, 2}), std::vector<std::int64_t>{0, 1}), Error);
   EXPECT_THROW(changing.add(f32({1, 2, 3}, {1, 3}), batch_of(1, {0})), Error);
 }
 

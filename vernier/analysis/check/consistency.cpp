@@ -74,7 +74,7 @@ double worst(const PairResult& pair, std::string_view metric, Better better) {
 std::string difference(const PairResult& pair, Precision precision, double tolerance) {
   if (pair.status == PairStatus::only_in_candidate) return "";
   if (pair.status == PairStatus::only_in_reference) return "is missing, the reference has it";
-  if (pair.status == PairStatus::shape_mismatch)
+  if (pair.reference_shape != pair.candidate_shape)
     return fmt::format("has the shape {}, the reference's is {}",
                        format_shape(pair.candidate_shape), format_shape(pair.reference_shape));
   if (pair.similarity.reference_nan + pair.similarity.reference_inf > 0) return "";

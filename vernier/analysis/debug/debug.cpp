@@ -10,6 +10,7 @@
 #include "vernier/analysis/debug/plan.h"
 #include "vernier/analysis/debug/weights.h"
 #include "vernier/analysis/evidence.h"
+#include "vernier/analysis/pairing/by_name.h"
 #include "vernier/error.h"
 #include "vernier/runtime/ort_session.h"
 
@@ -29,6 +30,15 @@ void require_related(const DebugPlan& plan, const std::vector<DebugWeight>& weig
                   quantized_model.name(), float_model.model().name()));
 }
 
+// How inputs and outputs were paired, where their names do not say.
+std::vector<std::string> pairing_warnings(const DebugPlan& plan, const Measurements& measured) {
+  std::vector<std::string> warnings = plan.bindings.warnings;
+  for (const OutputSums& output : measured.sums.outputs)
+    if (!output.reference_in_place.empty())
+      warnings.push_back(position_warning(output.reference_in_place, output.name));
+  return warnings;
+}
+
 }  // namespace
 
 DebugResult debug(const Model& float_model, const Model& quantized_model, Samples& samples,
@@ -39,14 +49,15 @@ DebugResult debug(const Model& float_model, const Model& quantized_model, Sample
   const ModelIndex float_index(float_model), quantized_index(quantized_model);
   const Quantization quantization = require_quantization(float_model, quantized_index);
   std::vector<DebugWeight> weights = measure_weights(quantization.weights, float_index);
-  const DebugPlan plan =
-      make_plan(float_index, quantized_index, quantization, first, options.runtime);
+  const DebugPlan plan = make_plan(float_index, quantized_index, quantization, first, options);
   require_related(plan, weights, float_index, quantized_model);
   const Measurements measured =
       measure(float_model, quantized_model, plan, first, samples, options);
   Evidence evidence{.quantized = true, .own_limits = true};
   if (options.weight_evidence) evidence.weights = compare_weights_of(float_model, quantized_model);
-  return diagnose(plan, measured, std::move(weights), std::move(evidence), options);
+  DebugResult result = diagnose(plan, measured, std::move(weights), std::move(evidence), options);
+  result.warnings = pairing_warnings(plan, measured);
+  return result;
 }
 
 }  // namespace vernier

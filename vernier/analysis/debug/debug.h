@@ -8,6 +8,7 @@
 
 #include "vernier/analysis/debug/calibration_range.h"
 #include "vernier/analysis/evidence.h"
+#include "vernier/analysis/io_mapping.h"
 #include "vernier/analysis/pair.h"
 #include "vernier/analysis/pairing/match.h"
 #include "vernier/analysis/progress.h"
@@ -110,7 +111,8 @@ struct DebugResult {
   Statistics local, cumulative, weight;
   DebugAdvice advice;
   std::vector<DebugNote> notes;
-  Evidence evidence;  // whether the two models hold the same weights
+  std::vector<std::string> warnings;  // how inputs and outputs were paired, where names do not say
+  Evidence evidence;                  // whether the two models hold the same weights
   Verdict verdict;
   std::int64_t samples = 0;
   bool interrupted = false;
@@ -121,6 +123,7 @@ struct DebugOptions {
   bool weight_evidence = true;  // fail where the models do not hold the same weights
   std::vector<Limit> limits;
   OrtOptions runtime;
+  IoMapping io;
   Progress progress;
 };
 

@@ -5,7 +5,6 @@
 #include <memory>
 #include <mutex>
 
-#include "vernier/analysis/bind_inputs.h"
 #include "vernier/analysis/pairing/introduced.h"
 #include "vernier/metrics/parallel.h"
 #include "vernier/runtime/ort_runner.h"
@@ -62,7 +61,6 @@ class ModelPair {
     });
     quantized_ = open_watching(quantized_model, keys_of(plan.observed), runtime);
     float_ = opened.get();
-    bindings_ = bind_inputs(quantized_->inputs(), float_->inputs());
     shared_ = std::make_unique<SharedObservations>(std::move(plan), quantized_->outputs().size());
   }
 
@@ -103,7 +101,7 @@ class ModelPair {
 
  private:
   std::vector<Tensor> float_inputs(const std::vector<Tensor>& sample) const {
-    return apply_bindings(bindings_, float_->inputs(), sample);
+    return apply_bindings(shared_->plan.bindings, float_->inputs(), sample);
   }
 
   static PairObserver observe_with(SampleObserver& observer) {
@@ -124,7 +122,6 @@ class ModelPair {
   }
 
   std::unique_ptr<OrtRunner> float_, quantized_;
-  InputBindings bindings_;
   std::unique_ptr<SharedObservations> shared_;
   std::mutex idle_mutex_;
   std::vector<std::unique_ptr<SequentialRun>> idle_;

@@ -55,16 +55,10 @@ void compare_with_float(const TensorView& reference, const TensorView& candidate
     sums.nonfinite += count_nonfinite(reference, candidate);
 }
 
-std::vector<std::string> names_of(const std::vector<Tensor>& tensors) {
-  std::vector<std::string> names;
-  for (const Tensor& tensor : tensors) names.push_back(tensor.name);
-  return names;
-}
-
 std::vector<OutputSums> compare_outputs(const LockstepOutputs& outputs,
                                         SharedObservations& shared) {
   const OutputPairing pairing =
-      pair_outputs(names_of(outputs.reference), names_of(outputs.candidate));
+      pair_outputs(outputs.reference, outputs.candidate, shared.plan.mapped_outputs);
   std::vector<OutputSums> rows;
   for (const Tensor& output : outputs.candidate)
     rows.push_back({.name = output.name, .status = PairStatus::only_in_candidate});
@@ -73,6 +67,7 @@ std::vector<OutputSums> compare_outputs(const LockstepOutputs& outputs,
     const Tensor &reference = outputs.reference[pair.reference],
                  &candidate = outputs.candidate[pair.candidate];
     OutputSums& row = rows[pair.candidate];
+    if (pair.match == Match::position) row.reference_in_place = reference.name;
     const Tensor* relaid = shared.relayout(shared.plan.tensors.size() + pair.candidate, reference,
                                            candidate, permuted);
     row.status = relaid ? PairStatus::compared : PairStatus::shape_mismatch;

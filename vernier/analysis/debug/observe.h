@@ -32,6 +32,7 @@ struct OutputSums {
   std::optional<NoiseSums> cumulative;
   std::int64_t nonfinite = 0;
   Shape reference_shape, candidate_shape;  // of a shape mismatch
+  std::string reference_in_place = {};     // the float model's, paired only by its position
 };
 
 // Of one sample, or pooled over several.

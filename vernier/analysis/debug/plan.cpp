@@ -117,6 +117,7 @@ std::vector<Counterpart> find_counterparts(const ModelIndex& float_model,
                                            const Model& quantized_model,
                                            const std::vector<QuantizedActivation>& activations,
                                            const std::vector<Tensor>& sample,
+                                           const InputBindings& bindings,
                                            const OrtOptions& runtime) {
   std::vector<Counterpart> counterparts;
   for (const QuantizedActivation& activation : activations)
@@ -127,7 +128,6 @@ std::vector<Counterpart> find_counterparts(const ModelIndex& float_model,
   OrtOptions watching = runtime;
   watching.watch = Watch::all();
   OrtRunner runner(float_model.model().clone(), watching);
-  const InputBindings bindings = bind_inputs(quantized_model.inputs(), runner.inputs());
   return match_by_value(runner, apply_bindings(bindings, runner.inputs(), sample), values,
                         std::move(counterparts));
 }
@@ -188,10 +188,14 @@ Quantization require_quantization(const Model& float_model, const ModelIndex& qu
 
 DebugPlan make_plan(const ModelIndex& float_model, const ModelIndex& quantized_model,
                     const Quantization& quantization, const std::vector<Tensor>& sample,
-                    const OrtOptions& runtime) {
-  const std::vector<Counterpart> found = find_counterparts(
-      float_model, quantized_model.model(), quantization.activations, sample, runtime);
-  DebugPlan plan{.unread = quantization.unread};
+                    const DebugOptions& options) {
+  DebugPlan plan{.unread = quantization.unread,
+                 .bindings = bind_inputs(quantized_model.model().inputs(),
+                                         float_model.model().inputs(), options.io),
+                 .mapped_outputs = options.io.outputs};
+  const std::vector<Counterpart> found =
+      find_counterparts(float_model, quantized_model.model(), quantization.activations, sample,
+                        plan.bindings, options.runtime);
   for (std::size_t i = 0; i < found.size(); ++i)
     plan.tensors.push_back({.activation = quantization.activations[i], .counterpart = found[i]});
   for (const WeightedOutput& output : quantization.outputs) add_output(output, float_model, plan);

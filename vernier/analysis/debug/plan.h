@@ -1,15 +1,17 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "vernier/analysis/bind_inputs.h"
 #include "vernier/analysis/debug/calibration_range.h"
+#include "vernier/analysis/debug/debug.h"
 #include "vernier/analysis/pairing/lockstep.h"
 #include "vernier/analysis/pairing/match.h"
 #include "vernier/model/quantization.h"
-#include "vernier/runtime/ort_options.h"
 
 namespace vernier {
 
@@ -33,6 +35,8 @@ struct DebugPlan {
   std::vector<PlannedTensor> tensors;
   NameMap<Observed> observed;
   std::vector<UnreadQuantization> unread;
+  InputBindings bindings;                             // what the float model is fed
+  std::map<std::string, std::string> mapped_outputs;  // the float model's name: the quantized one's
 
   const Observed* at(std::string_view tensor) const;
 };
@@ -44,7 +48,7 @@ Quantization require_quantization(const Model& float_model, const ModelIndex& qu
 // sample.
 DebugPlan make_plan(const ModelIndex& float_model, const ModelIndex& quantized_model,
                     const Quantization& quantization, const std::vector<Tensor>& sample,
-                    const OrtOptions& runtime);
+                    const DebugOptions& options);
 
 // How often each tensor of the float model is asked for: by all planned tensors, and by those whose
 // introduced error can be measured, because real numbers are observed that can be replaced.

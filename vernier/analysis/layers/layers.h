@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "vernier/analysis/io_mapping.h"
 #include "vernier/analysis/layers/weights.h"
 #include "vernier/analysis/layout.h"
 #include "vernier/analysis/pairing/match.h"
@@ -110,6 +111,7 @@ struct LayersOptions {
   // explains: a share of the largest element, and with `truth` the reference's own error.
   std::optional<double> tolerance;
   bool truth = false;  // run the reference in float64 as well (PyTorch only)
+  IoMapping io;
   OrtOptions runtime;  // with an optimisation level: the graph that the optimiser makes is compared
   Progress progress;
 };

@@ -133,7 +133,7 @@ Validation::Validation(LayersReference& reference, Runner& candidate,
       graph_(graph),
       is_quantized_(graph && quantizes(*graph)),
       options_(options),
-      side_by_side_(*reference.runner, candidate, tensors_),
+      side_by_side_(*reference.runner, candidate, tensors_, options.io),
       layers_(reference.layers),
       warnings_(reference.warnings) {
   const auto& more = side_by_side_.warnings();
@@ -288,11 +288,10 @@ void Validation::add(std::int64_t number, const std::vector<Tensor>& sample) {
 // are.
 void Validation::compare_outputs(const LockstepOutputs& outputs) {
   if (!graph_ || reference_.is_recorded) return;
-  std::vector<std::string> reference, candidate;
-  for (const Tensor& output : outputs.reference) reference.push_back(output.name);
-  for (const Tensor& output : outputs.candidate) candidate.push_back(output.name);
+  const std::vector<std::string> reference = names_of(outputs.reference);
   const OutputPairing pairing =
-      pair_outputs(reference, candidate, reference_.runner->outputs_are_positional());
+      pair_outputs(outputs.reference, outputs.candidate, options_.io.outputs,
+                   reference_.runner->outputs_are_positional());
   std::vector<LayerRow> rows;
   const auto is_layer = [&](std::size_t output) {
     return reference_.model && layer_of_.contains(reference[output]);

@@ -5,6 +5,7 @@
 
 #include "vernier/analysis/pairing/introduced.h"
 #include "vernier/analysis/pairing/thresholds.h"
+#include "vernier/data/input_shape.h"
 #include "vernier/metrics/similarity.h"
 
 namespace vernier {
@@ -92,11 +93,11 @@ Layer known_layer(const std::string& name, const std::vector<Layer>& layers) {
 }  // namespace
 
 SideBySide::SideBySide(Runner& reference, Runner& candidate,
-                       const std::vector<CandidateTensor>& tensors)
+                       const std::vector<CandidateTensor>& tensors, const IoMapping& io)
     : reference_(reference),
       candidate_(candidate),
       tensors_(tensors),
-      bindings_(bind_inputs(candidate.inputs(), reference.inputs())) {}
+      bindings_(bind_inputs(candidate.inputs(), reference.inputs(), io)) {}
 
 std::vector<Tensor> SideBySide::reference_inputs(const std::vector<Tensor>& sample) const {
   return apply_bindings(bindings_, reference_.inputs(), sample);
@@ -171,7 +172,8 @@ LayerRow with_sample(LayerRow row, const LayerSample& sample) {
 bool is_exceeding(const LayerRow& row) {
   if (row.match == Match::fused) return false;
   if (!row.compared) return true;
-  if (row.reference_shape != row.candidate_shape && !shape_may_differ(row.match)) return true;
+  const bool other_shape = squeezed(row.reference_shape) != squeezed(row.candidate_shape);
+  if (other_shape && !shape_may_differ(row.match)) return true;
   return !(row.max_abs_diff <= row.allowed);
 }
 

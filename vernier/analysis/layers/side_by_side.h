@@ -40,7 +40,8 @@ struct SideBySideRun {
 class SideBySide {
  public:
   // All must outlive it.
-  SideBySide(Runner& reference, Runner& candidate, const std::vector<CandidateTensor>& tensors);
+  SideBySide(Runner& reference, Runner& candidate, const std::vector<CandidateTensor>& tensors,
+             const IoMapping& io = {});
 
   // Runs sample `number`. Gives the layers that ran, in that order, also those of no pair.
   std::vector<SeenLayer> run(std::int64_t number, const std::vector<Tensor>& sample,
@@ -79,8 +80,8 @@ struct LayerSample {
 LayerRow with_sample(LayerRow row, const LayerSample& sample);
 
 // Whether the row is out of tolerance: a difference strictly greater than what is allowed, NaN,
-// another shape than the layer's, or no counterpart at all. A tensor that was found by its values
-// may have another shape.
+// another shape than the layer's (but for axes of size 1), or no counterpart at all. A tensor that
+// was found by its values may have another shape.
 bool is_exceeding(const LayerRow& row);
 
 // The layers as they ran, each once, with what was known of them before. A layer with several

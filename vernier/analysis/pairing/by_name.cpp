@@ -1,8 +1,13 @@
 #include "vernier/analysis/pairing/by_name.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <unordered_map>
+
+#include "vernier/analysis/io_mapping.h"
+#include "vernier/data/input_shape.h"
 
 namespace vernier {
 namespace {
@@ -57,6 +62,79 @@ void place_outputs(std::span<const Layer> layers, std::span<const CandidateTenso
       placement = {pair.match, tensor_outputs[pair.candidate]};
 }
 
+std::size_t place_of(std::span<const std::string> names, const std::string& name) {
+  return static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
+}
+
+// Two outputs that only stand in the same place.
+bool may_be_same(const Tensor& reference, const Tensor& candidate) {
+  return is_float(reference.dtype) == is_float(candidate.dtype) &&
+         squeezed(reference.shape) == squeezed(candidate.shape);
+}
+
+// Pairs outputs one way after the other; an output that has its counterpart is left alone.
+class Pairing {
+ public:
+  Pairing(std::span<const std::string> reference, std::span<const std::string> candidate)
+      : reference_(reference), candidate_(candidate), pair_of_(reference.size()) {}
+
+  bool is_empty() const {
+    return std::ranges::none_of(pair_of_, &std::optional<OutputPair>::has_value);
+  }
+
+  void add(std::size_t reference, std::size_t candidate, Match match) {
+    pair_of_[reference] = {candidate_[candidate], reference, candidate, match};
+  }
+
+  // Whether there were any of the same name.
+  bool by_name() {
+    bool any = false;
+    for (const std::size_t i : left_reference())
+      if (const std::size_t place = place_of(candidate_, reference_[i]);
+          place < candidate_.size() && !is_paired(place)) {
+        add(i, place, Match::name);
+        any = true;
+      }
+    return any;
+  }
+
+  template <typename Agree>
+  void by_position(const Agree& agree) {
+    const std::vector<std::size_t> reference = left_reference(), candidate = left_candidate();
+    if (!std::ranges::equal(reference, candidate, agree)) return;
+    for (std::size_t i = 0; i < reference.size(); ++i)
+      add(reference[i], candidate[i], Match::position);
+  }
+
+  OutputPairing result() && {
+    OutputPairing pairing{.only_reference = left_reference(), .only_candidate = left_candidate()};
+    for (std::optional<OutputPair>& pair : pair_of_)
+      if (pair) pairing.pairs.push_back(std::move(*pair));
+    return pairing;
+  }
+
+ private:
+  bool is_paired(std::size_t candidate) const {
+    return std::ranges::any_of(
+        pair_of_, [&](const auto& pair) { return pair && pair->candidate == candidate; });
+  }
+  std::vector<std::size_t> left_reference() const {
+    std::vector<std::size_t> left;
+    for (std::size_t i = 0; i < pair_of_.size(); ++i)
+      if (!pair_of_[i]) left.push_back(i);
+    return left;
+  }
+  std::vector<std::size_t> left_candidate() const {
+    std::vector<std::size_t> left;
+    for (std::size_t i = 0; i < candidate_.size(); ++i)
+      if (!is_paired(i)) left.push_back(i);
+    return left;
+  }
+
+  std::span<const std::string> reference_, candidate_;
+  std::vector<std::optional<OutputPair>> pair_of_;  // of each output of the reference
+};
+
 }  // namespace
 
 Counterpart match_by_name(const std::function<bool(const std::string&)>& exists,
@@ -73,24 +151,34 @@ Counterpart match_by_name(const std::function<bool(const std::string&)>& exists,
 
 OutputPairing pair_outputs(std::span<const std::string> reference,
                            std::span<const std::string> candidate, bool positional) {
-  const auto place_of = [](std::span<const std::string> names, const std::string& name) {
-    return static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
-  };
-  OutputPairing pairing;
-  for (std::size_t i = 0; i < reference.size() && !positional; ++i)
-    if (const std::size_t place = place_of(candidate, reference[i]); place < candidate.size())
-      pairing.pairs.push_back({candidate[place], i, place, Match::name});
-  if (pairing.pairs.empty() && reference.size() == candidate.size()) {
-    for (std::size_t i = 0; i < candidate.size(); ++i)
-      pairing.pairs.push_back({candidate[i], i, i, Match::position});
-    return pairing;
+  Pairing pairing(reference, candidate);
+  if (!positional || reference.size() != candidate.size()) pairing.by_name();
+  if (pairing.is_empty()) pairing.by_position([](std::size_t, std::size_t) { return true; });
+  return std::move(pairing).result();
+}
+
+OutputPairing pair_outputs(std::span<const Tensor> reference, std::span<const Tensor> candidate,
+                           const std::map<std::string, std::string>& mapped, bool positional) {
+  const std::vector<std::string> expected = names_of(reference), found = names_of(candidate);
+  Pairing pairing(expected, found);
+  for (const auto& [from, to] : mapped) {
+    require_name(from, expected, "--map-output", "the reference", "output");
+    require_name(to, found, "--map-output", "the candidate", "output");
+    pairing.add(place_of(expected, from), place_of(found, to), Match::name);
   }
-  if (positional) return pair_outputs(reference, candidate);
-  for (std::size_t i = 0; i < reference.size(); ++i)
-    if (place_of(candidate, reference[i]) == candidate.size()) pairing.only_reference.push_back(i);
-  for (std::size_t i = 0; i < candidate.size(); ++i)
-    if (place_of(reference, candidate[i]) == reference.size()) pairing.only_candidate.push_back(i);
-  return pairing;
+  const bool by_place = positional && reference.size() == candidate.size();
+  if (!by_place && pairing.by_name()) return std::move(pairing).result();
+  pairing.by_position([&](std::size_t i, std::size_t j) {
+    return by_place || may_be_same(reference[i], candidate[j]);
+  });
+  return std::move(pairing).result();
+}
+
+std::string position_warning(const std::string& reference, const std::string& candidate) {
+  return fmt::format(
+      "output '{}' is compared with the reference's '{}', which is in the same place; --map-output "
+      "{}={} says so",
+      candidate, reference, reference, candidate);
 }
 
 std::vector<Placement> align(std::span<const Layer> layers,

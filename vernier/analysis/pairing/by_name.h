@@ -2,12 +2,14 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "vernier/analysis/pairing/match.h"
+#include "vernier/tensor/tensor.h"
 
 namespace vernier {
 
@@ -36,6 +38,18 @@ struct OutputPairing {
 // of their own (`positional`), those in the same place are paired if there are as many.
 OutputPairing pair_outputs(std::span<const std::string> reference,
                            std::span<const std::string> candidate, bool positional = false);
+
+// The same for outputs as they were computed: as `mapped` says (the reference's name: the
+// candidate's) and by name; where no name is shared, by position those that are left, if they are
+// as many and agree in kind and, but for axes of size 1, in shape. (Beside outputs of the same
+// name, one of another name is missing, which fails.) Throws Error where `mapped` names none of
+// them.
+OutputPairing pair_outputs(std::span<const Tensor> reference, std::span<const Tensor> candidate,
+                           const std::map<std::string, std::string>& mapped,
+                           bool positional = false);
+
+// Says that two outputs are paired only because they stand in the same place.
+std::string position_warning(const std::string& reference, const std::string& candidate);
 
 // A layer of the reference, as it is aligned.
 struct Layer {

@@ -1,221 +1,264 @@
 #include "vernier/analysis/task/evaluate.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
+#include <chrono>
+#include <limits>
+#include <utility>
 
+#include "vernier/analysis/bind_inputs.h"
+#include "vernier/analysis/task/predictions.h"
 #include "vernier/error.h"
-#include "vernier/metrics/rank_correlation.h"
+#include "vernier/metrics/similarity.h"
 
 namespace vernier {
 namespace {
 
-double rounded(double value) { return std::nearbyint(value * 1e4) / 1e4; }
-
-ConfidenceInterval rounded(const ConfidenceInterval& interval) {
-  return {rounded(interval.low), rounded(interval.high)};
-}
-
-std::vector<std::int64_t> all_samples(std::int64_t count) {
-  std::vector<std::int64_t> samples(count);
-  std::iota(samples.begin(), samples.end(), 0);
-  return samples;
-}
-
-MetricResult alone(const MetricScore& candidate, std::int64_t samples,
-                   const BootstrapOptions& options) {
-  return {.name = candidate.name,
-          .candidate = rounded(candidate.of_samples(all_samples(samples))),
-          .interval = rounded(bootstrap_interval(samples, candidate.of_samples, options)),
-          .chance = candidate.chance};
-}
-
-MetricResult beside(const MetricScore& reference, const MetricScore& candidate,
-                    std::int64_t samples, const BootstrapOptions& options) {
-  const Statistic delta = [&](std::span<const std::int64_t> drawn) {
-    return candidate.of_samples(drawn) - reference.of_samples(drawn);
-  };
-  const std::vector<std::int64_t> all = all_samples(samples);
-  return {.name = candidate.name,
-          .candidate = rounded(candidate.of_samples(all)),
-          .reference = rounded(reference.of_samples(all)),
-          .delta = rounded(delta(all)),
-          .interval = rounded(bootstrap_interval(samples, delta, options)),
-          .chance = candidate.chance};
-}
-
-void require_same_samples(const TaskScores& reference, const TaskScores& candidate) {
-  if (reference.samples != candidate.samples ||
-      reference.metrics.size() != candidate.metrics.size())
-    throw Error(fmt::format(
-        "[evaluate] the reference has {} metrics of {} samples, the candidate {} "
-        "of {}; both must do the same task on the same samples",
-        reference.metrics.size(), reference.samples, candidate.metrics.size(), candidate.samples));
-}
-
-Agreement agreement(const TaskScores& reference, const TaskScores& candidate) {
-  Agreement result;
-  if (candidate.changed_share) result.changed_share = rounded(*candidate.changed_share);
-  if (candidate.rankings.samples > 0)
-    result.flips = count_flips(reference.rankings, candidate.rankings, candidate.labels);
-  if (candidate.neighbours.queries > 0) {
-    result.neighbour_overlap =
-        rounded(mean_neighbour_overlap(reference.neighbours, candidate.neighbours));
-    result.rank_correlation =
-        rounded(similarity_rank_correlation(reference.embeddings, candidate.embeddings));
-  }
-  return result;
-}
-
-std::vector<ClassResult> class_results(const TaskScores* reference, const TaskScores& candidate,
-                                       const std::map<std::int64_t, std::string>& names) {
-  std::vector<ClassResult> results;
-  for (const ClassScore& entry : candidate.classes) {
-    const auto name = names.find(entry.label);
-    ClassResult result{.label = entry.label,
-                       .name = name == names.end() ? std::to_string(entry.label) : name->second,
-                       .support = entry.support,
-                       .candidate = entry.score};
-    if (reference) {
-      const auto counterpart =
-          std::ranges::find(reference->classes, entry.label, &ClassScore::label);
-      if (counterpart != reference->classes.end()) result.reference = counterpart->score;
+// Adds the time that `work` takes to `seconds`.
+template <typename Work>
+auto timed(double& seconds, Work work) {
+  struct Stopwatch {
+    double& seconds;
+    std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+    ~Stopwatch() {
+      seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     }
-    results.push_back(std::move(result));
-  }
-  return results;
+  } stopwatch{seconds};
+  return work();
 }
 
-std::vector<std::string> chance_warnings(const Evaluation& evaluation) {
-  std::vector<std::string> warnings;
-  for (const MetricResult& metric : evaluation.metrics)
-    if (metric.chance && metric.candidate <= *metric.chance && metric.candidate < 100)
-      warnings.push_back(fmt::format(
-          "{} {:.4f} is not above chance ({:.4f}, by always naming the commonest labels); do the "
-          "labels belong to these samples?",
-          metric.name, metric.candidate, *metric.chance));
+// The reference's output that stands for the candidate's: of its name, at its place, or the first.
+std::size_t counterpart_of(const std::string& name, std::size_t place,
+                           const std::vector<TensorSpec>& outputs) {
+  const auto found = std::ranges::find(outputs, name, &TensorSpec::name);
+  if (found != outputs.end()) return found - outputs.begin();
+  return place < outputs.size() ? place : 0;
+}
+
+const Tensor& output_at(const std::vector<Tensor>& outputs, std::size_t place) {
+  if (place >= outputs.size()) throw Error("[task] the model has no such output that is a tensor");
+  return outputs[place];
+}
+
+// Examples that are run alone as well, to see whether the batch changes their answers.
+constexpr std::int64_t examples_run_alone = 4;
+// Below this the answers differ by more than the order of sums explains.
+constexpr double batch_rounding_db = 60;
+
+// What both models answered to the same examples.
+struct Answers {
+  Predictions reference;
+  Predictions candidate;
+  std::int64_t compared = 0;  // pixels or tokens
+  std::int64_t changed = 0;
+
+  void compare_latest() {
+    const auto before = reference.latest(), after = candidate.latest();
+    const std::size_t common = std::min(before.size(), after.size());
+    const std::size_t all = std::max(before.size(), after.size());
+    compared += static_cast<std::int64_t>(all);
+    changed += static_cast<std::int64_t>(all - common);
+    for (std::size_t i = 0; i < common; ++i) changed += before[i] != after[i];
+  }
+  std::optional<double> changed_share() const {
+    if (compared == 0) return std::nullopt;
+    return static_cast<double>(changed) / static_cast<double>(compared);
+  }
+};
+
+class TaskRun {
+ public:
+  TaskRun(const TaskModels& models, const EvaluateOptions& options, std::int64_t examples,
+          std::size_t dataset_classes)
+      : models_(models), options_(options), total_(examples), dataset_classes_(dataset_classes) {
+    output_ = scored_output(models.candidate.outputs(), options.task.output);
+    if (!models.reference) return;
+    bindings_ = bind_inputs(models.candidate.inputs(), models.reference->inputs());
+    warnings_ = bindings_.warnings;
+  }
+
+  Answers answers(Loader& loader) {
+    Answers answers{Predictions(options_.task), Predictions(options_.task)};
+    for (std::int64_t number = 0; !interrupted_; ++number) {
+      const auto batch = timed(timings_.waiting, [&] { return loader.next(); });
+      if (!batch) break;
+      run(*batch, number, answers);
+      done_ += static_cast<std::int64_t>(batch->labels.size());
+      if (options_.progress) interrupted_ = !options_.progress(done_, total_);
+    }
+    return answers;
+  }
+
+  const std::vector<std::string>& warnings() const { return warnings_; }
+  TaskTimings& timings() { return timings_; }
+  bool interrupted() const { return interrupted_; }
+
+ private:
+  void run(const Batch& batch, std::int64_t number, Answers& answers) {
+    models_.candidate.seek(number);
+    const std::span<const Tensor> inputs(&batch.input, 1);
+    const auto candidate = timed(timings_.candidate, [&] { return models_.candidate.run(inputs); });
+    const Tensor& output = output_at(candidate, output_);
+    timed(timings_.scoring, [&] { add(answers.candidate, output, batch); });
+    require_classes(answers.candidate);
+    if (!std::exchange(batch_checked_, true)) note_batch_dependence(batch, output);
+    if (!models_.reference) return;
+    models_.reference->seek(number);
+    const auto bound = apply_bindings(bindings_, models_.reference->inputs(), inputs);
+    const auto reference = timed(timings_.reference, [&] { return models_.reference->run(bound); });
+    const std::size_t place = counterpart_of(output.name, output_, models_.reference->outputs());
+    timed(timings_.scoring, [&] { answers.reference.add(output_at(reference, place), batch); });
+    require_same_classes(answers);
+    answers.compare_latest();
+  }
+
+  // Where the task cannot read the output that nobody chose, the others may be meant.
+  void add(Predictions& predictions, const Tensor& output, const Batch& batch) const {
+    const std::vector<TensorSpec>& outputs = models_.candidate.outputs();
+    try {
+      predictions.add(output, batch);
+    } catch (const Error& error) {
+      if (outputs.size() < 2 || !options_.task.output.empty()) throw;
+      std::vector<std::string> names;
+      for (const TensorSpec& other : outputs) names.push_back(other.name);
+      throw Error(fmt::format("{}; the model has {}: choose one with --output-name", error.what(),
+                              fmt::join(names, ", ")));
+    }
+  }
+
+  // Runs the first examples of a batch one by one too, where the model takes any number.
+  void note_batch_dependence(const Batch& batch, const Tensor& output) {
+    const TensorSpec& input = models_.candidate.inputs().at(0);
+    const auto examples = static_cast<std::int64_t>(batch.labels.size());
+    if (examples < 2 || input.shape.empty() || !input.shape[0].is_dynamic()) return;
+    double worst = std::numeric_limits<double>::infinity();
+    for (std::int64_t i = 0; i < std::min(examples, examples_run_alone); ++i) {
+      Tensor alone = copy(row_of(batch.input, i));
+      alone.shape.insert(alone.shape.begin(), 1);
+      const auto outputs = timed(timings_.candidate, [&] {
+        return models_.candidate.run(std::span<const Tensor>(&alone, 1));
+      });
+      const TensorView single = output_at(outputs, output_), row = row_of(output, i);
+      if (single.size() != row.size()) return;
+      worst = std::min(worst, similarity(single, row).sqnr_db);
+    }
+    if (worst < batch_rounding_db)
+      warnings_.push_back(fmt::format(
+          "[task] the candidate's answers depend on the other examples of a batch: alone, one is "
+          "answered otherwise (SQNR {:.1f} dB). Dynamic quantization does that, for it takes its "
+          "ranges from the whole batch; --batch 1 scores each example by itself",
+          worst));
+  }
+
+  void require_classes(const Predictions& answers) const {
+    const bool classifies = options_.task.task == Task::image_classification;
+    const auto expected = static_cast<std::int64_t>(dataset_classes_);
+    if (classifies && expected > 0 && answers.width() > 0 && answers.width() != expected)
+      throw Error(
+          fmt::format("[task] the dataset has {} classes, the model {}; say which is which with "
+                      "--label-mapping",
+                      expected, answers.width()));
+  }
+
+  void require_same_classes(const Answers& answers) const {
+    const std::int64_t reference = answers.reference.width(), candidate = answers.candidate.width();
+    if (options_.task.task != Task::image_classification || reference == candidate) return;
+    if (reference == 0 || candidate == 0)
+      throw Error(
+          "[task] one model answers with logits, the other with classes; choose outputs of one "
+          "kind "
+          "with --output-name");
+    throw Error(fmt::format(
+        "[task] the reference has {} classes, the candidate {}; they are not the same model",
+        reference, candidate));
+  }
+
+  const TaskModels& models_;
+  const EvaluateOptions& options_;
+  InputBindings bindings_;
+  std::size_t output_ = 0;  // of the candidate, that is scored
+  bool batch_checked_ = false;
+  std::vector<std::string> warnings_;
+  TaskTimings timings_;
+  std::int64_t total_;
+  std::size_t dataset_classes_;  // that a classifier must tell apart; 0: any number
+  std::int64_t done_ = 0;
+  bool interrupted_ = false;
+};
+
+TaskResult score(Answers answers, std::optional<Answers> bank, bool has_reference,
+                 const JudgeOptions& options) {
+  const auto scores_of = [&](Predictions Answers::*side) {
+    if (!bank) return std::move(answers.*side).score();
+    const EmbeddingBank embeddings = std::move((*bank).*side).as_bank();
+    return std::move(answers.*side).score(&embeddings);
+  };
+  Scores candidate = scores_of(&Answers::candidate);
+  candidate.changed_share = answers.changed_share();
+  if (!has_reference) return judge_scores(nullptr, candidate, options);
+  const Scores reference = scores_of(&Answers::reference);
+  return judge_scores(&reference, candidate, options);
+}
+
+void add_counts(TaskResult& result, const DatasetReport& data) {
+  result.counts.emplace_back("unreadable_images", data.unreadable);
+  result.counts.emplace_back("without_label", data.without_label);
+  result.counts.emplace_back("unknown_labels", data.unknown_labels);
+  result.counts.emplace_back("empty_classes", data.empty_classes.size());
+}
+
+// What was left out, and which classes have no sample.
+std::vector<std::string> data_warnings(const DatasetReport& examples, const DatasetReport& bank) {
+  std::vector<std::string> warnings = dataset_warnings(bank);
+  std::ranges::move(dataset_warnings(examples), std::back_inserter(warnings));
+  if (const std::size_t empty = examples.empty_classes.size(); empty > 0)
+    warnings.push_back(
+        fmt::format("[dataset] {} of its classes have no sample here, '{}' is the first; more "
+                    "--samples would reach them",
+                    empty, examples.empty_classes[0]));
   return warnings;
 }
 
-// All that limits may speak of.
-std::vector<Judged> judged(const Evaluation& evaluation) {
-  std::vector<Judged> subjects(1);
-  for (const MetricResult& metric : evaluation.metrics) {
-    subjects[0].metrics.emplace_back(metric.name, metric.candidate);
-    if (metric.delta) subjects[0].metrics.emplace_back(metric.name + "_delta", metric.delta);
-  }
-  for (const auto& [name, value] : agreement_values(evaluation.agreement))
-    subjects[0].metrics.emplace_back(name, value);
-  for (const ClassResult& entry : evaluation.classes)
-    subjects.push_back({entry.name, "class", {{evaluation.class_metric, entry.candidate}}});
-  return subjects;
-}
-
-// A metric may be this much below the reference's, and no further above it if that counts.
-std::vector<Limit> delta_limits(const Evaluation& evaluation, const EvaluateOptions& options) {
-  std::vector<Limit> limits;
-  for (const MetricResult& metric : evaluation.metrics) {
-    if (!metric.delta) continue;
-    const std::string name = metric.name + "_delta";
-    limits.push_back({.metric = name, .fails = Limit::Fails::below, .value = -options.verdict});
-    if (options.two_sided)
-      limits.push_back({.metric = name, .fails = Limit::Fails::above, .value = options.verdict});
-  }
-  return limits;
-}
-
-std::vector<Failure> nonfinite_failures(const Evaluation& evaluation, std::int64_t samples) {
-  std::vector<Failure> failures;
-  const auto add = [&](const std::string& metric, double value) {
-    failures.push_back({.metric = metric, .value = value, .kind = FailureKind::nonfinite});
-  };
-  for (const MetricResult& metric : evaluation.metrics) {
-    if (std::isnan(metric.candidate)) add(metric.name, NAN);
-    if (metric.reference && std::isnan(*metric.reference)) add(metric.name + "_delta", NAN);
-  }
-  if (samples > 0) add("non_finite_samples", static_cast<double>(samples));
-  return failures;
-}
-
-Verdict judge(const Evaluation& evaluation, std::int64_t nonfinite_samples,
-              const EvaluateOptions& options) {
-  std::vector<Limit> limits = delta_limits(evaluation, options);
-  limits.insert(limits.end(), options.limits.begin(), options.limits.end());
-  std::vector<Failure> failures = nonfinite_failures(evaluation, nonfinite_samples);
-  for (Failure& failure : vernier::judge(limits, judged(evaluation)))
-    if (failure.kind == FailureKind::unmeasured || !std::isnan(failure.value))
-      failures.push_back(std::move(failure));
-  return make_verdict(std::move(limits), std::move(failures));
-}
-
-// A limit with a name before its metric is for a class, and only the metric of classes has those.
-void require_classes(const Evaluation& evaluation, std::span<const Limit> limits) {
-  std::vector<std::string> names;
-  for (const ClassResult& entry : evaluation.classes) names.push_back(entry.name);
-  for (const Limit& limit : limits) {
-    if (limit.tensor.empty()) continue;
-    if (limit.metric != evaluation.class_metric)
-      throw Error(fmt::format("[fail-if] '{}': {} is not a metric of classes; write '{}' alone",
-                              format_limit(limit), limit.metric, limit.metric));
-    require_tensors({&limit, 1}, names);
-  }
+// Recorded samples are told apart by their number alone, which `record` gives to every readable
+// image.
+void require_every_label(const DatasetReport& report, const std::filesystem::path& recording) {
+  const std::int64_t left_out = report.without_label + report.unknown_labels;
+  if (!recording.empty() && left_out > 0)
+    throw Error(
+        fmt::format("[task] {}: {} examples are left out for their labels, so recorded samples no "
+                    "longer belong to the rest; give the model itself as --reference",
+                    recording.string(), left_out));
 }
 
 }  // namespace
 
-std::vector<std::pair<std::string, double>> agreement_values(const Agreement& agreement) {
-  std::vector<std::pair<std::string, double>> values;
-  if (agreement.flips) {
-    values.emplace_back("flipped", agreement.flips->flipped);
-    values.emplace_back("flipped_to_wrong", agreement.flips->to_wrong);
-    values.emplace_back("flipped_to_right", agreement.flips->to_right);
-  }
-  if (agreement.neighbour_overlap)
-    values.emplace_back("neighbour_overlap", *agreement.neighbour_overlap);
-  if (agreement.rank_correlation)
-    values.emplace_back("rank_correlation", *agreement.rank_correlation);
-  if (agreement.changed_share) values.emplace_back("changed_share", *agreement.changed_share);
-  return values;
-}
-
-std::vector<std::string> evaluation_limit_metrics(std::span<const std::string> metrics,
-                                                  const std::string& class_metric,
-                                                  bool has_reference) {
-  std::vector<std::string> names(metrics.begin(), metrics.end());
-  if (!class_metric.empty()) names.push_back(class_metric);
-  if (!has_reference) return names;
-  for (const std::string& metric : metrics) names.push_back(metric + "_delta");
-  const auto has = [&](std::string_view start) {
-    return std::ranges::any_of(metrics, [&](const auto& name) { return name.starts_with(start); });
+TaskResult evaluate(const TaskModels& models, const TaskExamples& examples,
+                    const TaskExamples* bank, const EvaluateOptions& options) {
+  const auto selected = [](const TaskExamples* some) {
+    return some ? some->loader->report().selected : 0;
   };
-  Agreement measured;
-  if (has("knn_") || has("top")) measured.flips = Flips{};
-  if (has("knn_")) measured.neighbour_overlap = measured.rank_correlation = 0;
-  if (has("mean_iou") || has("bleu")) measured.changed_share = 0;
-  for (const auto& [name, value] : agreement_values(measured)) names.push_back(name);
-  return names;
-}
-
-Evaluation evaluate(const TaskScores* reference, const TaskScores& candidate,
-                    const EvaluateOptions& options) {
-  if (reference) require_same_samples(*reference, candidate);
-  Evaluation result{.samples = candidate.samples,
-                    .class_metric = candidate.class_metric,
-                    .counts = candidate.counts};
-  for (std::size_t i = 0; i < candidate.metrics.size(); ++i)
-    result.metrics.push_back(
-        reference ? beside(reference->metrics[i], candidate.metrics[i], candidate.samples,
-                           options.bootstrap)
-                  : alone(candidate.metrics[i], candidate.samples, options.bootstrap));
-  if (reference) result.agreement = agreement(*reference, candidate);
-  result.classes = class_results(reference, candidate, options.class_names);
-  require_classes(result, options.limits);
-  result.warnings = candidate.warnings;
-  for (std::string& warning : chance_warnings(result))
-    result.warnings.push_back(std::move(warning));
-  result.verdict = judge(result, candidate.non_finite, options);
+  TaskRun run(models, options, selected(&examples) + selected(bank),
+              examples.mapping.empty() ? examples.class_names.size() : 0);
+  std::optional<Answers> bank_answers;
+  if (bank) bank_answers = run.answers(*bank->loader);
+  Answers answers = run.answers(*examples.loader);
+  if (run.interrupted() && answers.candidate.examples() == 0)
+    throw Error("[task] interrupted before there was anything to score");
+  const DatasetReport& report = examples.loader->report();
+  require_every_label(report, models.recording);
+  JudgeOptions judge = options.judge;
+  judge.class_names = examples.class_names;
+  TaskResult result = timed(run.timings().scoring, [&] {
+    return score(std::move(answers), std::move(bank_answers), models.reference != nullptr, judge);
+  });
+  add_counts(result, report);
+  result.warnings.insert(result.warnings.begin(), run.warnings().begin(), run.warnings().end());
+  std::ranges::move(data_warnings(report, bank ? bank->loader->report() : DatasetReport{}),
+                    std::back_inserter(result.warnings));
+  result.interrupted = run.interrupted();
+  result.timings = run.timings();
   return result;
 }
 

@@ -1,83 +1,32 @@
 #pragma once
 
-#include <map>
-#include <optional>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
+#include <filesystem>
 
-#include "vernier/analysis/task/task_scores.h"
-#include "vernier/analysis/verdict.h"
-#include "vernier/metrics/bootstrap.h"
+#include "vernier/analysis/progress.h"
+#include "vernier/analysis/task/examples.h"
+#include "vernier/analysis/task/judge.h"
 
 namespace vernier {
 
-// All numbers of an evaluation are rounded to 4 decimals; metrics are in percent.
-
-struct MetricResult {
-  std::string name;
-  double candidate = 0;
-  std::optional<double> reference;
-  std::optional<double> delta;   // candidate - reference
-  ConfidenceInterval interval;   // bootstrap, of the delta if there is one, else of the candidate
-  std::optional<double> chance;  // what guessing without looking gives
-  bool operator==(const MetricResult&) const = default;
-};
-
-struct ClassResult {
-  std::int64_t label = 0;
-  std::string name;  // the label's name, or its number
-  std::int64_t support = 0;
-  double candidate = 0;
-  std::optional<double> reference;
-  bool operator==(const ClassResult&) const = default;
-};
-
-// How alike the two sides answer, beyond their metrics; empty where the task has no such measure.
-struct Agreement {
-  std::optional<Flips> flips;
-  std::optional<double> neighbour_overlap;  // mean share of common neighbours, 0 to 1
-  std::optional<double> rank_correlation;   // mean Spearman correlation, -1 to 1
-  std::optional<double> changed_share;      // of pixels or tokens, 0 to 1
-  bool operator==(const Agreement&) const = default;
-};
-
-// How a task is done: the candidate alone, or beside its reference.
-struct Evaluation {
-  std::int64_t samples = 0;
-  std::vector<MetricResult> metrics;
-  Agreement agreement;
-  std::string class_metric;
-  std::vector<ClassResult> classes;
-  std::vector<std::pair<std::string, std::int64_t>> counts;  // of the candidate
-  std::vector<std::string> warnings;
-  Verdict verdict;
-  bool operator==(const Evaluation&) const = default;
+struct TaskModels {
+  Runner* reference = nullptr;  // may be null
+  Runner& candidate;
+  std::filesystem::path recording = {};  // that the reference replays; empty: it is a model
 };
 
 struct EvaluateOptions {
-  double verdict = 0.5;    // percentage points that a metric may be below the reference's...
-  bool two_sided = false;  // ...or above it
-  std::vector<Limit> limits;
-  BootstrapOptions bootstrap;
-  std::map<std::int64_t, std::string> class_names;  // by label; those without one are numbers
+  TaskOptions task;
+  JudgeOptions judge;  // evaluate() names the classes
+  Progress progress;
 };
 
-// The measures of agreement that are there, by name: flipped, flipped_to_wrong, flipped_to_right,
-// neighbour_overlap, rank_correlation, changed_share.
-std::vector<std::pair<std::string, double>> agreement_values(const Agreement& agreement);
-
-// What limits may name: the metrics, the metric of the classes, and, where there is a reference,
-// <metric>_delta and the measures of agreement that go with such metrics.
-std::vector<std::string> evaluation_limit_metrics(std::span<const std::string> metrics,
-                                                  const std::string& class_metric,
-                                                  bool has_reference);
-
-// Judges the candidate's scores: a metric that is NaN fails, one that differs from the reference's
-// by more than the verdict allows fails, and so do a broken limit and samples answered with NaN. A
-// metric that is no better than chance is a warning, unless it is 100. `reference` may be null.
-Evaluation evaluate(const TaskScores* reference, const TaskScores& candidate,
-                    const EvaluateOptions& options = {});
+// Runs the models on the same examples, one after the other on each batch, scores their predictions
+// and judges the scores. Predictions are one output of the candidate, and the reference's of the
+// same name, or else at the same place. Where a model's answers depend on what else is in the
+// batch, a warning says so. `bank` holds examples whose embeddings are searched instead of the
+// examples' own; may be null. Embeddings and logits are kept, images are not. Throws Error for
+// predictions that the task cannot read, and for models that answer in different classes.
+TaskResult evaluate(const TaskModels& models, const TaskExamples& examples,
+                    const TaskExamples* bank, const EvaluateOptions& options);
 
 }  // namespace vernier

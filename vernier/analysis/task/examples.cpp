@@ -1,18 +1,26 @@
 #include "vernier/analysis/task/examples.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include "vernier/data/dataset_samples.h"
+#include "vernier/data/label_mapping.h"
 #include "vernier/error.h"
 
 namespace vernier {
 namespace {
 
+constexpr std::int64_t default_samples = 1000;
+
 // The classes of a classifier's logits [samples, classes], 0 if it does not say.
-std::int64_t class_count(Task task, const Runner& model) {
-  if (task != Task::image_classification || model.outputs().empty()) return 0;
-  const std::vector<Dim>& shape = model.outputs()[0].shape;
-  return shape.size() == 2 && !shape[1].is_dynamic() ? shape[1].size : 0;
+std::int64_t class_count(const TaskOptions& task, const Runner& model) {
+  if (task.task != Task::image_classification || model.outputs().empty()) return 0;
+  const TensorSpec& output = model.outputs()[scored_output(model.outputs(), task.output)];
+  const std::vector<Dim>& shape = output.shape;
+  const bool logits = is_float(output.dtype) && shape.size() == 2 && !shape[1].is_dynamic();
+  return logits ? shape[1].size : 0;
 }
 
 std::map<std::int64_t, std::string> names_by_label(const std::vector<std::string>& classes,
@@ -35,30 +43,81 @@ bool holds_ready_inputs(Dataset& dataset) {
          std::holds_alternative<Tensor>(dataset.read(std::span(&first, 1)).at(0).content);
 }
 
+// Recorded samples are told apart by their number alone: the examples must be taken as they were
+// when they were recorded. What was recorded elsewhere is in the dataset's order.
+Selection recorded_selection(Selection selection, const InputSpec& inputs, std::int64_t size,
+                             std::int64_t batch, const std::filesystem::path& recording) {
+  const auto fail = [&](const std::string& reason) {
+    return Error(fmt::format("[task] {}: {}", recording.string(), reason));
+  };
+  const std::optional<bool> shuffle = inputs.dataset.shuffle;
+  const auto order = recorded_order(recording);
+  if (!order && shuffle.value_or(false))
+    throw fail(
+        "does not say in which order it was recorded, so --shuffle could not follow it; leave "
+        "--shuffle out");
+  if (!order) return selection;
+  if (order->examples != size)
+    throw fail(
+        fmt::format("was recorded from {} examples, the dataset has {}; give the same "
+                    "--dataset and --split",
+                    order->examples, size));
+  if (order->first != 0) throw fail("was recorded with --sample-index; record it from the first");
+  if (order->batch != batch)
+    throw fail(
+        fmt::format("was recorded with {} examples in each run, now there are {}; pass "
+                    "--batch {}",
+                    order->batch, batch, order->batch));
+  if (shuffle && (*shuffle != order->shuffled || (*shuffle && inputs.seed != order->seed)))
+    throw fail(
+        fmt::format("was recorded {}; leave out --shuffle, --no-shuffle and --seed to "
+                    "follow it",
+                    describe_order(*order)));
+  selection.shuffle = order->shuffled;
+  selection.seed = order->seed;
+  return selection;
+}
+
+// Some of the examples are drawn from all: the first ones of a sorted folder are one class.
+Selection select(const InputSpec& inputs, std::int64_t size, std::int64_t batch,
+                 const std::filesystem::path& recording) {
+  Selection selection{.samples = inputs.samples.value_or(default_samples), .seed = inputs.seed};
+  if (!recording.empty()) return recorded_selection(selection, inputs, size, batch, recording);
+  selection.shuffle = inputs.dataset.shuffle.value_or(selection.samples < size);
+  return selection;
+}
+
 }  // namespace
 
-TaskExamples open_task_examples(const DatasetSpec& spec, const Selection& selection, Task task,
-                                const Runner& model, const std::filesystem::path& path) {
+TaskExamples open_task_examples(const InputSpec& inputs, const TaskOptions& task,
+                                const Runner& model, const std::filesystem::path& path,
+                                const std::filesystem::path& recording) {
+  DatasetSpec spec = inputs.dataset;
   TaskExamples examples{.dataset = open_dataset(spec.name, spec.options)};
   const std::vector<std::string>& classes = examples.dataset->classes();
-  LoaderOptions options = loader_options(spec, path, task_needs(task), classes);
-  examples.mapped = options.mapping.has_value();
+  if (spec.label_mapping.empty() && task.task == Task::image_classification)
+    spec.label_mapping = find_label_names(path, classes).value_or("");
+  examples.mapping = spec.label_mapping;
+  LoaderOptions options = loader_options(spec, path, task_needs(task.task), classes);
   if (!holds_ready_inputs(*examples.dataset)) examples.preprocessing = options.preprocessing;
   examples.batch = batch_size(only_input(model.inputs()), options.batch);
   examples.class_names = names_by_label(classes, options.mapping);
   // Classes that are named and not mapped must be as many as the model's: that is checked later.
-  if (examples.mapped || classes.empty()) options.model_labels = class_count(task, model);
-  examples.loader = std::make_unique<Loader>(*examples.dataset,
-                                             select_positions(examples.dataset->size(), selection),
-                                             only_input(model.inputs()), options);
+  if (options.mapping || classes.empty()) options.model_labels = class_count(task, model);
+  const std::int64_t size = examples.dataset->size();
+  examples.selection = select(inputs, size, examples.batch, recording);
+  examples.loader =
+      std::make_unique<Loader>(*examples.dataset, select_positions(size, examples.selection),
+                               only_input(model.inputs()), options);
   return examples;
 }
 
-TaskExamples open_task_bank(DatasetSpec spec, const std::string& split, const Selection& selection,
-                            Task task, const Runner& model, const std::filesystem::path& path,
+TaskExamples open_task_bank(InputSpec inputs, const std::string& split, const TaskOptions& task,
+                            const Runner& model, const std::filesystem::path& path,
                             const TaskExamples& queries) {
-  spec.options.split = split;
-  TaskExamples bank = open_task_examples(spec, selection, task, model, path);
+  inputs.dataset.options.split = split;
+  inputs.samples = all_samples;
+  TaskExamples bank = open_task_examples(inputs, task, model, path);
   if (bank.class_names != queries.class_names)
     throw Error(
         fmt::format("[eval] --bank-split {}: its {} classes are not the {} of the samples, so "
@@ -67,22 +126,14 @@ TaskExamples open_task_bank(DatasetSpec spec, const std::string& split, const Se
   return bank;
 }
 
-std::vector<std::string> task_data_warnings(const DatasetReport& report) {
-  std::vector<std::string> warnings = dataset_warnings(report);
-  if (const std::size_t empty = report.empty_classes.size(); empty > 0)
-    warnings.push_back(
-        fmt::format("[dataset] {} of its classes have no sample here, '{}' is the first; --shuffle "
-                    "or more --samples would reach them",
-                    empty, report.empty_classes[0]));
-  return warnings;
-}
-
-void require_every_label(const DatasetReport& report, const std::filesystem::path& recording) {
-  if (const std::int64_t left_out = report.without_label + report.unknown_labels; left_out > 0)
-    throw Error(
-        fmt::format("[eval] {}: {} examples are left out for their labels, so recorded samples no "
-                    "longer belong to the rest; give the model itself as --reference",
-                    recording.string(), left_out));
+std::size_t scored_output(const std::vector<TensorSpec>& outputs, const std::string& name) {
+  if (name.empty()) return 0;
+  const auto found = std::ranges::find(outputs, name, &TensorSpec::name);
+  if (found != outputs.end()) return found - outputs.begin();
+  std::vector<std::string> names;
+  for (const TensorSpec& output : outputs) names.push_back(output.name);
+  throw Error(fmt::format("[task] --output-name {}: no such output; there is {}", name,
+                          fmt::join(names, ", ")));
 }
 
 }  // namespace vernier

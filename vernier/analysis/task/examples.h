@@ -5,11 +5,10 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
+#include "vernier/analysis/inputs.h"
 #include "vernier/analysis/task/task.h"
 #include "vernier/data/dataset.h"
-#include "vernier/data/dataset_spec.h"
 #include "vernier/runtime/runner.h"
 
 namespace vernier {
@@ -19,27 +18,27 @@ struct TaskExamples {
   std::unique_ptr<Dataset> dataset;
   std::unique_ptr<Loader> loader;                   // null: there are none
   std::map<std::int64_t, std::string> class_names;  // by the model's labels
-  bool mapped = false;                              // by a label mapping
+  std::filesystem::path mapping;                    // of labels; empty: they are the model's
   std::optional<Preprocessing> preprocessing;       // nothing: the inputs are ready
   std::int64_t batch = 1;                           // examples in each run
+  Selection selection;                              // of the dataset's examples
 };
 
-// Opens the examples that `selection` takes of the dataset, for a model whose preprocessing is
-// described beside `path`.
-TaskExamples open_task_examples(const DatasetSpec& spec, const Selection& selection, Task task,
-                                const Runner& model, const std::filesystem::path& path);
+// Opens the examples that the inputs name for a model whose preprocessing is described beside
+// `path`: 1000 of them unless they say otherwise, drawn from all unless they say so. Where a
+// recording is the reference, they are taken in its order; throws Error if they cannot be. Classes
+// that a config.json beside the model names have its labels.
+TaskExamples open_task_examples(const InputSpec& inputs, const TaskOptions& task,
+                                const Runner& model, const std::filesystem::path& path,
+                                const std::filesystem::path& recording = {});
 
-// The examples of another split, whose embeddings are searched. Throws Error if its labels mean
+// All examples of another split, whose embeddings are searched. Throws Error if its labels mean
 // something else than those of `queries`.
-TaskExamples open_task_bank(DatasetSpec spec, const std::string& split, const Selection& selection,
-                            Task task, const Runner& model, const std::filesystem::path& path,
+TaskExamples open_task_bank(InputSpec inputs, const std::string& split, const TaskOptions& task,
+                            const Runner& model, const std::filesystem::path& path,
                             const TaskExamples& queries);
 
-// What was left out, and which classes have no sample.
-std::vector<std::string> task_data_warnings(const DatasetReport& report);
-
-// Recorded samples are told apart by their number alone, which `record` gives to every readable
-// image: throws Error if examples were left out for their labels.
-void require_every_label(const DatasetReport& report, const std::filesystem::path& recording);
+// The number of the output that is scored. Throws Error if the model has none of that name.
+std::size_t scored_output(const std::vector<TensorSpec>& outputs, const std::string& name);
 
 }  // namespace vernier

@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 
-#include "vernier/analysis/task/segmentation.h"
-#include "vernier/analysis/task/sequences.h"
 #include "vernier/error.h"
 #include "vernier/metrics/tensor_statistics.h"
 #include "vernier/tensor/convert.h"
@@ -13,29 +12,63 @@
 namespace vernier {
 namespace {
 
-// The rows of the batch's own examples: a fixed batch may have been filled up with others.
-Tensor own_rows(const TensorView& output, const Batch& batch) {
-  const std::int64_t rows = batch.input.shape.at(0);
-  if (output.shape.empty() || output.shape[0] != rows)
+// Logits [samples, classes] as they are, predicted classes [samples] as [samples, 1].
+Tensor logits_or_classes(const TensorView& rows) {
+  const bool classes = is_integer(rows.dtype) &&
+                       (rows.shape.size() == 1 || (rows.shape.size() == 2 && rows.shape[1] == 1));
+  if (!classes && (rows.shape.size() != 2 || !is_float(rows.dtype)))
     throw Error(fmt::format(
-        "[task] output '{}' has shape {}, expected a row for each of {} examples in a batch",
-        output.name, format_shape(output.shape), rows));
-  Tensor own = copy(output);
-  own.bytes.resize(own.bytes.size() / rows * batch.labels.size());
-  own.shape[0] = static_cast<std::int64_t>(batch.labels.size());
-  return own;
-}
-
-TensorView row_of(const TensorView& rows, std::size_t row) {
-  const std::size_t bytes = rows.bytes.size() / rows.shape[0];
-  return {rows.name, rows.dtype, rows.shape.subspan(1), rows.bytes.subspan(row * bytes, bytes)};
-}
-
-void require_logits(const Tensor& rows) {
-  if (rows.shape.size() != 2 || !is_float(rows.dtype))
-    throw Error(fmt::format(
-        "[task] output '{}' is {} {}, image-classification expects logits [samples,classes]",
+        "[task] output '{}' is {} {}, image-classification expects logits [samples,classes] or "
+        "classes [samples] as integers",
         rows.name, dtype_name(rows.dtype), format_shape(rows.shape)));
+  Tensor kept = copy(rows);
+  if (classes) kept.shape = {rows.shape[0], 1};
+  return kept;
+}
+
+// Of the arrays that a task reads: with the samples, and the classes of logits.
+std::size_t highest_rank(const TaskOptions& options, DType dtype) {
+  const bool logits = is_float(dtype);
+  switch (options.task) {
+    case Task::image_classification: return 2;
+    case Task::image_feature_extraction: return options.pooling == Pooling::gap ? 4 : 3;
+    case Task::image_segmentation: return logits ? 4 : 3;
+    case Task::text_generation:
+    case Task::translation: break;
+  }
+  return logits ? 3 : 2;
+}
+
+// As many classes as are given, as logits have, or as either map names.
+std::int64_t class_count(const TensorView& prediction, std::span<const std::int64_t> predicted,
+                         std::span<const std::int64_t> labels, const TaskOptions& options) {
+  if (options.classes > 0) return options.classes;
+  if (prediction.shape.size() == 3) return prediction.shape[0];
+  std::int64_t highest = 0;
+  for (const auto& map : {predicted, labels})
+    for (const std::int64_t value : map)
+      if (value != options.ignored_label) highest = std::max(highest, value);
+  return highest + 1;
+}
+
+// The predicted classes of one image at the size of its map of labels: logits
+// [classes, height, width] of another size are interpolated, classes [height, width] are repeated
+// or skipped.
+std::vector<std::int64_t> predicted_map(const TensorView& prediction, std::int64_t height,
+                                        std::int64_t width) {
+  if (prediction.shape.size() == 3) return best_classes(prediction, height, width);
+  if (prediction.shape.size() != 2 || prediction.size() == 0)
+    throw Error(fmt::format(
+        "[task] output '{}' has shape {} for an image, expected classes [height,width] or logits "
+        "[classes,height,width]",
+        prediction.name, format_shape(prediction.shape)));
+  const std::vector<std::int64_t> classes = to_integers(prediction);
+  const std::int64_t old_height = prediction.shape[0], old_width = prediction.shape[1];
+  std::vector<std::int64_t> map;
+  for (std::int64_t y = 0; y < height; ++y)
+    for (std::int64_t x = 0; x < width; ++x)
+      map.push_back(classes[y * old_height / height * old_width + x * old_width / width]);
+  return map;
 }
 
 // Ids [tokens], or the best of logits [tokens, vocabulary].
@@ -49,53 +82,81 @@ Tokens tokens_of(const TensorView& prediction) {
       prediction.name, dtype_name(prediction.dtype), format_shape(prediction.shape)));
 }
 
-// As many classes as logits have, or as either map names.
-std::int64_t class_count(const TensorView& prediction, std::span<const std::int64_t> predicted,
-                         std::span<const std::int64_t> labels,
-                         std::optional<std::int64_t> ignored) {
-  if (prediction.shape.size() == 3) return prediction.shape[0];
-  std::int64_t highest = 0;
-  for (const auto& map : {predicted, labels})
-    for (const std::int64_t value : map)
-      if (value != ignored) highest = std::max(highest, value);
-  return highest + 1;
+// Leaves out the places where the mask, which may be shorter, holds `ignored`.
+Tokens without_ignored_places(const Tokens& tokens, const Tokens& mask, std::int64_t ignored) {
+  Tokens kept;
+  for (std::size_t i = 0; i < tokens.size(); ++i)
+    if (i >= mask.size() || mask[i] != ignored) kept.push_back(tokens[i]);
+  return kept;
 }
+
+// Numbers words in the order they first come.
+class Vocabulary {
+ public:
+  explicit Vocabulary(const TokeniseOptions& options) : options_(options) {}
+
+  Tokens number(const std::string& sentence) {
+    Tokens tokens;
+    for (std::string& word : tokenise(sentence, options_))
+      tokens.push_back(numbers_.try_emplace(std::move(word), numbers_.size()).first->second);
+    return tokens;
+  }
+
+ private:
+  TokeniseOptions options_;
+  std::unordered_map<std::string, std::int64_t> numbers_;
+};
 
 }  // namespace
 
+// A fixed batch may have been filled up with rows of no example.
 void Predictions::add(const TensorView& output, const Batch& batch) {
-  const Tensor rows = own_rows(output, batch);
+  const std::int64_t rows = batch.input.shape.at(0);
+  if (output.shape.empty() || output.shape[0] != rows)
+    throw Error(fmt::format(
+        "[task] output '{}' has shape {}, expected a row for each of {} examples in a batch",
+        output.name, format_shape(output.shape), rows));
+  Shape shape(output.shape.begin(), output.shape.end());
+  shape[0] = static_cast<std::int64_t>(batch.labels.size());
+  const std::size_t bytes = output.bytes.size() / rows * batch.labels.size();
+  add({output.name, output.dtype, shape, output.bytes.first(bytes)}, batch.labels, batch.targets);
+}
+
+void Predictions::add(const TensorView& rows, std::span<const std::int64_t> labels,
+                      std::span<const Tensor> targets) {
+  if (rows.shape.empty() || rows.shape[0] != static_cast<std::int64_t>(labels.size()))
+    throw Error(
+        fmt::format("[task] '{}' has shape {} for {} labels; both must be of the same samples",
+                    rows.name, format_shape(rows.shape), labels.size()));
   latest_.clear();
   switch (options_.task) {
     case Task::image_feature_extraction:
       add_rows(pool(rows, options_.pooling ? *options_.pooling : default_pooling(rows)));
       break;
-    case Task::image_classification:
-      require_logits(rows);
-      add_rows(rows);
-      break;
+    case Task::image_classification: add_rows(logits_or_classes(rows)); break;
     case Task::image_segmentation:
-      for (std::size_t i = 0; i < batch.targets.size(); ++i)
-        add_image(row_of(rows, i), batch.targets[i]);
+      for (std::size_t i = 0; i < targets.size(); ++i) add_image(row_of(rows, i), targets[i]);
       break;
     case Task::text_generation:
     case Task::translation:
-      for (std::size_t i = 0; i < batch.targets.size(); ++i)
-        add_sequence(row_of(rows, i), batch.targets[i]);
+      for (std::size_t i = 0; i < targets.size(); ++i) add_sequence(row_of(rows, i), targets[i]);
       break;
   }
-  labels_.insert(labels_.end(), batch.labels.begin(), batch.labels.end());
+  labels_.insert(labels_.end(), labels.begin(), labels.end());
 }
 
+// Rows keep the type of the first.
 void Predictions::add_rows(const Tensor& rows) {
-  if (examples() > 0 && rows.shape[1] != width())
+  if (examples() == 0) {
+    rows_ = rows;
+    return;
+  }
+  if (rows.shape[1] != rows_.shape[1])
     throw Error(fmt::format("[task] output '{}' has rows of {} elements after rows of {}",
-                            rows.name, rows.shape[1], width()));
-  const std::vector<float> values = to_f32(rows);
-  const auto bytes = std::as_bytes(std::span(values));
-  rows_.name = rows.name;
-  rows_.shape = {rows_.shape[0] + rows.shape[0], rows.shape[1]};
-  rows_.bytes.insert(rows_.bytes.end(), bytes.begin(), bytes.end());
+                            rows.name, rows.shape[1], rows_.shape[1]));
+  const Tensor more = convert(rows, rows_.dtype);
+  rows_.shape[0] += more.shape[0];
+  rows_.bytes.insert(rows_.bytes.end(), more.bytes.begin(), more.bytes.end());
 }
 
 // Which class is best among NaN means nothing.
@@ -110,36 +171,81 @@ void Predictions::add_image(const TensorView& prediction, const Tensor& labels) 
   note_nan(prediction);
   const std::vector<std::int64_t> predicted =
       predicted_map(prediction, labels.shape[0], labels.shape[1]);
-  const auto values = elements<std::int64_t>(labels.view());
-  const SegmentationOptions counting{
-      .classes = class_count(prediction, predicted, values, options_.ignored_label),
-      .ignored_label = options_.ignored_label};
-  images_.push_back(count_pixels(predicted, values, counting));
+  const std::vector<std::int64_t> values = to_integers(labels);
+  images_.push_back(count_pixels(predicted, values,
+                                 {.classes = class_count(prediction, predicted, values, options_),
+                                  .ignored_label = options_.ignored_label}));
   latest_.insert(latest_.end(), predicted.begin(), predicted.end());
 }
 
 void Predictions::add_sequence(const TensorView& prediction, const Tensor& target) {
-  if (target.shape.size() != 1)
-    throw Error(fmt::format("[task] labels of shape {} for a sequence, expected token ids [tokens]",
-                            format_shape(target.shape)));
   note_nan(prediction);
+  const TensorView targets[] = {target};
+  sequences_.push_back(pair_tokens(prediction, targets, options_.ignored_label));
   const Tokens predicted = tokens_of(prediction);
-  const auto values = elements<std::int64_t>(target.view());
-  sequences_.push_back(
-      pair_tokens(predicted, {values.begin(), values.end()}, options_.ignored_label));
   latest_.insert(latest_.end(), predicted.begin(), predicted.end());
 }
 
-TaskScores Predictions::score(const EmbeddingBank* bank) && {
+Scores Predictions::score(const EmbeddingBank* bank) && {
   if (options_.task == Task::image_feature_extraction)
     return score_knn(std::move(rows_), std::move(labels_), options_.knn, bank);
+  if (is_integer(rows_.dtype)) rows_.shape = {examples()};
   if (options_.task == Task::image_classification)
     return score_classification(rows_, std::move(labels_), options_.top_k);
-  TaskScores scores = options_.task == Task::image_segmentation
-                          ? score_segmentation(std::move(images_))
-                          : score_sequences(sequences_, options_.bleu);
+  Scores scores = options_.task == Task::image_segmentation
+                      ? score_segmentation(std::move(images_))
+                      : score_sequences(sequences_, options_.bleu);
   scores.non_finite = nan_answers_;
   return scores;
+}
+
+Tensor merge_runs(Tensor recorded, const TaskOptions& options, std::int64_t samples) {
+  Shape& shape = recorded.shape;
+  if (shape.size() < 2 || shape[0] * shape[1] != samples) return recorded;
+  if (shape[0] == samples && shape.size() <= highest_rank(options, recorded.dtype)) return recorded;
+  shape[1] = samples;
+  shape.erase(shape.begin());
+  return recorded;
+}
+
+TensorView row_of(const TensorView& rows, std::int64_t row) {
+  const std::size_t bytes = rows.bytes.size() / rows.shape[0];
+  return {rows.name, rows.dtype, rows.shape.subspan(1), rows.bytes.subspan(row * bytes, bytes)};
+}
+
+SequencePair pair_tokens(const TensorView& prediction, std::span<const TensorView> targets,
+                         std::optional<std::int64_t> ignored) {
+  SequencePair pair{tokens_of(prediction), {}};
+  for (const TensorView& target : targets) {
+    if (target.shape.size() != 1)
+      throw Error(
+          fmt::format("[task] labels of shape {} for a sequence, expected token ids [tokens]",
+                      format_shape(target.shape)));
+    pair.targets.push_back(to_integers(target));
+  }
+  if (!ignored) return pair;
+  pair.prediction = without_ignored_places(pair.prediction, pair.targets[0], *ignored);
+  std::erase(pair.prediction, *ignored);
+  for (Tokens& target : pair.targets) std::erase(target, *ignored);
+  return pair;
+}
+
+std::vector<SequencePair> pair_sentences(std::span<const std::string> predictions,
+                                         std::span<const std::vector<std::string>> target_sets,
+                                         const TokeniseOptions& options) {
+  Vocabulary vocabulary(options);
+  std::vector<SequencePair> pairs;
+  for (const std::string& prediction : predictions)
+    pairs.push_back({vocabulary.number(prediction), {}});
+  for (const std::vector<std::string>& targets : target_sets) {
+    if (predictions.size() != targets.size())
+      throw Error(
+          fmt::format("[bleu] {} predictions for {} targets; line i of both must belong together",
+                      predictions.size(), targets.size()));
+    for (std::size_t i = 0; i < targets.size(); ++i)
+      pairs[i].targets.push_back(vocabulary.number(targets[i]));
+  }
+  return pairs;
 }
 
 }  // namespace vernier

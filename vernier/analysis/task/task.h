@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "vernier/analysis/task/task_scores.h"
+#include "vernier/analysis/task/scores.h"
 #include "vernier/data/loader.h"
 #include "vernier/metrics/pooling.h"
 
@@ -27,9 +27,11 @@ std::span<const std::string_view> task_names();
 
 struct TaskOptions {
   Task task = Task::image_classification;
+  std::string output;                         // that is scored; empty: the first
   std::int64_t top_k = 5;                     // of a classifier
-  KnnTask knn;                                // of embeddings
+  KnnOptions knn;                             // of embeddings
   std::optional<Pooling> pooling;             // nothing: what the output's shape can only mean
+  std::int64_t classes = 0;                   // of a segmentation; 0: as many as there are
   std::optional<std::int64_t> ignored_label;  // of pixels or tokens that are left out
   BleuOptions bleu;
 };
@@ -37,10 +39,10 @@ struct TaskOptions {
 // What an example needs besides its input to be scored.
 Needs task_needs(Task task);
 
-// What limits may name before anything has been scored.
+// What a task measures, known before anything has been scored.
 struct TaskMetrics {
   std::vector<std::string> metrics;
-  std::string class_metric;
+  std::string class_metric;  // empty: it has no classes
 };
 TaskMetrics task_metrics(const TaskOptions& options);
 

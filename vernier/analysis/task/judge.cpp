@@ -1,0 +1,221 @@
+#include "vernier/analysis/task/judge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "vernier/error.h"
+#include "vernier/metrics/rank_correlation.h"
+
+namespace vernier {
+namespace {
+
+double rounded(double value) { return std::nearbyint(value * 1e4) / 1e4; }
+
+ConfidenceInterval rounded(const ConfidenceInterval& interval) {
+  return {rounded(interval.low), rounded(interval.high)};
+}
+
+std::vector<std::int64_t> all_samples(std::int64_t count) {
+  std::vector<std::int64_t> samples(count);
+  std::iota(samples.begin(), samples.end(), 0);
+  return samples;
+}
+
+MetricResult alone(const MetricScore& candidate, std::int64_t samples,
+                   const BootstrapOptions& options) {
+  return {.name = candidate.name,
+          .candidate = rounded(candidate.of_samples(all_samples(samples))),
+          .interval = rounded(bootstrap_interval(samples, candidate.of_samples, options)),
+          .chance = candidate.chance};
+}
+
+MetricResult beside(const MetricScore& reference, const MetricScore& candidate,
+                    std::int64_t samples, const BootstrapOptions& options) {
+  const Statistic delta = [&](std::span<const std::int64_t> drawn) {
+    return candidate.of_samples(drawn) - reference.of_samples(drawn);
+  };
+  const std::vector<std::int64_t> all = all_samples(samples);
+  return {.name = candidate.name,
+          .candidate = rounded(candidate.of_samples(all)),
+          .reference = rounded(reference.of_samples(all)),
+          .delta = rounded(delta(all)),
+          .interval = rounded(bootstrap_interval(samples, delta, options)),
+          .chance = candidate.chance};
+}
+
+void require_same_samples(const Scores& reference, const Scores& candidate) {
+  if (reference.samples != candidate.samples ||
+      reference.metrics.size() != candidate.metrics.size())
+    throw Error(fmt::format(
+        "[task] the reference has {} metrics of {} samples, the candidate {} "
+        "of {}; both must do the same task on the same samples",
+        reference.metrics.size(), reference.samples, candidate.metrics.size(), candidate.samples));
+}
+
+Agreement agreement(const Scores& reference, const Scores& candidate) {
+  Agreement result;
+  if (candidate.changed_share) result.changed_share = rounded(*candidate.changed_share);
+  if (candidate.rankings.samples > 0)
+    result.flips = count_flips(reference.rankings, candidate.rankings, candidate.labels);
+  if (candidate.neighbours.queries > 0) {
+    result.neighbour_overlap =
+        rounded(mean_neighbour_overlap(reference.neighbours, candidate.neighbours));
+    result.rank_correlation =
+        rounded(similarity_rank_correlation(reference.embeddings, candidate.embeddings));
+  }
+  return result;
+}
+
+std::vector<ClassResult> class_results(const Scores* reference, const Scores& candidate,
+                                       const std::map<std::int64_t, std::string>& names) {
+  std::vector<ClassResult> results;
+  for (const ClassScore& entry : candidate.classes) {
+    const auto name = names.find(entry.label);
+    ClassResult result{.label = entry.label,
+                       .name = name == names.end() ? std::to_string(entry.label) : name->second,
+                       .support = entry.support,
+                       .candidate = entry.score};
+    if (reference) {
+      const auto counterpart =
+          std::ranges::find(reference->classes, entry.label, &ClassScore::label);
+      if (counterpart != reference->classes.end()) result.reference = counterpart->score;
+    }
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+std::vector<std::string> chance_warnings(const TaskResult& result) {
+  std::vector<std::string> warnings;
+  for (const MetricResult& metric : result.metrics)
+    if (metric.chance && metric.candidate <= *metric.chance && metric.candidate < 100)
+      warnings.push_back(fmt::format(
+          "{} {:.4f} is not above chance ({:.4f}, by always naming the commonest labels); do the "
+          "labels belong to these samples?",
+          metric.name, metric.candidate, *metric.chance));
+  return warnings;
+}
+
+// All that limits may speak of.
+std::vector<Judged> judged(const TaskResult& result) {
+  std::vector<Judged> subjects(1);
+  for (const MetricResult& metric : result.metrics) {
+    subjects[0].metrics.emplace_back(metric.name, metric.candidate);
+    if (metric.delta) subjects[0].metrics.emplace_back(metric.name + "_delta", metric.delta);
+  }
+  for (const auto& [name, value] : agreement_values(result.agreement))
+    subjects[0].metrics.emplace_back(name, value);
+  for (const ClassResult& entry : result.classes)
+    subjects.push_back({entry.name, "class", {{result.class_metric, entry.candidate}}});
+  return subjects;
+}
+
+// A metric may be this much below the reference's, and no further above it if that counts.
+std::vector<Limit> delta_limits(const TaskResult& result, const JudgeOptions& options) {
+  std::vector<Limit> limits;
+  for (const MetricResult& metric : result.metrics) {
+    if (!metric.delta) continue;
+    const std::string name = metric.name + "_delta";
+    limits.push_back({.metric = name, .fails = Limit::Fails::below, .value = -options.verdict});
+    if (options.two_sided)
+      limits.push_back({.metric = name, .fails = Limit::Fails::above, .value = options.verdict});
+  }
+  return limits;
+}
+
+std::vector<Failure> nonfinite_failures(const TaskResult& result, std::int64_t samples) {
+  std::vector<Failure> failures;
+  const auto add = [&](const std::string& metric, double value) {
+    failures.push_back({.metric = metric, .value = value, .kind = FailureKind::nonfinite});
+  };
+  for (const MetricResult& metric : result.metrics) {
+    if (std::isnan(metric.candidate)) add(metric.name, NAN);
+    if (metric.reference && std::isnan(*metric.reference)) add(metric.name + "_delta", NAN);
+  }
+  if (samples > 0) add("non_finite_samples", static_cast<double>(samples));
+  return failures;
+}
+
+Verdict judge(const TaskResult& result, std::int64_t nonfinite_samples,
+              const JudgeOptions& options) {
+  std::vector<Limit> limits = delta_limits(result, options);
+  limits.insert(limits.end(), options.limits.begin(), options.limits.end());
+  std::vector<Failure> failures = nonfinite_failures(result, nonfinite_samples);
+  for (Failure& failure : vernier::judge(limits, judged(result)))
+    if (failure.kind == FailureKind::unmeasured || !std::isnan(failure.value))
+      failures.push_back(std::move(failure));
+  return make_verdict(std::move(limits), std::move(failures));
+}
+
+// A limit with a name before its metric is for a class, and only the metric of classes has those.
+void require_classes(const TaskResult& result, std::span<const Limit> limits) {
+  std::vector<std::string> names;
+  for (const ClassResult& entry : result.classes) names.push_back(entry.name);
+  for (const Limit& limit : limits) {
+    if (limit.tensor.empty()) continue;
+    if (limit.metric != result.class_metric)
+      throw Error(fmt::format("[fail-if] '{}': {} is not a metric of classes; write '{}' alone",
+                              format_limit(limit), limit.metric, limit.metric));
+    require_tensors({&limit, 1}, names);
+  }
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, double>> agreement_values(const Agreement& agreement) {
+  std::vector<std::pair<std::string, double>> values;
+  if (agreement.flips) {
+    values.emplace_back("flipped", agreement.flips->flipped);
+    values.emplace_back("flipped_to_wrong", agreement.flips->to_wrong);
+    values.emplace_back("flipped_to_right", agreement.flips->to_right);
+  }
+  if (agreement.neighbour_overlap)
+    values.emplace_back("neighbour_overlap", *agreement.neighbour_overlap);
+  if (agreement.rank_correlation)
+    values.emplace_back("rank_correlation", *agreement.rank_correlation);
+  if (agreement.changed_share) values.emplace_back("changed_share", *agreement.changed_share);
+  return values;
+}
+
+std::vector<std::string> task_limit_metrics(const TaskMetrics& metrics, bool has_reference) {
+  std::vector<std::string> names = metrics.metrics;
+  if (!metrics.class_metric.empty()) names.push_back(metrics.class_metric);
+  if (!has_reference) return names;
+  for (const std::string& metric : metrics.metrics) names.push_back(metric + "_delta");
+  const auto has = [&](std::string_view start) {
+    return std::ranges::any_of(metrics.metrics,
+                               [&](const auto& name) { return name.starts_with(start); });
+  };
+  Agreement measured;
+  if (has("knn_") || has("top")) measured.flips = Flips{};
+  if (has("knn_")) measured.neighbour_overlap = measured.rank_correlation = 0;
+  if (has("mean_iou") || has("bleu")) measured.changed_share = 0;
+  for (const auto& [name, value] : agreement_values(measured)) names.push_back(name);
+  return names;
+}
+
+TaskResult judge_scores(const Scores* reference, const Scores& candidate,
+                        const JudgeOptions& options) {
+  if (reference) require_same_samples(*reference, candidate);
+  TaskResult result{.samples = candidate.samples,
+                    .class_metric = candidate.class_metric,
+                    .counts = candidate.counts};
+  for (std::size_t i = 0; i < candidate.metrics.size(); ++i)
+    result.metrics.push_back(
+        reference ? beside(reference->metrics[i], candidate.metrics[i], candidate.samples,
+                           options.bootstrap)
+                  : alone(candidate.metrics[i], candidate.samples, options.bootstrap));
+  if (reference) result.agreement = agreement(*reference, candidate);
+  result.classes = class_results(reference, candidate, options.class_names);
+  require_classes(result, options.limits);
+  result.warnings = candidate.warnings;
+  for (std::string& warning : chance_warnings(result))
+    result.warnings.push_back(std::move(warning));
+  result.verdict = judge(result, candidate.non_finite, options);
+  return result;
+}
+
+}  // namespace vernier

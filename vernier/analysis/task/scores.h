@@ -1,0 +1,83 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "vernier/metrics/bleu.h"
+#include "vernier/metrics/bootstrap.h"
+#include "vernier/metrics/classification.h"
+#include "vernier/metrics/knn.h"
+#include "vernier/metrics/neighbours.h"
+#include "vernier/metrics/segmentation.h"
+#include "vernier/tensor/tensor.h"
+
+namespace vernier {
+
+// A metric of a task, in percent.
+struct MetricScore {
+  std::string name;
+  Statistic of_samples;          // the metric over some of the samples
+  std::optional<double> chance;  // what guessing without looking gives
+};
+
+struct ClassScore {
+  std::int64_t label = 0;
+  std::int64_t support = 0;  // samples, or pixels, with this label
+  double score = 0;
+};
+
+// How well one side, reference or candidate, does a task: the same struct whatever the task.
+struct Scores {
+  std::int64_t samples = 0;
+  std::vector<MetricScore> metrics;
+  std::string class_metric;  // what the scores of the classes are: "accuracy", "iou"
+  std::vector<ClassScore> classes;
+  std::vector<std::pair<std::string, std::int64_t>> counts;  // what was left out or is suspect
+  std::int64_t non_finite = 0;  // samples answered with NaN, or embeddings with infinity
+  std::vector<std::string> warnings;
+
+  // What two sides can be compared by besides their metrics; empty where the task has none.
+  std::vector<std::int64_t> labels;
+  Rankings rankings;
+  Neighbours neighbours;
+  Tensor embeddings;
+  std::optional<double> changed_share;  // of pixels or tokens that are not the reference's
+};
+
+struct KnnOptions {
+  std::int64_t k = 10;
+  double temperature = 0;  // 0: votes are similarities
+  int threads = 0;         // 0: one for each core
+};
+
+// Embeddings [samples, dims] that are searched instead of the samples themselves.
+struct EmbeddingBank {
+  Tensor embeddings;
+  std::vector<std::int64_t> labels;
+};
+
+// knn_top1_accuracy and knn_top5_accuracy: leave-one-out among the samples, or against a bank.
+Scores score_knn(Tensor embeddings, std::vector<std::int64_t> labels, const KnnOptions& task = {},
+                 const EmbeddingBank* bank = nullptr);
+
+// top1_accuracy and top<k>_accuracy of logits [samples, classes], or top1_accuracy alone of
+// predicted classes [samples].
+Scores score_classification(const TensorView& predictions, std::vector<std::int64_t> labels,
+                            std::int64_t k = 5);
+
+// mean_iou and overall_accuracy. Throws Error for no images.
+Scores score_segmentation(std::vector<ImagePixels> images);
+
+// A predicted sequence of tokens and what it should be, in one or more ways.
+struct SequencePair {
+  Tokens prediction;
+  std::vector<Tokens> targets;
+};
+
+// bleu and token_accuracy (against the first target).
+Scores score_sequences(std::span<const SequencePair> sequences, const BleuOptions& options = {});
+
+}  // namespace vernier

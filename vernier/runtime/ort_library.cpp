@@ -1,0 +1,99 @@
+#include "vernier/runtime/ort_library.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <onnxruntime_cxx_api.h>
+
+#include <cstdlib>
+#include <mutex>
+#include <optional>
+
+#include "vernier/error.h"
+#include "vernier/installation.h"
+
+namespace vernier {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* system_name = "libonnxruntime.so.1";
+
+std::mutex mutex;
+fs::path chosen;
+std::optional<OrtLibrary> loaded;
+
+// The C library of the package `onnxruntime` beside which Vernier is installed.
+fs::path of_python() {
+  for (fs::path folder = installation_folder(); folder.has_relative_path();
+       folder = folder.parent_path()) {
+    if (folder.filename() != "site-packages" && folder.filename() != "dist-packages") continue;
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(folder / "onnxruntime" / "capi", ignored))
+      if (entry.path().filename().string().starts_with("libonnxruntime.so")) return entry.path();
+  }
+  return {};
+}
+
+// What to load, and where that name comes from.
+struct Choice {
+  fs::path file;
+  std::string origin;
+};
+
+Choice choose() {
+  if (!chosen.empty()) return {chosen, "--onnxruntime"};
+  if (const char* file = std::getenv("VERNIER_ONNXRUNTIME"); file != nullptr && *file != '\0')
+    return {file, "VERNIER_ONNXRUNTIME"};
+  if (fs::path file = of_python(); !file.empty()) return {std::move(file), "Python's onnxruntime"};
+  if (fs::path file = installed_file(system_name); !file.empty())
+    return {std::move(file), "Vernier's own"};
+  return {system_name, "the system's"};
+}
+
+void* open(const Choice& choice) {
+  if (void* handle = dlopen(choice.file.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
+  const std::string reason = dlerror();
+  throw Error(fmt::format(
+      "[onnxruntime] {} ({}) cannot be loaded: {}; install it (pip install onnxruntime), or name "
+      "its libonnxruntime.so with --onnxruntime FILE",
+      choice.file.string(), choice.origin, reason));
+}
+
+OrtLibrary load(const Choice& choice) {
+  // ONNX Runtime 1.29 and later read this variable when they start.
+  setenv("ORT_DISABLE_TELEMETRY", "1", 1);
+  void* const handle = open(choice);
+  void* const symbol = dlsym(handle, "OrtGetApiBase");
+  if (symbol == nullptr)
+    throw Error(fmt::format("[onnxruntime] {} ({}) is no ONNX Runtime: it has no OrtGetApiBase",
+                            choice.file.string(), choice.origin));
+  const OrtApiBase* const base = reinterpret_cast<decltype(&OrtGetApiBase)>(symbol)();
+  Dl_info info{};
+  dladdr(symbol, &info);
+  std::error_code ignored;
+  OrtLibrary library{fs::weakly_canonical(info.dli_fname, ignored), base->GetVersionString()};
+  const OrtApi* const api = base->GetApi(ORT_API_VERSION);
+  if (api == nullptr)
+    throw Error(fmt::format("[onnxruntime] {} ({}) is version {}; Vernier needs 1.{} or later",
+                            choice.file.string(), choice.origin, library.version, ORT_API_VERSION));
+  Ort::InitApi(api);
+  return library;
+}
+
+}  // namespace
+
+void choose_ort_library(fs::path file) {
+  const std::lock_guard lock(mutex);
+  if (loaded)
+    throw Error("[onnxruntime] a library cannot be chosen: " + loaded->file.string() +
+                " is loaded already");
+  chosen = std::move(file);
+}
+
+const OrtLibrary& ort_library() {
+  const std::lock_guard lock(mutex);
+  if (!loaded) loaded = load(choose());
+  return *loaded;
+}
+
+}  // namespace vernier
