@@ -319,10 +319,12 @@ RunnerOptions runner_options(const RuntimeOptions& options) {
 
 namespace {
 
-// Without folders: of a file, or of each word of a command.
+// Without the folders around it: of a file or folder, or of each word of a command.
 std::string host_name(const std::string& source) {
   if (source.find(".py:") != std::string::npos || source.ends_with(".pt2"))
     return std::filesystem::path(source).filename();
+  if (source.starts_with("hf:") && std::filesystem::is_directory(source.substr(3)))
+    return "hf:" + std::filesystem::path(source.substr(3)).filename().string();
   if (!source.starts_with("host:")) return source;
   std::istringstream words(source.substr(5));
   std::vector<std::string> names;

@@ -232,6 +232,7 @@ class HostRunner final : public Runner {
         }
       });
       channel_.release();
+      gathered_ = {};  // it may have been a whole embedding
     }
     if (thrown) std::rethrow_exception(thrown);
   }

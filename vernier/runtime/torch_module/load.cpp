@@ -13,7 +13,9 @@ std::string what_failed(const std::exception& error) {
   const std::string text = libtorch ? libtorch->what_without_backtrace() : error.what();
   // The interpreter's message is a traceback that ends with the cause.
   const auto cause = text.rfind("RuntimeError: ");
-  const auto begin = cause == std::string::npos ? 0 : cause;
+  // "Unknown builtin op" begins with an empty line.
+  const auto begin = cause == std::string::npos ? text.find_first_not_of(" \n") : cause;
+  if (begin == std::string::npos) return "it does not say why";
   return text.substr(begin, text.find('\n', begin) - begin);
 }
 
@@ -23,11 +25,12 @@ torch::jit::Module load_torchscript(const std::filesystem::path& path) {
     module.eval();
     return module;
   } catch (const std::exception& error) {
-    throw Error(
-        fmt::format("[torch] {}: libtorch {} cannot load it as TorchScript: {}; save it with "
-                    "torch.jit.trace(model, example).save(...), or record its tensors to "
-                    "an .npz file and use that",
-                    path.string(), TORCH_VERSION, what_failed(error)));
+    throw Error(fmt::format(
+        "[torch] {}: libtorch {} cannot load it as TorchScript: {}; run the model itself "
+        "with --reference FILE.py:FUNCTION, with --reference-model FILE.py:CLASS if "
+        "these are its weights, or save it with torch.jit.trace(model, "
+        "example).save(...)",
+        path.string(), TORCH_VERSION, what_failed(error)));
   }
 }
 
