@@ -189,7 +189,7 @@ TEST(Align, a_tensor_that_only_bears_the_name_of_a_module_is_not_its_output) {
 
 TEST(Align, the_runs_of_a_scope_are_the_calls_of_its_module) {
   const std::vector<CandidateTensor> tensors = {
-      of_module("conv", "conv", {}), of_module("relu", "relu", {0}), of_module("add", "", {1, 0}),
+      of_module("conv2d", "conv", {}), of_module("relu", "relu", {0}), of_module("add", "", {1, 0}),
       of_module("relu_1", "relu", {2}), of_module("shape", "relu", {2})};
   const std::vector<Layer> calls = {{.name = "conv", .type = "Conv2d"},
                                     {.name = "relu", .type = "ReLU"},
