@@ -167,7 +167,9 @@ def quiet_default_dtype():
 
 @contextmanager
 def open_attention():
-    switch = torch.backends.mha
+    switch = getattr(torch.backends, "mha", None)
+    if switch is None:
+        raise Failure("--open-attention needs PyTorch 2.1 or later; leave it out")
     before = switch.get_fastpath_enabled()
     switch.set_fastpath_enabled(False)
     try:

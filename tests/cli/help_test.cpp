@@ -111,7 +111,7 @@ TEST(Completion, bash_completes_commands_options_and_values) {
   EXPECT_THAT(bash_completions({""}), HasSubstr("debug"));
   EXPECT_EQ(bash_completions({"score", "k"}), "knn\n");
   EXPECT_EQ(bash_completions({"eval", "--refe"}),
-            "--reference --reference-ep --reference-optimize\n");
+            "--reference --reference-ep --reference-optimize --reference-model\n");
   EXPECT_EQ(bash_completions({"eval", "m.onnx", "--mode", "t"}), "task\n");
   EXPECT_EQ(bash_completions({"score", "bleu", "--smooth", "fl"}), "floor\n");
   EXPECT_EQ(bash_completions({"completion", "z"}), "zsh\n");

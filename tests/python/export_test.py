@@ -246,7 +246,7 @@ class Errors(ExportTest):
         self.assert_fails("No module named 'no_such_package'", "no_such_package.models:model")
         source = self.source("def other(): pass")
         self.assert_fails("has no function 'model'", source)
-        self.assert_fails("must return (model, example inputs)", self.source("def model(): return 1"))
+        self.assert_fails("must return (model, example inputs)", self.source("def model(): return nn.Linear(1, 1)"))
 
     def test_a_function_that_raises(self):
         source = self.source("def model(): raise KeyError('missing thing')")

@@ -8,7 +8,7 @@ import unittest
 
 import torch
 
-from hosting import HostTest
+from hosting import MODERN, HostTest
 
 RING = 1 << 24
 
@@ -172,6 +172,7 @@ class TorchvisionTest(ModelTest):
                 layers = self.start(f"torchvision:{name}", ring=RING).describe([x])["layers"]
                 self.assertEqual(len(layers), count)
 
+    @unittest.skipUnless(MODERN, "operators are shown from PyTorch 2.1 on")
     def test_fused_attention_is_opened_when_asked(self):
         code = """
             def model():

@@ -6,7 +6,7 @@ import unittest
 
 import torch
 
-from hosting import HostError, HostTest
+from hosting import MODERN, HostError, HostTest
 
 NET = """
     class Net(nn.Module):
@@ -24,7 +24,6 @@ NET = """
         return Net()
 """
 X = ("x", "float32", [1, 2], [1, 3])
-MODERN = tuple(int(part) for part in torch.__version__.split(".")[:2]) >= (2, 1)
 
 
 class DescriptionTest(HostTest):

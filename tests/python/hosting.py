@@ -12,9 +12,12 @@ import textwrap
 import unittest
 from pathlib import Path
 
+import torch
+
 PYTHON = Path(__file__).parent.parent.parent / "python"
 RING = 1 << 16
 TIMEOUT = 60
+MODERN = tuple(int(part) for part in torch.__version__.split(".")[:2]) >= (2, 1)
 TYPES = {"float32": "f", "float64": "d", "int64": "q", "bool": "B"}
 
 

@@ -10,6 +10,7 @@
 
 #include "vernier/error.h"
 #include "vernier/installation.h"
+#include "vernier/version.h"
 
 namespace vernier {
 namespace {
@@ -95,5 +96,8 @@ const OrtLibrary& ort_library() {
   if (!loaded) loaded = load(choose());
   return *loaded;
 }
+
+std::string onnxruntime_version() { return ort_library().version; }
+std::string onnxruntime_library() { return ort_library().file.string(); }
 
 }  // namespace vernier
