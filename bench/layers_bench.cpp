@@ -1,6 +1,7 @@
 // What a layer-by-layer validation costs: opens PyTorch and ONNX Runtime and runs samples through
 // each, and then does the same through `validate_layers`, each in a process of its own, and prints
-// time and peak memory as ratios to the bare runs. A reference that a host runs counts with the host.
+// time and peak memory as ratios to the bare runs. A reference that a host runs counts with the
+// host.
 //   layers_bench MODEL.onnx MODEL.pt [LABEL [SAMPLES]]
 //   VIRTUAL_ENV=.deps/torch2 layers_bench bert.onnx bench/host_models.py:bert_base bert 8
 #include <fmt/format.h>
@@ -45,9 +46,8 @@ void run_bare(const Model& candidate, const Job& job, Samples& samples, bool kee
 
 void run_job(const Job& job) {
   const Model candidate = Model::load(job.candidate);
-  const auto samples =
-      random_samples(candidate.inputs(),
-                     {.samples = std::stoll(job.samples), .distribution = Distribution::normal});
+  const auto samples = random_samples(candidate.inputs(), {.samples = std::stoll(job.samples),
+                                                           .distribution = Distribution::normal});
   if (job.mode == "layers")
     validate_layers(candidate, *samples, {.reference = job.reference, .tolerance = 1});
   else
@@ -55,7 +55,8 @@ void run_job(const Job& job) {
 }
 
 Cost cost_of(const Job& job, const std::string& mode) {
-  return in_a_process(fmt::format("--child {} '{}' '{}' {}", mode, job.candidate, job.reference, job.samples));
+  return in_a_process(
+      fmt::format("--child {} '{}' '{}' {}", mode, job.candidate, job.reference, job.samples));
 }
 
 void measure(const Job& job, const std::string& label) {

@@ -95,7 +95,8 @@ Outcome run_in_terminal(const std::vector<std::string>& arguments, int columns) 
 }
 
 void expect_golden(const std::string& name, const std::string& text) {
-  static const std::regex version(R"re(("(?:vernier|onnxruntime|onnxruntime_library|libtorch)": )"[^"]*")re");
+  static const std::regex version(
+      R"re(("(?:vernier|onnxruntime|onnxruntime_library|libtorch)": )"[^"]*")re");
   const std::string actual = std::regex_replace(text, version, "$1\"VERSION\"");
   const std::string path = std::string(VERNIER_GOLDEN) + "/" + name;
   if (std::getenv("VERNIER_UPDATE_GOLDEN")) std::ofstream(path, std::ios::binary) << actual;

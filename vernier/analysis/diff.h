@@ -13,7 +13,7 @@ struct DiffOptions {
   std::filesystem::path reference;  // .npy, .npz or a folder of .npy files
   std::filesystem::path candidate;
   bool leading_axis_is_samples = false;
-  bool allow_missing = false;  // arrays on one side only do not fail
+  bool allow_missing = false;                 // arrays on one side only do not fail
   std::map<std::string, std::string> mapped;  // arrays of other names: the reference's, candidate's
   std::vector<Limit> limits;
 };

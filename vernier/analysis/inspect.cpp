@@ -111,9 +111,9 @@ Inspection inspect(const std::filesystem::path& path) {
     case ModelFormat::onnx: return inspect_onnx(path);
     case ModelFormat::torchscript: return inspect_torch(path);
     case ModelFormat::hosted:
-      throw Error(fmt::format(
-          "[inspect] {}: only files can be inspected; give an .onnx, .pt or .npz file",
-          path.string()));
+      throw Error(
+          fmt::format("[inspect] {}: only files can be inspected; give an .onnx, .pt or .npz file",
+                      path.string()));
     case ModelFormat::recorded: break;
   }
   return inspect_recorded(path);

@@ -18,10 +18,10 @@ struct PickedInputs {
   double score = 0;      // S of all of them together; 0 where the model has no quantizers
 };
 
-// Draws twelve samples of each family of images, or more where more are asked for, keeps those whose
-// own S is lowest, and, while S of the kept ones is above the limit, breeds thirty more from the
-// best eight, twice at most: 72 to 132 runs. Inputs without images, and models without quantizers,
-// are drawn and not picked. The same seed gives the same bytes.
+// Draws twelve samples of each family of images, or more where more are asked for, keeps those
+// whose own S is lowest, and, while S of the kept ones is above the limit, breeds thirty more from
+// the best eight, twice at most: 72 to 132 runs. Inputs without images, and models without
+// quantizers, are drawn and not picked. The same seed gives the same bytes.
 PickedInputs pick_inputs(CalibrationProbe& probe, const SyntheticInputs& inputs,
                          std::int64_t count = 12);
 

@@ -95,7 +95,8 @@ std::vector<std::string> joined(std::vector<std::string> names, std::span<const 
 PairOverSteps::PairOverSteps(std::string name, const SimilarityOptions& options, std::int64_t steps)
     : samples_(std::move(name), options), steps_(steps) {}
 
-void PairOverSteps::add(std::int64_t run, const TensorView& reference, const TensorView& candidate) {
+void PairOverSteps::add(std::int64_t run, const TensorView& reference,
+                        const TensorView& candidate) {
   const std::int64_t sample = run / steps_, step = run % steps_;
   const bool comparable = reference.size() == candidate.size();
   if (steps_ == 1 || !comparable) return samples_.add(sample, reference, candidate);
