@@ -61,6 +61,16 @@ TEST(Resolve, a_tensor_of_another_module_must_be_the_same_and_not_only_alike) {
   EXPECT_THAT(resolve(table, {nowhere}, {{{0, 0}, 40}}), ElementsAre(by_value(0)));
 }
 
+TEST(Resolve, a_difference_that_leaves_no_trace_is_a_wrong_pair) {
+  const std::vector<Layer> two = {{.name = "table", .type = "Embedding"},
+                                  {.name = "norm", .type = "LayerNorm"}};
+  const std::vector<CandidateTensor> tensors = {{.name = "add"}, {.name = "norm", .inputs = {0}}};
+  EXPECT_THAT(resolve(two, {nowhere, nowhere}, {{{0, 0}, 40}, {{1, 1}, 130}}, tensors),
+              ElementsAre(nowhere, by_value(1)));
+  EXPECT_THAT(resolve(two, {nowhere, nowhere}, {{{0, 0}, 40}, {{1, 1}, 45}}, tensors),
+              ElementsAre(by_value(0), by_value(1)));
+}
+
 TEST(Resolve, a_folded_batch_norm_takes_the_tensor_of_its_convolution) {
   EXPECT_THAT(resolve(conv_norm, {by_scope(0), nowhere}, {{{0, 0}, 4}, {{1, 0}, 130}}),
               ElementsAre(fused, by_value(0)));

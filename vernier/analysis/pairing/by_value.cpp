@@ -68,11 +68,32 @@ bool takes_batch_norm(const Layer& layer) {
   return layer.type.starts_with("Conv") || layer.type == "Linear";
 }
 
+// For each tensor, how like some layer the most alike of those that are computed from it is.
+std::vector<double> likeness_downstream(std::span<const CandidateTensor> tensors,
+                                        std::span<const Likeness> likenesses) {
+  constexpr double none = -std::numeric_limits<double>::infinity();
+  std::vector<double> own(tensors.size(), none), downstream(tensors.size(), none);
+  for (const Likeness& likeness : likenesses)
+    own[likeness.pair.tensor] = std::max(own[likeness.pair.tensor], likeness.sqnr_db);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t i = tensors.size(); i-- > 0;)
+      for (const std::size_t input : tensors[i].inputs) {
+        const double found = std::max(own[i], downstream[i]);
+        if (found > downstream[input]) changed = true, downstream[input] = found;
+      }
+  }
+  return downstream;
+}
+
 class Resolver {
  public:
   Resolver(std::span<const Layer> layers, std::span<const CandidateTensor> tensors,
            std::vector<Placement> placements, std::span<const Likeness> likenesses)
-      : layers_(layers), tensors_(tensors), placements_(std::move(placements)) {
+      : layers_(layers),
+        tensors_(tensors),
+        downstream_(likeness_downstream(tensors, likenesses)),
+        placements_(std::move(placements)) {
     for (const Likeness& likeness : likenesses) likenesses_[likeness.pair] = likeness;
     for (const LayerPair& pair : placed_pairs(placements_))
       owners_.emplace(pair.tensor, pair.layer);
@@ -97,13 +118,22 @@ class Resolver {
     for (auto it = likenesses_.lower_bound({layer, 0});
          it != likenesses_.end() && it->first.layer == layer; ++it) {
       const Likeness& found = it->second;
-      const bool elsewhere = is_elsewhere(tensors_[found.pair.tensor], layers_[layer]);
-      if (!(found.sqnr_db >= (elsewhere ? rounding_db : value_match_db))) continue;
+      if (!(found.sqnr_db >= value_match_db) || is_of_another(found)) continue;
       const bool better = !best || found.sqnr_db > best->sqnr_db ||
                           (found.sqnr_db == best->sqnr_db && found.same_shape && !best->same_shape);
       if (better) best = &found;
     }
     return best;
+  }
+
+  // A tensor that is somewhat like the layer is not its output where metadata names another module,
+  // nor where the difference leaves no trace in what is computed from the tensor: what is added to
+  // a large table is much like the table.
+  bool is_of_another(const Likeness& found) const {
+    const std::size_t tensor = found.pair.tensor;
+    if (is_elsewhere(tensors_[tensor], layers_[found.pair.layer]))
+      return found.sqnr_db < rounding_db;
+    return found.sqnr_db < whole_layer_db && downstream_[tensor] >= rounding_db;
   }
 
   double likeness(std::size_t layer, std::size_t tensor) const {
@@ -151,6 +181,7 @@ class Resolver {
 
   std::span<const Layer> layers_;
   std::span<const CandidateTensor> tensors_;
+  std::vector<double> downstream_;
   std::vector<Placement> placements_;
   std::map<LayerPair, Likeness> likenesses_;
   std::map<std::size_t, std::size_t> owners_;  // the layer of each tensor that has one
