@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <vernier_onnx.pb.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -220,6 +222,76 @@ TEST_F(PyTorchHost, what_goes_wrong_is_one_line) {
   expect_error(run("layers", "net.py:failing"), "RuntimeError: no weights here");
   expect_error(run("layers", "gone.py:f"), "gone.py: no such file");
   expect_error(run("layers", "net.py:hanging", {"--host-timeout", "12"}), "no answer for 12 s");
+}
+
+// What PyTorch's newer exporter makes hard: a module that is called twice, tensors that are called
+// as another module, a batch norm folded under its own name, a branch that hardly shows.
+constexpr const char* residual = R"(
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.conv = nn.Conv2d(1, 4, 3, padding=1, bias=False)
+        self.norm = nn.BatchNorm2d(4)
+        self.norm.running_mean.uniform_(-0.5, 0.5)
+        self.norm.running_var.uniform_(0.5, 2)
+        self.relu = nn.ReLU(inplace=True)
+        self.up = nn.Linear(4, 4)
+        self.act = nn.GELU()
+        self.down = nn.Linear(4, 4)
+        self.linear = nn.Linear(4, 3)
+    def forward(self, x):
+        y = self.relu(self.norm(self.conv(x)))
+        y = self.relu(y - x).mean((2, 3))
+        return self.linear(y + 1e-6 * self.down(self.act(self.up(y))))
+
+def example():
+    return Net(), torch.rand(1, 1, 8, 8)
+)";
+
+class DynamoExport : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::ofstream(folder_ / "net.py") << residual;
+    const Outcome exported = run_vernier(
+        {"export", "net.py:example", "-o", "exported", "--python", python}, folder_.path());
+    if (exported.exit_code != 0) GTEST_SKIP() << "no PyTorch 2: scripts/setup.sh torch2";
+  }
+  Outcome layers(const std::string& model, const std::string& format) const {
+    return run_vernier(
+        {"layers", model, "--reference", "net.py:Net", "--python", python, "-f", format},
+        folder_.path());
+  }
+
+  const std::string python = VERNIER_TORCH2_PYTHON;
+  TemporaryDirectory folder_;
+};
+
+TEST_F(DynamoExport, has_every_layer_in_its_place) {
+  const Outcome outcome = layers("exported/model.onnx", "md");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  for (const std::string row : {"| conv | Conv2d | fused |", "| norm | BatchNorm2d | metadata |",
+                                "| relu | ReLU | metadata |", "| relu_1 | ReLU | metadata |",
+                                "| up | Linear | metadata |", "| linear | Linear | metadata |"})
+    EXPECT_THAT(outcome.out, HasSubstr(row));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("Weights that differ")));
+}
+
+TEST_F(DynamoExport, lacks_an_activation_that_hardly_shows) {
+  Model model = Model::load(folder_ / "exported/model.onnx");
+  auto& nodes = *model.graph().mutable_node();
+  const auto gelu = std::ranges::find(nodes, "Gelu", &vernier_onnx::NodeProto::op_type);
+  ASSERT_NE(gelu, nodes.end());
+  gelu->set_op_type("Identity");
+  gelu->clear_attribute();
+  gelu->clear_metadata_props();
+  model.save(folder_ / "faulty.onnx");
+  const Outcome outcome = layers("faulty.onnx", "text");
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("drift origin: act"));
 }
 
 }  // namespace

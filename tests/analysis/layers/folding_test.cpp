@@ -157,6 +157,22 @@ TEST(FoldedNorms, go_into_the_nearest_layer_if_no_bias_agrees) {
   EXPECT_EQ(folds[0].layer, "conv2");
 }
 
+TEST(FoldedNorms, whose_name_the_convolution_bears_give_its_weights_back) {
+  GraphBuilder graph = two_convolutions(3, 4);
+  graph.graph().mutable_node(0)->set_name("/bn1/Conv");
+  graph.graph().mutable_node(1)->set_name("/bn2/Conv");
+  const Model model = graph.model();
+  const std::vector<WatchedTensor> leaves = {convolution("conv1"), norm_leaf("bn1"),
+                                             convolution("conv2"), norm_leaf("bn2")};
+  StoredWeights weights(model);
+  return_folded_weights(leaves, weights);
+  EXPECT_THAT(weights.uses_of("bn1"), IsEmpty());
+  const auto folds = find_folds(leaves, norm_vectors(3, 4), weights);
+  ASSERT_THAT(folds, SizeIs(2));
+  EXPECT_EQ(folds[0].layer, "conv1");
+  EXPECT_EQ(folds[1].norm, "bn2");
+}
+
 TEST(FoldedNorms, are_none_where_the_graph_computes_them) {
   GraphBuilder graph = two_convolutions(3, 4);
   graph.weight(make_tensor("bn1.running_mean", DType::f32, {1}));

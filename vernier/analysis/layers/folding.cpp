@@ -3,10 +3,12 @@
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <ranges>
 #include <set>
 
 #include "vernier/analysis/layout.h"
@@ -258,6 +260,25 @@ Tensor as_tensor(const Expected& expected) {
   Tensor exact = make_tensor("", DType::f64, {static_cast<std::int64_t>(expected.values.size())});
   std::ranges::copy(expected.values, elements<double>(exact).begin());
   return convert(exact, DType::f32);
+}
+
+void return_folded_weights(std::span<const WatchedTensor> leaves, StoredWeights& candidate) {
+  const auto takes_norm = [](const WatchedTensor& leaf) {
+    return leaf.type.starts_with("Conv") || leaf.type == "Linear";
+  };
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    if (!leaves[i].type.starts_with("BatchNorm")) continue;
+    const bool computes_layer =
+        std::ranges::any_of(candidate.uses_of(leaves[i].name), [](const WeightUse& use) {
+          constexpr std::array<std::string_view, 4> ops = {"Conv", "ConvTranspose", "Gemm",
+                                                           "MatMul"};
+          return std::ranges::count(ops, use.node->op_type()) > 0;
+        });
+    auto earlier = leaves.first(i) | std::views::reverse;
+    const auto before = std::ranges::find_if(earlier, takes_norm);
+    if (computes_layer && before != earlier.end() && candidate.uses_of(before->name).empty())
+      candidate.move_uses(leaves[i].name, before->name);
+  }
 }
 
 std::vector<Fold> find_folds(std::span<const WatchedTensor> leaves, const Vectors& vectors,

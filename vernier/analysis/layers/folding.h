@@ -64,6 +64,10 @@ struct Fold {
   std::vector<double> bias;  // of the layer; empty if it has none
 };
 
+// Newer exporters name a convolution that took in a batch norm after the batch norm: what its node
+// reads is given back to the layer before it.
+void return_folded_weights(std::span<const WatchedTensor> leaves, StoredWeights& candidate);
+
 // Finds the batch norms that no node of the candidate computes, and for each the layer before it
 // whose bias has taken it in; where no bias agrees, the nearest one as wide.
 std::vector<Fold> find_folds(std::span<const WatchedTensor> leaves, const Vectors& vectors,

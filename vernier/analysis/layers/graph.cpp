@@ -146,6 +146,13 @@ const std::vector<WeightUse>& StoredWeights::uses_of(const std::string& module) 
   return found == uses_.end() ? none : found->second;
 }
 
+void StoredWeights::move_uses(const std::string& from, const std::string& to) {
+  if (auto moved = uses_.extract(from)) {
+    moved.key() = to;
+    uses_.insert(std::move(moved));
+  }
+}
+
 const TensorProto* StoredWeights::with_content(const TensorView& content) const {
   if (content.bytes.empty()) return nullptr;
   const std::size_t hash = hash_of(content.bytes);

@@ -51,6 +51,8 @@ class StoredWeights {
   std::vector<std::string> names_read_by(const vernier_onnx::NodeProto& node) const;
   // What the nodes of a PyTorch module read, in graph order.
   const std::vector<WeightUse>& uses_of(const std::string& module) const;
+  // What is said to be of one module is of another, which has none.
+  void move_uses(const std::string& from, const std::string& to);
   // A weight of this type, shape and content; null if there is none.
   const vernier_onnx::TensorProto* with_content(const TensorView& content) const;
   Tensor read(const vernier_onnx::TensorProto& stored) const { return model_.tensor(stored); }

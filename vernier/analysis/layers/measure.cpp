@@ -123,6 +123,15 @@ LayerRow absent_row(const Layer& layer, const std::vector<SeenLayer>& seen) {
           .reference_dtype = ran->dtype};
 }
 
+// Operators of other domains than ONNX's own are what optimisers fuse others into.
+bool has_fused_operators(const Model& model) {
+  return std::ranges::any_of(all_subgraphs(model.graph()), [](const Subgraph& subgraph) {
+    return std::ranges::any_of(subgraph.graph->node(), [](const vernier_onnx::NodeProto& node) {
+      return !node.domain().empty() && node.domain() != "ai.onnx";
+    });
+  });
+}
+
 }  // namespace
 
 Validation::Validation(LayersReference& reference, Runner& candidate,
@@ -191,10 +200,12 @@ void Validation::settle_parts() {
   }
 }
 
-// Whether the tensor is not the layer's, and yet all that is computed from it is right.
+// Whether the tensor is not the layer's, and yet all that is computed from it is right. Where
+// nothing was fused, such a tensor is wrong, however little of it shows later.
 bool Validation::is_part(std::size_t layer) const {
   const Match match = rows_[layer].match;
-  if (!graph_ || (match != Match::scope && match != Match::metadata) || !rows_[layer].compared ||
+  if (!graph_ || !has_fused_operators(*graph_) ||
+      (match != Match::scope && match != Match::metadata) || !rows_[layer].compared ||
       !is_exceeding(rows_[layer]) || !(rows_[layer].sqnr_db < whole_layer_db))
     return false;
   const std::vector<std::size_t> readers =

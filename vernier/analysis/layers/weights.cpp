@@ -100,10 +100,10 @@ bool stored_swapped(const Target& target) {
 class Comparison {
  public:
   Comparison(std::span<const WatchedTensor> leaves, Vectors vectors, const Model& candidate)
-      : leaves_(leaves),
-        vectors_(std::move(vectors)),
-        candidate_(candidate),
-        folds_(find_folds(leaves, vectors_, candidate_)) {}
+      : leaves_(leaves), vectors_(std::move(vectors)), candidate_(candidate) {
+    return_folded_weights(leaves_, candidate_);
+    folds_ = find_folds(leaves_, vectors_, candidate_);
+  }
 
   ComparedWeight compare(const TensorView& parameter) const {
     const ComparedWeight row{.parameter = std::string(parameter.name),
