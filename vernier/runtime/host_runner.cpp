@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -253,7 +254,7 @@ class HostRunner final : public Runner {
     std::size_t filled = 0;
     for (std::size_t part = ready;; part = answer("bytes").at("ring")) {
       if (part > count - filled) fail("its host sent more bytes than it said");
-      std::ranges::copy(channel_.take_from_ring(part), gathered_.begin() + filled);
+      std::memcpy(gathered_.data() + filled, channel_.take_from_ring(part).data(), part);
       channel_.release();
       if ((filled += part) == count) return gathered_;
     }
