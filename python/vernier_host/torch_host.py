@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager
 
 import torch
 
+from vernier_export.calling import attention_fast_path_off
 from vernier_export.source import resolve
 from vernier_export.structure import flatten
 from vernier_host.calling import Calling
@@ -95,7 +96,7 @@ class TorchHost:
         with ExitStack() as stack:
             stack.enter_context(torch.no_grad())
             if self.options.open_attention:
-                stack.enter_context(open_attention())
+                stack.enter_context(attention_fast_path_off(self.model))
             if self.float64:
                 stack.enter_context(in_float64())
             if self.watch and show:
@@ -163,16 +164,3 @@ def quiet_default_dtype():
         yield
     finally:
         torch.set_default_dtype(before)
-
-
-@contextmanager
-def open_attention():
-    switch = getattr(torch.backends, "mha", None)
-    if switch is None:
-        raise Failure("--open-attention needs PyTorch 2.1 or later; leave it out")
-    before = switch.get_fastpath_enabled()
-    switch.set_fastpath_enabled(False)
-    try:
-        yield
-    finally:
-        switch.set_fastpath_enabled(before)

@@ -31,11 +31,10 @@ inline constexpr double least_diversity = 0.01;
 
 // Another weight fails. Limits that are broken fail on real inputs, for models that are not
 // quantized, and, if the mean breaks one, on inputs that fit the calibration; else they prove
-// nothing. Limits that are
-// kept prove nothing where the inputs do not fit the calibration, where a quantizer clips, where
-// all samples are one to the network and the weights are not known to be the same, or where an
-// activation function is missing. What is missing,
-// not finite, of another shape or not measured always fails.
+// nothing. Limits that are kept prove nothing where the inputs do not fit the calibration, where a
+// quantizer clips, where all samples are one to the network and the weights are not known to be the
+// same, or where an activation function is missing. What is missing, not finite, of another shape
+// or not measured always fails.
 Verdict make_verdict(std::vector<Limit> limits, std::vector<Failure> failures,
                      const Evidence& evidence);
 

@@ -135,7 +135,8 @@ std::optional<std::vector<double>> norm_factors(
   return factors;
 }
 
-// Reads a parameter when it is wanted: the runner holds them all already.
+// Reads a parameter when it is wanted, so that no second copy of all is held. A runner in another
+// process sends them all again each time.
 Tensor read_parameter(const Runner& runner, const std::string& name) {
   Tensor found;
   runner.visit_parameters([&](const TensorView& parameter) {

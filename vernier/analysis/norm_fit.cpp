@@ -37,9 +37,10 @@ std::map<std::string, ObservedNorm, std::less<>> find_norms(const ModelIndex& in
 }
 
 void observe(ObservedNorm& norm, const TensorView& tensor) {
-  const std::vector<float> values = to_f32(tensor);
   const std::size_t channels = norm.mean.size();
-  if (tensor.shape.size() < 2 || tensor.shape[1] != std::ssize(norm.mean)) return;
+  if (tensor.shape.size() < 2 || tensor.shape[1] != std::ssize(norm.mean) || tensor.size() == 0)
+    return;
+  const std::vector<float> values = to_f32(tensor);
   const std::size_t inner = values.size() / (channels * static_cast<std::size_t>(tensor.shape[0]));
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::size_t channel = i / inner % channels;

@@ -279,6 +279,13 @@ std::int64_t offset_at(const ArrowArray& array, std::int64_t index) {
                            : read_at<std::int32_t>(array.offsets, 4 * index);
 }
 
+// Where a value of bytes, text or a list begins and ends.
+std::pair<std::int64_t, std::int64_t> ends_of(const ArrowArray& array, std::int64_t row) {
+  const std::int64_t begin = offset_at(array, row), end = offset_at(array, row + 1);
+  if (begin < 0 || end < begin) throw damaged();
+  return {begin, end};
+}
+
 }  // namespace
 
 bool ArrowArray::has(std::int64_t row) const {
@@ -292,8 +299,8 @@ std::optional<std::span<const std::byte>> ArrowArray::bytes(std::int64_t row) co
     const std::int64_t size = byte_size(field->dtype, 1);
     return part_of(data, row * size, size);
   }
-  const std::int64_t begin = offset_at(*this, row);
-  return part_of(data, begin, offset_at(*this, row + 1) - begin);
+  const auto [begin, end] = ends_of(*this, row);
+  return part_of(data, begin, end - begin);
 }
 
 std::optional<std::int64_t> ArrowArray::integer(std::int64_t row) const {
@@ -304,11 +311,11 @@ std::optional<std::int64_t> ArrowArray::integer(std::int64_t row) const {
 }
 
 std::pair<std::int64_t, std::int64_t> ArrowArray::range(std::int64_t row) const {
-  const std::int64_t size = field->list_size;
-  const std::int64_t begin = size > 0 ? row * size : offset_at(*this, row);
-  const std::int64_t end = size > 0 ? begin + size : offset_at(*this, row + 1);
-  if (begin < 0 || end < begin || end > children[0].length) throw damaged();
-  return {begin, end};
+  if (row < 0 || row >= length) throw damaged();
+  if (const std::int64_t size = field->list_size; size > 0) return {row * size, (row + 1) * size};
+  const auto ends = ends_of(*this, row);
+  if (ends.second > children[0].length) throw damaged();
+  return ends;
 }
 
 const ArrowArray* ArrowArray::child(std::string_view name) const {

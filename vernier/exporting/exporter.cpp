@@ -18,16 +18,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
-
 // Runs the package vernier_export, which came with the program or is where VERNIER_PYTHONPATH says.
 ProcessResult run_exporter(const std::string& python, const std::vector<std::string>& arguments) {
   std::vector<std::string> command = {python, "-B", "-m", "vernier_export"};
   command.insert(command.end(), arguments.begin(), arguments.end());
-  const std::string before = environment("PYTHONPATH");
+  const std::string before = environment_variable("PYTHONPATH");
   const std::string added = python_packages("[export]").string();
   return run_process(command, {{"PYTHONPATH", before.empty() ? added : added + ":" + before}});
 }

@@ -16,6 +16,9 @@ struct ProcessResult {
 ProcessResult run_process(const std::vector<std::string>& command,
                           const std::map<std::string, std::string>& environment = {});
 
+// A variable of this process's environment; empty if it is not set.
+std::string environment_variable(const char* name);
+
 // This process's environment as posix_spawn takes it, "NAME=value" each, with these added.
 std::vector<std::string> environment_with(const std::map<std::string, std::string>& added);
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <sstream>
 #include <vector>
 
@@ -16,11 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
-
 // That of an active environment, then every python3 on PATH: the first one is often a bare one of a
 // version manager.
 std::vector<std::string> interpreters() {
@@ -29,9 +23,9 @@ std::vector<std::string> interpreters() {
     if (access(program.c_str(), X_OK) == 0) found.push_back(program.string());
   };
   for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"})
-    if (const std::string folder = environment(variable); !folder.empty())
+    if (const std::string folder = environment_variable(variable); !folder.empty())
       add(fs::path(folder) / "bin" / "python");
-  std::istringstream path(environment("PATH"));
+  std::istringstream path(environment_variable("PATH"));
   for (std::string folder; std::getline(path, folder, ':');) add(fs::path(folder) / "python3");
   return found;
 }
@@ -63,7 +57,8 @@ std::string find_python(const std::string& area, const std::string& chosen) {
 }
 
 fs::path python_packages(const std::string& area) {
-  if (const std::string chosen = environment("VERNIER_PYTHONPATH"); !chosen.empty()) return chosen;
+  if (const std::string chosen = environment_variable("VERNIER_PYTHONPATH"); !chosen.empty())
+    return chosen;
   if (const fs::path installed = installed_file("python"); !installed.empty()) return installed;
   throw Error(fmt::format(
       "{} Vernier's Python packages are not found; set VERNIER_PYTHONPATH to the python folder of "

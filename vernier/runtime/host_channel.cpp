@@ -113,7 +113,7 @@ std::string HostChannel::receive_line() {
 
 void HostChannel::receive(std::span<std::byte> bytes) {
   const std::size_t ready = std::min(bytes.size(), received_.size());
-  std::memcpy(bytes.data(), received_.data(), ready);
+  std::copy_n(std::as_bytes(std::span(received_)).begin(), ready, bytes.begin());
   received_.erase(0, ready);
   for (bytes = bytes.subspan(ready); !bytes.empty();) bytes = bytes.subspan(receive_some(bytes));
 }

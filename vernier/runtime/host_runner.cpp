@@ -117,8 +117,8 @@ class HostRunner final : public Runner {
                   .ring_bytes = options.ring_bytes}) {
     request({{"type", "hello"}, {"protocol", protocol_version}, {"vernier", version()}});
     const json hello = answer("hello");
-    if (const int found = hello.value("protocol", 0); found != protocol_version)
-      fail(fmt::format("speaks version {} of the protocol, and this is version {}", found,
+    if (const json found = hello.value("protocol", json()); found != protocol_version)
+      fail(fmt::format("speaks version {} of the protocol, and this is version {}", found.dump(),
                        protocol_version));
     describe(options);
   }
@@ -168,7 +168,10 @@ class HostRunner final : public Runner {
     json message = json::parse(line, nullptr, false);
     if (!message.is_object() || !message.value("type", json()).is_string())
       fail(fmt::format("its host sent what is no message: {}", line.substr(0, 80)));
-    if (message["type"] == "error") fail(message.value("message", "an error without a message"));
+    if (message["type"] == "error") {
+      const json text = message.value("message", json());
+      fail(text.is_string() ? text.get<std::string>() : "an error without a message");
+    }
     return message;
   }
 

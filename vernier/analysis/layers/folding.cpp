@@ -12,6 +12,7 @@
 #include <set>
 
 #include "vernier/analysis/layout.h"
+#include "vernier/analysis/pairing/by_value.h"
 #include "vernier/metrics/kernels.h"
 #include "vernier/metrics/ulp.h"
 #include "vernier/tensor/convert.h"
@@ -263,11 +264,8 @@ Tensor as_tensor(const Expected& expected) {
 }
 
 void return_folded_weights(std::span<const WatchedTensor> leaves, StoredWeights& candidate) {
-  const auto takes_norm = [](const WatchedTensor& leaf) {
-    return leaf.type.starts_with("Conv") || leaf.type == "Linear";
-  };
   for (std::size_t i = 0; i < leaves.size(); ++i) {
-    if (!leaves[i].type.starts_with("BatchNorm")) continue;
+    if (!is_batch_norm(leaves[i].type)) continue;
     const bool computes_layer =
         std::ranges::any_of(candidate.uses_of(leaves[i].name), [](const WeightUse& use) {
           constexpr std::array<std::string_view, 4> ops = {"Conv", "ConvTranspose", "Gemm",
@@ -275,7 +273,7 @@ void return_folded_weights(std::span<const WatchedTensor> leaves, StoredWeights&
           return std::ranges::count(ops, use.node->op_type()) > 0;
         });
     auto earlier = leaves.first(i) | std::views::reverse;
-    const auto before = std::ranges::find_if(earlier, takes_norm);
+    const auto before = std::ranges::find_if(earlier, takes_batch_norm, &WatchedTensor::type);
     if (computes_layer && before != earlier.end() && candidate.uses_of(before->name).empty())
       candidate.move_uses(leaves[i].name, before->name);
   }

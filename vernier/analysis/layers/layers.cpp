@@ -69,8 +69,11 @@ Failure failure_of(const LayerRow& row, const Limit& limit) {
   return failure;
 }
 
-Verdict judge_layers(const LayersResult& result, double tolerance) {
-  const Limit limit{.metric = "max_abs_diff", .fails = Limit::Fails::above, .value = tolerance};
+Verdict judge_layers(const LayersResult& result, const LayersOptions& options,
+                     const std::optional<MissingActivations>& missing = {}) {
+  const Limit limit{.metric = "max_abs_diff",
+                    .fails = Limit::Fails::above,
+                    .value = options.tolerance.value_or(default_tolerance)};
   std::vector<Failure> failures;
   for (const LayerRow& row : result.rows)
     if (row.exceeds && !is_listed_with_another(row)) failures.push_back(failure_of(row, limit));
@@ -81,7 +84,7 @@ Verdict judge_layers(const LayersResult& result, double tolerance) {
     }
   if (result.samples == 0)
     failures.push_back({.metric = "max_abs_diff", .limit = limit, .kind = FailureKind::unmeasured});
-  return make_verdict({limit}, std::move(failures));
+  return make_verdict({limit}, std::move(failures), {.real_inputs = true, .missing = missing});
 }
 
 // No layer differs, and yet the output does: what is computed behind the last layer.
@@ -129,7 +132,8 @@ void name_other_weights(LayersResult& result, std::span<const ComparedWeight> we
 }
 
 LayersResult with_causes(LayersResult result, const LayersOptions& layers,
-                         const DiagnoseOptions& options) {
+                         const DiagnoseOptions& options,
+                         const std::optional<MissingActivations>& missing = {}) {
   const std::vector<Diagnosis> diagnoses = diagnose(result.rows, options);
   for (std::size_t i = 0; i < diagnoses.size(); ++i) {
     if (result.rows[i].cause == Cause::missing_or_extra_op) continue;  // known before
@@ -138,23 +142,20 @@ LayersResult with_causes(LayersResult result, const LayersOptions& layers,
   }
   name_other_weights(result, options.weights);
   explain_outputs(result);
-  result.verdict = judge_layers(result, layers.tolerance.value_or(default_tolerance));
+  result.verdict = judge_layers(result, layers, missing);
   return result;
 }
 
 // An activation function that is missing, though no figure shows it: where all that went into it
-// was positive, or so small that nothing behind it differs.
-void name_missing_activation(LayersResult& result, const Model& reference, const Model& candidate) {
-  if (result.layers_exceeding > 0) return;
+// was positive, or so small that nothing behind it differs. Returns it where its layer is unknown.
+std::optional<MissingActivations> name_missing_activation(LayersResult& result,
+                                                          const Model& reference,
+                                                          const Model& candidate) {
+  if (result.layers_exceeding > 0) return std::nullopt;
   const auto missing = find_missing_activations(reference, candidate);
-  if (!missing) return;
+  if (!missing) return std::nullopt;
   const auto row = std::ranges::find(result.rows, missing->tensor, &LayerRow::layer);
-  if (row == result.rows.end()) {
-    result.warnings.push_back(
-        fmt::format("the reference has {} activation functions like {}, the candidate {}",
-                    missing->reference, missing->op, missing->candidate));
-    return;
-  }
+  if (row == result.rows.end()) return missing;
   const auto index = static_cast<std::size_t>(row - result.rows.begin());
   row->exceeds = true;
   row->match = Match::none;
@@ -163,6 +164,7 @@ void name_missing_activation(LayersResult& result, const Model& reference, const
                             missing->reference, missing->op, missing->candidate);
   ++result.layers_exceeding;
   result.drift_origin = std::min(result.drift_origin.value_or(index), index);
+  return std::nullopt;
 }
 
 // The candidate as it ships, and the graph that ran for it: another one if it was optimised first.
@@ -187,12 +189,14 @@ LayersResult explain(LayersResult result, const LayersReference& reference,
     weights = compare_operands(std::move(weights), *model, candidate.shipped, tensors);
   }
   result.weight_mismatches = weight_mismatches(weights);
-  if (model) name_missing_activation(result, *model, candidate.shipped);
+  std::optional<MissingActivations> missing;
+  if (model) missing = name_missing_activation(result, *model, candidate.shipped);
   result = with_causes(std::move(result), options,
                        {.candidate = &candidate.ran,
                         .reference = model ? &*model : nullptr,
                         .leaves = leaves,
-                        .weights = weights});
+                        .weights = weights},
+                       missing);
   if (options.weight_evidence)
     result.weights = model ? compare_weights_of(*model, candidate.shipped)
                            : compare_weights_of(*reference.runner, candidate.shipped);

@@ -42,7 +42,7 @@ Index scope_outputs(std::span<const CandidateTensor> tensors) {
   return outputs;
 }
 
-// The tensors of one scope that nodes without a break write, and whether anything else reads them.
+// The tensors that nodes of one scope write without a break, and the last that others read.
 struct ScopeRun {
   std::size_t first = 0, last = 0;
   std::size_t output = 0;

@@ -62,12 +62,6 @@ std::vector<Window> windows(std::span<const Placement> placements,
   return found;
 }
 
-bool folds_into_its_input(const Layer& layer) { return layer.type.starts_with("BatchNorm"); }
-
-bool takes_batch_norm(const Layer& layer) {
-  return layer.type.starts_with("Conv") || layer.type == "Linear";
-}
-
 // For each tensor, how like some layer the most alike of those that are computed from it is.
 std::vector<double> likeness_downstream(std::span<const CandidateTensor> tensors,
                                         std::span<const Likeness> likenesses) {
@@ -160,8 +154,8 @@ class Resolver {
   // Where an earlier difference hides all likeness: a BatchNorm that left no trace went into the
   // layer before it.
   void place_folded(std::size_t layer) {
-    if (layer == 0 || !folds_into_its_input(layers_[layer]) ||
-        !takes_batch_norm(layers_[layer - 1]))
+    if (layer == 0 || !is_batch_norm(layers_[layer].type) ||
+        !takes_batch_norm(layers_[layer - 1].type))
       return;
     const auto tensor = placements_[layer - 1].tensor;
     if (tensor && likenesses_.contains({layer, *tensor}) &&
@@ -223,6 +217,12 @@ std::optional<std::vector<LayerPair>> contended_pairs(std::span<const Placement>
     }
   }
   return pairs;
+}
+
+bool is_batch_norm(std::string_view type) { return type.starts_with("BatchNorm"); }
+
+bool takes_batch_norm(std::string_view type) {
+  return type.starts_with("Conv") || type == "Linear";
 }
 
 bool is_no_op(const Layer& layer) {

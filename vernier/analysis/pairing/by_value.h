@@ -49,6 +49,10 @@ struct Likeness {
   bool operator==(const Likeness&) const = default;
 };
 
+// Whether a PyTorch module of this type is a batch norm, and whether it can take one in.
+bool is_batch_norm(std::string_view type);
+bool takes_batch_norm(std::string_view type);
+
 // Whether the layer does nothing once training is over.
 bool is_no_op(const Layer& layer);
 
