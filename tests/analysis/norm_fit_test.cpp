@@ -10,7 +10,7 @@ namespace {
 // `norms` batch norms, each of its input's mean 0 and variance 1, which change nothing.
 Model chain(int norms) {
   GraphBuilder builder;
-  builder.input("x", DType::f32, {{1}, {1}, {2}});
+  builder.input("x", DType::f32, {{-1, "batch"}, {1}, {2}});
   builder.weight(tensor_of<float>("one", DType::f32, {1}, {1}));
   builder.weight(tensor_of<float>("zero", DType::f32, {1}, {0}));
   std::string tensor = "x";
@@ -28,7 +28,7 @@ class Pairs : public Samples {
   explicit Pairs(std::vector<float> values) : values_(std::move(values)) {}
   std::int64_t size() const override { return 1; }
   std::vector<Tensor> sample(std::int64_t) override {
-    return {tensor_of("x", DType::f32, {1, 1, 2}, values_)};
+    return {tensor_of("x", DType::f32, {std::ssize(values_) / 2, 1, 2}, values_)};
   }
 
  private:
@@ -54,6 +54,11 @@ TEST(NormFit, a_shift_of_two_deviations_is_a_score_of_two) {
 TEST(NormFit, a_constant_input_is_infinitely_far) {
   Pairs samples({0, 0});
   EXPECT_EQ(measure_norm_fit(chain(25), samples, {})->score, INFINITY);
+}
+
+TEST(NormFit, an_empty_batch_tells_nothing) {
+  Pairs samples({});
+  EXPECT_EQ(measure_norm_fit(chain(25), samples, {}), std::nullopt);
 }
 
 TEST(NormFit, few_batch_norms_tell_nothing) {

@@ -1,11 +1,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <fstream>
+#include <limits>
 
 #include "tests/data/digits.h"
 #include "tests/failure.h"
 #include "tests/temporary_directory.h"
+#include "vernier/data/arrow_file.h"
 #include "vernier/data/dataset.h"
 #include "vernier/data/read_file.h"
 #include "vernier/error.h"
@@ -101,6 +104,21 @@ void read_copy(const fs::path& path, const std::string& bytes) {
     for (std::int64_t i = 0; i < std::min<std::int64_t>(dataset->size(), 10); ++i)
       example(*dataset, i);
   } catch (const Error&) {
+  }
+}
+
+TEST(ArrowArray, ends_that_are_none_are_errors) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  const ArrowField text{.name = "t", .kind = ArrowField::Kind::text, .wide = true};
+  for (const std::array<std::int64_t, 2> ends :
+       {std::array{Limits::min(), Limits::max()}, {0, 9}, {2, 1}, {-1, 1}}) {
+    const ArrowArray array{.field = &text,
+                           .length = 1,
+                           .validity = {},
+                           .offsets = std::as_bytes(std::span(ends)),
+                           .data = std::as_bytes(std::span("12")),
+                           .children = {}};
+    EXPECT_THROW(array.bytes(0), Error);
   }
 }
 

@@ -206,6 +206,12 @@ TEST_F(HostRunnerTest, an_exception_of_the_observer_reaches_the_caller) {
 TEST_F(HostRunnerTest, what_is_against_the_protocol_is_refused) {
   EXPECT_THAT(failure("import vernier_host.protocol as p; p.VERSION = 9"),
               HasSubstr("speaks version 9 of the protocol, and this is version 1"));
+  EXPECT_THAT(failure("import vernier_host.protocol as p; p.VERSION = 'one'"),
+              HasSubstr(R"(speaks version "one" of the protocol)"));
+  EXPECT_THAT(failure(R"(
+os.write(int(os.environ['VERNIER_HOST_SOCKET']), b'{"type": "error", "message": 5}\n')
+)"),
+              HasSubstr("an error without a message"));
   EXPECT_THAT(failure("os.write(int(os.environ['VERNIER_HOST_SOCKET']), b'hello\\n')"),
               HasSubstr("its host sent what is no message: hello"));
   EXPECT_THAT(failure(R"(

@@ -109,8 +109,9 @@ std::string doubt_text(const Doubt& doubt) {
           doubt.subject, doubt.value, doubt.limit);
     case DoubtKind::missing_activation:
       return fmt::format(
-          "the reference has {:g} activation functions like {}, the candidate {:g}: "
-          "compare them with layers",
+          "the reference has {:g} activation functions like {}, the candidate {:g}: one may be "
+          "lost; "
+          "vernier layers names it where tensors have names",
           doubt.limit, doubt.subject, doubt.value);
     case DoubtKind::alike_samples:
       return fmt::format(

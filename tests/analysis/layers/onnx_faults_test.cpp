@@ -266,6 +266,20 @@ TEST_F(OnnxFaults, an_activation_is_missing_though_no_figure_shows_it) {
   EXPECT_FALSE(result.pass());
 }
 
+// All names are others, so that it cannot be said which one is missing.
+TEST_F(OnnxFaults, a_missing_activation_that_cannot_be_named_is_no_pass) {
+  GraphBuilder graph, renamed;
+  graph.input("x", DType::f32, {{1}, {8}}).output("y");
+  graph.node("Exp", {"x"}, {"e"}).node("Relu", {"e"}, {"r"}).node("Neg", {"r"}, {"n"});
+  graph.node("Neg", {"n"}, {"p"}).node("Relu", {"p"}, {"y"});
+  use(graph.model());
+  renamed.input("x", DType::f32, {{1}, {8}}).output("y");
+  renamed.node("Exp", {"x"}, {"1"}).node("Neg", {"1"}, {"2"}).node("Neg", {"2"}, {"3"});
+  renamed.node("Relu", {"3"}, {"y"});
+  const LayersResult result = validate(renamed.model());
+  EXPECT_FALSE(result.pass());
+}
+
 TEST_F(OnnxFaults, operators_that_are_missing_in_a_row_are_listed_once) {
   GraphBuilder graph;
   graph.input("x", DType::f32, {{1}, {8}}).output("y");
