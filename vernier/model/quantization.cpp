@@ -390,27 +390,13 @@ class GraphReader {
     weight.reader = node.name();
     weight.reader_input = input;
     weight.reader_output = node.output_size() > 0 ? label(node.output(0)) : "";
-    weight.channel_axis = channel_axis(node, input);
+    weight.channel_axis = output_channel_axis(node, input);
   }
 
   // An operator has a scale for each output channel.
   static std::int64_t scale_axis(const NodeProto& node, int input, const TensorProto& weight) {
-    const int axis = channel_axis(node, input);
+    const int axis = output_channel_axis(node, input);
     return axis < 0 ? weight.dims_size() - 1 : axis;
-  }
-
-  // Matrix products have their output channels last, unless the weight is stored transposed or is
-  // the left factor; convolutions have them first, transposed ones second.
-  static int channel_axis(const NodeProto& node, int input) {
-    const std::string& op = node.op_type();
-    if (op == "ConvTranspose") return 1;
-    if (op == "Gemm" || op == "QGemm") {
-      const bool left = input == 0;
-      return (attribute_int(node, left ? "transA" : "transB", 0) == 1) == left ? 1 : 0;
-    }
-    const bool product =
-        op == "QAttention" || (op.find("MatMul") != std::string::npos && op != "MatMulNBits");
-    return product && input != 0 ? -1 : 0;
   }
 
   const Model& model_;
@@ -419,6 +405,18 @@ class GraphReader {
 };
 
 }  // namespace
+
+int output_channel_axis(const NodeProto& node, int input) {
+  const std::string& op = node.op_type();
+  if (op == "ConvTranspose") return 1;
+  if (op == "Gemm" || op == "QGemm") {
+    const bool left = input == 0;
+    return (attribute_int(node, left ? "transA" : "transB", 0) == 1) == left ? 1 : 0;
+  }
+  const bool product =
+      op == "QAttention" || (op.find("MatMul") != std::string::npos && op != "MatMulNBits");
+  return product && input != 0 ? -1 : 0;
+}
 
 Quantization find_quantization(const ModelIndex& index) {
   Quantization found;

@@ -73,6 +73,11 @@ struct Quantization {
   }
 };
 
+// The axis of a weight that has its reader's output channels. Matrix products have them last (-1),
+// unless the weight is stored transposed or is the left factor; convolutions have them first,
+// transposed ones second.
+int output_channel_axis(const vernier_onnx::NodeProto& reader, int input);
+
 // Finds Q-DQ pairs (ONNX's and com.microsoft's, in the main graph and in subgraphs), weights behind
 // DequantizeLinear, a Q-DQ pair or a Gather, QOperator nodes, the operators of dynamic quantization
 // (DynamicQuantizeLinear, ConvInteger, MatMulInteger, MatMulIntegerToFloat, DynamicQuantizeMatMul)

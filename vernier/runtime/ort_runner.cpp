@@ -11,87 +11,23 @@
 #include "vernier/runtime/exact.h"
 #include "vernier/runtime/execution_order.h"
 #include "vernier/runtime/ort_session.h"
+#include "vernier/runtime/ort_values.h"
 #include "vernier/runtime/probe_kernel.h"
 #include "vernier/runtime/watch.h"
 
 namespace vernier {
 namespace {
 
-struct Outputs {
-  std::vector<TensorSpec> tensors;
-  std::vector<OtherValue> others;
-};
-
-TensorSpec tensor_spec(const std::string& name, DType dtype,
-                       const Ort::ConstTensorTypeAndShapeInfo& info) {
-  TensorSpec spec{name, dtype, {}};
-  const Shape sizes = info.GetShape();
-  std::vector<const char*> symbols(sizes.size());
-  info.GetSymbolicDimensions(symbols.data(), symbols.size());
-  for (std::size_t i = 0; i < sizes.size(); ++i)
-    spec.shape.push_back(sizes[i] < 0 ? Dim{-1, symbols[i]} : Dim{sizes[i], ""});
-  return spec;
-}
-
-std::string type_name(const Ort::TypeInfo& type) {
-  switch (type.GetONNXType()) {
-    case ONNX_TYPE_TENSOR: return onnx_type_name(type.GetTensorTypeAndShapeInfo().GetElementType());
-    case ONNX_TYPE_SEQUENCE: return "sequence";
-    case ONNX_TYPE_MAP: return "map";
-    case ONNX_TYPE_OPTIONAL: return "optional";
-    case ONNX_TYPE_SPARSETENSOR: return "sparse tensor";
-    default: return "unknown";
-  }
-}
-
-// From the session, which infers what the model does not say.
-Outputs session_outputs(const Ort::Session& session) {
-  Outputs outputs;
-  const Ort::AllocatorWithDefaultOptions allocator;
-  for (std::size_t i = 0; i < session.GetOutputCount(); ++i) {
-    const std::string name = session.GetOutputNameAllocated(i, allocator).get();
-    const Ort::TypeInfo type = session.GetOutputTypeInfo(i);
-    std::optional<DType> dtype;
-    if (type.GetONNXType() == ONNX_TYPE_TENSOR)
-      dtype = dtype_of_onnx(type.GetTensorTypeAndShapeInfo().GetElementType());
-    if (dtype)
-      outputs.tensors.push_back(tensor_spec(name, *dtype, type.GetTensorTypeAndShapeInfo()));
-    else
-      outputs.others.push_back({name, type_name(type)});
-  }
-  return outputs;
-}
-
 void give_up(Probes& probes, const UnwatchedTensor& tensor) {
   std::erase(probes.watched, tensor.name);
   probes.unwatched.push_back(tensor);
 }
 
-Model smallest_model() {
-  vernier_onnx::ModelProto model;
-  model.set_ir_version(8);
-  model.add_opset_import()->set_version(13);
-  auto& graph = *model.mutable_graph();
-  graph.set_name("nothing");
-  auto& input = *graph.add_input();
-  input.set_name("x");
-  input.mutable_type()->mutable_tensor_type()->set_elem_type(ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT);
-  auto& node = *graph.add_node();
-  node.set_op_type("Identity");
-  node.add_input("x");
-  node.add_output("y");
-  graph.add_output()->set_name("y");
-  return Model(std::move(model), {});
-}
-
-// The first session of a process that has probes enters their domain in a table of ONNX Runtime's,
-// which two at the same time cannot do.
+// The first session of a process that has probes enters their domain in a table of ONNX Runtime's.
 void register_probe_domain() {
   static const bool registered = [] {
     const ProbeOp op;
-    Ort::SessionOptions session = session_options({.threads = 1}, Optimization::disabled);
-    session.Add(op.domain());
-    create_session(smallest_model(), session);
+    register_domain(op.domain());
     return true;
   }();
   static_cast<void>(registered);
@@ -124,26 +60,6 @@ void add_names(std::vector<const char*>& names, const std::vector<Value>& values
   for (const Value& value : values) names.push_back(value.name.c_str());
 }
 
-Ort::Value feed(const Tensor& tensor) {
-  const auto memory = Ort::MemoryInfo::CreateCpu(OrtDeviceAllocator, OrtMemTypeDefault);
-  // ORT takes non-const memory, and does not write to inputs.
-  return Ort::Value::CreateTensor(memory, const_cast<std::byte*>(tensor.bytes.data()),
-                                  tensor.bytes.size(), tensor.shape.data(), tensor.shape.size(),
-                                  ONNXTensorElementDataType(onnx_data_type(tensor.dtype)));
-}
-
-Tensor fetch(const std::string& name, const Ort::Value& value) {
-  const auto info = value.GetTensorTypeAndShapeInfo();
-  const auto dtype = dtype_of_onnx(info.GetElementType());
-  if (!dtype)
-    throw Error(fmt::format("[onnxruntime] output '{}': {} elements are no numbers", name,
-                            onnx_type_name(info.GetElementType())));
-  const Shape shape = info.GetShape();
-  const auto bytes = static_cast<std::size_t>(byte_size(*dtype, element_count(shape)));
-  const auto* data = static_cast<const std::byte*>(value.GetTensorRawData());
-  return copy({name, *dtype, shape, {data, bytes}});
-}
-
 // A dynamic axis behind the first that is 1 may be the reason for a failure: what to try instead.
 std::string shape_hint(std::span<const TensorSpec> specs, std::span<const Tensor> inputs) {
   std::string hint;
@@ -163,7 +79,7 @@ std::string shape_hint(std::span<const TensorSpec> specs, std::span<const Tensor
 struct OrtRunner::State {
   std::string model;
   std::vector<TensorSpec> inputs;
-  Outputs outputs;
+  SessionOutputs outputs;
   Watch watch;
   Probes probes;
   ProbeOp op;
@@ -223,7 +139,7 @@ std::vector<Tensor> OrtRunner::run(std::span<const Tensor> inputs, const Observe
     throw Error(fmt::format("[onnxruntime] {}: has {} inputs, {} were given", state.model,
                             state.inputs.size(), inputs.size()));
   std::vector<Ort::Value> feeds;
-  for (const Tensor& input : inputs) feeds.push_back(feed(input));
+  for (const Tensor& input : inputs) feeds.push_back(to_ort(input));
   // ORT wants at least one output, also of a model that has only such as are skipped.
   std::vector<const char*> input_names, output_names;
   add_names(input_names, state.inputs);
@@ -242,7 +158,7 @@ std::vector<Tensor> OrtRunner::run(std::span<const Tensor> inputs, const Observe
   }
   std::vector<Tensor> outputs;
   for (std::size_t i = 0; i < state.outputs.tensors.size(); ++i)
-    outputs.push_back(fetch(state.outputs.tensors[i].name, values[i]));
+    outputs.push_back(from_ort(state.outputs.tensors[i].name, values[i]));
   if (observer && state.watch.what == Watch::What::outputs)
     for (const Tensor& output : outputs) observer({output});
   return outputs;

@@ -11,6 +11,8 @@ struct Session;
 struct SessionOptions;
 }  // namespace Ort
 
+struct OrtCustomOpDomain;
+
 namespace vernier {
 
 // The process's ONNX Runtime environment, without telemetry; what it logs is collected for
@@ -23,6 +25,10 @@ Ort::Session create_session(const Model& model, Ort::SessionOptions& options);
 
 // The same for a session that only loads the model: all weights are given as external data.
 Ort::Session create_session_by_reference(const Model& model, Ort::SessionOptions& options);
+
+// Opens a session with these custom operators and drops it: the first of a process that has them
+// enters their domain in a table of ONNX Runtime's, which two at the same time cannot do.
+void register_domain(OrtCustomOpDomain* domain);
 
 // What ONNX Runtime said, as one line that names the model, and the node if there is one.
 Error ort_error(const std::string& model, std::string message);
