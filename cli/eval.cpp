@@ -24,73 +24,56 @@ constexpr std::int64_t default_steps = 10;
 const std::vector<std::string> precisions = {"fp32", "fp16",  "int8",  "int16", "int4",
                                              "w8a8", "w8a16", "w4a16", "w16a16"};
 
-OrtOptions reference_runtime(const EvalOptions& options) {
+// How the reference is run, whatever runs it.
+RunnerOptions reference_runtime(const EvalOptions& options, const HostOptions& host = {}) {
   RuntimeOptions runtime = options.reference_runtime;
   runtime.threads = options.runtime.threads;
-  return runner_options(runtime).onnx;
+  RunnerOptions runner = runner_options(runtime);
+  runner.host = host;
+  runner.host.threads = runtime.threads;
+  return runner;
 }
 
 int run_compare(const EvalOptions& options) {
   require_writable(options.output);
   const ResolvedModel resolved = resolve_model_argument(options.models.models, options.models.id);
   const auto reference_path = resolve_reference(options.models, resolved);
-  const Model model = load_candidate(resolved.model, options.precision);
-  const Precision precision = precision_of(model);
-  std::optional<Model> reference;
-  const ModelFormat format = model_format(reference_path);
-  if (format == ModelFormat::onnx) reference = Model::load(reference_path);
-
   CompareModelsOptions compare_options{.weights = !options.no_weights,
                                        .candidate_runtime = runner_options(options.runtime).onnx,
-                                       .reference_runtime = reference_runtime(options)};
+                                       .reference_runtime = reference_runtime(options).onnx};
   CompareOptions& compared = compare_options.compare;
   compared.io = options.io;
   compared.io.steps = options.steps.value_or(options.io.feedback.empty() ? 1 : default_steps);
-  compared.evidence.own_limits = !options.fail_if.empty();
-  compared.limits = compared.evidence.own_limits
-                        ? parse_limits(options.fail_if, pair_limit_metrics())
-                        : default_limits(precision);
+  compared.limits = parse_limits(options.fail_if, pair_limit_metrics());
   compared.allow_missing = options.allow_missing;
-  compared.evidence.real_inputs =
-      !options.input.data.empty() || !options.input.dataset.name.empty();
-  std::unique_ptr<Runner> reference_runner;
-  if (!reference && format != ModelFormat::hosted)
-    reference_runner = open_reference(options, reference_path, {});
-  ComparedModels models{.reference = reference ? &*reference : nullptr,
-                        .reference_runner = reference_runner.get(),
-                        .candidate = model};
-  const Inputs inputs = compare_inputs(models, options.input, compare_options);
+  const OpenedModels opened = open_models(
+      load_candidate(resolved.model, options.precision), reference_path, options.input,
+      compare_options, reference_runtime(options, host_options(options.models, resolved)));
+  const Inputs& inputs = opened.inputs;
   print_warnings(inputs.warnings);
-  if (reference_runner && inputs.order) require_recorded_order(*inputs.order, reference_path);
-  if (format == ModelFormat::hosted) {
-    HostOptions host = host_options(options.models, resolved);
-    if (inputs.samples->size() > 0)
-      host = described_by(std::move(host), inputs.samples->sample(0), model.outputs());
-    reference_runner = open_reference(options, reference_path, host);
-    models.reference_runner = reference_runner.get();
-  }
-  compared.outputs_by_position = reference_runner && reference_runner->outputs_are_positional();
+  if (opened.reference_runner) print_warnings(opened.reference_runner->warnings());
   if (!options.save_inputs.empty())
     record(*inputs.samples, nullptr, {.output = options.save_inputs, .tensors = {.inputs = true}});
   CompareResult result = with_progress("comparing", [&](Progress progress) {
     compared.progress = std::move(progress);
-    return compare_models(models, *inputs.samples, compare_options);
+    return compare_models(opened.compared(), *inputs.samples, compare_options);
   });
 
   if (options.stages && !result.interrupted) {
-    if (!reference_runner) reference_runner = open_reference(options, reference_path, {});
-    result.stages = run_stages(*reference_runner, model, compare_options.candidate_runtime,
-                               *inputs.samples, compared.io);
+    const auto own = opened.reference ? open_reference(options, reference_path, {}) : nullptr;
+    result.stages = run_stages(own ? *own : *opened.reference_runner, opened.candidate,
+                               compare_options.candidate_runtime, *inputs.samples, compared.io);
   }
 
   RunDescription run = describe_run("eval", resolved, reference_path, options.runtime);
   run.task = options.models.id.task;
-  run.precision = options.precision.empty() ? precision_name(precision) : options.precision;
+  run.precision = options.precision.empty() ? precision_name(precision_of(opened.candidate))
+                                            : options.precision;
   run.inputs = inputs.description;
   run.samples = result.samples;
   describe_io(compared.io, run);
   run.interrupted = result.interrupted;
-  if (reference_runner) describe_host(run, reference_runner->versions());
+  if (opened.reference_runner) describe_host(run, opened.reference_runner->versions());
   write_result(options.output, describe_compare(run, result),
                [&] { return compare_json(run, result); });
   return exit_code(result.verdict, result.interrupted);
@@ -169,12 +152,7 @@ void refuse_options_of_other_modes(const CLI::App& command, const std::string& m
 
 std::unique_ptr<Runner> open_reference(const EvalOptions& options,
                                        const std::filesystem::path& path, const HostOptions& host) {
-  RuntimeOptions runtime = options.reference_runtime;
-  runtime.threads = options.runtime.threads;
-  RunnerOptions runner = runner_options(runtime);
-  runner.host = host;
-  runner.host.threads = runtime.threads;
-  auto reference = open_runner(path, runner);
+  auto reference = open_runner(path, reference_runtime(options, host));
   print_warnings(reference->warnings());
   return reference;
 }

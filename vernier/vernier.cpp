@@ -1,7 +1,6 @@
 #include "vernier/vernier.h"
 
 #include <memory>
-#include <optional>
 
 #include "vernier/analysis/model_argument.h"
 
@@ -15,45 +14,13 @@ InputSpec with_default(InputSpec inputs, std::int64_t samples) {
   return inputs;
 }
 
-// A reference: the model itself where it is ONNX, else something that runs it.
-struct Reference {
-  std::optional<Model> model;
-  std::unique_ptr<Runner> runner;
-
-  explicit Reference(const fs::path& path) {
-    const ModelFormat format = model_format(path);
-    if (format == ModelFormat::onnx)
-      model = Model::load(path);
-    else if (format != ModelFormat::hosted)
-      runner = open_runner(path);
-  }
-  // A live model, which is told what it will be fed.
-  void open_hosted(const fs::path& path, Samples& samples, const Model& candidate) {
-    if (model_format(path) != ModelFormat::hosted) return;
-    RunnerOptions options;
-    if (samples.size() > 0) options.host = described_by({}, samples.sample(0), candidate.outputs());
-    runner = open_runner(path, options);
-  }
-  const Model* onnx() const { return model ? &*model : nullptr; }
-};
-
 }  // namespace
 
 CompareResult compare(const fs::path& reference, const fs::path& candidate, const InputSpec& inputs,
                       CompareModelsOptions options) {
-  const Model model = load_candidate(candidate);
-  Reference opened(reference);
-  CompareOptions& compared = options.compare;
-  compared.evidence.own_limits = !compared.limits.empty();
-  if (compared.limits.empty()) compared.limits = default_limits(precision_of(model));
-  compared.evidence.real_inputs = !inputs.data.empty() || !inputs.dataset.name.empty();
-  ComparedModels models{
-      .reference = opened.onnx(), .reference_runner = opened.runner.get(), .candidate = model};
-  const Inputs made = compare_inputs(models, with_default(inputs, 100), options);
-  opened.open_hosted(reference, *made.samples, model);
-  models.reference_runner = opened.runner.get();
-  compared.outputs_by_position = opened.runner && opened.runner->outputs_are_positional();
-  return compare_models(models, *made.samples, std::move(options));
+  const OpenedModels opened =
+      open_models(load_candidate(candidate), reference, with_default(inputs, 100), options);
+  return compare_models(opened.compared(), *opened.inputs.samples, std::move(options));
 }
 
 DebugResult debug(const fs::path& reference, const fs::path& candidate, const InputSpec& inputs,

@@ -125,6 +125,40 @@ Inputs compare_inputs(const ComparedModels& models, const InputSpec& spec,
              : make_inputs(target, spec);
 }
 
+ComparedModels OpenedModels::compared() const {
+  return {.reference = reference ? &*reference : nullptr,
+          .reference_runner = reference_runner.get(),
+          .candidate = candidate};
+}
+
+OpenedModels open_models(Model candidate, const std::filesystem::path& reference,
+                         const InputSpec& spec, CompareModelsOptions& options,
+                         RunnerOptions reference_options) {
+  CompareOptions& compared = options.compare;
+  compared.evidence.own_limits = !compared.limits.empty();
+  if (compared.limits.empty()) compared.limits = default_limits(precision_of(candidate));
+  compared.evidence.real_inputs = !spec.data.empty() || !spec.dataset.name.empty();
+  OpenedModels opened{.candidate = std::move(candidate)};
+  const ModelFormat format = model_format(reference);
+  if (format == ModelFormat::onnx)
+    opened.reference = Model::load(reference);
+  else if (format != ModelFormat::hosted)
+    opened.reference_runner = open_runner(reference, reference_options);
+  opened.inputs = compare_inputs(opened.compared(), spec, options);
+  if (format == ModelFormat::recorded && opened.inputs.order)
+    require_recorded_order(*opened.inputs.order, reference);
+  if (format == ModelFormat::hosted) {
+    Samples& samples = *opened.inputs.samples;
+    if (samples.size() > 0)
+      reference_options.host = described_by(std::move(reference_options.host), samples.sample(0),
+                                            opened.candidate.outputs());
+    opened.reference_runner = open_runner(reference, reference_options);
+  }
+  compared.outputs_by_position =
+      opened.reference_runner && opened.reference_runner->outputs_are_positional();
+  return opened;
+}
+
 CompareResult compare_models(const ComparedModels& models, Samples& samples,
                              CompareModelsOptions options) {
   CompareOptions& compare_options = options.compare;

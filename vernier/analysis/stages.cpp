@@ -12,18 +12,6 @@ namespace {
 
 constexpr double notable_db = 0.5;
 
-class FirstSamples : public Samples {
- public:
-  FirstSamples(Samples& all, std::int64_t most) : all_(all), size_(std::min(most, all.size())) {}
-  std::int64_t size() const override { return size_; }
-  std::vector<Tensor> sample(std::int64_t index) override { return all_.sample(index); }
-  std::int64_t number(std::int64_t index) const override { return all_.number(index); }
-
- private:
-  Samples& all_;
-  std::int64_t size_;
-};
-
 CompareResult compare_first(Runner& reference, Runner& candidate, Samples& samples,
                             const IoMapping& io) {
   CompareOptions options{.io = io};
@@ -194,8 +182,8 @@ std::vector<RuntimeStage> run_stages(Runner& reference, const Model& model,
                                      const OrtOptions& runtime, Samples& samples,
                                      const IoMapping& io) {
   constexpr std::int64_t most_samples = 4;
-  FirstSamples first(samples, most_samples * io.steps);
-  return Stages(reference, model, runtime, first, io).run();
+  const auto first = first_samples(samples, most_samples * io.steps);
+  return Stages(reference, model, runtime, *first, io).run();
 }
 
 }  // namespace vernier

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "vernier/error.h"
 
 namespace vernier {
@@ -9,16 +11,18 @@ namespace {
 
 class SampleWindow : public Samples {
  public:
-  SampleWindow(std::unique_ptr<Samples> all, std::int64_t first, std::int64_t count)
-      : all_(std::move(all)), first_(first), count_(count) {}
+  SampleWindow(Samples& all, std::int64_t first, std::int64_t count,
+               std::unique_ptr<Samples> owned = nullptr)
+      : owned_(std::move(owned)), all_(all), first_(first), count_(count) {}
 
   std::int64_t size() const override { return count_; }
-  std::vector<Tensor> sample(std::int64_t index) override { return all_->sample(first_ + index); }
-  std::optional<Tensor> labels(std::int64_t index) override { return all_->labels(first_ + index); }
-  std::int64_t number(std::int64_t index) const override { return all_->number(first_ + index); }
+  std::vector<Tensor> sample(std::int64_t index) override { return all_.sample(first_ + index); }
+  std::optional<Tensor> labels(std::int64_t index) override { return all_.labels(first_ + index); }
+  std::int64_t number(std::int64_t index) const override { return all_.number(first_ + index); }
 
  private:
-  std::unique_ptr<Samples> all_;
+  std::unique_ptr<Samples> owned_;  // null where somebody else owns them
+  Samples& all_;
   std::int64_t first_;
   std::int64_t count_;
 };
@@ -32,7 +36,12 @@ std::unique_ptr<Samples> select_samples(std::unique_ptr<Samples> all, std::int64
         fmt::format("[inputs] {} samples from number {} were asked for, there are {}; pass "
                     "a smaller --samples or --sample-index",
                     count, first, all->size()));
-  return std::make_unique<SampleWindow>(std::move(all), first, count);
+  Samples& samples = *all;
+  return std::make_unique<SampleWindow>(samples, first, count, std::move(all));
+}
+
+std::unique_ptr<Samples> first_samples(Samples& all, std::int64_t most) {
+  return std::make_unique<SampleWindow>(all, 0, std::min(most, all.size()));
 }
 
 }  // namespace vernier

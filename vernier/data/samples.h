@@ -27,4 +27,7 @@ class Samples {
 std::unique_ptr<Samples> select_samples(std::unique_ptr<Samples> all, std::int64_t first,
                                         std::int64_t count);
 
+// At most `most` of the samples, which must outlive them.
+std::unique_ptr<Samples> first_samples(Samples& all, std::int64_t most);
+
 }  // namespace vernier
