@@ -22,6 +22,7 @@ void add_check(CLI::App& program, int& exit_code);
 void add_completion(CLI::App& program, int& exit_code);
 void add_convert(CLI::App& program, int& exit_code);
 void add_debug(CLI::App& program, int& exit_code);
+void add_diagnose(CLI::App& program, int& exit_code);
 void add_diff(CLI::App& program, int& exit_code);
 void add_eval(CLI::App& program, int& exit_code);
 void add_export(CLI::App& program, int& exit_code);

@@ -48,8 +48,8 @@ int run(int argc, char** argv) {
 
   int exit_code = exit_pass;
   for (const auto add :
-       {add_eval, add_debug, add_layers, add_check, add_diff, add_inspect, add_record, add_score,
-        add_convert, add_export, add_providers, add_completion})
+       {add_diagnose, add_eval, add_debug, add_layers, add_check, add_diff, add_inspect, add_record,
+        add_score, add_convert, add_export, add_providers, add_completion})
     add(program, exit_code);
   bool verbose = false;
   for (CLI::App* command : subcommands(program)) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// The library in one header: five questions about a reference and a candidate, each asked with the
+// The library in one header: questions about a reference and a candidate, each asked with the
 // paths of both, the inputs to run them on and options. What this header does not reach is not
 // installed, and may change. Every function throws Error for what cannot be done.
 
@@ -9,6 +9,7 @@
 #include "vernier/analysis/check/check.h"
 #include "vernier/analysis/compare_models.h"
 #include "vernier/analysis/debug/debug.h"
+#include "vernier/analysis/diagnosis.h"
 #include "vernier/analysis/inputs.h"
 #include "vernier/analysis/layers/layers.h"
 #include "vernier/analysis/task/evaluate.h"

@@ -123,17 +123,6 @@ Table stages_table(const std::vector<RuntimeStage>& stages) {
   return table;
 }
 
-Json stages_json(const std::vector<RuntimeStage>& stages) {
-  Json list = Json::array();
-  for (const RuntimeStage& stage : stages)
-    list.push_back({{"stage", stage.name},
-                    {"sqnr_db", json_number<Json>(stage.sqnr_db)},
-                    {"change_db", json_number<Json>(stage.change_db)},
-                    {"moved", stage.is_moved},
-                    {"optimizers", stage.optimizers}});
-  return list;
-}
-
 Json output_json(const PairResult& pair, const Verdict& verdict) {
   Json json = pair_json<Json>(pair, verdict);
   json["samples"] = pair.similarity.samples;
@@ -191,7 +180,7 @@ std::string compare_json(const RunDescription& run, const CompareResult& result)
   json["runtime_loss_db"] =
       result.runtime_loss_db ? json_number<Json>(*result.runtime_loss_db) : Json(nullptr);
   json["evidence"] = evidence_json<Json>(result.evidence);
-  if (!result.stages.empty()) json["stages"] = stages_json(result.stages);
+  if (!result.stages.empty()) json["stages"] = stages_json<Json>(result.stages);
   json["nan_origin"] = nullptr;
   if (result.nan_origin)
     json["nan_origin"] = {{"sample", result.nan_origin->sample},

@@ -1,0 +1,422 @@
+#include "vernier/analysis/diagnosis.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "vernier/analysis/check/explanations.h"
+#include "vernier/analysis/layers/plan.h"
+#include "vernier/analysis/model_argument.h"
+#include "vernier/error.h"
+#include "vernier/model/precision.h"
+#include "vernier/runtime/ort_runner.h"
+#include "vernier/tensor/convert.h"
+
+namespace vernier {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t samples_of_place = 8;   // of debug, stages and remedies
+constexpr std::int64_t samples_of_layers = 2;  // every layer of each is compared
+constexpr double noticeable_db = 0.5;
+
+AnswerKind& answer(DiagnosisResult& result, Question question) {
+  return std::ranges::find(result.answers, question, &Answer::question)->kind;
+}
+
+void found(DiagnosisResult& result, DiagnosedCause cause, std::string subject = "") {
+  result.cause = cause;
+  result.subject = std::move(subject);
+}
+
+// The first error of a check that the other model does not have too: what both have cannot be why
+// they differ.
+const Finding* own_error(const CheckResult& check, const CheckResult* other) {
+  const auto is_error = [&](const Finding& finding) {
+    return finding.severity == Severity::error &&
+           (!other ||
+            std::ranges::find(other->findings, finding.id, &Finding::id) == other->findings.end());
+  };
+  const auto error = std::ranges::find_if(check.findings, is_error);
+  return error == check.findings.end() ? nullptr : &*error;
+}
+
+bool can_run(const CheckResult& check) {
+  return std::ranges::none_of(check.findings, [](const Finding& finding) {
+    return finding.severity == Severity::error && explanation(finding.id).group == CheckGroup::runs;
+  });
+}
+
+void add_failures(Verdict& verdict, const Verdict& more) {
+  verdict.failures.insert(verdict.failures.end(), more.failures.begin(), more.failures.end());
+  verdict.outcome = Outcome::fail;
+}
+
+// False where the models cannot be run, so that nothing else can be asked.
+bool ask_soundness(DiagnosisResult& result, const fs::path& reference_path,
+                   const fs::path& candidate, const DiagnosisOptions& options) {
+  CheckOptions check_options{.runtime = options.compare.candidate_runtime};
+  result.candidate_check = check(candidate, check_options);
+  if (model_format(reference_path) == ModelFormat::onnx) {
+    check_options.runtime = options.compare.reference_runtime;
+    result.reference_check = check(reference_path, check_options);
+  }
+  const CheckResult* reference = result.reference_check ? &*result.reference_check : nullptr;
+  const Finding* error = own_error(result.candidate_check, reference);
+  answer(result, Question::soundness) = error ? AnswerKind::bad : AnswerKind::good;
+  if (error) found(result, DiagnosedCause::candidate_unsound, error->id);
+  if (!can_run(result.candidate_check)) {
+    result.verdict = result.candidate_check.verdict;
+    return false;
+  }
+  if (!reference || can_run(*reference)) return true;
+  answer(result, Question::soundness) = AnswerKind::bad;
+  found(result, DiagnosedCause::reference_unsound, own_error(*reference, nullptr)->id);
+  result.verdict = reference->verdict;
+  return false;
+}
+
+AnswerKind weights_answer(const Evidence& evidence) {
+  if (!evidence.weights) return AnswerKind::unknown;
+  switch (evidence.weights->answer) {
+    case WeightEvidence::Answer::same: return AnswerKind::good;
+    case WeightEvidence::Answer::different: return AnswerKind::bad;
+    case WeightEvidence::Answer::unknown: break;
+  }
+  return AnswerKind::unknown;
+}
+
+// A float model is judged on any inputs.
+AnswerKind inputs_answer(const Evidence& evidence) {
+  if (evidence.calibration)
+    return evidence.calibration->score <= fitting_score ? AnswerKind::good : AnswerKind::bad;
+  if (evidence.norms && !evidence.real_inputs)
+    return evidence.norms->score <= fitting_norm_score ? AnswerKind::good : AnswerKind::bad;
+  return evidence.real_inputs || !evidence.quantized ? AnswerKind::good : AnswerKind::unknown;
+}
+
+AnswerKind outputs_answer(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::pass: return AnswerKind::good;
+    case Outcome::fail: return AnswerKind::bad;
+    case Outcome::inconclusive: break;
+  }
+  return AnswerKind::unknown;
+}
+
+void ask_outputs(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
+                 const DiagnosisOptions& options) {
+  result.compare = compare_models(models, samples, options.compare);
+  result.interrupted = result.compare->interrupted;
+  result.verdict = result.compare->verdict;
+  const Evidence& evidence = result.compare->evidence;
+  answer(result, Question::weights) = weights_answer(evidence);
+  answer(result, Question::inputs) = inputs_answer(evidence);
+  answer(result, Question::outputs) = outputs_answer(result.verdict.outcome);
+  if (evidence.quantized)
+    answer(result, Question::runtime) = !result.compare->runtime_loss_db ? AnswerKind::unknown
+                                        : *result.compare->runtime_loss_db > noticeable_db
+                                            ? AnswerKind::bad
+                                            : AnswerKind::good;
+}
+
+const Doubt* doubt_of(const Verdict& verdict, std::initializer_list<DoubtKind> kinds) {
+  const auto found = std::ranges::find_if(verdict.doubts, [&](const Doubt& doubt) {
+    return std::ranges::find(kinds, doubt.kind) != kinds.end();
+  });
+  return found == verdict.doubts.end() ? nullptr : &*found;
+}
+
+// What the comparison itself tells. False where it must be looked for inside the models.
+bool explained_by_comparison(DiagnosisResult& result) {
+  const CompareResult& compare = *result.compare;
+  const auto& weights = compare.evidence.weights;
+  if (answer(result, Question::weights) == AnswerKind::bad) {
+    found(result, DiagnosedCause::other_weights,
+          weights->weights[*weights->most_different].candidate);
+    return true;
+  }
+  for (const Failure& failure : compare.verdict.failures)
+    if (failure.kind == FailureKind::missing || failure.kind == FailureKind::shape) {
+      found(result, DiagnosedCause::unlike_outputs, failure.subject);
+      return true;
+    }
+  if (const Doubt* doubt = doubt_of(compare.verdict, {DoubtKind::missing_activation})) {
+    found(result, DiagnosedCause::missing_activation, doubt->subject);
+    return true;
+  }
+  if (const Doubt* doubt =
+          doubt_of(compare.verdict, {DoubtKind::clipping, DoubtKind::narrow_range})) {
+    found(result, DiagnosedCause::narrow_range, doubt->subject);
+    return false;  // what a wider range would gain is measured
+  }
+  if (compare.verdict.outcome == Outcome::inconclusive) {
+    found(result, DiagnosedCause::unlike_inputs);
+    return true;
+  }
+  return false;
+}
+
+double worst_db(const std::vector<PairResult>& outputs) {
+  double worst = INFINITY;
+  for (const PairResult& pair : outputs)
+    if (pair.status == PairStatus::compared && pair.similarity.samples > 0)
+      worst = std::fmin(worst, pair.similarity.statistics[0].mean);
+  return worst;
+}
+
+// The gap between this machine's figures and exact arithmetic is measured already.
+void name_kernels(DiagnosisResult& result) {
+  if (answer(result, Question::runtime) != AnswerKind::bad) return;
+  result.remedies.push_back({.kind = Remedy::Kind::exact_kernels,
+                             .before_db = worst_db(result.compare->outputs),
+                             .after_db = worst_db(result.compare->exact_outputs)});
+  answer(result, Question::remedy) = AnswerKind::good;
+  if (result.cause == DiagnosedCause::none) found(result, DiagnosedCause::kernels);
+}
+
+std::unique_ptr<Runner> reference_runner(const ComparedModels& models,
+                                         const DiagnosisOptions& options) {
+  return models.reference ? std::make_unique<OrtRunner>(models.reference->clone(),
+                                                        options.compare.reference_runtime)
+                          : nullptr;
+}
+
+// Whether the optimiser makes a float candidate differ that is right as its file says.
+bool is_optimizers_fault(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
+                         const DiagnosisOptions& options) {
+  const auto own = reference_runner(models, options);
+  const auto few = first_samples(samples, samples_of_place);
+  result.stages = run_stages(own ? *own : *models.reference_runner, models.candidate,
+                             options.compare.candidate_runtime, *few, options.compare.compare.io);
+  const auto moved = std::ranges::find(result.stages, true, &RuntimeStage::is_moved);
+  answer(result, Question::runtime) =
+      moved == result.stages.end() ? AnswerKind::good : AnswerKind::bad;
+  if (moved == result.stages.end() || moved == result.stages.begin()) return false;
+  const double before_db = moved->sqnr_db, after_db = std::prev(moved)->sqnr_db;
+  if (!(after_db > before_db + noticeable_db)) return false;
+  result.remedies.push_back({.kind = Remedy::Kind::no_optimizer,
+                             .subjects = moved->optimizers,
+                             .before_db = before_db,
+                             .after_db = after_db});
+  answer(result, Question::remedy) = AnswerKind::good;
+  found(result, DiagnosedCause::optimizer,
+        moved->optimizers.empty() ? moved->name : moved->optimizers.front());
+  return true;
+}
+
+// The reference, with one of its layers kept from each run.
+class Capturing : public Runner {
+ public:
+  Capturing(Runner& runner, std::string layer) : runner_(runner), layer_(std::move(layer)) {}
+  const std::vector<TensorSpec>& inputs() const override { return runner_.inputs(); }
+  const std::vector<TensorSpec>& outputs() const override { return runner_.outputs(); }
+  bool outputs_are_positional() const override { return runner_.outputs_are_positional(); }
+  std::vector<Tensor> run(std::span<const Tensor> inputs, const Observer&) override {
+    return runner_.run(inputs, [&](const ObservedTensor& tensor) {
+      if (tensor.name == layer_) captured_ = copy(tensor);
+    });
+  }
+  const Tensor& captured() const { return captured_; }
+
+ private:
+  Runner& runner_;
+  std::string layer_;
+  Tensor captured_;
+};
+
+// The candidate, with what the reference computed in the place of one of its tensors.
+class Substituting : public Runner {
+ public:
+  Substituting(OrtRunner& runner, const Capturing& reference)
+      : runner_(runner), reference_(reference) {}
+  const std::vector<TensorSpec>& inputs() const override { return runner_.inputs(); }
+  const std::vector<TensorSpec>& outputs() const override { return runner_.outputs(); }
+  std::vector<Tensor> run(std::span<const Tensor> inputs, const Observer&) override {
+    return runner_.run(inputs, [&](const ObservedTensor& tensor) {
+      const Tensor right = convert(reference_.captured(), tensor.dtype);
+      is_substituted_ = right.bytes.size() == tensor.writable.size();
+      if (is_substituted_) std::ranges::copy(right.bytes, tensor.writable.begin());
+    });
+  }
+  bool is_substituted() const { return is_substituted_; }
+
+ private:
+  OrtRunner& runner_;
+  const Capturing& reference_;
+  bool is_substituted_ = false;
+};
+
+// The worst output's SQNR when the row's layer is right, all else as it is; nothing where the layer
+// cannot be put in the place of its tensor.
+std::optional<double> sqnr_with_layer(const LayerRow& row, const Model& candidate, Samples& samples,
+                                      const DiagnosisOptions& options) {
+  if (row.tensor.empty() || !row.compared || row.layout) return std::nullopt;
+  LayersReference reference = open_layers_reference(options.layers);
+  Capturing capturing(*reference.runner, row.layer);
+  OrtOptions runtime = options.compare.candidate_runtime;
+  runtime.watch = Watch::only({row.tensor});
+  OrtRunner watched(candidate.clone(), runtime);
+  Substituting substituting(watched, capturing);
+  CompareOptions compare_options{.io = options.compare.compare.io};
+  compare_options.outputs_by_position = capturing.outputs_are_positional();
+  const CompareResult result = compare(capturing, substituting, samples, compare_options);
+  if (!substituting.is_substituted()) return std::nullopt;
+  return worst_db(result.outputs);
+}
+
+void ask_place_in_float(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
+                        const DiagnosisOptions& options) {
+  const auto few = first_samples(samples, samples_of_layers);
+  result.layers = validate_layers(models.candidate, *few, options.layers);
+  const LayersResult& layers = *result.layers;
+  const auto output = std::ranges::find(layers.outputs, true, &LayerRow::exceeds);
+  if (!layers.drift_origin && output == layers.outputs.end()) {
+    answer(result, Question::place) = AnswerKind::unknown;
+    return;
+  }
+  const LayerRow& row = layers.drift_origin ? layers.rows[*layers.drift_origin] : *output;
+  answer(result, Question::place) = AnswerKind::bad;
+  found(result, DiagnosedCause::drift_origin, row.layer);
+  answer(result, Question::remedy) = AnswerKind::unknown;
+  const auto right_db =
+      layers.drift_origin ? sqnr_with_layer(row, models.candidate, *few, options) : std::nullopt;
+  const double before_db = worst_db(result.compare->outputs);
+  if (!right_db || !(*right_db > before_db + noticeable_db)) return;
+  answer(result, Question::remedy) = AnswerKind::good;
+  result.remedies.push_back({.kind = Remedy::Kind::right_layer,
+                             .subjects = {row.layer},
+                             .before_db = before_db,
+                             .after_db = *right_db});
+}
+
+void ask_place_in_quantized(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
+                            const DiagnosisOptions& options) {
+  const auto few = first_samples(samples, samples_of_place);
+  result.debug = debug(*models.reference, models.candidate, *few, options.debug);
+  const DebugResult& debug = *result.debug;
+  answer(result, Question::place) = AnswerKind::bad;
+  answer(result, Question::remedy) = AnswerKind::unknown;
+  if (result.cause != DiagnosedCause::unknown) return;  // the comparison named the quantizer
+  if (debug.advice.originators.empty())
+    found(result, DiagnosedCause::spread_quantization);
+  else
+    found(result, DiagnosedCause::quantized_nodes,
+          debug.activations[debug.advice.originators.front()].tensor_name);
+}
+
+// Where the difference begins. Only a candidate that is quantized from an ONNX model has quantizers
+// to look at; any other has layers.
+void ask_place(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
+               const DiagnosisOptions& options) {
+  try {
+    if (result.compare->evidence.quantized && models.reference)
+      ask_place_in_quantized(result, models, samples, options);
+    else
+      ask_place_in_float(result, models, samples, options);
+  } catch (const Error& error) {
+    answer(result, Question::place) = AnswerKind::unknown;
+    result.warnings.push_back(error.what());
+  }
+}
+
+// What the comparison leaves open is looked for inside the models.
+void ask_inside(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
+                const DiagnosisOptions& options) {
+  found(result, DiagnosedCause::unknown);
+  const bool is_known = explained_by_comparison(result);
+  const bool is_right = !is_known && result.verdict.pass();
+  if (is_right) found(result, DiagnosedCause::none);
+  name_kernels(result);
+  if (is_known || is_right || options.quick) return;
+  const auto asking = [&](Question question) {
+    if (options.asking) options.asking(question);
+  };
+  asking(Question::runtime);
+  if (!result.compare->evidence.quantized && is_optimizers_fault(result, models, samples, options))
+    return;
+  asking(Question::place);
+  ask_place(result, models, samples, options);
+}
+
+}  // namespace
+
+std::string_view question_name(Question question) {
+  switch (question) {
+    case Question::soundness: return "soundness";
+    case Question::weights: return "weights";
+    case Question::inputs: return "inputs";
+    case Question::outputs: return "outputs";
+    case Question::runtime: return "runtime";
+    case Question::place: return "place";
+    case Question::remedy: return "remedy";
+  }
+  return "";
+}
+
+std::string_view answer_kind_name(AnswerKind kind) {
+  switch (kind) {
+    case AnswerKind::good: return "good";
+    case AnswerKind::bad: return "bad";
+    case AnswerKind::unknown: return "unknown";
+    case AnswerKind::not_asked: return "not_asked";
+  }
+  return "";
+}
+
+std::string_view diagnosed_cause_name(DiagnosedCause cause) {
+  switch (cause) {
+    case DiagnosedCause::none: return "none";
+    case DiagnosedCause::candidate_unsound: return "candidate_unsound";
+    case DiagnosedCause::reference_unsound: return "reference_unsound";
+    case DiagnosedCause::other_weights: return "other_weights";
+    case DiagnosedCause::unlike_outputs: return "unlike_outputs";
+    case DiagnosedCause::unlike_inputs: return "unlike_inputs";
+    case DiagnosedCause::missing_activation: return "missing_activation";
+    case DiagnosedCause::narrow_range: return "narrow_range";
+    case DiagnosedCause::kernels: return "kernels";
+    case DiagnosedCause::optimizer: return "optimizer";
+    case DiagnosedCause::drift_origin: return "drift_origin";
+    case DiagnosedCause::quantized_nodes: return "quantized_nodes";
+    case DiagnosedCause::spread_quantization: return "spread_quantization";
+    case DiagnosedCause::unknown: return "unknown";
+  }
+  return "";
+}
+
+DiagnosisResult diagnose(const fs::path& reference, const fs::path& candidate,
+                         const InputSpec& inputs, DiagnosisOptions options) {
+  DiagnosisResult result;
+  for (const Question question : questions) result.answers.push_back({question});
+  const auto asking = [&](Question question) {
+    if (options.asking) options.asking(question);
+  };
+  asking(Question::soundness);
+  if (!ask_soundness(result, reference, candidate, options)) return result;
+  asking(Question::outputs);
+  options.layers.reference = reference;
+  const OpenedModels opened =
+      open_models(load_candidate(candidate), reference, inputs, options.compare, options.runner);
+  const ComparedModels models = opened.compared();
+  Samples& samples = *opened.inputs.samples;
+  result.inputs = opened.inputs.description;
+  result.warnings = opened.inputs.warnings;
+  result.precision = precision_name(precision_of(opened.candidate));
+  if (models.reference_runner) result.versions = models.reference_runner->versions();
+  ask_outputs(result, models, samples, options);
+  if (result.interrupted) return result;
+  ask_inside(result, models, samples, options);
+  // Errors that the reference does not have are wrong whatever the outputs are.
+  if (answer(result, Question::soundness) == AnswerKind::bad) {
+    add_failures(result.verdict, result.candidate_check.verdict);
+    if (result.cause == DiagnosedCause::none)
+      found(result, DiagnosedCause::candidate_unsound,
+            own_error(result.candidate_check,
+                      result.reference_check ? &*result.reference_check : nullptr)
+                ->id);
+  }
+  return result;
+}
+
+}  // namespace vernier

@@ -1,0 +1,263 @@
+#include "vernier/report/diagnosis.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "vernier/analysis/check/explanations.h"
+#include "vernier/report/check.h"
+#include "vernier/report/compare.h"
+#include "vernier/report/debug.h"
+#include "vernier/report/evidence.h"
+#include "vernier/report/layers.h"
+#include "vernier/report/number.h"
+
+namespace vernier {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Shown {
+  const char* symbol;
+  Tone tone;
+};
+
+Shown shown(AnswerKind kind) {
+  switch (kind) {
+    case AnswerKind::good: return {"✓", Tone::good};
+    case AnswerKind::bad: return {"✗", Tone::bad};
+    case AnswerKind::unknown: return {"?", Tone::fair};
+    case AnswerKind::not_asked: break;
+  }
+  return {"·", Tone::faint};
+}
+
+std::string soundness_text(const DiagnosisResult& result) {
+  const auto errors = result.candidate_check.count(Severity::error);
+  if (result.cause == DiagnosedCause::reference_unsound)
+    return fmt::format("the reference: {}", explanation(result.subject).title);
+  if (errors == 0)
+    return result.reference_check ? "both run, nothing unsound" : "the candidate runs";
+  const auto error =
+      std::ranges::find(result.candidate_check.findings, Severity::error, &Finding::severity);
+  return fmt::format("{} in the candidate: {}", format_count(errors, "error"),
+                     explanation(error->id).title);
+}
+
+std::string inputs_text(const CompareResult& compare) {
+  if (compare.evidence.calibration) return calibration_text(*compare.evidence.calibration);
+  if (compare.evidence.real_inputs) return "given";
+  if (compare.evidence.norms)
+    return fmt::format("{} those of training, by {} batch norms",
+                       compare.evidence.norms->score <= fitting_norm_score ? "like" : "unlike",
+                       compare.evidence.norms->norms);
+  return compare.evidence.quantized ? "nothing tells whether they are like real ones"
+                                    : "drawn for the candidate";
+}
+
+// What is judged: exact arithmetic where it was computed.
+const std::vector<PairResult>& judged_outputs(const CompareResult& compare) {
+  return compare.exact_outputs.empty() ? compare.outputs : compare.exact_outputs;
+}
+
+// "logits 27.3 dB (worst 22.3), 2 of 64 answers change"
+std::string output_text(const PairResult& pair) {
+  if (pair.status != PairStatus::compared)
+    return fmt::format("{} {}", pair.name, pair_status_name(pair.status));
+  const Statistics& sqnr = pair.similarity.statistics[*find_metric("sqnr_db")];
+  std::string text = fmt::format("{} {} dB (worst {})", pair.name, format_decibels(sqnr.mean),
+                                 format_decibels(sqnr.min));
+  // Of scores; the largest number of a box or a picture decides nothing.
+  const Statistics& agreement = pair.similarity.statistics[*find_metric("argmax_agreement")];
+  if (agreement.count > 0 && pair.reference_shape.size() <= 2)
+    text += fmt::format(", {:.3g}% of decisions change", 100 * (1 - agreement.mean));
+  return text;
+}
+
+// The worst output stands for the others.
+std::string outputs_text(const CompareResult& compare) {
+  const auto& outputs = judged_outputs(compare);
+  if (outputs.empty()) return "none to compare";
+  const auto worst = std::ranges::min_element(outputs, {}, [](const PairResult& pair) {
+    const double mean = pair.similarity.statistics[0].mean;
+    return pair.status != PairStatus::compared || std::isnan(mean) ? -INFINITY : mean;
+  });
+  std::string text = output_text(*worst);
+  if (outputs.size() > 1) text += fmt::format("; {} more agree better", outputs.size() - 1);
+  return text;
+}
+
+std::string runtime_text(const DiagnosisResult& result) {
+  if (result.compare && result.compare->runtime_loss_db)
+    return fmt::format("this CPU's integer kernels cost {:.1f} dB",
+                       std::max(0.0, *result.compare->runtime_loss_db));
+  const auto moved = std::ranges::find(result.stages, true, &RuntimeStage::is_moved);
+  if (moved == result.stages.end())
+    return result.stages.empty() ? "not measured" : "the same at every optimisation level";
+  return fmt::format("optimisation level {} changes the outputs", moved->name);
+}
+
+std::string place_text(const DiagnosisResult& result) {
+  if (result.layers) {
+    const LayersResult& layers = *result.layers;
+    if (layers.drift_origin)
+      return fmt::format("{}, the first of {} layers out of tolerance ({} in all)",
+                         layers.rows[*layers.drift_origin].layer, layers.layers_total(),
+                         layers.layers_exceeding);
+    return "no layer is out of tolerance";
+  }
+  if (result.debug) return debug_conclusion(*result.debug);
+  return "could not be found";
+}
+
+std::string answer_text(const DiagnosisResult& result, const Answer& answer) {
+  if (answer.kind == AnswerKind::not_asked) return "not needed";
+  switch (answer.question) {
+    case Question::soundness: return soundness_text(result);
+    case Question::weights:
+      return result.compare->evidence.weights ? weights_text(*result.compare->evidence.weights)
+                                              : "not compared";
+    case Question::inputs: return inputs_text(*result.compare);
+    case Question::outputs: return outputs_text(*result.compare);
+    case Question::runtime: return runtime_text(result);
+    case Question::place: return place_text(result);
+    case Question::remedy:
+      return result.remedies.empty() ? "none was found that a run confirms"
+                                     : remedy_text(result.remedies.front());
+  }
+  return "";
+}
+
+Json answers_json(const DiagnosisResult& result) {
+  Json list = Json::array();
+  for (const Answer& answer : result.answers)
+    list.push_back({{"question", std::string(question_name(answer.question))},
+                    {"answer", std::string(answer_kind_name(answer.kind))},
+                    {"text", answer_text(result, answer)}});
+  return list;
+}
+
+std::string_view remedy_name(Remedy::Kind kind) {
+  switch (kind) {
+    case Remedy::Kind::exact_kernels: return "exact_kernels";
+    case Remedy::Kind::no_optimizer: return "no_optimizer";
+    case Remedy::Kind::right_layer: return "right_layer";
+    case Remedy::Kind::keep_in_float: return "keep_in_float";
+  }
+  return "";
+}
+
+Json remedies_json(const DiagnosisResult& result) {
+  Json list = Json::array();
+  for (const Remedy& remedy : result.remedies)
+    list.push_back({{"kind", std::string(remedy_name(remedy.kind))},
+                    {"subjects", remedy.subjects},
+                    {"before_db", json_number<Json>(remedy.before_db)},
+                    {"after_db", json_number<Json>(remedy.after_db)},
+                    {"interval_db",
+                     remedy.interval_db ? json_number<Json>(*remedy.interval_db) : Json(nullptr)},
+                    {"text", remedy_text(remedy)},
+                    {"command", nullptr}});
+  return list;
+}
+
+RunDescription run_of(RunDescription run, const char* command) {
+  run.command = command;
+  return run;
+}
+
+}  // namespace
+
+std::string remedy_text(const Remedy& remedy) {
+  const std::string gain = fmt::format("{} -> {} dB", format_decibels(remedy.before_db),
+                                       format_decibels(remedy.after_db));
+  switch (remedy.kind) {
+    case Remedy::Kind::exact_kernels:
+      return fmt::format("{} with session.x64quantprecision=1, 7-bit or uint8 weights", gain);
+    case Remedy::Kind::no_optimizer:
+      return fmt::format("{} without {}", gain,
+                         remedy.subjects.empty()
+                             ? "that level"
+                             : fmt::format("{}", fmt::join(remedy.subjects, ", ")));
+    case Remedy::Kind::right_layer:
+      return fmt::format("{} once {} computes what the reference computes", gain,
+                         fmt::join(remedy.subjects, ", "));
+    case Remedy::Kind::keep_in_float:
+      return fmt::format("{} with {} kept in float", gain, fmt::join(remedy.subjects, ", "));
+  }
+  return gain;
+}
+
+std::string cause_text(const DiagnosisResult& result) {
+  switch (result.cause) {
+    case DiagnosedCause::none: return "nothing is wrong: the candidate is what the reference is";
+    case DiagnosedCause::candidate_unsound:
+      return fmt::format("the candidate is unsound in itself: {} ({})",
+                         explanation(result.subject).title, result.subject);
+    case DiagnosedCause::reference_unsound:
+      return fmt::format("the reference is unsound in itself: {} ({})",
+                         explanation(result.subject).title, result.subject);
+    case DiagnosedCause::other_weights:
+      return "the weights are " + weights_text(*result.compare->evidence.weights);
+    case DiagnosedCause::unlike_outputs:
+      return fmt::format("output {} is not what the reference has", result.subject);
+    case DiagnosedCause::unlike_inputs: return "on these inputs nothing can be told";
+    case DiagnosedCause::missing_activation:
+      return fmt::format("the candidate lacks the activation function {}", result.subject);
+    case DiagnosedCause::narrow_range:
+      return fmt::format("the quantizer of {} cuts off what goes into it", result.subject);
+    case DiagnosedCause::kernels:
+      return "the file is right; this CPU's integer kernels saturate when they run it";
+    case DiagnosedCause::optimizer:
+      return fmt::format("the file is right; ONNX Runtime's {} changes what it computes",
+                         result.subject);
+    case DiagnosedCause::drift_origin: {
+      const LayersResult& layers = *result.layers;
+      const auto row = layers.drift_origin
+                           ? layers.rows.begin() + static_cast<std::ptrdiff_t>(*layers.drift_origin)
+                           : std::ranges::find(layers.outputs, true, &LayerRow::exceeds);
+      return fmt::format("{}: {}{}{}", row->layer, cause_name(row->cause),
+                         row->detail.empty() ? "" : ": ", row->detail);
+    }
+    case DiagnosedCause::quantized_nodes:
+      return fmt::format("quantization: {} makes most of the noise", result.subject);
+    case DiagnosedCause::spread_quantization:
+      return "quantization: the noise is spread, no few nodes make most of it";
+    case DiagnosedCause::unknown: break;
+  }
+  return "not found";
+}
+
+Document describe_diagnosis(const RunDescription& run, const DiagnosisResult& result) {
+  Panel panel;
+  for (const Answer& answer : result.answers) {
+    const Shown look = shown(answer.kind);
+    panel.facts.emplace_back(fmt::format("{} {}", look.symbol, question_name(answer.question)),
+                             Cell(answer_text(result, answer), look.tone));
+  }
+  std::vector<Block> blocks = {panel};
+  blocks.emplace_back(Paragraph{{"cause: " + cause_text(result), Tone::strong}});
+  return report_document({run, result.warnings, &result.verdict}, std::move(blocks));
+}
+
+std::string diagnosis_json(const RunDescription& run, const DiagnosisResult& result) {
+  Json json = report_json<Json>({run, result.warnings, &result.verdict});
+  json["answers"] = answers_json(result);
+  json["cause"] = {{"kind", std::string(diagnosed_cause_name(result.cause))},
+                   {"subject", result.subject},
+                   {"text", cause_text(result)}};
+  json["remedies"] = remedies_json(result);
+  const auto nested = [](const std::string& text) { return Json::parse(text); };
+  json["check"] = nested(check_json({.run = run_of(run, "check")}, result.candidate_check));
+  if (result.compare) json["eval"] = nested(compare_json(run_of(run, "eval"), *result.compare));
+  if (!result.stages.empty()) json["stages"] = stages_json<Json>(result.stages);
+  if (result.layers)
+    json["layers"] = nested(layers_json({.run = run_of(run, "layers")}, *result.layers));
+  if (result.debug)
+    json["debug"] = nested(debug_json({.run = run_of(run, "debug")}, *result.debug));
+  return json_text(json);
+}
+
+}  // namespace vernier
