@@ -35,6 +35,14 @@ std::string entry(const std::string& name, const std::string& description, int w
   return out + "\n";
 }
 
+// CLI11 appends the names of checks to that of the value: "T:NONNEGATIVE".
+std::string placeholder(const CLI::Option& option) {
+  std::string name = option.get_type_name();
+  for (const std::string_view check : {":POSITIVE", ":NONNEGATIVE", ":FILE"})
+    if (name.ends_with(check)) name.resize(name.size() - check.size());
+  return name;
+}
+
 std::string option_entry(const CLI::Option& option, bool all, int width) {
   std::vector<std::string> names = option_names(option);
   const std::vector<std::string> choices = option_choices(option);
@@ -49,7 +57,7 @@ std::string option_entry(const CLI::Option& option, bool all, int width) {
     });
     if (!explained) description += fmt::format(": {}", fmt::join(choices, ", "));
   } else if (!names.empty() && option.get_type_size() != 0) {
-    name += " " + option.get_type_name();
+    name += " " + placeholder(option);
   }
   if (!option.get_default_str().empty())
     description += fmt::format(" (default: {})", option.get_default_str());
