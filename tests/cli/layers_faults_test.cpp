@@ -12,6 +12,7 @@
 #include "vernier/analysis/layers/layers.h"
 #include "vernier/data/random.h"
 #include "vernier/exporting/exporter.h"
+#include "vernier/report/layers.h"
 
 namespace vernier {
 namespace {
@@ -77,8 +78,9 @@ class LayersFaults : public ::testing::Test {
     ASSERT_TRUE(result.drift_origin);
     const LayerRow& origin = result.rows[*result.drift_origin];
     EXPECT_EQ(origin.layer, expected.layer);
-    EXPECT_EQ(cause_name(origin.cause), cause_name(expected.cause)) << origin.detail;
-    EXPECT_THAT(origin.detail, HasSubstr(expected.detail));
+    const std::string detail = describe_evidence(origin, result.rows);
+    EXPECT_EQ(cause_name(origin.cause), cause_name(expected.cause)) << detail;
+    EXPECT_THAT(detail, HasSubstr(expected.detail));
   }
 
   TemporaryDirectory folder_;

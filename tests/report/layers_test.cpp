@@ -36,10 +36,16 @@ TEST(LayersReport, the_origin_comes_with_its_cause_and_its_neighbours) {
                       .layers_exceeding = 2,
                       .samples = 1};
   result.rows[2].cause = Cause::weight_bit_mismatch;
-  result.rows[2].detail = "1 of 9 elements";
+  result.rows[2].evidence = {.fact = LayerEvidence::Fact::weight_differs,
+                             .weight = ComparedWeight{.parameter = "fc.weight",
+                                                      .initializer = "w",
+                                                      .elements = 9,
+                                                      .difference = {.differing = 1, .first = 0}}};
   const std::string report = text(result);
   EXPECT_THAT(report, HasSubstr("drift origin: origin (Linear): max_abs_diff 1.000e+00 is above"));
-  EXPECT_THAT(report, HasSubstr("cause: weight_bit_mismatch: 1 of 9 elements"));
+  EXPECT_THAT(
+      report,
+      HasSubstr("cause: weight_bit_mismatch: fc.weight is not what initializer w holds: 1 of 9 "));
   EXPECT_THAT(report, HasSubstr("before"));
   EXPECT_THAT(report, Not(HasSubstr("far ")));
   EXPECT_THAT(text(result, true), HasSubstr("far "));

@@ -43,9 +43,9 @@ std::string finding(const LayerRow& row) {
                      format_scientific(row.allowed));
 }
 
-std::string evidence(const LayerRow& row) {
+std::string cause(const LayerRow& row, const LayersResult& result) {
   std::string text(cause_name(row.cause));
-  if (!row.detail.empty()) text += ": " + row.detail;
+  if (row.evidence) text += ": " + describe_evidence(row, result.rows);
   if (row.layout && row.cause != Cause::layout_mismatch)
     text += fmt::format("; agrees after {}", row.layout->description);
   return text;
@@ -183,13 +183,13 @@ Document describe_layers(const LayersSubject& subject, const LayersResult& resul
   const Columns columns = columns_of(result);
   std::vector<Block> blocks = {verdict(subject, result)};
   if (result.drift_origin) {
-    blocks.emplace_back(Paragraph{"cause: " + evidence(result.rows[*result.drift_origin])});
+    blocks.emplace_back(Paragraph{"cause: " + cause(result.rows[*result.drift_origin], result)});
     blocks.emplace_back(
         rows_table("Around the origin", rows_around(result, subject.around), columns));
   }
   for (const LayerRow& row : result.outputs)
     if (row.exceeds && !result.drift_origin)
-      blocks.emplace_back(Paragraph{fmt::format("{}: cause: {}", row.layer, evidence(row))});
+      blocks.emplace_back(Paragraph{fmt::format("{}: cause: {}", row.layer, cause(row, result))});
   if (!result.outputs.empty()) blocks.emplace_back(rows_table("Outputs", result.outputs, columns));
   std::vector<LayerRow> worst = worst_rows(result);
   worst.resize(std::min<std::size_t>(worst.size(), subject.top));

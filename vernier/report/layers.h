@@ -1,6 +1,8 @@
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "vernier/analysis/layers/layers.h"
 #include "vernier/report/envelope.h"
@@ -19,6 +21,13 @@ Document describe_layers(const LayersSubject& subject, const LayersResult& resul
 
 // Schema: docs/schemas/layers.schema.json.
 std::string layers_json(const LayersSubject& subject, const LayersResult& result);
+
+// The evidence for the row's cause in a sentence; empty if there is none. `rows` are the result's.
+std::string describe_evidence(const LayerRow& row, std::span<const LayerRow> rows);
+
+// "fc.weight is not what initializer fc.weight holds: 1 of 240 elements differ, the first at 17, by
+// up to 2.98e-08 (1 ulp)"
+std::string describe_difference(const ComparedWeight& weight);
 
 // How a layer was recognised: "name", "scope"..., "unmatched" if it was not.
 std::string_view aligned_by(Match match);

@@ -21,7 +21,7 @@ Json truth_json(const LayerTruth& truth) {
           {"ratio", json_number<Json>(truth.ratio)}};
 }
 
-Json row_json(const LayerRow& row) {
+Json row_json(const LayerRow& row, const LayersResult& result) {
   const bool has_tensor = !row.tensor.empty();
   Json json = {{"layer", row.layer},
                {"type", row.type.empty() ? Json(nullptr) : Json(row.type)},
@@ -41,7 +41,7 @@ Json row_json(const LayerRow& row) {
                                                ? json_number<Json>(*row.introduced_max_abs_diff)
                                                : Json(nullptr)},
                {"cause", std::string(cause_name(row.cause))},
-               {"detail", row.detail}};
+               {"detail", describe_evidence(row, result.rows)}};
   if (row.truth) json["truth"] = truth_json(*row.truth);
   return json;
 }
@@ -53,9 +53,9 @@ std::string layers_json(const LayersSubject& subject, const LayersResult& result
   json["model"] = subject.run.candidate;
   json["tolerance"] = subject.tolerance;
   json["layers"] = Json::array();
-  for (const LayerRow& row : result.rows) json["layers"].push_back(row_json(row));
+  for (const LayerRow& row : result.rows) json["layers"].push_back(row_json(row, result));
   json["model_outputs"] = Json::array();
-  for (const LayerRow& row : result.outputs) json["model_outputs"].push_back(row_json(row));
+  for (const LayerRow& row : result.outputs) json["model_outputs"].push_back(row_json(row, result));
   const auto output = std::ranges::find_if(result.outputs, &LayerRow::exceeds);
   json["drift_origin"] = result.drift_origin ? Json(result.rows[*result.drift_origin].layer)
                          : output != result.outputs.end() ? Json(output->layer)

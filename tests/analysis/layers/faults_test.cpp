@@ -10,6 +10,7 @@
 #include "tests/runtime/torch_fixture.h"
 #include "vernier/analysis/layers/layers.h"
 #include "vernier/data/random.h"
+#include "vernier/report/layers.h"
 
 namespace vernier {
 namespace {
@@ -45,16 +46,16 @@ class Fault : public TorchTest {
     }
   }
 
-  // The first layer out of tolerance, after checking that it is this one.
-  static LayerRow origin(const LayersResult& result, const std::string& layer, Cause cause) {
+  // The evidence at the first layer out of tolerance, which must be this one, of this cause.
+  static std::string origin(const LayersResult& result, const std::string& layer, Cause cause) {
     if (!result.drift_origin) {
       ADD_FAILURE() << "nothing is out of tolerance";
       return {};
     }
     const LayerRow& row = result.rows[*result.drift_origin];
     EXPECT_EQ(row.layer, layer);
-    EXPECT_EQ(cause_name(row.cause), cause_name(cause)) << row.detail;
-    return row;
+    EXPECT_EQ(cause_name(row.cause), cause_name(cause)) << describe_evidence(row, result.rows);
+    return describe_evidence(row, result.rows);
   }
 
   // Every other layer out of tolerance must have it from one that is.
@@ -63,7 +64,8 @@ class Fault : public TorchTest {
     while (++index < result.rows.size()) {
       const LayerRow& row = result.rows[index];
       if (row.exceeds) {
-        EXPECT_EQ(cause_name(row.cause), "inherited") << row.layer << ": " << row.detail;
+        EXPECT_EQ(cause_name(row.cause), "inherited")
+            << row.layer << ": " << describe_evidence(row, result.rows);
       }
     }
   }
@@ -115,14 +117,14 @@ TEST_F(ConvolutionFault, one_ulp_of_a_weight_is_the_cause_where_it_exceeds) {
 
 TEST_F(ConvolutionFault, one_percent_of_a_weight) {
   edit_weight(candidate, "fc.weight", one_percent_up);
-  EXPECT_THAT(origin(validate(), "fc", Cause::weight_bit_mismatch).detail,
+  EXPECT_THAT(origin(validate(), "fc", Cause::weight_bit_mismatch),
               HasSubstr("240 of 240 elements differ"));
 }
 
 TEST_F(ConvolutionFault, one_percent_of_a_weight_that_a_batch_norm_is_folded_into) {
   edit_weight(candidate, "onnx::Conv_86", one_percent_up);
   const LayersResult result = validate();
-  EXPECT_THAT(origin(result, "layer1.0.bn2", Cause::weight_bit_mismatch).detail,
+  EXPECT_THAT(origin(result, "layer1.0.bn2", Cause::weight_bit_mismatch),
               HasSubstr("layer1.0.bn2 is folded in"));
   expect_rest_inherited(result);
 }
@@ -130,14 +132,14 @@ TEST_F(ConvolutionFault, one_percent_of_a_weight_that_a_batch_norm_is_folded_int
 TEST_F(TransformerFault, a_transposed_weight) {
   turn_weight(candidate, "onnx::MatMul_390");
   const LayersResult result = validate();
-  EXPECT_THAT(origin(result, "blocks.1.attn.proj", Cause::weight_bit_mismatch).detail,
+  EXPECT_THAT(origin(result, "blocks.1.attn.proj", Cause::weight_bit_mismatch),
               HasSubstr("its axes are swapped"));
   expect_rest_inherited(result);
 }
 
 TEST_F(ConvolutionFault, an_axis_permutation_in_the_middle) {
   insert_after(candidate, "/layer1/layer1.0/relu/Relu", {make_transpose({0, 1, 3, 2})});
-  EXPECT_THAT(origin(validate(), "layer1.0.relu", Cause::layout_mismatch).detail,
+  EXPECT_THAT(origin(validate(), "layer1.0.relu", Cause::layout_mismatch),
               HasSubstr("permutation (0,1,3,2)"));
 }
 
@@ -145,14 +147,14 @@ TEST_F(ConvolutionFault, float16_around_one_operator) {
   insert_after(candidate, "/layer1/layer1.1/conv2/Conv",
                {make_cast(DType::f16), make_cast(DType::f32)});
   const LayersResult result = validate();
-  EXPECT_THAT(origin(result, "layer1.1.bn2", Cause::precision_loss).detail, HasSubstr("float16"));
+  EXPECT_THAT(origin(result, "layer1.1.bn2", Cause::precision_loss), HasSubstr("float16"));
   expect_rest_inherited(result);
 }
 
 TEST_F(TransformerFault, another_epsilon_in_one_layer_norm) {
   set_constant(candidate, "/blocks.1/ln2/Constant_1", 1e-3F);
   const LayersResult result = validate();
-  EXPECT_THAT(origin(result, "blocks.1.ln2", Cause::attribute_mismatch).detail,
+  EXPECT_THAT(origin(result, "blocks.1.ln2", Cause::attribute_mismatch),
               HasSubstr("is 0.001 in the candidate, 1e-05 in the reference"));
   expect_rest_inherited(result);
 }
@@ -166,7 +168,8 @@ TEST_F(ConvolutionFault, a_softmax_behind_the_last_layer_is_found_at_the_output)
   EXPECT_FALSE(result.drift_origin);
   ASSERT_THAT(result.outputs, SizeIs(1));
   EXPECT_EQ(cause_name(result.outputs[0].cause), "missing_or_extra_op");
-  EXPECT_THAT(result.outputs[0].detail, HasSubstr("it is Softmax of the reference's output"));
+  EXPECT_THAT(describe_evidence(result.outputs[0], result.rows),
+              HasSubstr("it is Softmax of the reference's output"));
 }
 
 TEST_F(ConvolutionFault, dropout_left_active) {
@@ -180,7 +183,7 @@ TEST_F(ConvolutionFault, dropout_left_active) {
   node(candidate, "/Flatten_output_0_inserted_0").set_output(0, "/drop/Dropout_output_0");
   rewire(candidate, "/Flatten_output_0", "/drop/Dropout_output_0");
   const LayersResult result = validate();
-  EXPECT_THAT(origin(result, "drop", Cause::missing_or_extra_op).detail,
+  EXPECT_THAT(origin(result, "drop", Cause::missing_or_extra_op),
               HasSubstr("computes as in training"));
 }
 
@@ -195,7 +198,7 @@ TEST_F(ConvolutionFault, a_relu_removed) {
 TEST_F(TransformerFault, a_nan_constant) {
   set_constant(candidate, "/blocks.0/mlp/mlp.1/Constant_1", NAN);
   const LayersResult result = validate();
-  EXPECT_THAT(origin(result, "blocks.0.mlp.1", Cause::nonfinite).detail,
+  EXPECT_THAT(origin(result, "blocks.0.mlp.1", Cause::nonfinite),
               HasSubstr("/blocks.0/mlp/mlp.1/Constant_1_output_0 is not finite"));
   expect_rest_inherited(result);
 }
@@ -208,7 +211,7 @@ TEST_F(TransformerFault, a_leaf_missing) {
 
 TEST_F(TransformerFault, a_leaf_that_nobody_reads) {
   rewire(candidate, "/blocks.1/ln2/Add_1_output_0", "/blocks.1/Add_output_0");
-  EXPECT_EQ(origin(validate(), "blocks.1.mlp.0", Cause::missing_or_extra_op).detail,
+  EXPECT_EQ(origin(validate(), "blocks.1.mlp.0", Cause::missing_or_extra_op),
             "nothing reads blocks.1.ln2, which the reference computes before it");
 }
 
@@ -220,7 +223,7 @@ TEST_F(TransformerFault, two_layers_swapped) {
   rewire(candidate, "input of the first", "/blocks.1/Add_1_output_0");
   sort_nodes(candidate);
   const LayersResult result = validate();
-  EXPECT_EQ(origin(result, "blocks.0.ln1", Cause::missing_or_extra_op).detail,
+  EXPECT_EQ(origin(result, "blocks.0.ln1", Cause::missing_or_extra_op),
             "it reads blocks.1.mlp.2, which the reference computes after it");
 }
 

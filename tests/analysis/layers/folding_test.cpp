@@ -129,9 +129,10 @@ Vectors norm_vectors(double first_bias, double second_bias) {
 
 TEST(FoldedNorms, go_into_the_layer_before) {
   const Model model = two_convolutions(3, 4).model();
+  const ModelIndex index(model);
   const std::vector<WatchedTensor> leaves = {convolution("conv1"), norm_leaf("bn1"),
                                              convolution("conv2"), norm_leaf("bn2")};
-  const auto folds = find_folds(leaves, norm_vectors(3, 4), StoredWeights(model));
+  const auto folds = find_folds(leaves, norm_vectors(3, 4), ModuleWeights(index));
   ASSERT_THAT(folds, SizeIs(2));
   EXPECT_EQ(folds[0].layer, "conv1");
   EXPECT_EQ(folds[0].norm, "bn1");
@@ -140,9 +141,10 @@ TEST(FoldedNorms, go_into_the_layer_before) {
 
 TEST(FoldedNorms, are_told_apart_by_the_bias_where_the_order_does_not) {
   const Model model = two_convolutions(3, 4).model();
+  const ModelIndex index(model);
   const std::vector<WatchedTensor> leaves = {convolution("conv1"), convolution("conv2"),
                                              norm_leaf("bn1"), norm_leaf("bn2")};
-  const auto folds = find_folds(leaves, norm_vectors(3, 4), StoredWeights(model));
+  const auto folds = find_folds(leaves, norm_vectors(3, 4), ModuleWeights(index));
   ASSERT_THAT(folds, SizeIs(2));
   EXPECT_EQ(folds[0].layer, "conv1");
   EXPECT_EQ(folds[1].layer, "conv2");
@@ -150,9 +152,10 @@ TEST(FoldedNorms, are_told_apart_by_the_bias_where_the_order_does_not) {
 
 TEST(FoldedNorms, go_into_the_nearest_layer_if_no_bias_agrees) {
   const Model model = two_convolutions(30, 40).model();
+  const ModelIndex index(model);
   const std::vector<WatchedTensor> leaves = {convolution("conv1"), convolution("conv2"),
                                              norm_leaf("bn2")};
-  const auto folds = find_folds(leaves, norm_vectors(3, 4), StoredWeights(model));
+  const auto folds = find_folds(leaves, norm_vectors(3, 4), ModuleWeights(index));
   ASSERT_THAT(folds, SizeIs(1));
   EXPECT_EQ(folds[0].layer, "conv2");
 }
@@ -162,9 +165,10 @@ TEST(FoldedNorms, whose_name_the_convolution_bears_give_its_weights_back) {
   graph.graph().mutable_node(0)->set_name("/bn1/Conv");
   graph.graph().mutable_node(1)->set_name("/bn2/Conv");
   const Model model = graph.model();
+  const ModelIndex index(model);
   const std::vector<WatchedTensor> leaves = {convolution("conv1"), norm_leaf("bn1"),
                                              convolution("conv2"), norm_leaf("bn2")};
-  StoredWeights weights(model);
+  ModuleWeights weights(index);
   return_folded_weights(leaves, weights);
   EXPECT_THAT(weights.uses_of("bn1"), IsEmpty());
   const auto folds = find_folds(leaves, norm_vectors(3, 4), weights);
@@ -177,13 +181,15 @@ TEST(FoldedNorms, are_none_where_the_graph_computes_them) {
   GraphBuilder graph = two_convolutions(3, 4);
   graph.weight(make_tensor("bn1.running_mean", DType::f32, {1}));
   const Model model = graph.model();
+  const ModelIndex index(model);
   const std::vector<WatchedTensor> leaves = {convolution("conv1"), norm_leaf("bn1")};
-  EXPECT_THAT(find_folds(leaves, norm_vectors(3, 4), StoredWeights(model)), IsEmpty());
+  EXPECT_THAT(find_folds(leaves, norm_vectors(3, 4), ModuleWeights(index)), IsEmpty());
 }
 
 TEST(FoldedNorms, an_unknown_epsilon_makes_them_possible_but_not_known) {
   const Model model = two_convolutions(3, 4).model();
-  const StoredWeights weights(model);
+  const ModelIndex index(model);
+  const ModuleWeights weights(index);
   const std::vector<WatchedTensor> leaves = {convolution("conv1")};
   EXPECT_THAT(find_folds(leaves, norm_vectors(3, 4), weights), IsEmpty());
   EXPECT_TRUE(lacks_unknown_norm(leaves, norm_vectors(3, 4), weights, 1));

@@ -86,72 +86,56 @@ GraphBuilder product(const std::string& through, const std::string& module = "fc
   return graph;
 }
 
-TEST(StoredWeights, are_found_through_identity_and_transpose) {
+TEST(StoredWeight, is_found_under_the_names_that_carry_it) {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{2, ""}}).weight(make_tensor("w", DType::f32, {1, 1, 1}));
+  builder.node("Identity", {"w"}, {"v"}).node("Transpose", {"w"}, {"t"}).node("Relu", {"w"}, {"r"});
+  builder.node("Identity", {"a"}, {"b"}).node("Identity", {"b"}, {"a"});
+  const Model model = builder.model();
+  const ModelIndex index(model);
+  ASSERT_TRUE(stored_weight(index, "v"));
+  EXPECT_EQ(stored_weight(index, "v")->name(), "w");
+  EXPECT_FALSE(stored_weight(index, "t"));  // only two axes are swapped
+  EXPECT_FALSE(stored_weight(index, "r"));
+  EXPECT_FALSE(stored_weight(index, "a"));  // a cycle ends
+  EXPECT_FALSE(stored_weight(index, "x"));
+  EXPECT_FALSE(stored_weight(index, "nothing"));
+}
+
+TEST(ModuleWeights, are_found_through_identity_and_transpose) {
   const Model plain = product("Identity").model();
-  const StoredWeights weights(plain);
-  ASSERT_TRUE(weights.find("v"));
-  EXPECT_EQ(weights.find("v")->name(), "w");
-  EXPECT_FALSE(weights.uses_of("fc")[0].transposed);
+  const ModelIndex index(plain);
+  ASSERT_THAT(ModuleWeights(index).uses_of("fc"), SizeIs(1));
+  EXPECT_EQ(ModuleWeights(index).uses_of("fc")[0].stored->name(), "w");
+  EXPECT_FALSE(ModuleWeights(index).uses_of("fc")[0].transposed);
 
   const Model transposed = product("Transpose").model();
-  EXPECT_TRUE(StoredWeights(transposed).uses_of("fc").at(0).transposed);
+  const ModelIndex other(transposed);
+  ASSERT_THAT(ModuleWeights(other).uses_of("fc"), SizeIs(1));
+  EXPECT_TRUE(ModuleWeights(other).uses_of("fc")[0].transposed);
 }
 
-TEST(StoredWeights, what_is_computed_is_no_weight) {
+TEST(ModuleWeights, what_is_computed_is_no_weight) {
   const Model model = product("Relu").model();
-  const StoredWeights weights(model);
-  EXPECT_FALSE(weights.find("v"));
-  EXPECT_FALSE(weights.find("x"));
-  EXPECT_FALSE(weights.find("nothing"));
-  EXPECT_THAT(weights.uses_of("fc"), IsEmpty());
+  const ModelIndex index(model);
+  EXPECT_THAT(ModuleWeights(index).uses_of("fc"), IsEmpty());
 }
 
-TEST(StoredWeights, a_transpose_of_other_than_two_axes_ends_the_way) {
-  GraphBuilder graph;
-  graph.input("x", DType::f32, {{1}}).output("y").weight(make_tensor("w", DType::f32, {1, 1, 1}));
-  graph.node("Transpose", {"w"}, {"v"}).node("Add", {"x", "v"}, {"y"});
-  const Model model = graph.model();
-  EXPECT_FALSE(StoredWeights(model).find("v"));
-}
-
-TEST(StoredWeights, a_cycle_ends) {
-  GraphBuilder graph;
-  graph.node("Identity", {"a"}, {"b"}).node("Identity", {"b"}, {"a"});
-  const Model model = graph.model();
-  EXPECT_FALSE(StoredWeights(model).find("a"));
-}
-
-TEST(StoredWeights, constants_are_weights_too) {
-  GraphBuilder graph;
-  graph.input("x", DType::f32, {{1}}).output("y");
-  graph.node("Constant", {}, {"c"}, {tensor_attribute("value", matrix(""))});
-  graph.node("Add", {"x", "c"}, {"y"});
-  const Model model = graph.model();
-  const StoredWeights weights(model);
-  ASSERT_TRUE(weights.find("c"));
-  EXPECT_EQ(weights.read(*weights.find("c")).size(), 2);
-  EXPECT_THAT(weights.names_read_by(model.graph().node(1)), ElementsAre("c"));
-}
-
-TEST(StoredWeights, a_node_reads_them_under_two_names) {
-  const Model model = product("Identity").model();
-  EXPECT_THAT(StoredWeights(model).names_read_by(model.graph().node(1)), ElementsAre("v", "w"));
-}
-
-TEST(StoredWeights, roles_follow_the_operator) {
+TEST(ModuleWeights, roles_follow_the_operator) {
   GraphBuilder graph;
   graph.input("x", DType::f32, {{1}, {1}}).output("y");
   for (const char* name : {"a", "b", "c", "d"}) graph.weight(make_tensor(name, DType::f32, {1}));
   graph.node("BatchNormalization", {"x", "a", "b", "c", "d"}, {"y"});
   graph.graph().mutable_node(0)->set_name("/bn/BatchNormalization");
   const Model model = graph.model();
-  const StoredWeights weights(model);
+  const ModelIndex index(model);
+  const ModuleWeights weights(index);
   std::vector<std::string> roles;
   for (const WeightUse& use : weights.uses_of("bn")) roles.push_back(use.role);
   EXPECT_THAT(roles, ElementsAre("weight", "bias", "running_mean", "running_var"));
 }
 
-TEST(StoredWeights, those_of_subgraphs_are_seen) {
+TEST(ModuleWeights, those_of_subgraphs_are_seen) {
   GraphBuilder subgraph("then");
   subgraph.output("t").weight(matrix("inner")).node("Add", {"w", "inner"}, {"t"});
   subgraph.graph().mutable_node(0)->set_name("/branch/Add");
@@ -162,20 +146,9 @@ TEST(StoredWeights, those_of_subgraphs_are_seen) {
   graph.node("If", {"c"}, {"y"},
              {graph_attribute("then_branch", subgraph), graph_attribute("else_branch", other)});
   const Model model = graph.model();
-  const StoredWeights weights(model);
-  EXPECT_TRUE(weights.find("inner"));
-  EXPECT_THAT(weights.uses_of("branch"), SizeIs(2));
-}
-
-TEST(StoredWeights, content_is_found_by_type_shape_and_bytes) {
-  const Model model = product("Identity").model();
-  const StoredWeights weights(model);
-  EXPECT_TRUE(weights.with_content(matrix("another")));
-  EXPECT_FALSE(weights.with_content(tensor_of<float>("a", DType::f32, {2, 1}, {1, 2})));
-  EXPECT_FALSE(weights.with_content(tensor_of<float>("a", DType::f32, {1, 2}, {1, 3})));
-  EXPECT_FALSE(weights.with_content(tensor_of<std::int32_t>("a", DType::i32, {1, 2}, {1, 2})));
-  EXPECT_FALSE(weights.with_content(make_tensor("a", DType::f32, {0})));
-  EXPECT_TRUE(weights.with_content(matrix("again")));
+  const ModelIndex index(model);
+  EXPECT_TRUE(stored_weight(index, "inner"));
+  EXPECT_THAT(ModuleWeights(index).uses_of("branch"), SizeIs(2));
 }
 
 // x -> a -> t -> b, and a -> c, which nobody reads
@@ -193,7 +166,8 @@ class CandidateGraphTest : public ::testing::Test {
                                 {.layer = "copy", .tensor = "a"},
                                 {.layer = "missing"},
                                 {.layer = "last", .tensor = "b"}};
-  CandidateGraph graph{model, rows};
+  ModelIndex index{model};
+  CandidateGraph graph{index, rows};
 };
 
 TEST_F(CandidateGraphTest, a_region_ends_at_the_tensors_of_rows) {

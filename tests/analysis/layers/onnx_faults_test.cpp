@@ -12,6 +12,7 @@
 #include "tests/temporary_directory.h"
 #include "vernier/analysis/layers/layers.h"
 #include "vernier/data/random.h"
+#include "vernier/report/layers.h"
 
 namespace vernier {
 namespace {
@@ -150,7 +151,8 @@ class OnnxFaults : public ::testing::Test {
       }
       const LayerRow& origin = result.rows[*result.drift_origin];
       EXPECT_EQ(origin.layer, layer);
-      EXPECT_EQ(cause_name(origin.cause), cause_name(cause)) << origin.detail;
+      EXPECT_EQ(cause_name(origin.cause), cause_name(cause))
+          << describe_evidence(origin, result.rows);
       for (std::size_t i = *result.drift_origin + 1; i < result.rows.size(); ++i)
         if (result.rows[i].exceeds) {
           EXPECT_EQ(cause_name(result.rows[i].cause), "inherited") << result.rows[i].layer;

@@ -6,22 +6,22 @@
 
 #include "vernier/analysis/layers/layers.h"
 #include "vernier/analysis/layers/weights.h"
-#include "vernier/model/model.h"
+#include "vernier/model/index.h"
 #include "vernier/runtime/runner.h"
 
 namespace vernier {
 
-// Why a row is out of tolerance, and the evidence for it in a sentence.
+// Why a row is out of tolerance, and the evidence for it.
 struct Diagnosis {
   Cause cause = Cause::none;
-  std::string detail;
+  LayerEvidence evidence;
   bool operator==(const Diagnosis&) const = default;
 };
 
 // What is known of two models beside the rows.
 struct DiagnoseOptions {
-  const Model* candidate = nullptr;         // the graph that ran; null for a recording
-  const Model* reference = nullptr;         // null unless it is ONNX
+  const ModelIndex* candidate = nullptr;    // of the graph that ran; null for a recording
+  const ModelIndex* reference = nullptr;    // null unless it is ONNX
   std::span<const WatchedTensor> leaves;    // empty unless it is PyTorch
   std::span<const ComparedWeight> weights;  // of the reference
 };

@@ -18,6 +18,8 @@ namespace {
 
 using vernier_onnx::AttributeProto;
 using vernier_onnx::NodeProto;
+using vernier_onnx::TensorProto;
+using Fact = LayerEvidence::Fact;
 
 // By module type, the operators of which at least one takes part. Only what a graph runs without.
 struct Implementation {
@@ -46,18 +48,23 @@ constexpr std::array<Implementation, 19> implementations = {{
     {"Linear", {"Gemm", "MatMul", "Einsum", "Conv"}},
 }};
 
-// The first element of a small constant that the node reads.
-std::optional<double> constant_input(const NodeProto& node, int input,
-                                     const StoredWeights& weights) {
-  if (input >= node.input_size() || node.input(input).empty()) return std::nullopt;
-  const auto* stored = weights.find(node.input(input));
-  if (!stored || element_count(shape_of(*stored)) != 1) return std::nullopt;
-  return to_f64(weights.read(*stored))[0];
+// The weight that a tensor is which the region reads.
+const TensorProto* weight_read(const Region& region, const std::string& tensor) {
+  const WeightSource source = region.graph->weight_source(tensor);
+  return source.dequantize ? nullptr : source.stored;
 }
 
-bool is_training_dropout(const NodeProto& node, const StoredWeights& weights) {
-  return is_op(node, "Dropout") && constant_input(node, 2, weights).value_or(0) != 0 &&
-         constant_input(node, 1, weights).value_or(0.5) != 0;
+// The first element of a small constant that the node reads.
+std::optional<double> constant_input(const NodeProto& node, int input, const Region& region) {
+  if (input >= node.input_size() || node.input(input).empty()) return std::nullopt;
+  const TensorProto* stored = weight_read(region, node.input(input));
+  if (!stored || element_count(shape_of(*stored)) != 1) return std::nullopt;
+  return to_f64(region.graph->index().model().view(*stored))[0];
+}
+
+bool is_training_dropout(const NodeProto& node, const Region& region) {
+  return is_op(node, "Dropout") && constant_input(node, 2, region).value_or(0) != 0 &&
+         constant_input(node, 1, region).value_or(0.5) != 0;
 }
 
 // Opset 14 says so; before it, asking for the batch's statistics meant it.
@@ -84,40 +91,42 @@ std::vector<std::string> surplus(const std::map<std::string, int>& counts,
   return names;
 }
 
-std::string format_attribute(const AttributeProto* attribute) {
-  if (!attribute) return "unset";
+// None where the attribute is unset.
+std::vector<std::string> attribute_value(const AttributeProto* attribute) {
+  if (!attribute) return {};
   switch (attribute->type()) {
-    case AttributeProto::FLOAT: return fmt::format("{:g}", attribute->f());
-    case AttributeProto::INT: return fmt::format("{}", attribute->i());
-    case AttributeProto::STRING: return attribute->s();
-    case AttributeProto::INTS: return fmt::format("[{}]", fmt::join(attribute->ints(), ","));
-    default: return "another value";
+    case AttributeProto::FLOAT: return {fmt::format("{:g}", attribute->f())};
+    case AttributeProto::INT: return {fmt::format("{}", attribute->i())};
+    case AttributeProto::STRING: return {attribute->s()};
+    case AttributeProto::INTS: return {fmt::format("[{}]", fmt::join(attribute->ints(), ","))};
+    default: return {"another value"};
   }
 }
 
-std::string differing_attribute(const NodeProto& reference, const NodeProto& candidate) {
+LayerEvidence differing_attribute(const NodeProto& reference, const NodeProto& candidate) {
   for (const auto& [one, other] : {std::pair(&reference, &candidate), {&candidate, &reference}})
     for (const AttributeProto& set : one->attribute()) {
       const AttributeProto* counterpart = attribute(*other, set.name());
       if (counterpart && counterpart->SerializeAsString() == set.SerializeAsString()) continue;
-      return fmt::format("{} of {} is {} in the candidate, {} in the reference", set.name(),
-                         node_label(candidate), format_attribute(attribute(candidate, set.name())),
-                         format_attribute(attribute(reference, set.name())));
+      return {.fact = Fact::other_attribute,
+              .node = node_label(candidate),
+              .name = set.name(),
+              .reference = attribute_value(attribute(reference, set.name())),
+              .candidate = attribute_value(attribute(candidate, set.name()))};
     }
-  return "";
+  return {};
 }
 
 // The epsilon of a normalisation, also one that is written out: a constant added before a root.
-std::optional<double> epsilon_of(const NodeProto& node, const Region& region,
-                                 const StoredWeights& weights) {
+std::optional<double> epsilon_of(const NodeProto& node, const Region& region) {
   if (const auto* set = attribute(node, "epsilon")) return double{set->f()};
   if (!is_op(node, "Add")) return std::nullopt;
   const bool before_root = std::ranges::any_of(region.nodes, [&](const NodeProto* reader) {
     return is_op(*reader, "Sqrt") && reader->input(0) == node.output(0);
   });
   if (!before_root) return std::nullopt;
-  const auto second = constant_input(node, 1, weights);
-  return second ? second : constant_input(node, 0, weights);
+  const auto second = constant_input(node, 1, region);
+  return second ? second : constant_input(node, 0, region);
 }
 
 std::optional<double> slope_of(const NodeProto& node) {
@@ -129,27 +138,30 @@ bool same_in_float32(double left, double right) {
   return std::fabs(left - right) <= 1e-6 * std::max(std::fabs(left), std::fabs(right));
 }
 
-std::string differing_value(const WatchedTensor& leaf, const std::string& constant,
-                            std::optional<double> found, const NodeProto& node) {
+LayerEvidence differing_value(const WatchedTensor& leaf, const std::string& constant,
+                              std::optional<double> found, const NodeProto& node) {
   const auto expected = leaf.constants.find(constant);
   if (!found || expected == leaf.constants.end() || same_in_float32(*found, expected->second))
-    return "";
-  return fmt::format("{} of {} is {:g} in the candidate, {:g} in the reference", constant,
-                     node_label(node), *found, expected->second);
+    return {};
+  return {.fact = Fact::other_attribute,
+          .node = node_label(node),
+          .name = constant,
+          .reference = {fmt::format("{:g}", expected->second)},
+          .candidate = {fmt::format("{:g}", *found)}};
 }
 
 bool is_below_float32(DType dtype) { return is_float(dtype) && bits(dtype) < 32; }
 
-// The name of the first tensor below float32 that the node writes or reads.
-std::string narrow_tensor(const NodeProto& node, const DTypes& dtypes) {
-  const auto is_narrow = [&](const std::string& name) {
-    const auto found = dtypes.find(name);
-    return found != dtypes.end() && is_below_float32(found->second);
-  };
+// The first tensor below float32 that the node writes or reads.
+LayerEvidence narrow_tensor(const NodeProto& node, const GraphIndex& graph) {
   for (const auto* names : {&node.output(), &node.input()})
-    if (const auto found = std::ranges::find_if(*names, is_narrow); found != names->end())
-      return fmt::format("{} of {} is {}", *found, node_label(node), dtype_name(dtypes.at(*found)));
-  return "";
+    for (const std::string& name : *names)
+      if (const auto dtype = graph.dtype(name); dtype && is_below_float32(*dtype))
+        return {.fact = Fact::narrow_dtype,
+                .node = node_label(node),
+                .name = name,
+                .candidate = {std::string(dtype_name(*dtype))}};
+  return {};
 }
 
 bool has_nonfinite(const TensorView& tensor) {
@@ -159,72 +171,64 @@ bool has_nonfinite(const TensorView& tensor) {
 
 }  // namespace
 
-std::string training_operator(const Region& region, const StoredWeights& weights) {
+LayerEvidence training_operator(const Region& region) {
   for (const NodeProto* node : region.nodes)
-    if (is_training_dropout(*node, weights) || is_training_norm(*node))
-      return fmt::format("{} {} computes as in training", node->op_type(), node_label(*node));
-  return "";
+    if (is_training_dropout(*node, region) || is_training_norm(*node))
+      return {.fact = Fact::training_mode, .node = node_label(*node), .name = node->op_type()};
+  return {};
 }
 
-std::string missing_operator(const Region& region, const std::string& type) {
+LayerEvidence missing_operator(const Region& region, const std::string& type) {
   const auto known = std::ranges::find(implementations, type, &Implementation::type);
-  if (known == implementations.end() || region.nodes.empty()) return "";
+  if (known == implementations.end() || region.nodes.empty()) return {};
   for (const NodeProto* node : region.nodes) {
     const bool foreign = !is_op(*node, node->op_type());
     if (foreign || is_quantized(*node) ||
         std::ranges::find(known->operators, node->op_type()) != known->operators.end())
-      return "";
+      return {};
   }
-  return fmt::format("no operator computes the {}: there is only {}", type, operator_names(region));
+  return {.fact = Fact::lacks_operator, .candidate = operator_names(region)};
 }
 
-std::string differing_operators(const Region& reference, const Region& candidate) {
+LayerEvidence differing_operators(const Region& reference, const Region& candidate) {
   const auto quantizes = [](const NodeProto* node) { return is_quantized(*node); };
-  if (std::ranges::any_of(candidate.nodes, quantizes)) return "";
+  if (std::ranges::any_of(candidate.nodes, quantizes)) return {};
   const auto expected = count_operators(reference);
   const auto found = count_operators(candidate);
-  const auto missing = surplus(expected, found);
-  const auto extra = surplus(found, expected);
-  if (missing.empty() && extra.empty()) return "";
-  std::string text;
-  if (!missing.empty()) text = fmt::format("the reference has {}", fmt::join(missing, ", "));
-  if (!extra.empty())
-    text += fmt::format("{}the candidate has {}", text.empty() ? "" : " where ",
-                        fmt::join(extra, ", "));
-  return text + (missing.empty() ? " more" : extra.empty() ? " more" : "");
+  LayerEvidence evidence{.fact = Fact::other_operators,
+                         .reference = surplus(expected, found),
+                         .candidate = surplus(found, expected)};
+  if (evidence.reference.empty() && evidence.candidate.empty()) return {};
+  return evidence;
 }
 
-std::string differing_attribute(const Region& reference, const Region& candidate) {
-  if (reference.nodes.size() != candidate.nodes.size()) return "";
+LayerEvidence differing_attribute(const Region& reference, const Region& candidate) {
+  if (reference.nodes.size() != candidate.nodes.size()) return {};
   for (std::size_t i = 0; i < reference.nodes.size(); ++i) {
-    if (reference.nodes[i]->op_type() != candidate.nodes[i]->op_type()) return "";
-    const std::string found = differing_attribute(*reference.nodes[i], *candidate.nodes[i]);
-    if (!found.empty()) return found;
+    if (reference.nodes[i]->op_type() != candidate.nodes[i]->op_type()) return {};
+    if (LayerEvidence found = differing_attribute(*reference.nodes[i], *candidate.nodes[i]))
+      return found;
   }
-  return "";
+  return {};
 }
 
-std::string differing_constant(const Region& region, const StoredWeights& weights,
-                               const WatchedTensor& leaf) {
+LayerEvidence differing_constant(const Region& region, const WatchedTensor& leaf) {
   for (const NodeProto* node : region.nodes) {
-    std::string found = differing_value(leaf, "eps", epsilon_of(*node, region, weights), *node);
-    if (found.empty()) found = differing_value(leaf, "negative_slope", slope_of(*node), *node);
-    if (!found.empty()) return found;
+    if (LayerEvidence found = differing_value(leaf, "eps", epsilon_of(*node, region), *node))
+      return found;
+    if (LayerEvidence found = differing_value(leaf, "negative_slope", slope_of(*node), *node))
+      return found;
   }
-  return "";
+  return {};
 }
 
-std::string operator_names(const Region& region) {
-  constexpr std::size_t most_names = 6;
+std::vector<std::string> operator_names(const Region& region) {
   std::vector<std::string> names;
   for (auto node = region.nodes.rbegin(); node != region.nodes.rend(); ++node)
     if (!is_op(**node, "Constant")) names.push_back((*node)->op_type());
   if (std::ranges::any_of(names, [](const std::string& name) { return name != "Identity"; }))
     std::erase(names, "Identity");
-  if (names.empty()) return "nothing";
-  if (names.size() > most_names)
-    return fmt::format("{} operators up to {}", names.size(), names.back());
-  return fmt::format("{}", fmt::join(names, ", "));
+  return names;
 }
 
 bool is_quantized(const NodeProto& node) {
@@ -242,40 +246,44 @@ bool is_bookkeeping(const NodeProto& node) {
   return std::ranges::find(names, node.op_type()) != names.end();
 }
 
-std::set<std::string> names_read(const Region& region, const StoredWeights& weights) {
+std::set<std::string> names_read(const Region& region) {
   std::set<std::string> names;
   for (const NodeProto* node : region.nodes)
-    for (std::string& name : weights.names_read_by(*node)) names.insert(std::move(name));
+    for (const std::string& input : node->input())
+      if (const TensorProto* stored = weight_read(region, input)) {
+        names.insert(input);
+        if (!stored->name().empty()) names.insert(stored->name());
+      }
   return names;
 }
 
-std::string differing_weight(const Region& region, const StoredWeights& weights,
-                             std::span<const ComparedWeight> compared, const std::string& layer) {
-  const std::set<std::string> names = names_read(region, weights);
+LayerEvidence differing_weight(const Region& region, std::span<const ComparedWeight> compared,
+                               const std::string& layer) {
+  const std::set<std::string> names = names_read(region);
   for (const ComparedWeight& weight : compared) {
     const bool differs =
         weight.match == WeightMatch::differs || weight.match == WeightMatch::unlike;
     if (differs && (weight.module == layer || names.contains(weight.initializer)))
-      return describe_difference(weight);
+      return {.fact = Fact::weight_differs, .weight = weight};
   }
-  return "";
+  return {};
 }
 
-std::string low_precision(const Region& region, const DTypes& dtypes) {
+LayerEvidence low_precision(const Region& region) {
   for (const NodeProto* node : region.nodes) {
-    std::string narrow = narrow_tensor(*node, dtypes);
-    if (!narrow.empty()) return narrow;
+    if (LayerEvidence narrow = narrow_tensor(*node, *region.graph)) return narrow;
     if (is_quantized(*node))
-      return fmt::format("{} {} is quantized", node->op_type(), node_label(*node));
+      return {.fact = Fact::quantized, .node = node_label(*node), .name = node->op_type()};
   }
-  return "";
+  return {};
 }
 
-std::string nonfinite_constant(const Region& region, const StoredWeights& weights) {
-  for (const std::string& name : names_read(region, weights)) {
-    const auto* stored = weights.find(name);
-    if (stored && dtype_of_onnx(stored->data_type()) && has_nonfinite(weights.read(*stored)))
-      return fmt::format("constant {} is not finite", name);
+std::string nonfinite_constant(const Region& region) {
+  for (const std::string& name : names_read(region)) {
+    const TensorProto* stored = weight_read(region, name);
+    if (stored && dtype_of_onnx(stored->data_type()) &&
+        has_nonfinite(region.graph->index().model().view(*stored)))
+      return name;
   }
   return "";
 }

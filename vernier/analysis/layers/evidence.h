@@ -6,33 +6,31 @@
 
 #include "vernier/analysis/layers/graph.h"
 #include "vernier/analysis/layers/weights.h"
-#include "vernier/model/dtypes.h"
 #include "vernier/runtime/runner.h"
 
 namespace vernier {
 
-// What the operators of a region say about a difference, in a sentence each; empty: nothing.
+// What the operators of a region say about a difference; Fact::none: nothing.
 
 // A Dropout or BatchNormalization that computes as in training.
-std::string training_operator(const Region& region, const StoredWeights& weights);
+LayerEvidence training_operator(const Region& region);
 
 // A region in which no operator does what a PyTorch module of this type does. Nothing is said of
 // types that are not known, nor where operators of other domains or a quantizer may do it.
-std::string missing_operator(const Region& region, const std::string& type);
+LayerEvidence missing_operator(const Region& region, const std::string& type);
 
 // Operators that only one of two ONNX graphs has. Nothing is said of a candidate that is quantized:
 // values on another quantizer are a loss of precision, not another computation.
-std::string differing_operators(const Region& reference, const Region& candidate);
+LayerEvidence differing_operators(const Region& reference, const Region& candidate);
 
 // An attribute that the reference sets differently, where both have the same operators.
-std::string differing_attribute(const Region& reference, const Region& candidate);
+LayerEvidence differing_attribute(const Region& reference, const Region& candidate);
 
 // An epsilon or slope that is not the one the PyTorch module was called with.
-std::string differing_constant(const Region& region, const StoredWeights& weights,
-                               const WatchedTensor& leaf);
+LayerEvidence differing_constant(const Region& region, const WatchedTensor& leaf);
 
-// "Conv, Relu": the operators that compute, in the order of the graph; of many only the last.
-std::string operator_names(const Region& region);
+// The operators that compute, in the order of the graph.
+std::vector<std::string> operator_names(const Region& region);
 
 // Whether the node quantizes, or computes with quantized numbers.
 bool is_quantized(const vernier_onnx::NodeProto& node);
@@ -41,19 +39,19 @@ bool is_quantized(const vernier_onnx::NodeProto& node);
 bool is_bookkeeping(const vernier_onnx::NodeProto& node);
 
 // The names of the weights that the region reads, as it reads them and as they are stored.
-std::set<std::string> names_read(const Region& region, const StoredWeights& weights);
+std::set<std::string> names_read(const Region& region);
 
-// What the tensors and weights of a region say about a difference, in a sentence each; empty:
-// nothing.
+// What the tensors and weights of a region say about a difference; Fact::none: nothing.
 
 // A weight that the region reads, or that belongs to the layer, and that is not the reference's.
-std::string differing_weight(const Region& region, const StoredWeights& weights,
-                             std::span<const ComparedWeight> compared, const std::string& layer);
+LayerEvidence differing_weight(const Region& region, std::span<const ComparedWeight> compared,
+                               const std::string& layer);
 
 // A tensor below float32, or an operator that computes with quantized numbers.
-std::string low_precision(const Region& region, const DTypes& dtypes);
+LayerEvidence low_precision(const Region& region);
 
-// A weight or constant that the region reads and that holds NaN or infinity.
-std::string nonfinite_constant(const Region& region, const StoredWeights& weights);
+// The name of a weight or constant that the region reads and that holds NaN or infinity; empty if
+// there is none.
+std::string nonfinite_constant(const Region& region);
 
 }  // namespace vernier

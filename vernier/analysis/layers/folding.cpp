@@ -142,32 +142,32 @@ std::optional<BatchNorm> norm_of(const WatchedTensor& leaf, const Vectors& vecto
   return norm;
 }
 
-bool is_present(const std::string& norm, const StoredWeights& candidate) {
-  return !candidate.uses_of(norm).empty() || candidate.find(norm + mean_suffix);
+bool is_present(const std::string& norm, const ModuleWeights& candidate) {
+  return !candidate.uses_of(norm).empty() || stored_weight(candidate.index(), norm + mean_suffix);
 }
 
 const WeightUse* use_as(const std::string& role, const std::string& module,
-                        const StoredWeights& candidate) {
-  const auto& uses = candidate.uses_of(module);
+                        const ModuleWeights& candidate) {
+  const auto uses = candidate.uses_of(module);
   const auto found = std::ranges::find(uses, role, &WeightUse::role);
   return found == uses.end() ? nullptr : &*found;
 }
 
 // Where the layer's bias is as long as the batch norm, or there is none: how it differs from what
 // folding would make it.
-std::optional<WeightDifference> bias_difference(const Fold& fold, const StoredWeights& candidate) {
+std::optional<WeightDifference> bias_difference(const Fold& fold, const ModuleWeights& candidate) {
   const WeightUse* use = use_as("bias", fold.layer, candidate);
   const auto expected = fold_bias(fold.bias, fold.parameters);
   if (!use || !expected ||
       shape_of(*use->stored) != Shape{static_cast<std::int64_t>(expected->values.size())})
     return std::nullopt;
-  return difference(*expected, candidate.read(*use->stored));
+  return difference(*expected, candidate.index().model().view(*use->stored));
 }
 
 // The layer before leaf `position` that has taken in its batch norm.
 std::optional<Fold> find_fold(std::span<const WatchedTensor> leaves, std::size_t position,
                               const BatchNorm& norm, const Vectors& vectors,
-                              const StoredWeights& candidate, const std::set<std::string>& taken) {
+                              const ModuleWeights& candidate, const std::set<std::string>& taken) {
   std::optional<Fold> nearest;
   for (std::size_t i = position; i-- > 0;) {
     const WatchedTensor& leaf = leaves[i];
@@ -263,7 +263,7 @@ Tensor as_tensor(const Expected& expected) {
   return convert(exact, DType::f32);
 }
 
-void return_folded_weights(std::span<const WatchedTensor> leaves, StoredWeights& candidate) {
+void return_folded_weights(std::span<const WatchedTensor> leaves, ModuleWeights& candidate) {
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     if (!is_batch_norm(leaves[i].type)) continue;
     const bool computes_layer =
@@ -280,7 +280,7 @@ void return_folded_weights(std::span<const WatchedTensor> leaves, StoredWeights&
 }
 
 std::vector<Fold> find_folds(std::span<const WatchedTensor> leaves, const Vectors& vectors,
-                             const StoredWeights& candidate) {
+                             const ModuleWeights& candidate) {
   std::vector<Fold> folds;
   std::set<std::string> taken;
   for (std::size_t i = 0; i < leaves.size(); ++i) {
@@ -295,7 +295,7 @@ std::vector<Fold> find_folds(std::span<const WatchedTensor> leaves, const Vector
 }
 
 bool lacks_unknown_norm(std::span<const WatchedTensor> leaves, const Vectors& vectors,
-                        const StoredWeights& candidate, std::size_t channels) {
+                        const ModuleWeights& candidate, std::size_t channels) {
   return std::ranges::any_of(vectors, [&](const auto& entry) {
     const auto& [name, values] = entry;
     if (!name.ends_with(mean_suffix) || values.size() != channels) return false;

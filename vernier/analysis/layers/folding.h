@@ -66,15 +66,15 @@ struct Fold {
 
 // Newer exporters name a convolution that took in a batch norm after the batch norm: what its node
 // reads is given back to the layer before it.
-void return_folded_weights(std::span<const WatchedTensor> leaves, StoredWeights& candidate);
+void return_folded_weights(std::span<const WatchedTensor> leaves, ModuleWeights& candidate);
 
 // Finds the batch norms that no node of the candidate computes, and for each the layer before it
 // whose bias has taken it in; where no bias agrees, the nearest one as wide.
 std::vector<Fold> find_folds(std::span<const WatchedTensor> leaves, const Vectors& vectors,
-                             const StoredWeights& candidate);
+                             const ModuleWeights& candidate);
 
 // Whether the candidate lacks a batch norm of this width of which it is not known how it computes.
 bool lacks_unknown_norm(std::span<const WatchedTensor> leaves, const Vectors& vectors,
-                        const StoredWeights& candidate, std::size_t channels);
+                        const ModuleWeights& candidate, std::size_t channels);
 
 }  // namespace vernier

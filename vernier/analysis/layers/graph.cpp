@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <functional>
 #include <unordered_set>
 
-#include "vernier/model/onnx_type.h"
 #include "vernier/model/scope.h"
 
 namespace vernier {
@@ -24,20 +22,6 @@ std::vector<std::string> read_by(const NodeProto& node) {
   return names;
 }
 
-// Longer than any chain of Identity, Cast and Transpose that a model needs; a cycle ends here.
-constexpr int max_chain = 16;
-
-const TensorProto* constant_value(const NodeProto& node) {
-  if (!is_op(node, "Constant")) return nullptr;
-  const auto* value = attribute(node, "value");
-  return value && value->has_t() ? &value->t() : nullptr;
-}
-
-bool swaps_two_axes(const NodeProto& node) {
-  const auto permutation = attribute_ints(node, "perm");
-  return permutation.empty() || permutation == std::vector<std::int64_t>{1, 0};
-}
-
 // What an input of the node is for a PyTorch module that has parameters of these names.
 std::string role_of(const NodeProto& node, int input) {
   static constexpr std::array<const char*, 5> batch_norm = {"", "weight", "bias", "running_mean",
@@ -49,22 +33,11 @@ std::string role_of(const NodeProto& node, int input) {
   return input == 1 ? "weight" : input == 2 ? "bias" : "";
 }
 
-std::size_t hash_of(std::span<const std::byte> bytes) {
-  return std::hash<std::string_view>{}({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-}
-
-DTypes all_dtypes(const Model& model) {
-  DTypes result;
-  for (const auto& [graph, dtypes] : infer_dtypes(model.graph()))
-    result.insert(dtypes.begin(), dtypes.end());
-  return result;
-}
-
 }  // namespace
 
 Region region_of(const GraphIndex& graph, const std::string& tensor,
                  const std::function<bool(const std::string&)>& is_known) {
-  Region region;
+  Region region{.graph = &graph};
   std::unordered_set<const NodeProto*> visited;
   std::unordered_set<std::string> seen = {tensor};
   const auto visit = [&](const std::string& name) {
@@ -91,89 +64,38 @@ Region region_of(const ModelIndex& model, const std::string& label,
 
 Shape shape_of(const TensorProto& stored) { return {stored.dims().begin(), stored.dims().end()}; }
 
-StoredWeights::StoredWeights(const Model& model) : model_(model) {
-  for (const Subgraph& subgraph : all_subgraphs(model.graph()))
-    indices_.emplace_back(*subgraph.graph,
-                          subgraph.outer < 0 ? nullptr : &indices_[subgraph.outer]);
-  for (const GraphIndex& index : indices_)
-    for (const NodeProto& node : index.graph().node()) add_uses(index, node);
-}
-
-void StoredWeights::add_uses(const GraphIndex& index, const NodeProto& node) {
-  const std::string module = module_path(node);
-  if (module.empty()) return;
-  for (int i = 0; i < node.input_size(); ++i)
-    if (const Resolved found = resolve(index, node.input(i)); found.stored)
-      uses_[module].push_back({&node, role_of(node, i), found.stored, found.transposed});
-}
-
-StoredWeights::Resolved StoredWeights::resolve(const GraphIndex& index, const std::string& tensor,
-                                               int depth) const {
-  if (const TensorProto* stored = index.initializer(tensor)) return {stored};
-  const NodeProto* producer = index.producer(tensor);
-  if (!producer || depth > max_chain) return {};
-  if (const TensorProto* stored = constant_value(*producer)) return {stored};
-  const bool turns = is_op(*producer, "Transpose") && swaps_two_axes(*producer);
-  if (producer->input_size() == 0 ||
-      !(turns || is_op(*producer, "Identity") || is_op(*producer, "Cast")))
-    return {};
-  Resolved found = resolve(index, producer->input(0), depth + 1);
-  if (turns && found.stored && found.stored->dims_size() != 2) return {};
-  found.transposed ^= turns;
-  return found;
-}
-
-const TensorProto* StoredWeights::find(const std::string& tensor) const {
-  for (const GraphIndex& index : indices_)
-    if (const Resolved found = resolve(index, tensor); found.stored) return found.stored;
+const TensorProto* stored_weight(const ModelIndex& model, std::string_view tensor) {
+  for (const GraphIndex& graph : model.graphs())
+    if (const WeightSource found = graph.weight_source(tensor); found && !found.dequantize)
+      return found.stored;
   return nullptr;
 }
 
-std::vector<std::string> StoredWeights::names_read_by(const NodeProto& node) const {
-  std::vector<std::string> names;
-  for (const std::string& input : node.input()) {
-    const TensorProto* stored = find(input);
-    if (!stored) continue;
-    names.push_back(input);
-    if (!stored->name().empty() && stored->name() != input) names.push_back(stored->name());
-  }
-  return names;
+ModuleWeights::ModuleWeights(const ModelIndex& index) : index_(index) {
+  for (const GraphIndex& graph : index.graphs())
+    for (const NodeProto& node : graph.graph().node()) {
+      const std::string module = module_path(node);
+      if (module.empty()) continue;
+      for (int i = 0; i < node.input_size(); ++i)
+        if (const auto found = graph.weight_source(node.input(i)); found && !found.dequantize)
+          uses_[module].push_back({&node, role_of(node, i), found.stored, found.transposed});
+    }
 }
 
-const std::vector<WeightUse>& StoredWeights::uses_of(const std::string& module) const {
-  static const std::vector<WeightUse> none;
+std::span<const WeightUse> ModuleWeights::uses_of(std::string_view module) const {
   const auto found = uses_.find(module);
-  return found == uses_.end() ? none : found->second;
+  return found == uses_.end() ? std::span<const WeightUse>() : found->second;
 }
 
-void StoredWeights::move_uses(const std::string& from, const std::string& to) {
+void ModuleWeights::move_uses(const std::string& from, const std::string& to) {
   if (auto moved = uses_.extract(from)) {
     moved.key() = to;
     uses_.insert(std::move(moved));
   }
 }
 
-const TensorProto* StoredWeights::with_content(const TensorView& content) const {
-  if (content.bytes.empty()) return nullptr;
-  const std::size_t hash = hash_of(content.bytes);
-  for (const GraphIndex& index : indices_)
-    for (const TensorProto& stored : index.graph().initializer()) {
-      if (dtype_of_onnx(stored.data_type()) != content.dtype ||
-          !std::ranges::equal(stored.dims(), content.shape))
-        continue;
-      const auto known = hashes_.find(&stored);
-      if (known != hashes_.end() && known->second != hash) continue;
-      const Tensor tensor = read(stored);
-      hashes_[&stored] = hash_of(tensor.bytes);
-      if (tensor.bytes.size() == content.bytes.size() &&
-          std::memcmp(tensor.bytes.data(), content.bytes.data(), content.bytes.size()) == 0)
-        return &stored;
-    }
-  return nullptr;
-}
-
-CandidateGraph::CandidateGraph(const Model& model, std::span<const LayerRow> rows)
-    : index_(model), weights_(model), dtypes_(all_dtypes(model)) {
+CandidateGraph::CandidateGraph(const ModelIndex& index, std::span<const LayerRow> rows)
+    : index_(index) {
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (!rows[i].tensor.empty()) rows_of_[rows[i].tensor].push_back(i);
 }

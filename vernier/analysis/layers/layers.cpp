@@ -10,6 +10,7 @@
 #include "vernier/analysis/evidence.h"
 #include "vernier/analysis/layers/diagnose.h"
 #include "vernier/analysis/layers/measure.h"
+#include "vernier/analysis/layers/operands.h"
 #include "vernier/analysis/layers/plan.h"
 #include "vernier/error.h"
 #include "vernier/runtime/open_runner.h"
@@ -17,6 +18,8 @@
 
 namespace vernier {
 namespace {
+
+using Fact = LayerEvidence::Fact;
 
 OrtOptions watching(OrtOptions runtime, bool beside_a_model) {
   runtime.watch = Watch::all();
@@ -93,18 +96,18 @@ void explain_outputs(LayersResult& result) {
     if (!row.exceeds) continue;
     if (result.drift_origin) {
       row.cause = Cause::inherited;
-      row.detail = fmt::format("{} is out of tolerance", result.rows[*result.drift_origin].layer);
-    } else if (row.match == Match::none) {
-      row.cause = Cause::missing_or_extra_op;
-      row.detail = "the candidate has no such output";
-    } else if (!row.detail.empty()) {
-      row.cause = Cause::missing_or_extra_op;
-    } else if (row.layout) {
+      row.evidence = {.fact = Fact::origin_before,
+                      .layer = result.rows[*result.drift_origin].layer};
+      continue;
+    }
+    row.cause = Cause::missing_or_extra_op;
+    if (row.match == Match::none) {
+      row.evidence = {.fact = Fact::no_output};
+    } else if (!row.evidence && row.layout) {
       row.cause = Cause::layout_mismatch;
-      row.detail = "the values agree once the axes are reordered: " + row.layout->description;
-    } else {
-      row.cause = Cause::missing_or_extra_op;
-      row.detail = "every layer agrees: what is computed behind them is something else";
+      row.evidence = {.fact = Fact::other_layout};
+    } else if (!row.evidence) {
+      row.evidence = {.fact = Fact::behind_layers};
     }
   }
 }
@@ -112,7 +115,7 @@ void explain_outputs(LayersResult& result) {
 // Said once, and not at every layer that has weights.
 void name_other_weights(LayersResult& result, std::span<const ComparedWeight> weights) {
   if (!are_other_weights(weights)) return;
-  std::size_t foreign = 0, found = 0;
+  std::int64_t foreign = 0, found = 0;
   for (const ComparedWeight& weight : weights) {
     found += weight.match != WeightMatch::not_found;
     foreign += weight.match == WeightMatch::differs || weight.match == WeightMatch::unlike;
@@ -122,11 +125,9 @@ void name_other_weights(LayersResult& result, std::span<const ComparedWeight> we
     if (row.cause != Cause::weight_bit_mismatch && row.cause != Cause::missing_or_extra_op)
       continue;
     row.cause = said ? Cause::inherited : Cause::other_weights;
-    row.detail = said ? "the weights are those of another checkpoint"
-                      : fmt::format(
-                            "{} of {} weights are not the reference's but those of another "
-                            "checkpoint",
-                            foreign, found);
+    row.evidence = {.fact = said ? Fact::foreign_weights : Fact::other_checkpoint,
+                    .in_reference = found,
+                    .in_candidate = foreign};
     said = true;
   }
 }
@@ -138,7 +139,7 @@ LayersResult with_causes(LayersResult result, const LayersOptions& layers,
   for (std::size_t i = 0; i < diagnoses.size(); ++i) {
     if (result.rows[i].cause == Cause::missing_or_extra_op) continue;  // known before
     result.rows[i].cause = diagnoses[i].cause;
-    result.rows[i].detail = diagnoses[i].detail;
+    result.rows[i].evidence = diagnoses[i].evidence;
   }
   name_other_weights(result, options.weights);
   explain_outputs(result);
@@ -160,8 +161,10 @@ std::optional<MissingActivations> name_missing_activation(LayersResult& result,
   row->exceeds = true;
   row->match = Match::none;
   row->cause = Cause::missing_or_extra_op;
-  row->detail = fmt::format("the reference has {} activation functions like {}, the candidate {}",
-                            missing->reference, missing->op, missing->candidate);
+  row->evidence = {.fact = Fact::activations,
+                   .name = missing->op,
+                   .in_reference = missing->reference,
+                   .in_candidate = missing->candidate};
   ++result.layers_exceeding;
   result.drift_origin = std::min(result.drift_origin.value_or(index), index);
   return std::nullopt;
@@ -179,21 +182,23 @@ LayersResult explain(LayersResult result, const LayersReference& reference,
   const auto& model = reference.model;
   std::vector<WatchedTensor> leaves;
   if (!model) leaves = reference.runner->watched();
-  std::vector<ComparedWeight> weights = model
-                                            ? compare_weights(*model, candidate.shipped)
-                                            : compare_weights(*reference.runner, candidate.shipped);
-  if (model) {
+  const ModelIndex shipped(candidate.shipped), ran(candidate.ran);
+  std::optional<ModelIndex> index;
+  if (model) index.emplace(*model);
+  std::vector<ComparedWeight> weights =
+      index ? compare_weights(*index, shipped) : compare_weights(*reference.runner, shipped);
+  if (index) {
     TensorPairs tensors;
     for (const LayerRow& row : result.rows)
       if (!row.tensor.empty()) tensors.emplace_back(row.layer, row.tensor);
-    weights = compare_operands(std::move(weights), *model, candidate.shipped, tensors);
+    weights = compare_operands(std::move(weights), *index, shipped, tensors);
   }
   result.weight_mismatches = weight_mismatches(weights);
   std::optional<MissingActivations> missing;
   if (model) missing = name_missing_activation(result, *model, candidate.shipped);
   result = with_causes(std::move(result), options,
-                       {.candidate = &candidate.ran,
-                        .reference = model ? &*model : nullptr,
+                       {.candidate = &ran,
+                        .reference = index ? &*index : nullptr,
                         .leaves = leaves,
                         .weights = weights},
                        missing);
@@ -214,6 +219,21 @@ LayersOptions with_example(LayersOptions options, const Model& candidate, Sample
 
 LayersResult explain(LayersResult result, const LayersOptions& options) {
   return with_causes(std::move(result), options, {});
+}
+
+// The rows of both models, run side by side. The candidate's session ends with it.
+LayersResult run_layers(LayersReference& reference, const Model& graph, Samples& samples,
+                        const LayersOptions& options) {
+  OrtRunner runner(graph.clone(), watching(options.runtime, !reference.is_recorded));
+  Validation validation(reference, runner, visible_tensors(graph, runner), &graph, options);
+  bool complete = validation.measure(samples);
+  if (complete && validation.any_exceeds() &&
+      validation.measure_introduced(runner, samples.number(0), samples.sample(0)))
+    complete = validation.measure(samples);
+  LayersResult result = validation.result();
+  result.interrupted = !complete;
+  result.versions = reference.runner->versions();
+  return result;
 }
 
 }  // namespace
@@ -243,15 +263,8 @@ LayersResult validate_layers(const Model& candidate, Samples& samples,
   const Model graph = options.runtime.optimization
                           ? optimize(candidate, *options.runtime.optimization)
                           : candidate.clone();
-  OrtRunner runner(graph.clone(), watching(options.runtime, !reference.is_recorded));
-  Validation validation(reference, runner, visible_tensors(graph, runner), &graph, options);
-  bool complete = validation.measure(samples);
-  if (complete && validation.any_exceeds() &&
-      validation.measure_introduced(runner, samples.number(0), samples.sample(0)))
-    complete = validation.measure(samples);
-  LayersResult result = validation.result();
-  result.interrupted = !complete;
-  result.versions = reference.runner->versions();
+  LayersResult result = run_layers(reference, graph, samples, options);
+  if (reference.model) reference.runner.reset();  // weights are compared in the files
   return explain(std::move(result), reference, {candidate, graph}, options);
 }
 

@@ -56,6 +56,62 @@ struct LayerLayout {
   bool operator==(const LayerLayout&) const = default;
 };
 
+// What a cause is concluded from: a fact and what it names. Numbers that rows have are not
+// repeated.
+struct LayerEvidence {
+  enum class Fact {
+    none,
+    // A weight, an operator or a tensor is another.
+    weight_differs,    // weight
+    other_checkpoint,  // of `in_reference` weights that were found, `in_candidate` are foreign
+    foreign_weights,   // as said at an earlier layer
+    other_layout,      // of the row
+    absent,            // no tensor has the layer's name, and none its values
+    reads_later,       // layer, which the reference computes after it
+    unread,            // layer, which the reference computes before it
+    training_mode,     // name: the operator; node
+    lacks_operator,    // of the row's type; candidate: the operators that there are
+    other_operators,   // reference, candidate: what each has more than the other
+    activations,       // name: the operator; in_reference, in_candidate: how many
+    narrow_dtype,      // name: the tensor; node, if it is not the layer's own; candidate: its type
+    quantized,         // name: the operator; node
+    nonfinite,         // name: of a constant that is not finite; empty if there is none
+    near_truth,        // by the row's truth
+    // The layer is wrong on the reference's inputs, by the row's introduced error.
+    other_attribute,  // name, node; reference, candidate: its values, none where it is unset
+    operand_order,    // node
+    computed_by,      // candidate: operators
+    // An earlier layer is wrong.
+    absent_with,      // layer: the first of those that are missing in a row
+    follows_absent,   // layer
+    shared_tensor,    // layer
+    shared_operator,  // node, layer
+    computed_from,    // layer
+    sound_after,      // layer; on the reference's inputs it is right itself
+    layer_above,      // layer: nothing is known but the order
+    origin_before,    // layer: the drift origin, of an output
+    no_operation,     // it does nothing, and no tensor holds its values
+    // The cause is not known.
+    other_shape,
+    unexplained,
+    rounding_adds_up,  // may, at the row's sqnr_db
+    adds_up,
+    // Of outputs that are no layer.
+    no_output,
+    closing_operator_missing,  // name
+    closing_operator_extra,    // name
+    behind_layers,
+  };
+  Fact fact = Fact::none;
+  std::optional<std::size_t> at;  // the row that it was found at, if that is another
+  std::string layer, node, name;
+  std::vector<std::string> reference, candidate;  // what each side has
+  std::int64_t in_reference = 0, in_candidate = 0;
+  std::optional<ComparedWeight> weight;
+  explicit operator bool() const { return fact != Fact::none; }
+  bool operator==(const LayerEvidence&) const = default;
+};
+
 // One layer of the reference. Numbers are those of the worst sample; NaN where a side holds NaN, or
 // where nothing was compared.
 struct LayerRow {
@@ -81,7 +137,7 @@ struct LayerRow {
   // Introduced error: the layer's output on the reference's inputs, against the reference's output.
   std::optional<double> introduced_max_abs_diff;
   Cause cause = Cause::none;
-  std::string detail;  // the evidence for the cause
+  LayerEvidence evidence;
 };
 
 // Of operators that are missing in a row, the first stands for all.

@@ -13,6 +13,7 @@
 #include "vernier/error.h"
 #include "vernier/model/edit.h"
 #include "vernier/model/graph.h"
+#include "vernier/model/index.h"
 #include "vernier/model/scope.h"
 #include "vernier/runtime/executed_graph.h"
 #include "vernier/runtime/open_runner.h"
@@ -39,9 +40,10 @@ std::vector<Layer> layers_of(const Runner& runner, ModelFormat format) {
 // Weights that a node only hands on, as exporters share them, are no layers.
 Watch layers_to_watch(const Model& model) {
   if (runs_another_graph(model)) return Watch::all();
-  const StoredWeights weights(model);
+  const ModelIndex index(model);
   std::vector<std::string> names = tensor_names(model);
-  std::erase_if(names, [&](const std::string& name) { return weights.find(name) != nullptr; });
+  std::erase_if(names,
+                [&](const std::string& name) { return stored_weight(index, name) != nullptr; });
   return Watch::only(std::move(names));
 }
 

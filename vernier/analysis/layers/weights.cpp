@@ -1,10 +1,8 @@
 #include "vernier/analysis/layers/weights.h"
 
-#include <fmt/format.h>
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 
 #include "vernier/analysis/layers/folding.h"
@@ -23,14 +21,11 @@ namespace {
 
 using vernier_onnx::TensorProto;
 
-// Beyond this a distance in ulps tells no more than the difference itself.
-constexpr double most_ulps = 1e6;
-
 // The modules whose nodes an ONNX graph holds, in its order.
-std::vector<WatchedTensor> modules_of(const Model& model) {
+std::vector<WatchedTensor> modules_of(const ModelIndex& model) {
   std::vector<WatchedTensor> leaves;
-  for (const Subgraph& subgraph : all_subgraphs(model.graph()))
-    for (const auto& node : subgraph.graph->node()) {
+  for (const GraphIndex& graph : model.graphs())
+    for (const auto& node : graph.graph().node()) {
       const std::string path = module_path(node);
       if (path.empty()) continue;
       WatchedTensor leaf{.name = path, .type = node.op_type()};
@@ -99,7 +94,7 @@ bool stored_swapped(const Target& target) {
 
 class Comparison {
  public:
-  Comparison(std::span<const WatchedTensor> leaves, Vectors vectors, const Model& candidate)
+  Comparison(std::span<const WatchedTensor> leaves, Vectors vectors, const ModelIndex& candidate)
       : leaves_(leaves), vectors_(std::move(vectors)), candidate_(candidate) {
     return_folded_weights(leaves_, candidate_);
     folds_ = find_folds(leaves_, vectors_, candidate_);
@@ -124,7 +119,7 @@ class Comparison {
  private:
   // What the module's own nodes read as this parameter; else what has its name.
   std::vector<Target> targets(const TensorView& parameter) const {
-    const TensorProto* named = candidate_.find(std::string(parameter.name));
+    const TensorProto* named = stored_weight(candidate_.index(), parameter.name);
     if (named && !same_kind(parameter, *named)) named = nullptr;
     std::vector<Target> found;
     for (const WeightUse& use : candidate_.uses_of(module_of(parameter.name))) {
@@ -135,6 +130,10 @@ class Comparison {
     }
     if (found.empty() && named) found.push_back({named});
     return found;
+  }
+
+  WeightView read(const Target& target) const {
+    return candidate_.index().model().view(*target.stored);
   }
 
   // Quantized numbers are not the parameter's, whatever they are called.
@@ -155,7 +154,7 @@ class Comparison {
   }
 
   // The orders of axes in which the initializer may hold the parameter.
-  std::vector<bool> swaps(const TensorView& parameter, const Tensor& found,
+  std::vector<bool> swaps(const TensorView& parameter, const TensorView& found,
                           const Target& target) const {
     const bool straight = same_order(parameter.shape, found.shape);
     const bool swapped = swapped_order(parameter.shape, found.shape);
@@ -171,7 +170,7 @@ class Comparison {
   // The row of a parameter that the target holds bit by bit.
   std::optional<ComparedWeight> same_as(ComparedWeight row, const TensorView& parameter,
                                         const Target& target) const {
-    const Tensor found = candidate_.read(*target.stored);
+    const WeightView found = read(target);
     for (const bool swap : swaps(parameter, found, target)) {
       if (!same_bits(parameter, found, swap)) continue;
       row.initializer = name_of(*target.stored, row.parameter);
@@ -192,8 +191,7 @@ class Comparison {
     std::vector<int> order(parameter.shape.size());
     std::iota(order.begin(), order.end(), 0);
     std::swap(order[0], order[1]);
-    if (!same_bits(permute_axes(flip_kernel(parameter), order), candidate_.read(*target.stored),
-                   false))
+    if (!same_bits(permute_axes(flip_kernel(parameter), order), read(target), false))
       return std::nullopt;
     row.initializer = name_of(*target.stored, row.parameter);
     row.match = WeightMatch::transposed;
@@ -203,7 +201,7 @@ class Comparison {
   // The row of a parameter that the target does not hold bit by bit.
   ComparedWeight judge(ComparedWeight row, const TensorView& parameter,
                        const Target& target) const {
-    const Tensor found = candidate_.read(*target.stored);
+    const WeightView found = read(target);
     row.initializer = name_of(*target.stored, row.parameter);
     const std::vector<bool> orders = swaps(parameter, found, target);
     if (orders.empty()) return judge_shape(std::move(row), parameter, found);
@@ -211,23 +209,23 @@ class Comparison {
     if (orders.size() == 1 && swapped_order(parameter.shape, found.shape) &&
         same_bits(parameter, found, !orders.front())) {
       judged.match = WeightMatch::differs;
-      judged.remark = "its axes are swapped";
+      judged.axes_swapped = true;
     }
     return judged;
   }
 
   static ComparedWeight judge_shape(ComparedWeight row, const TensorView& parameter,
-                                    const Tensor& found) {
+                                    const TensorView& found) {
     if (is_numbered(row.parameter)) return row;
     row.match = WeightMatch::differs;
     row.difference.differing = row.elements;
-    row.remark = fmt::format("its shape is {}, not {}", format_shape(found.shape),
-                             format_shape(parameter.shape));
+    row.shape.assign(parameter.shape.begin(), parameter.shape.end());
+    row.found_shape.assign(found.shape.begin(), found.shape.end());
     return row;
   }
 
   static ComparedWeight judge_order(ComparedWeight row, const TensorView& parameter,
-                                    const Tensor& found, bool swap) {
+                                    const TensorView& found, bool swap) {
     const Tensor expected = swap ? transposed(parameter) : copy(parameter);
     if (is_rounded(expected, found)) {
       row.match = WeightMatch::rounded;
@@ -241,7 +239,7 @@ class Comparison {
 
   // Whether the initializer is of a narrower type and holds what that makes of the numbers. A
   // converter may move what would become zero or infinity one step back.
-  static bool is_rounded(const Tensor& expected, const Tensor& found) {
+  static bool is_rounded(const Tensor& expected, const TensorView& found) {
     if (!is_float(found.dtype) || bits(found.dtype) >= bits(expected.dtype)) return false;
     const WeightDifference rest = difference(convert(expected, found.dtype), found);
     return rest.differing == 0 || rest.max_ulp_diff.value_or(2) <= 1;
@@ -279,7 +277,7 @@ class Comparison {
   ComparedWeight judge_folded_weight(ComparedWeight row, const TensorView& parameter,
                                      const Fold& fold) const {
     for (const Target& target : targets(parameter)) {
-      const Tensor found = candidate_.read(*target.stored);
+      const WeightView found = read(target);
       const bool swap = swaps(parameter, found, target) == std::vector{true};
       const Tensor expected = swap ? transposed(parameter) : copy(parameter);
       const bool second = swap || fold.layer_type.starts_with("ConvTranspose");
@@ -290,34 +288,34 @@ class Comparison {
   }
 
   ComparedWeight judge_folded_bias(ComparedWeight row, const Fold& fold) const {
-    const auto& uses = candidate_.uses_of(fold.layer);
+    const auto uses = candidate_.uses_of(fold.layer);
     const auto use = std::ranges::find(uses, "bias", &WeightUse::role);
     const auto folded = fold_bias(fold.bias, fold.parameters);
     if (use == uses.end() || !folded) return row;
-    return judge_expected(std::move(row), fold, *folded, candidate_.read(*use->stored));
+    return judge_expected(std::move(row), fold, *folded, read({use->stored}));
   }
 
   static ComparedWeight judge_expected(ComparedWeight row, const Fold& fold,
-                                       const Expected& expected, const Tensor& found) {
+                                       const Expected& expected, const TensorView& found) {
     if (found.size() != static_cast<std::int64_t>(expected.values.size())) return row;
     row.initializer = found.name;
     row.match = WeightMatch::folded;
     if (within_bounds(expected, found) || is_rounded(as_tensor(expected), found)) return row;
     row.difference = difference(expected, found);
-    row.remark = fmt::format("{} is folded in", fold.norm);
+    row.folded_norm = fold.norm;
     return as_difference(std::move(row), similarity(as_tensor(expected), found).sqnr_db);
   }
 
   // A tensor of the parameter's content, whatever its name.
   ComparedWeight search(ComparedWeight row, const TensorView& parameter) const {
     if (parameter.size() < 2) return row;
-    const TensorProto* stored = candidate_.with_content(parameter);
+    const Weight* stored = candidate_.index().weight_with(parameter);
     row.match = stored ? WeightMatch::exact : WeightMatch::not_found;
     if (!stored && parameter.shape.size() == 2) {
-      stored = candidate_.with_content(transposed(parameter));
+      stored = candidate_.index().weight_with(transposed(parameter));
       if (stored) row.match = WeightMatch::transposed;
     }
-    if (stored) row.initializer = stored->name();
+    if (stored) row.initializer = stored->name;
     return row;
   }
 
@@ -330,130 +328,8 @@ class Comparison {
 
   std::span<const WatchedTensor> leaves_;
   Vectors vectors_;
-  StoredWeights candidate_;
+  ModuleWeights candidate_;
   std::vector<Fold> folds_;
-};
-
-bool is_float_tensor(const TensorProto* stored) {
-  const auto dtype = stored ? dtype_of_onnx(stored->data_type()) : std::nullopt;
-  return dtype && is_float(*dtype);
-}
-
-// Compares the operands of nodes that stand in the same place of two graphs.
-class OperandComparison {
- public:
-  OperandComparison(std::vector<ComparedWeight> weights, const Model& reference,
-                    const Model& candidate)
-      : weights_(std::move(weights)),
-        reference_model_(reference),
-        candidate_model_(candidate),
-        reference_(reference.graph()),
-        candidate_(candidate.graph()) {
-    for (std::size_t i = 0; i < weights_.size(); ++i) places_.emplace(weights_[i].parameter, i);
-  }
-
-  void compare(const std::string& reference, const std::string& candidate) {
-    const auto* left = reference_.producer(reference);
-    const auto* right = candidate_.producer(candidate);
-    if (!left || !right) return;
-    if (left->op_type() == right->op_type()) return compare_nodes(*left, *right);
-    const auto* folded = is_op(*left, "BatchNormalization") && left->input_size() >= 5
-                             ? reference_.producer(left->input(0))
-                             : nullptr;
-    if (folded && folded->op_type() == right->op_type() &&
-        (is_op(*right, "Conv") || is_op(*right, "ConvTranspose")))
-      compare_folded(*folded, *left, *right);
-  }
-
-  std::vector<ComparedWeight> result() && { return std::move(weights_); }
-
- private:
-  // The row of a weight whose initializer is not known for sure.
-  ComparedWeight* open_row(const std::string& parameter) {
-    const auto place = places_.find(parameter);
-    if (place == places_.end()) return nullptr;
-    ComparedWeight& row = weights_[place->second];
-    const bool open = row.match == WeightMatch::not_found || row.match == WeightMatch::unlike;
-    return open ? &row : nullptr;
-  }
-
-  void compare_nodes(const vernier_onnx::NodeProto& left, const vernier_onnx::NodeProto& right) {
-    for (int i = 0; i < std::min(left.input_size(), right.input_size()); ++i) {
-      const TensorProto* expected = reference_.constant(left.input(i));
-      const TensorProto* found = candidate_.constant(right.input(i));
-      if (!is_float_tensor(expected) || !is_float_tensor(found) ||
-          shape_of(*expected) != shape_of(*found))
-        continue;
-      ComparedWeight* row = open_row(left.input(i));
-      if (!row) continue;
-      judge(*row, right.input(i), reference_model_.tensor(*expected),
-            candidate_model_.tensor(*found));
-    }
-  }
-
-  static void judge(ComparedWeight& row, const std::string& initializer, const Tensor& expected,
-                    const Tensor& found) {
-    row.initializer = initializer;
-    row.difference = difference(expected, found);
-    row.match = row.difference.differing == 0 ? WeightMatch::exact : WeightMatch::differs;
-    if (row.difference.differing > 0) row.sqnr_db = similarity(expected, found).sqnr_db;
-  }
-
-  std::vector<double> values(const std::string& name) const {
-    const TensorProto* stored = reference_.constant(name);
-    return is_float_tensor(stored) ? to_f64(reference_model_.tensor(*stored))
-                                   : std::vector<double>();
-  }
-
-  void compare_folded(const vernier_onnx::NodeProto& layer, const vernier_onnx::NodeProto& norm,
-                      const vernier_onnx::NodeProto& right) {
-    const BatchNorm parameters{.mean = values(norm.input(3)),
-                               .variance = values(norm.input(4)),
-                               .weight = values(norm.input(1)),
-                               .bias = values(norm.input(2)),
-                               .epsilon = attribute_float(norm, "epsilon", 1e-5F)};
-    const std::size_t channels = parameters.channels();
-    const TensorProto* weight = reference_.constant(layer.input(1));
-    if (channels == 0 || parameters.variance.size() != channels ||
-        parameters.weight.size() != channels || parameters.bias.size() != channels ||
-        !is_float_tensor(weight))
-      return;
-    const int axis = is_op(layer, "ConvTranspose") ? 1 : 0;
-    judge_folded(layer.input(1), right.input(1),
-                 fold_weight(reference_model_.tensor(*weight), axis, parameters), norm);
-    if (right.input_size() < 3) return;
-    const std::vector<double> bias =
-        layer.input_size() > 2 ? values(layer.input(2)) : std::vector<double>();
-    judge_folded(norm.input(2), right.input(2), fold_bias(bias, parameters), norm);
-    for (const std::string& parameter : {layer.input_size() > 2 ? layer.input(2) : std::string(),
-                                         norm.input(1), norm.input(3), norm.input(4)})
-      if (const auto place = places_.find(parameter); place != places_.end())
-        weights_[place->second].match = WeightMatch::folded;
-  }
-
-  // Names may have told the weight wrongly: of the same name, but without the batch norm.
-  void judge_folded(const std::string& parameter, const std::string& initializer,
-                    const std::optional<Expected>& expected, const vernier_onnx::NodeProto& norm) {
-    const auto place = places_.find(parameter);
-    const TensorProto* stored = candidate_.constant(initializer);
-    if (place == places_.end() || !expected || !is_float_tensor(stored)) return;
-    const Tensor found = candidate_model_.tensor(*stored);
-    if (found.size() != static_cast<std::int64_t>(expected->values.size())) return;
-    ComparedWeight& row = weights_[place->second];
-    row = {.parameter = row.parameter, .module = row.module, .elements = row.elements};
-    row.initializer = initializer;
-    row.difference = difference(*expected, found);
-    row.match = row.difference.differing == 0 ? WeightMatch::folded : WeightMatch::differs;
-    if (row.match == WeightMatch::folded) return;
-    row.sqnr_db = similarity(as_tensor(*expected), found).sqnr_db;
-    row.remark = fmt::format("{} is folded in", node_label(norm));
-  }
-
-  std::vector<ComparedWeight> weights_;
-  const Model& reference_model_;
-  const Model& candidate_model_;
-  GraphIndex reference_, candidate_;
-  std::map<std::string, std::size_t> places_;  // of parameters
 };
 
 Vectors vectors_of(const VisitTensors& visit) {
@@ -467,29 +343,17 @@ Vectors vectors_of(const VisitTensors& visit) {
 
 }  // namespace
 
-std::string_view weight_match_name(WeightMatch match) {
-  switch (match) {
-    case WeightMatch::exact: return "exact";
-    case WeightMatch::transposed: return "transposed";
-    case WeightMatch::folded: return "folded";
-    case WeightMatch::rounded: return "rounded";
-    case WeightMatch::differs: return "differs";
-    case WeightMatch::unlike: return "unlike";
-    case WeightMatch::not_found: return "not_found";
-  }
-  return "";
-}
-
-std::vector<ComparedWeight> compare_weights(const Runner& reference, const Model& candidate) {
+std::vector<ComparedWeight> compare_weights(const Runner& reference, const ModelIndex& candidate) {
   const auto visit = [&](const TensorVisitor& visitor) { reference.visit_parameters(visitor); };
   return compare_weights(visit, reference.watched(), candidate);
 }
 
-std::vector<ComparedWeight> compare_weights(const Model& reference, const Model& candidate) {
+std::vector<ComparedWeight> compare_weights(const ModelIndex& reference,
+                                            const ModelIndex& candidate) {
   const auto visit = [&](const TensorVisitor& visitor) {
-    for (const Subgraph& subgraph : all_subgraphs(reference.graph()))
-      for (const auto& weight : subgraph.graph->initializer())
-        if (dtype_of_onnx(weight.data_type())) visitor(reference.tensor(weight));
+    for (const GraphIndex& graph : reference.graphs())
+      for (const auto& weight : graph.graph().initializer())
+        if (dtype_of_onnx(weight.data_type())) visitor(reference.model().view(weight));
   };
   return compare_weights(visit, modules_of(reference), candidate);
 }
@@ -502,35 +366,13 @@ std::vector<ComparedWeight> weight_mismatches(std::span<const ComparedWeight> we
   return result;
 }
 
-std::string describe_difference(const ComparedWeight& weight) {
-  const WeightDifference& difference = weight.difference;
-  std::string text =
-      fmt::format("{} is not what initializer {} holds", weight.parameter, weight.initializer);
-  if (!weight.remark.empty()) text += fmt::format(" ({})", weight.remark);
-  if (difference.first < 0) return text;
-  text +=
-      fmt::format(": {} of {} elements differ, the first at {}, by up to {:.3g}",
-                  difference.differing, weight.elements, difference.first, difference.max_abs_diff);
-  if (difference.max_ulp_diff && *difference.max_ulp_diff < most_ulps)
-    text += fmt::format(" ({:.0f} ulp)", *difference.max_ulp_diff);
-  return text;
-}
-
 std::vector<ComparedWeight> compare_weights(const VisitTensors& visit,
                                             std::span<const WatchedTensor> leaves,
-                                            const Model& candidate) {
+                                            const ModelIndex& candidate) {
   const Comparison comparison(leaves, vectors_of(visit), candidate);
   std::vector<ComparedWeight> rows;
   visit([&](const TensorView& parameter) { rows.push_back(comparison.compare(parameter)); });
   return rows;
-}
-
-std::vector<ComparedWeight> compare_operands(std::vector<ComparedWeight> weights,
-                                             const Model& reference, const Model& candidate,
-                                             const TensorPairs& tensors) {
-  OperandComparison comparison(std::move(weights), reference, candidate);
-  for (const auto& [left, right] : tensors) comparison.compare(left, right);
-  return std::move(comparison).result();
 }
 
 bool are_other_weights(std::span<const ComparedWeight> weights) {

@@ -7,13 +7,14 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "vernier/model/model.h"
 #include "vernier/runtime/runner.h"
 
 namespace vernier {
+
+class ModelIndex;
 
 // What became of a parameter in the candidate.
 enum class WeightMatch {
@@ -25,8 +26,6 @@ enum class WeightMatch {
   unlike,      // the layer reads something else in its place, which may have a reason
   not_found    // nothing says which initializer it is: folded, tied or unused
 };
-
-std::string_view weight_match_name(WeightMatch match);
 
 // How an initializer differs from what it should be.
 struct WeightDifference {
@@ -46,7 +45,9 @@ struct ComparedWeight {
   std::int64_t elements = 0;
   WeightDifference difference;  // of `differs` and `unlike`
   double sqnr_db = NAN;         // of these
-  std::string remark;           // what else is known of the difference
+  bool axes_swapped = false;    // the same bits with two axes swapped, as its reader does not want
+  Shape shape, found_shape;     // where the initializer has another shape
+  std::string folded_norm;      // a batch norm that is folded in
   bool operator==(const ComparedWeight&) const = default;
 };
 
@@ -57,20 +58,11 @@ using VisitTensors = std::function<void(const TensorVisitor&)>;
 // called twice; `leaves` are in execution order. Only one-dimensional parameters are copied.
 std::vector<ComparedWeight> compare_weights(const VisitTensors& visit,
                                             std::span<const WatchedTensor> leaves,
-                                            const Model& candidate);
-std::vector<ComparedWeight> compare_weights(const Runner& reference, const Model& candidate);
+                                            const ModelIndex& candidate);
+std::vector<ComparedWeight> compare_weights(const Runner& reference, const ModelIndex& candidate);
 // The initializers of an ONNX model as parameters.
-std::vector<ComparedWeight> compare_weights(const Model& reference, const Model& candidate);
-
-// A tensor of the reference and the one of the candidate that a node in its place computes.
-using TensorPairs = std::vector<std::pair<std::string, std::string>>;
-
-// Completes `weights`: an initializer that neither its name nor its content tells is the operand in
-// the same place of the node that computes the tensor's counterpart, a batch norm behind it folded
-// in.
-std::vector<ComparedWeight> compare_operands(std::vector<ComparedWeight> weights,
-                                             const Model& reference, const Model& candidate,
-                                             const TensorPairs& tensors);
+std::vector<ComparedWeight> compare_weights(const ModelIndex& reference,
+                                            const ModelIndex& candidate);
 
 // Whether the weights are those of another checkpoint: at least two, and at least half of those
 // that were found, are nothing like the reference's.
@@ -78,9 +70,5 @@ bool are_other_weights(std::span<const ComparedWeight> weights);
 
 // Those whose initializer has other bits.
 std::vector<ComparedWeight> weight_mismatches(std::span<const ComparedWeight> weights);
-
-// "fc.weight is not what initializer fc.weight holds: 1 of 240 elements differ, the first at 17, by
-// up to 2.98e-08 (1 ulp)"
-std::string describe_difference(const ComparedWeight& weight);
 
 }  // namespace vernier
