@@ -6,6 +6,7 @@
 #include "tests/fixture.h"
 #include "tests/model_builder.h"
 #include "tests/shared_data.h"
+#include "vernier/analysis/inputs.h"
 #include "vernier/data/npz_batches.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/runtime/ort_runner.h"
@@ -71,6 +72,43 @@ TEST(SwitchedModels, simulating_the_files_own_quantizers_changes_nothing) {
       settings[i] = SwitchSetting::simulate(simulated(*each.in_file));
   }
   EXPECT_EQ(pair.board.run(sample, settings), pair.plain(pair.quantized, sample));
+}
+
+// Models of other people, of every style, where the folder beside the repository has them: the
+// file's own kernels run where all is as in the file, so that is the model bit for bit. With all
+// off, a bias is added by a node of its own in dynamic models, and not inside the convolution.
+TEST(SwitchedModels, every_style_is_the_model_as_in_the_file_and_the_float_model_off) {
+  if (!std::filesystem::exists(shared_data("wild"))) GTEST_SKIP() << "no models beside";
+  struct Style {
+    const char *real, *stored;
+    std::size_t fewest_switches;
+  };
+  const Style styles[] = {
+      {"wild/cifar/resnet_fp32.onnx", "wild/cifar/resnet_int8_static.onnx", 138},
+      {"wild/cifar/resnet_fp32.onnx", "wild/cifar/resnet_int8_dynamic.onnx", 74},
+      {"wild/cifar/tinycnn.onnx", "wild/cifar/tinycnn_int8_qoperator.onnx", 30},
+      {"wild/steel/v1_fp32.onnx", "wild/steel/v1_int8_qdq.onnx", 13},
+      {"wild/steel/v2_fp32.onnx", "wild/steel/v2_int8_qoperator.onnx", 7},
+      {"wild/credit/credit.onnx", "wild/credit/credit_int8.onnx", 8},
+      {"lm/model.onnx", "lm/model.int8.onnx", 46},
+      {"lm/model.onnx", "lm/model.int4.onnx", 29},
+  };
+  for (const Style& style : styles) {
+    SCOPED_TRACE(style.stored);
+    Pair pair(shared_data(style.real), shared_data(style.stored));
+    EXPECT_GE(pair.board.switches().size(), style.fewest_switches);
+    InputSpec spec{.samples = 1};
+    if (std::string(style.real).starts_with("lm"))
+      for (const TensorSpec& input : pair.quantized.inputs())
+        spec.shapes[input.name] = input.shape.size() == 2 ? Shape{1, 8} : Shape{1, 2, 0, 32};
+    const std::vector<Tensor> sample = make_inputs(pair.quantized, spec).samples->sample(0);
+    EXPECT_EQ(pair.board.run(sample, pair.board.all(SwitchSetting::as_in_file())),
+              pair.plain(pair.quantized, sample));
+    const std::vector<Tensor> off = pair.board.run(sample, pair.board.all(SwitchSetting::off()));
+    const std::vector<Tensor> expected = pair.plain(pair.float_model, sample);
+    for (std::size_t i = 0; i < off.size(); ++i)
+      EXPECT_GE(sqnr_db(measure_noise(expected[i], off[i])), rounding_only_db) << off[i].name;
+  }
 }
 
 }  // namespace

@@ -47,7 +47,9 @@ TEST(SimulatedQuantizer, equals_the_file_quantizer_per_tensor_per_channel_and_in
       elements<float>(scale)[i] = 0.03F + 0.01F * static_cast<float>(i);
     return scale;
   };
-  expect_equal({.dtype = DType::u8, .scale = scales({}), .zero_point = tensor_of<std::uint8_t>("", DType::u8, {}, {7})});
+  expect_equal({.dtype = DType::u8,
+                .scale = scales({}),
+                .zero_point = tensor_of<std::uint8_t>("", DType::u8, {}, {7})});
   expect_equal({.dtype = DType::i8, .scale = scales({6}), .axis = 1});
   expect_equal({.dtype = DType::i16, .scale = scales({5}), .axis = -1});
   expect_equal({.dtype = DType::i4, .scale = scales({2, 3, 5}), .axis = 1, .block_size = 2});
@@ -79,15 +81,15 @@ TEST(SimulatedQuantizer, symmetric_ones_have_the_zero_point_in_the_middle) {
 TEST(SimulatedQuantizer, of_an_empty_range_or_many_channels) {
   EXPECT_EQ(quantizer_of_range(0, 0, {}, false).scale[0], 1);
   const RealRange channels[] = {{-1, 1, 0}, {-4, 2, 0}};
-  const auto quantizer =
-      quantizer_of_ranges(channels, 0, {.bits = 8, .is_signed = true}, true);
+  const auto quantizer = quantizer_of_ranges(channels, 0, {.bits = 8, .is_signed = true}, true);
   EXPECT_FLOAT_EQ(quantizer.scale[1], 4.0F / 127);
   EXPECT_EQ(simulate(quantizer, {2, 1}, {0.5F, 4})[1], 4);
   EXPECT_THROW(simulate(quantizer, {3, 1}, {1, 2, 3}), Error);
 }
 
 TEST(SimulatedQuantizer, of_a_float_type_is_refused) {
-  EXPECT_THROW(simulated({.dtype = DType::f8e4m3fn, .scale = make_tensor("", DType::f32, {})}), Error);
+  EXPECT_THROW(simulated({.dtype = DType::f8e4m3fn, .scale = make_tensor("", DType::f32, {})}),
+               Error);
 }
 
 }  // namespace

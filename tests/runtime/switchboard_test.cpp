@@ -42,8 +42,8 @@ SwitchSetting halves() {
 }
 
 TEST(Switchboard, quantizes_any_subset_of_a_float_model_at_run_time) {
-  Switchboard board(insert_switches(
-      small_model(), std::vector<SwitchPoint>{{"x"}, {"product"}, {"w"}}));
+  Switchboard board(
+      insert_switches(small_model(), std::vector<SwitchPoint>{{"x"}, {"product"}, {"w"}}));
   ASSERT_EQ(board.switches().size(), 3u);
   SwitchSettings settings = board.all(SwitchSetting::off());
   EXPECT_THAT(run(board, settings, {1.3F, 0}), ElementsAre(2.6F, -1.3F));
@@ -58,8 +58,8 @@ TEST(Switchboard, quantizes_any_subset_of_a_float_model_at_run_time) {
 }
 
 TEST(Switchboard, a_switch_can_be_for_some_readers_only) {
-  Switchboard board(insert_switches(
-      small_model(), std::vector<SwitchPoint>{{"product", {{"node_3", 1}}}}));
+  Switchboard board(
+      insert_switches(small_model(), std::vector<SwitchPoint>{{"product", {{"node_3", 1}}}}));
   EXPECT_THAT(run(board, {halves()}, {1.3F, 0}), ElementsAre(1.3F + 1.5F, -1.5F));
 }
 
@@ -85,8 +85,7 @@ TEST(Switchboard, says_what_each_switch_is) {
 }
 
 TEST(Switchboard, shows_what_reaches_each_switch) {
-  Switchboard board(
-      insert_switches(small_model(), std::vector<SwitchPoint>{{"product"}, {"x"}}));
+  Switchboard board(insert_switches(small_model(), std::vector<SwitchPoint>{{"product"}, {"x"}}));
   std::vector<std::string> seen;
   std::vector<float> product;
   run(board, board.all(halves()), {1.3F, 0}, [&](const ObservedTensor& tensor) {

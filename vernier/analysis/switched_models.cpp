@@ -5,12 +5,19 @@
 namespace vernier {
 namespace {
 
-std::optional<Tensor> float_weight(const ModelIndex& float_model, const QuantizedWeight& weight) {
+std::optional<Tensor> float_weight(const ModelIndex& float_model, const QuantizedWeight& weight,
+                                   const Weight& counterpart) {
   const Tensor real = weight.real();
-  const Counterpart counterpart = find_counterpart(float_model, weight, real);
-  if (!counterpart) return std::nullopt;
-  const auto found = shaped_like(float_model, *float_model.weight(counterpart.tensor), real);
+  const auto found = shaped_like(float_model, counterpart, real);
   return found ? std::optional(copy(found->view)) : std::nullopt;
+}
+
+// Of the operator that reads the weight: its third input.
+std::optional<Tensor> float_bias(const Weight& weight) {
+  for (const vernier_onnx::NodeProto* reader : weight.graph->consumers(weight.name))
+    if (const std::string bias = input_name(*reader, 2); !bias.empty())
+      return weight.graph->value(bias);
+  return std::nullopt;
 }
 
 std::optional<RealRange> range_of(const std::optional<ClipRange>& folded) {
@@ -25,14 +32,20 @@ SwitchedModel switch_quantizers(const ModelIndex& float_model, const ModelIndex&
   FloatCounterparts counterparts;
   for (std::size_t i = 0; i < quantization.activations.size(); ++i) {
     const QuantizedActivation& activation = quantization.activations[i];
-    counterparts.folded.push_back(range_of(
-        folded.empty() ? fold_clip(float_model, quantized_model, activation,
-                                   find_counterpart(float_model, activation))
-                             .folded
-                       : folded[i]));
+    counterparts.folded.push_back(
+        range_of(folded.empty() ? fold_clip(float_model, quantized_model, activation,
+                                            find_counterpart(float_model, activation))
+                                      .folded
+                                : folded[i]));
   }
-  for (const QuantizedWeight& weight : quantization.weights)
-    counterparts.weights.push_back(float_weight(float_model, weight));
+  for (const QuantizedWeight& weight : quantization.weights) {
+    const Counterpart found = find_counterpart(float_model, weight, weight.real());
+    const Weight* counterpart = found ? float_model.weight(found.tensor) : nullptr;
+    const bool stores_bias = counterpart && weight.form == WeightForm::q_operator;
+    counterparts.weights.push_back(counterpart ? float_weight(float_model, weight, *counterpart)
+                                               : std::nullopt);
+    counterparts.biases.push_back(stores_bias ? float_bias(*counterpart) : std::nullopt);
+  }
   return insert_switches(quantized_model, quantization, counterparts);
 }
 

@@ -15,8 +15,8 @@ namespace vernier {
 // second, where the model has a quantizer there, what that makes of it. `switches` are the indices
 // of what the node stands for: the second input is passed on where all are as in the file.
 inline constexpr std::string_view switch_domain = "vernier.switch";
-inline constexpr std::string_view switch_op = "Switch";             // one input
-inline constexpr std::string_view choice_op = "Choice";             // two, of float32
+inline constexpr std::string_view switch_op = "Switch";  // one input
+inline constexpr std::string_view choice_op = "Choice";  // two, of float32
 inline constexpr std::string_view choice_f16_op = "ChoiceFloat16";
 inline constexpr std::string_view choice_bf16_op = "ChoiceBFloat16";
 inline constexpr std::string_view switch_attribute = "switches";    // ints
@@ -36,7 +36,7 @@ struct Switch {
   bool is_dynamic = false;           // the file computes its scale from each tensor
   std::string reader = {};           // of a weight: which input of which node reads it
   int reader_input = -1;
-  int channel_axis = 0;              // of a weight: its output channels; -1: the last
+  int channel_axis = 0;  // of a weight: its output channels; -1: the last
 };
 
 // What is quantized and has no switch: it is always as in the file.

@@ -12,11 +12,11 @@ namespace vernier {
 // A quantizer to try: what a Q-DQ pair with these numbers would make of a tensor of float32. Stored
 // numbers may be of any width, so 7 bits of an int8 are a range of 128 steps.
 struct SimulatedQuantizer {
-  std::vector<float> scale = {1};         // one, or one for each channel or block
-  std::vector<std::int32_t> zero_point;   // as many; empty: 0
-  std::int32_t low = 0, high = 255;       // the stored numbers
-  std::int64_t axis = 0;                  // of channels or blocks; negative: from the end
-  std::int64_t block_size = 0;            // 0: no blocks
+  std::vector<float> scale = {1};        // one, or one for each channel or block
+  std::vector<std::int32_t> zero_point;  // as many; empty: 0
+  std::int32_t low = 0, high = 255;      // the stored numbers
+  std::int64_t axis = 0;                 // of channels or blocks; negative: from the end
+  std::int64_t block_size = 0;           // 0: no blocks
   bool operator==(const SimulatedQuantizer&) const = default;
 };
 

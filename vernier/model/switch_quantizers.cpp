@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <map>
-#include <unordered_map>
+#include <set>
 
 #include "vernier/model/edit.h"
 #include "vernier/model/insert_switches.h"
+#include "vernier/model/real_operators.h"
 #include "vernier/model/switch_nodes.h"
 #include "vernier/model/tensor_data.h"
+#include "vernier/tensor/convert.h"
 
 namespace vernier {
 namespace {
@@ -16,12 +18,421 @@ namespace {
 using vernier_onnx::AttributeProto;
 using vernier_onnx::GraphProto;
 using vernier_onnx::NodeProto;
-using vernier_onnx::TensorProto;
+
+using Indices = std::vector<std::size_t>;
 
 bool is_quantize(const NodeProto* node) { return node && node->op_type() == "QuantizeLinear"; }
 bool is_dequantize(const NodeProto* node) { return node && node->op_type() == "DequantizeLinear"; }
 
-// Calls visit(graph, path) for the graph and its subgraphs, named as all_subgraphs() does.
+NodeProto make_node(std::string_view op, const std::vector<std::string>& inputs,
+                    const std::string& output) {
+  NodeProto node;
+  node.set_name(fmt::format("vernier.{}:{}", op, output));
+  node.set_op_type(std::string(op));
+  for (const std::string& input : inputs) node.add_input(input);
+  node.add_output(output);
+  return node;
+}
+
+// The switches of a quantized model, and the weights that are put beside its own.
+struct SwitchList {
+  std::vector<Switch> switches;
+  std::vector<Unswitched> unswitched;
+  std::vector<Tensor> weights;
+  std::map<std::string, std::size_t> activations;      // by label of the stored tensor, or node
+  std::map<std::string, std::size_t> weight_switches;  // by name
+  std::map<std::size_t, std::optional<RealRange>> folded;
+  std::set<std::string> added;  // what operators read, as weights
+
+  std::string add_weight(std::string name, Tensor weight) {
+    weight.name = std::move(name);
+    weights.push_back(std::move(weight));
+    return weights.back().name;
+  }
+};
+
+// What is known of a weight that an operator reads as it is stored.
+struct OperandWeight {
+  const QuantizedWeight* weight = nullptr;
+  const std::optional<Tensor>* real = nullptr;
+  const std::optional<Tensor>* bias = nullptr;
+};
+
+// Rewrites one graph. Stored tensors get a real one beside them, which is what everybody reads:
+// the file's own operators read it quantized again, which gives the stored numbers back, so that
+// their result can be taken where all the quantizers that it depends on are as in the file.
+class GraphSwitches {
+ public:
+  GraphSwitches(const GraphIndex& index, SwitchList& list,
+                const std::map<std::string, OperandWeight>& operands)
+      : index_(index), list_(list), operands_(operands) {}
+
+  void rewrite(GraphProto& graph) {
+    google::protobuf::RepeatedPtrField<NodeProto> nodes;
+    nodes.Swap(graph.mutable_node());
+    graph_ = &graph;
+    for (NodeProto& node : nodes) rewrite(std::move(node));
+  }
+
+ private:
+  // A stored tensor's real numbers, and the switches that decide them.
+  struct Real {
+    std::string tensor;
+    std::string scale, zero_point;
+    Indices switches;
+  };
+  // A product of integers that is made real by a later node.
+  struct Product {
+    NodeProto real;  // that computes it from real numbers
+    Indices switches;
+  };
+
+  void rewrite(NodeProto node) {
+    const std::string output = node.output_size() > 0 ? node.output(0) : "";
+    if (is_dequantize(&node) && add_pair(node)) return;
+    if (is_dequantize(&node) && add_dequantized_weight(node)) return;
+    if (is_dequantize(&node) && add_real_output(node)) return;
+    if (is_quantize(&node) && add_quantize(node)) return;
+    if (node.op_type() == "DynamicQuantizeLinear" && add_dynamic(node)) return;
+    if (add_q_operator(node) || add_weight_operator(node)) return;
+    if (!output.empty() && add_product(node)) return;
+    if (add_moved(node)) return;
+    for (std::string& input : *node.mutable_input())
+      if (real_.contains(input)) input = requantized(input);
+    emit(node);
+    note_product(node);
+  }
+
+  void emit(NodeProto node) { *graph_->add_node() = std::move(node); }
+
+  std::optional<std::size_t> activation(const std::string& key) const {
+    const auto found = list_.activations.find(key);
+    return found == list_.activations.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  DType scale_type(const std::string& scale) const {
+    return index_.dtype(scale).value_or(DType::f32);
+  }
+
+  // x -> Q -> DQ: the DequantizeLinear's output is chosen, or x.
+  bool add_pair(NodeProto& node) {
+    const NodeProto* quantize = index_.producer(node.input(0));
+    if (!is_quantize(quantize)) return false;
+    const auto index = activation(index_.label(pair_key(*quantize)));
+    if (!index) return false;
+    const std::string output = node.output(0), quantized = "vernier.quantized:" + output;
+    node.set_output(0, quantized);
+    const DType dtype = scale_type(input_name(node, 1));
+    emit(std::move(node));
+    emit(choice_node({*index, SwitchRole::activation, list_.folded[*index]}, quantize->input(0),
+                     quantized, output, dtype));
+    return true;
+  }
+
+  // Quantizers of a tensor with the same scale and zero point are one: the first stands for all.
+  std::string pair_key(const NodeProto& quantize) const {
+    for (const NodeProto* same : index_.consumers(quantize.input(0)))
+      if (is_quantize(same) && input_name(*same, 1) == input_name(quantize, 1) &&
+          input_name(*same, 2) == input_name(quantize, 2) &&
+          activation(index_.label(same->output(0))))
+        return same->output(0);
+    return quantize.output(0);
+  }
+
+  bool add_dequantized_weight(NodeProto& node) {
+    const NodeProto* source = index_.producer(node.input(0));
+    const bool gathered = source && source->op_type() == "Gather";
+    const std::string stored = gathered || is_quantize(source) ? source->input(0) : node.input(0);
+    const auto found = list_.weight_switches.find(stored);
+    if (found == list_.weight_switches.end()) return false;
+    const std::string output = node.output(0), quantized = "vernier.quantized:" + output;
+    std::string real = float_name(stored);
+    node.set_output(0, quantized);
+    const DType dtype = scale_type(input_name(node, 1));
+    emit(std::move(node));
+    if (gathered) {
+      NodeProto gather = *source;
+      gather.set_name("vernier.gather:" + output);
+      gather.set_input(0, real);
+      gather.set_output(0, real = "vernier.gathered:" + output);
+      emit(std::move(gather));
+    }
+    emit(choice_node({found->second, gathered ? SwitchRole::activation : SwitchRole::weight}, real,
+                     quantized, output, dtype));
+    return true;
+  }
+
+  static std::string float_name(const std::string& weight) { return "vernier.float:" + weight; }
+
+  // A DequantizeLinear of what a QOperator node stores: its real numbers are there already.
+  bool add_real_output(const NodeProto& node) {
+    const auto real = real_.find(node.input(0));
+    if (real == real_.end() || real->second.scale != input_name(node, 1) ||
+        real->second.zero_point != input_name(node, 2))
+      return false;
+    emit(make_node("Identity", {real->second.tensor}, node.output(0)));
+    return true;
+  }
+
+  // Before QOperator nodes: no DequantizeLinear follows in the file.
+  bool add_quantize(NodeProto& node) {
+    const auto index = activation(index_.label(node.output(0)));
+    const auto readers = index_.consumers(node.output(0));
+    if (!index || std::ranges::any_of(readers, is_dequantize)) return false;
+    const std::string x = node.input(0), stored = node.output(0);
+    const Real real{"vernier.real:" + stored, input_name(node, 1), input_name(node, 2), {*index}};
+    emit(std::move(node));
+    emit(choice_node({*index, SwitchRole::activation, list_.folded[*index]}, x,
+                     dequantized(stored, real), real.tensor));
+    real_.emplace(stored, real);
+    unswitched_stores_.insert(stored);
+    return true;
+  }
+
+  std::string dequantized(const std::string& stored, const Real& real) {
+    std::string output = "vernier.dequantized:" + stored;
+    if (!dequantized_.insert(stored).second) return output;
+    std::vector<std::string> inputs = {stored, real.scale};
+    if (!real.zero_point.empty()) inputs.push_back(real.zero_point);
+    emit(make_node("DequantizeLinear", inputs, output));
+    return output;
+  }
+
+  // The stored numbers of the real tensor as it is in this run.
+  std::string requantized(const std::string& stored) {
+    const Real& real = real_.at(stored);
+    const std::string output =
+        (unswitched_stores_.contains(stored) ? "vernier.stored:" : "") + stored;
+    if (!requantized_.insert(stored).second) return output;
+    std::vector<std::string> inputs = {real.tensor, real.scale};
+    if (!real.zero_point.empty()) inputs.push_back(real.zero_point);
+    emit(make_node("QuantizeLinear", inputs, output));
+    return output;
+  }
+
+  // The real tensor of an input of a QOperator node: an activation or a constant; empty: unknown.
+  std::string real_input(const NodeProto& node, const StoredInput& place, Indices& switches) {
+    const std::string stored = input_name(node, place.tensor);
+    if (const auto real = real_.find(stored); real != real_.end()) {
+      switches.insert(switches.end(), real->second.switches.begin(), real->second.switches.end());
+      return real->second.tensor;
+    }
+    if (const auto weight = operands_.find(stored); weight != operands_.end())
+      return real_weight(stored, weight->second, switches);
+    if (!index_.constant(stored)) return "";
+    return dequantized(stored,
+                       {"", input_name(node, place.scale), input_name(node, place.zero_point), {}});
+  }
+
+  // The float weight, or what the stored one stands for.
+  std::string real_weight(const std::string& stored, const OperandWeight& operand,
+                          Indices& switches) {
+    const auto index = list_.weight_switches.find(stored);
+    const std::string quantized = "vernier.dequantized:" + stored;
+    if (list_.added.insert(quantized).second) list_.add_weight(quantized, operand.weight->real());
+    if (index == list_.weight_switches.end()) return quantized;
+    switches.push_back(index->second);
+    const std::string output = "vernier.switched:" + stored;
+    if (switched_weights_.insert(stored).second)
+      emit(choice_node({index->second, SwitchRole::weight}, float_name(stored), quantized, output));
+    return output;
+  }
+
+  // A bias of int32 on the product of the scales of both factors, or the float one.
+  std::string real_bias(const NodeProto& node, const RealOperator& real,
+                        const std::string& weight) {
+    const std::string stored = input_name(node, real.bias);
+    const auto integers = index_.value(stored);
+    const auto x = index_.numbers(input_name(node, real.inputs[0].scale));
+    const auto w = index_.numbers(input_name(node, real.inputs[1].scale));
+    if (!integers || !x || !w || x->empty() || w->empty()) return "";
+    const std::vector<double> values = to_f64(*integers);
+    Tensor bias = make_tensor("", DType::f32, integers->shape);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      elements<float>(bias)[i] =
+          static_cast<float>(values[i] * (*x)[0] * (*w)[w->size() == 1 ? 0 : i % w->size()]);
+    const std::string name = fmt::format("vernier.bias:{}", node_label(node));
+    list_.add_weight(name, bias);
+    const auto operand = operands_.find(weight);
+    const auto index = list_.weight_switches.find(weight);
+    if (operand == operands_.end() || index == list_.weight_switches.end() ||
+        !operand->second.bias || !*operand->second.bias ||
+        (*operand->second.bias)->shape != bias.shape)
+      return name;
+    list_.add_weight(float_name(name), **operand->second.bias);
+    emit(selector_node({index->second}, float_name(name), name, "vernier.switched:" + name));
+    return "vernier.switched:" + name;
+  }
+
+  bool add_q_operator(NodeProto& node) {
+    const auto real = real_operator(node);
+    if (!real) return false;
+    NodeProto computed = real_node(node, *real);
+    Indices switches;
+    for (const StoredInput& input : real->inputs) {
+      const std::string tensor = real_input(node, input, switches);
+      if (tensor.empty()) return false;
+      computed.add_input(tensor);
+    }
+    if (real->bias >= 0 && !input_name(node, real->bias).empty()) {
+      const std::string bias = real_bias(node, *real, input_name(node, real->inputs[1].tensor));
+      if (bias.empty()) return false;
+      computed.add_input(bias);
+    }
+    const std::string stored = node.output(0), result = "vernier.result:" + stored;
+    computed.add_output(result);
+    for (const StoredInput& input : real->inputs)
+      if (real_.contains(node.input(input.tensor)))
+        node.set_input(input.tensor, requantized(node.input(input.tensor)));
+    const std::string kept = "vernier.stored_by_file:" + stored;
+    const std::string scale = input_name(node, real->output_scale);
+    const std::string zero_point = input_name(node, real->output_scale + 1);
+    node.set_output(0, kept);
+    emit(std::move(computed));
+    emit(std::move(node));
+    if (scale.empty()) {  // QGemm can write real numbers
+      emit(selector_node(switches, result, kept, stored));
+      return true;
+    }
+    const auto index = activation(index_.label(stored));
+    Real made{"vernier.real:" + stored, scale, zero_point, {}};
+    std::string quantized_result = result;
+    if (index) {
+      made.switches = {*index};
+      switches.push_back(*index);
+      emit(make_node("QuantizeLinear", {result, scale, zero_point}, "vernier.simulated:" + stored));
+      quantized_result = "vernier.own:" + stored;
+      emit(choice_node({*index, SwitchRole::activation, list_.folded[*index]}, result,
+                       dequantized("vernier.simulated:" + stored, made), quantized_result));
+    }
+    emit(selector_node(switches, quantized_result, dequantized(kept, made), made.tensor));
+    real_.emplace(stored, std::move(made));
+    if (index_.is_output(stored)) requantized(stored);
+    return true;
+  }
+
+  // Reshape, MaxPool and the like of stored numbers, done with the real ones.
+  bool add_moved(NodeProto& node) {
+    if (!moves_elements(node) || node.input_size() == 0) return false;
+    const auto found = real_.find(node.input(0));
+    if (found == real_.end()) return false;
+    Real moved = found->second;
+    const std::string stored = node.output(0);
+    node.set_input(0, moved.tensor);
+    node.set_output(0, moved.tensor = "vernier.real:" + stored);
+    emit(std::move(node));
+    real_.emplace(stored, std::move(moved));
+    if (index_.is_output(stored)) requantized(stored);
+    return true;
+  }
+
+  // Dynamic quantization: what comes out of it is made real at once.
+  bool add_dynamic(NodeProto& node) {
+    const auto index = activation(node_label(node));
+    if (!index) return false;
+    const std::string x = node.input(0), stored = node.output(0);
+    const Real real{"vernier.real:" + stored, node.output(1), node.output(2), {*index}};
+    emit(std::move(node));
+    emit(choice_node({*index, SwitchRole::activation}, x, dequantized(stored, real), real.tensor));
+    dynamic_.emplace(stored, real);
+    return true;
+  }
+
+  // ConvInteger and MatMulInteger: the product is replaced where it is made real.
+  void note_product(const NodeProto& node) {
+    const bool convolves = node.op_type() == "ConvInteger";
+    if (!convolves && node.op_type() != "MatMulInteger") return;
+    const auto x = dynamic_.find(node.input(0));
+    const auto weight = operands_.find(node.input(1));
+    if (x == dynamic_.end() || weight == operands_.end()) return;
+    Product product{.real = real_node(node, {convolves ? "Conv" : "MatMul", {}}),
+                    .switches = x->second.switches};
+    product.real.add_input(x->second.tensor);
+    product.real.add_input(real_weight(node.input(1), weight->second, product.switches));
+    products_.emplace(real_product(node.output(0)), std::move(product));
+  }
+
+  // Behind Cast and Mul.
+  std::string real_product(std::string tensor) const {
+    for (int step = 0; step < 2; ++step) {
+      const auto readers = index_.consumers(tensor);
+      if (readers.size() != 1) return "";
+      tensor = readers[0]->output(0);
+      if (readers[0]->op_type() == "Mul") return tensor;
+      if (readers[0]->op_type() != "Cast") return "";
+    }
+    return "";
+  }
+
+  bool add_product(NodeProto& node) {
+    const auto found = products_.find(node.output(0));
+    if (found == products_.end()) return false;
+    const std::string output = node.output(0), quantized = "vernier.quantized:" + output;
+    node.set_output(0, quantized);
+    emit(std::move(node));
+    NodeProto real = std::move(found->second.real);
+    real.add_output("vernier.result:" + output);
+    emit(std::move(real));
+    emit(selector_node(found->second.switches, "vernier.result:" + output, quantized, output));
+    return true;
+  }
+
+  // Operators that compute real numbers from a stored weight.
+  bool add_weight_operator(NodeProto& node) {
+    if (node.op_type() == "MatMulNBits") return add_product_of(node, node.input(0), {}, 1, 5);
+    if (node.op_type() == "DynamicQuantizeMatMul") {
+      const auto index = activation(node_label(node));
+      if (!index || !operands_.contains(node.input(1))) return false;
+      NodeProto quantize =
+          make_node("DynamicQuantizeLinear", {node.input(0)}, "vernier.stored:" + node.output(0));
+      quantize.add_output("vernier.scale:" + node.output(0));
+      quantize.add_output("vernier.zero_point:" + node.output(0));
+      list_.activations.emplace(node_label(quantize), *index);
+      const std::string stored = quantize.output(0);
+      add_dynamic(quantize);
+      return add_product_of(node, dynamic_.at(stored).tensor, {*index}, 1, 4);
+    }
+    if (node.op_type() != "MatMulIntegerToFloat") return false;
+    const auto x = dynamic_.find(node.input(0));
+    return x != dynamic_.end() && add_product_of(node, x->second.tensor, x->second.switches, 1, 6);
+  }
+
+  bool add_product_of(NodeProto& node, const std::string& x, Indices switches, int weight,
+                      int bias) {
+    const auto operand = operands_.find(input_name(node, weight));
+    if (operand == operands_.end()) return false;
+    const std::string output = node.output(0), quantized = "vernier.quantized:" + output;
+    std::string factor = real_weight(node.input(weight), operand->second, switches);
+    if (operand->second.weight->form == WeightForm::n_bits) {  // stored transposed
+      emit(make_node("Transpose", {factor}, "vernier.transposed:" + output));
+      factor = "vernier.transposed:" + output;
+    }
+    std::string result = "vernier.result:" + output;
+    emit(make_node("MatMul", {x, factor}, result));
+    if (const std::string added = input_name(node, bias); !added.empty()) {
+      emit(make_node("Add", {result, added}, "vernier.biased:" + output));
+      result = "vernier.biased:" + output;
+    }
+    node.set_output(0, quantized);
+    emit(std::move(node));
+    emit(selector_node(switches, result, quantized, output));
+    return true;
+  }
+
+  const GraphIndex& index_;  // of the graph as it was
+  SwitchList& list_;
+  const std::map<std::string, OperandWeight>& operands_;  // by name
+  GraphProto* graph_ = nullptr;
+  std::map<std::string, Real> real_;         // by stored tensor
+  std::map<std::string, Real> dynamic_;      // by stored tensor of a DynamicQuantizeLinear
+  std::map<std::string, Product> products_;  // by the real tensor
+  std::set<std::string> dequantized_, requantized_, switched_weights_;
+  // Those whose name is that of what the file stores, whatever the switches are.
+  std::set<std::string> unswitched_stores_;
+};
+
+// Calls visit(graph, path) for the graph and its subgraphs, inner ones first, named as
+// all_subgraphs() does.
 template <typename Visit>
 void visit_graphs(GraphProto& graph, const std::string& path, const Visit& visit) {
   for (NodeProto& node : *graph.mutable_node())
@@ -34,127 +445,108 @@ void visit_graphs(GraphProto& graph, const std::string& path, const Visit& visit
   visit(graph, path);
 }
 
-class QuantizedSwitches {
+class ModelSwitches {
  public:
-  QuantizedSwitches(const ModelIndex& index, const FloatCounterparts& counterparts)
-      : index_(index), counterparts_(counterparts), model_(index.model().clone()) {}
-
-  SwitchedModel insert(const Quantization& quantization) && {
+  ModelSwitches(const ModelIndex& index, const Quantization& quantization,
+                const FloatCounterparts& counterparts)
+      : index_(index), model_(index.model().clone()) {
     for (std::size_t i = 0; i < quantization.activations.size(); ++i)
-      add(quantization.activations[i], counterparts_.folded[i]);
+      add(quantization.activations[i], counterparts.folded[i]);
     for (std::size_t i = 0; i < quantization.weights.size(); ++i)
-      add(quantization.weights[i], counterparts_.weights[i]);
-    visit_graphs(model_.graph(), "",
-                 [&](GraphProto& graph, const std::string& path) { place(graph, path); });
-    for (const Tensor& weight : added_weights_)
+      add({&quantization.weights[i], &counterparts.weights[i], &counterparts.biases[i]});
+    for (const UnreadQuantization& unread : quantization.unread)
+      list_.unswitched.push_back({Unswitched::Reason::unknown_operator, unread.subject});
+  }
+
+  SwitchedModel insert() && {
+    visit_graphs(model_.graph(), "", [&](GraphProto& graph, const std::string& path) {
+      for (const GraphIndex& index : index_.graphs())
+        if (index.path() == path) return GraphSwitches(index, list_, operands_).rewrite(graph);
+    });
+    for (const Tensor& weight : list_.weights)
       *model_.graph().add_initializer() = make_tensor_proto(weight);
     import_switch_domain(model_.proto());
-    return {std::move(model_), std::move(switches_), std::move(unswitched_)};
+    remove_unplaced();
+    return {std::move(model_), std::move(list_.switches), std::move(list_.unswitched)};
   }
 
  private:
-  using Place = std::pair<std::string, std::string>;  // path of the graph, name of the tensor
-
-  struct Placed {
-    SwitchPlace what;
-    std::string real;
-    DType dtype = DType::f32;
-  };
-
   void add(const QuantizedActivation& activation, const std::optional<RealRange>& folded) {
-    const FoundTensor* after = index_.tensor(activation.after);
-    const NodeProto* quantize = after && is_dequantize(after->node)
-                                    ? after->graph->producer(after->node->input(0))
-                                    : nullptr;
-    if (!is_quantize(quantize)) return leave(activation.name, Unswitched::Reason::unknown_operator);
-    const Placed placed{{switches_.size(), SwitchRole::activation, folded},
-                        quantize->input(0),
-                        activation.quantizer.scale.dtype};
-    for (const NodeProto* same : after->graph->consumers(quantize->input(0))) {
-      if (!is_quantize(same) || input_name(*same, 1) != input_name(*quantize, 1) ||
-          input_name(*same, 2) != input_name(*quantize, 2))
-        continue;
-      for (const NodeProto* dequantize : after->graph->consumers(same->output(0)))
-        if (is_dequantize(dequantize))
-          placed_.emplace(Place{after->graph->path(), dequantize->output(0)}, placed);
+    const std::size_t index = list_.switches.size();
+    list_.activations.emplace(activation.dynamic ? activation.node : activation.stored, index);
+    list_.folded[index] = folded;
+    const std::string& written = activation.before.empty() ? activation.stored : activation.before;
+    const FoundTensor* writer = index_.tensor(written);
+    Switch added{.kind = Switch::Kind::activation,
+                 .name = activation.name,
+                 .node = writer ? node_label(*writer->node) : "",
+                 .op = writer ? writer->node->op_type() : "",
+                 .is_in_file = true,
+                 .is_dynamic = activation.dynamic};
+    if (!activation.dynamic) added.in_file = activation.quantizer;
+    list_.switches.push_back(std::move(added));
+  }
+
+  void add(const OperandWeight& operand) {
+    const QuantizedWeight& weight = *operand.weight;
+    const bool is_operand =
+        weight.form != WeightForm::dequantized && weight.form != WeightForm::fake_quantized;
+    if (is_operand) operands_.emplace(weight.name, operand);
+    if (!*operand.real) {
+      list_.unswitched.push_back({Unswitched::Reason::no_float_counterpart, weight.name});
+      return;
     }
-    const NodeProto* writer = after->graph->producer(quantize->input(0));
-    switches_.push_back({.kind = Switch::Kind::activation,
-                         .name = activation.name,
-                         .node = writer ? node_label(*writer) : "",
-                         .op = writer ? writer->op_type() : "",
-                         .in_file = activation.quantizer,
-                         .is_in_file = true});
-  }
-
-  void add(const QuantizedWeight& weight, const std::optional<Tensor>& real) {
-    const FoundTensor* read = index_.tensor(weight.real_name);
-    if (!read || !is_dequantize(read->node))
-      return leave(weight.name, Unswitched::Reason::unknown_operator);
-    if (!real) return leave(weight.name, Unswitched::Reason::no_float_counterpart);
-    const Placed placed{{switches_.size(), SwitchRole::weight},
-                        add_float(weight.name, *real),
-                        weight.quantizer.scale.dtype};
-    for (const NodeProto* dequantize : read->graph->consumers(read->node->input(0)))
-      if (is_dequantize(dequantize) && input_name(*dequantize, 1) == input_name(*read->node, 1))
-        placed_.emplace(Place{read->graph->path(), dequantize->output(0)}, placed);
-    add_weight_switch(weight);
-  }
-
-  void add_weight_switch(const QuantizedWeight& weight) {
+    if (!list_.weight_switches.emplace(weight.name, list_.switches.size()).second) return;
+    list_.add_weight("vernier.float:" + weight.name, **operand.real);
     const FoundNode* reader = index_.node(weight.reader);
-    switches_.push_back({.kind = Switch::Kind::weight,
-                         .name = weight.name,
-                         .node = weight.reader,
-                         .op = reader ? reader->node->op_type() : "",
-                         .in_file = weight.quantizer,
-                         .is_in_file = true,
-                         .reader = weight.reader,
-                         .reader_input = weight.reader_input,
-                         .channel_axis = weight.channel_axis});
+    list_.switches.push_back({.kind = Switch::Kind::weight,
+                              .name = weight.name,
+                              .node = weight.reader,
+                              .op = reader ? reader->node->op_type() : "",
+                              .in_file = weight.quantizer,
+                              .is_in_file = true,
+                              .reader = weight.reader,
+                              .reader_input = weight.reader_input,
+                              .channel_axis = weight.channel_axis});
   }
 
-  void leave(const std::string& subject, Unswitched::Reason reason) {
-    unswitched_.push_back({reason, subject});
-  }
-
-  std::string add_float(const std::string& weight, Tensor real) {
-    real.name = fmt::format("vernier.float:{}:{}", switches_.size(), weight);
-    added_weights_.push_back(std::move(real));
-    return added_weights_.back().name;
-  }
-
-  void place(GraphProto& graph, const std::string& path) {
-    google::protobuf::RepeatedPtrField<NodeProto> nodes;
-    nodes.Swap(graph.mutable_node());
-    for (NodeProto& original : nodes) {
-      NodeProto& node = *graph.add_node();
-      node = std::move(original);
-      if (node.output_size() == 0) continue;
-      const auto found = placed_.find({path, node.output(0)});
-      if (found == placed_.end()) continue;
-      const Placed& placed = found->second;
-      const std::string output = node.output(0), quantized = "vernier.quantized:" + output;
-      node.set_output(0, quantized);
-      *graph.add_node() =
-          choice_node(placed.what, placed.real, quantized, output, placed.dtype);
+  // Switches of operators that could not be rewritten stand nowhere: they are not offered.
+  void remove_unplaced() {
+    std::set<std::int64_t> placed;
+    const auto each_switch = [&](const auto& visit) {
+      visit_graphs(model_.graph(), "", [&](GraphProto& graph, const std::string&) {
+        for (NodeProto& node : *graph.mutable_node())
+          if (node.domain() == switch_domain) visit(*node.mutable_attribute(0)->mutable_ints());
+      });
+    };
+    each_switch([&](auto& indices) { placed.insert(indices.begin(), indices.end()); });
+    std::map<std::int64_t, std::int64_t> numbers;
+    std::vector<Switch> kept;
+    for (std::size_t i = 0; i < list_.switches.size(); ++i) {
+      if (placed.contains(static_cast<std::int64_t>(i))) {
+        numbers[static_cast<std::int64_t>(i)] = std::ssize(kept);
+        kept.push_back(std::move(list_.switches[i]));
+      } else {
+        list_.unswitched.push_back({Unswitched::Reason::unknown_operator, list_.switches[i].name});
+      }
     }
+    each_switch([&](auto& indices) {
+      for (std::int64_t& index : indices) index = numbers[index];
+    });
+    list_.switches = std::move(kept);
   }
 
   const ModelIndex& index_;
-  const FloatCounterparts& counterparts_;
   Model model_;
-  std::vector<Switch> switches_;
-  std::vector<Unswitched> unswitched_;
-  std::vector<Tensor> added_weights_;
-  std::map<Place, Placed> placed_;
+  SwitchList list_;
+  std::map<std::string, OperandWeight> operands_;
 };
 
 }  // namespace
 
 SwitchedModel insert_switches(const ModelIndex& quantized_model, const Quantization& quantization,
                               const FloatCounterparts& counterparts) {
-  return QuantizedSwitches(quantized_model, counterparts).insert(quantization);
+  return ModelSwitches(quantized_model, quantization, counterparts).insert();
 }
 
 }  // namespace vernier

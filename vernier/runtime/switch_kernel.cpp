@@ -50,12 +50,11 @@ Source source_of(const Ort::ConstValue& value, std::string_view name) {
   const auto info = value.GetTensorTypeAndShapeInfo();
   Source source{.view = {}, .shape = info.GetShape(), .data_type = info.GetElementType()};
   const std::int64_t bits = element_count(source.shape) * onnx_bits(source.data_type);
-  source.view = {
-      name,
-      dtype_of_onnx(source.data_type).value_or(DType::f32),
-      {},
-      {static_cast<const std::byte*>(value.GetTensorRawData()),
-       static_cast<std::size_t>((bits + 7) / 8)}};
+  source.view = {name,
+                 dtype_of_onnx(source.data_type).value_or(DType::f32),
+                 {},
+                 {static_cast<const std::byte*>(value.GetTensorRawData()),
+                  static_cast<std::size_t>((bits + 7) / 8)}};
   return source;
 }
 
@@ -92,8 +91,7 @@ void pass_on(const Kernel& kernel, const Source& source, const Switch& what, std
 // The same, put on a quantizer. A weight is kept until it is put on another one.
 void simulate_on(Kernel& kernel, const Source& source,
                  const std::shared_ptr<const SimulatedQuantizer>& quantizer, std::byte* target) {
-  const std::span<float> result =
-      floats(target, source.view.bytes.size() / sizeof(float));
+  const std::span<float> result = floats(target, source.view.bytes.size() / sizeof(float));
   const auto values = elements<float>(source.view);
   if (kernel.role != SwitchRole::weight) return simulate(*quantizer, source.shape, values, result);
   const std::lock_guard lock(kernel.mutex);
@@ -127,8 +125,8 @@ void compute(Kernel& kernel, const SwitchRun& run, OrtKernelContext* raw) {
       std::memmove(target, second.view.bytes.data(), second.view.bytes.size());
     return;
   }
-  const bool simulates = kernel.role != SwitchRole::selector &&
-                         setting.state == SwitchSetting::State::simulate;
+  const bool simulates =
+      kernel.role != SwitchRole::selector && setting.state == SwitchSetting::State::simulate;
   if (!simulates) return pass_on(kernel, source, what, target);
   require_float(source, what);
   if (clips(kernel)) {

@@ -24,13 +24,14 @@ void register_switch_domain() {
 
 void require_fitting(const std::vector<Switch>& switches, const SwitchSettings& settings) {
   if (settings.size() != switches.size())
-    throw Error(fmt::format("[switch] {} settings for {} switches", settings.size(),
-                            switches.size()));
+    throw Error(
+        fmt::format("[switch] {} settings for {} switches", settings.size(), switches.size()));
   for (std::size_t i = 0; i < settings.size(); ++i) {
     if (settings[i].state == SwitchSetting::State::as_in_file && !switches[i].is_in_file)
-      throw Error(fmt::format("[switch] '{}': the model has no quantizer there, only a simulated "
-                              "one can be set",
-                              switches[i].name));
+      throw Error(
+          fmt::format("[switch] '{}': the model has no quantizer there, only a simulated "
+                      "one can be set",
+                      switches[i].name));
     if (settings[i].state == SwitchSetting::State::simulate && !settings[i].simulated)
       throw Error(fmt::format("[switch] '{}': no quantizer to simulate", switches[i].name));
   }
@@ -87,12 +88,12 @@ std::vector<Tensor> Switchboard::run(std::span<const Tensor> inputs, const Switc
   for (const Tensor& input : inputs) feeds.push_back(to_ort(input));
   std::vector<const char*> input_names, output_names;
   for (const TensorSpec& input : state.inputs) input_names.push_back(input.name.c_str());
-  for (const TensorSpec& output : state.outputs.tensors) output_names.push_back(output.name.c_str());
+  for (const TensorSpec& output : state.outputs.tensors)
+    output_names.push_back(output.name.c_str());
   for (const OtherValue& output : state.outputs.others) output_names.push_back(output.name.c_str());
 
-  SwitchRun run{.settings = settings,
-                .switches = state.switches,
-                .observer = observer ? &observer : nullptr};
+  SwitchRun run{
+      .settings = settings, .switches = state.switches, .observer = observer ? &observer : nullptr};
   const ThreadSwitches switching(run);
   std::vector<Ort::Value> values;
   try {

@@ -1,0 +1,62 @@
+#include "vernier/model/real_operators.h"
+
+#include <vernier_onnx.pb.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+namespace vernier {
+namespace {
+
+using vernier_onnx::AttributeProto;
+using vernier_onnx::NodeProto;
+
+const StoredInput first{0, 1, 2}, second{3, 4, 5};
+
+const std::map<std::string, RealOperator, std::less<>> real_operators = {
+    {"QLinearConv", {"Conv", {first, second}, 8, 6}},
+    {"QLinearMatMul", {"MatMul", {first, second}, -1, 6}},
+    {"QGemm", {"Gemm", {first, second}, 6, 7}},
+    {"QLinearAdd", {"Add", {first, second}, -1, 6}},
+    {"QLinearMul", {"Mul", {first, second}, -1, 6}},
+    {"QLinearSigmoid", {"Sigmoid", {first}, -1, 3}},
+    {"QLinearLeakyRelu", {"LeakyRelu", {first}, -1, 3}},
+    {"QLinearSoftmax", {"Softmax", {first}, -1, 3}},
+    {"QLinearAveragePool", {"AveragePool", {first}, -1, 3}},
+    {"QLinearGlobalAveragePool", {"GlobalAveragePool", {first}, -1, 3}},
+    {"QLinearReduceMean", {"ReduceMean", {first}, -1, 3}},
+    {"QLinearConcat", {"Concat", {}, -1, 0}}};
+
+const std::set<std::string, std::less<>> moving_operators = {
+    "MaxPool",  "Reshape", "Transpose", "Flatten",      "Squeeze",      "Unsqueeze",
+    "Identity", "Slice",   "Gather",    "DepthToSpace", "SpaceToDepth", "Expand"};
+
+}  // namespace
+
+std::optional<RealOperator> real_operator(const NodeProto& node) {
+  const auto found = real_operators.find(node.op_type());
+  if (found == real_operators.end() || attribute_int(node, "channels_last", 0) != 0)
+    return std::nullopt;
+  RealOperator real = found->second;
+  if (node.op_type() == "QLinearConcat")
+    for (int i = 2; i + 2 < node.input_size(); i += 3) real.inputs.push_back({i, i + 1, i + 2});
+  return real;
+}
+
+NodeProto real_node(const NodeProto& node, const RealOperator& real) {
+  NodeProto result;
+  result.set_name("vernier.real:" + node_label(node));
+  result.set_op_type(real.op);
+  for (const AttributeProto& attribute : node.attribute())
+    if (attribute.name() != "channels_last" && attribute.name() != "opset")
+      *result.add_attribute() = attribute;
+  return result;
+}
+
+bool moves_elements(const NodeProto& node) {
+  return (node.domain().empty() || node.domain() == "ai.onnx") &&
+         moving_operators.contains(node.op_type()) && node.output_size() == 1;
+}
+
+}  // namespace vernier
