@@ -25,6 +25,9 @@ struct Options {
   OutputOptions output;
   std::vector<std::string> fail_if;
   bool no_weights = false;
+  bool quick = false;
+  bool explain_flips = false;
+  std::int64_t advice_samples = 32;
   double low_db = 20;
   double good_db = 40;
   int top = 10;
@@ -38,10 +41,29 @@ Model load_reference(const std::filesystem::path& path) {
       path.string()));
 }
 
+// Samples behind those that are measured, to judge advice on; null: there are no others.
+std::unique_ptr<Samples> held_out_samples(const Model& candidate, const Model& reference,
+                                          const Options& options, std::int64_t measured) {
+  if (options.quick || options.input.sample_index || options.io.steps > 1) return nullptr;
+  InputSpec spec = options.input;
+  spec.samples = 2 * measured;
+  try {
+    std::unique_ptr<Samples> all =
+        make_inputs(candidate, spec, options.io, reference.inputs()).samples;
+    if (all->size() < 2 * measured) return nullptr;
+    return select_samples(std::move(all), measured, measured);
+  } catch (const Error&) {
+    return nullptr;  // the file has no more
+  }
+}
+
 int run(Options& options) {
   require_writable(options.output);
   DebugOptions debug_options{.low_db = options.low_db,
                              .weight_evidence = !options.no_weights,
+                             .switches = !options.quick && options.io.steps <= 1,
+                             .advice_samples = options.advice_samples,
+                             .explain_flips = options.explain_flips,
                              .limits = parse_limits(options.fail_if, debug_limit_metrics()),
                              .runtime = runner_options(options.runtime).onnx,
                              .io = options.io};
@@ -54,6 +76,9 @@ int run(Options& options) {
         preprocessing_of_model(options.model_id, options.models.id);
   const Inputs inputs = make_inputs(candidate, options.input, options.io, reference.inputs());
   print_warnings(inputs.warnings);
+  const std::unique_ptr<Samples> held_out =
+      held_out_samples(candidate, reference, options, inputs.samples->size());
+  debug_options.held_out = held_out.get();
   const DebugResult result = with_progress("debugging", [&](Progress progress) {
     debug_options.progress = std::move(progress);
     return debug(reference, candidate, *inputs.samples, debug_options);
@@ -96,6 +121,18 @@ void add_debug(CLI::App& program, int& exit_code) {
   report.add("--good-db", options->good_db, "SQNR above which a tensor is shown green", "DB");
   report.flag("--no-weights", options->no_weights,
               "Do not compare the weights of the two models as evidence");
+  OptionGroup advice(*command, "Advice");
+  auto* quick = advice.flag("--quick", options->quick,
+                            "Leave out what switching quantizers off tells: which nodes make the "
+                            "output's noise, and advice");
+  advice
+      .add("--advice-samples", options->advice_samples,
+           "Samples that advice is chosen on, at most; as many others judge it", "N")
+      ->check(at_least(1));
+  advice
+      .flag("--explain-flips", options->explain_flips,
+            "Find the nodes that change a sample's answer, the largest element of the output")
+      ->excludes(quick);
   OptionGroup(*command, "Dataset")
       .add("--model-id", options->model_id,
            "Prepare images as this model wants them: a folder, an id in the Hugging Face cache, "

@@ -13,6 +13,7 @@ namespace {
 using testing::expect_error;
 using testing::expect_valid_json;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::Outcome;
 using testing::run_vernier;
 
@@ -84,9 +85,9 @@ TEST(DebugCommand, the_reports_are_those_of_the_golden_files) {
 TEST(DebugCommand, text_has_the_tables_the_conclusion_and_a_line_to_paste) {
   const Outcome outcome = debug("mnist_cnn.float.onnx", "mnist_cnn.int8.onnx");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  for (const char* part :
-       {"Graph outputs", "Worst local", "Worst cumulative", "Worst weights", "clipped by design",
-        "Introduced error is", "nodes_to_exclude=['/layer", "--keep-fp32 node:/layer"})
+  for (const char* part : {"Graph outputs", "Worst local", "Worst cumulative", "Worst weights",
+                           "clipped by design", "Noise at the output", "Kept in float together",
+                           "Cheaper remedies", "nodes_to_exclude=['/", "--keep-fp32 node:/"})
     EXPECT_THAT(outcome.out, HasSubstr(part));
 }
 
@@ -95,6 +96,16 @@ TEST(DebugCommand, json_keeps_its_schema_and_is_the_same_every_time) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   expect_valid_json("debug", outcome.out);
   EXPECT_EQ(outcome.out, debug("mnist_vit.float.onnx", "mnist_vit.int8.onnx", {"-f", "json"}).out);
+}
+
+TEST(DebugCommand, quick_leaves_out_what_switching_quantizers_off_tells) {
+  const Outcome outcome = debug("mnist_cnn.float.onnx", "mnist_cnn.int8.onnx", {"--quick"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("Worst local"));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("Noise at the output")));
+  EXPECT_EQ(debug("mnist_cnn.float.onnx", "mnist_cnn.int8.onnx", {"--quick", "--explain-flips"})
+                .exit_code,
+            2);
 }
 
 TEST(DebugCommand, markdown_and_top_limit_the_rows) {

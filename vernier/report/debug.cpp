@@ -9,6 +9,7 @@
 
 #include "vernier/report/evidence.h"
 #include "vernier/report/number.h"
+#include "vernier/report/sensitivity.h"
 #include "vernier/report/verdict.h"
 
 namespace vernier {
@@ -116,36 +117,12 @@ Table weights_table(const DebugSubject& subject, const DebugResult& result) {
   return table;
 }
 
-Table nodes_table(const DebugSubject& subject, const DebugResult& result) {
-  Table table{
-      .title = "Introduced error: nodes computed from the float model's tensors",
-      .columns = {
-          {"node", Align::left}, {"op", Align::left}, {"tensor", Align::left}, {"introduced dB"}}};
-  for (const std::size_t i : first(result.advice.nodes, subject.top)) {
-    const DebugActivation& row = result.activations[i];
-    table.rows.push_back(
-        {row.node, row.op, row.tensor_name, decibel_cell(subject, row.introduced_sqnr_db)});
-  }
-  return table;
-}
-
 // "a, b, c and 12 more".
 std::string list_names(const std::vector<std::string>& names) {
   constexpr std::size_t shown = 8;
   if (names.size() <= shown) return fmt::format("{}", fmt::join(names, ", "));
   return fmt::format("{} and {} more", fmt::join(std::span(names).first(shown - 1), ", "),
                      names.size() - (shown - 1));
-}
-
-void add_conclusion(const DebugResult& result, std::vector<Block>& blocks) {
-  blocks.emplace_back(Paragraph{debug_conclusion(result)});
-  const std::vector<std::string>& nodes = result.advice.keep_in_float;
-  if (nodes.empty()) return;
-  blocks.emplace_back(
-      Paragraph{"The nodes with the most introduced error; what keeping them in float gains was "
-                "not measured:"});
-  blocks.emplace_back(Code{fmt::format("nodes_to_exclude=['{}']", fmt::join(nodes, "', '"))});
-  blocks.emplace_back(Code{fmt::format("--keep-fp32 node:{}", fmt::join(nodes, ",node:"))});
 }
 
 // What tensors lose by themselves, as far as it was measured.
@@ -201,13 +178,9 @@ std::string debug_conclusion(const DebugResult& result) {
   if (inheritors > 0)
     text += fmt::format(" {} {} damaged by what comes before {}.", inheritors,
                         inheritors == 1 ? "is" : "are", inheritors == 1 ? "it" : "them");
-  if (result.advice.nodes.empty()) return text;
-  return text +
-         (result.advice.is_concentrated
-              ? " Introduced error is concentrated: a tenth of the nodes has more than half "
-                "of it."
-              : " Introduced error is spread over many nodes: no tenth of them has more than "
-                "half of it.");
+  if (!result.sensitivity) return text;
+  const std::string advice = sensitivity_conclusion(*result.sensitivity);
+  return advice.empty() ? text : text + " " + advice;
 }
 
 Document describe_debug(const DebugSubject& subject, const DebugResult& result) {
@@ -227,8 +200,8 @@ Document describe_debug(const DebugSubject& subject, const DebugResult& result) 
   add_table(activations_table(subject, result, "Worst cumulative: against the float model",
                               &DebugActivation::cumulative_sqnr_db, result.cumulative));
   add_table(weights_table(subject, result));
-  add_table(nodes_table(subject, result));
-  add_conclusion(result, blocks);
+  blocks.emplace_back(Paragraph{debug_conclusion(result)});
+  if (result.sensitivity) describe_sensitivity(*result.sensitivity, subject.top, blocks);
   std::vector<std::string> warnings = debug_notes(result);
   if (result.verdict.pass())
     for (const Doubt& doubt : result.verdict.doubts) warnings.push_back(doubt_text(doubt));

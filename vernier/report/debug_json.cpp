@@ -84,6 +84,65 @@ Json weight_json(const DebugWeight& row) {
           {"per_channel_gain_db", optional_number(row.per_channel_gain_db)}};
 }
 
+Json gain_json(const MeasuredGain& gain) {
+  return {{"before_db", json_number<Json>(gain.before_db)},
+          {"after_db", json_number<Json>(gain.after_db)},
+          {"gain_db_low", json_number<Json>(gain.gain_db.low)},
+          {"gain_db_high", json_number<Json>(gain.gain_db.high)}};
+}
+
+Json node_json(const NodeSensitivity& row) {
+  return {{"node", row.node},
+          {"op", row.op},
+          {"noise_share", json_number<Json>(row.noise_share)},
+          {"gain_db", optional_number(row.gain_db)},
+          {"chain", row.chain}};
+}
+
+Json remedy_json(const QuantizerRemedy& remedy) {
+  Json json = {{"remedy", std::string(remedy_name(remedy.kind))},
+               {"tensor", remedy.tensor},
+               {"node", remedy.node}};
+  if (remedy.kind == QuantizerRemedy::Kind::range)
+    json["range"] = {json_number<Json>(remedy.low), json_number<Json>(remedy.high)};
+  json["output"] = gain_json(remedy.gain);
+  return json;
+}
+
+Json flip_json(const Flip& flip) {
+  return {{"sample", flip.sample},
+          {"output", flip.output},
+          {"float_answer", flip.real},
+          {"quantized_answer", flip.quantized},
+          {"label", flip.label ? Json(*flip.label) : Json(nullptr)},
+          {"nodes", flip.nodes}};
+}
+
+Json sensitivity_json(const Sensitivity& sensitivity) {
+  Json json = {{"samples", sensitivity.samples},
+               {"held_out_samples", sensitivity.held_out},
+               {"output_db", json_number<Json>(sensitivity.output_db)},
+               {"nodes", Json::array()},
+               {"keep_in_float", Json::array()},
+               {"remedies", Json::array()},
+               {"flips", Json::array()},
+               {"unswitched", Json::array()}};
+  for (const NodeSensitivity& row : sensitivity.nodes) json["nodes"].push_back(node_json(row));
+  for (const FloatSet& set : sensitivity.keep_in_float)
+    json["keep_in_float"].push_back({{"nodes", set.nodes}, {"output", gain_json(set.gain)}});
+  for (const QuantizerRemedy& remedy : sensitivity.remedies)
+    json["remedies"].push_back(remedy_json(remedy));
+  for (const Flip& flip : sensitivity.flips) json["flips"].push_back(flip_json(flip));
+  for (const Unswitched& each : sensitivity.unswitched) json["unswitched"].push_back(each.subject);
+  return json;
+}
+
+// The nodes of the largest set that was proven to help.
+std::vector<std::string> kept_in_float(const DebugResult& result) {
+  if (!result.sensitivity || result.sensitivity->keep_in_float.empty()) return {};
+  return result.sensitivity->keep_in_float.back().nodes;
+}
+
 }  // namespace
 
 std::string debug_json(const DebugSubject& subject, const DebugResult& result) {
@@ -106,7 +165,8 @@ std::string debug_json(const DebugSubject& subject, const DebugResult& result) {
   json["evidence"] = evidence_json<Json>(result.evidence);
   json["runtime_loss_db"] = optional_number(result.runtime_loss_db);
   json["conclusion"] = debug_conclusion(result);
-  json["keep_in_float"] = result.advice.keep_in_float;
+  json["keep_in_float"] = kept_in_float(result);
+  json["sensitivity"] = result.sensitivity ? sensitivity_json(*result.sensitivity) : Json(nullptr);
   return json_text(json);
 }
 

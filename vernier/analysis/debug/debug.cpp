@@ -11,6 +11,7 @@
 #include "vernier/analysis/debug/weights.h"
 #include "vernier/analysis/evidence.h"
 #include "vernier/analysis/pairing/by_name.h"
+#include "vernier/analysis/switched_models.h"
 #include "vernier/error.h"
 #include "vernier/runtime/ort_session.h"
 
@@ -39,6 +40,44 @@ std::vector<std::string> pairing_warnings(const DebugPlan& plan, const Measureme
   return warnings;
 }
 
+// Nodes as the float model names them, by the name in the quantized one.
+std::map<std::string, std::string> float_nodes(const DebugPlan& plan,
+                                               const std::vector<Switch>& switches) {
+  std::map<std::string, std::string> writers, nodes;
+  for (const PlannedTensor& planned : plan.tensors)
+    writers.emplace(planned.activation.name, planned.activation.writer);
+  for (const Switch& each : switches) {
+    const auto writer = writers.find(each.name);
+    if (each.kind == Switch::Kind::activation && writer != writers.end() && !writer->second.empty())
+      nodes.emplace(each.node, writer->second);
+  }
+  return nodes;
+}
+
+// What switching quantizers off tells. Where it cannot be had, a warning says why.
+void add_sensitivity(DebugResult& result, const DebugPlan& plan, const ModelIndex& float_model,
+                     const ModelIndex& quantized_model, const Quantization& quantization,
+                     Samples& samples, const DebugOptions& options) {
+  if (!options.switches || result.interrupted) return;
+  try {
+    std::vector<std::optional<ClipRange>> folded;
+    for (std::size_t i = 0; i < quantization.activations.size(); ++i)
+      folded.push_back(plan.tensors[i].folded);
+    SwitchedModel model = switch_quantizers(float_model, quantized_model, quantization, folded);
+    SensitivityOptions wanted{.samples = options.advice_samples,
+                              .held_out = options.held_out,
+                              .explain_flips = options.explain_flips,
+                              .float_nodes = float_nodes(plan, model.switches),
+                              .runtime = options.runtime,
+                              .progress = options.progress};
+    result.sensitivity = measure_sensitivity(std::move(model), samples, wanted);
+    result.interrupted = result.sensitivity->interrupted;
+  } catch (const Error& error) {
+    result.warnings.push_back(
+        fmt::format("what nodes do to the output was not measured: {}", error.what()));
+  }
+}
+
 }  // namespace
 
 DebugResult debug(const Model& float_model, const Model& quantized_model, Samples& samples,
@@ -57,6 +96,7 @@ DebugResult debug(const Model& float_model, const Model& quantized_model, Sample
   if (options.weight_evidence) evidence.weights = compare_weights_of(float_model, quantized_model);
   DebugResult result = diagnose(plan, measured, std::move(weights), std::move(evidence), options);
   result.warnings = pairing_warnings(plan, measured);
+  add_sensitivity(result, plan, float_index, quantized_index, quantization, samples, options);
   return result;
 }
 

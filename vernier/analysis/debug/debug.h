@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "vernier/analysis/debug/calibration_range.h"
+#include "vernier/analysis/debug/sensitivity.h"
 #include "vernier/analysis/evidence.h"
 #include "vernier/analysis/io_mapping.h"
 #include "vernier/analysis/pair.h"
@@ -78,12 +79,9 @@ struct DebugOutput {
   Shape reference_shape, candidate_shape;  // of a shape mismatch
 };
 
-// Rankings over all activations. Indices are into them.
+// Indices of the activations that their own quantizer damages, lowest own SQNR first.
 struct DebugAdvice {
-  std::vector<std::size_t> originators;    // lowest own SQNR first
-  std::vector<std::size_t> nodes;          // lowest introduced SQNR first
-  bool is_concentrated = false;            // a tenth of the nodes introduces most of the error
-  std::vector<std::string> keep_in_float;  // the first three nodes of that ranking
+  std::vector<std::size_t> originators;
   bool operator==(const DebugAdvice&) const = default;
 };
 
@@ -110,6 +108,7 @@ struct DebugResult {
   std::vector<DebugOutput> model_outputs;
   Statistics local, cumulative, weight;
   DebugAdvice advice;
+  std::optional<Sensitivity> sensitivity;  // what nodes do to the outputs; nothing: not measured
   std::vector<DebugNote> notes;
   std::vector<std::string> warnings;  // how inputs and outputs were paired, where names do not say
   Evidence evidence;  // whether the two models hold the same weights, and S of the inputs
@@ -122,6 +121,12 @@ struct DebugResult {
 struct DebugOptions {
   double low_db = 20;           // below: damaged
   bool weight_evidence = true;  // fail where the models do not hold the same weights
+  // Whether to run the model with quantizers switched off, to tell what each node does to the
+  // outputs and what helps; so many samples choose advice, as many others judge it.
+  bool switches = false;
+  std::int64_t advice_samples = 32;
+  Samples* held_out = nullptr;  // that judge advice; null: the second half of the samples
+  bool explain_flips = false;
   std::vector<Limit> limits;
   OrtOptions runtime;
   IoMapping io;

@@ -11,8 +11,6 @@
 namespace vernier {
 namespace {
 
-constexpr std::size_t nodes_to_keep = 3;
-
 std::optional<double> sqnr_of(const std::optional<NoiseSums>& sums) {
   return sums ? std::optional(sqnr_db(*sums)) : std::nullopt;
 }
@@ -136,33 +134,10 @@ std::vector<std::size_t> worst_first(const std::vector<DebugActivation>& rows, c
   return indices;
 }
 
-// Whether a tenth of the nodes, at least one, has more than half of the introduced error.
-bool is_concentrated(const std::vector<DebugActivation>& rows,
-                     const std::vector<std::size_t>& ranked) {
-  double total = 0, head = 0;
-  const std::size_t tenth = std::max<std::size_t>(1, ranked.size() / 10);
-  for (std::size_t i = 0; i < ranked.size(); ++i) {
-    const double power = std::pow(10, -rank(rows[ranked[i]].introduced_sqnr_db) / 10);
-    total += power;
-    if (i < tenth) head += power;
-  }
-  return total > 0 && head > total / 2;
-}
-
 DebugAdvice advise(const std::vector<DebugActivation>& rows) {
-  DebugAdvice advice{
-      .originators =
-          worst_first(rows, &DebugActivation::own_sqnr_db,
-                      [](const auto& row) { return row.verdict == DamageVerdict::originator; }),
-      .nodes = worst_first(rows, &DebugActivation::introduced_sqnr_db, [](const auto& row) {
-        return row.introduced_sqnr_db && !row.op.empty();
-      })};
-  advice.is_concentrated = is_concentrated(rows, advice.nodes);
-  for (const std::size_t i : advice.nodes)
-    if (advice.keep_in_float.size() < nodes_to_keep && !rows[i].node.empty() &&
-        std::isfinite(*rows[i].introduced_sqnr_db))
-      advice.keep_in_float.push_back(rows[i].node);
-  return advice;
+  return {.originators = worst_first(rows, &DebugActivation::own_sqnr_db, [](const auto& row) {
+            return row.verdict == DamageVerdict::originator;
+          })};
 }
 
 template <typename Row>

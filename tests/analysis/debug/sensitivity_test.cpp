@@ -1,0 +1,98 @@
+#include "vernier/analysis/debug/sensitivity.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/analysis/debug/debugging.h"
+#include "tests/fixture.h"
+#include "tests/onnx_edits.h"
+#include "vernier/data/npz_batches.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+Sensitivity sensitivity_of(const Model& float_model, const Model& quantized, Samples& samples,
+                           std::int64_t advice_samples = 16) {
+  const DebugOptions options{.switches = true, .advice_samples = advice_samples};
+  return debug(float_model, quantized, samples, options).sensitivity.value();
+}
+
+std::unique_ptr<Samples> digits(const Model& model) {
+  return npz_batches(fixture("mnist/mnist_inputs.npz"), model.inputs()).samples;
+}
+
+// Three nodes of this model gain 7 dB, where introduced error advised 2.4.
+TEST(Sensitivity, advised_sets_gain_on_samples_they_were_not_chosen_on) {
+  const Model real = Model::load(fixture("mnist/mnist_cnn.float.onnx"));
+  const Model quantized = Model::load(fixture("mnist/mnist_cnn.int8.onnx"));
+  const auto samples = digits(quantized);
+  const Sensitivity result = sensitivity_of(real, quantized, *samples);
+  EXPECT_EQ(result.samples, 16);
+  EXPECT_EQ(result.held_out, 16);
+  EXPECT_TRUE(result.unswitched.empty());
+  ASSERT_GE(result.keep_in_float.size(), 2u);
+  double before = 0;
+  for (const FloatSet& set : result.keep_in_float) {
+    EXPECT_GT(set.gain.gain_db.low, 0);
+    EXPECT_GT(set.gain.after_db, before);
+    before = set.gain.after_db;
+    if (set.nodes.size() == 3) {
+      EXPECT_GT(set.gain.after_db, 33.6);
+    }
+    if (set.nodes.size() == 8) {
+      EXPECT_GT(set.gain.after_db, 37.9);
+    }
+  }
+  for (const QuantizerRemedy& remedy : result.remedies) EXPECT_GT(remedy.gain.gain_db.low, 0);
+  EXPECT_FALSE(result.remedies.empty());
+}
+
+// The two nodes make more than half of the noise each, and neither gains anything alone.
+TEST(Sensitivity, nodes_with_parallel_errors_are_a_chain_and_kept_in_float_together) {
+  const Model real = Model::load(fixture("mnist/mnist_vit.float.onnx"));
+  const Model quantized = Model::load(fixture("mnist/mnist_vit.int8.onnx"));
+  const auto samples = digits(quantized);
+  const Sensitivity result = sensitivity_of(real, quantized, *samples, 8);
+  ASSERT_GE(result.nodes.size(), 2u);
+  EXPECT_GT(result.nodes[0].chain, 0u);
+  EXPECT_EQ(result.nodes[0].chain, result.nodes[1].chain);
+  EXPECT_LT(result.nodes[0].gain_db.value(), 1);
+  const auto three = std::ranges::find_if(
+      result.keep_in_float, [](const FloatSet& set) { return set.nodes.size() == 3; });
+  ASSERT_NE(three, result.keep_in_float.end());
+  EXPECT_GT(three->gain.after_db - three->gain.before_db, 3);
+  EXPECT_THAT(three->nodes, testing::Contains(result.nodes[0].node));
+  EXPECT_THAT(three->nodes, testing::Contains(result.nodes[1].node));
+}
+
+TEST(Sensitivity, a_scale_that_is_50_times_too_large_is_named_first) {
+  const Model real = Model::load(fixture("mnist/mnist_cnn.float.onnx"));
+  const Model intact = Model::load(fixture("mnist/mnist_cnn.int8.onnx"));
+  const Quantization quantization = find_quantization(intact);
+  for (const QuantizedActivation& activation : quantization.activations) {
+    if (activation.writer_op != "Conv" && activation.writer_op != "Add") continue;
+    Model broken = intact.clone();
+    edit_weight(broken, activation.quantizer.scale.name,
+                [](std::span<float> scale) { scale[0] *= 50; });
+    const auto samples = digits(broken);
+    const Sensitivity result = sensitivity_of(real, broken, *samples, 4);
+    EXPECT_EQ(result.nodes[0].node, activation.writer) << activation.name;
+    ASSERT_FALSE(result.keep_in_float.empty()) << activation.name;
+    EXPECT_EQ(result.keep_in_float[0].nodes[0], activation.writer);
+  }
+}
+
+TEST(Sensitivity, without_other_samples_nothing_is_advised) {
+  const Model real = Model::load(fixture("mnist/mnist_cnn.float.onnx"));
+  const Model quantized = Model::load(fixture("mnist/mnist_cnn.int8.onnx"));
+  OneSample one(digits(quantized)->sample(0));
+  const Sensitivity result = sensitivity_of(real, quantized, one);
+  EXPECT_FALSE(result.nodes.empty());
+  EXPECT_EQ(result.held_out, 0);
+  EXPECT_TRUE(result.keep_in_float.empty());
+  EXPECT_TRUE(result.remedies.empty());
+}
+
+}  // namespace
+}  // namespace vernier

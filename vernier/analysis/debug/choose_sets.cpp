@@ -1,0 +1,141 @@
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <numeric>
+
+#include "vernier/analysis/debug/switch_groups.h"
+
+namespace vernier {
+namespace {
+
+constexpr std::size_t largest_set = 8;
+// What a growing set is tried with: the first of the ranking.
+constexpr std::size_t tried_at_each_step = 12;
+
+GroupSet ranked(std::size_t count, const std::function<double(std::size_t)>& score) {
+  GroupSet order(count);
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::greater(), score);
+  return order;
+}
+
+double finite(double value) { return std::isfinite(value) ? value : 1e300; }
+
+class SetChooser {
+ public:
+  SetChooser(const SwitchedNoise& noise, const SwitchSettings& as_in_file,
+             std::span<const SwitchGroup> groups, const GroupSignals& signals)
+      : noise_(noise), as_in_file_(as_in_file), groups_(groups), signals_(signals) {}
+
+  std::vector<GroupSet> choose() {
+    const std::size_t most = std::min(largest_set, groups_.size());
+    const GroupSet by_both = ranked(groups_.size(), [&](std::size_t i) { return removed(i); });
+    consider_prefixes(
+        ranked(groups_.size(), [&](std::size_t i) { return finite(signals_.alone_on[i]); }), most);
+    consider_prefixes(ranked(groups_.size(), [&](std::size_t i) { return gained(i); }), most);
+    consider_prefixes(by_both, most);
+    consider_prefixes(in_units(by_both), most);
+    measure_candidates();
+    const std::vector<GroupSet> units = units_of(by_both);
+    for (std::size_t size = 1; size <= most; ++size) grow(size, units);
+    std::vector<GroupSet> sets;
+    for (const auto& [size, best] : best_) sets.push_back(best.first);
+    return sets;
+  }
+
+ private:
+  // Noise that goes when the node alone is kept in float.
+  double gained(std::size_t i) const {
+    const double left = signals_.off_alone[i];
+    return std::isnan(left) ? -INFINITY : finite(signals_.all_on) - finite(left);
+  }
+  double removed(std::size_t i) const {
+    const double gain = gained(i);
+    return finite(signals_.alone_on[i]) + (std::isfinite(gain) ? gain : 0);
+  }
+
+  // Groups in the order of their ranking, a chain as one at the place of its first.
+  std::vector<GroupSet> units_of(const GroupSet& order) const {
+    std::vector<GroupSet> units;
+    std::vector<bool> taken(groups_.size());
+    for (const std::size_t group : order) {
+      if (taken[group]) continue;
+      GroupSet unit = {group};
+      for (const auto& chain : signals_.chains)
+        if (std::ranges::count(chain, group) > 0) unit = chain;
+      for (const std::size_t each : unit) taken[each] = true;
+      units.push_back(std::move(unit));
+    }
+    return units;
+  }
+
+  GroupSet in_units(const GroupSet& order) const {
+    GroupSet flat;
+    for (const GroupSet& unit : units_of(order)) flat.insert(flat.end(), unit.begin(), unit.end());
+    return flat;
+  }
+
+  void consider_prefixes(const GroupSet& order, std::size_t most) {
+    for (std::size_t size = 1; size <= most; ++size)
+      consider({order.begin(), order.begin() + static_cast<std::ptrdiff_t>(size)});
+  }
+
+  void consider(GroupSet set) {
+    std::ranges::sort(set);
+    if (!known_.contains(set)) candidates_.push_back(set);
+    known_.emplace(std::move(set), 0);
+  }
+
+  // Of each size the set with the least noise is kept.
+  void measure_candidates() {
+    std::vector<SwitchSettings> settings;
+    for (const GroupSet& set : candidates_)
+      settings.push_back(with(as_in_file_, groups_, set, SwitchSetting::off()));
+    const std::vector<OutputNoise> measured = noise_.measure_all(settings);
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const double noise = finite(measured[i].total());
+      const std::size_t size = candidates_[i].size();
+      const auto found = best_.find(size);
+      if (found == best_.end() || noise < found->second.second)
+        best_[size] = {candidates_[i], noise};
+    }
+    candidates_.clear();
+  }
+
+  // Sets of this size that hold a best smaller set and one more unit.
+  void grow(std::size_t size, const std::vector<GroupSet>& units) {
+    for (std::size_t smaller = size > 3 ? size - 3 : 0; smaller < size; ++smaller) {
+      const GroupSet base = smaller == 0 ? GroupSet{} : best_.at(smaller).first;
+      std::size_t tried = 0;
+      for (const GroupSet& unit : units) {
+        if (tried == tried_at_each_step) break;
+        GroupSet grown = base;
+        for (const std::size_t group : unit)
+          if (std::ranges::count(base, group) == 0) grown.push_back(group);
+        if (grown.size() == base.size()) continue;
+        ++tried;
+        if (grown.size() == size) consider(std::move(grown));
+      }
+    }
+    measure_candidates();
+  }
+
+  const SwitchedNoise& noise_;
+  const SwitchSettings& as_in_file_;
+  std::span<const SwitchGroup> groups_;
+  const GroupSignals& signals_;
+  std::map<GroupSet, int> known_;
+  std::vector<GroupSet> candidates_;
+  std::map<std::size_t, std::pair<GroupSet, double>> best_;  // by size
+};
+
+}  // namespace
+
+std::vector<GroupSet> choose_sets(const SwitchedNoise& noise, const SwitchSettings& as_in_file,
+                                  std::span<const SwitchGroup> groups,
+                                  const GroupSignals& signals) {
+  return SetChooser(noise, as_in_file, groups, signals).choose();
+}
+
+}  // namespace vernier

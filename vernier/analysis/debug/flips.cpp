@@ -1,0 +1,124 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "vernier/analysis/debug/switch_groups.h"
+#include "vernier/tensor/convert.h"
+
+namespace vernier {
+namespace {
+
+constexpr std::size_t most_flips = 8;
+constexpr std::size_t most_paired = 10;
+
+// The output that holds one answer: the place of its largest element.
+std::optional<std::size_t> answering_output(const std::vector<Tensor>& outputs) {
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (is_float(outputs[i].dtype) && !outputs[i].shape.empty() && outputs[i].size() > 1 &&
+        outputs[i].size() == outputs[i].shape.back())
+      return i;
+  return std::nullopt;
+}
+
+std::int64_t answer_of(const Tensor& output) {
+  const std::vector<double> values = to_f64(output);
+  return std::ranges::max_element(values) - values.begin();
+}
+
+// How far the answer is ahead of all others; negative where it is not the answer.
+double margin_of(const Tensor& output, std::int64_t answer) {
+  const std::vector<double> values = to_f64(output);
+  double other = -INFINITY;
+  for (std::int64_t i = 0; i < std::ssize(values); ++i)
+    if (i != answer) other = std::max(other, values[static_cast<std::size_t>(i)]);
+  return values[static_cast<std::size_t>(answer)] - other;
+}
+
+// The search for the groups of one sample.
+class FlipSearch {
+ public:
+  FlipSearch(const SwitchedNoise& noise, const SwitchSettings& as_in_file,
+             std::span<const SwitchGroup> groups, std::int64_t sample, std::size_t output,
+             std::int64_t answer)
+      : noise_(noise),
+        as_in_file_(as_in_file),
+        groups_(groups),
+        sample_(sample),
+        output_(output),
+        answer_(answer) {}
+
+  // One group, two, or as many of those that help most as it takes, without those it can spare.
+  GroupSet find() const {
+    std::vector<double> margins;
+    for (std::size_t i = 0; i < groups_.size(); ++i) margins.push_back(margin({i}));
+    GroupSet order(groups_.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return margins[i]; });
+    if (margins[order[0]] > 0) return {order[0]};
+    const std::size_t paired = std::min(order.size(), most_paired);
+    for (std::size_t i = 0; i < paired; ++i)
+      for (std::size_t j = i + 1; j < paired; ++j)
+        if (margin({order[i], order[j]}) > 0) return {order[i], order[j]};
+    GroupSet set;
+    for (const std::size_t group : order) {
+      set.push_back(group);
+      if (set.size() > 2 && margin(set) > 0) return without_spare(std::move(set));
+    }
+    return {};
+  }
+
+ private:
+  double margin(const GroupSet& off) const {
+    const SwitchSettings settings = with(as_in_file_, groups_, off, SwitchSetting::off());
+    return margin_of(noise_.outputs(sample_, settings)[output_], answer_);
+  }
+
+  GroupSet without_spare(GroupSet set) const {
+    for (std::size_t i = set.size(); i-- > 0;) {
+      GroupSet fewer = set;
+      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+      if (margin(fewer) > 0) set = std::move(fewer);
+    }
+    return set;
+  }
+
+  const SwitchedNoise& noise_;
+  const SwitchSettings& as_in_file_;
+  std::span<const SwitchGroup> groups_;
+  std::int64_t sample_;
+  std::size_t output_;
+  std::int64_t answer_;
+};
+
+std::optional<std::int64_t> label_of(Samples& samples, std::int64_t sample) {
+  const auto labels = samples.labels(sample);
+  if (!labels || labels->size() != 1) return std::nullopt;
+  return static_cast<std::int64_t>(to_f64(*labels)[0]);
+}
+
+}  // namespace
+
+std::vector<Flip> explain_flips(const SwitchedNoise& noise, const SwitchSettings& as_in_file,
+                                std::span<const SwitchGroup> groups, Samples& samples) {
+  const SwitchSettings off(as_in_file.size(), SwitchSetting::off());
+  std::vector<Flip> flips;
+  for (std::int64_t sample = 0; sample < noise.size() && flips.size() < most_flips; ++sample) {
+    const std::vector<Tensor> real = noise.outputs(sample, off);
+    const auto output = answering_output(real);
+    if (!output) return flips;
+    const std::vector<Tensor> quantized = noise.outputs(sample, as_in_file);
+    Flip flip{.sample = samples.number(sample),
+              .output = real[*output].name,
+              .real = answer_of(real[*output]),
+              .quantized = answer_of(quantized[*output]),
+              .label = label_of(samples, sample)};
+    if (flip.real == flip.quantized) continue;
+    for (const std::size_t group :
+         FlipSearch(noise, as_in_file, groups, sample, *output, flip.real).find())
+      flip.nodes.push_back(groups[group].node);
+    flips.push_back(std::move(flip));
+  }
+  return flips;
+}
+
+}  // namespace vernier

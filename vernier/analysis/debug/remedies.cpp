@@ -1,0 +1,188 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "vernier/analysis/debug/switch_groups.h"
+
+namespace vernier {
+namespace {
+
+// Remedies are looked for at the nodes that make most of the noise.
+constexpr std::size_t treated_groups = 8;
+// Widths of a range, relative to that in use.
+constexpr double range_factors[] = {1.0 / 64, 1.0 / 16, 0.25, 0.5, 0.7, 0.85, 1.2, 1.5, 2, 4};
+// A change that gains less on the samples that it was chosen on is not tried on others.
+constexpr double least_gain_db = 0.05;
+
+// What reaches a switch.
+struct Observed {
+  double low = 0, high = 0;         // 0 included
+  std::vector<RealRange> channels;  // of a weight
+};
+
+Observed observe(const TensorView& tensor, const Switch& what) {
+  Observed observed;
+  const auto values = elements<float>(tensor);
+  for (const float value : values) {
+    observed.low = std::min(observed.low, static_cast<double>(value));
+    observed.high = std::max(observed.high, static_cast<double>(value));
+  }
+  const auto rank = std::ssize(tensor.shape);
+  if (what.kind != Switch::Kind::weight || rank < 2) return observed;
+  const std::int64_t axis = what.channel_axis < 0 ? what.channel_axis + rank : what.channel_axis;
+  const std::int64_t inner = element_count(tensor.shape.subspan(axis + 1));
+  const std::int64_t channels = tensor.shape[axis];
+  observed.channels.resize(static_cast<std::size_t>(channels));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    RealRange& range =
+        observed.channels[i / static_cast<std::size_t>(inner) % static_cast<std::size_t>(channels)];
+    range.low = std::min(range.low, static_cast<double>(values[i]));
+    range.high = std::max(range.high, static_cast<double>(values[i]));
+  }
+  return observed;
+}
+
+// A change to one quantizer.
+struct Change {
+  std::size_t index = 0;
+  QuantizerRemedy remedy;
+  SwitchSetting setting;
+};
+
+bool is_simple(const Switch& what) {
+  return what.in_file && is_integer(what.in_file->dtype) && bits(what.in_file->dtype) <= 16 &&
+         granularity(*what.in_file) == Granularity::per_tensor &&
+         what.in_file->scale.dtype == DType::f32;
+}
+
+Change range_change(std::size_t index, const Switch& what, SimulatedQuantizer quantizer) {
+  const double zero = quantizer.zero_point.empty() ? 0 : quantizer.zero_point[0];
+  return {index,
+          {.kind = QuantizerRemedy::Kind::range,
+           .tensor = what.name,
+           .low = (quantizer.low - zero) * quantizer.scale[0],
+           .high = (quantizer.high - zero) * quantizer.scale[0]},
+          SwitchSetting::simulate(std::move(quantizer))};
+}
+
+void add_activation_changes(std::size_t index, const Switch& what, const Observed& observed,
+                            std::vector<Change>& changes) {
+  const SimulatedQuantizer in_use = simulated(*what.in_file);
+  for (const double factor : range_factors) {
+    SimulatedQuantizer other = in_use;
+    other.scale[0] = static_cast<float>(other.scale[0] * factor);
+    changes.push_back(range_change(index, what, std::move(other)));
+  }
+  const int width = bits(what.in_file->dtype);
+  const StoredSteps steps{.bits = width, .is_signed = is_signed(what.in_file->dtype)};
+  if (observed.high > observed.low)
+    changes.push_back(
+        range_change(index, what, quantizer_of_range(observed.low, observed.high, steps, false)));
+  if (width > 8) return;
+  const auto range = representable_range(*what.in_file);
+  changes.push_back(
+      {index,
+       {.kind = QuantizerRemedy::Kind::sixteen_bits, .tensor = what.name},
+       SwitchSetting::simulate(quantizer_of_range(range->low, range->high, {.bits = 16}, false))});
+}
+
+void add_weight_changes(std::size_t index, const Switch& what, const Observed& observed,
+                        std::vector<Change>& changes) {
+  if (observed.channels.size() < 2 || bits(what.in_file->dtype) > 8) return;
+  const StoredSteps steps{.bits = bits(what.in_file->dtype), .is_signed = true, .is_narrow = true};
+  changes.push_back({index,
+                     {.kind = QuantizerRemedy::Kind::per_channel, .tensor = what.name},
+                     SwitchSetting::simulate(
+                         quantizer_of_ranges(observed.channels, what.channel_axis, steps, true))});
+}
+
+// Of the changes of one kind to one quantizer, the one with the least noise, if it gains.
+std::vector<std::size_t> best_of_each(const std::vector<Change>& changes,
+                                      const std::vector<OutputNoise>& noise, double before) {
+  std::map<std::pair<std::size_t, QuantizerRemedy::Kind>, std::size_t> best;
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    const auto [found, is_new] =
+        best.emplace(std::pair{changes[i].index, changes[i].remedy.kind}, i);
+    if (!is_new && noise[i].total() < noise[found->second].total()) found->second = i;
+  }
+  std::vector<std::size_t> kept;
+  for (const auto& [key, i] : best)
+    if (noise_db(noise[i].total()) - noise_db(before) > least_gain_db) kept.push_back(i);
+  return kept;
+}
+
+}  // namespace
+
+std::string_view remedy_name(QuantizerRemedy::Kind kind) {
+  switch (kind) {
+    case QuantizerRemedy::Kind::range: return "range";
+    case QuantizerRemedy::Kind::per_channel: return "per_channel";
+    case QuantizerRemedy::Kind::sixteen_bits: return "sixteen_bits";
+  }
+  return "";
+}
+
+std::vector<QuantizerRemedy> find_remedies(std::span<const Switch> switches,
+                                           const SwitchedNoise& noise,
+                                           const SwitchedNoise& held_out,
+                                           const SwitchSettings& as_in_file,
+                                           std::span<const SwitchGroup> groups,
+                                           const GroupSignals& signals) {
+  GroupSet order(groups.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::greater(),
+                           [&](std::size_t i) { return signals.alone_on[i]; });
+  order.resize(std::min(order.size(), treated_groups));
+
+  std::map<std::string, std::pair<std::size_t, std::size_t>, std::less<>> wanted;  // switch, group
+  for (const std::size_t group : order)
+    for (const std::size_t index : groups[group].switches)
+      if (is_simple(switches[index])) wanted[switches[index].name] = {index, group};
+  std::map<std::size_t, Observed> observed;
+  noise.observe(as_in_file, [&](const ObservedTensor& tensor) {
+    const auto found = wanted.find(tensor.name);
+    if (found == wanted.end() || tensor.dtype != DType::f32) return;
+    const std::size_t index = found->second.first;
+    Observed seen = observe(tensor, switches[index]);
+    const auto [entry, is_new] = observed.emplace(index, seen);
+    entry->second.low = std::min(entry->second.low, seen.low);
+    entry->second.high = std::max(entry->second.high, seen.high);
+  });
+
+  std::vector<Change> changes;
+  for (const auto& [name, place] : wanted) {
+    const auto& [index, group] = place;
+    const std::size_t first = changes.size();
+    if (switches[index].kind == Switch::Kind::activation)
+      add_activation_changes(index, switches[index], observed[index], changes);
+    else
+      add_weight_changes(index, switches[index], observed[index], changes);
+    for (std::size_t i = first; i < changes.size(); ++i)
+      changes[i].remedy.node = groups[group].node;
+  }
+  const auto settings_of = [&](const Change& change) {
+    SwitchSettings settings = as_in_file;
+    settings[change.index] = change.setting;
+    return settings;
+  };
+  std::vector<SwitchSettings> settings;
+  for (const Change& change : changes) settings.push_back(settings_of(change));
+  const std::vector<OutputNoise> measured = noise.measure_all(settings);
+  const std::vector<std::size_t> promising = best_of_each(changes, measured, signals.all_on);
+
+  settings = {as_in_file};
+  for (const std::size_t i : promising) settings.push_back(settings_of(changes[i]));
+  const std::vector<OutputNoise> judged = held_out.measure_all(settings);
+  std::vector<QuantizerRemedy> remedies;
+  for (std::size_t i = 0; i < promising.size(); ++i) {
+    QuantizerRemedy remedy = changes[promising[i]].remedy;
+    remedy.gain = gain_of(judged[0], judged[i + 1]);
+    if (remedy.gain.gain_db.low > 0) remedies.push_back(std::move(remedy));
+  }
+  std::ranges::stable_sort(remedies, std::greater(),
+                           [](const QuantizerRemedy& remedy) { return remedy.gain.after_db; });
+  return remedies;
+}
+
+}  // namespace vernier

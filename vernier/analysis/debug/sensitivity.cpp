@@ -1,0 +1,200 @@
+#include "vernier/analysis/debug/sensitivity.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "vernier/analysis/debug/switch_groups.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+// Errors at the output point the same way from here on.
+constexpr double parallel_cosine = 0.9;
+// Nodes that make less of the noise belong to no chain, whatever their errors.
+constexpr double least_chain_share = 0.01;
+// Beyond so many passes, what one node gains off alone is measured of the noisiest nodes only.
+constexpr std::int64_t many_passes = 4096;
+constexpr std::size_t noisiest_nodes = 32;
+// A larger set is shown where it gains this much more than the one before.
+constexpr double worthwhile_db = 0.1;
+constexpr std::size_t shown_sizes[] = {1, 3, 5, 8};
+
+std::vector<std::vector<Tensor>> read(Samples& samples, std::int64_t first, std::int64_t count) {
+  std::vector<std::vector<Tensor>> result;
+  for (std::int64_t i = 0; i < count; ++i) result.push_back(samples.sample(first + i));
+  return result;
+}
+
+double cosine(const std::vector<float>& a, const std::vector<float>& b) {
+  double products = 0, first = 0, second = 0;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    products += static_cast<double>(a[i]) * b[i];
+    first += static_cast<double>(a[i]) * a[i];
+    second += static_cast<double>(b[i]) * b[i];
+  }
+  return products / std::sqrt(first * second);
+}
+
+// Sets of groups that are linked by parallel errors.
+std::vector<std::vector<std::size_t>> find_chains(const SwitchedNoise& noise,
+                                                  std::span<const SwitchGroup> groups,
+                                                  const SwitchSettings& off,
+                                                  const GroupSignals& signals) {
+  GroupSet noisy;
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    if (signals.alone_on[i] >= least_chain_share * signals.all_on &&
+        std::isfinite(signals.alone_on[i]))
+      noisy.push_back(i);
+  std::vector<std::vector<float>> errors;
+  for (const std::size_t group : noisy)
+    errors.push_back(noise.error(with(off, groups, {group}, SwitchSetting::as_in_file())));
+  std::vector<std::size_t> root(noisy.size());
+  std::iota(root.begin(), root.end(), 0);
+  const auto find = [&](std::size_t i) {
+    while (root[i] != i) i = root[i];
+    return i;
+  };
+  for (std::size_t i = 0; i < noisy.size(); ++i)
+    for (std::size_t j = i + 1; j < noisy.size(); ++j)
+      if (cosine(errors[i], errors[j]) > parallel_cosine) root[find(j)] = find(i);
+  std::vector<std::vector<std::size_t>> chains(noisy.size());
+  for (std::size_t i = 0; i < noisy.size(); ++i) chains[find(i)].push_back(noisy[i]);
+  std::erase_if(chains, [](const auto& chain) { return chain.size() < 2; });
+  return chains;
+}
+
+GroupSet noisiest_first(const std::vector<double>& noise) {
+  GroupSet order(noise.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return noise[i]; });
+  return order;
+}
+
+class Pass {
+ public:
+  Pass(SwitchedModel model, Samples& samples, const SensitivityOptions& options)
+      : options_(options), samples_(samples) {
+    result_.unswitched = std::move(model.unswitched);
+    if (model.switches.empty())
+      throw Error("[debug] no quantizer can be switched off: none has a known float counterpart");
+    OrtOptions runtime = options.runtime;
+    runtime.exact = true;
+    runtime.optimization = std::nullopt;
+    runtime.watch = Watch::none();
+    runtime.threads = 1;  // every thread runs settings of its own
+    board_.emplace(std::move(model), runtime);
+    groups_ = group_by_node(board_->switches(), options.float_nodes);
+    on_ = board_->all(SwitchSetting::as_in_file());
+    off_ = board_->all(SwitchSetting::off());
+  }
+
+  Sensitivity run() {
+    const std::int64_t all = samples_.size();
+    const bool apart = options_.held_out && options_.held_out->size() > 0;
+    result_.samples = std::clamp<std::int64_t>(apart ? all : all / 2, 1, options_.samples);
+    const int threads = options_.runtime.threads;
+    const SwitchedNoise noise(*board_, read(samples_, 0, result_.samples), threads);
+    measure_signals(noise);
+    if (result_.interrupted) return std::move(result_);
+    signals_.chains = find_chains(noise, groups_, off_, signals_);
+    add_nodes();
+    if (options_.explain_flips) result_.flips = explain_flips(noise, on_, groups_, samples_);
+
+    Samples& others = apart ? *options_.held_out : samples_;
+    const std::int64_t first = apart ? 0 : result_.samples;
+    result_.held_out = std::min(others.size() - first, options_.samples);
+    if (result_.held_out < 2 || !(signals_.all_on > 0)) {
+      result_.held_out = 0;
+      return std::move(result_);
+    }
+    const SwitchedNoise judge(*board_, read(others, first, result_.held_out), threads);
+    add_sets(noise, judge);
+    result_.remedies = find_remedies(board_->switches(), noise, judge, on_, groups_, signals_);
+    return std::move(result_);
+  }
+
+ private:
+  void measure_signals(const SwitchedNoise& noise) {
+    const auto count = static_cast<std::int64_t>(groups_.size());
+    std::int64_t finished = 0;
+    const auto total = 2 * count;
+    const auto done = [&](std::size_t now) {
+      if (!options_.progress) return true;
+      result_.interrupted = !options_.progress(finished + static_cast<std::int64_t>(now), total);
+      return !result_.interrupted;
+    };
+    signals_.all_on = noise.measure(on_).total();
+    result_.output_db = noise_db(signals_.all_on);
+    std::vector<SwitchSettings> settings;
+    for (std::size_t i = 0; i < groups_.size(); ++i)
+      settings.push_back(with(off_, groups_, {i}, SwitchSetting::as_in_file()));
+    for (const OutputNoise& each : noise.measure_all(settings, done))
+      signals_.alone_on.push_back(each.total());
+    finished = count;
+    signals_.off_alone.assign(groups_.size(), NAN);
+    if (result_.interrupted) return;
+    GroupSet wanted = noisiest_first(signals_.alone_on);
+    if (2 * count * noise.size() > many_passes && wanted.size() > noisiest_nodes)
+      wanted.resize(noisiest_nodes);
+    settings.clear();
+    for (const std::size_t i : wanted)
+      settings.push_back(with(on_, groups_, {i}, SwitchSetting::off()));
+    const std::vector<OutputNoise> measured = noise.measure_all(settings, done);
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      signals_.off_alone[wanted[i]] = measured[i].total();
+  }
+
+  void add_nodes() {
+    for (const std::size_t i : noisiest_first(signals_.alone_on)) {
+      NodeSensitivity row{
+          .node = groups_[i].node,
+          .op = groups_[i].op,
+          .noise_share = signals_.all_on > 0 ? signals_.alone_on[i] / signals_.all_on : 0};
+      if (!std::isnan(signals_.off_alone[i]))
+        row.gain_db = noise_db(signals_.off_alone[i]) - noise_db(signals_.all_on);
+      for (std::size_t c = 0; c < signals_.chains.size(); ++c)
+        if (std::ranges::count(signals_.chains[c], i) > 0) row.chain = c + 1;
+      result_.nodes.push_back(std::move(row));
+    }
+  }
+
+  // Sets that are proven to gain on the samples that they were not chosen on.
+  void add_sets(const SwitchedNoise& noise, const SwitchedNoise& judge) {
+    const std::vector<GroupSet> sets = choose_sets(noise, on_, groups_, signals_);
+    std::vector<SwitchSettings> settings = {on_};
+    for (const GroupSet& set : sets)
+      settings.push_back(with(on_, groups_, set, SwitchSetting::off()));
+    const std::vector<OutputNoise> judged = judge.measure_all(settings);
+    double shown_db = noise_db(judged[0].total());
+    for (std::size_t i = 0; i < sets.size(); ++i) {
+      if (std::ranges::count(shown_sizes, sets[i].size()) == 0) continue;
+      FloatSet set{.nodes = {}, .gain = gain_of(judged[0], judged[i + 1])};
+      if (!(set.gain.gain_db.low > 0) || !(set.gain.after_db > shown_db + worthwhile_db)) continue;
+      shown_db = set.gain.after_db;
+      GroupSet order = sets[i];
+      std::ranges::stable_sort(order, std::greater(),
+                               [&](std::size_t group) { return signals_.alone_on[group]; });
+      for (const std::size_t group : order) set.nodes.push_back(groups_[group].node);
+      result_.keep_in_float.push_back(std::move(set));
+    }
+  }
+
+  const SensitivityOptions& options_;
+  Samples& samples_;
+  std::optional<Switchboard> board_;
+  std::vector<SwitchGroup> groups_;
+  SwitchSettings on_, off_;
+  GroupSignals signals_;
+  Sensitivity result_;
+};
+
+}  // namespace
+
+Sensitivity measure_sensitivity(SwitchedModel model, Samples& samples,
+                                const SensitivityOptions& options) {
+  return Pass(std::move(model), samples, options).run();
+}
+
+}  // namespace vernier

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vernier/analysis/progress.h"
+#include "vernier/data/samples.h"
+#include "vernier/metrics/bootstrap.h"
+#include "vernier/model/insert_switches.h"
+#include "vernier/runtime/ort_options.h"
+
+namespace vernier {
+
+// What a node's quantizers (of its weights and of what it computes) do to the model's outputs.
+struct NodeSensitivity {
+  std::string node;               // as the float model names it; of a graph input the input's name
+  std::string op;                 // empty: a graph input
+  double noise_share = 0;         // of the output's noise, with only this node quantized
+  std::optional<double> gain_db;  // at the output, with all but this node quantized
+  std::size_t chain = 0;          // nodes of one number have parallel errors; 0: none has
+  bool operator==(const NodeSensitivity&) const = default;
+};
+
+// What a change does to the outputs, on samples that it was not chosen on.
+struct MeasuredGain {
+  double before_db = 0, after_db = 0;
+  ConfidenceInterval gain_db;
+  bool operator==(const MeasuredGain&) const = default;
+};
+
+// Nodes kept in float together.
+struct FloatSet {
+  std::vector<std::string> nodes;
+  MeasuredGain gain;
+  bool operator==(const FloatSet&) const = default;
+};
+
+// Something cheaper than float: another range for a tensor, per-channel scales for a weight, or 16
+// bits for an activation.
+struct QuantizerRemedy {
+  enum class Kind { range, per_channel, sixteen_bits };
+  Kind kind = Kind::range;
+  std::string tensor;
+  std::string node;
+  double low = 0, high = 0;  // the new range, of a range
+  MeasuredGain gain;
+  bool operator==(const QuantizerRemedy&) const = default;
+};
+std::string_view remedy_name(QuantizerRemedy::Kind kind);
+
+// A sample whose answer, the largest element of the output, is another one than the float model's.
+struct Flip {
+  std::int64_t sample = 0;
+  std::string output;
+  std::int64_t real = 0, quantized = 0;  // the answers
+  std::optional<std::int64_t> label;
+  std::vector<std::string> nodes;  // the fewest found that, in float, bring the answer back
+  bool operator==(const Flip&) const = default;
+};
+
+struct Sensitivity {
+  std::vector<NodeSensitivity> nodes;     // the noisiest first
+  std::vector<FloatSet> keep_in_float;    // the smallest first
+  std::vector<QuantizerRemedy> remedies;  // the best first
+  std::vector<Flip> flips;
+  double output_db = 0;   // as in the file, on the samples that advice was chosen on
+  double all_off_db = 0;  // of all quantizers off, against the float model
+  std::int64_t samples = 0, held_out = 0;
+  std::vector<Unswitched> unswitched;
+  bool interrupted = false;
+};
+
+struct SensitivityOptions {
+  std::int64_t samples = 32;    // that advice is chosen on, at most; as many others judge it
+  Samples* held_out = nullptr;  // null: the second half of the samples
+  bool explain_flips = false;
+  std::map<std::string, std::string> float_nodes;  // by the quantized model's node
+  OrtOptions runtime;
+  Progress progress;
+};
+
+// Runs the model with its quantizers switched off and on, one node at a time and in sets. Throws
+// Error where nothing can be switched or no output can be compared.
+Sensitivity measure_sensitivity(SwitchedModel model, Samples& samples,
+                                const SensitivityOptions& options);
+
+}  // namespace vernier

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "vernier/analysis/debug/sensitivity.h"
+#include "vernier/analysis/debug/switched_noise.h"
+
+namespace vernier {
+
+// The switches of one node: of its weights and bias, and of what it computes. They are kept in
+// float together.
+struct SwitchGroup {
+  std::string node;  // as the float model names it
+  std::string op;
+  std::vector<std::size_t> switches;
+};
+
+// In the order of the switches. `float_nodes` names nodes of the quantized model in the float one.
+std::vector<SwitchGroup> group_by_node(std::span<const Switch> switches,
+                                       const std::map<std::string, std::string>& float_nodes);
+
+using GroupSet = std::vector<std::size_t>;  // indices of groups
+
+// The settings with the groups set to something else.
+SwitchSettings with(SwitchSettings settings, std::span<const SwitchGroup> groups,
+                    const GroupSet& changed, const SwitchSetting& setting);
+
+// The gain of a change, on the samples of the two measurements, with its bootstrap interval.
+MeasuredGain gain_of(const OutputNoise& before, const OutputNoise& after);
+
+// What one node does by itself.
+struct GroupSignals {
+  std::vector<double> alone_on;   // noise with only this group quantized
+  std::vector<double> off_alone;  // noise with all but this group quantized; NaN: not measured
+  double all_on = 0;              // noise as in the file
+  std::vector<std::vector<std::size_t>> chains;  // groups whose errors are parallel
+};
+
+// Sets of 1 to 8 groups that leave the least noise, each chosen from several rankings and by
+// growing the set before it, all measured.
+std::vector<GroupSet> choose_sets(const SwitchedNoise& noise, const SwitchSettings& as_in_file,
+                                  std::span<const SwitchGroup> groups, const GroupSignals& signals);
+
+// Changes to single quantizers that leave less noise, proven on `held_out`.
+std::vector<QuantizerRemedy> find_remedies(std::span<const Switch> switches,
+                                           const SwitchedNoise& noise,
+                                           const SwitchedNoise& held_out,
+                                           const SwitchSettings& as_in_file,
+                                           std::span<const SwitchGroup> groups,
+                                           const GroupSignals& signals);
+
+// The samples whose answer changed, and the fewest groups found that bring it back.
+std::vector<Flip> explain_flips(const SwitchedNoise& noise, const SwitchSettings& as_in_file,
+                                std::span<const SwitchGroup> groups, Samples& samples);
+
+}  // namespace vernier

@@ -1,0 +1,186 @@
+#include "vernier/analysis/debug/switched_noise.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <mutex>
+#include <numeric>
+
+#include "vernier/analysis/pairing/thresholds.h"
+#include "vernier/error.h"
+#include "vernier/metrics/parallel.h"
+#include "vernier/metrics/similarity.h"
+#include "vernier/tensor/convert.h"
+
+namespace vernier {
+namespace {
+
+// Stacked samples take about this many bytes of inputs.
+constexpr std::int64_t stacked_bytes = 1 << 20;
+constexpr std::int64_t most_stacked = 32;
+constexpr std::int64_t error_elements = 1 << 15;
+
+// The rows of the batch axis that are one sample's.
+TensorView row_of(const Tensor& tensor, std::int64_t samples, std::int64_t index) {
+  const std::size_t bytes = tensor.bytes.size() / static_cast<std::size_t>(samples);
+  return {tensor.name, tensor.dtype, std::span(tensor.shape).subspan(samples > 1 ? 1 : 0),
+          std::span(tensor.bytes).subspan(static_cast<std::size_t>(index) * bytes, bytes)};
+}
+
+std::vector<Tensor> stacked(std::span<const std::vector<Tensor>> samples) {
+  std::vector<Tensor> result = samples[0];
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    for (const std::vector<Tensor>& sample : samples.subspan(1))
+      result[i].bytes.insert(result[i].bytes.end(), sample[i].bytes.begin(), sample[i].bytes.end());
+    result[i].shape[0] = std::ssize(samples);
+  }
+  return result;
+}
+
+}  // namespace
+
+double OutputNoise::total() const { return std::accumulate(samples.begin(), samples.end(), 0.0); }
+
+double noise_db(double noise) { return -10 * std::log10(noise); }
+
+SwitchedNoise::SwitchedNoise(Switchboard& board, std::vector<std::vector<Tensor>> samples,
+                             int threads)
+    : board_(board), threads_(thread_count(threads)), count_(std::ssize(samples)) {
+  if (can_be_stacked(samples))
+    stack(samples);
+  else
+    for (std::vector<Tensor>& sample : samples) batches_.push_back({std::move(sample)});
+  run_off();
+}
+
+// Where all inputs and outputs have a batch axis, nothing is quantized by what the batch holds, and
+// two samples at once have the outputs of each.
+bool SwitchedNoise::can_be_stacked(const std::vector<std::vector<Tensor>>& samples) const {
+  if (samples.size() < 2) return false;
+  const auto is_batch = [](const TensorSpec& spec) {
+    return spec.ranked && !spec.shape.empty() && spec.shape[0].is_dynamic();
+  };
+  if (!std::ranges::all_of(board_.inputs(), is_batch)) return false;
+  if (std::ranges::any_of(board_.switches(), &Switch::is_dynamic)) return false;
+  for (const std::vector<Tensor>& sample : samples)
+    for (std::size_t i = 0; i < sample.size(); ++i)
+      if (sample[i].shape.empty() || sample[i].shape[0] != 1 ||
+          sample[i].shape != samples[0][i].shape)
+        return false;
+  try {
+    const SwitchSettings off = board_.all(SwitchSetting::off());
+    const std::vector<Tensor> both = board_.run(stacked(std::span(samples).first(2)), off);
+    for (std::int64_t s = 0; s < 2; ++s) {
+      const std::vector<Tensor> alone = board_.run(samples[static_cast<std::size_t>(s)], off);
+      for (std::size_t i = 0; i < alone.size(); ++i) {
+        if (both[i].shape.empty() || both[i].shape[0] != 2 ||
+            both[i].bytes.size() != 2 * alone[i].bytes.size())
+          return false;
+        if (!(sqnr_db(measure_noise(alone[i], row_of(both[i], 2, s))) >= rounding_db)) return false;
+      }
+    }
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+void SwitchedNoise::stack(std::vector<std::vector<Tensor>>& samples) {
+  std::int64_t bytes = 0;
+  for (const Tensor& input : samples[0]) bytes += std::ssize(input.bytes);
+  const std::int64_t most =
+      std::clamp<std::int64_t>(stacked_bytes / std::max<std::int64_t>(1, bytes), 1, most_stacked);
+  for (std::int64_t begin = 0; begin < count_; begin += most) {
+    const std::int64_t length = std::min(most, count_ - begin);
+    batches_.push_back({stacked(std::span(samples).subspan(begin, length)), length});
+  }
+}
+
+void SwitchedNoise::run_off() {
+  const SwitchSettings off = board_.all(SwitchSetting::off());
+  parallel_for(std::ssize(batches_), threads_, [&](std::int64_t i) {
+    Batch& batch = batches_[static_cast<std::size_t>(i)];
+    batch.real = board_.run(batch.inputs, off);
+  });
+  weights_.assign(board_.outputs().size(), 0);
+  for (std::size_t i = 0; i < weights_.size(); ++i)
+    for (const Batch& batch : batches_)
+      if (is_float(batch.real[i].dtype))
+        weights_[i] += measure_noise(batch.real[i], batch.real[i]).reference_squares;
+  const auto counted = std::ranges::count_if(
+      weights_, [](double signal) { return std::isfinite(signal) && signal > 0; });
+  if (counted == 0) throw Error("[debug] no output holds float numbers other than 0");
+  for (double& weight : weights_)
+    weight = std::isfinite(weight) && weight > 0 ? 1 / (weight * static_cast<double>(counted)) : 0;
+}
+
+OutputNoise SwitchedNoise::measure(const SwitchSettings& settings) const {
+  OutputNoise noise;
+  for (const Batch& batch : batches_) {
+    const std::vector<Tensor> outputs = board_.run(batch.inputs, settings);
+    for (std::int64_t s = 0; s < batch.samples; ++s) {
+      double sum = 0;
+      for (std::size_t i = 0; i < outputs.size(); ++i)
+        if (weights_[i] > 0)
+          sum += weights_[i] * measure_noise(row_of(batch.real[i], batch.samples, s),
+                                             row_of(outputs[i], batch.samples, s))
+                                   .difference_squares;
+      noise.samples.push_back(std::isnan(sum) ? INFINITY : sum);
+    }
+  }
+  return noise;
+}
+
+std::vector<OutputNoise> SwitchedNoise::measure_all(
+    std::span<const SwitchSettings> settings, const std::function<bool(std::size_t)>& done) const {
+  std::vector<OutputNoise> noise(settings.size());
+  std::mutex mutex;
+  std::size_t finished = 0;
+  std::atomic<bool> stopped = false;
+  parallel_for(std::ssize(settings), threads_, [&](std::int64_t i) {
+    if (stopped) return;
+    noise[static_cast<std::size_t>(i)] = measure(settings[static_cast<std::size_t>(i)]);
+    if (!done) return;
+    const std::lock_guard lock(mutex);
+    if (!done(++finished)) stopped = true;
+  });
+  return noise;
+}
+
+std::vector<float> SwitchedNoise::error(const SwitchSettings& settings) const {
+  std::vector<float> error;
+  for (const Batch& batch : batches_) {
+    const std::vector<Tensor> outputs = board_.run(batch.inputs, settings);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      if (weights_[i] == 0) continue;
+      const std::vector<float> real = to_f32(batch.real[i]), found = to_f32(outputs[i]);
+      const std::size_t stride = std::max<std::size_t>(
+          1, real.size() * batches_.size() / static_cast<std::size_t>(error_elements));
+      const auto scale = static_cast<float>(std::sqrt(weights_[i]));
+      for (std::size_t j = 0; j < real.size(); j += stride)
+        error.push_back((found[j] - real[j]) * scale);
+    }
+  }
+  return error;
+}
+
+void SwitchedNoise::observe(const SwitchSettings& settings, const Observer& observer) const {
+  for (const Batch& batch : batches_) board_.run(batch.inputs, settings, observer);
+}
+
+std::vector<Tensor> SwitchedNoise::outputs(std::int64_t sample,
+                                           const SwitchSettings& settings) const {
+  for (const Batch& batch : batches_) {
+    if (sample >= batch.samples) {
+      sample -= batch.samples;
+      continue;
+    }
+    std::vector<Tensor> rows;
+    for (const Tensor& output : board_.run(batch.inputs, settings))
+      rows.push_back(copy(row_of(output, batch.samples, sample)));
+    return rows;
+  }
+  return {};
+}
+
+}  // namespace vernier

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "vernier/data/samples.h"
+#include "vernier/runtime/switchboard.h"
+
+namespace vernier {
+
+// The noise at a model's outputs for a setting of its quantizers, against all of them off. Every
+// float output counts alike: noise is relative to the output's signal. So of one output, the SQNR
+// is -10 log10 of it.
+struct OutputNoise {
+  std::vector<double> samples;  // of each; the sum is that of all
+  double total() const;
+};
+
+double noise_db(double noise);
+
+// Runs samples through a switchboard and compares its outputs with those of the float model. What
+// the float model says is computed once. Samples are stacked along the batch axis where that
+// changes nothing.
+class SwitchedNoise {
+ public:
+  // Throws Error when no output holds float numbers.
+  SwitchedNoise(Switchboard& board, std::vector<std::vector<Tensor>> samples, int threads);
+
+  std::int64_t size() const { return count_; }
+  OutputNoise measure(const SwitchSettings& settings) const;
+  // Of many settings, on several threads; `done` is told how many are finished and may stop it.
+  std::vector<OutputNoise> measure_all(std::span<const SwitchSettings> settings,
+                                       const std::function<bool(std::size_t)>& done = {}) const;
+  // The error at the outputs, thinned out to a few thousand elements.
+  std::vector<float> error(const SwitchSettings& settings) const;
+
+  // Shows what reaches each switch, sample by sample or several at once.
+  void observe(const SwitchSettings& settings, const Observer& observer) const;
+  // Outputs of one sample.
+  std::vector<Tensor> outputs(std::int64_t sample, const SwitchSettings& settings) const;
+
+ private:
+  struct Batch {
+    std::vector<Tensor> inputs;
+    std::int64_t samples = 1;
+    std::vector<Tensor> real;  // the outputs with all off
+  };
+
+  void stack(std::vector<std::vector<Tensor>>& samples);
+  bool can_be_stacked(const std::vector<std::vector<Tensor>>& samples) const;
+  void run_off();
+
+  Switchboard& board_;
+  int threads_;
+  std::int64_t count_ = 0;
+  std::vector<Batch> batches_;
+  std::vector<double> weights_;  // of each output: 0 where it is no float
+};
+
+}  // namespace vernier
