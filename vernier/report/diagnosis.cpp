@@ -219,7 +219,7 @@ std::string cause_text(const DiagnosisResult& result) {
                            ? layers.rows.begin() + static_cast<std::ptrdiff_t>(*layers.drift_origin)
                            : std::ranges::find(layers.outputs, true, &LayerRow::exceeds);
       return fmt::format("{}: {}{}{}", row->layer, cause_name(row->cause),
-                         row->detail.empty() ? "" : ": ", row->detail);
+                         row->evidence ? ": " : "", describe_evidence(*row, layers.rows));
     }
     case DiagnosedCause::quantized_nodes:
       return fmt::format("quantization: {} makes most of the noise", result.subject);
