@@ -51,6 +51,19 @@ TEST(LayersReport, the_origin_comes_with_its_cause_and_its_neighbours) {
   EXPECT_THAT(text(result, true), HasSubstr("far "));
 }
 
+TEST(LayersReport, another_weight_is_a_drift_though_no_layer_shows_it) {
+  LayersResult result{.rows = {row("fc", 0)}};
+  result.verdict.outcome = Outcome::fail;
+  result.verdict.failures = {{.subject = "conv18.weight",
+                              .group = "weight",
+                              .metric = "weight_sqnr_db",
+                              .value = 40,
+                              .limit = Limit{.metric = "weight_sqnr_db", .value = 100}}};
+  EXPECT_THAT(text(result), HasSubstr("drift origin: weight conv18.weight: not the reference's"));
+  EXPECT_THAT(text(result), HasSubstr("these inputs do not show it: 0 of 1 layers exceed"));
+  EXPECT_THAT(text(result), Not(HasSubstr("no drift")));
+}
+
 TEST(LayersReport, what_has_no_counterpart_or_another_shape_is_said_in_words) {
   LayersResult result{.rows = {{.layer = "gone", .exceeds = true}}, .drift_origin = 0};
   EXPECT_THAT(text(result), HasSubstr("gone: nothing in the candidate stands for it"));

@@ -62,6 +62,12 @@ Paragraph verdict(const LayersSubject& subject, const LayersResult& result) {
         {fmt::format("drift origin: output {}: {}", output->layer, finding(*output)), Tone::bad}};
   const std::vector<LayerRow> worst = worst_rows(result);
   if (worst.empty()) return {{"nothing was compared", Tone::bad}};
+  const auto weight = std::ranges::find(result.verdict.failures, "weight", &Failure::group);
+  if (weight != result.verdict.failures.end())
+    return {{fmt::format("drift origin: {}; these inputs do not show it: 0 of {} layers exceed {}",
+                         failure_text(*weight), result.layers_total(),
+                         format_scientific(subject.tolerance)),
+             Tone::bad}};
   return {{fmt::format("no drift: 0 of {} layers exceed {}; the worst is {} with {}",
                        result.layers_total(), format_scientific(subject.tolerance), worst[0].layer,
                        format_scientific(worst[0].max_abs_diff)),
