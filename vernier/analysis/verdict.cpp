@@ -47,9 +47,12 @@ std::string_view doubt_kind_name(DoubtKind kind) {
     case DoubtKind::unlike_training: return "unlike_training";
     case DoubtKind::clipping: return "clipping";
     case DoubtKind::narrow_range: return "narrow_range";
+    case DoubtKind::narrow_input: return "narrow_input";
+    case DoubtKind::costly_range: return "costly_range";
     case DoubtKind::missing_activation: return "missing_activation";
     case DoubtKind::alike_samples: return "alike_samples";
     case DoubtKind::unknown_inputs: return "unknown_inputs";
+    case DoubtKind::few_samples: return "few_samples";
   }
   return "";
 }

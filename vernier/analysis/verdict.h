@@ -44,15 +44,18 @@ enum class DoubtKind {
   unlike_training,     // the inputs are unlike those that the batch norms were trained on
   clipping,            // a quantizer cuts off a large share of what goes into it
   narrow_range,        // a quantizer's range is far below what goes into it, others' are not
+  narrow_input,        // the input's quantizer has a range far below what those behind it expect
+  costly_range,        // a quantizer cuts off so much that a wider range betters the outputs
   missing_activation,  // the candidate has fewer activation functions than the reference
   alike_samples,       // to the network all samples are one sample
-  unknown_inputs       // made-up inputs, and nothing tells whether they are like real ones
+  unknown_inputs,      // made-up inputs, and nothing tells whether they are like real ones
+  few_samples          // a difference that so few samples show by chance; the limit would decide
 };
 std::string_view doubt_kind_name(DoubtKind kind);
 
 struct Doubt {
   DoubtKind kind = DoubtKind::unlike_calibration;
-  std::string subject;  // the quantized tensor or missing operator; empty: the inputs
+  std::string subject;  // the quantized tensor, missing operator or metric; empty: the inputs
   double value = 0;
   double limit = 0;
   bool operator==(const Doubt&) const = default;

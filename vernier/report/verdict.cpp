@@ -107,6 +107,16 @@ std::string doubt_text(const Doubt& doubt) {
           "what goes into the quantizer of {} is {:.2g} times its range (> {:g}), though these "
           "inputs fit the others: give --dataset or --input-data",
           doubt.subject, doubt.value, doubt.limit);
+    case DoubtKind::narrow_input:
+      return fmt::format(
+          "the tensors behind {} fill their ranges only with inputs {:g} times as large as its "
+          "quantizer holds: give --dataset or --input-data",
+          doubt.subject, doubt.value);
+    case DoubtKind::costly_range:
+      return fmt::format(
+          "the quantizer of {} cuts off what goes into it, and with a range that holds it the "
+          "outputs are {:.1f} dB better (> {:g}): calibrate it on such inputs",
+          doubt.subject, doubt.value, doubt.limit);
     case DoubtKind::missing_activation:
       return fmt::format(
           "the reference has {:g} activation functions like {}, the candidate {:g}: one may be "
@@ -121,6 +131,9 @@ std::string doubt_text(const Doubt& doubt) {
     case DoubtKind::unknown_inputs:
       return "nothing tells whether these made-up inputs are like real ones: give --dataset or "
              "--input-data";
+    case DoubtKind::few_samples:
+      return fmt::format("{:g} samples show {} by chance, too: about {:g} would decide (--samples)",
+                         doubt.value, doubt.subject, doubt.limit);
   }
   return "";
 }

@@ -71,6 +71,35 @@ TEST(JudgeScores, a_delta_beyond_the_verdict_fails_when_the_candidate_is_worse) 
   EXPECT_TRUE(judge_scores(&reference, classifier(1000, 110), {.verdict = 1}).verdict.pass());
 }
 
+TEST(JudgeScores, a_drop_that_chance_makes_of_so_few_samples_is_inconclusive) {
+  // 8 answers got worse and 6 better: -2 points of 100 samples, with an interval of about +-7.
+  std::vector<float> logits;
+  std::vector<std::int64_t> labels(100, 0);
+  const auto answers = [&](std::int64_t wrong_from, std::int64_t wrong_to) {
+    logits.clear();
+    for (std::int64_t i = 0; i < 100; ++i) {
+      const bool wrong = i >= wrong_from && i < wrong_to;
+      logits.insert(logits.end(), {wrong ? 0.0F : 1.0F, wrong ? 1.0F : 0.0F});
+    }
+    return score_classification(f32(logits, {100, 2}), labels, 1);
+  };
+  const Scores reference = answers(0, 6);
+  const Verdict verdict = judge_scores(&reference, answers(6, 14)).verdict;
+  EXPECT_EQ(verdict.outcome, Outcome::inconclusive);
+  EXPECT_THAT(failure_texts(verdict), ElementsAre("top1_accuracy_delta -2 < -0.5"));
+  ASSERT_EQ(verdict.doubts.size(), 1u);
+  EXPECT_EQ(verdict.doubts[0].kind, DoubtKind::few_samples);
+  EXPECT_EQ(verdict.doubts[0].subject, "top1_accuracy_delta");
+  EXPECT_EQ(verdict.doubts[0].value, 100);
+  EXPECT_GE(verdict.doubts[0].limit, 1000);  // (7 / 2)^2 times as many
+  EXPECT_LE(verdict.doubts[0].limit, 1700);
+  // A drop that shows beyond chance fails, and so does a limit of one's own.
+  EXPECT_EQ(judge_scores(&reference, answers(6, 40)).verdict.outcome, Outcome::fail);
+  EXPECT_EQ(judge_scores(&reference, answers(6, 14), {.limits = limits({"top1_accuracy_delta<-1"})})
+                .verdict.outcome,
+            Outcome::fail);
+}
+
 TEST(JudgeScores, flips_are_counted_between_the_sides) {
   const Scores reference = classifier(1000, 100);
   EXPECT_EQ(judge_scores(&reference, classifier(1000, 104)).agreement,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 
 #include "vernier/error.h"
@@ -139,15 +140,56 @@ std::vector<Failure> nonfinite_failures(const TaskResult& result, std::int64_t s
   return failures;
 }
 
+// The samples with which an interval that holds zero would not, were the delta the same: its width
+// falls with their root. Rounded up to two digits.
+double deciding_samples(std::int64_t samples, double delta, double far_end) {
+  const double root = (far_end - delta) / delta;
+  const double needed =
+      std::max(static_cast<double>(samples) * root * root, static_cast<double>(samples) + 1);
+  const double unit = std::pow(10, std::max(0.0, std::floor(std::log10(needed)) - 1));
+  return std::ceil(needed / unit) * unit;
+}
+
+// Whether a delta that breaks the verdict's limit is no more than chance makes of these samples.
+std::optional<Doubt> doubt_of(const Failure& failure, const TaskResult& result) {
+  if (failure.kind != FailureKind::broken) return std::nullopt;
+  for (const MetricResult& metric : result.metrics) {
+    if (!metric.delta || failure.metric != metric.name + "_delta") continue;
+    const auto& [low, high] = metric.interval;
+    if (!(low <= 0 && high >= 0)) return std::nullopt;
+    const double needed =
+        deciding_samples(result.samples, *metric.delta, *metric.delta < 0 ? high : low);
+    return Doubt{DoubtKind::few_samples, failure.metric, static_cast<double>(result.samples),
+                 needed};
+  }
+  return std::nullopt;
+}
+
+// The limits that are broken; what is NaN has a failure of its own.
+std::vector<Failure> broken(std::span<const Limit> limits, const TaskResult& result) {
+  std::vector<Failure> failures = vernier::judge(limits, judged(result));
+  std::erase_if(failures, [](const Failure& failure) {
+    return failure.kind == FailureKind::broken && std::isnan(failure.value);
+  });
+  return failures;
+}
+
+// A delta beyond what is allowed fails if the samples can tell it from none.
 Verdict judge(const TaskResult& result, std::int64_t nonfinite_samples,
               const JudgeOptions& options) {
   std::vector<Limit> limits = delta_limits(result, options);
+  std::vector<Failure> failures = broken(limits, result);
+  std::vector<Doubt> doubts;
+  for (const Failure& failure : failures)
+    if (auto doubt = doubt_of(failure, result)) doubts.push_back(*std::move(doubt));
+  std::ranges::move(nonfinite_failures(result, nonfinite_samples), std::back_inserter(failures));
+  std::ranges::move(broken(options.limits, result), std::back_inserter(failures));
   limits.insert(limits.end(), options.limits.begin(), options.limits.end());
-  std::vector<Failure> failures = nonfinite_failures(result, nonfinite_samples);
-  for (Failure& failure : vernier::judge(limits, judged(result)))
-    if (failure.kind == FailureKind::unmeasured || !std::isnan(failure.value))
-      failures.push_back(std::move(failure));
-  return make_verdict(std::move(limits), std::move(failures));
+  Verdict verdict = make_verdict(std::move(limits), std::move(failures));
+  if (doubts.empty() || doubts.size() < verdict.failures.size()) return verdict;
+  verdict.doubts = std::move(doubts);
+  verdict.outcome = Outcome::inconclusive;
+  return verdict;
 }
 
 // A limit with a name before its metric is for a class, and only the metric of classes has those.

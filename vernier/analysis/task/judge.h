@@ -84,8 +84,10 @@ std::vector<std::pair<std::string, double>> agreement_values(const Agreement& ag
 std::vector<std::string> task_limit_metrics(const TaskMetrics& metrics, bool has_reference);
 
 // Judges the candidate's scores: a metric that is NaN fails, one that differs from the reference's
-// by more than the verdict allows fails, and so do a broken limit and samples answered with NaN. A
-// metric that is no better than chance is a warning, unless it is 100. `reference` may be null.
+// by more than the verdict allows fails, and so do a broken limit and samples answered with NaN.
+// Where the interval of such a difference holds zero, the samples are too few to tell, and the
+// verdict is inconclusive. A metric that is no better than chance is a warning, unless it is 100.
+// `reference` may be null.
 TaskResult judge_scores(const Scores* reference, const Scores& candidate,
                         const JudgeOptions& options = {});
 
