@@ -127,6 +127,27 @@ TEST(CalibrationFit, what_an_operators_own_quantizer_cuts_off_shows_in_the_refer
   EXPECT_GT(narrow.score, fitting_score);
 }
 
+TEST(CalibrationFit, picking_leaves_out_the_quantizer_that_fits_worst) {
+  const auto used = [](double largest) {
+    return UsedRange{.representable = 1, .use = {.largest = largest, .elements = 100}};
+  };
+  EXPECT_EQ(score_without_worst(std::vector{used(2), used(0.5), used(1), used(16)}), 2.0 / 3);
+  EXPECT_EQ(score_without_worst(std::vector{used(4)}), 2);
+}
+
+TEST(CalibrationFit, a_bounded_tensor_counts_where_it_exceeds_its_range) {
+  const UsedRange clip{.name = "clip",
+                       .representable = 1,
+                       .use = {.largest = 4, .clipped = 50, .elements = 100},
+                       .bounded = true};
+  const CalibrationFit fit = vernier::fit_of(std::vector{clip});
+  EXPECT_EQ(fit.quantizers, 0);
+  EXPECT_EQ(fit.score, 0);
+  EXPECT_EQ(fit.clipped_share, 0);
+  EXPECT_EQ(fit.overflow, 4);
+  EXPECT_EQ(fit.most_overflowed, "clip");
+}
+
 TEST(CalibrationFit, zeros_alone_are_far_off) {
   EXPECT_EQ(fit_of(quantizer(0), one({0, 0, 0, 0})).score, 10);
 }

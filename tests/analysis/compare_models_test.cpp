@@ -47,6 +47,21 @@ TEST(CompareModels, right_pairs_pass_on_real_data_and_do_not_fail_without) {
   }
 }
 
+// Inputs that were picked must not be picked by the range that is wrong, nor drawn in it.
+TEST(CompareModels, the_range_of_an_input_or_output_that_is_too_narrow_does_not_pass) {
+  for (const std::string model : {"mnist_cnn", "mnist_vit"}) {
+    const std::vector<QuantizedActivation> found =
+        find_quantization(mnist(model + ".int8.onnx")).activations;
+    for (const QuantizedActivation& activation : {found.front(), found.back()})
+      for (const bool real : {true, false}) {
+        Model candidate = mnist(model + ".int8.onnx");
+        ASSERT_TRUE(scale_constant(candidate, activation.quantizer.scale.name, 0.25F));
+        const CompareResult result = compare_mnist(mnist(model + ".onnx"), candidate, real);
+        EXPECT_FALSE(result.verdict.pass()) << model << " " << activation.name;
+      }
+  }
+}
+
 TEST(CompareModels, no_fault_passes) {
   for (const std::string model : {"mnist_cnn", "mnist_vit"})
     for (const InjectedFault& fault : injected_faults())

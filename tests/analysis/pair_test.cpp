@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 #include <limits>
 
 #include "tests/failure_texts.h"
@@ -51,6 +52,15 @@ TEST(Pair, the_plain_name_is_the_worst_sample) {
   EXPECT_THAT(judged(samples, {"max_abs_diff>0.9"}), ElementsAre("x: max_abs_diff 1 > 0.9"));
   EXPECT_THAT(judged(samples, {"max_abs_diff_mean>0.9"}), IsEmpty());
   EXPECT_THAT(judged(samples, {"max_abs_diff_min>0.9"}), IsEmpty());
+}
+
+TEST(Pair, a_quiet_sample_is_measured_against_the_mean_signal) {
+  PairAccumulator pair("x", {});
+  pair.add(0, make({10}), make({11}));      // 20 dB
+  pair.add(1, make({0.5F}), make({1.5F}));  // -6 dB of its own, 17 beside a mean signal of 50.125
+  const PairResult result = pair.result();
+  EXPECT_NEAR(result.similarity.statistics[0].min, 20 * std::log10(0.5), 1e-9);
+  EXPECT_NEAR(result.worst_against_mean_db, 10 * std::log10(50.125), 1e-9);
 }
 
 TEST(Pair, a_mean_limit_sees_infinities_on_the_bad_side) {

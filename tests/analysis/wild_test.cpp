@@ -143,6 +143,31 @@ TEST_F(WildPairs, no_fault_passes) {
   EXPECT_GE(injected, 40);
 }
 
+// Wherever a range is too narrow: inputs that were picked must not be picked by it.
+TEST_F(WildPairs, no_narrow_range_passes) {
+  constexpr std::size_t of_each = 8;
+  int injected = 0;
+  for (const Pair& pair : right_pairs) {
+    const Model reference = Model::load(shared_data(pair.reference));
+    const Model candidate = Model::load(shared_data(pair.candidate));
+    const std::vector<QuantizedActivation> found = find_quantization(candidate).activations;
+    for (std::size_t i = 0; i < std::min(found.size(), of_each); ++i) {
+      const std::size_t last = std::min(found.size(), of_each) - 1;
+      const QuantizedActivation& activation = found[last == 0 ? 0 : i * (found.size() - 1) / last];
+      Model narrow = candidate.clone();
+      if (!scale_constant(narrow, activation.quantizer.scale.name, 0.25F)) continue;
+      ++injected;
+      const std::string name = pair.candidate + ", " + activation.name;
+      const auto passes = [&](const RealInputs& real) {
+        return verdict_of(reference, narrow, real, pair.shapes).pass();
+      };
+      EXPECT_FALSE(pair.real && passes(pair.real)) << name;
+      EXPECT_FALSE(passes({})) << name << ", without data";
+    }
+  }
+  EXPECT_GE(injected, 60);
+}
+
 TEST_F(WildPairs, other_networks_and_stale_files_fail) {
   const auto outcome = [](const char* reference, const char* candidate) {
     return verdict_of(Model::load(shared_data(reference)), Model::load(shared_data(candidate)), {})

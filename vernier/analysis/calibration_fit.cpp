@@ -27,6 +27,7 @@ struct WatchedQuantizer {
   std::string watched;  // the tensor that is watched: what goes in, or what is stored
   bool stored = false;
   bool of_reference = false;  // what is watched is the counterpart of what goes in
+  bool bounded = false;
   Quantizer quantizer;
   RealRange range;
   bool low_counts = true, high_counts = true;
@@ -76,19 +77,21 @@ std::optional<WatchedQuantizer> watch(const QuantizedActivation& activation) {
   return watched;
 }
 
-// What goes into an operator's own quantizer shows in the reference alone: that is watched instead.
-void watch_counterpart(WatchedQuantizer& watched, const QuantizedActivation& activation,
+// Whether it could be: what goes into the quantizer is watched in the reference instead.
+bool watch_counterpart(WatchedQuantizer& watched, const QuantizedActivation& activation,
                        const ModelIndex& reference, const ModelIndex& candidate) {
   const Counterpart counterpart =
       fold_clip(reference, candidate, activation, find_counterpart(reference, activation))
           .counterpart;
-  if (!reference.tensor(counterpart.tensor)) return;
+  if (!reference.tensor(counterpart.tensor)) return false;
   watched.watched = counterpart.tensor;
   watched.stored = false;
   watched.of_reference = true;
+  return true;
 }
 
-std::vector<WatchedQuantizer> find_quantizers(const Model& candidate, const Model* reference) {
+std::vector<WatchedQuantizer> find_quantizers(const Model& candidate, const Model* reference,
+                                              CalibrationProbe::Watched side) {
   const auto candidate_writers = writers_of(candidate);
   const auto reference_writers =
       reference ? writers_of(*reference) : std::unordered_map<std::string, std::string>();
@@ -101,12 +104,13 @@ std::vector<WatchedQuantizer> find_quantizers(const Model& candidate, const Mode
       return bounds_its_values(candidate_writers, name) ||
              bounds_its_values(reference_writers, name);
     };
-    if (activation.dynamic || bounded(activation.name) || bounded(activation.before)) continue;
-    auto watched = watch(activation);
+    auto watched = activation.dynamic ? std::nullopt : watch(activation);
     if (!watched) continue;
-    if (watched->stored && reference_index)
-      watch_counterpart(*watched, activation, *reference_index, index);
-    found.push_back(*std::move(watched));
+    watched->bounded = bounded(activation.name) || bounded(activation.before);
+    const bool in_reference = side == CalibrationProbe::Watched::reference || watched->bounded;
+    const bool is_counterpart = (watched->stored || in_reference) && reference_index &&
+                                watch_counterpart(*watched, activation, *reference_index, index);
+    if (!in_reference || is_counterpart) found.push_back(*std::move(watched));
   }
   return found;
 }
@@ -133,6 +137,12 @@ QuantizerUse use_of(std::span<const float> values, const WatchedQuantizer& quant
 double clipped_share(const QuantizerUse& use) {
   return use.elements == 0 ? 0
                            : static_cast<double>(use.clipped) / static_cast<double>(use.elements);
+}
+
+// How far one quantizer's range is from what goes into it, in octaves, and clipped percent.
+double misfit(const UsedRange& range) {
+  const double octaves = std::abs(std::log2(range.use.largest / range.representable));
+  return (octaves <= most_octaves ? octaves : most_octaves) + 100 * clipped_share(range.use);
 }
 
 std::vector<std::string> watched_names(const std::vector<WatchedQuantizer>& quantizers,
@@ -162,47 +172,57 @@ QuantizerUse pool(const QuantizerUse& first, const QuantizerUse& second) {
 
 CalibrationFit fit_of(std::span<const UsedRange> ranges) {
   CalibrationFit fit;
-  double octaves = 0, clipped = 0;
-  for (const auto& [name, representable, use] : ranges) {
+  double sum = 0;
+  for (const UsedRange& range : ranges) {
+    const QuantizerUse& use = range.use;
     if (use.elements == 0) continue;  // never ran, as in a branch that was not taken
-    const double ratio = use.largest / representable;
-    const double used = std::abs(std::log2(ratio));
-    octaves += used <= most_octaves ? used : most_octaves;
-    const double share = clipped_share(use);
-    clipped += share;
-    ++fit.quantizers;
-    if (share > fit.clipped_share) {
-      fit.clipped_share = share;
-      fit.most_clipped = name;
-    }
-    if (ratio > fit.overflow) {
+    if (const double ratio = use.largest / range.representable; ratio > fit.overflow) {
       fit.overflow = ratio;
-      fit.most_overflowed = name;
+      fit.most_overflowed = range.name;
+    }
+    if (range.bounded) continue;
+    sum += misfit(range);
+    ++fit.quantizers;
+    if (const double share = clipped_share(use); share > fit.clipped_share) {
+      fit.clipped_share = share;
+      fit.most_clipped = range.name;
     }
   }
-  if (fit.quantizers > 0)
-    fit.score = (octaves + 100 * clipped) / static_cast<double>(fit.quantizers);
+  if (fit.quantizers > 0) fit.score = sum / static_cast<double>(fit.quantizers);
   return fit;
+}
+
+double score_without_worst(std::span<const UsedRange> ranges) {
+  double sum = 0, worst = 0, quantizers = 0;
+  for (const UsedRange& range : ranges) {
+    if (range.use.elements == 0 || range.bounded) continue;
+    const double own = misfit(range);
+    sum += own;
+    worst = std::max(worst, own);
+    ++quantizers;
+  }
+  if (quantizers < 2) return sum;
+  return (sum - worst) / (quantizers - 1);
 }
 
 struct CalibrationProbe::State {
   std::vector<WatchedQuantizer> quantizers;
   std::multimap<std::string, std::size_t, std::less<>> by_tensor, by_reference_tensor;
-  OrtRunner runner;
-  std::optional<OrtRunner> reference;  // where quantizers show what goes into them only there
+  std::optional<OrtRunner> candidate, reference;  // where something is watched in them
   InputBindings bindings;
 };
 
 CalibrationProbe::CalibrationProbe(const Model& candidate, const Model* reference,
-                                   const OrtOptions& runtime) {
-  std::vector<WatchedQuantizer> quantizers = find_quantizers(candidate, reference);
-  OrtRunner runner(candidate.clone(),
-                   watching(runtime, watched_names(quantizers, candidate, false)));
-  state_ = std::make_unique<State>(State{std::move(quantizers), {}, {}, std::move(runner), {}, {}});
+                                   const OrtOptions& runtime, Watched watched)
+    : state_(std::make_unique<State>()) {
   State& state = *state_;
+  state.quantizers = find_quantizers(candidate, reference, watched);
   for (std::size_t i = 0; i < state.quantizers.size(); ++i)
     (state.quantizers[i].of_reference ? state.by_reference_tensor : state.by_tensor)
         .emplace(state.quantizers[i].watched, i);
+  if (watched == Watched::candidate)
+    state.candidate.emplace(candidate.clone(),
+                            watching(runtime, watched_names(state.quantizers, candidate, false)));
   if (state.by_reference_tensor.empty()) return;
   state.bindings = bind_inputs(candidate.inputs(), reference->inputs());
   state.reference.emplace(reference->clone(),
@@ -227,20 +247,25 @@ CalibrationProbe::Sample CalibrationProbe::run(std::span<const Tensor> inputs) {
       use = pool(use, use_of(values, quantizer));
     }
   };
-  for (const Tensor& input : inputs) observe(state_->by_tensor, input);
-  sample.outputs = state_->runner.run(
-      inputs, [&](const TensorView& tensor) { observe(state_->by_tensor, tensor); });
+  const auto run = [&](OrtRunner& runner, const auto& by_tensor,
+                       std::span<const Tensor> own_inputs) {
+    for (const Tensor& input : own_inputs) observe(by_tensor, input);
+    return runner.run(own_inputs, [&](const TensorView& tensor) { observe(by_tensor, tensor); });
+  };
+  if (auto& candidate = state_->candidate)
+    sample.outputs = run(*candidate, state_->by_tensor, inputs);
   if (auto& reference = state_->reference)
-    reference->run(apply_bindings(state_->bindings, reference->inputs(), inputs),
-                   [&](const TensorView& tensor) { observe(state_->by_reference_tensor, tensor); });
+    run(*reference, state_->by_reference_tensor,
+        apply_bindings(state_->bindings, reference->inputs(), inputs));
   return sample;
 }
 
-CalibrationFit CalibrationProbe::fit(std::span<const QuantizerUse> uses) const {
+std::vector<UsedRange> CalibrationProbe::ranges(std::span<const QuantizerUse> uses) const {
   std::vector<UsedRange> ranges;
   for (std::size_t i = 0; i < uses.size(); ++i)
-    ranges.push_back({state_->quantizers[i].name, state_->quantizers[i].largest(), uses[i]});
-  return fit_of(ranges);
+    ranges.push_back({state_->quantizers[i].name, state_->quantizers[i].largest(), uses[i],
+                      state_->quantizers[i].bounded});
+  return ranges;
 }
 
 void Diversity::add(const TensorView& tensor) {

@@ -40,10 +40,15 @@ struct UsedRange {
   std::string name;          // of the tensor
   double representable = 0;  // the largest, on the sides of zero that count
   QuantizerUse use;
+  bool bounded = false;  // by a Clip and the like: how far it is used says little of the inputs
 };
 
 // Of the quantizers that something went into.
 CalibrationFit fit_of(std::span<const UsedRange> ranges);
+
+// S without the quantizer that it is worst for, where there are several: one whose range is wrong
+// says nothing of the inputs.
+double score_without_worst(std::span<const UsedRange> ranges);
 
 inline constexpr double fitting_score = 0.40;  // at most, of inputs like the calibration data
 inline constexpr double most_clipped_share = 0.03;
@@ -52,25 +57,31 @@ inline constexpr double most_overflow =
 
 // Runs a quantized model in exact arithmetic and watches what goes into its activation quantizers:
 // those per tensor of integers. The side of zero where a quantizer has no codes stands for a Relu
-// and does not count; a quantizer whose tensor a Clip or HardSigmoid writes, in either model, is
-// left out.
+// and does not count; of a quantizer whose tensor a Clip or HardSigmoid writes, in either model,
+// only what exceeds it in the reference does.
 class CalibrationProbe {
  public:
-  // `reference` may be null. Both must outlive it.
-  CalibrationProbe(const Model& candidate, const Model* reference, const OrtOptions& runtime);
+  enum class Watched {
+    candidate,  // but for the quantizers of operators, whose inputs show in the reference alone
+    reference   // the counterpart of each: what would go in were nothing quantized
+  };
+  // `reference` may be null where the candidate is watched. Both must outlive it.
+  CalibrationProbe(const Model& candidate, const Model* reference, const OrtOptions& runtime,
+                   Watched watched = Watched::candidate);
   ~CalibrationProbe();
   CalibrationProbe(CalibrationProbe&&) noexcept;
 
   std::size_t quantizers() const;
 
   struct Sample {
-    std::vector<Tensor> outputs;     // in exact arithmetic
+    std::vector<Tensor> outputs;     // in exact arithmetic; none where the reference is watched
     std::vector<QuantizerUse> uses;  // of each quantizer
   };
   Sample run(std::span<const Tensor> inputs);
 
-  // Of quantizers() uses, pooled over samples.
-  CalibrationFit fit(std::span<const QuantizerUse> uses) const;
+  // Each quantizer's range beside its use, of quantizers() uses pooled over samples.
+  std::vector<UsedRange> ranges(std::span<const QuantizerUse> uses) const;
+  CalibrationFit fit(std::span<const QuantizerUse> uses) const { return fit_of(ranges(uses)); }
 
  private:
   struct State;

@@ -98,6 +98,59 @@ std::vector<Failure> missing_values(const Model& reference, const Model& candida
   return failures;
 }
 
+// How much better the outputs are, in exact arithmetic, with a range of the quantizer that holds
+// what goes into it: the most of any.
+std::optional<NarrowRange> find_costly_range(const CompareResult& result, Runner& reference,
+                                             const Model& candidate, Samples& samples,
+                                             const CompareModelsOptions& options) {
+  const CalibrationFit& fit = *result.evidence.calibration;
+  const auto wide = widened(candidate, fit.most_overflowed, fit.overflow);
+  if (!wide) return std::nullopt;
+  OrtOptions runtime = options.candidate_runtime;
+  runtime.exact = true;
+  runtime.optimization = Optimization::disabled;
+  OrtRunner runner(wide->clone(), runtime);
+  CompareOptions again{.before = options.compare.before,
+                       .outputs_by_position = options.compare.outputs_by_position,
+                       .io = options.compare.io};
+  const CompareResult better = compare(reference, runner, samples, again);
+  double gain = 0;
+  const auto add = [&](const std::vector<PairResult>& from, const std::vector<PairResult>& to) {
+    for (std::size_t i = 0; i < std::min(from.size(), to.size()); ++i)
+      gain = std::max(gain,
+                      to[i].similarity.statistics[0].mean - from[i].similarity.statistics[0].mean);
+  };
+  add(result.exact_outputs, better.outputs);
+  add(result.before_activation, better.before_activation);
+  if (!(gain > costly_db)) return std::nullopt;
+  return NarrowRange{fit.most_overflowed, fit.overflow, gain};
+}
+
+// A range that is too narrow though limits are kept and the fit does not show it.
+std::optional<NarrowRange> find_narrow_range(const ComparedModels& models,
+                                             const CompareResult& result, Runner& reference,
+                                             const Model& extended, Samples& samples,
+                                             const CompareModelsOptions& options) {
+  const Evidence& evidence = result.evidence;
+  if (!result.verdict.pass() || !evidence.calibration) return std::nullopt;
+  if (evidence.real_inputs)
+    return evidence.calibration->overflow > most_overflow
+               ? find_costly_range(result, reference, extended, samples, options)
+               : std::nullopt;
+  if (!models.reference) return std::nullopt;
+  return find_narrow_input(*models.reference, models.candidate, samples, options.candidate_runtime);
+}
+
+// Whether nothing but the outputs' figures fails a candidate that is the same network.
+bool is_costly_quantization(const CompareResult& result) {
+  const auto& weights = result.evidence.weights;
+  return result.verdict.outcome == Outcome::fail && result.evidence.quantized && weights &&
+         weights->answer == WeightEvidence::Answer::same &&
+         std::ranges::all_of(result.verdict.failures, [](const Failure& failure) {
+           return failure.kind == FailureKind::broken;
+         });
+}
+
 std::function<std::unique_ptr<Runner>()> watcher(const Model& model, OrtOptions runtime) {
   runtime.watch = Watch::all();
   runtime.optimization = std::nullopt;
@@ -191,14 +244,20 @@ CompareResult compare_models(const ComparedModels& models, Samples& samples,
                                    names_of(compare_options.before, &BeforeActivation::reference)),
                       options.reference_runtime);
   compare_options.watch_candidate = watcher(models.candidate, options.candidate_runtime);
-  CompareResult result = compare(reference ? *reference : *models.reference_runner, candidate,
-                                 samples, compare_options);
+  Runner& reference_runner = reference ? *reference : *models.reference_runner;
+  CompareResult result = compare(reference_runner, candidate, samples, compare_options);
+  if ((result.evidence.narrow =
+           find_narrow_range(models, result, reference_runner, extended, samples, options)))
+    result.verdict = make_verdict(result.verdict.limits, result.verdict.failures, result.evidence);
   if (models.reference && !compare_options.allow_missing)
     for (Failure& failure :
          missing_values(*models.reference, models.candidate, compare_options.io)) {
       result.verdict.failures.push_back(std::move(failure));
       result.verdict.outcome = Outcome::fail;
     }
+  if (is_costly_quantization(result))
+    result.warnings.emplace_back(
+        "the weights are the reference's: it is the same network, and quantization costs too much");
   std::vector<std::string> warnings = warnings_about(models);
   result.warnings.insert(result.warnings.begin(), warnings.begin(), warnings.end());
   return result;

@@ -38,6 +38,11 @@ std::vector<Doubt> doubts_of(const Evidence& evidence) {
       doubts.push_back(
           {DoubtKind::narrow_range, fit->most_overflowed, fit->overflow, most_overflow});
   }
+  if (const auto& narrow = evidence.narrow)
+    doubts.push_back(
+        narrow->gain_db
+            ? Doubt{DoubtKind::costly_range, narrow->tensor, *narrow->gain_db, costly_db}
+            : Doubt{DoubtKind::narrow_input, narrow->tensor, narrow->overflow, most_overflow});
   if (const auto& fit = evidence.norms; fit && !evidence.calibration && !evidence.real_inputs)
     if (!(fit->score <= fitting_norm_score))
       doubts.push_back({DoubtKind::unlike_training, "", fit->score, fitting_norm_score});

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "vernier/analysis/calibration_fit.h"
+#include "vernier/analysis/narrow_range.h"
 #include "vernier/analysis/norm_fit.h"
 #include "vernier/analysis/operator_evidence.h"
 #include "vernier/analysis/verdict.h"
@@ -21,6 +22,7 @@ struct Evidence {
   bool own_limits = false;                    // the user's: these are judged as they are
   std::optional<WeightEvidence> weights;      // nothing: not compared
   std::optional<CalibrationFit> calibration;  // nothing: no quantizer of activations was seen
+  std::optional<NarrowRange> narrow;          // that neither outputs nor the fit show
   std::optional<NormFit> norms;               // of a reference, where no quantizer tells
   std::optional<double> diversity;            // of the reference's outputs over the samples
   std::optional<MissingActivations> missing;  // of a quantized candidate
@@ -32,9 +34,9 @@ inline constexpr double least_diversity = 0.01;
 // Another weight fails. Limits that are broken fail on real inputs, for models that are not
 // quantized, and, if the mean breaks one, on inputs that fit the calibration; else they prove
 // nothing. Limits that are kept prove nothing where the inputs do not fit the calibration, where a
-// quantizer clips, where all samples are one to the network and the weights are not known to be the
-// same, or where an activation function is missing. What is missing, not finite, of another shape
-// or not measured always fails.
+// quantizer clips or has too narrow a range, where all samples are one to the network and the
+// weights are not known to be the same, or where an activation function is missing. What is
+// missing, not finite, of another shape or not measured always fails.
 Verdict make_verdict(std::vector<Limit> limits, std::vector<Failure> failures,
                      const Evidence& evidence);
 

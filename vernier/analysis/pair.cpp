@@ -76,6 +76,23 @@ std::vector<Failure> nonfinite_failures(const PairResult& pair, const std::strin
   return failures;
 }
 
+// Samples without noise have a signal that cannot be told, and are left out.
+double worst_against_mean(const std::vector<SampleEnergy>& samples) {
+  double sum = 0, noisy = 0;
+  for (const SampleEnergy& sample : samples) {
+    if (sample.noise == 0) continue;
+    sum += sample.signal;
+    ++noisy;
+  }
+  double worst = INFINITY;
+  for (const SampleEnergy& sample : samples) {
+    if (sample.noise == 0) continue;
+    const double db = 10 * std::log10(std::max(sample.signal, sum / noisy) / sample.noise);
+    if (!(db >= worst)) worst = db;
+  }
+  return worst;
+}
+
 // Why the pair could not be compared.
 Failure incomparable(const PairResult& pair, const std::string& group) {
   Failure failure{.subject = pair.name, .group = group, .kind = FailureKind::missing};
@@ -128,7 +145,7 @@ void PairAccumulator::add(std::int64_t sample, const TensorView& reference,
       view.shape = shape;
       return view;
     };
-    similarity_.add(sample, similarity(as_squeezed(reference), as_squeezed(candidate), options_));
+    add(sample, similarity(as_squeezed(reference), as_squeezed(candidate), options_));
     return;
   }
   if (!same_shape) {
@@ -137,12 +154,19 @@ void PairAccumulator::add(std::int64_t sample, const TensorView& reference,
       pair_.layout = describe_layout(*layout, reference.shape, candidate.shape);
     return;
   }
-  similarity_.add(sample, similarity(reference, candidate, options_));
+  add(sample, similarity(reference, candidate, options_));
+}
+
+void PairAccumulator::add(std::int64_t sample, const Similarity& similarity) {
+  similarity_.add(sample, similarity);
+  const double signal = similarity.mse * std::pow(10, similarity.sqnr_db / 10);
+  energies_.push_back({signal, similarity.mse});
 }
 
 PairResult PairAccumulator::result() const {
   PairResult pair = pair_;
   pair.similarity = similarity_.result();
+  pair.worst_against_mean_db = worst_against_mean(energies_);
   return pair;
 }
 

@@ -36,11 +36,19 @@ struct PairResult {
   // size 1 that only one side has.
   std::string layout;
   std::optional<WorstStep> worst_step;  // nothing where a sample is one run
+  // The lowest SQNR of a sample whose signal counts as the mean of all where it is below that:
+  // little noise is much beside a signal of almost nothing. NaN where a sample's SQNR is.
+  double worst_against_mean_db = 0;
   bool operator==(const PairResult&) const = default;
 };
 
 // A tensor that the other side does not have.
 PairResult one_sided(const Tensor& tensor, PairStatus status);
+
+// Of a sample, a mean of squares.
+struct SampleEnergy {
+  double signal = 0, noise = 0;
+};
 
 // Gathers one pair over its samples. A sample whose shapes differ by more than axes of size 1 makes
 // the pair a shape mismatch.
@@ -54,6 +62,8 @@ class PairAccumulator {
   PairResult pair_;
   SimilarityOptions options_;
   SimilarityAccumulator similarity_;
+  std::vector<SampleEnergy> energies_;
+  void add(std::int64_t sample, const Similarity& similarity);
 };
 
 // Names that limits may use: every metric, and every metric with _mean, _std, _min or _max. The

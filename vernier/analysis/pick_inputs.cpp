@@ -22,6 +22,8 @@ struct Candidate {
   std::string family;
 };
 
+// A sample is scored without the quantizer that it fits worst: were that one's range too narrow,
+// picking by it would choose the samples that hide it.
 class Picking {
  public:
   Picking(CalibrationProbe& probe, const SyntheticInputs& inputs, std::int64_t count)
@@ -72,7 +74,7 @@ class Picking {
 
   void add(std::vector<Tensor> sample, std::string family) {
     CalibrationProbe::Sample run = probe_.run(sample);
-    const double score = probe_.fit(run.uses).score;
+    const double score = score_without_worst(probe_.ranges(run.uses));
     pool_.push_back({std::move(sample), std::move(run.uses), score, std::move(family)});
   }
 

@@ -19,9 +19,10 @@ struct PickedInputs {
 };
 
 // Draws twelve samples of each family of images, or more where more are asked for, keeps those
-// whose own S is lowest, and, while S of the kept ones is above the limit, breeds thirty more from
-// the best eight, twice at most: 72 to 132 runs. Inputs without images, and models without
-// quantizers, are drawn and not picked. The same seed gives the same bytes.
+// whose own S, without the quantizer that it is worst for, is lowest, and, while S of the kept ones
+// is above the limit, breeds thirty more from the best eight, twice at most: 72 to 132 runs. Inputs
+// without images, and models without quantizers, are drawn and not picked. The same seed gives the
+// same bytes.
 PickedInputs pick_inputs(CalibrationProbe& probe, const SyntheticInputs& inputs,
                          std::int64_t count = 12);
 

@@ -36,12 +36,13 @@ Json weights_json(const std::optional<WeightEvidence>& weights) {
   return json;
 }
 
-// {"weights": {...} or null, "calibration": {...} or null, "diversity": 0.4, "real_inputs": true,
-// "missing_activations": {...} or null}
+// {"weights": {...} or null, "calibration": {...} or null, "narrow_range": {...} or null,
+// "diversity": 0.4, "real_inputs": true, "missing_activations": {...} or null}
 template <typename Json>
 Json evidence_json(const Evidence& evidence) {
   Json json = {{"weights", weights_json<Json>(evidence.weights)},
                {"calibration", nullptr},
+               {"narrow_range", nullptr},
                {"norms", nullptr},
                {"diversity", nullptr},
                {"real_inputs", evidence.real_inputs},
@@ -53,6 +54,11 @@ Json evidence_json(const Evidence& evidence) {
                            {"clipped_share", json_number<Json>(fit->clipped_share)},
                            {"most_overflowed", fit->most_overflowed},
                            {"overflow", json_number<Json>(fit->overflow)}};
+  if (const auto& narrow = evidence.narrow)
+    json["narrow_range"] = {
+        {"tensor", narrow->tensor},
+        {"overflow", json_number<Json>(narrow->overflow)},
+        {"gain_db", narrow->gain_db ? json_number<Json>(*narrow->gain_db) : Json(nullptr)}};
   if (const auto& fit = evidence.norms)
     json["norms"] = {{"score", json_number<Json>(fit->score)}, {"norms", fit->norms}};
   if (evidence.diversity) json["diversity"] = json_number<Json>(*evidence.diversity);
