@@ -195,6 +195,26 @@ TEST(DynamicAxes, rows_that_influence_each_other_are_mixed) {
   EXPECT_THAT(serious(check_saved(model(1))), IsEmpty());
 }
 
+TEST(DynamicAxes, steps_of_a_recurrent_operator_are_no_batch) {
+  const Model model =
+      GraphBuilder()
+          .input("x", DType::f32, {{-1, "steps"}, {2, ""}})
+          .input("h", DType::f32, {{1, ""}, {1, ""}, {2, ""}})
+          .weight(tensor_of<std::int64_t>("axis", DType::i64, {1}, {1}))
+          .weight(filled("w", {1, 2, 2}, 0.5F))
+          .weight(filled("r", {1, 2, 2}, 0.5F))
+          .weight(filled("b", {1, 4}, 0.1F))
+          .weight(tensor_of<std::int64_t>("rows", DType::i64, {2}, {-1, 2}))
+          .node("Unsqueeze", {"x", "axis"}, {"u"})
+          .node("RNN", {"u", "w", "r", "b", "", "h"}, {"all"}, {int_attribute("hidden_size", 2)})
+          .node("Reshape", {"all", "rows"}, {"y"})
+          .output("y", DType::f32, {{-1, "steps"}, {2, ""}})
+          .model();
+  const Findings found = check_saved(model);
+  EXPECT_EQ(told(found, "mixed-batch"), "none");
+  EXPECT_EQ(told(found, "not-run"), "none");
+}
+
 TEST(DynamicAxes, rows_of_a_random_model_cannot_be_compared) {
   const Model model = GraphBuilder()
                           .input("x", DType::f32, {batch, {4, ""}})

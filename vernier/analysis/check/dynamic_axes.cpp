@@ -189,9 +189,24 @@ class DeclaredAxes {
   // Several samples at once must come out as they do alone.
   Findings judge(std::size_t index, std::int64_t size, const std::vector<Tensor>& outputs) {
     if (auto finding = not_followed(index, size, outputs)) return {*finding};
-    if (!joins_samples(index) || !runs_.deterministic) return {};
+    if (!joins_samples(index) || !runs_.deterministic || is_time(axes_[index])) return {};
     const DynamicAxis& axis = axes_[index];
     return mixed_rows(axis, single_samples(like_first(runs_.samples, size), axis), outputs);
+  }
+
+  // Whether a recurrent operator runs over the axis: a state that does not have it is not of a
+  // batch.
+  bool is_time(const DynamicAxis& axis) const {
+    const auto is_recurrent = [](const vernier_onnx::NodeProto& node) {
+      return is_op(node, "LSTM") || is_op(node, "GRU") || is_op(node, "RNN");
+    };
+    if (std::ranges::none_of(index_.main().graph().node(), is_recurrent)) return false;
+    const auto& inputs = runner_.inputs();
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (inputs[i].shape.size() >= 2 &&
+          std::ranges::find(axis.places, i, &DynamicAxis::Place::input) == axis.places.end())
+        return true;
+    return false;
   }
 
   // Inputs of these sizes; those that have not changed keep their values, which may be given ones.
