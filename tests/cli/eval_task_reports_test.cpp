@@ -65,7 +65,8 @@ TEST_F(EvalRows, every_task_and_format_has_its_report) {
       const Outcome outcome =
           eval(task, {"-m", name + ".onnx", "--reference", "reference.onnx", "-f", format});
       expect_golden("eval_" + name + "." + (format == "text" ? "txt" : format), outcome.out);
-      EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+      // Eight samples can tell neither drop from chance.
+      EXPECT_EQ(outcome.exit_code, 3) << outcome.err;
       if (format == "json") expect_valid_json("task", outcome.out);
     }
 }

@@ -132,8 +132,9 @@ std::string doubt_text(const Doubt& doubt) {
       return "nothing tells whether these made-up inputs are like real ones: give --dataset or "
              "--input-data";
     case DoubtKind::few_samples:
-      return fmt::format("{:g} samples show {} by chance, too: about {:g} would decide (--samples)",
-                         doubt.value, doubt.subject, doubt.limit);
+      return fmt::format(
+          "{:g} samples show such a {} by chance, too: about {:g} would decide (--samples)",
+          doubt.value, doubt.subject, doubt.limit);
   }
   return "";
 }
