@@ -1,7 +1,7 @@
 # Two commands do everything: `make demo` and `make test`. Both install what they need.
 # `make zoo` validates four models of torchvision layer by layer; `make fresh suite=trixie` runs
 # both commands on a Debian made for it (root needed).
-.PHONY: demo zoo test build setup asan tsan lint format check-format install fresh clean
+.PHONY: demo zoo test build setup wheel asan tsan lint format check-format install fresh clean
 preset ?= dev
 steps ?= build
 targets ?= all
@@ -21,10 +21,17 @@ build: setup
 	  { cmake --preset $(preset) $(options) >/dev/null && echo "$(options)" >$(build_dir)/options; }
 	@cmake --build --preset $(preset) --target $(targets)
 
-test: steps = build test torch torch2
+test: steps = build test torch torch2 wheel
 test: build
 	@ctest --preset $(preset) -j$$(nproc) --output-junit $(CURDIR)/$(build_dir)/tests.xml; \
 	  result=$$?; scripts/skipped.py $(build_dir)/tests.xml; exit $$result
+
+# The Python package in build/wheels: the sources, and a wheel for each Python that is found.
+wheel: preset = wheel
+wheel: steps = build wheel
+wheel: targets = vernier_commands
+wheel: build
+	@.deps/wheel/bin/python scripts/wheel.py --sdist --prebuilt $(build_dir) build/wheels
 
 asan:
 	@$(MAKE) test preset=asan

@@ -2,15 +2,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/program.h"
 #include "vernier/analysis/verdict.h"
 
 namespace vernier::cli {
-
-// Exit codes besides those of a verdict: 0 also where nothing is judged, and 2 when the run could
-// not be done.
-inline constexpr int exit_pass = 0;
-inline constexpr int exit_error = 2;
-inline constexpr int exit_interrupted = 130;  // after Ctrl-C, with what was done so far
 
 inline int exit_code(const Verdict& verdict, bool interrupted = false) {
   return interrupted ? exit_interrupted : exit_code(verdict.outcome);

@@ -11,6 +11,7 @@
 
 #include "vernier/error.h"
 #include "vernier/metrics/pooling.h"
+#include "vernier/tensor/in_process.h"
 
 namespace vernier::cli {
 namespace {
@@ -321,7 +322,7 @@ namespace {
 
 // Without the folders around it: of a file or folder, or of each word of a command.
 std::string host_name(const std::string& source) {
-  if (source.find(".py:") != std::string::npos || source.ends_with(".pt2"))
+  if (is_in_process(source) || source.find(".py:") != std::string::npos || source.ends_with(".pt2"))
     return std::filesystem::path(source).filename();
   if (source.starts_with("hf:") && std::filesystem::is_directory(source.substr(3)))
     return "hf:" + std::filesystem::path(source.substr(3)).filename().string();

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "cli/options.h"
+#include "cli/session.h"
 #include "vernier/error.h"
 #include "vernier/report/markdown.h"
 #include "vernier/report/terminal.h"
@@ -74,6 +75,7 @@ void write_text(const OutputOptions& options, const std::string& text) {
 
 void write_result(const OutputOptions& options, const Document& document,
                   const std::function<std::string()>& json) {
+  if (session() && options.file.empty()) return session()->result(document, json());
   const std::string format = output_format(options);
   if (format == "json")
     write_text(options, json());
@@ -91,6 +93,7 @@ int terminal_width(int descriptor, int otherwise) {
 }
 
 void print_message(const std::string& text) {
+  if (session()) return session()->message(text);
   const int width = terminal_width(STDERR_FILENO, 0);
   const auto lines = width > 0 ? wrap_text(text, width) : std::vector{text};
   for (const std::string& line : lines) fmt::print(stderr, "{}\n", line);

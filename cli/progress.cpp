@@ -33,13 +33,16 @@ InterruptGuard::~InterruptGuard() { sigaction(SIGINT, &previous_, nullptr); }
 bool InterruptGuard::interrupted() const { return interrupt_seen != 0; }
 
 ProgressBar::ProgressBar(std::string label)
-    : label_(std::move(label)), terminal_(isatty(STDERR_FILENO) == 1) {}
+    : label_(std::move(label)), terminal_(isatty(STDERR_FILENO) == 1) {
+  if (!session_) interrupt_.emplace();
+}
 
 ProgressBar::~ProgressBar() {
   if (drawn_ != Clock::time_point::min()) fmt::print(stderr, "{}", clear_line);
 }
 
 bool ProgressBar::operator()(std::int64_t done, std::int64_t total) {
+  if (session_) return session_->progress(label_, done, total);
   const Clock::time_point now = Clock::now();
   const bool due =
       drawn_ == Clock::time_point::min() || now - drawn_ >= std::chrono::milliseconds(100);
@@ -51,7 +54,7 @@ bool ProgressBar::operator()(std::int64_t done, std::int64_t total) {
     std::fflush(stderr);
     drawn_ = now;
   }
-  return !interrupt_.interrupted();
+  return !interrupt_->interrupted();
 }
 
 }  // namespace vernier::cli

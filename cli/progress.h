@@ -4,8 +4,10 @@
 #include <csignal>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
+#include "cli/session.h"
 #include "vernier/analysis/progress.h"
 
 namespace vernier::cli {
@@ -26,7 +28,8 @@ class InterruptGuard {
 };
 
 // A progress bar on stderr, drawn at most ten times a second and only when stderr is a terminal;
-// the line is cleared when it ends. Also where loops learn of Ctrl-C.
+// the line is cleared when it ends. Also where loops learn of Ctrl-C. In a session that is told
+// instead, and Ctrl-C is its own business.
 class ProgressBar {
  public:
   explicit ProgressBar(std::string label);
@@ -43,7 +46,8 @@ class ProgressBar {
   bool terminal_;
   Clock::time_point start_ = Clock::now();
   Clock::time_point drawn_ = Clock::time_point::min();
-  InterruptGuard interrupt_;
+  const Session* session_ = session();
+  std::optional<InterruptGuard> interrupt_;
 };
 
 // What `work` returns when it is given a progress bar, which is gone afterwards.

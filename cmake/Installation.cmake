@@ -24,7 +24,8 @@ if(EXISTS ${DUCKDB_ROOT}/lib/libduckdb.so)
   add_companion(${DUCKDB_ROOT}/lib/libduckdb.so libduckdb.so)
 endif()
 
-install(DIRECTORY python DESTINATION ${companions} PATTERN __pycache__ EXCLUDE)
+install(DIRECTORY python/vernier_export python/vernier_host DESTINATION ${companions}/python
+  PATTERN __pycache__ EXCLUDE)
 file(CREATE_LINK ${PROJECT_SOURCE_DIR}/python ${PROJECT_BINARY_DIR}/${companions}/python SYMBOLIC)
 
 # For programs that are built on the library: its public headers, and what find_package(vernier) reads.

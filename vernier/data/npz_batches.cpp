@@ -68,8 +68,15 @@ std::vector<std::string> quoted(const std::vector<std::string>& names) {
   return result;
 }
 
-// The array of the input's name. A file of one array, an .npy, is the only input's whatever its
-// name.
+// Whether the names only number the arrays: 0, 1... or, as numpy.savez calls them, arr_0, arr_1...
+bool are_numbered(const std::vector<std::string>& names) {
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (names[i] != std::to_string(i) && names[i] != fmt::format("arr_{}", i)) return false;
+  return true;
+}
+
+// The array of the input's name; where names only number them, the one in its place. A file of one
+// array, an .npy, is the only input's whatever its name.
 std::string array_of(const SampleArchive& archive, std::span<const TensorSpec> inputs,
                      const TensorSpec& input,
                      const std::map<std::string, std::string>& other_names) {
@@ -77,6 +84,9 @@ std::string array_of(const SampleArchive& archive, std::span<const TensorSpec> i
   for (const auto& [array, name] : other_names)
     if (name == input.name && archive.has(array)) return array;
   if (inputs.size() == 1 && archive.subject().ends_with(".npy")) return archive.names()[0];
+  const auto place = static_cast<std::size_t>(&input - inputs.data());
+  if (inputs.size() <= archive.names().size() && are_numbered(archive.names()))
+    return archive.names()[place];
   throw Error(
       fmt::format("[npz] {}: has no array for input '{}', it has {}; name the arrays as the "
                   "model's inputs are named",

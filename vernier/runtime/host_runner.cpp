@@ -12,6 +12,8 @@
 #include "vernier/error.h"
 #include "vernier/exporting/python.h"
 #include "vernier/runtime/host_channel.h"
+#include "vernier/runtime/host_description.h"
+#include "vernier/runtime/in_process_model.h"
 #include "vernier/version.h"
 
 namespace vernier {
@@ -107,6 +109,50 @@ std::vector<T> list_of(const json& message, const char* key, T (*read)(const jso
   return list;
 }
 
+[[noreturn]] void fail(const std::string& subject, const std::string& what) {
+  throw Error(fmt::format("[host] {}: {}", subject, what));
+}
+
+template <typename Read>
+void understanding(const std::string& subject, const Read& read) {
+  try {
+    read();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    fail(subject, fmt::format("its host sent a wrong message ({})", error.what()));
+  }
+}
+
+json describe_message(const HostOptions& options) {
+  return {{"type", "describe"},
+          {"watch", watch_name(options.watch)},
+          {"precision", dtype_name(options.precision)},
+          {"threads", options.threads},
+          {"outputs", options.output_names}};
+}
+
+HostDescription description_of(const json& message, const HostOptions& options) {
+  HostDescription description;
+  understanding(options.source, [&] {
+    description = {.inputs = list_of(message, "inputs", spec_of),
+                   .outputs = list_of(message, "outputs", spec_of),
+                   .watched = list_of(message, "layers", watched_of),
+                   .unwatched = list_of(message, "unwatched", unwatched_of),
+                   .warnings = message.value("warnings", std::vector<std::string>()),
+                   .outputs_are_positional = message.value("outputs_are_positional", false)};
+    const json versions = message.value("versions", json::object());
+    for (const auto& [name, version] : versions.items())
+      description.versions.emplace_back(name, version.get<std::string>());
+  });
+  for (const TensorSpec& output : description.outputs)
+    if (options.precision == DType::f64 && is_float(output.dtype) && output.dtype != DType::f64)
+      fail(options.source,
+           fmt::format("its output '{}' is {} though it is to run in float64; leave --truth out",
+                       output.name, dtype_name(output.dtype)));
+  return description;
+}
+
 class HostRunner final : public Runner {
  public:
   explicit HostRunner(const HostOptions& options)
@@ -123,13 +169,15 @@ class HostRunner final : public Runner {
     describe(options);
   }
 
-  const std::vector<TensorSpec>& inputs() const override { return inputs_; }
-  const std::vector<TensorSpec>& outputs() const override { return outputs_; }
-  std::vector<WatchedTensor> watched() const override { return watched_; }
-  std::vector<UnwatchedTensor> unwatched() const override { return unwatched_; }
-  std::vector<std::string> warnings() const override { return warnings_; }
-  std::vector<std::pair<std::string, std::string>> versions() const override { return versions_; }
-  bool outputs_are_positional() const override { return positional_; }
+  const std::vector<TensorSpec>& inputs() const override { return model_.inputs; }
+  const std::vector<TensorSpec>& outputs() const override { return model_.outputs; }
+  std::vector<WatchedTensor> watched() const override { return model_.watched; }
+  std::vector<UnwatchedTensor> unwatched() const override { return model_.unwatched; }
+  std::vector<std::string> warnings() const override { return model_.warnings; }
+  std::vector<std::pair<std::string, std::string>> versions() const override {
+    return model_.versions;
+  }
+  bool outputs_are_positional() const override { return model_.outputs_are_positional; }
 
   std::vector<Tensor> run(std::span<const Tensor> inputs, const Observer& observer) override {
     request({{"type", "run"}, {"observe", observer != nullptr}}, inputs);
@@ -140,9 +188,9 @@ class HostRunner final : public Runner {
       else if (observer)
         observer({tensor});
     });
-    if (outputs.size() != outputs_.size())
+    if (outputs.size() != model_.outputs.size())
       fail(fmt::format("returns {} outputs, and {} when it was described", outputs.size(),
-                       outputs_.size()));
+                       model_.outputs.size()));
     return outputs;
   }
 
@@ -152,9 +200,7 @@ class HostRunner final : public Runner {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& what) const {
-    throw Error(fmt::format("[host] {}: {}", subject_, what));
-  }
+  [[noreturn]] void fail(const std::string& what) const { vernier::fail(subject_, what); }
 
   void request(json message, std::span<const Tensor> inputs = {}) const {
     if (!inputs.empty()) message["inputs"] = input_messages(inputs);
@@ -183,39 +229,8 @@ class HostRunner final : public Runner {
   }
 
   void describe(const HostOptions& options) {
-    request({{"type", "describe"},
-             {"watch", watch_name(options.watch)},
-             {"precision", dtype_name(options.precision)},
-             {"threads", options.threads},
-             {"outputs", options.output_names}},
-            options.example);
-    const json description = answer("description");
-    understanding([&] {
-      inputs_ = list_of(description, "inputs", spec_of);
-      outputs_ = list_of(description, "outputs", spec_of);
-      watched_ = list_of(description, "layers", watched_of);
-      unwatched_ = list_of(description, "unwatched", unwatched_of);
-      warnings_ = description.value("warnings", warnings_);
-      positional_ = description.value("outputs_are_positional", false);
-      const json versions = description.value("versions", json::object());
-      for (const auto& [name, version] : versions.items())
-        versions_.emplace_back(name, version.get<std::string>());
-    });
-    for (const TensorSpec& output : outputs_)
-      if (options.precision == DType::f64 && is_float(output.dtype) && output.dtype != DType::f64)
-        fail(fmt::format("its output '{}' is {} though it is to run in float64; leave --truth out",
-                         output.name, dtype_name(output.dtype)));
-  }
-
-  template <typename Read>
-  void understanding(const Read& read) const {
-    try {
-      read();
-    } catch (const Error&) {
-      throw;
-    } catch (const std::exception& error) {
-      fail(fmt::format("its host sent a wrong message ({})", error.what()));
-    }
+    request(describe_message(options), options.example);
+    model_ = description_of(answer("description"), options);
   }
 
   // Until the host is done. After an exception from `visit` the rest is read, and left alone.
@@ -223,7 +238,7 @@ class HostRunner final : public Runner {
   void receive_tensors(const Visit& visit) const {
     std::exception_ptr thrown;
     for (json message = receive(); message["type"] != "done"; message = receive()) {
-      understanding([&] {
+      understanding(subject_, [&] {
         const std::string type = message["type"], name = message.at("name");
         const DType dtype = dtype_of(message);
         const Shape shape = message.at("shape");
@@ -266,19 +281,15 @@ class HostRunner final : public Runner {
   std::string subject_;
   mutable HostChannel channel_;
   mutable std::vector<std::byte> gathered_;
-  std::vector<TensorSpec> inputs_, outputs_;
-  std::vector<WatchedTensor> watched_;
-  std::vector<UnwatchedTensor> unwatched_;
-  std::vector<std::string> warnings_;
-  std::vector<std::pair<std::string, std::string>> versions_;
-  bool positional_ = false;
+  HostDescription model_;
 };
 
 }  // namespace
 
 bool is_host_source(const std::string& text) {
   const auto has_prefix = [&](std::string_view prefix) { return text.starts_with(prefix); };
-  return std::ranges::any_of(prefixes, has_prefix) || text.ends_with(".pt2") || is_function(text);
+  return std::ranges::any_of(prefixes, has_prefix) || text.ends_with(".pt2") || is_function(text) ||
+         find_model(text);
 }
 
 HostOptions described_by(HostOptions options, std::vector<Tensor> example,
@@ -288,12 +299,21 @@ HostOptions described_by(HostOptions options, std::vector<Tensor> example,
   return options;
 }
 
+std::string describe_request(const HostOptions& options) {
+  return describe_message(options).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+HostDescription read_description(const std::string& message, const HostOptions& options) {
+  return description_of(json::parse(message, nullptr, false), options);
+}
+
 std::unique_ptr<Runner> open_host_runner(const HostOptions& options) {
   if (options.example.empty())
     throw Error(fmt::format(
         "[host] {}: there is no sample to describe it by; pass it as the --reference of vernier "
         "layers or eval",
         options.source));
+  if (const OpenInProcess open = find_model(options.source)) return open(options);
   return std::make_unique<HostRunner>(options);
 }
 

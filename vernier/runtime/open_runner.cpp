@@ -6,6 +6,7 @@
 #include <array>
 
 #include "vernier/error.h"
+#include "vernier/tensor/in_process.h"
 
 namespace vernier {
 namespace {
@@ -22,6 +23,7 @@ std::string lowercase(std::string text) {
 
 ModelFormat model_format(const std::filesystem::path& path) {
   if (is_host_source(path.string())) return ModelFormat::hosted;
+  if (find_arrays(path)) return ModelFormat::recorded;
   if (!std::filesystem::exists(path))
     throw Error(fmt::format("[open] {}: no such file or folder", path.string()));
   if (std::filesystem::is_directory(path)) return ModelFormat::recorded;

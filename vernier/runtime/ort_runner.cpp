@@ -6,10 +6,14 @@
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <set>
 
 #include "vernier/model/onnx_type.h"
 #include "vernier/runtime/exact.h"
 #include "vernier/runtime/execution_order.h"
+#include "vernier/runtime/interrupt.h"
 #include "vernier/runtime/ort_session.h"
 #include "vernier/runtime/ort_values.h"
 #include "vernier/runtime/probe_kernel.h"
@@ -17,6 +21,40 @@
 
 namespace vernier {
 namespace {
+
+// The runs under way, each of which interrupt_runs() ends.
+class InterruptibleRun {
+ public:
+  InterruptibleRun() {
+    const std::lock_guard lock(mutex());
+    all().insert(this);
+  }
+  ~InterruptibleRun() {
+    const std::lock_guard lock(mutex());
+    all().erase(this);
+  }
+  static void interrupt_all() {
+    const std::lock_guard lock(mutex());
+    for (InterruptibleRun* run : all()) {
+      run->interrupted_ = true;
+      run->options.SetTerminate();
+    }
+  }
+  bool interrupted() const { return interrupted_; }
+
+  Ort::RunOptions options;
+
+ private:
+  static std::mutex& mutex() {
+    static std::mutex one;
+    return one;
+  }
+  static std::set<InterruptibleRun*>& all() {
+    static std::set<InterruptibleRun*> runs;
+    return runs;
+  }
+  std::atomic<bool> interrupted_ = false;
+};
 
 void give_up(Probes& probes, const UnwatchedTensor& tensor) {
   std::erase(probes.watched, tensor.name);
@@ -75,6 +113,8 @@ std::string shape_hint(std::span<const TensorSpec> specs, std::span<const Tensor
 }
 
 }  // namespace
+
+void interrupt_runs() { InterruptibleRun::interrupt_all(); }
 
 struct OrtRunner::State {
   std::string model;
@@ -148,12 +188,14 @@ std::vector<Tensor> OrtRunner::run(std::span<const Tensor> inputs, const Observe
 
   ProbeRun probes{.observer = observer ? &observer : nullptr};
   const ThreadProbes watching(probes);
+  InterruptibleRun run;
   std::vector<Ort::Value> values;
   try {
-    values = state.session.Run(Ort::RunOptions{nullptr}, input_names.data(), feeds.data(),
-                               feeds.size(), output_names.data(), output_names.size());
+    values = state.session.Run(run.options, input_names.data(), feeds.data(), feeds.size(),
+                               output_names.data(), output_names.size());
   } catch (const Ort::Exception& error) {
     if (probes.failure) std::rethrow_exception(probes.failure);
+    if (run.interrupted()) throw Error("[onnxruntime] " + state.model + ": interrupted");
     throw ort_error(state.model, error.what() + shape_hint(state.inputs, inputs));
   }
   std::vector<Tensor> outputs;

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "vernier/error.h"
+#include "vernier/tensor/in_process.h"
 #include "vernier/tensor/npz.h"
 
 namespace vernier {
@@ -80,6 +81,17 @@ class ArchiveSource : public SampleArchive::Source {
   std::map<std::string, NpzArrayStream> streams_;
 };
 
+// Rows [first, first + count) of an array in memory.
+Tensor rows_of(const TensorView& array, std::int64_t first, std::int64_t count) {
+  Shape shape(array.shape.begin(), array.shape.end());
+  shape[0] = count;
+  Tensor part = make_tensor(std::string(array.name), array.dtype, std::move(shape));
+  const std::size_t row_bytes = count > 0 ? part.bytes.size() / static_cast<std::size_t>(count) : 0;
+  std::copy_n(array.bytes.begin() + first * static_cast<std::int64_t>(row_bytes), part.bytes.size(),
+              part.bytes.begin());
+  return part;
+}
+
 // One array of an .npy file, whose leading axis is the samples.
 class NpySource : public SampleArchive::Source {
  public:
@@ -101,13 +113,8 @@ class NpySource : public SampleArchive::Source {
     if (first < 0 || count < 0 || first + count > array_.shape[0])
       throw Error(fmt::format("[npy] {}: expected {} rows from {}, found {} in all", subject_,
                               count, first, array_.shape[0]));
-    Shape shape = array_.shape;
-    shape[0] = count;
-    Tensor part = make_tensor(name, array_.dtype, std::move(shape));
-    const std::size_t row_bytes =
-        count > 0 ? part.bytes.size() / static_cast<std::size_t>(count) : 0;
-    std::copy_n(array_.bytes.begin() + first * static_cast<std::int64_t>(row_bytes),
-                part.bytes.size(), part.bytes.begin());
+    Tensor part = rows_of(array_, first, count);
+    part.name = name;
     return part;
   }
 
@@ -183,7 +190,67 @@ class FolderSource : public SampleArchive::Source {
   std::vector<std::string> names_;
 };
 
+// Arrays of this process, read where they are.
+class MemorySource : public SampleArchive::Source {
+ public:
+  MemorySource(const std::filesystem::path& path, std::shared_ptr<const InProcessArrays> arrays)
+      : subject_(path.filename().string()), arrays_(std::move(arrays)) {
+    for (const TensorView& array : arrays_->samples[0]) names_.emplace_back(array.name);
+  }
+
+  const std::string& subject() const override { return subject_; }
+  const std::vector<std::string>& names() const override { return names_; }
+  std::int64_t rows(const std::string& name) const override {
+    return arrays_->stacked ? array(name, 0).shape[0]
+                            : static_cast<std::int64_t>(arrays_->samples.size());
+  }
+  bool is_folder() const override { return !arrays_->stacked; }
+  Row row(const std::string& name, std::int64_t index) const override {
+    const TensorView found = array(name, arrays_->stacked ? 0 : index);
+    return {subject_,
+            found.dtype,
+            {found.shape.begin() + (arrays_->stacked ? 1 : 0), found.shape.end()}};
+  }
+  Tensor read(const std::string& name, std::int64_t first, std::int64_t count) override {
+    if (first < 0 || count < 0 || first + count > rows(name))
+      throw Error(fmt::format("[arrays] {}: expected {} samples from {} of '{}', found {} in all",
+                              subject_, count, first, name, rows(name)));
+    if (arrays_->stacked) return rows_of(array(name, 0), first, count);
+    Tensor stacked = copy(array(name, first));
+    stacked.shape.insert(stacked.shape.begin(), 1);
+    for (std::int64_t i = 1; i < count; ++i) append(stacked, array(name, first + i));
+    return stacked;
+  }
+
+ private:
+  const TensorView& array(const std::string& name, std::int64_t sample) const {
+    const auto& arrays = arrays_->samples[static_cast<std::size_t>(sample)];
+    const auto found = std::ranges::find(arrays, name, &TensorView::name);
+    if (found == arrays.end())
+      throw Error(fmt::format("[arrays] {}: sample {} has no array '{}'; the first one has",
+                              subject_, sample, name));
+    return *found;
+  }
+
+  void append(Tensor& stacked, const TensorView& next) const {
+    if (next.dtype != stacked.dtype ||
+        !std::ranges::equal(next.shape, std::span(stacked.shape).subspan(1)))
+      throw Error(fmt::format(
+          "[arrays] {}: '{}' is {} {}, not like the sample before it; rows of one batch must be "
+          "alike",
+          subject_, next.name, dtype_name(next.dtype), format_shape(next.shape)));
+    stacked.bytes.insert(stacked.bytes.end(), next.bytes.begin(), next.bytes.end());
+    ++stacked.shape[0];
+  }
+
+  std::string subject_;
+  std::shared_ptr<const InProcessArrays> arrays_;
+  std::vector<std::string> names_;
+};
+
 std::unique_ptr<SampleArchive::Source> open_source(const std::filesystem::path& path) {
+  if (auto arrays = find_arrays(path))
+    return std::make_unique<MemorySource>(path, std::move(arrays));
   if (path.extension() == ".npy") return std::make_unique<NpySource>(path);
   if (std::filesystem::is_directory(path)) return std::make_unique<FolderSource>(path);
   return std::make_unique<ArchiveSource>(path);

@@ -1,0 +1,92 @@
+#include "cli/program.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/help.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "vernier/error.h"
+#include "vernier/runtime/ort_library.h"
+#include "vernier/runtime/ort_runner.h"
+#include "vernier/version.h"
+
+namespace vernier::cli {
+namespace {
+
+std::string version_text() {
+  std::string text = fmt::format("vernier {}\n", version());
+  try {
+    text += fmt::format("onnxruntime {} ({})\n", onnxruntime_version(), onnxruntime_library());
+  } catch (const Error& error) {
+    text += fmt::format("{}\n", error.what());
+  }
+  if (!torch_version().empty()) text += fmt::format("libtorch {}\n", torch_version());
+  text.pop_back();
+  return text;
+}
+
+// On stderr, each message once.
+void print_runtime_messages() {
+  for (const auto& [text, count] : runtime_messages())
+    print_message(
+        fmt::format("onnxruntime: {}{}", text, count > 1 ? fmt::format(" ({} times)", count) : ""));
+}
+
+}  // namespace
+
+int run_program(int argc, const char* const* argv) {
+  CLI::App program{
+      "Measures how far a converted neural network has drifted from what it was made from."};
+  program.name("vernier");
+  program.formatter(std::make_shared<HelpFormatter>());
+  program.set_help_flag("-h,--help", "Show the options that are needed most");
+  program.set_version_flag("--version", version_text,
+                           "Show the versions of vernier and its runtimes");
+  program.require_subcommand(1);
+
+  int exit_code = exit_pass;
+  for (const auto add :
+       {add_diagnose, add_eval, add_debug, add_layers, add_check, add_diff, add_inspect, add_record,
+        add_score, add_convert, add_export, add_providers, add_completion})
+    add(program, exit_code);
+  bool verbose = false;
+  for (CLI::App* command : subcommands(program)) {
+    command->set_help_all_flag("--help-all", "Show every option");
+    if (command->get_option_no_throw("--ep") || command->get_name() == "providers")
+      OptionGroup(*command, "Runtime")
+          .each(
+              "--onnxruntime", choose_ort_library,
+              "ONNX Runtime's library, libonnxruntime.so (default: $VERNIER_ONNXRUNTIME, else that "
+              "of the Python environment Vernier is installed into, else its own)",
+              "FILE");
+    if (command->get_option_no_throw("--ep"))
+      OptionGroup(*command, "Output")
+          .flag("--verbose", verbose, "Show what ONNX Runtime warned of, after the result");
+  }
+  program.footer(
+      "Example:\n  vernier eval model.int8.onnx --reference model.onnx\n\n"
+      "'vernier COMMAND --help' shows the options of a command.\n");
+
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::Success& help_or_version) {
+    return program.exit(help_or_version);
+  } catch (const CLI::ParseError& error) {
+    throw Error(explain_usage_error(program, error));
+  }
+  if (verbose) print_runtime_messages();
+  return exit_code;
+}
+
+int run_program(const std::vector<std::string>& arguments, const Session& session) {
+  const SessionScope scope(session);
+  std::vector<const char*> argv = {"vernier"};
+  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
+  return run_program(static_cast<int>(argv.size()), argv.data());
+}
+
+}  // namespace vernier::cli

@@ -1,0 +1,121 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "python/binding/arrays.h"
+#include "python/binding/blocks.h"
+#include "python/binding/command.h"
+#include "python/binding/python_model.h"
+#include "vernier/error.h"
+#include "vernier/installation.h"
+#include "vernier/metrics/similarity.h"
+#include "vernier/report/markdown.h"
+#include "vernier/report/terminal.h"
+#include "vernier/runtime/ort_options.h"
+#include "vernier/tensor/in_process.h"
+#include "vernier/version.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace vernier::binding {
+namespace {
+
+// Arrays of Python's, given where a path of an .npz or of a folder of them would be.
+class PythonArrays {
+ public:
+  using Sample = std::vector<std::pair<std::string, AnyArray>>;
+
+  PythonArrays(const std::string& name, std::vector<Sample> samples, bool stacked) {
+    InProcessArrays arrays{.stacked = stacked};
+    for (Sample& sample : samples) {
+      std::vector<Array> kept;
+      for (auto& [array_name, array] : sample) kept.emplace_back(array_name, std::move(array));
+      samples_.push_back(std::move(kept));
+      std::vector<TensorView> views;
+      for (const Array& array : samples_.back()) views.push_back(array.view());
+      arrays.samples.push_back(std::move(views));
+    }
+    named_ = std::make_unique<NamedArrays>(name, std::move(arrays));
+  }
+
+  std::string path() const { return named_->path().string(); }
+
+ private:
+  std::vector<std::vector<Array>> samples_;
+  std::unique_ptr<NamedArrays> named_;  // before the arrays are gone
+};
+
+nb::dict measure(AnyArray reference, AnyArray candidate, bool ulp, bool argmax) {
+  const Array left("reference", std::move(reference)), right("candidate", std::move(candidate));
+  Similarity result;
+  {
+    const nb::gil_scoped_release release;
+    result = similarity(left.view(), right.view(), {.ulp = ulp, .argmax = argmax});
+  }
+  nb::dict metrics;
+  for (const Metric& metric : similarity_metrics)
+    metrics[nb::str(metric.name.data(), metric.name.size())] = metric.value(result);
+  return metrics;
+}
+
+// How every report ends.
+std::string conclusion(const Report& report) {
+  const auto* last = report.document.blocks.empty()
+                         ? nullptr
+                         : std::get_if<Paragraph>(&report.document.blocks.back());
+  return last ? last->text.text : "";
+}
+
+void bind_reports(nb::module_& module) {
+  nb::class_<Report>(module, "Report", "What a command would have printed.")
+      .def_ro("exit_code", &Report::exit_code, "0 pass, 1 fail, 3 inconclusive.")
+      .def_ro("json", &Report::json, "The bytes of -f json, as text.")
+      .def_prop_ro("conclusion", &conclusion, "The report's last line.")
+      .def_ro("messages", &Report::messages, "Warnings, as the command prints them.")
+      .def(
+          "text",
+          [](const Report& report, int width) {
+            return render_terminal(report.document, false, width);
+          },
+          "width"_a = 0, "The report as the terminal shows it; 0: lines of any length.")
+      .def_prop_ro("title", [](const Report& report) { return report.document.title; })
+      .def_prop_ro("blocks", [](const Report& report) { return blocks_of(report.document); })
+      .def(
+          "markdown", [](const Report& report) { return render_markdown(report.document); },
+          "The report in Markdown.");
+  module.def("run", &run_command, "arguments"_a, "progress"_a.none(), "models"_a,
+             "Runs a command as `vernier ARGUMENTS` does.");
+}
+
+}  // namespace
+}  // namespace vernier::binding
+
+NB_MODULE(_vernier, module) {
+  using namespace vernier::binding;
+  module.doc() = "The library behind the package vernier. Not meant to be used directly.";
+  nb::exception<vernier::Error>(module, "Error", PyExc_RuntimeError);
+  nb::class_<PythonModel>(module, "Model", "A model in Python that a command can be given.")
+      .def(nb::init<const std::string&, nb::object>(), "name"_a, "make_host"_a)
+      .def_prop_ro("path", &PythonModel::path, "What to give the command.")
+      .def_prop_ro("failure", &PythonModel::failure, "The exception that ended it, or None.");
+  nb::class_<PythonArrays>(module, "Arrays", "Arrays in Python that a command can be given.")
+      .def(nb::init<const std::string&, std::vector<PythonArrays::Sample>, bool>(), "name"_a,
+           "samples"_a, "stacked"_a)
+      .def_prop_ro("path", &PythonArrays::path, "What to give the command.");
+  bind_reports(module);
+  module.def("measure", &measure, "reference"_a.noconvert(), "candidate"_a.noconvert(),
+             "ulp"_a = false, "argmax"_a = false, "Every metric of a pair of arrays, by name.");
+  module.def("version", &vernier::version, "Vernier's version.");
+  module.def("onnxruntime_version", &vernier::onnxruntime_version,
+             "The version of the ONNX Runtime that models run on.");
+  module.def("onnxruntime_library", &vernier::onnxruntime_library, "Its file.");
+  module.def("providers", &vernier::available_providers,
+             "The execution providers of that ONNX Runtime.");
+  module.def(
+      "companions",
+      [] { return vernier::installed_file("python").string(); },
+      "The folder of the packages that export and host models.");
+}

@@ -1,0 +1,56 @@
+"""Arrays of Python's as the library takes them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from vernier import _vernier
+from vernier._vernier import Error
+
+Sample = list[tuple[str, Any]]
+
+
+def is_array(value: Any) -> bool:
+    return hasattr(value, "__dlpack__") or hasattr(value, "__array_interface__")
+
+
+def plain(value: Any) -> Any:
+    """The array itself, on the CPU and without its gradient; numbers and lists become one."""
+    if hasattr(value, "detach"):
+        return value.detach().cpu()
+    if is_array(value):
+        return value
+    import numpy
+
+    array = numpy.asarray(value)
+    if array.dtype == object:
+        raise Error(f"[arrays] {type(value).__name__}: expected an array of numbers")
+    return array
+
+
+def is_path(value: Any) -> bool:
+    return isinstance(value, (str, os.PathLike))
+
+
+def named(name: str, value: Any) -> _vernier.Arrays:
+    """A dictionary of arrays or one array, whose leading axis is the samples; or a sequence of samples,
+    each a dictionary, an array, or one array for each input."""
+    if isinstance(value, Mapping) or is_array(value):
+        return _vernier.Arrays(name, [sample_of(value)], True)
+    if not isinstance(value, Iterable):
+        raise Error(
+            f"[arrays] {name}: expected arrays by name, an array, or a sequence of samples, found "
+            f"{type(value).__name__}"
+        )
+    return _vernier.Arrays(name, [sample_of(each) for each in value], False)
+
+
+def sample_of(value: Any) -> Sample:
+    """Arrays without names are numbered: they are the inputs in turn."""
+    if isinstance(value, Mapping):
+        return [(str(key), plain(each)) for key, each in value.items()]
+    if isinstance(value, Sequence) and not is_array(value):
+        return [(str(i), plain(each)) for i, each in enumerate(value)]
+    return [("0", plain(value))]

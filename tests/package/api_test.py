@@ -1,0 +1,185 @@
+"""The questions: each answer is the command's, byte for byte."""
+
+import json
+import unittest
+
+import numpy
+from support import FLOAT, INPUTS, INT8, LABELLED, command
+
+import vernier
+
+
+class ByPaths(unittest.TestCase):
+    def same(self, result, *arguments):
+        text, code = command(*arguments)
+        self.assertEqual(result.to_json(), text)
+        self.assertEqual(result.exit_code, code)
+
+    def test_compare(self):
+        result = vernier.compare(FLOAT, INT8, INPUTS, samples=8, exact=True)
+        self.same(result, "eval", INT8, "--reference", FLOAT, "--input-data", INPUTS, "--samples", "8", "--exact")
+        self.assertTrue(result.passed)
+        self.assertTrue(result.verdict.reason.startswith("PASS"))
+        logits = result.outputs["logits"]
+        self.assertEqual(logits.sqnr_db.mean, json.loads(result.to_json())["outputs"][0]["metrics"]["sqnr_db_mean"])
+        self.assertEqual(result.outputs[0].name, "logits")
+
+    def test_compare_without_inputs(self):
+        result = vernier.compare(FLOAT, INT8, samples=4)
+        self.same(result, "eval", INT8, "--reference", FLOAT, "--samples", "4")
+
+    def test_compare_fails_by_its_limits(self):
+        result = vernier.compare(FLOAT, INT8, INPUTS, samples=2, fail_if=["sqnr_db<90", "mse>0.5"])
+        self.same(
+            result, "eval", INT8, "--reference", FLOAT, "--input-data", INPUTS, "--samples", "2",
+            "--fail-if", "sqnr_db<90", "--fail-if", "mse>0.5",
+        )  # fmt: skip
+        self.assertFalse(result.passed)
+        self.assertEqual(result.verdict.outcome, "fail")
+        self.assertEqual(result.verdict.failures[0].metric, "sqnr_db")
+
+    def test_debug_quantization(self):
+        result = vernier.debug_quantization(FLOAT, INT8, INPUTS, samples=4)
+        self.same(result, "debug", INT8, "--reference", FLOAT, "--input-data", INPUTS, "--samples", "4")
+        self.assertEqual(list(result), ["activations", "weights", "model_outputs", "summary"])
+        self.assertEqual(
+            list(result["activations"][0]), ["tensor_name", "local_sqnr_db", "cumulative_sqnr_db"]
+        )
+        self.assertEqual(list(result["weights"][0]), ["weight_name", "weight_sqnr_db"])
+        for part in ("local", "cumulative", "weight"):
+            self.assertEqual(list(result["summary"][part]), ["count", "mean", "std", "min", "max"])
+        self.assertEqual(result["summary"]["local"]["count"], len(result["activations"]))
+        self.assertIsInstance(result.conclusion, str)
+
+    def test_layers(self):
+        result = vernier.layers(FLOAT, INT8)
+        self.same(result, "layers", INT8, "--reference", FLOAT)
+        origin = result.drift_origin
+        self.assertEqual(origin.layer, json.loads(result.to_json())["drift_origin"])
+        self.assertEqual(result.layers[origin.layer], origin)
+
+    def test_check(self):
+        self.same(vernier.check(FLOAT), "check", FLOAT)
+        self.same(vernier.check(INT8, reference=FLOAT), "check", INT8, "--reference", FLOAT)
+
+    def test_evaluate(self):
+        result = vernier.evaluate(
+            INT8, task="image-classification", dataset=LABELLED, reference=FLOAT, samples=100, k=1
+        )
+        self.same(
+            result, "eval", INT8, "--reference", FLOAT, "--task", "image-classification",
+            "--dataset", LABELLED, "--samples", "100", "--k", "1",
+        )  # fmt: skip
+        self.assertGreater(result.metrics["top1_accuracy"].candidate, 90)
+
+    def test_providers(self):
+        self.assertIn("cpu", vernier.providers())
+
+    def test_errors_are_the_commands(self):
+        with self.assertRaisesRegex(vernier.Error, r"^\[open\] none.onnx: no such file or folder$"):
+            vernier.compare(FLOAT, "none.onnx")
+        with self.assertRaisesRegex(vernier.Error, "--sample-indx.*--sample-index"):
+            vernier.compare(FLOAT, INT8, sample_indx=1)
+        with self.assertRaisesRegex(vernier.Error, "fail-if|sqnr"):
+            vernier.compare(FLOAT, INT8, fail_if="nothing<3")
+
+
+class Arrays(unittest.TestCase):
+    def setUp(self):
+        with numpy.load(INPUTS) as file:
+            self.arrays = {name: file[name][:4] for name in file.files}
+        self.name = next(iter(self.arrays))
+        self.array = self.arrays[self.name]
+        self.expected = vernier.compare(FLOAT, INT8, INPUTS, samples=4).to_dict()["outputs"]
+
+    def outputs(self, inputs, **options):
+        return vernier.compare(FLOAT, INT8, inputs, **options).to_dict()["outputs"]
+
+    def test_by_name_stacked(self):
+        self.assertEqual(self.outputs(self.arrays), self.expected)
+
+    def test_one_array(self):
+        self.assertEqual(self.outputs(self.array), self.expected)
+
+    def test_a_sequence_of_samples(self):
+        samples = [{self.name: self.array[i : i + 1]} for i in range(4)]
+        self.assertEqual(self.outputs(samples), self.expected)
+        self.assertEqual(self.outputs([each[self.name] for each in samples]), self.expected)
+        labelled = [(each[self.name], numpy.array([3])) for each in samples]  # as a loader gives
+        self.assertEqual(self.outputs(labelled), self.expected)
+
+    def test_a_strided_array_is_copied(self):
+        turned = numpy.ascontiguousarray(numpy.moveaxis(self.array, 0, -1))
+        self.assertEqual(self.outputs(numpy.moveaxis(turned, -1, 0)), self.expected)
+
+    def test_another_dtype_is_cast_with_a_warning(self):
+        with self.assertWarnsRegex(UserWarning, "is float64, the model takes float32"):
+            self.assertEqual(self.outputs(self.array.astype(numpy.float64)), self.expected)
+
+    def test_refused(self):
+        for inputs, message in [
+            ({}, "there are none"),
+            ([], "there are none"),
+            (3, "expected arrays by name"),
+            ({"x": numpy.array(["a"])}, "no numbers"),
+            ({"other": self.array}, "has no array for input"),
+            ({self.name: numpy.float32(1)}, "is a scalar"),
+        ]:
+            with self.subTest(message), self.assertRaisesRegex(vernier.Error, message):
+                self.outputs(inputs)
+
+
+class Results(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.result = vernier.compare(FLOAT, INT8, INPUTS, samples=2)
+
+    def test_are_frozen(self):
+        for record in (self.result, self.result.outputs[0], self.result.verdict):
+            with self.assertRaises(AttributeError):
+                record.anything = 1
+            with self.assertRaises(AttributeError):
+                del record.name
+
+    def test_say_what_they_have(self):
+        with self.assertRaisesRegex(AttributeError, "has no 'output'; it has .*outputs"):
+            self.result.output
+        with self.assertRaisesRegex(KeyError, "there is logits"):
+            self.result.outputs["logit"]
+        self.assertIn("outputs", dir(self.result))
+
+    def test_are_equal_to_their_like(self):
+        again = vernier.compare(FLOAT, INT8, INPUTS, samples=2)
+        self.assertEqual(self.result, again)
+        self.assertEqual(hash(self.result), hash(again))
+        self.assertEqual(self.result.outputs, again.outputs)
+
+    def test_hold_numbers_that_json_cannot(self):
+        same = vernier.compare(FLOAT, FLOAT, INPUTS, samples=2)
+        self.assertEqual(same.outputs["logits"].sqnr_db.min, float("inf"))
+
+    def test_become_a_dataframe(self):
+        frame = self.result.to_dataframe()
+        row = frame[frame.metric == "sqnr_db"].iloc[0]
+        self.assertEqual(row["mean"], self.result.outputs["logits"].sqnr_db.mean)
+
+    def test_show_themselves(self):
+        self.assertIn("sqnr_db", str(self.result))
+        self.assertRegex(repr(self.result), "^<CompareResult: (PASS|FAIL)")
+        self.assertIn("<table>", self.result._repr_html_())
+
+    def test_are_saved(self):
+        import tempfile
+        from pathlib import Path
+
+        with tempfile.TemporaryDirectory() as folder:
+            for ending, expected in [("json", '"outputs"'), ("md", "| sqnr_db |"), ("html", "<!doctype html>"), ("txt", "sqnr_db")]:
+                path = Path(folder, f"report.{ending}")
+                self.result.save(path)
+                self.assertIn(expected.lower(), path.read_text().lower())
+            with self.assertRaisesRegex(vernier.Error, "expected .json"):
+                self.result.save(Path(folder, "report.pdf"))
+
+
+if __name__ == "__main__":
+    unittest.main()
