@@ -53,9 +53,8 @@ std::byte* gather(const AnyArray& array, std::size_t axis, const std::byte* from
 Array::Array(std::string name, AnyArray array) : name_(std::move(name)), array_(std::move(array)) {
   const auto dtype = dtype_of(array_.dtype());
   if (!dtype)
-    throw Error(
-        fmt::format("[arrays] '{}': its elements are no numbers of 8 to 64 bits; convert it first",
-                    name_));
+    throw Error(fmt::format(
+        "[arrays] '{}': its elements are no numbers of 8 to 64 bits; convert it first", name_));
   dtype_ = *dtype;
   for (std::size_t i = 0; i < array_.ndim(); ++i)
     shape_.push_back(static_cast<std::int64_t>(array_.shape(i)));
@@ -72,10 +71,10 @@ TensorView Array::view() const {
 
 nb::object memory_view(std::span<const std::byte> bytes) {
   static char nothing = 0;  // an empty view needs an address, too
-  auto* data = bytes.empty()
-                   ? &nothing
-                   : const_cast<char*>(reinterpret_cast<const char*>(bytes.data()));
-  return nb::steal(PyMemoryView_FromMemory(data, static_cast<Py_ssize_t>(bytes.size()), PyBUF_READ));
+  auto* data =
+      bytes.empty() ? &nothing : const_cast<char*>(reinterpret_cast<const char*>(bytes.data()));
+  return nb::steal(
+      PyMemoryView_FromMemory(data, static_cast<Py_ssize_t>(bytes.size()), PyBUF_READ));
 }
 
 nb::dict tensor_message(const TensorView& tensor) {

@@ -82,7 +82,9 @@ void bind_reports(nb::module_& module) {
           },
           "width"_a = 0, "The report as the terminal shows it; 0: lines of any length.")
       .def_prop_ro("title", [](const Report& report) { return report.document.title; })
-      .def_prop_ro("blocks", [](const Report& report) { return blocks_of(report.document); })
+      .def_prop_ro(
+          "blocks", [](const Report& report) { return blocks_of(report.document); },
+          nb::for_getter(nb::sig("def blocks(self) -> list[dict[str, typing.Any]]")))
       .def(
           "markdown", [](const Report& report) { return render_markdown(report.document); },
           "The report in Markdown.");
@@ -100,14 +102,22 @@ NB_MODULE(_vernier, module) {
   nb::class_<PythonModel>(module, "Model", "A model in Python that a command can be given.")
       .def(nb::init<const std::string&, nb::object>(), "name"_a, "make_host"_a)
       .def_prop_ro("path", &PythonModel::path, "What to give the command.")
-      .def_prop_ro("failure", &PythonModel::failure, "The exception that ended it, or None.");
+      .def_prop_ro("failure", &PythonModel::failure,
+                   nb::for_getter(nb::sig("def failure(self) -> BaseException | None")),
+                   "The exception that ended it, or None.");
   nb::class_<PythonArrays>(module, "Arrays", "Arrays in Python that a command can be given.")
       .def(nb::init<const std::string&, std::vector<PythonArrays::Sample>, bool>(), "name"_a,
-           "samples"_a, "stacked"_a)
+           "samples"_a, "stacked"_a,
+           nb::sig("def __init__(self, name: str, samples: "
+                   "collections.abc.Sequence[collections.abc.Sequence[tuple[str, typing.Any]]], "
+                   "stacked: bool) -> None"))
       .def_prop_ro("path", &PythonArrays::path, "What to give the command.");
   bind_reports(module);
   module.def("measure", &measure, "reference"_a.noconvert(), "candidate"_a.noconvert(),
-             "ulp"_a = false, "argmax"_a = false, "Every metric of a pair of arrays, by name.");
+             "ulp"_a = false, "argmax"_a = false,
+             nb::sig("def measure(reference: typing.Any, candidate: typing.Any, ulp: bool = False, "
+                     "argmax: bool = False) -> dict[str, float | None]"),
+             "Every metric of a pair of arrays, by name.");
   module.def("version", &vernier::version, "Vernier's version.");
   module.def("onnxruntime_version", &vernier::onnxruntime_version,
              "The version of the ONNX Runtime that models run on.");
@@ -115,7 +125,6 @@ NB_MODULE(_vernier, module) {
   module.def("providers", &vernier::available_providers,
              "The execution providers of that ONNX Runtime.");
   module.def(
-      "companions",
-      [] { return vernier::installed_file("python").string(); },
+      "companions", [] { return vernier::installed_file("python").string(); },
       "The folder of the packages that export and host models.");
 }

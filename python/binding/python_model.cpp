@@ -52,6 +52,12 @@ struct Owned {
   }
 };
 
+// The exception as an object; what C raised may not be one yet.
+nb::object exception_of(const nb::python_error& error) {
+  nb::object value = nb::borrow(error.value());
+  return PyExceptionInstance_Check(value.ptr()) ? value : error.type()(value);
+}
+
 class PythonRunner final : public Runner {
  public:
   // Without the GIL, as all others.
@@ -117,7 +123,7 @@ class PythonRunner final : public Runner {
         call();
       } catch (const nb::python_error& error) {
         failure = told(error);
-        python_->failure = nb::borrow(error.value());
+        python_->failure = exception_of(error);
       }
     }
     if (failure) throw Error(fmt::format("[host] {}: {}", name_, *failure));
@@ -129,23 +135,24 @@ class PythonRunner final : public Runner {
   void visiting(const Call& call) const {
     std::exception_ptr thrown;
     const auto receive = [&](const auto& visit) -> nb::object {
-      return nb::cpp_function(
-          [&thrown, visit = TensorVisitor(visit)](const nb::dict& message, std::uintptr_t address, std::size_t count) {
-            const auto name = nb::cast<std::string>(message["name"]);
-            const auto shape = nb::cast<Shape>(message["shape"]);
-            const auto dtype = parse_dtype(nb::cast<std::string>(message["dtype"]));
-            if (!dtype) throw nb::type_error("no such dtype");
-            const TensorView tensor{
-                name, *dtype, shape, {reinterpret_cast<const std::byte*>(address), count}};
-            try {
-              check_byte_count(tensor);
-              const nb::gil_scoped_release release;  // the other model may be Python's, too
-              visit(tensor);
-            } catch (...) {
-              thrown = std::current_exception();
-              throw nb::value_error("the comparison has ended");
-            }
-          });
+      return nb::cpp_function([&thrown, visit = TensorVisitor(visit)](const nb::dict& message,
+                                                                      std::uintptr_t address,
+                                                                      std::size_t count) {
+        const auto name = nb::cast<std::string>(message["name"]);
+        const auto shape = nb::cast<Shape>(message["shape"]);
+        const auto dtype = parse_dtype(nb::cast<std::string>(message["dtype"]));
+        if (!dtype) throw nb::type_error("no such dtype");
+        const TensorView tensor{
+            name, *dtype, shape, {reinterpret_cast<const std::byte*>(address), count}};
+        try {
+          check_byte_count(tensor);
+          const nb::gil_scoped_release release;  // the other model may be Python's, too
+          visit(tensor);
+        } catch (...) {
+          thrown = std::current_exception();
+          throw nb::value_error("the comparison has ended");
+        }
+      });
     };
     try {
       calling([&] { call(receive); });

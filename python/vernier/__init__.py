@@ -33,6 +33,7 @@ from vernier._vernier import Error
 from vernier._vernier import version as _version
 
 __version__ = _version()
+Error.__module__ = "vernier"
 __all__ = [
     "CheckResult",
     "CompareResult",

@@ -20,14 +20,13 @@ def plain(value: Any) -> Any:
     """The array itself, on the CPU and without its gradient; numbers and lists become one."""
     if hasattr(value, "detach"):
         return value.detach().cpu()
-    if is_array(value):
-        return value
-    import numpy
+    if not is_array(value):
+        import numpy
 
-    array = numpy.asarray(value)
-    if array.dtype == object:
-        raise Error(f"[arrays] {type(value).__name__}: expected an array of numbers")
-    return array
+        value = numpy.asarray(value)
+    if getattr(getattr(value, "dtype", None), "kind", "f") in "OSUMm":
+        raise Error(f"[arrays] its elements ({value.dtype}) are no numbers; convert it first")
+    return value
 
 
 def is_path(value: Any) -> bool:

@@ -165,7 +165,7 @@ class Results(unittest.TestCase):
 
     def test_show_themselves(self):
         self.assertIn("sqnr_db", str(self.result))
-        self.assertRegex(repr(self.result), "^<CompareResult: (PASS|FAIL)")
+        self.assertRegex(repr(self.result), "^<CompareResult: (PASS|FAIL|INCONCLUSIVE)")
         self.assertIn("<table>", self.result._repr_html_())
 
     def test_are_saved(self):

@@ -95,7 +95,7 @@ class Modules(unittest.TestCase):
 
     def test_a_half_precision_module_runs_in_float32(self):
         model = Net().half()
-        result = vernier.compare(model, self.path, self.inputs, fail_if="sqnr_db<40")
+        result = vernier.compare(model, self.path, self.inputs, fail_if="sqnr_db<40", no_weights=True)
         self.assertTrue(result.passed, str(result))
         self.assertEqual(model.first.weight.dtype, torch.float16)
 
@@ -190,7 +190,7 @@ class Progress(unittest.TestCase):
     def test_is_told_and_can_end_the_work(self):
         seen = []
         vernier.compare(FLOAT, INT8, INPUTS, samples=4, progress=lambda *told: seen.append(told))
-        self.assertEqual(seen[0], ("comparing", 0, 4))
+        self.assertEqual(seen[-1], ("comparing", 4, 4))
         result = vernier.compare(FLOAT, INT8, INPUTS, samples=4, progress=lambda _, done, total: done < 2)
         self.assertTrue(result.interrupted)
 
@@ -215,7 +215,8 @@ def slow(image):
 try:
     vernier.compare(slow, sys.argv[1], sys.argv[2])
 except KeyboardInterrupt:
-    print("interrupted", [each.name for each in threading.enumerate() if "Timer" not in each.name])
+    print("interrupted", [each.name for each in threading.enumerate() if isinstance(each, threading._MainThread) or
+                           not isinstance(each, (threading.Timer, threading._DummyThread))])
 """
 
 

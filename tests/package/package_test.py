@@ -1,21 +1,18 @@
-"""The wheel itself: what it weighs and holds, how it is imported, its types and its examples."""
+"""The wheel itself: what it weighs and holds, how it is imported, and its examples."""
 
 import doctest
 import os
 import subprocess
-import sys
 import unittest
 import zipfile
 from pathlib import Path
 
 import numpy
 import torch
-from support import FLOAT, INPUTS, INT8, MNIST, PROGRAM, SOURCE, TOOLS, python
+from support import FLOAT, INPUTS, INT8, MNIST, PROGRAM, SOURCE, python
 
 import vernier
 from vernier import _api, metrics
-
-PACKAGE = Path(vernier.__file__).parent
 
 
 class Wheel(unittest.TestCase):
@@ -57,24 +54,6 @@ class Importing(unittest.TestCase):
     def test_loads_nothing_that_is_not_needed(self):
         code = "import sys, vernier; print([m for m in ('numpy', 'torch', 'onnxruntime', 'pandas') if m in sys.modules])"
         self.assertEqual(python(code).stdout, "[]\n")
-
-
-class Types(unittest.TestCase):
-    def check(self, *command):
-        environment = {**os.environ, "MYPYPATH": "", "PYTHONPATH": ""}
-        result = subprocess.run(
-            [*map(str, command)], capture_output=True, text=True, check=False, env=environment
-        )
-        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
-
-    def test_mypy(self):
-        user = Path(__file__).parent / "typed_user.py"
-        cache = Path.cwd() / "mypy"
-        self.check(TOOLS / "mypy", "--strict", f"--cache-dir={cache}", f"--python-executable={sys.executable}", user, PACKAGE)
-
-    def test_pyright(self):
-        user = Path(__file__).parent / "typed_user.py"
-        self.check(TOOLS / "basedpyright", "--pythonpath", sys.executable, "--level", "error", user)
 
 
 class Examples(unittest.TestCase):

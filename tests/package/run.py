@@ -26,7 +26,6 @@ def main(build, wheel_python, torch_python):
         **os.environ,
         "PYTHONDONTWRITEBYTECODE": "1",
         "VERNIER_TEST_WHEEL": str(wheel),
-        "VERNIER_TEST_TOOLS": str(Path(wheel_python).parent),
     }
     command = [python, "-m", "unittest", "discover", "-v", "-s", TESTS, "-p", "*_test.py"]
     return subprocess.run(command, env=environment, cwd=folder).returncode

@@ -1,6 +1,5 @@
 """What the tests of the package share. They run in an environment that the wheel was installed into."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +11,6 @@ FLOAT = str(MNIST / "mnist_cnn.onnx")
 INT8 = str(MNIST / "mnist_cnn.int8.onnx")
 INPUTS = str(MNIST / "mnist_inputs.npz")
 LABELLED = str(MNIST / "mnist_labelled.npz")
-TOOLS = Path(os.environ.get("VERNIER_TEST_TOOLS", ""))
 
 
 def command(*arguments):
