@@ -21,7 +21,7 @@ build: setup
 	  { cmake --preset $(preset) $(options) >/dev/null && echo "$(options)" >$(build_dir)/options; }
 	@cmake --build --preset $(preset) --target $(targets)
 
-test: steps = build test torch torch2 wheel
+test: steps = build test torch torch2
 test: build
 	@ctest --preset $(preset) -j$$(nproc) --output-junit $(CURDIR)/$(build_dir)/tests.xml; \
 	  result=$$?; scripts/skipped.py $(build_dir)/tests.xml; exit $$result
