@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "vernier/error.h"
 #include "vernier/report/check.h"
+#include "vernier/report/graph_json.h"
 
 namespace vernier::cli {
 namespace {
@@ -59,6 +60,15 @@ int explain(const Options& options) {
   return exit_pass;
 }
 
+// A file that check finds unreadable has no graph to show.
+std::string graph_of(const std::filesystem::path& model) {
+  try {
+    return graph_json(Model::load(model));
+  } catch (const Error&) {
+    return "";
+  }
+}
+
 int run(const Options& options) {
   require_writable(options.output);
   if (!options.explain.empty()) return explain(options);
@@ -77,7 +87,8 @@ int run(const Options& options) {
     write_text(options.output, check_sarif(subject, result));
   else
     write_result(options.output, describe_check(subject, result),
-                 [&] { return check_json(subject, result); });
+                 [&] { return check_json(subject, result); },
+                 {.graph = [&] { return graph_of(resolved.model); }});
   return exit_code(result.verdict);
 }
 
@@ -107,7 +118,7 @@ void add_check(CLI::App& program, int& exit_code) {
       ->check(at_least(1));
   add_model_id_options(*command, options->models.id);
   add_runtime_options(*command, options->runtime);
-  add_output_options(*command, options->output, {"text", "json", "md", "sarif"});
+  add_output_options(*command, options->output, {"text", "json", "md", "html", "sarif"});
   command->footer("Example:\n  vernier check model.onnx --reference model.pt --strict\n");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }

@@ -12,6 +12,8 @@
 #include "cli/progress.h"
 #include "vernier/error.h"
 #include "vernier/report/debug.h"
+#include "vernier/report/detail.h"
+#include "vernier/report/graph_json.h"
 
 namespace vernier::cli {
 namespace {
@@ -79,6 +81,8 @@ int run(Options& options) {
   const std::unique_ptr<Samples> held_out =
       held_out_samples(candidate, reference, options, inputs.samples->size());
   debug_options.held_out = held_out.get();
+  DetailRecord detail;
+  debug_options.show_pair = detail_recorder(options.output, detail);
   const DebugResult result = with_progress("debugging", [&](Progress progress) {
     debug_options.progress = std::move(progress);
     return debug(reference, candidate, *inputs.samples, debug_options);
@@ -96,8 +100,10 @@ int run(Options& options) {
                           {"good_db", options.good_db}};
   describe_io(options.io, subject.run);
   subject.run.interrupted = result.interrupted;
-  write_result(options.output, describe_debug(subject, result),
-               [&] { return debug_json(subject, result); });
+  write_result(
+      options.output, describe_debug(subject, result), [&] { return debug_json(subject, result); },
+      {.graph = [&] { return graph_json(candidate); },
+       .detail = [&] { return detail_json(detail, result, parse_detail(options.output.detail)); }});
   return exit_code(result.verdict, result.interrupted);
 }
 
@@ -142,6 +148,7 @@ void add_debug(CLI::App& program, int& exit_code) {
       ->excludes("--preprocess");
   add_model_id_options(*command, options->models.id);
   add_runtime_options(*command, options->runtime);
+  add_detail_option(*command, options->output);
   add_output_options(*command, options->output);
   command->footer("Example:\n  vernier debug model.int8.onnx --reference model.onnx\n");
   command->callback([options, &exit_code] { exit_code = run(*options); });

@@ -15,6 +15,7 @@
 #include "vernier/analysis/task/task.h"
 #include "vernier/error.h"
 #include "vernier/report/compare.h"
+#include "vernier/report/graph_json.h"
 
 namespace vernier::cli {
 namespace {
@@ -75,7 +76,8 @@ int run_compare(const EvalOptions& options) {
   run.interrupted = result.interrupted;
   if (opened.reference_runner) describe_host(run, opened.reference_runner->versions());
   write_result(options.output, describe_compare(run, result),
-               [&] { return compare_json(run, result); });
+               [&] { return compare_json(run, result); },
+               {.graph = [&] { return graph_json(model); }});
   return exit_code(result.verdict, result.interrupted);
 }
 

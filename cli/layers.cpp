@@ -12,6 +12,8 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "vernier/error.h"
+#include "vernier/report/detail.h"
+#include "vernier/report/graph_json.h"
 #include "vernier/report/layers.h"
 
 namespace vernier::cli {
@@ -36,6 +38,7 @@ struct Options {
 struct Validated {
   LayersResult result;
   std::string inputs = "recorded";
+  std::string graph = {};  // of the candidate, for a page
 };
 
 Validated validate_recorded(const fs::path& candidate, const LayersOptions& layers) {
@@ -57,22 +60,24 @@ Validated validate(const Options& options, const fs::path& path, LayersOptions l
                           layers.progress = std::move(progress);
                           return validate_layers(candidate, *inputs.samples, layers);
                         }),
-          inputs.description};
+          inputs.description, output_format(options.output) == "html" ? graph_json(candidate) : ""};
 }
 
 int run(const Options& options) {
   require_writable(options.output);
   const ResolvedModel resolved = resolve_model_argument(options.models.models, options.models.id);
   const bool recorded = model_format(resolved.model) == ModelFormat::recorded;
+  DetailRecord detail;
   const LayersOptions layers{.reference = resolve_reference(options.models, resolved),
                              .host = host_options(options.models, resolved),
                              .tolerance = options.tolerance,
                              .truth = !options.truth.empty(),
                              .weight_evidence = !options.no_weights,
                              .io = options.io,
-                             .runtime = runner_options(options.runtime).onnx};
-  const auto [result, inputs] = recorded ? validate_recorded(resolved.model, layers)
-                                         : validate(options, resolved.model, layers);
+                             .runtime = runner_options(options.runtime).onnx,
+                             .show_pair = detail_recorder(options.output, detail)};
+  const auto [result, inputs, graph] = recorded ? validate_recorded(resolved.model, layers)
+                                                : validate(options, resolved.model, layers);
   LayersSubject subject{.run = describe_run("layers", resolved, layers.reference, options.runtime),
                         .tolerance = options.tolerance.value_or(default_tolerance),
                         .around = options.around,
@@ -86,7 +91,12 @@ int run(const Options& options) {
     subject.run.settings.emplace_back("optimize", options.runtime.optimize);
   const bool full = output_format(options.output) == "md";
   write_result(options.output, describe_layers(subject, result, full),
-               [&, &shown = result] { return layers_json(subject, shown); });
+               [&, &shown = result] { return layers_json(subject, shown); },
+               {.graph = [&made = graph] { return made; },
+                .detail =
+                    [&, &shown = result] {
+                      return detail_json(detail, shown, parse_detail(options.output.detail));
+                    }});
   return exit_code(result.verdict, result.interrupted);
 }
 
@@ -127,6 +137,7 @@ void add_layers(CLI::App& program, int& exit_code) {
       "Of a PyTorch model: compare every operator, not only the modules without children");
   host.flag("--open-attention", options->models.host.open_attention,
             "Of a PyTorch model: run fused attention operator by operator");
+  add_detail_option(*command, options->output);
   add_output_options(*command, options->output);
   command->footer("Example:\n  vernier layers model.onnx --reference model.pt\n");
   command->callback([options, &exit_code] { exit_code = run(*options); });

@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -11,6 +12,8 @@
 #include "cli/options.h"
 #include "cli/session.h"
 #include "vernier/error.h"
+#include "vernier/report/detail.h"
+#include "vernier/report/html.h"
 #include "vernier/report/markdown.h"
 #include "vernier/report/terminal.h"
 #include "vernier/tensor/atomic_file.h"
@@ -34,7 +37,44 @@ void write_stdout(const std::string& text) {
     throw Error("[output] standard output: could not write; is the disk full or the pipe closed?");
 }
 
+std::string& command_line() {
+  static std::string line;
+  return line;
+}
+
+// As a shell reads it.
+std::string quoted(std::string_view argument) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
+  if (!argument.empty() && argument.find_first_not_of(plain) == std::string_view::npos)
+    return std::string(argument);
+  std::string text = "'";
+  for (const char character : argument) {
+    if (character == '\'')
+      text += "'\\''";
+    else
+      text += character;
+  }
+  return text + "'";
+}
+
+std::string page_of(const Document& document, const std::function<std::string()>& json,
+                    const PageParts& parts) {
+  return render_html({.json = json(),
+                      .document = &document,
+                      .command_line = command_line(),
+                      .graph = parts.graph ? parts.graph() : "",
+                      .detail = parts.detail ? parts.detail() : ""});
+}
+
 }  // namespace
+
+void remember_command_line(std::span<const char* const> arguments) {
+  std::string line = "vernier";
+  for (const char* argument : arguments.subspan(std::min<std::size_t>(1, arguments.size())))
+    line += " " + quoted(argument);
+  command_line() = std::move(line);
+}
 
 void add_output_options(CLI::App& command, OutputOptions& options,
                         const std::vector<std::string>& formats) {
@@ -46,7 +86,21 @@ void add_output_options(CLI::App& command, OutputOptions& options,
       .flag("--no-color", options.no_color, "No colours, even on a terminal");
 }
 
+void add_detail_option(CLI::App& command, OutputOptions& options) {
+  OptionGroup(command, "Report")
+      .add("--detail", options.detail,
+           "The rows whose tensors -f html shows, besides the outputs: worst:N, all or none",
+           "ROWS")
+      ->default_str(options.detail);
+}
+
+ShowPair detail_recorder(const OutputOptions& options, DetailRecord& record) {
+  const bool shown = parse_detail(options.detail).which != DetailChoice::Which::none;
+  return shown && output_format(options) == "html" ? record.recorder() : ShowPair();
+}
+
 void require_writable(const OutputOptions& options) {
+  if (output_format(options) == "html") require_html();
   if (options.file.empty()) return;
   const std::filesystem::path file = options.file;
   const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
@@ -63,6 +117,7 @@ std::string output_format(const OutputOptions& options) {
   if (extension == ".json") return "json";
   if (extension == ".md") return "md";
   if (extension == ".sarif") return "sarif";
+  if (extension == ".html" || extension == ".htm") return "html";
   return "text";
 }
 
@@ -74,13 +129,15 @@ void write_text(const OutputOptions& options, const std::string& text) {
 }
 
 void write_result(const OutputOptions& options, const Document& document,
-                  const std::function<std::string()>& json) {
+                  const std::function<std::string()>& json, const PageParts& parts) {
   if (session() && options.file.empty()) return session()->result(document, json());
   const std::string format = output_format(options);
   if (format == "json")
     write_text(options, json());
   else if (format == "md")
     write_text(options, render_markdown(document));
+  else if (format == "html")
+    write_text(options, page_of(document, json, parts));
   else
     write_text(options, render_terminal(document, use_colour(options), width_of(options)));
 }

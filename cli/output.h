@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "vernier/analysis/tensor_detail.h"
 #include "vernier/report/document.h"
 
 namespace vernier::cli {
@@ -15,10 +16,18 @@ struct OutputOptions {
   std::string format;  // empty: by the file's ending, else text
   std::string file;    // empty: standard output
   bool no_color = false;
+  std::string detail = "worst:20";  // the rows whose tensors a page shows
 };
 
 void add_output_options(CLI::App& command, OutputOptions& options,
-                        const std::vector<std::string>& formats = {"text", "json", "md"});
+                        const std::vector<std::string>& formats = {"text", "json", "md", "html"});
+
+// --detail, for commands that see tensors inside the models.
+void add_detail_option(CLI::App& command, OutputOptions& options);
+
+// What is recorded for a page of tensors that pass; nothing for other formats, and with --detail
+// none.
+ShowPair detail_recorder(const OutputOptions& options, DetailRecord& record);
 
 // Throws Error if the result could not be written later: call it before the long work.
 void require_writable(const OutputOptions& options);
@@ -26,9 +35,18 @@ void require_writable(const OutputOptions& options);
 // The format in force.
 std::string output_format(const OutputOptions& options);
 
+// What a page shows beside the result; made only when a page is asked for.
+struct PageParts {
+  std::function<std::string()> graph = {};   // JSON of graph_json
+  std::function<std::string()> detail = {};  // JSON of detail_json
+};
+
 // Writes the result; the JSON text is made only when it is asked for.
 void write_result(const OutputOptions& options, const Document& document,
-                  const std::function<std::string()>& json);
+                  const std::function<std::string()>& json, const PageParts& parts = {});
+
+// The program's arguments, which a page shows as the command that makes it again.
+void remember_command_line(std::span<const char* const> arguments);
 
 // Writes a text that is rendered already.
 void write_text(const OutputOptions& options, const std::string& text);

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # shellcheck disable=SC2086,SC2016  # pins are split into words; ${...} is the notation of dpkg
 # Installs what Vernier needs on Debian 12 or 13: `scripts/setup.sh [build] [test] [torch] [torch2] [wheel] [lint]`.
-#   build   compiler and libraries; ONNX Runtime and DuckDB into .deps/
+#   build   compiler and libraries; ONNX Runtime and DuckDB into .deps/; what builds the report page
+#           into web/node_modules
 #   test    test tools and models; the tests' Python into .deps/
 #   torch   libtorch, PyTorch and torchvision, for the PyTorch runner and `vernier export`
 #   torch2  PyTorch 2 with transformers, timm, onnx and other engines, into .deps/torch2 (2 GB), for
@@ -26,6 +27,7 @@ build_packages=(
 )
 test_packages=(
   clang-format libgtest-dev libgmock-dev libopenblas-dev libfaiss-dev python3-venv libonnx-testdata
+  chromium
 )
 torch_packages=(libtorch-dev python3-torch python3-torchvision)
 lint_packages=(clang-tidy shellcheck)
@@ -216,6 +218,20 @@ mend_torchvision() {
   done
 }
 
+# Makes web/node_modules as web/package-lock.json says, which holds no addresses: the registry is npm's
+# own setting. Made again when the lock file changes.
+make_web() {
+  local lock
+  command -v npm >/dev/null || install_packages npm
+  lock=$(sha256sum <web/package-lock.json)
+  [ "$(cat web/node_modules/.pins 2>/dev/null)" != "$lock" ] || return 0
+  say "installing into web/node_modules what web/package-lock.json lists"
+  (cd web && npm ci --no-audit --no-fund --loglevel=error >/dev/null) ||
+    die "npm could not install what web/package-lock.json lists: see its message above"
+  echo "$lock" >web/node_modules/.pins
+  mark_changed
+}
+
 [ $# -gt 0 ] || set -- build
 for step in "$@"; do
   case $step in
@@ -223,6 +239,7 @@ for step in "$@"; do
       install_packages "${build_packages[@]}"
       [ -n "${ONNXRUNTIME_ROOT:-}" ] || make_prefix onnxruntime "${header_pins[@]}" "$onnxruntime_pin"
       make_prefix duckdb "$duckdb_pin" "$duckdb_header_pin"
+      make_web
       ;;
     test)
       install_packages "${test_packages[@]}"

@@ -13,6 +13,7 @@
 #include "vernier/analysis/pair.h"
 #include "vernier/analysis/pairing/match.h"
 #include "vernier/analysis/progress.h"
+#include "vernier/analysis/tensor_detail.h"
 #include "vernier/analysis/verdict.h"
 #include "vernier/data/samples.h"
 #include "vernier/metrics/statistics.h"
@@ -130,6 +131,8 @@ struct DebugOptions {
   std::vector<Limit> limits;
   OrtOptions runtime;
   IoMapping io;
+  ShowPair show_pair =
+      {};  // of the first sample: the float model's tensor and the quantizer's output
   Progress progress;
 };
 

@@ -95,13 +95,14 @@ std::optional<double> runtime_loss_db(const Model& model, OrtOptions runtime,
 class ModelPair {
  public:
   ModelPair(const Model& float_model, const Model& quantized_model, DebugPlan plan,
-            const OrtOptions& runtime) {
+            const OrtOptions& runtime, const ShowPair& show_pair) {
     auto opened = std::async(opening_policy(float_model, quantized_model), [&] {
       return open_watching(float_model, keys_of(requests_of(plan)), runtime);
     });
     quantized_ = open_watching(quantized_model, keys_of(plan.observed), runtime);
     float_ = opened.get();
-    shared_ = std::make_unique<SharedObservations>(std::move(plan), quantized_->outputs().size());
+    shared_ = std::make_unique<SharedObservations>(std::move(plan), quantized_->outputs().size(),
+                                                   show_pair);
   }
 
   SharedObservations& shared() { return *shared_; }
@@ -190,7 +191,7 @@ Measurements measure(const Model& float_model, const Model& quantized_model, Deb
   Measurements total;
   total.sums.tensors.resize(plan.tensors.size());
   ModelPair models(float_model, quantized_model, std::move(plan),
-                   session_options(options.runtime, float_model, first));
+                   session_options(options.runtime, float_model, first), options.show_pair);
   const bool sequential = models.measure_introduced(first, total.sums.tensors) <= sequential_bytes;
   std::mutex reading;
   const auto measure_sample = [&](std::int64_t number) {

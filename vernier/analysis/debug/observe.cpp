@@ -66,8 +66,8 @@ void compare_with_float(const TensorView& reference, const TensorView& candidate
     sums.nonfinite += count_nonfinite(reference, candidate);
 }
 
-std::vector<OutputSums> compare_outputs(const LockstepOutputs& outputs,
-                                        SharedObservations& shared) {
+std::vector<OutputSums> compare_outputs(const LockstepOutputs& outputs, SharedObservations& shared,
+                                        std::int64_t sample) {
   const OutputPairing pairing =
       pair_outputs(outputs.reference, outputs.candidate, shared.plan.mapped_outputs);
   std::vector<OutputSums> rows;
@@ -84,6 +84,8 @@ std::vector<OutputSums> compare_outputs(const LockstepOutputs& outputs,
     row.status = relaid ? PairStatus::compared : PairStatus::shape_mismatch;
     if (relaid) {
       compare_with_float(*relaid, candidate, row);
+      if (shared.show_pair && sample == 0)
+        shared.show_pair("output", candidate.name, *relaid, candidate);
     } else {
       row.reference_shape = reference.shape;
       row.candidate_shape = candidate.shape;
@@ -128,8 +130,9 @@ void pool_into(SampleSums& total, const SampleSums& sample) {
   }
 }
 
-SharedObservations::SharedObservations(DebugPlan made, std::size_t outputs)
+SharedObservations::SharedObservations(DebugPlan made, std::size_t outputs, ShowPair show)
     : plan(std::move(made)),
+      show_pair(std::move(show)),
       histograms_(plan.tensors.size()),
       histogram_mutexes_(plan.tensors.size()),
       relayouts_(plan.tensors.size() + outputs) {}
@@ -169,7 +172,7 @@ void SampleObserver::observe(const ObservedTensor& tensor, const TakeReference& 
 }
 
 SampleSums SampleObserver::finish(const LockstepOutputs& outputs) && {
-  sums_.outputs = compare_outputs(outputs, shared_);
+  sums_.outputs = compare_outputs(outputs, shared_, sample_);
   return std::move(sums_);
 }
 
@@ -241,6 +244,8 @@ void SampleObserver::compare_cumulative(std::size_t index, const TensorView& aft
   if (reference) reference = shared_.relayout(index, *reference, after, permuted_);
   if (!reference) return;
   compare_with_float(*reference, after, sums_.tensors[index]);
+  if (shared_.show_pair && sample_ == 0)
+    shared_.show_pair("tensor", shared_.plan.tensors[index].activation.name, *reference, after);
   observe_counterpart(index, *reference);
 }
 

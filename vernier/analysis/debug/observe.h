@@ -9,6 +9,7 @@
 #include "vernier/analysis/debug/plan.h"
 #include "vernier/analysis/pair.h"
 #include "vernier/analysis/relayout.h"
+#include "vernier/analysis/tensor_detail.h"
 #include "vernier/metrics/kernels.h"
 
 namespace vernier {
@@ -49,9 +50,10 @@ void pool_into(SampleSums& total, const SampleSums& sample);
 // layouts of pairs that have different ones, as they are found.
 class SharedObservations {
  public:
-  SharedObservations(DebugPlan made, std::size_t outputs);
+  SharedObservations(DebugPlan made, std::size_t outputs, ShowPair show = {});
 
   const DebugPlan plan;
+  const ShowPair show_pair;  // of sample 0, which is observed alone
 
   void add_values(std::size_t tensor, std::span<const float> values, std::int64_t sample,
                   const ObservedValues& observed);

@@ -13,6 +13,7 @@
 #include "vernier/analysis/layout.h"
 #include "vernier/analysis/pairing/match.h"
 #include "vernier/analysis/progress.h"
+#include "vernier/analysis/tensor_detail.h"
 #include "vernier/analysis/verdict.h"
 #include "vernier/analysis/weight_evidence.h"
 #include "vernier/data/samples.h"
@@ -140,6 +141,10 @@ struct LayerRow {
   LayerEvidence evidence;
 };
 
+// The name under which ShowPair shows a layer: which of several tensors is its own is known only
+// behind the run.
+inline std::string layer_and_tensor(const LayerRow& row) { return row.layer + " " + row.tensor; }
+
 // Of operators that are missing in a row, the first stands for all.
 inline bool is_listed_with_another(const LayerRow& row) {
   return row.match == Match::none && row.cause == Cause::inherited;
@@ -177,6 +182,7 @@ struct LayersOptions {
   bool weight_evidence = true;  // fail where the models do not hold the same weights
   IoMapping io;
   OrtOptions runtime;  // with an optimisation level: the graph that the optimiser makes is compared
+  ShowPair show_pair = {};  // of the first sample
   Progress progress;
 };
 

@@ -175,6 +175,8 @@ void Validation::add_first(std::int64_t number, const std::vector<Tensor>& sampl
     if (!is_worth_comparing(pair, reference, candidate)) return;
     LayerRow& row = found.emplace(pair, blank_row(pair)).first->second;
     row = compared(std::move(row), reference, candidate);
+    if (options_.show_pair)
+      options_.show_pair("layer", layer_and_tensor(row), reference, candidate);
   };
   const std::vector<SeenLayer> seen =
       side_by_side_.run(number, sample, layers_,
@@ -261,6 +263,9 @@ void Validation::compare_outputs(const LockstepOutputs& outputs) {
     rows.push_back(compared(std::move(row), outputs.reference[pair.reference],
                             outputs.candidate[pair.candidate]));
     LayerRow& added = rows.back();
+    if (options_.show_pair && samples_ == 0)
+      options_.show_pair("output", added.layer, outputs.reference[pair.reference],
+                         outputs.candidate[pair.candidate]);
     if (!added.evidence && is_exceeding(added))
       added.evidence =
           closing_operator(outputs.reference[pair.reference], outputs.candidate[pair.candidate]);

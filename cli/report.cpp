@@ -1,0 +1,51 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "vernier/data/read_file.h"
+#include "vernier/error.h"
+#include "vernier/report/html.h"
+
+namespace vernier::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> results;
+  OutputOptions output;
+};
+
+int run(const Options& options) {
+  require_html();
+  require_writable(options.output);
+  std::vector<HtmlResult> results;
+  for (const std::string& file : options.results) {
+    results.push_back({.json = std::string(as_text(read_file(file, "report")))});
+    try {
+      render_html(results.back());
+    } catch (const Error& error) {
+      throw Error(fmt::format("{}: {}", file, error.what()));
+    }
+  }
+  write_text(options.output, render_html(results));
+  return exit_pass;
+}
+
+}  // namespace
+
+void add_report(CLI::App& program, int& exit_code) {
+  const auto options = std::make_shared<Options>();
+  auto* command =
+      program.add_subcommand("report", "Show saved results, together, as one HTML page");
+  OptionGroup main(*command, main_group);
+  command->add_option("RESULTS", options->results, "Results that commands wrote with -f json")
+      ->required()
+      ->type_name("FILE...");
+  main.add("-o,--output", options->output.file, "Write the page to FILE instead of stdout", "FILE");
+  command->footer("Example:\n  vernier report debug.json layers.json check.json -o report.html\n");
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace vernier::cli

@@ -1,0 +1,128 @@
+#include "vernier/report/html.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "vernier/error.h"
+#include "vernier/report/html_page.h"
+#include "vernier/report/json.h"
+
+namespace vernier {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view data_mark = "__VERNIER_DATA__";
+
+std::string_view tone_name(Tone tone) {
+  switch (tone) {
+    case Tone::plain: return "plain";
+    case Tone::strong: return "strong";
+    case Tone::faint: return "faint";
+    case Tone::good: return "good";
+    case Tone::fair: return "fair";
+    case Tone::bad: return "bad";
+  }
+  return "plain";
+}
+
+// A text, or a text and its tone.
+Json cell_json(const Cell& cell) {
+  if (cell.tone == Tone::plain) return cell.text;
+  return {cell.text, std::string(tone_name(cell.tone))};
+}
+
+struct BlockJson {
+  Json operator()(const Panel& panel) const {
+    Json facts = Json::array();
+    for (const auto& [name, cell] : panel.facts)
+      facts.push_back(Json::array({name, cell_json(cell)}));
+    return {{"kind", "panel"}, {"title", panel.title}, {"facts", std::move(facts)}};
+  }
+  Json operator()(const Table& table) const {
+    Json columns = Json::array(), rows = Json::array();
+    for (const Column& column : table.columns)
+      columns.push_back({{"title", column.title}, {"left", column.align == Align::left}});
+    for (const auto& cells : table.rows) {
+      Json row = Json::array();
+      for (const Cell& cell : cells) row.push_back(cell_json(cell));
+      rows.push_back(std::move(row));
+    }
+    return {{"kind", "table"},
+            {"title", table.title},
+            {"columns", std::move(columns)},
+            {"rows", std::move(rows)},
+            {"note", table.note}};
+  }
+  Json operator()(const Paragraph& paragraph) const {
+    return {{"kind", "paragraph"}, {"text", cell_json(paragraph.text)}};
+  }
+  Json operator()(const Code& code) const { return {{"kind", "code"}, {"text", code.text}}; }
+};
+
+Json document_json(const Document& document) {
+  Json blocks = Json::array();
+  for (const Block& block : document.blocks) blocks.push_back(std::visit(BlockJson(), block));
+  return {{"title", document.title}, {"blocks", std::move(blocks)}};
+}
+
+Json parse_result(const std::string& text) {
+  Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object() || !json.contains("command") || !json.contains("schema_version"))
+    throw Error("[html] no result of Vernier: give files that a command wrote with -f json");
+  if (json["schema_version"] != json_schema_version)
+    throw Error(
+        fmt::format("[html] a result of schema_version {}, this program reads {}: run the command "
+                    "again",
+                    json["schema_version"].dump(), json_schema_version));
+  return json;
+}
+
+Json result_json(const HtmlResult& result) {
+  Json json = {{"result", parse_result(result.json)}};
+  if (result.document) json["document"] = document_json(*result.document);
+  if (!result.command_line.empty()) json["command_line"] = result.command_line;
+  if (!result.graph.empty()) json["graph"] = Json::parse(result.graph);
+  if (!result.detail.empty()) json["detail"] = Json::parse(result.detail);
+  return json;
+}
+
+// JSON inside a script element. In JSON these characters are only in strings, where they may be
+// written as numbers: then no text of a model can end the element or begin a comment.
+std::string escape_for_script(const std::string& json) {
+  std::string text;
+  text.reserve(json.size());
+  for (const char character : json) switch (character) {
+      case '<': text += "\\u003c"; break;
+      case '>': text += "\\u003e"; break;
+      case '&': text += "\\u0026"; break;
+      default: text += character;
+    }
+  return text;
+}
+
+}  // namespace
+
+void require_html() {
+  if (html_page().empty())
+    throw Error(
+        "[html] this build has no page, for Node.js was not there when it was configured: run "
+        "scripts/setup.sh build and build again, or choose another format");
+}
+
+std::string render_html(std::span<const HtmlResult> results) {
+  require_html();
+  Json data = {{"results", Json::array()}};
+  for (const HtmlResult& result : results) data["results"].push_back(result_json(result));
+  const std::string_view page = html_page();
+  const std::size_t mark = page.find(data_mark);
+  std::string text(page.substr(0, mark));
+  text += escape_for_script(data.dump(-1, ' ', false, Json::error_handler_t::replace));
+  text += page.substr(mark + data_mark.size());
+  return text;
+}
+
+std::string render_html(const HtmlResult& result) { return render_html(std::span(&result, 1)); }
+
+}  // namespace vernier

@@ -1,0 +1,342 @@
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { ink_on, ramp_colour } from "./colour";
+import { elide_middle } from "./format";
+import { ancestors, caption, opened_at_first, type FoldedGraph, type Group } from "./graph";
+import { lay_out, type Box, type Layout, type Wire } from "./layout";
+import { status_symbol, value_text } from "./Navigator";
+import { badness, goodness, type Row, type Rows, type Signal } from "./rows";
+import type { State } from "./state";
+
+interface View {
+  x: number;
+  y: number;
+  k: number;
+}
+
+interface Props {
+  graph: FoldedGraph;
+  rows: Rows;
+  signal: Signal;
+  largest: number;
+  state: State;
+  change: (part: Partial<State>) => void;
+}
+
+// The worst row of every node and of every group.
+function worst_rows(graph: FoldedGraph, rows: Row[], signal: Signal): Map<string, Row> {
+  const worst = new Map<string, Row>();
+  const offer = (id: string, row: Row) => {
+    const known = worst.get(id);
+    if (!known || badness(row.values[signal.key], signal) > badness(known.values[signal.key], signal)) worst.set(id, row);
+  };
+  for (const row of rows) {
+    const node = row.node === null ? undefined : graph.by_index.get(row.node);
+    if (!node || (row.values[signal.key] === undefined && row.kind !== "finding")) continue;
+    offer(node.id, row);
+    for (const group of ancestors(node.group)) offer(group.id, row);
+  }
+  return worst;
+}
+
+const limit = (k: number) => Math.min(2.5, Math.max(0.02, k));
+
+export function GraphView({ graph, rows, signal, largest, state, change }: Props) {
+  const [opened, set_opened] = useState<Set<string>>(() => new Set(state.open.length ? state.open : opened_at_first(graph.root)));
+  const layout = useMemo(() => lay_out(graph, opened), [graph, opened]);
+  const worst = useMemo(() => worst_rows(graph, rows.rows, signal), [graph, rows, signal]);
+  const box = useRef<HTMLDivElement>(null);
+  const [size, set_size] = useState({ width: 600, height: 500 });
+  const [view, set_view] = useState<View>({ x: 0, y: 0, k: 1 });
+  const [query, set_query] = useState("");
+  const drag = useRef<{ x: number; y: number; view: View; moved: boolean } | null>(null);
+  const centre_on = useRef<string>("");
+
+  useLayoutEffect(() => {
+    const measure = () => box.current && set_size({ width: box.current.clientWidth, height: box.current.clientHeight });
+    measure();
+    const observer = new ResizeObserver(measure);
+    if (box.current) observer.observe(box.current);
+    return () => observer.disconnect();
+  }, []);
+  const fit = () => {
+    const k = limit(Math.min(size.width / layout.width, size.height / layout.height, 1));
+    set_view({ k, x: (size.width - layout.width * k) / 2, y: Math.max(0, (size.height - layout.height * k) / 2) });
+  };
+  // A tall graph begins at its top, in a size that can be read.
+  const begin = () => {
+    const k = limit(Math.min(1, Math.max(0.55, Math.min(size.width / layout.width, size.height / layout.height))));
+    set_view({ k, x: (size.width - layout.width * k) / 2, y: 4 });
+  };
+  const started = useRef(false);
+  useEffect(() => {
+    if (started.current || size.width < 10) return;
+    started.current = true;
+    if (!state.selected) begin();
+  }, [size]);
+
+  const node_id = useMemo(() => {
+    if (state.selected.startsWith("n:") || state.selected.startsWith("g:")) return state.selected;
+    const row = rows.rows.find((each) => each.id === state.selected);
+    const node = row?.node === null || row?.node === undefined ? undefined : graph.by_index.get(row.node);
+    return node?.id ?? "";
+  }, [state.selected, rows, graph]);
+  // What is selected elsewhere is opened and moved into view here.
+  useEffect(() => {
+    if (!node_id) return;
+    const node = graph.nodes.find((each) => each.id === node_id);
+    const groups = node ? ancestors(node.group) : ancestors(graph.groups.get(node_id)?.parent ?? null);
+    centre_on.current = node_id;
+    if (groups.some((group) => !opened.has(group.id))) set_opened(new Set([...opened, ...groups.map((group) => group.id)]));
+    else centre();
+  }, [node_id, graph]);
+  const centre = () => {
+    const target = layout.box_of.get(centre_on.current);
+    if (!target) return; // its module is being opened
+    centre_on.current = "";
+    const [left, top] = [target.x * view.k + view.x, target.y * view.k + view.y];
+    const inside = view.k > 0.35 && left > 10 && top > 10 && left + target.width * view.k < size.width - 10 && top + target.height * view.k < size.height - 10;
+    if (inside && started.current && !(view.k === 1 && view.x === 0)) return;
+    const k = Math.max(0.75, Math.min(view.k, 1.2));
+    set_view({ k, x: size.width / 2 - (target.x + target.width / 2) * k, y: size.height / 2 - (target.y + Math.min(target.height, 80) / 2) * k });
+  };
+  useEffect(() => {
+    if (centre_on.current) centre();
+  }, [layout, size]);
+
+  const set_open = (next: Set<string>, keep?: Box) => {
+    set_opened(next);
+    change({ open: [...next] });
+    if (keep) centre_on.current = keep.id;
+  };
+  const toggle = (group: Group) => {
+    const next = new Set(opened);
+    if (!next.delete(group.id)) next.add(group.id);
+    set_open(next);
+  };
+  const select = (target: Box) => {
+    if (target.node && target.node.index >= 0) {
+      const own = rows.rows.find((row) => row.node !== null && row.kind !== "weight" && graph.by_index.get(row.node) === target.node) ?? worst.get(target.id);
+      change({ selected: own?.id ?? target.id });
+    } else if (target.group) change({ selected: target.id });
+    else {
+      const row = rows.rows.find((each) => each.kind === "output" && each.name === target.node?.label);
+      if (row) change({ selected: row.id });
+    }
+  };
+  const zoom = (factor: number, at = { x: size.width / 2, y: size.height / 2 }) => {
+    const k = limit(view.k * factor);
+    set_view({ k, x: at.x - ((at.x - view.x) * k) / view.k, y: at.y - ((at.y - view.y) * k) / view.k });
+  };
+  const search = (text: string, from = 0) => {
+    set_query(text);
+    if (text.trim() === "") return;
+    const wanted = text.toLowerCase();
+    const hits = graph.nodes.filter((node) => `${node.label} ${node.op}`.toLowerCase().includes(wanted));
+    const hit = hits[from % Math.max(1, hits.length)];
+    if (hit) {
+      const row = rows.rows.find((each) => each.node !== null && each.kind !== "weight" && graph.by_index.get(each.node) === hit);
+      change({ selected: row?.id ?? hit.id });
+    }
+  };
+  const hits = useRef(0);
+  const on_key = (event: KeyboardEvent) => {
+    const step = 60;
+    if (event.key === "+" || event.key === "=") zoom(1.25);
+    else if (event.key === "-") zoom(0.8);
+    else if (event.key === "0" || event.key === "f") fit();
+    else if (event.key === "ArrowDown" || event.key === "ArrowUp" || event.key === "ArrowLeft" || event.key === "ArrowRight") {
+      if (event.shiftKey || !node_id) {
+        const [dx, dy] = { ArrowDown: [0, -step], ArrowUp: [0, step], ArrowLeft: [step, 0], ArrowRight: [-step, 0] }[event.key] as [number, number];
+        set_view({ ...view, x: view.x + dx, y: view.y + dy });
+      } else walk(event.key);
+    } else if (event.key === "Enter" && state.selected.startsWith("g:")) {
+      const group = graph.groups.get(state.selected);
+      if (group) toggle(group);
+    } else return;
+    event.preventDefault();
+  };
+  // Along the wires, or to the neighbour on the same height.
+  const walk = (key: string) => {
+    const here = layout.box_of.get(node_id);
+    if (!here) return;
+    let next: Box | undefined;
+    if (key === "ArrowDown") next = layout.wires.find((wire) => wire.from === here)?.to;
+    else if (key === "ArrowUp") next = layout.wires.find((wire) => wire.to === here)?.from;
+    else {
+      const side = key === "ArrowRight" ? 1 : -1;
+      next = layout.boxes
+        .filter((each) => !each.open && Math.abs(each.y - here.y) < 60 && (each.x - here.x) * side > 0)
+        .sort((a, b) => Math.abs(a.x - here.x) - Math.abs(b.x - here.x))[0];
+    }
+    if (next) select(next);
+  };
+
+  const slack = 200;
+  const seen = (left: number, top: number, right: number, bottom: number) =>
+    right * view.k + view.x > -slack && left * view.k + view.x < size.width + slack && bottom * view.k + view.y > -slack && top * view.k + view.y < size.height + slack;
+  const boxes = layout.boxes.filter((each) => seen(each.x, each.y, each.x + each.width, each.y + each.height));
+  const wires = layout.wires.filter(({ from, to }) => seen(Math.min(from.x, to.x), Math.min(from.y, to.y), Math.max(from.x + from.width, to.x + to.width), Math.max(from.y, to.y)));
+  const on_down = (event: PointerEvent) => {
+    drag.current = { x: event.clientX, y: event.clientY, view, moved: false };
+  };
+  const on_move = (event: PointerEvent) => {
+    if (!drag.current) return;
+    const [dx, dy] = [event.clientX - drag.current.x, event.clientY - drag.current.y];
+    if (!drag.current.moved && Math.hypot(dx, dy) < 4) return;
+    drag.current.moved = true;
+    set_view({ ...drag.current.view, x: drag.current.view.x + dx, y: drag.current.view.y + dy });
+  };
+  const on_wheel = (event: WheelEvent) => {
+    event.preventDefault();
+    const bounds = box.current!.getBoundingClientRect();
+    if (event.ctrlKey || event.metaKey) zoom(Math.exp(-event.deltaY / 200), { x: event.clientX - bounds.left, y: event.clientY - bounds.top });
+    else set_view({ ...view, x: view.x - event.deltaX, y: view.y - event.deltaY });
+  };
+  const closable = [...graph.groups.values()].some((group) => group.parent);
+  return (
+    <section class="pane graph" aria-label="Graph">
+      <div class="filters">
+        <input type="search" placeholder="Search nodes" aria-label="Search nodes of the graph" value={query}
+          onInput={(event) => { hits.current = 0; search(event.currentTarget.value); }}
+          onKeyDown={(event) => { if (event.key === "Enter") search(query, ++hits.current); }} />
+        <span class="segment" role="group" aria-label="Zoom">
+          <button onClick={() => zoom(0.8)} aria-label="Zoom out">−</button>
+          <button onClick={() => zoom(1.25)} aria-label="Zoom in">+</button>
+          <button onClick={fit} title="The whole graph (f)">fit</button>
+        </span>
+        {closable && (
+          <span class="segment" role="group" aria-label="Modules">
+            <button onClick={() => set_open(new Set([...graph.groups.keys()].filter((id) => id !== "g:")))} title="Open all modules">open all</button>
+            <button onClick={() => set_open(new Set())} title="Close all modules">close all</button>
+          </span>
+        )}
+        <span class="count">{graph.nodes.filter((node) => node.index >= 0).length} nodes</span>
+      </div>
+      <div class="canvas" ref={box} role="application" tabIndex={0} aria-label="Graph: arrow keys follow the wires, Shift and arrow keys move, plus and minus zoom, f fits, Enter opens a module" onKeyDown={on_key} onPointerDown={on_down} onPointerMove={on_move} onPointerUp={() => (drag.current = null)} onPointerLeave={() => (drag.current = null)} onWheel={on_wheel}>
+        <svg width={size.width} height={size.height} role="presentation">
+          <defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" markerHeight="6" orient="auto"><path d="M0 0.6L7.4 4L0 7.4z" /></marker></defs>
+          <g transform={`translate(${view.x} ${view.y}) scale(${view.k})`}>
+            {boxes.filter((each) => each.open).map((each) => <GroupBox key={each.id} box={each} selected={each.id === node_id} select={() => select(each)} toggle={() => each.group && toggle(each.group)} />)}
+            {wires.map((wire) => <WireLine key={wire.id} wire={wire} near={wire.from.id === node_id || wire.to.id === node_id} arrow={view.k > 0.3} />)}
+            {boxes.filter((each) => !each.open).map((each) => (
+              <NodeBox key={each.id} box={each} row={worst.get(each.id)} signal={signal} largest={largest} selected={each.id === node_id} text={view.k > 0.3}
+                select={() => { if (!drag.current?.moved) select(each); }} toggle={() => each.group && toggle(each.group)} />
+            ))}
+          </g>
+        </svg>
+        <Minimap layout={layout} view={view} size={size} worst={worst} signal={signal} largest={largest} selected={node_id} go={(x, y) => set_view({ ...view, x: size.width / 2 - x * view.k, y: size.height / 2 - y * view.k })} />
+      </div>
+    </section>
+  );
+}
+
+function GroupBox({ box, selected, select, toggle }: { box: Box; selected: boolean; select: () => void; toggle: () => void }) {
+  return (
+    <g class={`group ${selected ? "selected" : ""}`} transform={`translate(${box.x} ${box.y})`}>
+      <rect width={box.width} height={box.height} rx="8" class={box.depth % 2 ? "odd" : "even"} />
+      <g class="group-title" onClick={select} onDblClick={toggle}>
+        <rect width={box.width} height="24" class="hit" />
+        <text x="26" y="16">{elide_middle(box.group!.label, Math.max(6, Math.floor((box.width - 36) / 6.6)))}</text>
+        <g class="twist" onClick={(event) => { event.stopPropagation(); toggle(); }}><rect width="24" height="24" class="hit" /><text x="10" y="16">▾</text></g>
+      </g>
+    </g>
+  );
+}
+
+function WireLine({ wire, near, arrow }: { wire: Wire; near: boolean; arrow: boolean }) {
+  const { from, to } = wire;
+  const x1 = from.x + from.width / 2, y1 = from.y + from.height, x2 = to.x + to.width / 2, y2 = to.y;
+  const stops = [...wire.route.filter((point) => point.y > y1 + 8 && point.y < y2 - 8), { x: x2, y: y2 }];
+  let d = `M${x1} ${y1}`;
+  let [x, y] = [x1, y1];
+  for (const stop of stops) {
+    const bend = Math.max(8, Math.min(60, (stop.y - y) / 2));
+    d += `C${x} ${y + bend} ${stop.x} ${stop.y - bend} ${stop.x} ${stop.y}`;
+    [x, y] = [stop.x, stop.y];
+  }
+  return <path class={`wire ${near ? "near" : ""}`} d={d} {...(arrow ? { "marker-end": "url(#arrow)" } : {})} />;
+}
+
+interface NodeBoxProps {
+  box: Box;
+  row: Row | undefined;
+  signal: Signal;
+  largest: number;
+  selected: boolean;
+  text: boolean;
+  select: () => void;
+  toggle: () => void;
+}
+
+function NodeBox({ box, row, signal, largest, selected, text, select, toggle }: NodeBoxProps) {
+  const value = row?.values[signal.key];
+  const finding = row?.kind === "finding";
+  const good = finding ? { bad: 0, fair: 0.33, good: 1, none: null }[row.status] : goodness(value, signal, largest);
+  const { node, group } = box;
+  const label = group ? `${group.owner ? group.label : elide_middle(group.label, 26)} · ${group.size}` : elide_middle(caption(node!), 31);
+  const note = `${group ? `${group.label}, module of ${group.size} nodes` : `${node!.op} ${node!.label}${node!.quantized ? ", quantized" : ""}`}${row ? `\n${finding ? row.op : `${signal.label} ${value_text(value, signal)}`} · ${row.verdict}` : ""}`;
+  return (
+    <g class={`node ${group ? "closed" : node!.index < 0 ? "end" : ""} ${selected ? "selected" : ""}`} transform={`translate(${box.x} ${box.y})`} onClick={select} onDblClick={group ? toggle : undefined} data-id={box.id}>
+      <title>{note}</title>
+      {group && <rect class="stack" x="3" y="-3" width={box.width} height={box.height} rx="6" />}
+      <rect class="body" width={box.width} height={box.height} rx={node && node.index < 0 ? 15 : 5} style={{ fill: ramp_colour(good) }} />
+      {text && <text x={box.width / 2 + (group ? 8 : 0)} y={box.height / 2 + 4} text-anchor="middle" style={{ fill: ink_on(good) }}>{label}</text>}
+      {text && row && (row.status === "bad" || row.status === "fair") && <text class="mark" x={box.width - 5} y="3" text-anchor="middle">{status_symbol[row.status]}</text>}
+      {group && <g class="twist" onClick={(event) => { event.stopPropagation(); toggle(); }}><rect width="22" height={box.height} class="hit" /><text x="9" y={box.height / 2 + 4} style={{ fill: ink_on(good) }}>▸</text></g>}
+    </g>
+  );
+}
+
+interface MinimapProps {
+  layout: Layout;
+  view: View;
+  size: { width: number; height: number };
+  worst: Map<string, Row>;
+  signal: Signal;
+  largest: number;
+  selected: string;
+  go: (x: number, y: number) => void;
+}
+
+function Minimap({ layout, view, size, worst, signal, largest, selected, go }: MinimapProps) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const k = Math.min(130 / layout.width, 170 / layout.height);
+  const [width, height] = [Math.max(24, layout.width * k), Math.max(24, layout.height * k)];
+  useEffect(() => {
+    const context = canvas.current?.getContext("2d");
+    if (!context) return;
+    const ratio = devicePixelRatio || 1;
+    canvas.current!.width = width * ratio;
+    canvas.current!.height = height * ratio;
+    context.scale(ratio * k, ratio * k);
+    const plain = getComputedStyle(canvas.current!).getPropertyValue("--node-edge");
+    for (const box of layout.boxes) {
+      if (box.open) continue;
+      const row = worst.get(box.id);
+      const good = row ? (row.kind === "finding" ? 0 : goodness(row.values[signal.key], signal, largest)) : null;
+      context.fillStyle = good === null ? plain : ramp_colour(good);
+      context.fillRect(box.x, box.y, Math.max(box.width, 1.5 / k), Math.max(box.height, 1.5 / k));
+      if (box.id === selected) {
+        context.strokeStyle = getComputedStyle(canvas.current!).getPropertyValue("--ink");
+        context.lineWidth = 2 / k;
+        context.strokeRect(box.x - 1 / k, box.y - 1 / k, box.width + 2 / k, box.height + 2 / k);
+      }
+    }
+  }, [layout, worst, signal, largest, selected, width, height, k]);
+  if (layout.width * view.k <= size.width && layout.height * view.k <= size.height) return null;
+  const jump = (event: PointerEvent) => {
+    if (event.type === "pointermove" && event.buttons === 0) return;
+    event.stopPropagation();
+    const bounds = canvas.current!.getBoundingClientRect();
+    go((event.clientX - bounds.left) / k, (event.clientY - bounds.top) / k);
+  };
+  const clamp = (value: number, most: number) => Math.min(most, Math.max(0, value));
+  const left = clamp((-view.x / view.k) * k, width), top = clamp((-view.y / view.k) * k, height);
+  const right = clamp(((size.width - view.x) / view.k) * k, width), bottom = clamp(((size.height - view.y) / view.k) * k, height);
+  return (
+    <div class="minimap" aria-hidden="true" style={{ width: `${width}px`, height: `${height}px` }} onPointerDown={jump} onPointerMove={jump}>
+      <canvas ref={canvas} style={{ width: `${width}px`, height: `${height}px` }} />
+      <span style={{ left: `${left}px`, top: `${top}px`, width: `${Math.max(4, right - left)}px`, height: `${Math.max(4, bottom - top)}px` }} />
+    </div>
+  );
+}

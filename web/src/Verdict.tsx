@@ -1,0 +1,100 @@
+import { useState } from "preact/hooks";
+import { Blocks } from "./Blocks";
+import { as_list, as_object, as_text, text_of, type Block, type Json, type ReportResult } from "./data";
+import { words } from "./format";
+
+export const outcome_of = (report: ReportResult): string => as_text(as_object(report.result.verdict).outcome);
+const symbols: { [outcome: string]: string } = { pass: "✓", fail: "✗", inconclusive: "?" };
+
+const paragraphs = (report: ReportResult): string[] =>
+  (report.document?.blocks ?? []).flatMap((block) => (block.kind === "paragraph" ? [text_of(block.text)] : []));
+
+// The last line of the terminal; of a saved result, its failures in short.
+export function verdict_text(report: ReportResult): string {
+  const last = paragraphs(report).at(-1);
+  if (last && report.result.verdict) return last.replace(/^(PASS|FAIL|INCONCLUSIVE):? ?/, "");
+  const verdict = as_object(report.result.verdict);
+  return as_list(verdict.failures)
+    .map((failure) => `${as_text(failure.group)} ${as_text(failure.subject)}: ${as_text(failure.metric)} ${fact_text(failure.value ?? null)}${failure.limit ? ` (fails if ${as_text(failure.limit)})` : ""}`.trim())
+    .concat(as_list(verdict.doubts).map((doubt) => `${words(as_text(doubt.kind))} ${as_text(doubt.subject)}`.trim()))
+    .join("; ");
+}
+
+export function fact_text(value: Json): string {
+  if (Array.isArray(value)) return value.map(fact_text).join(", ");
+  if (typeof value === "number") return String(Number(value.toPrecision(6)));
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  return value === null ? "–" : typeof value === "object" ? JSON.stringify(value) : value;
+}
+
+function Copy({ text, label }: { text: string; label: string }) {
+  const [copied, set_copied] = useState(false);
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      // A page from disk may not have the clipboard: the text is selected instead.
+      const code = document.getElementById("command-line");
+      if (code) getSelection()?.selectAllChildren(code);
+      document.execCommand("copy");
+    }
+    set_copied(true);
+    setTimeout(() => set_copied(false), 1500);
+  };
+  return <button class="copy" onClick={copy} aria-label={label}>{copied ? "copied ✓" : "copy"}</button>;
+}
+
+// Sentences and things to paste, without the run's facts, tables, warnings and the verdict itself.
+function conclusion(report: ReportResult): Block[] {
+  const blocks = report.document?.blocks ?? [];
+  const verdict = blocks.length - 1;
+  return blocks.filter(
+    (block, index) =>
+      (block.kind === "code" || block.kind === "paragraph") &&
+      !(report.result.verdict && index === verdict) &&
+      !(block.kind === "paragraph" && text_of(block.text).startsWith("warning: ")),
+  );
+}
+
+export function Verdict({ report }: { report: ReportResult }) {
+  const { result } = report;
+  const outcome = outcome_of(report);
+  const judged = outcome !== "" && !(outcome === "pass" && as_list_length(as_object(result.verdict).limits) === 0 && verdict_text(report).startsWith("no limits"));
+  const facts = Object.entries(as_object(result.run)).filter(([, value]) => fact_text(value) !== "");
+  const limits = as_object(result.verdict).limits;
+  const warnings = (Array.isArray(result.warnings) ? result.warnings : []).map((warning) => fact_text(warning));
+  const versions = Object.entries(as_object(result.versions)).filter(([name]) => !name.endsWith("_library"));
+  const told = conclusion(report);
+  const saved = !report.document && as_text(result.conclusion);
+  return (
+    <section class="verdict" aria-label="Verdict">
+      <div class={`outcome ${judged ? outcome : "none"}`}>
+        <span class="badge" role="img" aria-label={judged ? outcome.toUpperCase() : "not judged"}>
+          <span aria-hidden="true">{judged ? symbols[outcome] : "·"}</span> {judged ? outcome.toUpperCase() : "NOT JUDGED"}
+        </span>
+        <p class="reason">{verdict_text(report) || (outcome === "pass" ? "Every limit was kept." : "")}</p>
+      </div>
+      <dl class="facts">
+        {facts.map(([name, value]) => (
+          <div key={name}><dt>{words(name)}</dt><dd>{fact_text(value)}</dd></div>
+        ))}
+        {Array.isArray(limits) && limits.length > 0 && <div><dt>fails if</dt><dd>{fact_text(limits)}</dd></div>}
+      </dl>
+      {(told.length > 0 || saved) && <div class="told">{saved ? <p>{saved}</p> : <Blocks blocks={told} />}</div>}
+      {warnings.length > 0 && (
+        <details class="warnings" open={warnings.length <= 2}>
+          <summary>{warnings.length === 1 ? "1 warning" : `${warnings.length} warnings`}</summary>
+          <ul>{warnings.map((warning, i) => <li key={i}>{warning}</li>)}</ul>
+        </details>
+      )}
+      <footer>
+        {report.command_line && (
+          <span class="reproduce"><code id="command-line">{report.command_line}</code><Copy text={report.command_line} label="Copy the command that makes this result again" /></span>
+        )}
+        <span class="versions">{versions.map(([name, version]) => `${name} ${fact_text(version)}`).join(" · ")}</span>
+      </footer>
+    </section>
+  );
+}
+
+const as_list_length = (value: Json | undefined): number => (Array.isArray(value) ? value.length : 0);

@@ -1,0 +1,165 @@
+import { describe, expect, it } from "vitest";
+import { changes } from "../src/Compare";
+import type { GraphData, ReportResult } from "../src/data";
+import { as_number } from "../src/data";
+import { decibels, elide_middle, figure } from "../src/format";
+import { fold_graph, opened_at_first } from "../src/graph";
+import { lay_out } from "../src/layout";
+import { find_repeats, module_of_name } from "../src/modules";
+import { find_points, pareto_front } from "../src/Points";
+import { make_scale } from "../src/Profile";
+import { badness, goodness, make_rows, signal_of } from "../src/rows";
+import { initial_state, read_state, write_state } from "../src/state";
+import { lines_of } from "../src/tree";
+
+const debug_result = (rows: [string, number | string | null, string][]): ReportResult => ({
+  result: {
+    command: "debug", run: { low_db: 20, good_db: 40 }, weights: [], model_outputs: [],
+    activations: rows.map(([tensor_name, cumulative_sqnr_db, verdict]) => ({ tensor_name, cumulative_sqnr_db, verdict, op: "Conv", node: "" })),
+  },
+});
+const no_filter = { text: "", status: "", op: "", limit: "" };
+
+describe("numbers", () => {
+  it("read what JSON cannot hold", () => {
+    expect(["inf", "-inf", "nan", null, 3].map(as_number)).toEqual([Infinity, -Infinity, NaN, null, 3]);
+  });
+  it("are shown as in the terminal", () => {
+    expect([null, NaN, Infinity, 12.345].map(decibels)).toEqual(["–", "nan", "exact", "12.35"]);
+    expect([0, 1e-7, 123456, 0.5, null].map(figure)).toEqual(["0", "1.00e-7", "1.23e+5", "0.5", "–"]);
+  });
+  it("shorten names in the middle", () => {
+    expect(elide_middle("/layer1/conv/Conv_output_0", 11)).toHaveLength(11);
+    expect(elide_middle("short", 11)).toBe("short");
+  });
+});
+
+describe("modules", () => {
+  it("are read from the exporter's names", () => {
+    expect(module_of_name("/layer1/layer1.0/conv1/Conv_output_0")).toEqual(["layer1", "0", "conv1"]);
+    expect(module_of_name("/blocks.0/ln1/Add_output_0")).toEqual(["blocks", "0", "ln1"]);
+    expect(module_of_name("logits")).toEqual([]);
+  });
+  it("are blocks that repeat where nothing is named", () => {
+    const block = ["Conv", "Relu", "Add", "Mul"];
+    expect(find_repeats(["Shape", ...block, ...block, ...block, "Gemm"])).toEqual([{ begin: 1, period: 4, times: 3 }]);
+    expect(find_repeats(["Conv", "Conv", "Conv", "Conv", "Conv", "Conv"])).toEqual([]);
+    const { rows } = make_rows({ result: { command: "layers", layers: [...block, ...block].map((type, i) => ({ layer: `t${i}`, type: "", tensor: `t${i}`, op: type, max_abs_diff: 0 })), model_outputs: [] } });
+    expect(rows).toHaveLength(8);
+  });
+});
+
+describe("rows", () => {
+  const { rows, origin, signals } = make_rows(debug_result([["/a/x", 50, "healthy"], ["/a/y", 10, "originator"], ["/b/z", "nan", "inheritor"], ["/b/w", null, "unmatched"]]));
+  it("carry verdicts and the origin", () => {
+    expect(rows.map((row) => row.status)).toEqual(["good", "bad", "fair", "none"]);
+    expect(origin).toBe(1);
+    expect(signals.map((signal) => signal.key)).toEqual(["cumulative_sqnr_db"]);
+  });
+  it("take any new figure in decibels as a signal", () => {
+    const made = debug_result([["x", 50, "healthy"]]);
+    (made.result.activations as { [key: string]: number }[])[0]!.alone_on_db = 31;
+    expect(make_rows(made).signals.map((signal) => signal.key)).toContain("alone_on_db");
+  });
+  it("sort NaN as the worst and nothing as the best", () => {
+    const signal = signal_of("cumulative_sqnr_db");
+    const lines = lines_of(rows, no_filter, signal, "worst", false, new Set());
+    expect(lines.map((line) => line.label)).toEqual(["/b/z", "/a/y", "/a/x", "/b/w"]);
+    expect(badness(null, signal)).toBe(-Infinity);
+    expect(goodness(NaN, signal)).toBe(0);
+  });
+  it("show the worst below a module, and filter", () => {
+    const signal = signal_of("cumulative_sqnr_db");
+    const lines = lines_of(rows, no_filter, signal, "order", true, new Set());
+    expect(lines.map((line) => `${line.depth} ${line.label}`)).toEqual(["0 a", "1 x", "1 y", "0 b", "1 z", "1 w"]);
+    expect(lines[0]!.worst!.name).toBe("/a/y");
+    expect(lines_of(rows, no_filter, signal, "order", true, new Set(["g:a"])).map((line) => line.label)).toEqual(["a", "b", "z", "w"]);
+    expect(lines_of(rows, { ...no_filter, limit: "20" }, signal, "order", false, new Set()).map((line) => line.label)).toEqual(["/a/y", "/b/z"]);
+    expect(lines_of(rows, { ...no_filter, status: "bad" }, signal, "order", false, new Set())).toHaveLength(1);
+    expect(lines_of(rows, { ...no_filter, text: "B/W" }, signal, "order", false, new Set())).toHaveLength(1);
+  });
+  it("with equal ids stay apart", () => {
+    const twice = make_rows(debug_result([["x", 1, "healthy"], ["x", 2, "healthy"]]));
+    expect(new Set(twice.rows.map((row) => row.id)).size).toBe(2);
+  });
+});
+
+// input -> Q -> DQ -> Conv (weight behind DQ) -> Q -> DQ -> If{ Relu } -> output
+const graph: GraphData = {
+  tensors: ["input", "q", "dq", "w", "wf", "c", "cq", "cdq", "out", "inner"],
+  types: {}, weights: [3],
+  graphs: [{ name: "", inputs: [0], outputs: [8] }, { name: "then_branch", owner: 5, inputs: [], outputs: [9] }],
+  nodes: [
+    { name: "q0", op: "QuantizeLinear", graph: 0, in: [0], out: [1] },
+    { name: "dq0", op: "DequantizeLinear", graph: 0, in: [1], out: [2] },
+    { name: "dqw", op: "DequantizeLinear", graph: 0, in: [3], out: [4] },
+    { name: "conv", op: "Conv", graph: 0, in: [2, 4], out: [5], module: "net.conv" },
+    { name: "q1", op: "QuantizeLinear", graph: 0, in: [5], out: [6] },
+    { name: "if", op: "If", graph: 0, in: [7], out: [8] },
+    { name: "dq1", op: "DequantizeLinear", graph: 0, in: [6], out: [7] },
+    { name: "relu", op: "Relu", graph: 1, in: [7], out: [9] },
+    { name: "neg", op: "Neg", graph: 1, in: [9], out: [] },
+  ],
+  sources: {},
+};
+
+describe("the graph", () => {
+  const folded = fold_graph(graph);
+  it("folds quantizers into the node whose tensor they round", () => {
+    expect(folded.nodes.map((node) => node.op)).toEqual(["input", "Conv", "If", "Relu", "Neg", "output"]);
+    const conv = folded.nodes[1]!;
+    expect(conv.quantized).toBe(true);
+    expect(conv.weights).toEqual(["w"]);
+    expect(folded.by_index.get(4)).toBe(conv);
+    expect(folded.edges.map((edge) => `${edge.from.op}-${edge.to.op}`).sort()).toEqual(["Conv-If", "Conv-Relu", "If-output", "Relu-Neg", "input-Conv"]);
+  });
+  it("puts subgraphs inside, and lays out what is open", () => {
+    const closed = lay_out(folded, new Set());
+    expect(closed.boxes.some((box) => box.node?.op === "Relu")).toBe(false);
+    const open = lay_out(folded, new Set(opened_at_first(folded.root)));
+    const relu = open.boxes.find((box) => box.node?.op === "Relu")!;
+    const around = open.boxes.find((box) => box.open && box.group!.label === "then_branch")!;
+    expect(relu.y).toBeGreaterThan(around.y);
+    expect(relu.y + relu.height).toBeLessThan(around.y + around.height);
+    const conv = open.boxes.find((box) => box.node?.op === "Conv")!, input = open.boxes.find((box) => box.node?.op === "input")!;
+    expect(conv.y).toBeGreaterThan(input.y + input.height);
+  });
+  it("of 2,000 nameless nodes is laid out whole", { timeout: 120_000 }, () => {
+    const count = 2000;
+    const chain: GraphData = {
+      tensors: Array.from({ length: count + 1 }, (_, i) => `t${i}`), types: {}, weights: [], sources: {},
+      graphs: [{ name: "", inputs: [0], outputs: [count] }],
+      nodes: Array.from({ length: count }, (_, i) => ({ name: `n${i}`, op: `Op${(i * i) % 97}`, graph: 0, in: i > 3 ? [i, i - 3] : [i], out: [i + 1] })),
+    };
+    const large = fold_graph(chain);
+    const layout = lay_out(large, new Set(large.groups.keys()));
+    expect(layout.boxes.filter((box) => box.node && box.node.index >= 0)).toHaveLength(count);
+  });
+});
+
+describe("other parts", () => {
+  it("keep their state in the fragment", () => {
+    const state = { ...initial_state, result: 1, selected: "t:/a b&c", signal: "local_sqnr_db", sort: "worst" as const, zoom: [3, 9] as [number, number], tree: false, open: ["g:a", "g:b c"] };
+    expect(read_state(`#${write_state(state)}`)).toEqual(state);
+    expect(read_state("#zoom=9-3&sort=x").zoom).toBeNull();
+  });
+  it("find the Pareto front", () => {
+    const points = [[1, 10], [2, 9], [3, 20], [3, 15], [4, 20]].map(([x, y]) => ({ label: "", x: x!, y: y!, raw: {} }));
+    expect(pareto_front(points).map((point) => [point.x, point.y])).toEqual([[1, 10], [3, 20]]);
+    expect(find_points({ trials: [{ name: "a", bytes: 1, sqnr_db: 2 }, { name: "b", bytes: 2, sqnr_db: 3 }] })!.costs).toEqual(["bytes"]);
+    expect(find_points({ metrics: [] })).toBeNull();
+  });
+  it("scale decibels and magnitudes", () => {
+    const scale = make_scale([10, Infinity, 70], signal_of("sqnr_db"));
+    expect([scale.at(0), scale.at(Infinity)]).toEqual([0, 1]);
+    const log = make_scale([1e-6, 1e-2], signal_of("max_abs_diff"));
+    expect(log.at(1e-4)).toBeCloseTo(0.5);
+    expect(log.at(0)).toBe(0);
+  });
+  it("compare two results row by row, the most worsened first", () => {
+    const before = make_rows(debug_result([["x", 30, "healthy"], ["y", 30, "healthy"], ["gone", 5, "healthy"]]));
+    const after = make_rows(debug_result([["x", 35, "healthy"], ["y", 20, "healthy"], ["new", 7, "healthy"]]));
+    const list = changes(before.rows, after.rows, signal_of("cumulative_sqnr_db"));
+    expect(list.map((each) => [each.name, each.change])).toEqual([["y", -10], ["x", 5], ["new", null], ["gone", null]]);
+  });
+});
