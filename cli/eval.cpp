@@ -77,7 +77,7 @@ int run_compare(const EvalOptions& options) {
   if (opened.reference_runner) describe_host(run, opened.reference_runner->versions());
   write_result(options.output, describe_compare(run, result),
                [&] { return compare_json(run, result); },
-               {.graph = [&] { return graph_json(model); }});
+               {.graph = [&] { return graph_json(opened.candidate); }});
   return exit_code(result.verdict, result.interrupted);
 }
 

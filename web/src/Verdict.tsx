@@ -3,7 +3,12 @@ import { Blocks } from "./Blocks";
 import { as_list, as_object, as_text, text_of, type Block, type Json, type ReportResult } from "./data";
 import { words } from "./format";
 
-export const outcome_of = (report: ReportResult): string => as_text(as_object(report.result.verdict).outcome);
+// A pass without limits says only that all was comparable, and is not called one.
+export function outcome_of(report: ReportResult): string {
+  const verdict = as_object(report.result.verdict);
+  const outcome = as_text(verdict.outcome);
+  return outcome === "pass" && !(Array.isArray(verdict.limits) && verdict.limits.length > 0) ? "" : outcome;
+}
 const symbols: { [outcome: string]: string } = { pass: "✓", fail: "✗", inconclusive: "?" };
 
 const paragraphs = (report: ReportResult): string[] =>
@@ -59,7 +64,7 @@ function conclusion(report: ReportResult): Block[] {
 export function Verdict({ report }: { report: ReportResult }) {
   const { result } = report;
   const outcome = outcome_of(report);
-  const judged = outcome !== "" && !(outcome === "pass" && as_list_length(as_object(result.verdict).limits) === 0 && verdict_text(report).startsWith("no limits"));
+  const judged = outcome !== "";
   const facts = Object.entries(as_object(result.run)).filter(([, value]) => fact_text(value) !== "");
   const limits = as_object(result.verdict).limits;
   const warnings = (Array.isArray(result.warnings) ? result.warnings : []).map((warning) => fact_text(warning));
@@ -72,7 +77,7 @@ export function Verdict({ report }: { report: ReportResult }) {
         <span class="badge" role="img" aria-label={judged ? outcome.toUpperCase() : "not judged"}>
           <span aria-hidden="true">{judged ? symbols[outcome] : "·"}</span> {judged ? outcome.toUpperCase() : "NOT JUDGED"}
         </span>
-        <p class="reason">{verdict_text(report) || (outcome === "pass" ? "Every limit was kept." : "")}</p>
+        <p class="reason">{verdict_text(report) || (outcome === "pass" ? "Every limit was kept." : result.verdict ? "no limits were given: nothing was judged" : "")}</p>
       </div>
       <dl class="facts">
         {facts.map(([name, value]) => (
@@ -96,5 +101,3 @@ export function Verdict({ report }: { report: ReportResult }) {
     </section>
   );
 }
-
-const as_list_length = (value: Json | undefined): number => (Array.isArray(value) ? value.length : 0);
