@@ -4,6 +4,8 @@
 
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/quantize.h"
+#include "vernier/analysis/quantize/precision.h"
 #include "vernier/error.h"
 #include "vernier/model/convert_fp16.h"
 #include "vernier/tensor/dtype.h"
@@ -18,6 +20,7 @@ struct Options {
   std::string io = "fp32";
   std::vector<std::string> keep;
   bool no_default_keep = false;
+  QuantizeCommand quantize;  // for the precisions that are not fp16
 };
 
 // "op:Softmax,node:NAME,tensor:GLOB": an item without a kind goes on with the kind before it.
@@ -45,6 +48,12 @@ Fp16Options fp16_options(const Options& options) {
   return result;
 }
 
+std::vector<std::string> precisions() {
+  std::vector<std::string> names = {"fp16"};
+  for (const std::string& name : quantized_precision_names()) names.push_back(name);
+  return names;
+}
+
 void print_summary(const Options& options, const Fp16Result& result) {
   fmt::print("{}: {} weights and {} nodes in float16, {} nodes kept in float32, {} casts\n",
              options.output, result.converted_weights, result.converted_nodes, result.kept_nodes,
@@ -54,7 +63,13 @@ void print_summary(const Options& options, const Fp16Result& result) {
                weight.overflowed, weight.count, weight.underflowed);
 }
 
-int run(const Options& options) {
+int run(Options& options) {
+  if (options.precision != "fp16") {
+    options.quantize.model = options.model;
+    options.quantize.quantized = options.output;
+    options.quantize.precision = options.precision;
+    return run_quantize(options.quantize);
+  }
   const Model model = Model::load(options.model);
   const Fp16Result result = convert_to_fp16(model, fp16_options(options));
   result.model.save(options.output);
@@ -71,7 +86,7 @@ void add_convert(CLI::App& program, int& exit_code) {
   main.add("MODEL,-m,--model", options->model, "The .onnx model to convert", "MODEL")->required();
   main.add("--precision", options->precision, "Precision to convert to")
       ->required()
-      ->check(CLI::IsMember({"fp16"}));
+      ->check(CLI::IsMember(precisions()));
   main.add("-o,--output", options->output, "Where to write the converted model", "OUT.onnx")
       ->required();
   main.add("--io", options->io, "Precision of the graph's inputs and outputs")
@@ -82,6 +97,7 @@ void add_convert(CLI::App& program, int& exit_code) {
            "LIST");
   main.flag("--convert-all", options->no_default_keep,
             "Convert also the operators that are kept in float32 by default");
+  add_quantizing_options(*command, options->quantize);
   command->footer("Example:\n  vernier convert model.onnx --precision fp16 -o model.fp16.onnx\n");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }

@@ -1,0 +1,207 @@
+#include "vernier/analysis/quantize/quantize.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/quantize.h"
+#include "vernier/analysis/norm_fit.h"
+#include "vernier/analysis/pick_inputs.h"
+#include "vernier/error.h"
+#include "vernier/report/quantize.h"
+#include "vernier/tensor/atomic_file.h"
+
+namespace vernier::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+Effort effort_of(const QuantizeCommand& options) {
+  if (options.fast) return Effort::fast;
+  return options.tune ? Effort::tune : Effort::normal;
+}
+
+}  // namespace
+
+QuantizeOptions quantize_options(const QuantizeCommand& options) {
+  QuantizeOptions result{.precision = parse_quantized_precision(options.precision),
+                         .placement = parse_placement(options.placement),
+                         .target = parse_target_cpu(options.target),
+                         .effort = effort_of(options),
+                         .keep_nodes = options.keep,
+                         .limits = parse_limits(options.fail_if, quantize_limit_metrics()),
+                         .threads = options.threads};
+  if (!options.ranges.empty()) result.given_ranges = read_ranges(options.ranges);
+  return result;
+}
+
+RunDescription quantize_run(const std::string& name, const QuantizeCommand& options,
+                            const CalibrationData& data) {
+  RunDescription run{.command = name,
+                     .candidate = options.quantized.filename(),
+                     .reference = fs::path(options.model).filename(),
+                     .precision = options.precision,
+                     .device = "cpu",
+                     .inputs = data.inputs.description,
+                     .settings = {{"placement", options.placement}, {"target_cpu", options.target}},
+                     .runtimes = {.onnxruntime = true}};
+  if (data.inputs.samples) run.samples = data.inputs.samples->size();
+  return run;
+}
+
+namespace {
+
+void write_file(const fs::path& path, const std::string& text) {
+  AtomicFile file(path);
+  file.append(std::as_bytes(std::span(text)));
+  file.commit();
+}
+
+}  // namespace
+
+int run_quantize(QuantizeCommand& options) {
+  require_writable({.file = options.quantized.string()});
+  require_writable(options.output);
+  QuantizeOptions analysis = quantize_options(options);
+  const Model model = Model::load(options.model);
+  CalibrationData data = calibration_data(model, options.input);
+  print_warnings(data.inputs.warnings);
+  QuantizeResult result = with_progress("quantizing", [&](Progress progress) {
+    analysis.progress = std::move(progress);
+    return quantize(model, data.inputs.samples.get(), analysis);
+  });
+  result.warnings.insert(result.warnings.begin(), data.doubts.begin(), data.doubts.end());
+
+  const fs::path floating = float_model_path(options.quantized);
+  result.float_model.save(floating);
+  result.model.save(options.quantized);
+  if (!options.save_ranges.empty())
+    write_file(options.save_ranges, ranges_json(result.choices.ranges));
+  QuantizeSubject subject{.run = quantize_run("quantize", options, data),
+                          .files = {.quantized = options.quantized.filename(),
+                                    .floating = floating.filename(),
+                                    .source_bytes = model_bytes(floating),
+                                    .quantized_bytes = model_bytes(options.quantized)}};
+  subject.run.interrupted = result.interrupted;
+  write_result(options.output, describe_quantize(subject, result),
+               [&] { return quantize_json(subject, result); });
+  if (result.verdict.limits.empty()) return result.interrupted ? exit_interrupted : exit_pass;
+  return exit_code(result.verdict, result.interrupted);
+}
+
+fs::path float_model_path(const fs::path& quantized) {
+  return fs::path(quantized).replace_extension(".float.onnx");
+}
+
+std::int64_t model_bytes(const fs::path& path) {
+  std::int64_t bytes = static_cast<std::int64_t>(fs::file_size(path));
+  const fs::path data = fs::path(path).concat(".data");
+  if (fs::exists(data)) bytes += static_cast<std::int64_t>(fs::file_size(data));
+  return bytes;
+}
+
+void add_calibration_options(CLI::App& command, CalibrationInput& input) {
+  add_input_options(command, input.spec);
+  add_constant_options(command, input.io);
+  command.get_option("--input-data")
+      ->description(
+          "Calibration data: an .npz with an array for each input, its leading axis the samples, "
+          "or a "
+          "folder with an .npz for each sample");
+  OptionGroup(command, main_group)
+      .add("--data", input.spec.data, "The same as --input-data", "PATH")
+      ->excludes("--input-data");
+  OptionGroup(command, main_group)
+      .flag("--synthetic", input.synthetic,
+            "Calibrate on made-up inputs: only where nothing else can be had");
+}
+
+CalibrationData calibration_data(const Model& model, const CalibrationInput& input) {
+  CalibrationData data;
+  const bool given = !input.spec.data.empty() || !input.spec.dataset.name.empty();
+  if (given && input.synthetic)
+    throw Error("[quantize] --synthetic: there is real data as well; leave one of them out");
+  if (given) data.inputs = make_inputs(model, input.spec, input.io);
+  if (input.synthetic) {
+    InputSpec spec = input.spec;
+    if (!spec.samples) spec.samples = 64;
+    data.inputs = automatic_inputs(model, nullptr, spec, {});
+    const auto fit = measure_norm_fit(model, *data.inputs.samples, {});
+    if (fit && !(fit->score <= fitting_norm_score))
+      throw Error(fmt::format(
+          "[quantize] --synthetic: the made-up inputs are unlike those that {} was trained on, as "
+          "its batch norms tell ({:.2f} > {}); give --data or --dataset",
+          model.name(), fit->score, fitting_norm_score));
+    data.doubts.push_back(fmt::format(
+        "calibrated and measured on made-up inputs, {}: how good the model is on real ones is not "
+        "known",
+        fit ? "which its batch norms find like those of training"
+            : "and nothing tells whether they are like real ones"));
+  }
+  return data;
+}
+
+void add_quantize_output_options(CLI::App& command, OutputOptions& options) {
+  OptionGroup group(command, main_group);
+  group
+      .add("-f,--format", options.format,
+           "Format of the report (default: by the ending of --report)")
+      ->check(CLI::IsMember({"text", "json", "md"}));
+  group.add("--report", options.file, "Write the report to FILE instead of stdout", "FILE");
+  OptionGroup(command, "Output")
+      .flag("--no-color", options.no_color, "No colours, even on a terminal");
+}
+
+void add_quantizing_options(CLI::App& command, QuantizeCommand& options) {
+  options.input.spec.default_samples = 256;
+  add_calibration_options(command, options.input);
+  OptionGroup main(command, main_group);
+  auto* fast = main.flag("--fast", options.fast, "Minmax ranges, per channel; try nothing");
+  main.flag("--tune", options.tune, "Try every tensor until nothing is gained")->excludes(fast);
+  main.add("--target-cpu", options.target,
+           "CPUs that must compute it right: any (also without VNNI), native or vnni")
+      ->check(CLI::IsMember({"any", "native", "vnni"}))
+      ->capture_default_str();
+  OptionGroup placing(command, "Quantizers");
+  placing
+      .add("--placement", options.placement,
+           "integer: what runs in integers; inputs: operands alone; all: as ONNX Runtime does")
+      ->check(CLI::IsMember({"integer", "inputs", "all"}))
+      ->capture_default_str();
+  placing
+      .add("--keep-float", options.keep, "Keep nodes in float: names or globs, with commas", "LIST")
+      ->delimiter(',');
+  placing.add("--ranges", options.ranges, "Calibration ranges to use as they are", "FILE");
+  placing.add("--save-ranges", options.save_ranges, "Write the ranges in use, to edit", "FILE");
+  OptionGroup(command, "Runtime")
+      .add("--threads", options.threads, "Threads; 0: one for each core", "N")
+      ->check(at_least(0));
+  add_quantize_output_options(command, options.output);
+}
+
+void add_quantize(CLI::App& program, int& exit_code) {
+  const auto options = std::make_shared<QuantizeCommand>();
+  auto* command = program.add_subcommand(
+      "quantize", "Quantize an ONNX model, and keep only what proves to help");
+  OptionGroup main(*command, main_group);
+  main.add("MODEL,-m,--model", options->model, "The float32 .onnx model", "MODEL")->required();
+  main.add("-o,--output", options->quantized, "Where to write the quantized model", "OUT.onnx")
+      ->required();
+  main.add("--precision", options->precision, "Precision of weights and activations")
+      ->check(CLI::IsMember(quantized_precision_names()))
+      ->capture_default_str();
+  add_quantizing_options(*command, *options);
+  add_limit_options(*command, options->fail_if,
+                    "Fail when METRIC<VALUE holds on held-back samples, as in 'sqnr_db<30'; "
+                    "repeatable");
+  command->footer(
+      "Example:\n  vernier quantize model.onnx --data calibration.npz -o model.int8.onnx\n");
+  command->callback([options, &exit_code] { exit_code = run_quantize(*options); });
+}
+
+}  // namespace vernier::cli

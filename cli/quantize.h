@@ -1,0 +1,61 @@
+#pragma once
+
+#include <filesystem>
+
+#include "cli/options.h"
+#include "cli/output.h"
+#include "vernier/analysis/quantize/quantize.h"
+
+namespace vernier::cli {
+
+// What the commands that write quantized models share, and the commands themselves, added as those
+// of cli/command.h are.
+void add_quantize(CLI::App& program, int& exit_code);
+void add_tune(CLI::App& program, int& exit_code);
+void add_repair(CLI::App& program, int& exit_code);
+void add_sweep(CLI::App& program, int& exit_code);
+
+// --data --input-data --dataset --synthetic, and what goes with them.
+struct CalibrationInput {
+  InputSpec spec;
+  IoMapping io;
+  bool synthetic = false;
+};
+void add_calibration_options(CLI::App& command, CalibrationInput& input);
+
+struct CalibrationData {
+  Inputs inputs;                    // without samples where none were given
+  std::vector<std::string> doubts;  // about what is measured on them
+};
+CalibrationData calibration_data(const Model& model, const CalibrationInput& input);
+
+// vernier quantize, and convert --precision int8.
+struct QuantizeCommand {
+  std::string model;
+  std::filesystem::path quantized;
+  std::string precision = "int8";
+  std::string placement = "integer", target = "any";
+  bool fast = false, tune = false;
+  std::vector<std::string> keep, fail_if;
+  std::filesystem::path ranges, save_ranges;
+  CalibrationInput input;
+  int threads = 0;
+  OutputOptions output;
+};
+// All but the model, where it is written, its precision and limits.
+void add_quantizing_options(CLI::App& command, QuantizeCommand& options);
+int run_quantize(QuantizeCommand& options);
+QuantizeOptions quantize_options(const QuantizeCommand& options);
+RunDescription quantize_run(const std::string& name, const QuantizeCommand& options,
+                            const CalibrationData& data);
+
+// -f --report --no-color: -o is the model.
+void add_quantize_output_options(CLI::App& command, OutputOptions& options);
+
+// "q.onnx": "q.float.onnx".
+std::filesystem::path float_model_path(const std::filesystem::path& quantized);
+
+// Of a model file and the file of its weights.
+std::int64_t model_bytes(const std::filesystem::path& path);
+
+}  // namespace vernier::cli

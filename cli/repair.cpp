@@ -1,0 +1,91 @@
+#include "vernier/analysis/quantize/repair.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/quantize.h"
+#include "vernier/error.h"
+#include "vernier/report/repair.h"
+
+namespace vernier::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::string model, reference;
+  fs::path repaired;
+  bool tune = false;
+  CalibrationInput input;
+  int threads = 0;
+  OutputOptions output;
+};
+
+int run(Options& options) {
+  require_writable({.file = options.repaired.string()});
+  require_writable(options.output);
+  const Model candidate = Model::load(options.model);
+  const Model reference = Model::load(options.reference);
+  const CalibrationData data = calibration_data(candidate, options.input);
+  if (!data.inputs.samples)
+    throw Error(fmt::format("[repair] {}: a gain is proven on data; give --data or --dataset",
+                            candidate.name()));
+  print_warnings(data.inputs.warnings);
+  RepairResult result = with_progress("repairing", [&](Progress progress) {
+    return repair(candidate, reference, *data.inputs.samples,
+                  {.effort = options.tune ? Effort::tune : Effort::normal,
+                   .threads = options.threads,
+                   .progress = std::move(progress)});
+  });
+  result.warnings.insert(result.warnings.begin(), data.doubts.begin(), data.doubts.end());
+  if (result.model) result.model->save(options.repaired);
+  const RepairSubject subject{.run = {.command = "repair",
+                                      .candidate = fs::path(options.model).filename(),
+                                      .reference = fs::path(options.reference).filename(),
+                                      .precision = "int8",
+                                      .device = "cpu",
+                                      .inputs = data.inputs.description,
+                                      .samples = data.inputs.samples->size(),
+                                      .interrupted = result.interrupted,
+                                      .runtimes = {.onnxruntime = true}},
+                              .file = options.repaired.filename()};
+  write_result(options.output, describe_repair(subject, result),
+               [&] { return repair_json(subject, result); });
+  if (result.interrupted) return exit_interrupted;
+  return exit_code(result.model ? Outcome::pass : Outcome::fail);
+}
+
+}  // namespace
+
+void add_repair(CLI::App& program, int& exit_code) {
+  const auto options = std::make_shared<Options>();
+  options->input.spec.default_samples = 256;
+  auto* command = program.add_subcommand(
+      "repair", "Write better scales, weights and biases into a quantized model");
+  OptionGroup main(*command, main_group);
+  main.add("MODEL,-m,--model", options->model, "The quantized .onnx model (Q-DQ)", "MODEL")
+      ->required();
+  main.add("--reference", options->reference, "The float .onnx model it was made from", "MODEL")
+      ->required();
+  main.add("-o,--output", options->repaired,
+           "Where to write the repaired model; not written when nothing is gained", "OUT.onnx")
+      ->required();
+  add_calibration_options(*command, options->input);
+  main.flag("--tune", options->tune, "Try every tensor until nothing is gained");
+  OptionGroup(*command, "Runtime")
+      .add("--threads", options->threads, "Threads; 0: one for each core", "N")
+      ->check(at_least(0));
+  add_quantize_output_options(*command, options->output);
+  command->footer(
+      "Example:\n  vernier repair model.int8.onnx --reference model.onnx --data calibration.npz -o "
+      "better.int8.onnx\n");
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace vernier::cli

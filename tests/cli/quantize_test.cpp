@@ -1,0 +1,144 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/run.h"
+#include "tests/shared_data.h"
+#include "tests/temporary_directory.h"
+
+namespace vernier {
+namespace {
+
+using nlohmann::json;
+using testing::expect_error;
+using ::testing::HasSubstr;
+using testing::Outcome;
+using testing::read_text;
+using testing::run_vernier;
+
+const std::string mnist = VERNIER_FIXTURES "/mnist/";
+
+class Quantize : public ::testing::Test {
+ protected:
+  Outcome quantize(const std::string& model, std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments = {"quantize", mnist + model, "-o", out};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_vernier(arguments);
+  }
+  json report(const std::string& model, std::vector<std::string> more = {}) {
+    more.insert(more.end(), {"--data", mnist + "mnist_inputs.npz", "-f", "json"});
+    const Outcome outcome = quantize(model, more);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return outcome.exit_code == 0 ? json::parse(outcome.out) : json();
+  }
+
+  TemporaryDirectory folder;
+  std::string out = folder / "q.onnx";
+};
+
+TEST_F(Quantize, fast_writes_a_model_that_eval_compares_with_the_float_one) {
+  const json result = report("mnist_cnn.onnx", {"--fast"});
+  EXPECT_GT(result["held_back"]["sqnr_db"], 20);
+  EXPECT_GT(result["held_back"]["agreement"], 0.9);
+  EXPECT_EQ(result["float_operators"], 0);
+  EXPECT_TRUE(std::filesystem::exists(folder / "q.float.onnx"));
+  const Outcome compared =
+      run_vernier({"eval", out, "--reference", mnist + "mnist_cnn.onnx", "--input-data",
+                   mnist + "mnist_inputs.npz", "--exact", "--fail-if", "sqnr_db_mean<20"});
+  EXPECT_EQ(compared.exit_code, 0) << compared.out << compared.err;
+}
+
+TEST_F(Quantize, every_convolution_and_product_runs_in_integers) {
+  json kernels = report("mnist_cnn.onnx", {"--fast"})["integer_kernels"];
+  EXPECT_EQ(kernels["QLinearConv"], 9);
+  EXPECT_EQ(kernels["QGemm"], 1);
+  kernels = report("mnist_vit.onnx", {"--fast"})["integer_kernels"];
+  std::int64_t products = 0;
+  for (const auto& [op, count] : kernels.items()) products += count.get<std::int64_t>();
+  EXPECT_EQ(products, 19) << kernels;
+}
+
+TEST_F(Quantize, no_target_saturates_unless_it_has_vnni) {
+  for (const char* model : {"mnist_cnn.onnx", "mnist_vit.onnx"}) {
+    const json held = report(model, {"--fast"})["held_back"];
+    EXPECT_NEAR(held["sqnr_db"], held["deployed_sqnr_db"], 1.5) << model;
+  }
+}
+
+TEST_F(Quantize, choices_are_kept_only_where_they_help) {
+  const json result = report("mnist_cnn.onnx");
+  ASSERT_FALSE(result["decisions"].empty());
+  for (const json& decision : result["decisions"])
+    EXPECT_EQ(decision["kept"], decision["gain_db_interval"][0] > 0) << decision;
+}
+
+TEST_F(Quantize, every_precision_is_written_and_runs) {
+  for (const char* precision :
+       {"int8", "w8a8", "w8a16", "w16a16", "w8", "int4", "w4a16", "dynamic"})
+    for (const char* model : {"mnist_cnn.onnx", "mnist_vit.onnx"}) {
+      const json result = report(model, {"--fast", "--precision", precision});
+      EXPECT_GT(result["held_back"]["sqnr_db"], 8) << precision << ' ' << model;
+    }
+}
+
+TEST_F(Quantize, ranges_are_saved_edited_and_used_again) {
+  const std::string ranges = folder / "ranges.json";
+  report("mnist_cnn.onnx", {"--fast", "--save-ranges", ranges});
+  json saved = json::parse(read_text(ranges));
+  ASSERT_TRUE(saved["ranges"].contains("input"));
+  saved["ranges"]["input"]["high"] = 2.0;
+  std::ofstream(ranges) << saved;
+  const json again = report("mnist_cnn.onnx", {"--fast", "--ranges", ranges});
+  EXPECT_EQ(again["ranges"]["input"]["high"], 2.0);
+  EXPECT_EQ(again["ranges"]["input"]["rule"], "given");
+}
+
+TEST_F(Quantize, limits_judge_held_back_samples) {
+  const std::vector<std::string> data = {"--fast", "--data", mnist + "mnist_inputs.npz"};
+  auto with = data;
+  with.insert(with.end(), {"--fail-if", "sqnr_db<90"});
+  EXPECT_EQ(quantize("mnist_cnn.onnx", with).exit_code, 1);
+  with.back() = "sqnr_db<5";
+  EXPECT_EQ(quantize("mnist_cnn.onnx", with).exit_code, 0);
+}
+
+TEST_F(Quantize, without_data_static_quantization_is_refused) {
+  expect_error(quantize("mnist_cnn.onnx"), "needs calibration data");
+  EXPECT_FALSE(std::filesystem::exists(out));
+  EXPECT_EQ(quantize("mnist_cnn.onnx", {"--precision", "w8"}).exit_code, 0);
+}
+
+TEST_F(Quantize, a_quantized_model_is_refused) {
+  expect_error(quantize("mnist_cnn.int8.onnx", {"--data", mnist + "mnist_inputs.npz"}),
+               "quantized already");
+}
+
+TEST_F(Quantize, few_samples_are_warned_of) {
+  const json result = report("mnist_cnn.onnx", {"--fast", "--samples", "8"});
+  EXPECT_THAT(result["warnings"].dump(), HasSubstr("8 samples are few"));
+}
+
+TEST_F(Quantize, data_that_does_not_fit_is_refused) {
+  expect_error(quantize("mnist_cnn.onnx", {"--data", mnist + "mnist_features.npz"}), "input");
+}
+
+TEST_F(Quantize, kept_nodes_stay_in_float_and_unknown_ones_are_refused) {
+  const json result = report("mnist_cnn.onnx", {"--fast", "--keep-float", "/stem/Conv"});
+  EXPECT_EQ(result["float_operators"], 1);
+  expect_error(
+      quantize("mnist_cnn.onnx", {"--data", mnist + "mnist_inputs.npz", "--keep-float", "nothing"}),
+      "nothing");
+}
+
+TEST_F(Quantize, convert_calls_it) {
+  const Outcome outcome = run_vernier({"convert", mnist + "mnist_cnn.onnx", "--precision", "int8",
+                                       "-o", out, "--data", mnist + "mnist_inputs.npz", "--fast"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("Held back"));
+}
+
+}  // namespace
+}  // namespace vernier

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "vernier/analysis/progress.h"
+#include "vernier/analysis/quantize/placement.h"
+#include "vernier/analysis/quantize/ranges.h"
+#include "vernier/data/samples.h"
+#include "vernier/runtime/ort_options.h"
+
+namespace vernier {
+
+// Samples that several threads may read.
+class SharedSamples {
+ public:
+  explicit SharedSamples(Samples& samples) : samples_(samples) {}
+  std::int64_t size() const { return samples_.size(); }
+  std::vector<Tensor> sample(std::int64_t index);
+  std::optional<Tensor> labels(std::int64_t index);
+
+ private:
+  Samples& samples_;
+  std::mutex mutex_;
+};
+
+// How samples are run: a thread takes a sample at a time.
+struct SampleRuns {
+  SharedSamples& samples;
+  std::vector<std::int64_t> indices;  // of the samples to run
+  int threads = 0;                    // 0: one for each core
+};
+
+// The values of each placed tensor that is a root, over the samples, as the float model computes
+// them. Memory does not depend on the number of samples.
+using CalibrationValues = std::map<std::string, ValueCounts>;
+CalibrationValues calibrate(const Model& model, const PlacementPlan& plan, const SampleRuns& runs,
+                            const std::function<void()>& sample_done = {});
+
+// Ranges by one rule for all.
+CalibratedRanges ranges_by(RangeRule rule, const CalibrationValues& values, int bits);
+
+// The mean of each output channel of placed nodes, by the node's name.
+using ChannelMeans = std::map<std::string, std::vector<double>>;
+ChannelMeans channel_means(const Model& model, std::span<const PlacedNode> nodes,
+                           const SampleRuns& runs);
+
+}  // namespace vernier

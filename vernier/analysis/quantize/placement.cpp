@@ -1,0 +1,302 @@
+#include "vernier/analysis/quantize/placement.h"
+
+#include <fmt/format.h>
+#include <vernier_onnx.pb.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "vernier/error.h"
+#include "vernier/model/index.h"
+#include "vernier/tensor/name_pattern.h"
+
+namespace vernier {
+namespace {
+
+using vernier_onnx::NodeProto;
+using vernier_onnx::TensorProto;
+
+constexpr std::array computing_ops = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
+
+// Operators whose output holds values of their first input and no others.
+constexpr std::array moving_ops = {"MaxPool",   "Reshape", "Transpose",    "Flatten",     "Squeeze",
+                                   "Unsqueeze", "Slice",   "DepthToSpace", "SpaceToDepth"};
+
+// Besides those above, what ONNX Runtime's quantizer puts quantizers around.
+constexpr std::array other_ops = {
+    "Add",     "Mul",           "Sub",    "Div",       "Relu",
+    "Clip",    "AveragePool",   "Concat", "Sigmoid",   "GlobalAveragePool",
+    "Softmax", "LeakyRelu",     "Pad",    "HardSigmoid", "HardSwish",
+    "Resize",  "LayerNormalization", "InstanceNormalization", "ReduceMean"};
+
+template <std::size_t N>
+bool is_any(const NodeProto& node, const std::array<const char*, N>& ops) {
+  return std::ranges::any_of(ops, [&](const char* op) { return is_op(node, op); });
+}
+
+std::int64_t size_of(const TensorProto& tensor) {
+  std::int64_t size = 1;
+  for (const std::int64_t dim : tensor.dims()) size *= dim;
+  return size;
+}
+
+class Placing {
+ public:
+  Placing(const Model& model, const PlacementOptions& options)
+      : index_(model), graph_(index_.main()), options_(options) {
+    const auto& nodes = model.graph().node();
+    for (int i = 0; i < nodes.size(); ++i) {
+      number_.emplace(&nodes[i], i);
+      for (int j = 0; j < nodes[i].input_size(); ++j)
+        readers_[nodes[i].input(j)].push_back({i, j});
+    }
+    require_kept_nodes();
+  }
+
+  PlacementPlan plan() {
+    for (const NodeProto& node : graph_.graph().node())
+      if (is_any(node, computing_ops) && !is_kept(node)) place_node(node);
+    if (options_.activations) {
+      if (options_.placement == Placement::all) place_others();
+      if (options_.placement != Placement::inputs) place_outputs();
+      extend_backwards();
+    }
+    return finish();
+  }
+
+ private:
+  const NodeProto& node(int number) const { return graph_.graph().node(number); }
+
+  bool is_kept(const NodeProto& node) const {
+    return matches_any_name(options_.keep_nodes, node_label(node));
+  }
+
+  void require_kept_nodes() const {
+    for (const std::string& pattern : options_.keep_nodes)
+      if (std::ranges::none_of(graph_.graph().node(), [&](const NodeProto& node) {
+            return matches_name(pattern, node_label(node));
+          }))
+        throw Error(fmt::format(
+            "[quantize] keep in float '{}': no node of the prepared model has that name; `vernier "
+            "inspect` on the .float.onnx beside the result lists them",
+            pattern));
+  }
+
+  const TensorProto* float_constant(const std::string& tensor) const {
+    const TensorProto* constant = graph_.constant(tensor);
+    return constant && constant->data_type() == TensorProto::FLOAT ? constant : nullptr;
+  }
+
+  bool is_activation(const std::string& tensor) const {
+    return !tensor.empty() && !graph_.constant(tensor) && graph_.dtype(tensor) == DType::f32;
+  }
+
+  // A node is quantized when both operands can be: activations of float32, or constants of them.
+  void place_node(const NodeProto& node) {
+    if (node.input_size() < 2 || node.output_size() < 1) return;
+    const bool is_matmul = is_op(node, "MatMul");
+    std::array<const TensorProto*, 2> constants = {float_constant(node.input(0)),
+                                                   float_constant(node.input(1))};
+    for (int i = 0; i < 2; ++i)
+      if (!constants[i] && !is_activation(node.input(i))) return;
+    if (constants[0] && constants[1]) return;
+    if (!is_matmul && (constants[0] || !constants[1])) return;  // the filter is computed
+    if (!options_.activations && !constants[0] && !constants[1]) return;
+    PlacedNode placed{.node = number_.at(&node),
+                      .name = node_label(node),
+                      .op = node.op_type(),
+                      .output = node.output(0)};
+    for (int i = 0; i < 2; ++i) {
+      const ReaderInput reader{placed.node, i};
+      if (constants[i])
+        placed.weights.push_back(add_weight(node, *constants[i], reader));
+      else if (options_.activations)
+        quantized_[node.input(i)].insert(reader);
+    }
+    describe_channels(node, constants[1], placed);
+    describe_bias(node, placed);
+    plan_.nodes.push_back(std::move(placed));
+  }
+
+  std::size_t add_weight(const NodeProto& node, const TensorProto& weight, ReaderInput reader) {
+    int axis = -1;
+    const int rank = weight.dims_size();
+    if (is_op(node, "Conv")) axis = 0;
+    if (is_op(node, "ConvTranspose")) axis = 1;
+    if (is_op(node, "Gemm")) axis = attribute_int(node, "transB", 0) ? 0 : 1;
+    if (is_op(node, "MatMul") && reader.input == 1 && rank == 2) axis = 1;
+    plan_.weights.push_back({node.input(reader.input), reader, axis < rank ? axis : -1});
+    return plan_.weights.size() - 1;
+  }
+
+  static void describe_channels(const NodeProto& node, const TensorProto* weight,
+                                PlacedNode& placed) {
+    if (!weight) return;
+    const int rank = weight->dims_size();
+    const bool image = is_op(node, "Conv") || is_op(node, "ConvTranspose");
+    placed.channel_axis = image ? 1 : -1;
+    if (is_op(node, "Conv")) placed.channels = weight->dims(0);
+    if (is_op(node, "ConvTranspose"))
+      placed.channels = weight->dims(1) * attribute_int(node, "group", 1);
+    if (is_op(node, "Gemm"))
+      placed.channels = weight->dims(attribute_int(node, "transB", 0) ? 0 : 1);
+    if (is_op(node, "MatMul") && rank == 2) placed.channels = weight->dims(1);
+  }
+
+  void describe_bias(const NodeProto& node, PlacedNode& placed) const {
+    if (placed.channels == 0) return;
+    if (is_op(node, "MatMul")) return describe_added_bias(node, placed);
+    if (attribute_float(node, "alpha", 1) != 1 || attribute_float(node, "beta", 1) != 1) return;
+    const std::string bias = input_name(node, 2);
+    const TensorProto* constant = bias.empty() ? nullptr : float_constant(bias);
+    if (!bias.empty() && (!constant || size_of(*constant) != placed.channels)) return;
+    placed.bias = bias;
+    placed.bias_reader = ReaderInput{placed.node, 2};
+    placed.integer_bias = true;
+  }
+
+  // Of a MatMul: the constant that its only reader adds.
+  void describe_added_bias(const NodeProto& node, PlacedNode& placed) const {
+    const auto found = readers_.find(node.output(0));
+    if (found == readers_.end() || found->second.size() != 1) return;
+    const ReaderInput reader = found->second.front();
+    const NodeProto& add = this->node(reader.node);
+    if (!is_op(add, "Add") || graph_.is_output(node.output(0))) return;
+    const int other = 1 - reader.input;
+    const TensorProto* constant = float_constant(add.input(other));
+    if (!constant || size_of(*constant) != placed.channels) return;
+    if (constant->dims_size() == 0 || constant->dims(constant->dims_size() - 1) != placed.channels)
+      return;
+    placed.bias = add.input(other);
+    placed.bias_reader = ReaderInput{reader.node, other};
+  }
+
+  // What a convolution writes, after a Relu or Clip that the quantizer's range stands for.
+  void place_outputs() {
+    for (const PlacedNode& placed : plan_.nodes) {
+      if (placed.op != "Conv" && options_.placement != Placement::all) continue;
+      place_everywhere(clipped_output(placed.output));
+    }
+  }
+
+  std::string clipped_output(const std::string& tensor) const {
+    const auto found = readers_.find(tensor);
+    if (graph_.is_output(tensor) || found == readers_.end() || found->second.size() != 1)
+      return tensor;
+    const NodeProto& reader = node(found->second.front().node);
+    const bool clips = is_op(reader, "Relu") || (is_op(reader, "Clip") && found->second[0].input == 0);
+    return clips && !is_kept(reader) ? reader.output(0) : tensor;
+  }
+
+  void place_everywhere(const std::string& tensor) {
+    auto& readers = quantized_[tensor];
+    if (const auto found = readers_.find(tensor); found != readers_.end())
+      readers.insert(found->second.begin(), found->second.end());
+    everywhere_.insert(tensor);
+  }
+
+  void place_others() {
+    for (const NodeProto& node : graph_.graph().node()) {
+      if (is_kept(node) || (!is_any(node, other_ops) && !is_any(node, moving_ops))) continue;
+      const bool clips = is_op(node, "Relu") || is_op(node, "Clip");
+      for (int i = 0; i < node.input_size(); ++i)
+        if (is_activation(node.input(i)) && !(clips && folds_into_producer(node)))
+          place_everywhere(node.input(i));
+      for (const std::string& output : node.output())
+        if (is_activation(output)) place_everywhere(output);
+    }
+  }
+
+  // A Relu or Clip behind an operator that writes for it alone.
+  bool folds_into_producer(const NodeProto& node) const {
+    const NodeProto* producer = graph_.producer(node.input(0));
+    const auto found = readers_.find(node.input(0));
+    return producer && found != readers_.end() && found->second.size() == 1 &&
+           !graph_.is_output(node.input(0));
+  }
+
+  // A tensor that only moved values get their quantizer before they are moved, too: then the
+  // operator that moves them works on stored numbers.
+  void extend_backwards() {
+    std::vector<std::string> pending;
+    for (const auto& [tensor, readers] : quantized_) pending.push_back(tensor);
+    while (!pending.empty()) {
+      const std::string tensor = pending.back();
+      pending.pop_back();
+      const NodeProto* mover = graph_.producer(tensor);
+      if (!mover || !is_any(*mover, moving_ops) || is_kept(*mover) || sources_.contains(tensor)) continue;
+      if (mover->output_size() > 1 && !mover->output(1).empty()) continue;
+      if (!is_read_quantized_only(tensor) || !is_activation(mover->input(0))) continue;
+      sources_[tensor] = mover->input(0);
+      quantized_[mover->input(0)].insert({number_.at(mover), 0});
+      pending.push_back(mover->input(0));
+    }
+  }
+
+  bool is_read_quantized_only(const std::string& tensor) const {
+    if (everywhere_.contains(tensor)) return true;
+    if (graph_.is_output(tensor)) return false;
+    const auto found = readers_.find(tensor);
+    return found != readers_.end() && found->second.size() == quantized_.at(tensor).size() &&
+           graph_.consumers(tensor).size() <= found->second.size();
+  }
+
+  PlacementPlan finish() {
+    std::map<std::string, std::size_t> places;
+    const auto add = [&](const std::string& tensor) {
+      const auto found = quantized_.find(tensor);
+      if (found == quantized_.end() || places.contains(tensor)) return;
+      places.emplace(tensor, plan_.tensors.size());
+      plan_.tensors.push_back({.name = tensor,
+                               .readers = {found->second.begin(), found->second.end()},
+                               .everywhere = everywhere_.contains(tensor),
+                               .root = plan_.tensors.size()});
+    };
+    for (const auto& input : graph_.graph().input()) add(input.name());
+    for (const NodeProto& node : graph_.graph().node())
+      for (const std::string& output : node.output()) add(output);
+    for (PlacedTensor& tensor : plan_.tensors)
+      for (auto source = sources_.find(tensor.name); source != sources_.end();
+           source = sources_.find(source->second))
+        tensor.root = places.at(source->second);
+    for (PlacedNode& placed : plan_.nodes)
+      for (int i = 0; i < 2; ++i)
+        if (const auto found = places.find(node(placed.node).input(i)); found != places.end())
+          placed.tensors.push_back(found->second);
+    return std::move(plan_);
+  }
+
+  ModelIndex index_;
+  const GraphIndex& graph_;
+  const PlacementOptions& options_;
+  std::map<const NodeProto*, int> number_;
+  std::map<std::string, std::vector<ReaderInput>> readers_;      // of each tensor, in the main graph
+  std::map<std::string, std::set<ReaderInput>> quantized_;       // who reads a tensor quantized
+  std::set<std::string> everywhere_;
+  std::map<std::string, std::string> sources_;  // the tensor that a moved one holds values of
+  PlacementPlan plan_;
+};
+
+}  // namespace
+
+std::string_view placement_name(Placement placement) {
+  switch (placement) {
+    case Placement::integer: return "integer";
+    case Placement::inputs: return "inputs";
+    default: return "all";
+  }
+}
+
+Placement parse_placement(std::string_view name) {
+  for (const Placement placement : {Placement::integer, Placement::inputs, Placement::all})
+    if (placement_name(placement) == name) return placement;
+  throw Error(fmt::format("[quantize] --placement {}: expected integer, inputs or all", name));
+}
+
+PlacementPlan place_quantizers(const Model& model, const PlacementOptions& options) {
+  return Placing(model, options).plan();
+}
+
+}  // namespace vernier

@@ -1,0 +1,270 @@
+#include "vernier/analysis/quantize/quantize.h"
+
+#include <fmt/format.h>
+#include <vernier_onnx.pb.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+
+#include "vernier/analysis/quantize/quantizing.h"
+#include "vernier/error.h"
+#include "vernier/model/graph.h"
+#include "vernier/runtime/ort_runner.h"
+
+namespace vernier {
+namespace {
+
+constexpr std::int64_t few_samples = 16;
+constexpr std::int64_t most_held_back = 128;
+
+const std::vector<std::string> integer_ops = {
+    "QLinearConv",          "QLinearMatMul", "MatMulInteger", "ConvInteger",
+    "MatMulIntegerToFloat", "QGemm",         "MatMulNBits",   "DynamicQuantizeMatMul"};
+
+WeightStorage storage_for(const QuantizeOptions& options) {
+  if (options.precision.weight_bits != 8 || options.precision.activation_bits != 8)
+    return WeightStorage::int8;
+  const bool careful = options.target == TargetCpu::any ||
+                       (options.target == TargetCpu::native && saturates_here());
+  return careful ? WeightStorage::uint8 : WeightStorage::int8;
+}
+
+// The quantizers of one root, and nothing else.
+PlacementPlan only_root(const PlacementPlan& plan, const std::string& root) {
+  PlacementPlan alone;
+  for (const PlacedTensor& placed : plan.tensors)
+    if (plan.tensors[placed.root].name == root) {
+      alone.tensors.push_back(placed);
+      alone.tensors.back().root = 0;
+    }
+  return alone;
+}
+
+}  // namespace
+
+Quantizing::Quantizing(const Model& model, Samples* samples, const QuantizeOptions& options)
+    : options_(options), prepared_(prepare(model)) {
+  if (samples && samples->size() > 0) shared_.emplace(*samples);
+  plan_ = place(options.keep_nodes);
+  if (plan_.nodes.empty())
+    throw Error(fmt::format(
+        "[quantize] {}: has no Conv, ConvTranspose, Gemm or MatMul of float32 in its main graph "
+        "that could be quantized",
+        model.name()));
+  if (options.precision.needs_calibration() && !shared_)
+    throw Error(fmt::format(
+        "[quantize] {}: {} needs calibration data; give --data or --dataset, or --synthetic for "
+        "inputs that are made up",
+        model.name(), options.precision.name));
+  if (!options.limits.empty() && !shared_)
+    throw Error("[quantize] --fail-if: nothing can be measured without --data or --dataset");
+  choices_ = {.precision = options_.precision, .storage = storage_for(options_)};
+  const std::int64_t count = shared_ ? shared_->size() : 0;
+  parts_ = split_samples(count, options_.effort != Effort::fast);
+  if (shared_ && count < few_samples)
+    warnings_.push_back(
+        fmt::format("{} samples are few: ranges and figures depend on which they are; give at "
+                    "least {}, better 128 or more",
+                    count, few_samples));
+}
+
+PlacementPlan Quantizing::place(std::vector<std::string> kept) const {
+  return place_quantizers(prepared_.model,
+                          {.placement = options_.placement,
+                           .activations = options_.precision.needs_calibration(),
+                           .keep_nodes = std::move(kept)});
+}
+
+SampleRuns Quantizing::runs(std::vector<std::int64_t> indices) {
+  return {*shared_, std::move(indices), options_.threads};
+}
+
+void Quantizing::report(std::int64_t done) {
+  const std::int64_t total = std::ssize(parts_.calibration);
+  if (options_.progress && !options_.progress(std::min(done, total), total)) go_on_ = false;
+}
+
+void Quantizing::calibrate() {
+  report(0);
+  if (!options_.precision.needs_calibration()) return;
+  std::int64_t done = 0;
+  values_ = vernier::calibrate(prepared_.model, plan_, runs(parts_.calibration),
+                               [&] { report(++done); });
+  choices_.ranges = ranges_by(RangeRule::minmax, values_, options_.precision.activation_bits);
+  for (const auto& [tensor, range] : options_.given_ranges) {
+    const auto found = choices_.ranges.find(tensor);
+    if (found == choices_.ranges.end())
+      throw Error(
+          fmt::format("[quantize] --ranges: '{}' is no tensor that gets a quantizer", tensor));
+    found->second = range;
+  }
+  for (const auto& [tensor, values] : values_)
+    if (values.nonfinite() > 0)
+      warnings_.push_back(fmt::format(
+          "{}: {} values are not finite in the float model; they count for nothing in its range",
+          tensor, values.nonfinite()));
+}
+
+void Quantizing::search() {
+  if (options_.effort == Effort::fast || parts_.choosing.empty() || !go_on_) return;
+  const OutputScorer scorer(prepared_.model, runs(parts_.choosing));
+  const SampleRuns calibration = runs(parts_.calibration);
+  const SearchSubject subject{.reference = prepared_.model,
+                              .nodes = plan_.nodes,
+                              .weights = plan_.weights,
+                              .values = values_,
+                              .scorer = scorer,
+                              .calibration = calibration,
+                              .write =
+                                  [this](const QuantizationChoices& choices) {
+                                    return write_quantized(prepared_.model, plan_, choices);
+                                  },
+                              .write_alone =
+                                  [this](const QuantizationChoices& choices,
+                                         const std::string& root) {
+                                    return write_static(prepared_.model, only_root(plan_, root),
+                                                        choices);
+                                  },
+                              .effort = options_.effort,
+                              .go_on = [this] {
+                                report(std::ssize(parts_.calibration));
+                                return go_on_;
+                              }};
+  SearchResult found = search_choices(subject, choices_);
+  choices_ = std::move(found.choices);
+  decisions_ = std::move(found.decisions);
+}
+
+void Quantizing::keep_in_float(std::vector<std::string> nodes) {
+  nodes.insert(nodes.end(), options_.keep_nodes.begin(), options_.keep_nodes.end());
+  plan_ = place(std::move(nodes));
+}
+
+void Quantizing::set_activation_bits(std::map<std::string, int> bits) {
+  choices_.activation_bits = std::move(bits);
+}
+
+QuantizeResult Quantizing::finish() {
+  Model quantized = write_quantized(prepared_.model, plan_, choices_);
+  QuantizeResult result{
+      .float_model = std::move(prepared_.model),
+      .model = std::move(quantized),
+      .nodes_before = prepared_.nodes_before,
+      .float_model_nodes = prepared_.nodes_after,
+      .batch_norms = prepared_.batch_norms,
+      .quantized_nodes = std::ssize(plan_.nodes),
+      .quantizers = std::ssize(plan_.tensors),
+      .choices = choices_,
+      .decisions = std::move(decisions_),
+      .calibration_samples =
+          options_.precision.needs_calibration() ? std::ssize(parts_.calibration) : 0,
+      .choosing_samples = std::ssize(parts_.choosing),
+      .warnings = std::move(warnings_),
+      .interrupted = !go_on_};
+  for (const auto& node : result.float_model.graph().node())
+    for (const char* op : {"Conv", "ConvTranspose", "Gemm", "MatMul"})
+      result.float_nodes += is_op(node, op);
+  result.float_nodes -= result.quantized_nodes;
+  const Model executed = optimize(result.model, Optimization::all);
+  for (const auto& node : executed.graph().node())
+    if (std::ranges::find(integer_ops, node.op_type()) != integer_ops.end())
+      ++result.integer_kernels[node.op_type()];
+  if (shared_) result.held_back = judge_held_back(result);
+  result.verdict = verdict_of(result);
+  return result;
+}
+
+HeldBackResult Quantizing::judge_held_back(const QuantizeResult& result) {
+  const OutputScorer scorer(result.float_model, runs(parts_.held_back));
+  const OutputScore exact = scorer.score(result.model);
+  const OutputScore deployed = scorer.score(result.model, Arithmetic::deployed);
+  HeldBackResult held{.samples = std::ssize(parts_.held_back),
+                      .sqnr_db = exact.sqnr_db(),
+                      .interval = sqnr_interval(exact),
+                      .agreement = exact.agreement,
+                      .accuracy = exact.accuracy,
+                      .reference_accuracy = scorer.reference_accuracy(),
+                      .deployed_sqnr_db = deployed.sqnr_db()};
+  if (choices_.storage == WeightStorage::int8 || plan_.nodes.empty()) return held;
+  QuantizationChoices signed_weights = choices_;
+  signed_weights.storage = WeightStorage::int8;
+  const Model other = write_quantized(result.float_model, plan_, signed_weights);
+  held.int8_sqnr_db = scorer.score(other).sqnr_db();
+  held.int8_deployed_db = scorer.score(other, Arithmetic::deployed).sqnr_db();
+  return held;
+}
+
+Verdict Quantizing::verdict_of(const QuantizeResult& result) const {
+  std::vector<Judged> subjects;
+  if (const auto& held = result.held_back) {
+    Judged judged{.name = "output", .group = "output"};
+    judged.metrics = {{"sqnr_db", held->sqnr_db},
+                      {"deployed_sqnr_db", held->deployed_sqnr_db},
+                      {"agreement", held->agreement}};
+    std::optional<double> drop;
+    if (held->accuracy && held->reference_accuracy)
+      drop = *held->reference_accuracy - *held->accuracy;
+    judged.metrics.emplace_back("top1_accuracy_drop", drop);
+    subjects.push_back(std::move(judged));
+  }
+  return make_verdict(options_.limits, judge(options_.limits, subjects));
+}
+
+std::string_view target_cpu_name(TargetCpu target) {
+  switch (target) {
+    case TargetCpu::any: return "any";
+    case TargetCpu::native: return "native";
+    default: return "vnni";
+  }
+}
+
+TargetCpu parse_target_cpu(std::string_view name) {
+  for (const TargetCpu target : {TargetCpu::any, TargetCpu::native, TargetCpu::vnni})
+    if (target_cpu_name(target) == name) return target;
+  throw Error(fmt::format("[quantize] --target-cpu {}: expected any, native or vnni", name));
+}
+
+bool saturates_here() {
+#if defined(__x86_64__)
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);)
+    if (line.starts_with("flags"))
+      return line.find("avx512_vnni") == line.npos && line.find("avx_vnni") == line.npos;
+  return true;
+#else
+  return false;
+#endif
+}
+
+std::vector<std::string> quantize_limit_metrics() {
+  return {"sqnr_db", "deployed_sqnr_db", "agreement", "top1_accuracy_drop"};
+}
+
+SampleParts split_samples(std::int64_t count, bool choose) {
+  SampleParts parts;
+  if (count < 4) {
+    for (std::int64_t i = 0; i < count; ++i) parts.calibration.push_back(i);
+    parts.held_back = parts.calibration;
+    return parts;
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t place = i % 4;
+    if (place == 3 && std::ssize(parts.held_back) < most_held_back)
+      parts.held_back.push_back(i);
+    else if (place == 1 && choose)
+      parts.choosing.push_back(i);
+    else
+      parts.calibration.push_back(i);
+  }
+  return parts;
+}
+
+QuantizeResult quantize(const Model& model, Samples* samples, const QuantizeOptions& options) {
+  Quantizing quantizing(model, samples, options);
+  quantizing.calibrate();
+  quantizing.search();
+  return quantizing.finish();
+}
+
+}  // namespace vernier

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "vernier/analysis/quantize/quantize.h"
+
+namespace vernier {
+
+// The stages of quantizing a model, one after the other; what one finds the next ones use.
+class Quantizing {
+ public:
+  // Prepares the model and places quantizers. Throws Error as quantize() does.
+  Quantizing(const Model& model, Samples* samples, const QuantizeOptions& options);
+
+  void calibrate();  // minmax ranges, or those given
+  void search();     // other choices, where they prove to help
+  // Keeps nodes in float besides those of the options.
+  void keep_in_float(std::vector<std::string> nodes);
+  void set_activation_bits(std::map<std::string, int> bits);  // by root
+  QuantizeResult finish();
+
+  const Model& float_model() const { return prepared_.model; }
+  const PlacementPlan& plan() const { return plan_; }
+  const QuantizationChoices& choices() const { return choices_; }
+  const SampleParts& parts() const { return parts_; }
+  SampleRuns runs(std::vector<std::int64_t> indices);
+  bool go_on() const { return go_on_; }
+  void report(std::int64_t done);  // progress, in calibration samples
+
+ private:
+  PlacementPlan place(std::vector<std::string> kept) const;
+  HeldBackResult judge_held_back(const QuantizeResult& result);
+  Verdict verdict_of(const QuantizeResult& result) const;
+
+  const QuantizeOptions& options_;
+  PreparedModel prepared_;
+  std::optional<SharedSamples> shared_;
+  PlacementPlan plan_;
+  SampleParts parts_;
+  CalibrationValues values_;
+  QuantizationChoices choices_;
+  std::vector<Decision> decisions_;
+  std::vector<std::string> warnings_;
+  bool go_on_ = true;
+};
+
+}  // namespace vernier

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vernier {
+
+// All values of a tensor over samples: extremes and a histogram around zero that widens as they come.
+// Its memory does not depend on their number, nor its content on the order of samples.
+class ValueCounts {
+ public:
+  static constexpr int bins = 4096;
+
+  void add(std::span<const float> values);  // NaN and infinities are counted apart
+  void add(const ValueCounts& other);
+
+  std::int64_t count() const { return count_; }          // finite
+  std::int64_t nonfinite() const { return nonfinite_; }
+  double low() const { return low_; }    // 0 where there is nothing
+  double high() const { return high_; }
+  double bin_width() const { return 2 * limit_ / bins; }
+  double centre(int bin) const { return -limit_ + (bin + 0.5) * bin_width(); }
+  std::int64_t operator[](int bin) const { return counts_[static_cast<std::size_t>(bin)]; }
+
+ private:
+  void widen_to(double magnitude);
+
+  double limit_ = 0;  // a power of two: the bins cover [-limit_, limit_)
+  std::vector<std::int64_t> counts_ = std::vector<std::int64_t>(bins);
+  std::int64_t count_ = 0, nonfinite_ = 0;
+  double low_ = 0, high_ = 0;
+};
+
+// How a calibration range follows from the values of a tensor.
+enum class RangeRule { minmax, p99999, p9999, p999, mse, entropy };
+inline constexpr std::array range_rules = {RangeRule::minmax, RangeRule::p99999, RangeRule::p9999,
+                                           RangeRule::p999,   RangeRule::mse,    RangeRule::entropy};
+std::string_view range_rule_name(RangeRule rule);  // "percentile 99.99"
+
+struct CalibratedRange {
+  double low = 0, high = 0;
+  std::string rule = "minmax";  // or "given"
+  bool operator==(const CalibratedRange&) const = default;
+};
+
+// The range holds zero. `steps` is what the quantizer has between its ends: 255 for 8 bits.
+CalibratedRange range_by(RangeRule rule, const ValueCounts& values, double steps);
+
+using CalibratedRanges = std::map<std::string, CalibratedRange>;  // by tensor
+
+// {"ranges": {"tensor": {"low": 0, "high": 1, "rule": "minmax"}}}, to be edited and read again.
+// Throws Error for a file that does not hold that, or a range without zero in it.
+CalibratedRanges read_ranges(const std::filesystem::path& file);
+std::string ranges_json(const CalibratedRanges& ranges);
+
+}  // namespace vernier

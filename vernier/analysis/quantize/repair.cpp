@@ -1,0 +1,140 @@
+#include "vernier/analysis/quantize/repair.h"
+
+#include <fmt/format.h>
+#include <vernier_onnx.pb.h>
+
+#include <algorithm>
+
+#include "vernier/analysis/quantize/shipped.h"
+#include "vernier/error.h"
+#include "vernier/model/precision.h"
+
+namespace vernier {
+namespace {
+
+bool has_clips(const Model& model) {
+  return std::ranges::any_of(model.graph().node(),
+                             [](const auto& node) { return is_op(node, "Clip"); });
+}
+
+// The roots of a plan that calibrate() takes: each group of quantizers by its first tensor.
+PlacementPlan calibration_plan(const ShippedQuantizers& shipped) {
+  PlacementPlan plan;
+  for (const auto& activation : shipped.activations)
+    plan.tensors.push_back(
+        {.name = activation.tensors.front(), .root = plan.tensors.size()});
+  return plan;
+}
+
+std::vector<PlacedNode> correctable(const Model& model, const ShippedQuantizers& shipped) {
+  std::vector<PlacedNode> nodes;
+  for (const auto& node : shipped.nodes) {
+    if (node.bias < 0 || node.activation.empty()) continue;
+    const auto& proto = model.graph().node(node.node);
+    const std::string& bias = model.graph().node(node.bias).input(0);
+    std::int64_t channels = 0;
+    for (const auto& weight : model.graph().initializer())
+      if (weight.name() == bias && weight.dims_size() > 0)
+        channels = weight.dims(weight.dims_size() - 1);
+    nodes.push_back({.node = node.node,
+                     .name = node.name,
+                     .op = proto.op_type(),
+                     .output = proto.output(0),
+                     .channels = channels,
+                     .channel_axis = is_op(proto, "Conv") ? 1 : -1,
+                     .bias_reader = ReaderInput{node.node, 2}});
+  }
+  return nodes;
+}
+
+}  // namespace
+
+RepairResult repair(const Model& candidate, const Model& reference, Samples& samples,
+                    const RepairOptions& options) {
+  if (precision_of(reference) == Precision::int8)
+    throw Error(fmt::format("[repair] --reference {}: is quantized; give the float model",
+                            reference.name()));
+  const ModelIndex candidate_index(candidate), reference_index(reference);
+  const ShippedQuantizers shipped = find_shipped(candidate_index, reference_index);
+  if (shipped.activations.empty() && shipped.nodes.empty())
+    throw Error(fmt::format(
+        "[repair] {}: has no Q-DQ pairs of constant scales; only such files are repaired",
+        candidate.name()));
+  SharedSamples shared(samples);
+  const SampleParts parts = split_samples(samples.size(), true);
+  if (parts.choosing.empty())
+    throw Error(fmt::format("[repair] {} samples are too few to choose and judge by; give at least "
+                            "16, better 128 or more",
+                            samples.size()));
+  RepairResult result{.quantizers = std::ssize(shipped.activations),
+                      .weights = std::ssize(shipped.nodes),
+                      .choosing_samples = std::ssize(parts.choosing),
+                      .held_back_samples = std::ssize(parts.held_back)};
+  for (const auto& node : shipped.nodes) result.unmatched_weights += !node.weight.original;
+  if (samples.size() < 16)
+    result.warnings.push_back(fmt::format(
+        "{} samples are few: ranges and figures depend on which they are", samples.size()));
+
+  bool go_on = true;
+  std::int64_t done = 0;
+  const std::int64_t total = std::ssize(parts.calibration);
+  const auto report = [&] {
+    if (options.progress && !options.progress(std::min(done, total), total)) go_on = false;
+    return go_on;
+  };
+  report();
+  const SampleRuns calibration{shared, parts.calibration, options.threads};
+  const CalibrationValues values =
+      calibrate(candidate, calibration_plan(shipped), calibration, [&] {
+        ++done;
+        report();
+      });
+  QuantizationChoices choices{.precision = parse_quantized_precision("int8"),
+                              .per_channel = false};
+  std::map<std::string, CalibratedRange> ranges_as_shipped;
+  for (const auto& activation : shipped.activations)
+    choices.ranges[activation.tensors.front()] = activation.range;
+  ranges_as_shipped = choices.ranges;
+  const bool clips = has_clips(reference);
+  // A quantizer without codes on one side of zero may stand for a Relu, or a Clip.
+  const auto confine = [&](const std::string& tensor, CalibratedRange range) {
+    const CalibratedRange& was = ranges_as_shipped.at(tensor);
+    if (was.low == 0) range.low = 0;
+    if (was.high == 0) range.high = 0;
+    if (clips && was.low == 0) range.high = std::min(range.high, was.high);
+    return range;
+  };
+  const auto nodes = correctable(candidate, shipped);
+  std::vector<PlacedWeight> weights;
+  for (const auto& node : shipped.nodes)
+    if (node.weight.original) weights.push_back({.name = node.name});
+  const OutputScorer scorer(reference, {shared, parts.choosing, options.threads});
+  SearchResult found = search_choices(
+      {.reference = reference,
+       .nodes = nodes,
+       .weights = weights,
+       .values = values,
+       .scorer = scorer,
+       .calibration = calibration,
+       .write =
+           [&](const QuantizationChoices& tried) {
+             return write_shipped(candidate, shipped, tried);
+           },
+       .effort = options.effort,
+       .go_on = report,
+       .confine = confine},
+      choices);
+  result.decisions = std::move(found.decisions);
+  result.interrupted = !go_on;
+
+  Model repaired = write_shipped(candidate, shipped, found.choices);
+  const OutputScorer held(reference, {shared, parts.held_back, options.threads});
+  const OutputScore before = held.score(candidate), after = held.score(repaired);
+  result.shipped_db = before.sqnr_db();
+  result.repaired_db = after.sqnr_db();
+  result.gain = gain(before, after);
+  if (result.gain.proven()) result.model = std::move(repaired);
+  return result;
+}
+
+}  // namespace vernier

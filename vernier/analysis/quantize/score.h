@@ -1,0 +1,63 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "vernier/analysis/quantize/calibrate.h"
+#include "vernier/metrics/bootstrap.h"
+
+namespace vernier {
+
+// The error at a model's outputs, sample by sample.
+struct OutputScore {
+  // Of each sample: squared error over the squared reference of all samples, the mean over outputs.
+  std::vector<double> noise;
+  std::optional<double> agreement;  // share of rows whose first maximum stays, 0 to 1
+  std::optional<double> accuracy;   // of the labels, in percent; nothing without them
+  std::int64_t nonfinite = 0;       // samples with NaN or infinity in the candidate alone
+  double sqnr_db() const;           // inf for none
+};
+
+struct Gain {
+  double db = 0;  // of the second over the first
+  ConfidenceInterval interval;
+  bool proven() const { return interval.low > 0; }
+  bool operator==(const Gain&) const = default;
+};
+// Resamples the samples, which both scores are of.
+Gain gain(const OutputScore& before, const OutputScore& after);
+ConfidenceInterval sqnr_interval(const OutputScore& score);
+
+enum class Arithmetic {
+  exact,    // as the file says
+  deployed  // with ONNX Runtime's optimisations, on this CPU
+};
+
+// Runs models on held-back samples and compares their outputs with those of the float model, which
+// it keeps.
+class OutputScorer {
+ public:
+  // Throws Error where no output is of floats.
+  OutputScorer(const Model& reference, SampleRuns runs);
+
+  OutputScore score(const Model& candidate, Arithmetic arithmetic = Arithmetic::exact) const;
+  // On the first samples only.
+  OutputScore score_first(const Model& candidate, std::int64_t samples) const;
+  // The differences of the compared outputs from the reference's, on the first samples.
+  std::vector<float> errors(const Model& candidate, std::int64_t samples) const;
+  std::int64_t samples() const { return static_cast<std::int64_t>(runs_.indices.size()); }
+  std::optional<double> reference_accuracy() const { return reference_accuracy_; }
+
+ private:
+  OutputScore score(const Model& candidate, Arithmetic arithmetic, std::int64_t samples) const;
+
+  SampleRuns runs_;
+  std::vector<std::vector<Tensor>> outputs_;  // of each sample
+  std::vector<std::size_t> compared_;         // outputs of floats
+  std::vector<double> signal_;                // of each compared output, over all samples
+  std::vector<Tensor> labels_;                // of each sample; none without labels
+  std::optional<double> reference_accuracy_;
+};
+
+}  // namespace vernier

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "vernier/analysis/quantize/calibrate.h"
+#include "vernier/analysis/quantize/score.h"
+#include "vernier/analysis/quantize/write.h"
+
+namespace vernier {
+
+enum class Effort {
+  fast,    // minmax ranges, per channel, nothing is tried
+  normal,  // choices that hold for all tensors, then the tensors that matter most
+  tune     // every tensor, until nothing is gained any more
+};
+
+// Something that was tried on samples that calibration did not see.
+struct Decision {
+  std::string choice;   // "ranges: mse", "bias correction"
+  std::string subject;  // a tensor; empty: all
+  double sqnr_db = 0;   // at the output, with it
+  Gain gain;            // over what was in force
+  bool kept = false;    // the gain is more than its interval
+  bool operator==(const Decision&) const = default;
+};
+
+// What choices are tried on.
+struct SearchSubject {
+  const Model& reference;                 // in float
+  std::span<const PlacedNode> nodes;      // whose biases may be corrected
+  std::span<const PlacedWeight> weights;  // whose scales may be chosen
+  const CalibrationValues& values;
+  const OutputScorer& scorer;  // on samples other than the calibration's
+  const SampleRuns& calibration;
+  std::function<Model(const QuantizationChoices&)> write;
+  // With the quantizers of one root and nothing else; null: the order of tensors is their name's.
+  std::function<Model(const QuantizationChoices&, const std::string& root)> write_alone = {};
+  Effort effort = Effort::normal;
+  std::function<bool()> go_on = [] { return true; };  // false: stop with what there is
+  // The ranges that a tensor may have: applied to each that is tried.
+  std::function<CalibratedRange(const std::string& root, CalibratedRange)> confine =
+      [](const std::string&, CalibratedRange range) { return range; };
+};
+
+struct SearchResult {
+  QuantizationChoices choices;
+  std::vector<Decision> decisions;
+};
+
+// The choices, changed wherever that lessens the error at the output by more than its interval.
+SearchResult search_choices(const SearchSubject& subject, QuantizationChoices choices);
+
+// What bias correction adds to each output channel: the mean difference of the float model's output
+// from the quantized one's, over the samples.
+std::map<std::string, std::vector<double>> bias_shifts(const ChannelMeans& reference,
+                                                       const ChannelMeans& candidate);
+
+}  // namespace vernier

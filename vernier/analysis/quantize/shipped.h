@@ -1,0 +1,44 @@
+#pragma once
+
+#include "vernier/analysis/quantize/search.h"
+#include "vernier/model/index.h"
+
+namespace vernier {
+
+// The quantizers of somebody's Q-DQ model, in the terms in which choices are made.
+struct ShippedQuantizers {
+  // A Q-DQ pair, or several that share scale and zero point.
+  struct Activation {
+    std::vector<std::string> tensors;  // that are quantized; the first is its name in choices
+    std::vector<int> nodes;            // QuantizeLinear and DequantizeLinear
+    Quantizer quantizer;
+    CalibratedRange range;  // as shipped
+  };
+  // A stored weight behind DequantizeLinear, and the node that multiplies with it.
+  struct Operand {
+    int dequantize = -1;
+    Quantizer quantizer;
+    std::optional<Tensor> original;  // the float model's; nothing: not found
+    int channel_axis = -1;
+  };
+  struct Node {
+    int node = 0;
+    std::string name;
+    std::string activation;  // of Activation::tensors.front(); empty: none
+    Operand weight;
+    int bias = -1;  // DequantizeLinear of an int32 bias; -1: none
+  };
+  std::vector<Activation> activations;
+  std::vector<Node> nodes;
+};
+
+// Static Q-DQ pairs per tensor of the main graph, and the Conv, Gemm and MatMul that read them. The
+// float weights are looked for in the reference.
+ShippedQuantizers find_shipped(const ModelIndex& candidate, const ModelIndex& reference);
+
+// The model with the ranges, weight scales and bias shifts of the choices: what is as shipped stays
+// as it is, bit for bit. per_channel and weight rules touch only weights whose original is known.
+Model write_shipped(const Model& candidate, const ShippedQuantizers& shipped,
+                    const QuantizationChoices& choices);
+
+}  // namespace vernier

@@ -1,0 +1,157 @@
+#include "vernier/analysis/quantize/weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "vernier/tensor/convert.h"
+
+namespace vernier {
+namespace {
+
+// The largest stored number of a symmetric quantizer. With 7 bits two products with 255 still fit
+// 16 bits: 2 * 255 * 64 = 32640.
+double largest_stored(const WeightOptions& options) {
+  if (options.bits == 4) return 7;
+  if (options.bits == 16) return 32767;
+  return options.storage == WeightStorage::int7 ? 64 : 127;
+}
+
+DType stored_type(const WeightOptions& options) {
+  if (options.bits == 4) return DType::i4;
+  if (options.bits == 16) return DType::i16;
+  return options.storage == WeightStorage::uint8 ? DType::u8 : DType::i8;
+}
+
+struct Channels {
+  std::int64_t count = 1, inner = 1, size = 0;
+  std::int64_t of(std::int64_t element) const { return element / inner % count; }
+};
+
+Channels channels_of(const TensorView& weight, int axis) {
+  Channels channels{.size = weight.size()};
+  if (axis < 0) return channels;
+  channels.count = weight.shape[axis];
+  channels.inner = element_count(weight.shape.subspan(axis + 1));
+  if (channels.count == 1) channels.inner = channels.size;
+  return channels;
+}
+
+double noise(std::span<const float> values, double scale, double largest) {
+  double sum = 0;
+  for (const float value : values) {
+    const double stored = std::clamp(std::nearbyint(value / scale), -largest, largest);
+    sum += (value - stored * scale) * (value - stored * scale);
+  }
+  return sum;
+}
+
+double least_noise_scale(std::span<const float> values, double widest, double largest) {
+  double best = widest, least = noise(values, widest, largest);
+  for (double shrink = 0.98; shrink > 0.6; shrink -= 0.02)
+    if (const double tried = noise(values, shrink * widest, largest); tried < least) {
+      least = tried;
+      best = shrink * widest;
+    }
+  return best;
+}
+
+std::vector<float> scales_of(std::span<const float> values, const Channels& channels,
+                             const WeightOptions& options) {
+  const double largest = largest_stored(options);
+  std::vector<double> magnitudes(channels.count);
+  for (std::int64_t i = 0; i < channels.size; ++i) {
+    double& magnitude = magnitudes[channels.of(i)];
+    magnitude = std::max<double>(magnitude, std::fabs(values[i]));
+  }
+  std::vector<float> scales(channels.count);
+  std::vector<std::vector<float>> by_channel;
+  if (options.rule == WeightRule::mse) {
+    by_channel.resize(channels.count);
+    for (std::int64_t i = 0; i < channels.size; ++i)
+      by_channel[channels.of(i)].push_back(values[i]);
+  }
+  for (std::int64_t c = 0; c < channels.count; ++c) {
+    double scale = magnitudes[c] / largest;
+    if (options.rule == WeightRule::mse && scale > 0)
+      scale = least_noise_scale(by_channel[c], scale, largest);
+    const double least = options.least_scales.empty() ? 0 : options.least_scales[c];
+    scale = std::max(scale, least);
+    scales[c] = scale >= std::numeric_limits<float>::min() ? static_cast<float>(scale) : 1.0F;
+  }
+  return scales;
+}
+
+Tensor constant_of(DType dtype, std::int64_t count, bool scalar, double value) {
+  const Shape shape = scalar ? Shape{} : Shape{count};
+  Tensor values = make_tensor("", DType::f64, shape);
+  std::ranges::fill(elements<double>(values), value);
+  return convert(values, dtype);
+}
+
+}  // namespace
+
+std::string_view weight_storage_name(WeightStorage storage) {
+  switch (storage) {
+    case WeightStorage::int8: return "int8";
+    case WeightStorage::int7: return "int8, 7 bits used";
+    default: return "uint8";
+  }
+}
+
+StoredWeight quantize_weight(const TensorView& weight, const WeightOptions& options) {
+  const Channels channels = channels_of(weight, options.axis);
+  const std::vector<float> values = to_f32(weight);
+  const std::vector<float> scales = scales_of(values, channels, options);
+  const double largest = largest_stored(options);
+  const double zero = stored_type(options) == DType::u8 ? 128 : 0;
+  Tensor stored = make_tensor(std::string(weight.name), DType::f32,
+                              Shape(weight.shape.begin(), weight.shape.end()));
+  const auto out = elements<float>(stored);
+  for (std::int64_t i = 0; i < channels.size; ++i)
+    out[i] = static_cast<float>(
+        std::clamp<double>(std::nearbyint(values[i] / scales[channels.of(i)]), -largest, largest) +
+        zero);
+  const bool scalar = options.axis < 0;
+  StoredWeight result{.stored = convert(stored, stored_type(options))};
+  result.quantizer.dtype = stored_type(options);
+  result.quantizer.scale =
+      make_tensor("", DType::f32, scalar ? Shape{} : Shape{channels.count});
+  std::ranges::copy(scales, elements<float>(result.quantizer.scale).begin());
+  result.quantizer.zero_point =
+      constant_of(result.quantizer.dtype, channels.count, scalar, zero);
+  result.quantizer.axis = scalar ? 1 : options.axis;
+  return result;
+}
+
+PackedWeight pack_n_bits(const TensorView& weight, std::int64_t block_size) {
+  const std::int64_t rows = weight.shape[0], columns = weight.shape[1];
+  const std::int64_t blocks = (rows + block_size - 1) / block_size;
+  const std::vector<float> values = to_f32(weight);
+  PackedWeight result{.packed = make_tensor("", DType::u8, {columns, blocks, block_size / 2}),
+                      .scales = make_tensor("", DType::f32, {columns * blocks})};
+  const auto packed = elements<std::uint8_t>(result.packed);
+  const auto scales = elements<float>(result.scales);
+  for (std::int64_t column = 0; column < columns; ++column)
+    for (std::int64_t block = 0; block < blocks; ++block) {
+      const std::int64_t first = block * block_size, last = std::min(rows, first + block_size);
+      // The value of largest magnitude takes -8, which the positive side does not have.
+      float largest = 0;
+      for (std::int64_t row = first; row < last; ++row)
+        if (const float value = values[row * columns + column];
+            std::fabs(value) > std::fabs(largest))
+          largest = value;
+      const float scale = largest == 0 ? 1.0F : largest / -8;
+      scales[column * blocks + block] = scale;
+      for (std::int64_t row = first; row < first + block_size; ++row) {
+        const float value = row < last ? values[row * columns + column] : 0;
+        const int stored =
+            static_cast<int>(std::clamp(std::nearbyint(value / scale), -8.0F, 7.0F)) + 8;
+        const std::int64_t at = (column * blocks + block) * block_size + row - first;
+        packed[at / 2] |= static_cast<std::uint8_t>(stored << (at % 2 * 4));
+      }
+    }
+  return result;
+}
+
+}  // namespace vernier

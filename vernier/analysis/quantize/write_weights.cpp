@@ -1,0 +1,222 @@
+#include <vernier_onnx.pb.h>
+
+#include <algorithm>
+
+#include "vernier/analysis/quantize/graph_writer.h"
+#include "vernier/analysis/quantize/write.h"
+#include "vernier/model/index.h"
+#include "vernier/tensor/convert.h"
+
+namespace vernier {
+namespace {
+
+using vernier_onnx::NodeProto;
+
+constexpr std::int64_t block_size = 32;
+constexpr const char* microsoft = "com.microsoft";
+
+Tensor transposed(const TensorView& matrix) {
+  const std::int64_t rows = matrix.shape[0], columns = matrix.shape[1];
+  const std::vector<float> values = to_f32(matrix);
+  Tensor result = make_tensor(std::string(matrix.name), DType::f32, {columns, rows});
+  const auto out = elements<float>(result);
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t column = 0; column < columns; ++column)
+      out[column * rows + row] = values[row * columns + column];
+  return result;
+}
+
+// The weight of a matrix product as [K, N]; nothing for other nodes and forms.
+std::optional<Tensor> matrix_of(const GraphIndex& graph, const NodeProto& node,
+                                const PlacedWeight& weight) {
+  if (weight.reader.input != 1) return std::nullopt;
+  const bool gemm = is_op(node, "Gemm");
+  if (!gemm && !is_op(node, "MatMul")) return std::nullopt;
+  if (gemm && (attribute_int(node, "transA", 0) != 0 || attribute_float(node, "alpha", 1) != 1 ||
+               attribute_float(node, "beta", 1) != 1))
+    return std::nullopt;
+  std::optional<Tensor> value = graph.value(weight.name);
+  if (!value || value->shape.size() != 2) return std::nullopt;
+  if (gemm && attribute_int(node, "transB", 0) != 0) return transposed(*value);
+  return value;
+}
+
+// The node becomes what writes `product`, plus its bias where it has one.
+void write_product(GraphWriter& writer, const NodeProto& node, int number,
+                   const std::string& product) {
+  const std::string bias = is_op(node, "Gemm") ? input_name(node, 2) : "";
+  if (bias.empty())
+    writer.insert_before(number, "Identity", {product}, {node.output(0)});
+  else
+    writer.insert_before(number, "Add", {product, bias}, {node.output(0)});
+  writer.drop(number);
+}
+
+void write_n_bits(GraphWriter& writer, const NodeProto& node, int number, const Tensor& matrix,
+                  const std::string& stem) {
+  PackedWeight packed = pack_n_bits(matrix, block_size);
+  const bool has_bias = is_op(node, "Gemm") && !input_name(node, 2).empty();
+  const std::string product = has_bias ? writer.fresh_name(node.output(0) + "_product")
+                                       : node.output(0);
+  NodeProto& product_node = writer.insert_before(
+      number, "MatMulNBits",
+      {node.input(0), writer.add_constant(stem + "_Q4", std::move(packed.packed)),
+       writer.add_constant(stem + "_scales", std::move(packed.scales))},
+      {product}, microsoft);
+  set_attribute(product_node, "K", matrix.shape[0]);
+  set_attribute(product_node, "N", matrix.shape[1]);
+  set_attribute(product_node, "bits", 4);
+  set_attribute(product_node, "block_size", block_size);
+  if (has_bias)
+    write_product(writer, node, number, product);
+  else
+    writer.drop(number);
+}
+
+StoredWeight store(const Model& model, const GraphIndex& graph, const PlacedWeight& weight,
+                   const QuantizationChoices& choices) {
+  WeightOptions options{.bits = 8, .storage = choices.storage,
+                        .axis = choices.per_channel ? weight.axis : -1};
+  if (const auto rule = choices.weight_rules.find(weight.name); rule != choices.weight_rules.end())
+    options.rule = rule->second;
+  return quantize_weight(model.view(*graph.constant(weight.name)), options);
+}
+
+// A product of stored numbers times both scales.
+void write_scaled(GraphWriter& writer, int number, const std::string& integers,
+                  const std::string& scale, Tensor weight_scale, const std::string& stem,
+                  const std::string& output) {
+  const std::string real = writer.fresh_name(stem + "_real");
+  const std::string scales = writer.fresh_name(stem + "_scales");
+  NodeProto& cast = writer.insert_before(number, "Cast", {integers}, {real});
+  set_attribute(cast, "to", vernier_onnx::TensorProto::FLOAT);
+  writer.insert_before(number, "Mul",
+                       {scale, writer.add_constant(stem + "_weight_scale", std::move(weight_scale))},
+                       {scales});
+  writer.insert_before(number, "Mul", {real, scales}, {output});
+}
+
+class DynamicWriter {
+ public:
+  DynamicWriter(const Model& model, const PlacementPlan& plan, const QuantizationChoices& choices)
+      : model_(model), index_(model), plan_(plan), choices_(choices), writer_(model.clone()) {}
+
+  Model write() {
+    for (const PlacedNode& placed : plan_.nodes) {
+      if (placed.weights.size() != 1 || placed.channels == 0) continue;
+      const NodeProto& node = model_.graph().node(placed.node);
+      const PlacedWeight& weight = plan_.weights[placed.weights.front()];
+      if (placed.op == "Conv") write_conv(node, placed, weight);
+      if (const auto matrix = matrix_of(index_.main(), node, weight))
+        write_matmul(node, placed, *matrix);
+    }
+    return writer_.finish();
+  }
+
+ private:
+  struct Quantized {
+    std::string stored, scale, zero_point;
+  };
+
+  // Once for each activation, before its first reader.
+  const Quantized& quantized(const std::string& tensor, int number) {
+    Quantized& names = quantized_[tensor];
+    if (!names.stored.empty()) return names;
+    names = {writer_.fresh_name(tensor + "_quantized"), writer_.fresh_name(tensor + "_scale"),
+             writer_.fresh_name(tensor + "_zero_point")};
+    writer_.insert_before(number, "DynamicQuantizeLinear", {tensor},
+                          {names.stored, names.scale, names.zero_point});
+    return names;
+  }
+
+  std::pair<std::string, std::string> constants(const std::string& stem, StoredWeight& weight) {
+    Tensor zero_point = make_tensor("", weight.quantizer.dtype, {});
+    zero_point.bytes[0] = weight.quantizer.zero_point->bytes[0];
+    return {writer_.add_constant(stem + "_quantized", std::move(weight.stored)),
+            writer_.add_constant(stem + "_zero_point", std::move(zero_point))};
+  }
+
+  void write_matmul(const NodeProto& node, const PlacedNode& placed, const Tensor& matrix) {
+    StoredWeight weight =
+        quantize_weight(matrix, {.storage = choices_.storage, .axis = 1});
+    const Quantized& input = quantized(node.input(0), placed.node);
+    const std::string stem = plan_.weights[placed.weights.front()].name;
+    const auto [stored, zero_point] = constants(stem, weight);
+    const std::string integers = writer_.fresh_name(placed.output + "_integers");
+    writer_.insert_before(placed.node, "MatMulInteger",
+                          {input.stored, stored, input.zero_point, zero_point}, {integers});
+    finish(node, placed, integers, input.scale, weight.quantizer.scale);
+  }
+
+  void write_conv(const NodeProto& node, const PlacedNode& placed, const PlacedWeight& weight) {
+    StoredWeight stored = store(model_, index_.main(), weight, choices_);
+    const Quantized& input = quantized(node.input(0), placed.node);
+    const auto [name, zero_point] = constants(weight.name, stored);
+    const std::string integers = writer_.fresh_name(placed.output + "_integers");
+    NodeProto& conv =
+        writer_.insert_before(placed.node, "ConvInteger",
+                              {input.stored, name, input.zero_point, zero_point}, {integers});
+    *conv.mutable_attribute() = node.attribute();
+    Tensor scale = stored.quantizer.scale;
+    const std::int64_t spatial = index_.main().constant(weight.name)->dims_size() - 2;
+    if (!scale.shape.empty()) scale.shape.insert(scale.shape.end(), spatial, 1);
+    finish(node, placed, integers, input.scale, std::move(scale), spatial);
+  }
+
+  void finish(const NodeProto& node, const PlacedNode& placed, const std::string& integers,
+              const std::string& scale, Tensor weight_scale, std::int64_t spatial = 0) {
+    std::string bias = placed.op == "MatMul" ? "" : input_name(node, 2);
+    const std::string product =
+        bias.empty() ? placed.output : writer_.fresh_name(placed.output + "_product");
+    write_scaled(writer_, placed.node, integers, scale, std::move(weight_scale), placed.output,
+                 product);
+    if (!bias.empty()) {
+      if (spatial > 0) {
+        Tensor shaped = convert(*index_.main().value(bias), DType::f32);
+        shaped.shape.insert(shaped.shape.end(), spatial, 1);
+        bias = writer_.add_constant(bias + "_shaped", std::move(shaped));
+      }
+      writer_.insert_before(placed.node, "Add", {product, bias}, {placed.output});
+    }
+    writer_.drop(placed.node);
+  }
+
+  const Model& model_;
+  ModelIndex index_;
+  const PlacementPlan& plan_;
+  const QuantizationChoices& choices_;
+  GraphWriter writer_;
+  std::map<std::string, Quantized> quantized_;
+};
+
+}  // namespace
+
+Model write_weight_only(const Model& model, const PlacementPlan& plan,
+                        const QuantizationChoices& choices) {
+  const ModelIndex index(model);
+  GraphWriter writer(model.clone());
+  std::map<std::pair<std::string, int>, std::string> written;
+  for (const PlacedWeight& weight : plan.weights) {
+    const NodeProto& node = model.graph().node(weight.reader.node);
+    if (choices.precision.weight_bits == 4)
+      if (const auto matrix = matrix_of(index.main(), node, weight)) {
+        write_n_bits(writer, node, weight.reader.node, *matrix, weight.name);
+        continue;
+      }
+    std::string& name = written[{weight.name, weight.axis}];
+    if (name.empty()) {
+      StoredWeight stored = store(model, index.main(), weight, choices);
+      name = writer.dequantized(weight.reader.node, weight.name, std::move(stored.stored),
+                                stored.quantizer);
+    }
+    writer.node(weight.reader.node).set_input(weight.reader.input, name);
+  }
+  return writer.finish();
+}
+
+Model write_dynamic(const Model& model, const PlacementPlan& plan,
+                    const QuantizationChoices& choices) {
+  return DynamicWriter(model, plan, choices).write();
+}
+
+}  // namespace vernier

@@ -1,0 +1,40 @@
+#include "vernier/report/decisions.h"
+
+#include <fmt/format.h>
+
+#include "vernier/report/number.h"
+
+namespace vernier {
+
+std::string interval_text(const ConfidenceInterval& interval) {
+  return fmt::format("[{}, {}]", format_decibels(interval.low), format_decibels(interval.high));
+}
+
+Table decisions_table(std::span<const Decision> decisions, std::int64_t samples, int top) {
+  Table table{.title = "Decisions",
+              .columns = {{"choice", Align::left},
+                          {"tensor", Align::left},
+                          {"output dB"},
+                          {"gain dB"},
+                          {"95% of gain"},
+                          {"kept", Align::left}}};
+  int refused = 0, left_out = 0;
+  for (const Decision& decision : decisions) {
+    if (!decision.kept && ++refused > top) {
+      ++left_out;
+      continue;
+    }
+    table.rows.push_back({decision.choice,
+                          decision.subject.empty() ? Cell("all", Tone::faint) : decision.subject,
+                          format_decibels(decision.sqnr_db),
+                          fmt::format("{:+.2f}", decision.gain.db),
+                          interval_text(decision.gain.interval),
+                          decision.kept ? Cell("yes", Tone::good) : Cell("no", Tone::faint)});
+  }
+  table.note = fmt::format("on {} that calibration did not see; kept where all of the interval is above 0",
+                           format_count(samples, "sample"));
+  if (left_out > 0) table.note += fmt::format("; {} more were not kept", left_out);
+  return table;
+}
+
+}  // namespace vernier

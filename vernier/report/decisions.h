@@ -1,0 +1,36 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "vernier/analysis/quantize/search.h"
+#include "vernier/report/document.h"
+#include "vernier/report/json.h"
+
+namespace vernier {
+
+// What was tried, by how much it helped, and whether it was kept; of those that were not kept the
+// first `top`.
+Table decisions_table(std::span<const Decision> decisions, std::int64_t samples, int top);
+
+std::string interval_text(const ConfidenceInterval& interval);  // "[1.20, 1.40]"
+
+template <typename Json>
+Json interval_json(const ConfidenceInterval& interval) {
+  return Json::array({json_number<Json>(interval.low), json_number<Json>(interval.high)});
+}
+
+template <typename Json>
+Json decisions_json(std::span<const Decision> decisions) {
+  Json json = Json::array();
+  for (const Decision& decision : decisions)
+    json.push_back({{"choice", decision.choice},
+                    {"tensor", decision.subject},
+                    {"sqnr_db", json_number<Json>(decision.sqnr_db)},
+                    {"gain_db", json_number<Json>(decision.gain.db)},
+                    {"gain_db_interval", interval_json<Json>(decision.gain.interval)},
+                    {"kept", decision.kept}});
+  return json;
+}
+
+}  // namespace vernier

@@ -1,0 +1,128 @@
+#include "vernier/report/quantize.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+
+#include "vernier/report/decisions.h"
+#include "vernier/report/number.h"
+
+namespace vernier {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string kernels_text(const QuantizeResult& result) {
+  std::vector<std::string> texts;
+  for (const auto& [op, count] : result.integer_kernels)
+    texts.push_back(fmt::format("{} {}", count, op));
+  return texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", "));
+}
+
+Panel model_panel(const QuantizeSubject& subject, const QuantizeResult& result) {
+  Panel panel{.title = "Quantized"};
+  const auto add = [&](const char* name, std::string text) {
+    if (!text.empty()) panel.facts.emplace_back(name, std::move(text));
+  };
+  add("written", fmt::format("{}, {} ({:.2f} of the float model's)", subject.files.quantized,
+                             format_bytes(subject.files.quantized_bytes),
+                             static_cast<double>(subject.files.quantized_bytes) /
+                                 static_cast<double>(std::max<std::int64_t>(
+                                     1, subject.files.source_bytes))));
+  add("float model", subject.files.floating);
+  add("prepared", fmt::format("{} nodes to {}, {} folded", result.nodes_before,
+                              result.float_model_nodes,
+                              format_count(result.batch_norms, "batch norm")));
+  add("operators", fmt::format("{} quantized, {} in float", result.quantized_nodes,
+                               result.float_nodes));
+  if (result.quantizers > 0) add("activations", format_count(result.quantizers, "quantizer"));
+  add("weights", fmt::format("{} bits{}", result.choices.precision.weight_bits,
+                             result.choices.precision.weight_bits == 8
+                                 ? fmt::format(", {}", weight_storage_name(result.choices.storage))
+                                 : ""));
+  add("kernels", kernels_text(result));
+  return panel;
+}
+
+Panel held_back_panel(const QuantizeResult& result) {
+  const HeldBackResult& held = *result.held_back;
+  Panel panel{.title = "Held back"};
+  const auto add = [&](const char* name, Cell cell) {
+    panel.facts.emplace_back(name, std::move(cell));
+  };
+  add("samples", std::to_string(held.samples));
+  add("sqnr_db", Cell(fmt::format("{} {}", format_decibels(held.sqnr_db),
+                                  interval_text(held.interval)),
+                      decibel_tone(held.sqnr_db)));
+  add("as deployed here", Cell(format_decibels(held.deployed_sqnr_db),
+                               decibel_tone(held.deployed_sqnr_db)));
+  if (held.int8_sqnr_db)
+    add("with int8 weights",
+        fmt::format("{} exact, {} as deployed here: what the target CPU is spared",
+                    format_decibels(*held.int8_sqnr_db), format_decibels(*held.int8_deployed_db)));
+  if (held.agreement) add("agreement", fmt::format("{:.2f} %", 100 * *held.agreement));
+  if (held.accuracy)
+    add("accuracy", fmt::format("{:.2f} %, float {:.2f} %", *held.accuracy,
+                                held.reference_accuracy.value_or(0)));
+  return panel;
+}
+
+Json optional_number(const std::optional<double>& value) {
+  return value ? json_number<Json>(*value) : Json(nullptr);
+}
+
+Json held_back_json(const HeldBackResult& held) {
+  return {{"samples", held.samples},
+          {"sqnr_db", json_number<Json>(held.sqnr_db)},
+          {"sqnr_db_interval", interval_json<Json>(held.interval)},
+          {"deployed_sqnr_db", json_number<Json>(held.deployed_sqnr_db)},
+          {"int8_sqnr_db", optional_number(held.int8_sqnr_db)},
+          {"int8_deployed_sqnr_db", optional_number(held.int8_deployed_db)},
+          {"agreement", optional_number(held.agreement)},
+          {"accuracy", optional_number(held.accuracy)},
+          {"reference_accuracy", optional_number(held.reference_accuracy)}};
+}
+
+Envelope envelope_of(const QuantizeSubject& subject, const QuantizeResult& result) {
+  return {.run = subject.run,
+          .warnings = result.warnings,
+          .verdict = result.verdict.limits.empty() ? nullptr : &result.verdict};
+}
+
+}  // namespace
+
+Document describe_quantize(const QuantizeSubject& subject, const QuantizeResult& result) {
+  std::vector<Block> blocks;
+  if (!result.decisions.empty()) blocks.emplace_back(decisions_table(result.decisions, result.choosing_samples, subject.top));
+  blocks.emplace_back(model_panel(subject, result));
+  if (result.held_back) blocks.emplace_back(held_back_panel(result));
+  return report_document(envelope_of(subject, result), std::move(blocks));
+}
+
+std::string quantize_json(const QuantizeSubject& subject, const QuantizeResult& result) {
+  Json json = report_json<Json>(envelope_of(subject, result));
+  json["files"] = {{"quantized", subject.files.quantized},
+                   {"float", subject.files.floating},
+                   {"source_bytes", subject.files.source_bytes},
+                   {"quantized_bytes", subject.files.quantized_bytes}};
+  json["batch_norms_folded"] = result.batch_norms;
+  json["quantized_operators"] = result.quantized_nodes;
+  json["float_operators"] = result.float_nodes;
+  json["activation_quantizers"] = result.quantizers;
+  json["weight_storage"] = std::string(weight_storage_name(result.choices.storage));
+  json["integer_kernels"] = Json::object();
+  for (const auto& [op, count] : result.integer_kernels) json["integer_kernels"][op] = count;
+  json["calibration_samples"] = result.calibration_samples;
+  json["choosing_samples"] = result.choosing_samples;
+  json["decisions"] = decisions_json<Json>(result.decisions);
+  json["ranges"] = Json::object();
+  for (const auto& [tensor, range] : result.choices.ranges)
+    json["ranges"][tensor] = {{"low", json_number<Json>(range.low)},
+                              {"high", json_number<Json>(range.high)},
+                              {"rule", range.rule}};
+  json["held_back"] = result.held_back ? held_back_json(*result.held_back) : Json(nullptr);
+  return json_text(json);
+}
+
+}  // namespace vernier

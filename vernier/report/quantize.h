@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+
+#include "vernier/analysis/quantize/quantize.h"
+#include "vernier/report/envelope.h"
+
+namespace vernier {
+
+// Sizes of files, in bytes.
+struct QuantizeFiles {
+  std::string quantized, floating;  // names
+  std::int64_t source_bytes = 0, quantized_bytes = 0;
+};
+
+struct QuantizeSubject {
+  RunDescription run;
+  QuantizeFiles files;
+  int top = 10;  // rows of the table of decisions that were not kept
+};
+
+Document describe_quantize(const QuantizeSubject& subject, const QuantizeResult& result);
+
+// Schema: docs/schemas/quantize.schema.json.
+std::string quantize_json(const QuantizeSubject& subject, const QuantizeResult& result);
+
+}  // namespace vernier

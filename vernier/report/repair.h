@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include "vernier/analysis/quantize/repair.h"
+#include "vernier/report/envelope.h"
+
+namespace vernier {
+
+struct RepairSubject {
+  RunDescription run;
+  std::string file;  // that is written, if anything is gained
+  int top = 10;      // rows of decisions that were not kept
+};
+
+Document describe_repair(const RepairSubject& subject, const RepairResult& result);
+
+// Schema: docs/schemas/repair.schema.json.
+std::string repair_json(const RepairSubject& subject, const RepairResult& result);
+
+}  // namespace vernier

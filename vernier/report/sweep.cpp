@@ -1,0 +1,90 @@
+#include "vernier/report/sweep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "vernier/report/number.h"
+
+namespace vernier {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Cell decibels_cell(double value) { return {format_decibels(value), decibel_tone(value)}; }
+
+Cell percent_cell(const std::optional<double>& value, double factor) {
+  return value ? Cell(fmt::format("{:.2f}", factor * *value)) : Cell("-", Tone::faint);
+}
+
+template <typename T>
+Json optional_json(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+}  // namespace
+
+Document describe_sweep(const SweepSubject& subject, const SweepResult& result) {
+  Table table{.title = "Configurations",
+              .columns = {{"precision", Align::left},
+                          {"size"},
+                          {"latency"},
+                          {"peak memory"},
+                          {"output dB"},
+                          {"deployed dB"},
+                          {"agreement %"}}};
+  const bool accuracy = std::ranges::any_of(
+      result.rows, [](const SweepRow& row) { return row.accuracy.has_value(); });
+  if (accuracy) table.columns.push_back({"accuracy %"});
+  table.columns.push_back({"best", Align::left});
+  for (const SweepRow& row : result.rows) {
+    if (!row.failure.empty()) continue;
+    std::vector<Cell> cells = {row.precision,
+                               format_bytes(row.bytes),
+                               fmt::format("{:.2f}", row.latency_ratio),
+                               row.peak_bytes ? Cell(format_bytes(*row.peak_bytes)) : Cell("-", Tone::faint),
+                               decibels_cell(row.sqnr_db),
+                               decibels_cell(row.deployed_sqnr_db),
+                               percent_cell(row.agreement, 100)};
+    if (accuracy) cells.push_back(percent_cell(row.accuracy, 1));
+    cells.push_back(row.best ? Cell("*", Tone::good) : Cell(""));
+    table.rows.push_back(std::move(cells));
+  }
+  table.note = fmt::format(
+      "on {}; latency: median of alternating runs, 1 is the float model; *: no other row is as "
+      "small, as fast and as close",
+      format_count(result.held_back_samples, "held-back sample"));
+  std::vector<Block> blocks = {std::move(table)};
+  for (const SweepRow& row : result.rows)
+    if (!row.failure.empty())
+      blocks.emplace_back(
+          Paragraph{Cell(fmt::format("{}: {}", row.precision, row.failure), Tone::fair)});
+  return report_document({.run = subject.run, .warnings = result.warnings}, std::move(blocks));
+}
+
+std::string sweep_json(const SweepSubject& subject, const SweepResult& result) {
+  Json json = report_json<Json>({.run = subject.run, .warnings = result.warnings});
+  json["held_back_samples"] = result.held_back_samples;
+  json["configurations"] = Json::array();
+  for (const SweepRow& row : result.rows) {
+    Json item = {{"precision", row.precision}, {"file", row.file}};
+    if (!row.failure.empty()) {
+      item["failure"] = row.failure;
+    } else {
+      item["bytes"] = row.bytes;
+      item["latency_ratio"] = json_number<Json>(row.latency_ratio);
+      item["peak_bytes"] = optional_json(row.peak_bytes);
+      item["sqnr_db"] = json_number<Json>(row.sqnr_db);
+      item["deployed_sqnr_db"] = json_number<Json>(row.deployed_sqnr_db);
+      item["agreement"] = optional_json(row.agreement);
+      item["accuracy"] = optional_json(row.accuracy);
+      item["best"] = row.best;
+      item["was_there"] = row.was_there;
+    }
+    json["configurations"].push_back(std::move(item));
+  }
+  return json_text(json);
+}
+
+}  // namespace vernier

@@ -1,0 +1,99 @@
+#include "vernier/report/tune.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+
+#include "vernier/report/number.h"
+
+namespace vernier {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string value_text(const TuneSubject& subject, double value) {
+  return subject.target.metric == "sqnr_db" ? format_decibels(value) : format_significant(value);
+}
+
+std::string target_text(const TuneSubject& subject) { return format_limit(subject.target); }
+
+Table groups_table(const TuneSubject& subject, const TuneResult& result) {
+  Table table{.title = "Sensitive nodes",
+              .columns = {{"nodes", Align::left}, {"noise alone"}, {"kept", Align::left}},
+              .note = "noise alone: of the sum over all groups, with nothing else quantized; "
+                      "nodes that err in parallel are one group"};
+  int rows = 0, left_out = 0;
+  for (const SensitiveGroup& group : result.groups) {
+    if (!group.kept && ++rows > subject.top) {
+      ++left_out;
+      continue;
+    }
+    table.rows.push_back({fmt::format("{}", fmt::join(group.nodes, ", ")),
+                          fmt::format("{:.1f} %", 100 * group.noise_share),
+                          group.kept ? Cell("yes", Tone::fair) : Cell("no", Tone::faint)});
+  }
+  if (left_out > 0) table.note += fmt::format("; {} more are quantized", left_out);
+  return table;
+}
+
+Table curve_table(const TuneSubject& subject, const TuneResult& result) {
+  Table table{.title = "Curve", .columns = {{"nodes kept"}, {subject.target.metric}}};
+  for (const CurvePoint& point : result.curve)
+    table.rows.push_back({std::to_string(point.kept_nodes), value_text(subject, point.value)});
+  table.note = "on the samples that the choice was made by; of an SQNR the lower end of its interval";
+  return table;
+}
+
+std::string conclusion(const TuneSubject& subject, const TuneResult& result) {
+  const std::string value = value_text(subject, result.value);
+  if (result.reached)
+    return fmt::format("{} is reached with {} kept: {} {} on {} held-back samples",
+                       target_text(subject), format_count(std::ssize(result.kept), "node"),
+                       subject.target.metric, value,
+                       result.quantized->held_back ? result.quantized->held_back->samples : 0);
+  return fmt::format("{} is not reached: {} {} is the best that was found, with {} kept",
+                     target_text(subject), subject.target.metric, value,
+                     format_count(std::ssize(result.kept), "node"));
+}
+
+}  // namespace
+
+Document describe_tune(const TuneSubject& subject, const TuneResult& result) {
+  std::vector<Block> blocks;
+  if (!result.groups.empty()) blocks.emplace_back(groups_table(subject, result));
+  blocks.emplace_back(curve_table(subject, result));
+  if (!result.kept.empty())
+    blocks.emplace_back(Code{fmt::format("--keep-float '{}'", fmt::join(result.kept, ","))});
+  blocks.emplace_back(
+      Paragraph{Cell(conclusion(subject, result), result.reached ? Tone::good : Tone::bad)});
+  return report_document({.run = subject.run, .warnings = result.quantized->warnings},
+                         std::move(blocks));
+}
+
+std::string tune_json(const TuneSubject& subject, const TuneResult& result) {
+  Json json = report_json<Json>({.run = subject.run, .warnings = result.quantized->warnings});
+  json["target"] = target_text(subject);
+  json["cost"] = std::string(tune_cost_name(subject.cost));
+  json["reached"] = result.reached;
+  json["value"] = json_number<Json>(result.value);
+  json["base_value"] = json_number<Json>(result.base_value);
+  json["kept"] = result.kept;
+  json["groups"] = Json::array();
+  for (const SensitiveGroup& group : result.groups)
+    json["groups"].push_back({{"nodes", group.nodes},
+                              {"noise_share", json_number<Json>(group.noise_share)},
+                              {"cost", json_number<Json>(group.cost)},
+                              {"kept", group.kept}});
+  json["curve"] = Json::array();
+  for (const CurvePoint& point : result.curve)
+    json["curve"].push_back(
+        {{"kept_nodes", point.kept_nodes}, {"value", json_number<Json>(point.value)}});
+  json["files"] = {{"quantized", subject.files.quantized},
+                   {"float", subject.files.floating},
+                   {"source_bytes", subject.files.source_bytes},
+                   {"quantized_bytes", subject.files.quantized_bytes}};
+  return json_text(json);
+}
+
+}  // namespace vernier
