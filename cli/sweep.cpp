@@ -1,10 +1,10 @@
 #include "vernier/analysis/quantize/sweep.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <fcntl.h>
 
 #include <filesystem>
 #include <memory>
@@ -33,9 +33,8 @@ struct Options {
 // Of this program running one sample of the model, as a process of its own.
 std::optional<std::int64_t> peak_memory(const fs::path& model, const fs::path& folder) {
   const fs::path outputs = folder / "outputs.npz";
-  std::vector<std::string> words = {"/proc/self/exe", "record",         model.string(),
-                                    "-o",             outputs.string(), "--samples",
-                                    "1"};
+  std::vector<std::string> words = {
+      "/proc/self/exe", "record", model.string(), "-o", outputs.string(), "--samples", "1"};
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
@@ -63,9 +62,10 @@ int run(Options& options) {
   const Model model = Model::load(command.model);
   const CalibrationData data = calibration_data(model, command.input);
   if (!data.inputs.samples)
-    throw Error(fmt::format("[sweep] {}: configurations are measured on data; give --data or "
-                            "--dataset",
-                            model.name()));
+    throw Error(
+        fmt::format("[sweep] {}: configurations are measured on data; give --data or "
+                    "--dataset",
+                    model.name()));
   print_warnings(data.inputs.warnings);
   ProgressBar bar("sweeping");
   SweepResult result = sweep(
@@ -75,11 +75,11 @@ int run(Options& options) {
        .quantize = quantize_options(command),
        .inputs = data.inputs.description,
        .latency_runs = options.runs,
-       .peak_memory =
-           [&](const fs::path& file) { return peak_memory(file, command.quantized); },
-       .progress = [&](std::size_t done, std::size_t total, const std::string&) {
-         return bar(static_cast<std::int64_t>(done), static_cast<std::int64_t>(total));
-       }});
+       .peak_memory = [&](const fs::path& file) { return peak_memory(file, command.quantized); },
+       .progress =
+           [&](std::size_t done, std::size_t total, const std::string&) {
+             return bar(static_cast<std::int64_t>(done), static_cast<std::int64_t>(total));
+           }});
   result.warnings.insert(result.warnings.begin(), data.doubts.begin(), data.doubts.end());
   SweepSubject subject{.run = quantize_run("sweep", command, data)};
   subject.run.candidate.clear();

@@ -27,11 +27,11 @@ int run(Options& options) {
   QuantizeCommand& command = options.quantize;
   require_writable({.file = command.quantized.string()});
   require_writable(command.output);
-  TuneOptions analysis{.quantize = quantize_options(command),
-                       .target = parse_target(options.target),
-                       .cost = parse_tune_cost(options.cost),
-                       .fallback = options.fallback == "16" ? TuneFallback::bits16
-                                                            : TuneFallback::floating};
+  TuneOptions analysis{
+      .quantize = quantize_options(command),
+      .target = parse_target(options.target),
+      .cost = parse_tune_cost(options.cost),
+      .fallback = options.fallback == "16" ? TuneFallback::bits16 : TuneFallback::floating};
   const Model model = Model::load(command.model);
   const CalibrationData data = calibration_data(model, command.input);
   if (!data.inputs.samples)
@@ -82,7 +82,8 @@ void add_tune(CLI::App& program, int& exit_code) {
            "What to spend least of: nodes, bytes of weights, or latency (multiply-adds)")
       ->check(CLI::IsMember({"nodes", "bytes", "latency"}))
       ->capture_default_str();
-  main.add("--fallback", options->fallback, "What the other nodes are: float, or activations of 16 bits")
+  main.add("--fallback", options->fallback,
+           "What the other nodes are: float, or activations of 16 bits")
       ->check(CLI::IsMember({"float", "16"}))
       ->capture_default_str();
   add_quantizing_options(*command, options->quantize);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <iterator>
 #include <utility>
 
 #include "vernier/analysis/check/explanations.h"
@@ -17,7 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t samples_of_place = 8;   // of debug, stages and remedies
+constexpr std::int64_t samples_of_place = 16;  // of debug: half choose a remedy, half judge it
+constexpr double large_share = 0.3;            // of the noise, of a node that is to blame
 constexpr std::int64_t samples_of_layers = 2;  // every layer of each is compared
 constexpr double noticeable_db = 0.5;
 
@@ -291,19 +294,58 @@ void ask_place_in_float(DiagnosisResult& result, const ComparedModels& models, S
                              .after_db = *right_db});
 }
 
+Remedy::Kind kind_of(QuantizerRemedy::Kind kind) {
+  switch (kind) {
+    case QuantizerRemedy::Kind::range: return Remedy::Kind::range;
+    case QuantizerRemedy::Kind::per_channel: return Remedy::Kind::per_channel;
+    case QuantizerRemedy::Kind::sixteen_bits: break;
+  }
+  return Remedy::Kind::sixteen_bits;
+}
+
+Remedy measured_remedy(Remedy::Kind kind, std::vector<std::string> subjects,
+                       const MeasuredGain& gain) {
+  return {.kind = kind,
+          .subjects = std::move(subjects),
+          .before_db = gain.before_db,
+          .after_db = gain.after_db,
+          .interval_db = (gain.gain_db.high - gain.gain_db.low) / 2};
+}
+
+// The cheapest that helps, and the largest set to keep in float.
+std::vector<Remedy> measured_remedies(const Sensitivity& sensitivity) {
+  std::vector<Remedy> remedies;
+  if (!sensitivity.remedies.empty()) {
+    const QuantizerRemedy& best = sensitivity.remedies.front();
+    remedies.push_back(measured_remedy(kind_of(best.kind), {best.tensor}, best.gain));
+  }
+  if (!sensitivity.keep_in_float.empty()) {
+    const FloatSet& set = sensitivity.keep_in_float.back();
+    remedies.push_back(measured_remedy(Remedy::Kind::keep_in_float, set.nodes, set.gain));
+  }
+  std::ranges::stable_sort(remedies, std::greater{}, &Remedy::after_db);
+  return remedies;
+}
+
 void ask_place_in_quantized(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
                             const DiagnosisOptions& options) {
   const auto few = first_samples(samples, samples_of_place);
-  result.debug = debug(*models.reference, models.candidate, *few, options.debug);
-  const DebugResult& debug = *result.debug;
+  DebugOptions debug_options = options.debug;
+  debug_options.switches = true;
+  result.debug = debug(*models.reference, models.candidate, *few, debug_options);
   answer(result, Question::place) = AnswerKind::bad;
   answer(result, Question::remedy) = AnswerKind::unknown;
+  const auto& sensitivity = result.debug->sensitivity;
+  if (sensitivity) {
+    std::ranges::move(measured_remedies(*sensitivity), std::back_inserter(result.remedies));
+    if (!result.remedies.empty()) answer(result, Question::remedy) = AnswerKind::good;
+  }
   if (result.cause != DiagnosedCause::unknown) return;  // the comparison named the quantizer
-  if (debug.advice.originators.empty())
-    found(result, DiagnosedCause::spread_quantization);
+  if (sensitivity && !sensitivity->nodes.empty() &&
+      sensitivity->nodes.front().noise_share >= large_share)
+    found(result, DiagnosedCause::quantized_nodes, sensitivity->nodes.front().node);
   else
-    found(result, DiagnosedCause::quantized_nodes,
-          debug.activations[debug.advice.originators.front()].tensor_name);
+    found(result, DiagnosedCause::spread_quantization);
 }
 
 // Where the difference begins. Only a candidate that is quantized from an ONNX model has quantizers

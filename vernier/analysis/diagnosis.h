@@ -71,9 +71,12 @@ struct Remedy {
     no_optimizer,   // the optimisers that move the outputs, disabled
     right_layer,    // the drift origin computed as the reference computes it
     keep_in_float,  // nodes that are not quantized
+    range,          // another range for a tensor
+    per_channel,    // a scale for each channel of a weight
+    sixteen_bits    // 16 bits for an activation
   };
   Kind kind = Kind::exact_kernels;
-  std::vector<std::string> subjects;  // nodes, optimisers, or the layer
+  std::vector<std::string> subjects;  // nodes, optimisers, tensors, or the layer
   double before_db = 0, after_db = 0;
   std::optional<double> interval_db;  // half the width of the 95% interval of after_db
   bool operator==(const Remedy&) const = default;

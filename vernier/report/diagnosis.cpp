@@ -139,12 +139,15 @@ Json answers_json(const DiagnosisResult& result) {
   return list;
 }
 
-std::string_view remedy_name(Remedy::Kind kind) {
+std::string_view kind_name(Remedy::Kind kind) {
   switch (kind) {
     case Remedy::Kind::exact_kernels: return "exact_kernels";
     case Remedy::Kind::no_optimizer: return "no_optimizer";
     case Remedy::Kind::right_layer: return "right_layer";
     case Remedy::Kind::keep_in_float: return "keep_in_float";
+    case Remedy::Kind::range: return "range";
+    case Remedy::Kind::per_channel: return "per_channel";
+    case Remedy::Kind::sixteen_bits: return "sixteen_bits";
   }
   return "";
 }
@@ -152,7 +155,7 @@ std::string_view remedy_name(Remedy::Kind kind) {
 Json remedies_json(const DiagnosisResult& result) {
   Json list = Json::array();
   for (const Remedy& remedy : result.remedies)
-    list.push_back({{"kind", std::string(remedy_name(remedy.kind))},
+    list.push_back({{"kind", std::string(kind_name(remedy.kind))},
                     {"subjects", remedy.subjects},
                     {"before_db", json_number<Json>(remedy.before_db)},
                     {"after_db", json_number<Json>(remedy.after_db)},
@@ -171,8 +174,10 @@ RunDescription run_of(RunDescription run, const char* command) {
 }  // namespace
 
 std::string remedy_text(const Remedy& remedy) {
-  const std::string gain = fmt::format("{} -> {} dB", format_decibels(remedy.before_db),
-                                       format_decibels(remedy.after_db));
+  const std::string interval =
+      remedy.interval_db ? fmt::format(" (±{:.1f})", *remedy.interval_db) : "";
+  const std::string gain = fmt::format("{} -> {} dB{}", format_decibels(remedy.before_db),
+                                       format_decibels(remedy.after_db), interval);
   switch (remedy.kind) {
     case Remedy::Kind::exact_kernels:
       return fmt::format("{} with session.x64quantprecision=1, 7-bit or uint8 weights", gain);
@@ -186,6 +191,13 @@ std::string remedy_text(const Remedy& remedy) {
                          fmt::join(remedy.subjects, ", "));
     case Remedy::Kind::keep_in_float:
       return fmt::format("{} with {} kept in float", gain, fmt::join(remedy.subjects, ", "));
+    case Remedy::Kind::range:
+      return fmt::format("{} with another range for {}", gain, fmt::join(remedy.subjects, ", "));
+    case Remedy::Kind::per_channel:
+      return fmt::format("{} with a scale for each channel of {}", gain,
+                         fmt::join(remedy.subjects, ", "));
+    case Remedy::Kind::sixteen_bits:
+      return fmt::format("{} with 16 bits for {}", gain, fmt::join(remedy.subjects, ", "));
   }
   return gain;
 }
@@ -218,8 +230,9 @@ std::string cause_text(const DiagnosisResult& result) {
       const auto row = layers.drift_origin
                            ? layers.rows.begin() + static_cast<std::ptrdiff_t>(*layers.drift_origin)
                            : std::ranges::find(layers.outputs, true, &LayerRow::exceeds);
+      const std::string evidence = describe_evidence(*row, layers.rows);
       return fmt::format("{}: {}{}{}", row->layer, cause_name(row->cause),
-                         row->evidence ? ": " : "", describe_evidence(*row, layers.rows));
+                         evidence.empty() ? "" : ": ", evidence);
     }
     case DiagnosedCause::quantized_nodes:
       return fmt::format("quantization: {} makes most of the noise", result.subject);
