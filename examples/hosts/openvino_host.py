@@ -63,10 +63,11 @@ class OpenVinoHost:
         for name in self.shown[: self.outputs]:
             send(give, "output", name, values[name])
 
-    def parameters(self, give):
+    def parameters(self, give, names):
         for node in self.model.get_ordered_ops():
-            if node.get_type_name() == "Constant":
-                send(give, "tensor", node.get_friendly_name(), node.data)
+            name = node.get_friendly_name()
+            if node.get_type_name() == "Constant" and (names is None or name in names):
+                send(give, "tensor", name, node.data)
 
 
 def name_of(output):

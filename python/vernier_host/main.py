@@ -53,16 +53,16 @@ class Guarded:
             from vernier_host.torch_host import TorchHost
 
             if self.host is None:
-                self.host = TorchHost(self.options)
+                self.host = TorchHost(self.options, needs_inputs=not inputs)
             return self.host.describe(request, inputs)
 
     def run(self, inputs, show, give):
         with failures():
             self.host.run(inputs, show, give)
 
-    def parameters(self, give):
+    def parameters(self, give, names):
         with failures():
-            self.host.parameters(give)
+            self.host.parameters(give, names)
 
 
 def main(arguments):

@@ -100,8 +100,9 @@ class Failure(Exception):
 
 def serve(channel, host):
     """Answers requests until there are no more. `host` has describe(request, inputs), which returns
-    the keys of the description, run(inputs, show, give) and parameters(give). `show` and `give` take
-    a tensor's message, its address and its number of bytes; `show` is None when nobody looks."""
+    the keys of the description, run(inputs, show, give) and parameters(give, names), where names are
+    those that are wanted, or None for all. `show` and `give` take a tensor's message, its address and
+    its number of bytes; `show` is None when nobody looks."""
     while request := channel.receive():
         try:
             answer(channel, host, request)
@@ -120,7 +121,7 @@ def answer(channel, host, request):
         host.run(inputs, channel.send_tensor if request["observe"] else None, channel.send_tensor)
         channel.send({"type": "done"})
     elif kind == "parameters":
-        host.parameters(channel.send_tensor)
+        host.parameters(channel.send_tensor, request.get("names"))
         channel.send({"type": "done"})
     else:
         raise Failure(f"the host knows no request '{kind}'")

@@ -21,9 +21,11 @@ WATCHES = {"layers": Leaves, "operators": Operators}
 
 
 class TorchHost:
-    def __init__(self, options):
+    """`needs_inputs`: whether it is described by example inputs of its own."""
+
+    def __init__(self, options, needs_inputs=False):
         self.options = options
-        options.shape, options.needs_inputs = None, False
+        options.shape, options.needs_inputs = None, needs_inputs
         with quiet_default_dtype():
             self.source = resolve(options.source, options)
         self.model = self.source.model.eval().cpu().float()
@@ -38,12 +40,16 @@ class TorchHost:
             name: (each, each.clone(), each._version) for name, each in self.model.named_buffers()
         }
         self.watch = WATCHES[request["watch"]](self.model) if request["watch"] in WATCHES else None
-        self.calling = Calling(self.source, [each for each, _ in inputs])
+        tensors = [from_bytes(message, data) for message, data in inputs]
+        given = [message for message, _ in inputs]
+        if not inputs:
+            tensors, given = self.own_example()
+        self.calling = Calling(self.source, given)
         names = request["outputs"] + self.calling.names
         if hasattr(self.model, "config") and any(is_of_a_cache(name) for name in names):
             self.model.config.use_cache = True
         layers, skipped = [], []
-        outputs = self.forward(inputs, self.describing(layers, skipped))
+        outputs = self.forward(tensors, self.describing(layers, skipped))
         if not outputs:
             raise Failure("it returns no tensor")
         if self.float64:
@@ -53,10 +59,21 @@ class TorchHost:
             "outputs": [spec(name, tensor) for name, tensor in outputs],
             "outputs_are_positional": any(is_positional(name) for name, _ in outputs),
             "layers": layers,
+            "parameters": [spec(name, tensor) for name, tensor in self.named_tensors()],
             "unwatched": skipped + (self.watch.unwatched() if self.watch else []),
             "warnings": self.warnings(),
             "versions": versions(),
         }
+
+    def own_example(self):
+        """(tensors, their specs): of a source that comes with example inputs."""
+        example = self.source.inputs
+        if not example or not all(isinstance(each, torch.Tensor) for each in example.values()):
+            raise Failure(
+                "it comes without example inputs; give it some with --input-data, or write a function "
+                "that returns (model, inputs)"
+            )
+        return list(example.values()), [spec(name, each) for name, each in example.items()]
 
     def warnings(self):
         found = []
@@ -85,13 +102,13 @@ class TorchHost:
                 plain = dense(tensor)
                 show(message_of("tensor", name, plain), plain.data_ptr(), byte_count(plain))
 
-        for name, tensor in self.forward(inputs, send if show else None):
+        tensors = [from_bytes(message, data) for message, data in inputs]
+        for name, tensor in self.forward(tensors, send if show else None):
             plain = dense(tensor)
             give(message_of("output", name, plain), plain.data_ptr(), byte_count(plain))
 
-    def forward(self, inputs, show):
+    def forward(self, tensors, show):
         self.restore_buffers()
-        tensors = [from_bytes(message, data) for message, data in inputs]
         arguments, keywords = self.calling.arguments(tensors, self.float64)
         with ExitStack() as stack:
             stack.enter_context(torch.no_grad())
@@ -116,12 +133,16 @@ class TorchHost:
                     buffer.copy_(saved)
                 self.buffers[name] = (buffer, saved, buffer._version)
 
-    def parameters(self, give):
+    def parameters(self, give, names):
+        wanted = None if names is None else set(names)
+        for name, tensor in self.named_tensors():
+            if wanted is None or name in wanted:
+                plain = dense(tensor)
+                give(message_of("tensor", name, plain), plain.data_ptr(), byte_count(plain))
+
+    def named_tensors(self):
         for each in (self.model.named_parameters(), self.model.named_buffers()):
-            for name, tensor in each:
-                if tensor.dtype in DTYPES:
-                    plain = dense(tensor)
-                    give(message_of("tensor", name, plain), plain.data_ptr(), byte_count(plain))
+            yield from ((name, tensor) for name, tensor in each if tensor.dtype in DTYPES)
 
 
 def spec(name, tensor):

@@ -96,6 +96,31 @@ class DescriptionTest(HostTest):
         host.describe([X])
         self.assertEqual(host.parameters(), {"scale.weight": [4, 4, 4, 4]})
 
+    def test_parameters_are_described_and_sent_by_name(self):
+        host = self.model("""
+            def model():
+                torch.manual_seed(0)
+                return nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
+        """)
+        described = host.describe([("input", "float32", [1, 2], [1, 3])])["parameters"]
+        self.assertEqual(described[0], {"name": "0.weight", "dtype": "float32", "shape": [3, 2]})
+        self.assertEqual({each["name"] for each in described}, set(host.parameters()))
+        self.assertEqual(list(host.parameters(["1.running_var", "0.bias"])), ["0.bias", "1.running_var"])
+        self.assertEqual(host.parameters([]), {})
+
+    def test_without_a_sample_it_is_described_by_its_own(self):
+        host = self.model("""
+            def model():
+                return nn.Linear(2, 3), torch.ones(4, 2)
+        """)
+        description = host.describe([])
+        self.assertEqual(description["inputs"], [{"name": "input", "dtype": "float32", "shape": [4, 2]}])
+        self.assertEqual(description["outputs"][0]["shape"], [4, 3])
+
+    def test_without_a_sample_of_either_side_the_error_says_how_to_give_one(self):
+        with self.assertRaisesRegex(HostError, "must return .model, example inputs."):
+            self.model(NET).describe([])
+
 
 class RunTest(HostTest):
     def test_shows_each_tensor_before_it_is_overwritten(self):

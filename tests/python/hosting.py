@@ -123,8 +123,8 @@ class Host:
         self.request({"type": "run", "observe": observe}, inputs)
         return self.collect()
 
-    def parameters(self):
-        self.request({"type": "parameters"})
+    def parameters(self, names=None):
+        self.request({"type": "parameters", **({} if names is None else {"names": names})})
         return dict(self.collect()[0])
 
 

@@ -49,8 +49,9 @@ class Host:
         if show:
             send(show, "tensor", "half", x)
         send(give, "output", "y", type(x)(*(2 * each for each in x)))
-    def parameters(self, give):
+    def parameters(self, give, names):
         send(give, "tensor", "weight", (ctypes.c_float * 2)(7, 8))
+        send(give, "tensor", "bias", (ctypes.c_float * 1)(9))
 
 class Changed(Host):
     pass
@@ -104,6 +105,35 @@ TEST_F(HostRunnerTest, a_host_is_a_runner) {
   std::vector<Tensor> parameters;
   runner->visit_parameters([&](const TensorView& each) { parameters.push_back(copy(each)); });
   EXPECT_THAT(elements<float>(parameters.at(0).view()), ElementsAre(7, 8));
+}
+
+TEST_F(HostRunnerTest, parameters_are_asked_for_by_name) {
+  const auto runner = open_host_runner(host(R"(
+class Changed(Host):
+    def describe(self, request, inputs):
+        weights = [{"name": name, "dtype": "float32", "shape": [2]} for name in ("weight", "bias")]
+        return {**Host.describe(self, request, inputs), "parameters": weights}
+    def parameters(self, give, names):
+        for name in names:
+            send(give, "tensor", name, (ctypes.c_float * 2)(7, 8))
+)"));
+  const TensorSpec weight{.name = "weight", .shape = {{.size = 2}}};
+  EXPECT_EQ(runner->parameters().at(0), weight);
+  std::vector<std::string> seen;
+  runner->visit_parameters_named(std::vector<std::string>{"bias"},
+                                 [&](const TensorView& each) { seen.emplace_back(each.name); });
+  EXPECT_THAT(seen, ElementsAre("bias"));
+}
+
+TEST_F(HostRunnerTest, a_host_that_always_sends_all_parameters_is_as_good) {
+  const auto runner = open_host_runner(host());
+  EXPECT_EQ(runner->parameters().size(), 2U);
+  EXPECT_EQ(runner->parameters().at(1).name, "bias");
+  std::vector<float> seen;
+  runner->visit_parameters_named(std::vector<std::string>{"bias"}, [&](const TensorView& each) {
+    seen.push_back(elements<float>(each)[0]);
+  });
+  EXPECT_THAT(seen, ElementsAre(9));
 }
 
 TEST_F(HostRunnerTest, tensors_of_any_size_pass_through_a_small_ring) {
@@ -279,9 +309,18 @@ TEST(HostSource, is_told_by_its_form) {
   EXPECT_EQ(model_format("train.py:make_model"), ModelFormat::hosted);
 }
 
-TEST_F(HostRunnerTest, a_command_that_has_no_sample_says_so) {
-  EXPECT_THAT(failure_of([] { open_runner("train.py:make_model"); }),
-              HasSubstr("pass it as the --reference of vernier layers or eval"));
+TEST_F(HostRunnerTest, without_a_sample_the_host_describes_itself_by_its_own) {
+  HostOptions options = host(R"(
+class Changed(Host):
+    def describe(self, request, inputs):
+        if inputs:
+            raise Failure("there are inputs")
+        return {**Host.describe(self, request, inputs),
+                "inputs": [{"name": "x", "dtype": "float32", "shape": [3]}]}
+)");
+  options.example.clear();
+  EXPECT_EQ(open_host_runner(options)->inputs().at(0),
+            (TensorSpec{.name = "x", .shape = {{.size = 3}}}));
 }
 
 }  // namespace

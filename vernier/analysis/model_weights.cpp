@@ -135,14 +135,28 @@ std::optional<std::vector<double>> norm_factors(
   return factors;
 }
 
-// Reads a parameter when it is wanted, so that no second copy of all is held. A runner in another
-// process sends them all again each time.
+// Reads a parameter when it is wanted, so that no second copy of all is held.
 Tensor read_parameter(const Runner& runner, const std::string& name) {
   Tensor found;
-  runner.visit_parameters([&](const TensorView& parameter) {
-    if (parameter.name == name) found = convert(parameter, DType::f32);
-  });
+  runner.visit_parameters_named(
+      {&name, 1}, [&](const TensorView& parameter) { found = convert(parameter, DType::f32); });
   return found;
+}
+
+// A parameter has no dynamic axis.
+Shape shape_of(const TensorSpec& parameter) {
+  Shape shape;
+  for (const Dim& dim : parameter.shape) shape.push_back(dim.size);
+  return shape;
+}
+
+std::map<std::string, std::vector<double>> read_vectors(const Runner& runner,
+                                                        std::span<const std::string> names) {
+  std::map<std::string, std::vector<double>> vectors;
+  runner.visit_parameters_named(names, [&](const TensorView& parameter) {
+    vectors.emplace(parameter.name, to_f64(parameter));
+  });
+  return vectors;
 }
 
 }  // namespace
@@ -153,18 +167,20 @@ std::vector<ModelWeight> weights_of(const ModelIndex& index, bool any_table) {
 
 std::vector<ModelWeight> parameters_of(const Runner& runner) {
   std::vector<ModelWeight> weights;
-  std::map<std::string, std::vector<double>> vectors;
-  runner.visit_parameters([&](const TensorView& parameter) {
-    if (!is_float(parameter.dtype) || parameter.bytes.empty()) return;
-    const std::string name(parameter.name);
-    if (parameter.shape.size() == 1) vectors.emplace(name, to_f64(parameter));
-    if (parameter.shape.size() < 2) return;
-    weights.push_back({.name = name,
-                       .shape = Shape(parameter.shape.begin(), parameter.shape.end()),
-                       .stored = parameter.dtype,
-                       .read = [&runner, name] { return read_parameter(runner, name); },
-                       .aliases = {name}});
-  });
+  std::vector<std::string> vector_names;
+  for (const TensorSpec& parameter : runner.parameters()) {
+    const Shape shape = shape_of(parameter);
+    if (!is_float(parameter.dtype) || element_count(shape) == 0) continue;
+    if (shape.size() == 1) vector_names.push_back(parameter.name);
+    if (shape.size() < 2) continue;
+    weights.push_back(
+        {.name = parameter.name,
+         .shape = shape,
+         .stored = parameter.dtype,
+         .read = [&runner, name = parameter.name] { return read_parameter(runner, name); },
+         .aliases = {parameter.name}});
+  }
+  const auto vectors = read_vectors(runner, vector_names);
   const std::vector<WatchedTensor> leaves = runner.watched();
   const bool has_norms = std::ranges::any_of(
       vectors, [](const auto& entry) { return entry.first.ends_with(".running_var"); });

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@ struct HostDescription {
   std::vector<std::string> warnings;
   std::vector<std::pair<std::string, std::string>> versions;
   bool outputs_are_positional = false;
+  std::optional<std::vector<TensorSpec>> parameters = {};  // nothing where the host does not say
 };
 
 // The message "describe", without its inputs.

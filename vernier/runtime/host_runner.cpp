@@ -144,6 +144,8 @@ HostDescription description_of(const json& message, const HostOptions& options) 
     const json versions = message.value("versions", json::object());
     for (const auto& [name, version] : versions.items())
       description.versions.emplace_back(name, version.get<std::string>());
+    if (message.contains("parameters"))
+      description.parameters = list_of(message, "parameters", spec_of);
   });
   for (const TensorSpec& output : description.outputs)
     if (options.precision == DType::f64 && is_float(output.dtype) && output.dtype != DType::f64)
@@ -197,6 +199,18 @@ class HostRunner final : public Runner {
   void visit_parameters(const TensorVisitor& visit) const override {
     request({{"type", "parameters"}});
     receive_tensors([&](const std::string&, const TensorView& tensor) { visit(tensor); });
+  }
+  std::vector<TensorSpec> parameters() const override {
+    return model_.parameters ? *model_.parameters : Runner::parameters();
+  }
+  // A host that does not know `names` sends all.
+  void visit_parameters_named(std::span<const std::string> names,
+                              const TensorVisitor& visit) const override {
+    if (names.empty()) return;
+    request({{"type", "parameters"}, {"names", names}});
+    receive_tensors([&](const std::string&, const TensorView& tensor) {
+      if (std::ranges::find(names, tensor.name) != names.end()) visit(tensor);
+    });
   }
 
  private:
@@ -308,11 +322,6 @@ HostDescription read_description(const std::string& message, const HostOptions& 
 }
 
 std::unique_ptr<Runner> open_host_runner(const HostOptions& options) {
-  if (options.example.empty())
-    throw Error(fmt::format(
-        "[host] {}: there is no sample to describe it by; pass it as the --reference of vernier "
-        "layers or eval",
-        options.source));
   if (const OpenInProcess open = find_model(options.source)) return open(options);
   return std::make_unique<HostRunner>(options);
 }

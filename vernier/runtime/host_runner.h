@@ -24,6 +24,7 @@ struct HostOptions {
   std::chrono::seconds timeout{300};
   std::size_t ring_bytes = std::size_t{32} << 20;
   // A sample as the candidate takes it: the host runs it once to say what it returns and shows.
+  // Without one, it runs an example of its own.
   std::vector<Tensor> example;
   std::vector<std::string> output_names;  // of the candidate
 };

@@ -83,6 +83,11 @@ class Runner {
   virtual bool outputs_are_positional() const { return false; }
   // Calls `visit` with each weight and buffer that the runner knows, named by its path.
   virtual void visit_parameters(const TensorVisitor& /*visit*/) const {}
+  // The same without their values; of a runner in another process, far less than those.
+  virtual std::vector<TensorSpec> parameters() const;
+  // Calls `visit` with the parameters of these names.
+  virtual void visit_parameters_named(std::span<const std::string> names,
+                                      const TensorVisitor& visit) const;
 };
 
 }  // namespace vernier

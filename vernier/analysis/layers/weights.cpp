@@ -341,11 +341,24 @@ Vectors vectors_of(const VisitTensors& visit) {
   return vectors;
 }
 
+std::vector<ComparedWeight> compare_each(const VisitTensors& visit, const Comparison& comparison) {
+  std::vector<ComparedWeight> rows;
+  visit([&](const TensorView& parameter) { rows.push_back(comparison.compare(parameter)); });
+  return rows;
+}
+
 }  // namespace
 
 std::vector<ComparedWeight> compare_weights(const Runner& reference, const ModelIndex& candidate) {
   const auto visit = [&](const TensorVisitor& visitor) { reference.visit_parameters(visitor); };
-  return compare_weights(visit, reference.watched(), candidate);
+  std::vector<std::string> vectors;
+  for (const TensorSpec& parameter : reference.parameters())
+    if (parameter.shape.size() == 1) vectors.push_back(parameter.name);
+  const auto visit_vectors = [&](const TensorVisitor& visitor) {
+    reference.visit_parameters_named(vectors, visitor);
+  };
+  const std::vector<WatchedTensor> leaves = reference.watched();
+  return compare_each(visit, Comparison(leaves, vectors_of(visit_vectors), candidate));
 }
 
 std::vector<ComparedWeight> compare_weights(const ModelIndex& reference,
@@ -369,10 +382,7 @@ std::vector<ComparedWeight> weight_mismatches(std::span<const ComparedWeight> we
 std::vector<ComparedWeight> compare_weights(const VisitTensors& visit,
                                             std::span<const WatchedTensor> leaves,
                                             const ModelIndex& candidate) {
-  const Comparison comparison(leaves, vectors_of(visit), candidate);
-  std::vector<ComparedWeight> rows;
-  visit([&](const TensorView& parameter) { rows.push_back(comparison.compare(parameter)); });
-  return rows;
+  return compare_each(visit, Comparison(leaves, vectors_of(visit), candidate));
 }
 
 bool are_other_weights(std::span<const ComparedWeight> weights) {
