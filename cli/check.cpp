@@ -28,10 +28,12 @@ struct Options {
   OutputOptions output;
 };
 
-CheckOptions check_options(const Options& options, const std::filesystem::path& reference) {
+CheckOptions check_options(const Options& options, const std::filesystem::path& reference,
+                           const ResolvedModel& resolved) {
   CheckOptions check{.only = options.only,
                      .disable = options.disable,
                      .reference = reference,
+                     .host = host_options(options.models, resolved),
                      .preprocessing = options.preprocessing,
                      .tolerance = options.tolerance,
                      .strict = options.strict,
@@ -76,8 +78,8 @@ int run(const Options& options) {
   const ResolvedModel resolved = resolve_model_argument(options.models.models, options.models.id);
   const std::filesystem::path reference = options.models.reference.empty()
                                               ? resolved.reference
-                                              : std::filesystem::path(options.models.reference);
-  const CheckResult result = check(resolved.model, check_options(options, reference));
+                                              : resolve_reference(options.models, resolved);
+  const CheckResult result = check(resolved.model, check_options(options, reference, resolved));
   CheckSubject subject{.run = describe_run("check", resolved, reference, options.runtime),
                        .top = options.top};
   if (!options.only.empty()) subject.run.settings.emplace_back("only", options.only);
@@ -117,6 +119,7 @@ void add_check(CLI::App& program, int& exit_code) {
   findings.add("--top", options->top, "Findings of one kind to show in text and Markdown", "N")
       ->check(at_least(1));
   add_model_id_options(*command, options->models.id);
+  add_host_options(*command, options->models);
   add_runtime_options(*command, options->runtime);
   add_output_options(*command, options->output, {"text", "json", "md", "html", "sarif"});
   command->footer("Example:\n  vernier check model.onnx --reference model.pt --strict\n");

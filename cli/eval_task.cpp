@@ -76,7 +76,7 @@ Models open_reference_alone(const EvalOptions& options, const ResolvedModel& arg
   if (model_format(models.path) == ModelFormat::recorded)
     throw Error(fmt::format("[eval] {}: is recorded already; score it with vernier score",
                             models.path.string()));
-  models.candidate = open_reference(options, models.path, {});
+  models.candidate = open_reference(options, models.path, host_options(options.models, argument));
   return models;
 }
 

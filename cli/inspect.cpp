@@ -14,6 +14,8 @@ namespace {
 struct Options {
   std::string model;
   bool tensors = false;
+  ModelIdOptions id;
+  HostOptions host;
   InputSpec inputs;
   RuntimeOptions runtime;
   OutputOptions output;
@@ -26,6 +28,11 @@ LiveTensors run_sample(const Options& options) {
   runner_settings.onnx.watch = Watch::all();
   runner_settings.torch.watch_leaves = true;
   const ModelFormat format = model_format(path);
+  if (format == ModelFormat::hosted) {
+    runner_settings.host = own_host(options.host, options.id, options.inputs);
+    if (runner_settings.host.watch == HostWatch::nothing)
+      runner_settings.host.watch = HostWatch::layers;
+  }
   std::optional<Model> onnx;
   if (format == ModelFormat::onnx) onnx = Model::load(path);
   const std::unique_ptr<Runner> runner =
@@ -50,8 +57,10 @@ LiveTensors run_sample(const Options& options) {
 
 int run(const Options& options) {
   require_writable(options.output);
-  const Inspection inspection = inspect(options.model);
-  const std::string name = std::filesystem::path(options.model).filename().string();
+  const bool hosted = model_format(options.model) == ModelFormat::hosted;
+  const Inspection inspection = inspect(
+      options.model, hosted ? own_host(options.host, options.id, options.inputs) : HostOptions{});
+  const std::string name = display_name(options.model);
   std::optional<LiveTensors> live;
   if (options.tensors) live = run_sample(options);
   write_result(options.output, describe_inspection(name, inspection, live),
@@ -65,7 +74,10 @@ void add_inspect(CLI::App& program, int& exit_code) {
   const auto options = std::make_shared<Options>();
   auto* command = program.add_subcommand("inspect", "Show what a model holds");
   OptionGroup main(*command, main_group);
-  main.add("MODEL,-m,--model", options->model, ".onnx, TorchScript in .pt, or recorded .npz",
+  main.add("MODEL,-m,--model", options->model,
+           ".onnx, TorchScript in .pt, a PyTorch model (FILE.py:FUNCTION, hf:ID, timm:NAME, .pt2), "
+           "or "
+           "recorded .npz",
            "MODEL")
       ->required();
   main.flag("--tensors", options->tensors,
@@ -73,6 +85,7 @@ void add_inspect(CLI::App& program, int& exit_code) {
             "infinity first appears");
   add_input_options(*command, options->inputs);
   add_runtime_options(*command, options->runtime);
+  add_live_model_options(*command, options->id, options->host);
   add_output_options(*command, options->output);
   command->footer("Example:\n  vernier inspect model.onnx --tensors --input-data inputs.npz\n");
   command->callback([options, &exit_code] { exit_code = run(*options); });

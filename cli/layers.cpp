@@ -131,10 +131,8 @@ void add_layers(CLI::App& program, int& exit_code) {
   add_runtime_options(*command, options->runtime);
   add_model_id_options(*command, options->models.id);
   add_host_options(*command, options->models);
+  add_operators_option(*command, options->models.host);
   OptionGroup host(*command, "Models by id");
-  host.each_flag(
-      "--ops", [options] { options->models.host.watch = HostWatch::operators; },
-      "Of a PyTorch model: compare every operator, not only the modules without children");
   host.flag("--open-attention", options->models.host.open_attention,
             "Of a PyTorch model: run fused attention operator by operator");
   add_detail_option(*command, options->output);

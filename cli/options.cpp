@@ -9,9 +9,11 @@
 #include <iomanip>
 #include <sstream>
 
+#include "vernier/data/npz_batches.h"
 #include "vernier/error.h"
 #include "vernier/metrics/pooling.h"
 #include "vernier/tensor/in_process.h"
+#include "vernier/tensor/sample_archive.h"
 
 namespace vernier::cli {
 namespace {
@@ -143,19 +145,56 @@ void add_model_id_options(CLI::App& command, ModelIdOptions& options) {
   group.flag("--rebuild", options.rebuild, "Export again what is in the cache");
 }
 
-void add_host_options(CLI::App& command, ModelOptions& options) {
-  OptionGroup group(command, "Models by id");
-  group.add("--reference-model", options.reference_model,
-            "The model that the --reference is a file of weights (.pth) of: FILE.py:CLASS",
-            "MODEL");
-  group
+namespace {
+
+void add_timeout_option(CLI::App& command, HostOptions& host) {
+  OptionGroup(command, "Models by id")
       .each(
           "--host-timeout",
-          [&options](const std::string& text) {
-            options.host.timeout = std::chrono::seconds(std::stoll(text));
+          [&host](const std::string& text) {
+            host.timeout = std::chrono::seconds(std::stoll(text));
           },
-          "Give a Python reference up when it is silent for so long (default: 300)", "SECONDS")
+          "Give a Python model up when it is silent for so long (default: 300)", "SECONDS")
       ->check(at_least(1));
+}
+
+// The first row of each array, which the file names as the model does.
+std::vector<Tensor> first_sample(const std::filesystem::path& data) {
+  std::vector<TensorSpec> inputs;
+  for (const std::string& name : SampleArchive(data).names())
+    inputs.push_back({.name = name, .ranked = false});
+  return npz_batches(data, inputs).samples->sample(0);
+}
+
+}  // namespace
+
+void add_host_options(CLI::App& command, ModelOptions& options) {
+  OptionGroup(command, "Models by id")
+      .add("--reference-model", options.reference_model,
+           "The model that the --reference is a file of weights (.pth) of: FILE.py:CLASS", "MODEL");
+  add_timeout_option(command, options.host);
+}
+
+void add_operators_option(CLI::App& command, HostOptions& host) {
+  OptionGroup(command, "Models by id")
+      .each_flag(
+          "--ops", [&host] { host.watch = HostWatch::operators; },
+          "Of a PyTorch model: show every operator, not only the modules without children");
+}
+
+void add_live_model_options(CLI::App& command, ModelIdOptions& id, HostOptions& host) {
+  OptionGroup group(command, "Models by id");
+  group.add("--task", id.task, "What a Hugging Face model is for, if its files do not say", "TASK");
+  group.add("--python", id.python, "Interpreter to run a PyTorch model in", "PROGRAM");
+  add_timeout_option(command, host);
+  add_operators_option(command, host);
+}
+
+HostOptions own_host(HostOptions host, const ModelIdOptions& id, const InputSpec& inputs) {
+  host.python = id.python;
+  host.task = id.task;
+  if (!inputs.data.empty()) host.example = first_sample(inputs.data);
+  return host;
 }
 
 std::filesystem::path resolve_reference(const ModelOptions& options, const ResolvedModel& model) {
@@ -176,6 +215,7 @@ HostOptions host_options(const ModelOptions& options, const ResolvedModel& model
   }
   host.python = options.id.python;
   host.task = options.id.task;
+  if (host.task.empty() && options.reference.empty()) host.task = model.host.task;
   if (!options.reference_model.empty()) host.weights = options.reference;
   return host;
 }
@@ -336,6 +376,10 @@ std::string host_name(const std::string& source) {
 
 }  // namespace
 
+std::string display_name(const std::filesystem::path& model) {
+  return is_host_source(model.string()) ? host_name(model.string()) : model.filename().string();
+}
+
 void describe_host(RunDescription& run,
                    const std::vector<std::pair<std::string, std::string>>& versions) {
   std::vector<std::string> texts;
@@ -354,8 +398,7 @@ RunDescription describe_run(const std::string& command, const ResolvedModel& can
   const bool onnx = has_format(ModelFormat::onnx);
   return {.command = command,
           .candidate = candidate.name,
-          .reference = is_host_source(reference.string()) ? host_name(reference.string())
-                                                          : reference.filename().string(),
+          .reference = display_name(reference),
           .device = onnx ? runtime.provider : "",
           .runtimes = {.onnxruntime = onnx, .torch = has_format(ModelFormat::torchscript)}};
 }

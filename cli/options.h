@@ -81,6 +81,18 @@ void add_model_id_options(CLI::App& command, ModelIdOptions& options);
 // --reference-model --host-timeout: a reference that is run in its own framework.
 void add_host_options(CLI::App& command, ModelOptions& options);
 
+// --ops
+void add_operators_option(CLI::App& command, HostOptions& host);
+
+// --task --python --host-timeout --ops: a model alone that is run in its own framework.
+void add_live_model_options(CLI::App& command, ModelIdOptions& id, HostOptions& host);
+
+// How a host runs a model alone: on the first sample of --input-data, or on an example of its own.
+HostOptions own_host(HostOptions host, const ModelIdOptions& id, const InputSpec& inputs);
+
+// What reports call a model: without the folders around it.
+std::string display_name(const std::filesystem::path& model);
+
 // The reference of the options, or of the model; of a file of weights, the model they belong to.
 std::filesystem::path resolve_reference(const ModelOptions& options, const ResolvedModel& model);
 

@@ -18,6 +18,8 @@ namespace {
 
 struct Options {
   std::string model;
+  ModelIdOptions id;
+  HostOptions host;
   std::string output;
   std::vector<std::string> tensors = {"outputs"};
   InputSpec inputs;
@@ -26,16 +28,11 @@ struct Options {
 };
 
 void require_recordable(const Options& options, ModelFormat format) {
-  if (format == ModelFormat::hosted)
-    throw Error(fmt::format(
-        "[record] {}: only files can be recorded; export the model first, or pass it as the "
-        "--reference of layers or eval",
-        options.model));
   if (format == ModelFormat::recorded)
     throw Error(fmt::format("[record] {}: is recorded already; give a model (.onnx or .pt)",
                             options.model));
   if (format == ModelFormat::onnx && std::ranges::count(options.tensors, "leaves"))
-    throw Error(fmt::format("[record] {}: only a TorchScript model has leaves; pass --tensors all",
+    throw Error(fmt::format("[record] {}: only a PyTorch model has leaves; pass --tensors all",
                             options.model));
 }
 
@@ -50,6 +47,11 @@ OpenedModel open(const Options& options, const TensorSelection& tensors, ModelFo
   if (tensors.needs_intermediates()) {
     runner.onnx.watch = Watch::all();
     runner.torch.watch_leaves = true;
+  }
+  if (format == ModelFormat::hosted) {
+    runner.host = own_host(options.host, options.id, options.inputs);
+    if (tensors.needs_intermediates() && runner.host.watch == HostWatch::nothing)
+      runner.host.watch = HostWatch::layers;
   }
   if (format != ModelFormat::onnx) return {.runner = open_runner(options.model, runner)};
   OpenedModel opened{.onnx = Model::load(options.model)};
@@ -85,6 +87,7 @@ int run(const Options& options) {
                                      .io = options.io},
                                     options.inputs);
   print_warnings(inputs.warnings);
+  if (model.runner) print_warnings(model.runner->warnings());
   record_options.order = inputs.order;
   const RecordResult result = with_progress("record", [&](Progress progress) {
     record_options.progress = std::move(progress);
@@ -104,7 +107,11 @@ void add_record(CLI::App& program, int& exit_code) {
   const auto options = std::make_shared<Options>();
   auto* command = program.add_subcommand("record", "Run a model and save its tensors");
   OptionGroup main(*command, main_group);
-  main.add("MODEL,-m,--model", options->model, ".onnx, or TorchScript in .pt", "MODEL")->required();
+  main.add("MODEL,-m,--model", options->model,
+           ".onnx, TorchScript in .pt, or a PyTorch model (FILE.py:FUNCTION, hf:ID, timm:NAME, "
+           ".pt2)",
+           "MODEL")
+      ->required();
   main.add("-o,--output", options->output,
            "OUT.npz; or a folder with an .npz for each sample, which also holds tensors whose "
            "shape varies",
@@ -119,6 +126,7 @@ void add_record(CLI::App& program, int& exit_code) {
   add_input_options(*command, options->inputs);
   add_constant_options(*command, options->io);
   add_runtime_options(*command, options->runtime);
+  add_live_model_options(*command, options->id, options->host);
   command->footer(
       "Example:\n  vernier record model.onnx -o tensors.npz --tensors all --samples 8\n");
   command->callback([options, &exit_code] { exit_code = run(*options); });

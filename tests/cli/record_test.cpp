@@ -161,7 +161,7 @@ TEST_F(Record, ctrl_c_keeps_the_finished_samples) {
 
 TEST_F(Record, nothing_is_written_when_it_cannot_be_done) {
   expect_error(record({cnn, "--tensors", "nothing*"}), "no tensor matches the selection");
-  expect_error(record({cnn, "--tensors", "leaves"}), "only a TorchScript model has leaves");
+  expect_error(record({cnn, "--tensors", "leaves"}), "only a PyTorch model has leaves");
   expect_error(record({folder / "none.onnx"}), "none.onnx: no such file or folder");
   expect_error(record({write_npz(folder / "r.npz", {ramp("x", {1})})}), "is recorded already");
   expect_error(record({cnn, "--shape", "input=1x3x28x28"}), "model expects [batch,1,28,28]");

@@ -29,27 +29,28 @@ Inspection inspect_onnx(const std::filesystem::path& path) {
 
 std::vector<WeightTotal> parameter_totals(const Runner& runner) {
   std::vector<WeightTotal> totals;
-  runner.visit_parameters([&](const TensorView& tensor) {
-    const std::string dtype(dtype_name(tensor.dtype));
+  for (const TensorSpec& parameter : runner.parameters()) {
+    const std::string dtype(dtype_name(parameter.dtype));
     auto total = std::ranges::find(totals, dtype, &WeightTotal::dtype);
     if (total == totals.end()) total = totals.insert(total, {.dtype = dtype});
+    std::int64_t elements = 1;
+    for (const Dim& dim : parameter.shape) elements *= dim.size;
     ++total->tensors;
-    total->elements += tensor.size();
-    total->bytes += static_cast<std::int64_t>(tensor.bytes.size());
-  });
+    total->elements += elements;
+    total->bytes += byte_size(parameter.dtype, elements);
+  }
   std::ranges::stable_sort(totals, std::greater{}, &WeightTotal::bytes);
   return totals;
 }
 
-Inspection inspect_torch(const std::filesystem::path& path) {
-  const auto runner = open_torch_runner({.path = path, .watch_leaves = true});
-  return {.format = ModelFormat::torchscript,
-          .inputs = runner->inputs(),
-          .outputs = runner->outputs(),
-          .weights = parameter_totals(*runner),
-          .leaves = runner->watched(),
-          .unwatched_leaves = runner->unwatched(),
-          .warnings = runner->warnings()};
+Inspection inspect_torch(ModelFormat format, const Runner& runner) {
+  return {.format = format,
+          .inputs = runner.inputs(),
+          .outputs = runner.outputs(),
+          .weights = parameter_totals(runner),
+          .leaves = runner.watched(),
+          .unwatched_leaves = runner.unwatched(),
+          .warnings = runner.warnings()};
 }
 
 Inspection inspect_recorded(const std::filesystem::path& path) {
@@ -106,14 +107,14 @@ class TensorWatcher {
 
 }  // namespace
 
-Inspection inspect(const std::filesystem::path& path) {
-  switch (model_format(path)) {
+Inspection inspect(const std::filesystem::path& path, const HostOptions& host) {
+  const ModelFormat format = model_format(path);
+  RunnerOptions watching{.torch = {.watch_leaves = true}, .host = host};
+  if (host.watch == HostWatch::nothing) watching.host.watch = HostWatch::layers;
+  switch (format) {
     case ModelFormat::onnx: return inspect_onnx(path);
-    case ModelFormat::torchscript: return inspect_torch(path);
-    case ModelFormat::hosted:
-      throw Error(
-          fmt::format("[inspect] {}: only files can be inspected; give an .onnx, .pt or .npz file",
-                      path.string()));
+    case ModelFormat::torchscript:
+    case ModelFormat::hosted: return inspect_torch(format, *open_runner(path, watching));
     case ModelFormat::recorded: break;
   }
   return inspect_recorded(path);

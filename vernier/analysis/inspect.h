@@ -26,7 +26,8 @@ struct Inspection {
   std::vector<std::string> warnings;
 };
 
-Inspection inspect(const std::filesystem::path& path);
+// `host` is how a host runs a model that is no file.
+Inspection inspect(const std::filesystem::path& path, const HostOptions& host = {});
 
 // A tensor as one run produced it.
 struct LiveTensor {

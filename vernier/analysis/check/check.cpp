@@ -10,7 +10,9 @@
 #include "vernier/analysis/check/explanations.h"
 #include "vernier/analysis/check/groups.h"
 #include "vernier/analysis/evidence.h"
+#include "vernier/data/random.h"
 #include "vernier/error.h"
+#include "vernier/model/input_kind.h"
 #include "vernier/runtime/open_runner.h"
 
 namespace vernier {
@@ -127,6 +129,26 @@ Findings check_file(const std::filesystem::path& path, const CheckOptions& optio
   return check_model(*model, options);
 }
 
+// Starts the host of such a reference, on the first sample. A file that cannot be read is a finding
+// of its own.
+CheckOptions with_host(CheckOptions options, const std::filesystem::path& path) {
+  if (options.reference.empty() || model_format(options.reference) != ModelFormat::hosted)
+    return options;
+  std::optional<Model> model;
+  try {
+    model = Model::load(path);
+  } catch (const Error&) {
+    return options;
+  }
+  const auto samples =
+      options.samples ? options.samples(*model)
+                      : random_samples(model->inputs(), {.index_lengths = index_lengths(*model)});
+  RunnerOptions runner{.host = described_by(options.host, samples->sample(0), model->outputs())};
+  runner.host.watch = HostWatch::layers;  // which leaf a batch norm follows is evidence of weights
+  options.hosted = open_runner(options.reference, runner);
+  return options;
+}
+
 // Against the reference, where both can be read.
 std::optional<WeightEvidence> compare_weights(const std::filesystem::path& path,
                                               const CheckOptions& options) {
@@ -135,6 +157,7 @@ std::optional<WeightEvidence> compare_weights(const std::filesystem::path& path,
     const Model model = Model::load(path);
     if (model_format(options.reference) == ModelFormat::onnx)
       return compare_weights_of(Model::load(options.reference), model);
+    if (options.hosted) return compare_weights_of(*options.hosted, model);
     const RunnerOptions watching{.torch = {.watch_leaves = true}};
     return compare_weights_of(*open_runner(options.reference, watching), model);
   } catch (const Error&) {
@@ -162,10 +185,11 @@ std::int64_t CheckResult::count(Severity severity) const {
   return std::ranges::count(findings, severity, &Finding::severity);
 }
 
-CheckResult check(const std::filesystem::path& path, const CheckOptions& options) {
-  require_ids(options);
+CheckResult check(const std::filesystem::path& path, const CheckOptions& given) {
+  require_ids(given);
   require_onnx(path);
-  if (!options.reference.empty()) model_format(options.reference);  // throws if it is no reference
+  if (!given.reference.empty()) model_format(given.reference);  // throws if it is no reference
+  const CheckOptions options = with_host(given, path);
   CheckResult result{.findings = check_file(path, options)};
   std::erase_if(result.findings, [&](const Finding& f) { return !is_wanted(options, f.id); });
   result.findings = grouped(std::move(result.findings));

@@ -12,6 +12,7 @@
 #include "vernier/analysis/weight_evidence.h"
 #include "vernier/data/samples.h"
 #include "vernier/model/model.h"
+#include "vernier/runtime/host_runner.h"
 #include "vernier/runtime/ort_options.h"
 
 namespace vernier {
@@ -19,7 +20,8 @@ namespace vernier {
 struct CheckOptions {
   std::vector<std::string> only;        // ids; empty: all
   std::vector<std::string> disable;     // ids
-  std::filesystem::path reference;      // ONNX, TorchScript or recorded; empty: not compared
+  std::filesystem::path reference;      // ONNX, TorchScript, recorded or hosted; empty: none
+  HostOptions host = {};                // of a reference that a host runs
   std::filesystem::path preprocessing;  // empty: the file beside the model, if any
   // The samples that the model runs on; unset: random ones, of sizes that the model takes.
   std::function<std::unique_ptr<Samples>(const Model&)> samples;
@@ -27,6 +29,7 @@ struct CheckOptions {
   bool strict = false;          // warnings fail as well
   bool weight_evidence = true;  // fail where the reference has other weights
   OrtOptions runtime;
+  std::shared_ptr<Runner> hosted = {};  // by check() itself: a host is started once
 };
 
 struct CheckResult {

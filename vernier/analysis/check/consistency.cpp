@@ -100,7 +100,7 @@ class Consistency {
       : runs_(runs),
         options_(options),
         precision_(precision_of(index.model())),
-        reference_(open_runner(options.reference)) {
+        reference_(options.hosted ? options.hosted : open_runner(options.reference)) {
     compare_.outputs_by_position = reference_->outputs_are_positional();
   }
 
@@ -156,7 +156,7 @@ class Consistency {
   const Runs& runs_;
   const CheckOptions& options_;
   Precision precision_;
-  std::unique_ptr<Runner> reference_;
+  std::shared_ptr<Runner> reference_;
   CompareOptions compare_;
   Findings findings_;
 };
