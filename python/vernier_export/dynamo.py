@@ -3,6 +3,8 @@ is an error. The reference is the source itself."""
 
 import contextlib
 import io
+import os
+import re
 
 import torch
 
@@ -28,17 +30,18 @@ def write(folder, options, source, symbols):
     moving, complaints = moving_axes(source, outputs, symbols)
     path = folder / "model.onnx"
     try:
-        opset = write_onnx(path, source, outputs, moving, options.opset)
+        graph = write_onnx(path, source, outputs, moving, options.opset)
     except ExportError as error:
         if symbols or not moving:
             raise
         complaints.append(f"the batch is fixed: {error}")
         moving = {}
-        opset = write_onnx(path, source, outputs, moving, options.opset)
+        graph = write_onnx(path, source, outputs, moving, options.opset)
     return {
         "outputs": outputs,
         "dynamic": moving,
-        "opset": opset,
+        "opset": graph.opset_imports[""],
+        "tensors": tensor_origins(graph),
         "reference": True,
         "warnings": complaints,
     }
@@ -65,7 +68,7 @@ def moving_axes(source, outputs, symbols):
 
 
 def write_onnx(path, source, outputs, moving, opset):
-    """Returns the opset. The example has a batch of two: one of one would be taken for a constant."""
+    """Returns the model that it writes. The example has a batch of two: one of one would be taken for a constant."""
     batch = [
         (name, axis)
         for name in source.inputs
@@ -94,7 +97,26 @@ def write_onnx(path, source, outputs, moving, opset):
             program.save(str(path), external_data=weights > LARGEST_FILE)
     except Exception as error:
         raise ExportError(f"cannot be written as ONNX: {cause_of(error)}") from error
-    return program.model.opset_imports[""]
+    return program.model
+
+
+def tensor_origins(model):
+    """[{name, module, source}] of the tensors that come from a module: optimisers drop this metadata."""
+    origins = []
+    for node in model.graph:
+        scopes = re.findall(r"'([^']*)'", node.metadata_props.get("pkg.torch.onnx.name_scopes", ""))
+        module = scopes[-2].replace("@", "_") if len(scopes) > 1 else ""
+        source = innermost_line(node.metadata_props.get("pkg.torch.onnx.stack_trace", ""))
+        if module:
+            origins += [{"name": each.name, "module": module, "source": source} for each in node.outputs]
+    return origins
+
+
+def innermost_line(trace):
+    """"modeling.py:12" from a stack trace: the last call that is not PyTorch's own."""
+    calls = re.findall(r'File "([^"<]+)", line (\d+)', trace)
+    own = [call for call in calls if not re.search(r"(^|-packages/)torch/", call[0])]
+    return f"{os.path.basename(own[-1][0])}:{own[-1][1]}" if own else ""
 
 
 def cause_of(error):

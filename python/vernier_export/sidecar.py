@@ -42,7 +42,9 @@ def reference_of(options):
     return {"source": source, "weights": weights, "seed": options.seed}
 
 
-def describe(options, source, complaints, outputs, dynamic, opset, leaves=None, reference=False):
+def describe(
+    options, source, complaints, outputs, dynamic, opset, leaves=None, reference=False, tensors=None
+):
     sidecar = {
         "schema_version": 1,
         "source": options.source,
@@ -55,6 +57,7 @@ def describe(options, source, complaints, outputs, dynamic, opset, leaves=None, 
         "versions": versions(["torch", *source.packages]),
         "preprocessing": source.preprocessing,
         "leaves": leaves,
+        "tensors": tensors,
         "warnings": complaints,
     }
     return {key: value for key, value in sidecar.items() if value}

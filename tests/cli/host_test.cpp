@@ -217,6 +217,53 @@ TEST_F(PyTorchHost, an_export_knows_its_reference) {
   }
 }
 
+TEST_F(PyTorchHost, a_live_model_is_recorded_by_its_leaves) {
+  const auto record = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"record", "--python", VERNIER_TORCH2_PYTHON, "-o"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_vernier(arguments, folder_->path());
+  };
+  const Outcome leaves = record({"leaves.npz", "net.py:example", "--tensors", "inputs,leaves"});
+  EXPECT_EQ(leaves.exit_code, 0) << leaves.err;
+  EXPECT_EQ(leaves.out, "leaves.npz: 5 arrays of 1 sample\n");
+  const Outcome again = record({"again.npz", "net.py:Net", "--input-data", "leaves.npz"});
+  expect_error(again, "forward takes x, the candidate ");
+  ASSERT_EQ(record({"x.npz", "net.py:example", "--tensors", "inputs"}).exit_code, 0);
+  const Outcome outputs = record({"y.npz", "net.py:Net", "--input-data", "x.npz"});
+  EXPECT_EQ(outputs.exit_code, 0) << outputs.err;
+  EXPECT_EQ(outputs.out, "y.npz: 1 array of 1 sample\n");
+  const Outcome compared = run("eval", "y.npz", {"--input-data", "x.npz"});
+  EXPECT_EQ(compared.exit_code, 0) << compared.out << compared.err;
+  expect_error(record({"z.npz", "net.py:Net"}), "must return (model, example inputs)");
+}
+
+TEST_F(PyTorchHost, a_live_model_is_inspected) {
+  const Outcome outcome = run_vernier(
+      {"inspect", "net.py:example", "--tensors", "--python", VERNIER_TORCH2_PYTHON, "-f", "json"},
+      folder_->path());
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  expect_valid_json("inspect", outcome.out);
+  EXPECT_THAT(outcome.out, HasSubstr(R"("format": "hosted")"));
+  EXPECT_THAT(outcome.out, HasSubstr("BatchNorm2d"));
+}
+
+TEST_F(PyTorchHost, an_export_is_checked_against_a_live_model) {
+  const Outcome right = run("check", "net.py:Net", {"-f", "json"});
+  EXPECT_EQ(right.exit_code, 0) << right.out << right.err;
+  expect_valid_json("check", right.out);
+  EXPECT_THAT(right.out, HasSubstr(R"("answer": "same")"));
+  const Outcome wrong = run("check", "net.py:wrong");
+  EXPECT_EQ(wrong.exit_code, 1) << wrong.out << wrong.err;
+  EXPECT_THAT(wrong.out, HasSubstr("output-differs"));
+  expect_error(run("check", "net.py:failing"), "RuntimeError: no weights here");
+}
+
+TEST_F(PyTorchHost, layers_tell_the_line_that_calls_them) {
+  const Outcome outcome = run("layers", "net.py:Net", {"--ops", "-f", "json"});
+  expect_valid_json("layers", outcome.out);
+  EXPECT_THAT(outcome.out, HasSubstr(R"("source": "net.py:14")"));
+}
+
 TEST_F(PyTorchHost, what_goes_wrong_is_one_line) {
   expect_error(run("layers", "net.py:missing"), "net.py has no function 'missing'");
   expect_error(run("layers", "net.py:failing"), "RuntimeError: no weights here");
@@ -278,6 +325,32 @@ TEST_F(DynamoExport, has_every_layer_in_its_place) {
                                 "| up | Linear | metadata |", "| linear | Linear | metadata |"})
     EXPECT_THAT(outcome.out, HasSubstr(row));
   EXPECT_THAT(outcome.out, Not(HasSubstr("Weights that differ")));
+}
+
+// As onnxsim and ONNX Runtime's optimiser leave a graph.
+void strip_metadata(const std::filesystem::path& from, const std::filesystem::path& to) {
+  Model model = Model::load(from);
+  for (auto& node : *model.graph().mutable_node()) node.clear_metadata_props();
+  model.save(to);
+}
+
+TEST_F(DynamoExport, without_its_metadata_is_placed_by_what_the_export_wrote_beside_it) {
+  strip_metadata(folder_ / "exported/model.onnx", folder_ / "exported/stripped.onnx");
+  const Outcome outcome = layers("exported/stripped.onnx", "md");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  for (const std::string row :
+       {"| norm | BatchNorm2d | scope |", "| relu | ReLU | scope |", "| relu_1 | ReLU | scope |",
+        "| up | Linear | scope |", "| linear | Linear | scope |"})
+    EXPECT_THAT(outcome.out, HasSubstr(row));
+}
+
+// The exporter calls the first Linear's tensor "linear", which is the name of the last.
+TEST_F(DynamoExport, names_that_lie_are_found_out_by_values) {
+  strip_metadata(folder_ / "exported/model.onnx", folder_ / "stripped.onnx");
+  const Outcome outcome = layers("stripped.onnx", "md");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("| linear | Linear | value |"));
+  EXPECT_THAT(outcome.out, HasSubstr("| up | Linear | value |"));
 }
 
 TEST_F(DynamoExport, lacks_an_activation_that_hardly_shows) {

@@ -64,5 +64,15 @@ TEST_F(SidecarTest, an_export_without_a_trace_names_its_reference) {
             (SidecarReference{.source = "hf:x", .weights = "w.pth", .seed = 7}));
 }
 
+TEST_F(SidecarTest, tensors_are_known_to_a_graph_that_was_optimised_after_the_export) {
+  read(
+      R"({"inputs": [], "tensors": [{"name": "getitem", "module": "bn1", "source": "net.py:7"}]})");
+  const std::vector<SidecarTensor> expected = {{"getitem", "bn1", "net.py:7"}};
+  EXPECT_EQ(exported_tensors(folder_ / "model.onnx"), expected);
+  EXPECT_EQ(exported_tensors(folder_ / "simplified.onnx"), expected);
+  std::ofstream(folder_ / "model.json") << R"({"inputs": []})";
+  EXPECT_TRUE(exported_tensors(folder_ / "simplified.onnx").empty());
+}
+
 }  // namespace
 }  // namespace vernier

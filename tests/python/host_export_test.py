@@ -43,6 +43,8 @@ class DynamoTest(ExportTest):
         self.assertEqual(sidecar["inputs"][0]["shape"], ["batch", 4])
         self.assertEqual([each["name"] for each in sidecar["outputs"]], ["logits", "moved"])
         self.assertEqual(sidecar["outputs"][0]["shape"], ["batch", 3])
+        linear = [each for each in sidecar["tensors"] if each["module"] == "linear"][0]
+        self.assertRegex(linear["source"], r"^models?\.py:\d+$")
         inputs = {"x": torch.rand(5, 4), "scale": torch.rand(5, 1)}
         logits, moved = run_onnx(self.output / "model.onnx", inputs)
         self.assertEqual(logits.shape, (5, 3))
@@ -99,6 +101,23 @@ class TransformersTest(ExportTest):
         self.assertEqual([each["name"] for each in sidecar["inputs"]], ["input_ids", "attention_mask"])
         inputs = {name: torch.ones(3, 16, dtype=torch.int64) for name in ("input_ids", "attention_mask")}
         self.assertEqual(run_onnx(self.output / "model.onnx", inputs)[0].shape, (3, 2))
+
+    def test_whisper_with_its_decoder(self):
+        import transformers
+
+        config = transformers.WhisperConfig(
+            d_model=16, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2,
+            decoder_attention_heads=2, encoder_ffn_dim=32, decoder_ffn_dim=32, num_mel_bins=8,
+            max_source_positions=10, max_target_positions=12, vocab_size=60, pad_token_id=0,
+            bos_token_id=1, eos_token_id=2, decoder_start_token_id=3,
+        )
+        folder = self.saved("WhisperForConditionalGeneration", config)
+        sidecar = self.export(folder)
+        names = [each["name"] for each in sidecar["inputs"]]
+        self.assertEqual(names, ["input_features", "decoder_input_ids"])
+        self.assertEqual(sidecar["inputs"][0]["shape"], ["batch", 8, 20])
+        inputs = {"input_features": torch.rand(1, 8, 20), "decoder_input_ids": torch.ones(1, 2, dtype=torch.int64)}
+        self.assertEqual(run_onnx(self.output / "model.onnx", inputs)[0].shape, (1, 2, 60))
 
     def test_an_image_model_whose_processor_knows_the_size(self):
         import json

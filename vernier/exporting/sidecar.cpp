@@ -48,22 +48,36 @@ std::vector<TensorSpec> specs_of(const json& sidecar, const char* key) {
   return specs;
 }
 
+std::string text_of(const json& entry, const char* key) {
+  const json text = entry.value(key, json());
+  return text.is_string() ? text.get<std::string>() : "";
+}
+
 SidecarReference reference_of(const json& sidecar) {
   const json reference = sidecar.value("reference", json());
   if (!reference.is_object()) return {};
   return {reference.value("source", ""), reference.value("weights", ""),
-          reference.value("seed", std::int64_t{42})};
+          reference.value("seed", std::int64_t{42}), text_of(sidecar, "task")};
+}
+
+std::vector<SidecarTensor> tensors_of(const json& sidecar) {
+  std::vector<SidecarTensor> tensors;
+  for (const json& entry : sidecar.value("tensors", json::array()))
+    if (entry.is_object())
+      tensors.push_back(
+          {text_of(entry, "name"), text_of(entry, "module"), text_of(entry, "source")});
+  return tensors;
 }
 
 std::optional<Sidecar> parse(std::ifstream& file) {
   const json sidecar = json::parse(file);
   if (!sidecar.is_object() || (!sidecar.contains("inputs") && !sidecar.contains("outputs")))
     return std::nullopt;
-  const json task = sidecar.value("task", json());
   return Sidecar{.inputs = specs_of(sidecar, "inputs"),
                  .outputs = specs_of(sidecar, "outputs"),
-                 .task = task.is_string() ? task.get<std::string>() : "",
-                 .reference = reference_of(sidecar)};
+                 .task = text_of(sidecar, "task"),
+                 .reference = reference_of(sidecar),
+                 .tensors = tensors_of(sidecar)};
 }
 
 }  // namespace
@@ -80,6 +94,13 @@ std::optional<Sidecar> read_sidecar(const std::filesystem::path& model) {
   } catch (const Error& error) {
     throw Error(fmt::format("[sidecar] {}: {}", path.string(), error.what()));
   }
+}
+
+std::vector<SidecarTensor> exported_tensors(const std::filesystem::path& model) {
+  auto sidecar = read_sidecar(model);
+  if (!sidecar || sidecar->tensors.empty())
+    sidecar = read_sidecar(model.parent_path() / "model.onnx");
+  return sidecar ? std::move(sidecar->tensors) : std::vector<SidecarTensor>();
 }
 
 }  // namespace vernier

@@ -42,6 +42,7 @@ Json row_json(const LayerRow& row, const LayersResult& result) {
                                                : Json(nullptr)},
                {"cause", std::string(cause_name(row.cause))},
                {"detail", describe_evidence(row, result.rows)}};
+  if (!row.source.empty()) json["source"] = row.source;
   if (row.truth) json["truth"] = truth_json(*row.truth);
   return json;
 }

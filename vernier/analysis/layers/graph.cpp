@@ -33,6 +33,16 @@ std::string role_of(const NodeProto& node, int input) {
   return input == 1 ? "weight" : input == 2 ? "bias" : "";
 }
 
+// Of a node that an optimiser left without a scope: its weight is still called
+// "layer1.conv.weight".
+std::string module_of_weight(const NodeProto& node) {
+  constexpr std::array<std::string_view, 4> ops = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
+  constexpr std::string_view weight = ".weight";
+  if (node.input_size() < 2 || std::ranges::count(ops, node.op_type()) == 0) return "";
+  const std::string& name = node.input(1);
+  return name.ends_with(weight) ? name.substr(0, name.size() - weight.size()) : "";
+}
+
 }  // namespace
 
 Region region_of(const GraphIndex& graph, const std::string& tensor,
@@ -74,7 +84,8 @@ const TensorProto* stored_weight(const ModelIndex& model, std::string_view tenso
 ModuleWeights::ModuleWeights(const ModelIndex& index) : index_(index) {
   for (const GraphIndex& graph : index.graphs())
     for (const NodeProto& node : graph.graph().node()) {
-      const std::string module = module_path(node);
+      std::string module = module_path(node);
+      if (module.empty()) module = module_of_weight(node);
       if (module.empty()) continue;
       for (int i = 0; i < node.input_size(); ++i)
         if (const auto found = graph.weight_source(node.input(i)); found && !found.dequantize)

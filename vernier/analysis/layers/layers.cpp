@@ -13,6 +13,8 @@
 #include "vernier/analysis/layers/operands.h"
 #include "vernier/analysis/layers/plan.h"
 #include "vernier/error.h"
+#include "vernier/exporting/sidecar.h"
+#include "vernier/model/scope.h"
 #include "vernier/runtime/open_runner.h"
 #include "vernier/runtime/recorded_runner.h"
 
@@ -236,6 +238,20 @@ LayersResult run_layers(LayersReference& reference, const Model& graph, Samples&
   return result;
 }
 
+// What the model's own metadata tells, else what its export wrote beside it.
+TensorOrigins known_origins(const Model& model) {
+  TensorOrigins origins = tensor_origins(model.graph());
+  if (origins.empty() && !model.path().empty())
+    for (const SidecarTensor& tensor : exported_tensors(model.path()))
+      origins[tensor.name] = {tensor.module, tensor.source};
+  return origins;
+}
+
+Model recalling(Model model, const TensorOrigins& origins) {
+  recall_origins(model.graph(), origins);
+  return model;
+}
+
 }  // namespace
 
 std::string_view cause_name(Cause cause) {
@@ -260,12 +276,14 @@ std::string_view cause_name(Cause cause) {
 LayersResult validate_layers(const Model& candidate, Samples& samples,
                              const LayersOptions& options) {
   LayersReference reference = open_layers_reference(with_example(options, candidate, samples));
+  const TensorOrigins origins = known_origins(candidate);
+  const Model shipped = recalling(candidate.clone(), origins);
   const Model graph = options.runtime.optimization
-                          ? optimize(candidate, *options.runtime.optimization)
-                          : candidate.clone();
+                          ? recalling(optimize(candidate, *options.runtime.optimization), origins)
+                          : shipped.clone();
   LayersResult result = run_layers(reference, graph, samples, options);
   if (reference.model) reference.runner.reset();  // weights are compared in the files
-  return explain(std::move(result), reference, {candidate, graph}, options);
+  return explain(std::move(result), reference, {shipped, graph}, options);
 }
 
 LayersResult validate_recorded_layers(const std::filesystem::path& candidate,

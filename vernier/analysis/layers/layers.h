@@ -119,6 +119,7 @@ struct LayerRow {
   std::string layer;          // dotted path of a leaf; else the name of the reference's tensor
   std::string type;           // "Conv2d"; empty unless the reference is PyTorch
   std::string tensor;         // of the candidate; empty if there is none
+  std::string source = {};    // the line of code that it comes from, "modeling.py:12", if known
   Match match = Match::none;  // how its tensor was recognised
   Shape reference_shape;
   Shape candidate_shape;

@@ -61,6 +61,7 @@ LayerRow absent_row(const Layer& layer, const std::vector<SeenLayer>& seen) {
   const auto ran = std::ranges::find(seen, layer.name, &SeenLayer::name);
   return {.layer = layer.name,
           .type = layer.type,
+          .source = layer.source,
           .reference_shape = ran->shape,
           .reference_dtype = ran->dtype};
 }
@@ -136,6 +137,7 @@ void Validation::settle_parts() {
     placements_[layer] = {Match::fused, std::nullopt};
     rows_[layer] = {.layer = rows_[layer].layer,
                     .type = rows_[layer].type,
+                    .source = rows_[layer].source,
                     .match = Match::fused,
                     .reference_shape = rows_[layer].reference_shape,
                     .reference_dtype = rows_[layer].reference_dtype};
@@ -185,6 +187,7 @@ void Validation::add_first(std::int64_t number, const std::vector<Tensor>& sampl
                            compare_outputs(outputs);
                          }});
   if (adopt(seen)) return add_first(number, sample);
+  prove_names(found, number, sample);
   resolve(found);
   rows_.clear();
   for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
@@ -225,6 +228,46 @@ void Validation::resolve(const PairRows& found) {
   for (const auto& [pair, row] : found)
     likenesses.push_back({pair, row.sqnr_db, row.reference_shape == row.candidate_shape});
   placements_ = resolve_by_value(layers_, tensors_, std::move(placements_), likenesses);
+}
+
+// A kept name may lie after folding, and newer exporters call tensors as other people's modules. So
+// a PyTorch layer that is not alike the tensor that its name tells is looked for in others, and
+// only one that holds its values to rounding takes the place.
+void Validation::prove_names(PairRows& found, std::int64_t number,
+                             const std::vector<Tensor>& sample) {
+  if (!graph_ || is_quantized_ || std::exchange(proven_, true)) return;
+  const std::vector<Placement> named = placements_;
+  for (std::size_t layer = 0; layer < layers_.size(); ++layer)
+    if (is_doubtful(layer, found)) placements_[layer] = {};
+  if (placements_ == named) return;
+  std::vector<Likeness> likenesses;
+  const std::vector<LayerPair> pairs =
+      contended_pairs(placements_, tensors_).value_or(std::vector<LayerPair>());
+  const auto visit = [&](const LayerPair& pair, const Tensor& reference,
+                         const TensorView& candidate) {
+    if (named[pair.layer].match == Match::none || !may_be_alike(reference, candidate)) return;
+    LayerRow row = compared(blank_row(pair), reference, candidate);
+    if (!(row.sqnr_db >= rounding_db)) return;
+    likenesses.push_back({pair, row.sqnr_db, row.reference_shape == row.candidate_shape});
+    found.insert_or_assign(pair, std::move(row));
+  };
+  side_by_side_.run(number, sample, layers_, {.pairs = pairs, .visit = visit, .outputs = {}});
+  placements_ = resolve_by_value(layers_, tensors_, std::move(placements_), likenesses);
+  std::set<std::size_t> taken;
+  for (const LayerPair& pair : placed_pairs(placements_)) taken.insert(pair.tensor);
+  for (std::size_t layer = 0; layer < layers_.size(); ++layer)
+    if (!placements_[layer].tensor && named[layer].tensor && !taken.contains(*named[layer].tensor))
+      placements_[layer] = named[layer];
+}
+
+// Placed by a name or a scope, and yet nothing like the tensor there.
+bool Validation::is_doubtful(std::size_t layer, const PairRows& found) const {
+  const Placement& place = placements_[layer];
+  if (layers_[layer].type.empty() || !place.tensor || tensors_[*place.tensor].layer_is_metadata ||
+      (place.match != Match::name && place.match != Match::scope))
+    return false;
+  const auto row = found.find({layer, *place.tensor});
+  return row != found.end() && !(row->second.sqnr_db >= whole_layer_db);
 }
 
 void Validation::add(std::int64_t number, const std::vector<Tensor>& sample) {
@@ -298,9 +341,11 @@ bool Validation::adopt(const std::vector<SeenLayer>& seen) {
 
 LayerRow Validation::blank_row(const LayerPair& pair) const {
   const Match match = placements_[pair.layer].match;
+  const std::string& called = layers_[pair.layer].source;
   return {.layer = layers_[pair.layer].name,
           .type = layers_[pair.layer].type,
           .tensor = tensors_[pair.tensor].name,
+          .source = called.empty() ? tensors_[pair.tensor].source : called,
           .match = match == Match::none ? Match::value : match};
 }
 

@@ -51,6 +51,8 @@ class Validation {
   bool is_worth_comparing(const LayerPair& pair, const Tensor& reference,
                           const TensorView& candidate) const;
   void resolve(const PairRows& found);
+  void prove_names(PairRows& found, std::int64_t number, const std::vector<Tensor>& sample);
+  bool is_doubtful(std::size_t layer, const PairRows& found) const;
   LayerRow blank_row(const LayerPair& pair) const;
   LayerRow compared(LayerRow row, const Tensor& reference, const TensorView& candidate) const;
   std::vector<std::byte> replacement(std::size_t layer, const Tensor& reference,
@@ -72,6 +74,7 @@ class Validation {
   std::map<std::string, std::size_t, std::less<>> layer_of_;  // by name
   std::vector<Placement> placements_;
   bool resolved_ = false;  // the layers that names do not place were searched for
+  bool proven_ = false;    // those that names place were compared with their tensors
   std::vector<LayerRow> rows_, outputs_;
   std::map<std::size_t, Introduced> introduced_;
   std::map<std::string, Tensor> truth_;  // of the sample under way

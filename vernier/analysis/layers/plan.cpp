@@ -32,8 +32,10 @@ std::vector<Layer> layers_of(const Runner& runner, ModelFormat format) {
   };
   std::vector<Layer> layers;
   for (const WatchedTensor& tensor : runner.watched())
-    layers.push_back(
-        {.name = tensor.name, .type = tensor.type, .is_output = is_output(tensor.name)});
+    layers.push_back({.name = tensor.name,
+                      .type = tensor.type,
+                      .is_output = is_output(tensor.name),
+                      .source = tensor.source});
   return layers;
 }
 
@@ -108,9 +110,11 @@ class Collector {
  private:
   static CandidateTensor describe(const NodeProto& node, const std::string& output) {
     CandidateTensor tensor;
-    const auto metadata = module_path_in_metadata(node);
-    tensor.layer = metadata ? *metadata : module_path_in_name(output);
+    const auto metadata = module_path_in_metadata(node), recalled = recalled_module_path(node);
+    tensor.layer = metadata ? *metadata : recalled ? *recalled : module_path_in_name(output);
     tensor.layer_is_metadata = metadata.has_value();
+    tensor.layer_is_recalled = !metadata && recalled;
+    tensor.source = source_line(node);
     // What the user gave a name, an output of the model, is told by its node.
     if (tensor.layer.empty()) tensor.layer = module_path_in_name(node.name());
     return tensor;

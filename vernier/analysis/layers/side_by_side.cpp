@@ -87,7 +87,8 @@ Layer known_layer(const std::string& name, const std::vector<Layer>& layers) {
     return *known;
   const auto whole =
       std::ranges::find_if(layers, [&](const Layer& layer) { return is_output_of(name, layer); });
-  return {.name = name, .type = whole == layers.end() ? "" : whole->type};
+  if (whole == layers.end()) return {.name = name};
+  return {.name = name, .type = whole->type, .source = whole->source};
 }
 
 }  // namespace

@@ -42,6 +42,17 @@ Index scope_outputs(std::span<const CandidateTensor> tensors) {
   return outputs;
 }
 
+// Whether the scope is what PyTorch's newer exporter said, which does not number calls.
+bool has_exported_scope(const CandidateTensor& tensor) {
+  return tensor.layer_is_metadata || tensor.layer_is_recalled;
+}
+
+// Whether the exporter said that another module than the layer's made the tensor.
+bool is_of_another_module(const CandidateTensor& tensor, const Layer& layer) {
+  return !layer.type.empty() && has_exported_scope(tensor) && tensor.layer != layer.name &&
+         tensor.layer != module_call(layer.name).module;
+}
+
 // The tensors that nodes of one scope write without a break, and the last that others read.
 struct ScopeRun {
   std::size_t first = 0, last = 0;
@@ -53,7 +64,7 @@ struct ScopeRun {
 std::vector<ScopeRun> runs_of(const std::string& scope, std::span<const CandidateTensor> tensors) {
   std::vector<ScopeRun> runs;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    if (!tensors[i].layer_is_metadata || tensors[i].layer != scope) continue;
+    if (!has_exported_scope(tensors[i]) || tensors[i].layer != scope) continue;
     if (runs.empty() || runs.back().last + 1 != i) runs.push_back({i, i, i});
     runs.back().last = i;
   }
@@ -73,13 +84,17 @@ std::vector<ScopeRun> runs_of(const std::string& scope, std::span<const Candidat
   return runs;
 }
 
+Placement by_scope(std::size_t tensor, std::span<const CandidateTensor> tensors) {
+  return {tensors[tensor].layer_is_metadata ? Match::metadata : Match::scope, tensor};
+}
+
 // Places the layers of modules that are called more than once, where there are as many runs of
 // their scope as calls.
 void place_calls(std::span<const Layer> layers, std::span<const CandidateTensor> tensors,
                  std::vector<Placement>& placements) {
   std::unordered_set<std::string> scopes;
   for (const CandidateTensor& tensor : tensors)
-    if (tensor.layer_is_metadata) scopes.insert(tensor.layer);
+    if (has_exported_scope(tensor)) scopes.insert(tensor.layer);
   std::map<std::string, std::map<std::size_t, std::size_t>> calls;  // of a scope: number, layer
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const ModuleCall call =
@@ -92,9 +107,8 @@ void place_calls(std::span<const Layer> layers, std::span<const CandidateTensor>
     const std::vector<ScopeRun> runs = runs_of(scope, tensors);
     std::size_t run = 0;
     for (const auto& [number, layer] : numbered)
-      placements[layer] = runs.size() == numbered.size()
-                              ? Placement{Match::metadata, runs[run++].output}
-                              : Placement{};
+      placements[layer] =
+          runs.size() == numbered.size() ? by_scope(runs[run++].output, tensors) : Placement{};
   }
 }
 
@@ -102,11 +116,11 @@ Placement place(const Layer& layer, const Index& names, const Index& scopes,
                 std::span<const CandidateTensor> tensors) {
   for (const std::string& name : {layer.name, layer.name + ".0"})
     if (const auto found = names.find(name);
-        found != names.end() && !is_elsewhere(tensors[found->second], layer))
+        found != names.end() && !is_of_another_module(tensors[found->second], layer))
       return {Match::name, found->second};
   const auto found = scopes.find(layer.name);
   if (found == scopes.end()) return {};
-  return {tensors[found->second].layer_is_metadata ? Match::metadata : Match::scope, found->second};
+  return by_scope(found->second, tensors);
 }
 
 void place_outputs(std::span<const Layer> layers, std::span<const CandidateTensor> tensors,
@@ -252,8 +266,7 @@ ModuleCall module_call(const std::string& layer) {
 }
 
 bool is_elsewhere(const CandidateTensor& tensor, const Layer& layer) {
-  return !layer.type.empty() && tensor.layer_is_metadata && tensor.layer != layer.name &&
-         tensor.layer != module_call(layer.name).module;
+  return tensor.layer_is_metadata && is_of_another_module(tensor, layer);
 }
 
 std::vector<Placement> align(std::span<const Layer> layers,

@@ -55,7 +55,8 @@ std::string position_warning(const std::string& reference, const std::string& ca
 struct Layer {
   std::string name;
   std::string type = "";
-  bool is_output = false;  // of a model whose outputs may be told by their position
+  bool is_output = false;   // of a model whose outputs may be told by their position
+  std::string source = "";  // the line that calls it, where that is known
   bool operator==(const Layer&) const = default;
 };
 
@@ -64,6 +65,8 @@ struct CandidateTensor {
   std::string name;                 // as a probe shows it; empty: nothing can be compared with it
   std::string layer = "";           // dotted path of the layer whose code made it; empty: unknown
   bool layer_is_metadata = false;   // told by the node's metadata, not by a name
+  bool layer_is_recalled = false;   // by the metadata that a node of this tensor's name had
+  std::string source = "";          // the line of code that it comes from, where that is known
   std::vector<std::size_t> inputs;  // the tensors in the same list that it is computed from
   bool is_output = false;
   bool operator==(const CandidateTensor&) const = default;
