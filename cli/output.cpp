@@ -17,6 +17,7 @@
 #include "vernier/report/markdown.h"
 #include "vernier/report/terminal.h"
 #include "vernier/tensor/atomic_file.h"
+#include "vernier/utf8.h"
 
 namespace vernier::cli {
 namespace {
@@ -149,8 +150,9 @@ int terminal_width(int descriptor, int otherwise) {
   return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : otherwise;
 }
 
-void print_message(const std::string& text) {
-  if (session()) return session()->message(text);
+void print_message(const std::string& message) {
+  if (session()) return session()->message(message);
+  const std::string text = printable(message);
   const int width = terminal_width(STDERR_FILENO, 0);
   const auto lines = width > 0 ? wrap_text(text, width) : std::vector{text};
   for (const std::string& line : lines) fmt::print(stderr, "{}\n", line);

@@ -37,7 +37,35 @@ Decoded decode_one(std::string_view text) {
   return {code, length};
 }
 
+// Controls (also those of 8 bits), line and paragraph separators, and what changes the direction of
+// the text around it.
+bool is_unprintable(char32_t code) {
+  const auto within = [code](char32_t first, char32_t last) {
+    return code >= first && code <= last;
+  };
+  return code < 0x20 || within(0x7f, 0x9f) || code == 0x61c || within(0x200e, 0x200f) ||
+         within(0x2028, 0x202e) || within(0x2066, 0x2069) || code == 0xfeff ||
+         within(0xfff9, 0xfffb);
+}
+
 }  // namespace
+
+std::string printable(std::string_view text) {
+  std::string shown;
+  while (!text.empty()) {
+    const Decoded decoded = decode_one(text);
+    const std::size_t length = decoded.length == 0 ? 1 : decoded.length;
+    if (decoded.length == 0 || (is_unprintable(decoded.code) && decoded.code < 0x100))
+      shown += fmt::format("\\x{:02x}", decoded.length == 0 ? static_cast<unsigned char>(text[0])
+                                                            : static_cast<unsigned>(decoded.code));
+    else if (is_unprintable(decoded.code))
+      shown += fmt::format("\\u{{{:x}}}", static_cast<unsigned>(decoded.code));
+    else
+      shown += text.substr(0, length);
+    text.remove_prefix(length);
+  }
+  return shown;
+}
 
 bool is_utf8(std::string_view text) {
   while (!text.empty()) {

@@ -20,9 +20,14 @@ TEST(Markdown, every_block_has_its_form) {
 std::string rendered(const std::string& text) { return render_markdown({"", {Paragraph{text}}}); }
 
 TEST(Markdown, names_cannot_become_markup) {
-  EXPECT_EQ(rendered("a|b*c<d>`\n"), "a\\|b\\*c\\<d>\\` \n");
+  EXPECT_EQ(rendered("a|b*c<d>`\n"), "a\\|b\\*c\\<d>\\`\\\\x0a\n");
   EXPECT_EQ(rendered("# title"), "\\# title\n");
   EXPECT_EQ(rendered("_private_ [x](y)"), "\\_private\\_ [x\\](y)\n");
+}
+
+TEST(Markdown, code_stays_between_its_fences) {
+  const std::string text = render_markdown({"", {Code{"run '```\x1b[2J\xe2\x80\xae'\nagain"}}});
+  EXPECT_EQ(text, "````\nrun '```\\x1b[2J\\u{202e}'\nagain\n````\n");
 }
 
 TEST(Markdown, names_that_are_no_markup_stay_as_they_are) {

@@ -38,5 +38,19 @@ TEST(Utf8, the_error_names_the_byte) {
   }
 }
 
+TEST(Utf8, what_is_shown_cannot_move_the_cursor_or_reorder_text) {
+  EXPECT_EQ(printable("a/b Conv_1 \xc3\xa9 \xe6\xbc\xa2"), "a/b Conv_1 \xc3\xa9 \xe6\xbc\xa2");
+  EXPECT_EQ(printable("\x1b[2J\n\t\x7f"), "\\x1b[2J\\x0a\\x09\\x7f");
+  EXPECT_EQ(printable(std::string_view("a\0b", 3)), "a\\x00b");
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "31m"),
+            "\\x9b31m");  // the control sequence introducer
+  EXPECT_EQ(printable("\xe2\x80\xae"
+                      "evil\xe2\x81\xa6"),
+            "\\u{202e}evil\\u{2066}");
+  EXPECT_EQ(printable("\xe2\x80\xa8"), "\\u{2028}");
+  EXPECT_EQ(printable("\xff\xc3"), "\\xff\\xc3");
+}
+
 }  // namespace
 }  // namespace vernier

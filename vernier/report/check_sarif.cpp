@@ -6,6 +6,7 @@
 
 #include "vernier/report/check.h"
 #include "vernier/report/json.h"
+#include "vernier/utf8.h"
 
 namespace vernier {
 namespace {
@@ -15,7 +16,7 @@ using Json = nlohmann::ordered_json;
 // SARIF's levels are called as our severities are.
 std::string level(Severity severity) { return std::string(severity_name(severity)); }
 
-Json text(std::string_view sentence) { return {{"text", std::string(sentence)}}; }
+Json text(std::string_view sentence) { return {{"text", printable(sentence)}}; }
 
 Json rule(const Explanation& entry) {
   return {{"id", std::string(entry.id)},
@@ -46,7 +47,7 @@ Json location(const CheckSubject& subject, const Occurrence& finding) {
   Json json = {{"physicalLocation", {{"artifactLocation", {{"uri", uri(subject.run.candidate)}}}}}};
   if (!finding.subject.name.empty())
     json["logicalLocations"] =
-        Json::array({{{"fullyQualifiedName", finding.subject.name},
+        Json::array({{{"fullyQualifiedName", printable(finding.subject.name)},
                       {"kind", std::string(subject_kind_name(finding.subject.kind))}}});
   return json;
 }

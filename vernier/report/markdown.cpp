@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <cctype>
+#include <ranges>
 #include <string_view>
+
+#include "vernier/utf8.h"
 
 namespace vernier {
 namespace {
@@ -28,11 +31,12 @@ bool is_markup(std::string_view text, std::size_t i) {
   }
 }
 
-std::string escaped(std::string_view text) {
+std::string escaped(std::string_view raw) {
+  const std::string text = printable(raw);
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (is_markup(text, i)) out += '\\';
-    out += static_cast<unsigned char>(text[i]) < 0x20 ? ' ' : text[i];
+    out += text[i];
   }
   return out;
 }
@@ -72,7 +76,15 @@ class Writer {
   }
 
   void operator()(const Paragraph& paragraph) { text_ += emphasised(paragraph.text) + "\n\n"; }
-  void operator()(const Code& code) { text_ += "```\n" + code.text + "\n```\n\n"; }
+  // Between fences that the text itself does not have.
+  void operator()(const Code& code) {
+    std::string fence = "```";
+    while (code.text.find(fence) != std::string::npos) fence += '`';
+    text_ += fence + "\n";
+    for (const auto part : std::views::split(code.text, '\n'))
+      text_ += printable({part.begin(), part.end()}) + "\n";
+    text_ += fence + "\n\n";
+  }
 
   std::string take() {
     while (text_.ends_with("\n\n")) text_.pop_back();

@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <numeric>
+#include <ranges>
 #include <sstream>
+#include <string_view>
+
+#include "vernier/utf8.h"
 
 namespace vernier {
 namespace {
@@ -19,19 +23,6 @@ const char* escape_of(Tone tone) {
     case Tone::bad: return "\x1b[31m";
   }
   return "";
-}
-
-// Control characters in a tensor's or file's name must not reach the terminal.
-std::string printable(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f)
-      out += fmt::format("\\x{:02x}", byte);
-    else
-      out += c;
-  }
-  return out;
 }
 
 // Columns that a UTF-8 text takes, counting one for every code point.
@@ -84,7 +75,10 @@ class Writer {
   }
 
   void operator()(const Paragraph& text) { paragraph(text.text, ""); }
-  void operator()(const Code& code) { line("  " + code.text); }
+  void operator()(const Code& code) {
+    for (const auto part : std::views::split(code.text, '\n'))
+      line("  " + printable({part.begin(), part.end()}));
+  }
 
   void title(const std::string& text) {
     if (!text.empty()) paragraph({text, Tone::strong}, "");
