@@ -1,5 +1,12 @@
+"""python PATH/vernier_export, as Vernier starts it, or python -m vernier_export."""
+
 import sys
 
-from vernier_export.cli import main
+# Started by the path of this folder, so that the current one is not searched for modules: only what
+# is installed, and the packages beside this one.
+if not __package__:
+    sys.path[0] = __file__.rpartition("vernier_export")[0] or "."
+
+from vernier_export.cli import main  # noqa: E402
 
 sys.exit(main(sys.argv[1:]))

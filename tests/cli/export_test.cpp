@@ -161,6 +161,13 @@ TEST_F(ExportTest, a_function_is_exported_each_time) {
   EXPECT_THAT(read_text(path), HasSubstr("logits"));
 }
 
+TEST_F(ExportTest, modules_of_the_current_folder_are_not_executed) {
+  for (const char* name : {"vernier_export.py", "argparse.py", "importlib.py", "torch.py"})
+    std::ofstream(folder_ / name) << "open('executed', 'w')\n";
+  run_cached({"export", "torchvision/squeezenet1_1", "--shape", "1x3x32x32"});
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "executed"));
+}
+
 TEST(ExportWithoutPython, says_how_to_get_one) {
   expect_error(run_program({"/usr/bin/env", "PATH=/nowhere", VERNIER_BINARY, "export",
                             "models.py:f", "-o", "out"}),

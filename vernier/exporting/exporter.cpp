@@ -20,11 +20,11 @@ namespace fs = std::filesystem;
 
 // Runs the package vernier_export, which came with the program or is where VERNIER_PYTHONPATH says.
 ProcessResult run_exporter(const std::string& python, const std::vector<std::string>& arguments) {
-  std::vector<std::string> command = {python, "-B", "-m", "vernier_export"};
+  // By its path: by its name it would be looked for in the current folder first.
+  std::vector<std::string> command = {python, "-B",
+                                      (python_packages("[export]") / "vernier_export").string()};
   command.insert(command.end(), arguments.begin(), arguments.end());
-  const std::string before = environment_variable("PYTHONPATH");
-  const std::string added = python_packages("[export]").string();
-  return run_process(command, {{"PYTHONPATH", before.empty() ? added : added + ":" + before}});
+  return run_process(command);
 }
 
 std::vector<std::string> arguments(const ExportOptions& options, const fs::path& folder) {

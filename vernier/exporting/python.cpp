@@ -34,7 +34,7 @@ std::vector<std::string> interpreters() {
 // current folder holds does not count.
 bool has_torch(const std::string& program) {
   const std::string question =
-      "import importlib.util as u, sys; sys.path = [p for p in sys.path if p]; "
+      "import sys; sys.path = [p for p in sys.path if p]; import importlib.util as u; "
       "sys.exit(3 if u.find_spec('torch') is None else 0)";
   return run_process({program, "-c", question}).exit_code == 0;
 }
