@@ -69,6 +69,14 @@ TEST(AtomicFile, a_new_file_has_the_permissions_the_umask_leaves) {
   EXPECT_EQ(fs::status(directory / "a.txt").permissions(), static_cast<fs::perms>(0640));
 }
 
+TEST(AtomicFile, a_file_that_is_replaced_keeps_its_permissions) {
+  const TemporaryDirectory directory;
+  write_text(directory / "a.txt", "old");
+  fs::permissions(directory / "a.txt", static_cast<fs::perms>(0604));
+  write_file_atomically(directory / "a.txt", "new");
+  EXPECT_EQ(fs::status(directory / "a.txt").permissions(), static_cast<fs::perms>(0604));
+}
+
 TEST(AtomicFile, a_name_without_directory_is_in_the_current_one) {
   const TemporaryDirectory directory;
   const fs::path before = fs::current_path();

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -32,6 +33,45 @@ bool transfer_all(std::size_t size, Transfer transfer) {
   return true;
 }
 
+// Without a name where the file system has such files, so that a process that is killed leaves
+// nothing behind; commit() names it.
+int open_temporary(const fs::path& path) {
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  if (::access("/proc/self/fd", X_OK) == 0)
+    if (const int file = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666); file >= 0)
+      return file;
+  return ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+}
+
+bool give_name(int descriptor, const fs::path& path) {
+  struct stat status {};
+  if (fstat(descriptor, &status) != 0) return false;
+  if (status.st_nlink > 0) return true;
+  const std::string source = fmt::format("/proc/self/fd/{}", descriptor);
+  return ::linkat(AT_FDCWD, source.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0;
+}
+
+// Whoever may read and write the file that is replaced may do so afterwards.
+void keep_permissions(int descriptor, const fs::path& replaced) {
+  struct stat status {};
+  if (::stat(replaced.c_str(), &status) != 0) return;
+  if (::fchown(descriptor, status.st_uid, status.st_gid) != 0) errno = 0;  // not ours to give away
+  ::fchmod(descriptor, status.st_mode & 07777);
+}
+
+// To the disk, as far as the file system can tell.
+bool synchronise(int descriptor) {
+  return ::fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS;
+}
+
+void synchronise_folder(const fs::path& folder) {
+  const int descriptor =
+      ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  synchronise(descriptor);
+  ::close(descriptor);
+}
+
 }  // namespace
 
 AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)), target_(path_) {
@@ -45,7 +85,7 @@ AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)), target_(path_) {
   std::random_device random;
   do {
     temporary_ = target_.parent_path() / fmt::format(".vernier-{:08x}.tmp", random());
-    descriptor_ = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    descriptor_ = open_temporary(temporary_);
   } while (descriptor_ < 0 && errno == EEXIST);
   if (descriptor_ < 0) fail("create");
 }
@@ -86,11 +126,17 @@ void AtomicFile::read_at(std::int64_t offset, std::span<std::byte> out) const {
 }
 
 void AtomicFile::commit() {
+  if (!temporary_.empty()) {
+    keep_permissions(descriptor_, target_);
+    if (!synchronise(descriptor_)) fail("write");
+    if (!give_name(descriptor_, temporary_)) fail("create");
+  }
   const int descriptor = std::exchange(descriptor_, -1);
   if (::close(descriptor) != 0) fail("write");
   if (temporary_.empty()) return;
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("replace");
   temporary_.clear();
+  synchronise_folder(target_.parent_path());
 }
 
 void AtomicFile::fail(std::string_view action) const {
