@@ -24,11 +24,11 @@ void add_export(CLI::App& program, int& exit_code);
 void add_inspect(CLI::App& program, int& exit_code);
 void add_layers(CLI::App& program, int& exit_code);
 void add_providers(CLI::App& program, int& exit_code);
-void add_report(CLI::App& program, int& exit_code);
-void add_record(CLI::App& program, int& exit_code);
-void add_score(CLI::App& program, int& exit_code);
 void add_quantize(CLI::App& program, int& exit_code);
+void add_record(CLI::App& program, int& exit_code);
 void add_repair(CLI::App& program, int& exit_code);
+void add_report(CLI::App& program, int& exit_code);
+void add_score(CLI::App& program, int& exit_code);
 void add_sweep(CLI::App& program, int& exit_code);
 void add_tune(CLI::App& program, int& exit_code);
 

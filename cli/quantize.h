@@ -10,10 +10,6 @@ namespace vernier::cli {
 
 // What the commands that write quantized models share, and the commands themselves, added as those
 // of cli/command.h are.
-void add_quantize(CLI::App& program, int& exit_code);
-void add_tune(CLI::App& program, int& exit_code);
-void add_repair(CLI::App& program, int& exit_code);
-void add_sweep(CLI::App& program, int& exit_code);
 
 // --data --input-data --dataset --synthetic, and what goes with them.
 struct CalibrationInput {
