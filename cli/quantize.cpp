@@ -1,4 +1,4 @@
-#include "vernier/analysis/quantize/quantize.h"
+#include "cli/quantize.h"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,9 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/quantize.h"
 #include "vernier/analysis/norm_fit.h"
 #include "vernier/analysis/pick_inputs.h"
+#include "vernier/analysis/quantize/quantize.h"
 #include "vernier/error.h"
 #include "vernier/report/quantize.h"
 #include "vernier/tensor/atomic_file.h"

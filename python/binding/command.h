@@ -14,7 +14,7 @@ namespace vernier::binding {
 struct Report {
   int exit_code = 0;
   Document document;
-  std::string json;  // the bytes of -f json
+  std::string json;                   // the bytes of -f json
   std::vector<std::string> messages;  // warnings
 };
 

@@ -8,8 +8,8 @@
 #include <numeric>
 #include <span>
 
-#include "vernier/error.h"
 #include "vernier/analysis/tensor_detail.h"
+#include "vernier/error.h"
 #include "vernier/report/base64.h"
 #include "vernier/report/detail.h"
 #include "vernier/report/source_lines.h"
@@ -26,7 +26,10 @@ constexpr const char* result =
 
 TEST(Html, NamesCannotEndTheDataTheyAreIn) {
   const std::string page = render_html({.json = result});
-  EXPECT_THAT(page, HasSubstr(R"(\u003c/script\u003e\u003cscript\u003ealert(1)\u003c/script\u003e\u0026\u003c!--)"));
+  EXPECT_THAT(
+      page,
+      HasSubstr(
+          R"(\u003c/script\u003e\u003cscript\u003ealert(1)\u003c/script\u003e\u0026\u003c!--)"));
   EXPECT_THAT(page, Not(HasSubstr("<script>alert")));
 }
 
@@ -112,8 +115,7 @@ TEST(TensorDetail, HoldsScalarsEmptyAndNonFiniteTensors) {
 
 TEST(TensorDetail, LargePlanesAreReduced) {
   const std::vector<float> values(100 * 60, 1);
-  const TensorDetail detail =
-      describe_detail(floats({100, 60}, values), floats({100, 60}, values));
+  const TensorDetail detail = describe_detail(floats({100, 60}, values), floats({100, 60}, values));
   EXPECT_EQ(detail.slices.at(0).rows, 40);
   EXPECT_EQ(detail.slices.at(0).columns, 40);
   EXPECT_EQ(detail.slices.at(0).label, "[:,:] of 100 x 60");

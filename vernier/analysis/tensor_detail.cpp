@@ -176,7 +176,8 @@ void add_slices(const Pair& pair, TensorDetail& detail) {
   const std::size_t each = planes.rows * planes.columns;
   std::vector<double> noise(planes.count);
   for (std::size_t i = 0; i < pair.size(); ++i)
-    if (pair.is_finite(i)) noise[std::min(i / each, noise.size() - 1)] += pair.error(i) * pair.error(i);
+    if (pair.is_finite(i))
+      noise[std::min(i / each, noise.size() - 1)] += pair.error(i) * pair.error(i);
   std::vector<std::int64_t> order(planes.count);
   std::iota(order.begin(), order.end(), 0);
   const auto shown = std::min<std::int64_t>(planes.count, most_planes);

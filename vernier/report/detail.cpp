@@ -65,14 +65,13 @@ std::string details_of(const DetailRecord& record, std::vector<Candidate> rows,
     const auto rank = [](double value) { return std::isnan(value) ? -INFINITY : value; };
     return std::pair(!a.first, rank(a.sqnr_db)) < std::pair(!b.first, rank(b.sqnr_db));
   });
-  if (choice.which == DetailChoice::Which::worst)
-    rows.resize(std::min(rows.size(), choice.count));
+  if (choice.which == DetailChoice::Which::worst) rows.resize(std::min(rows.size(), choice.count));
   rows.insert(rows.end(), outputs.begin(), outputs.end());
   Json tensors = Json::object();
   for (const Candidate& row : rows)
     if (const TensorDetail* detail = record.find(row.key)) tensors[row.id] = tensor_json(*detail);
-  return Json{{"sample", 0}, {"tensors", std::move(tensors)}}.dump(
-      -1, ' ', false, Json::error_handler_t::replace);
+  return Json{{"sample", 0}, {"tensors", std::move(tensors)}}.dump(-1, ' ', false,
+                                                                   Json::error_handler_t::replace);
 }
 
 }  // namespace
@@ -112,8 +111,10 @@ std::string detail_json(const DetailRecord& record, const LayersResult& result,
   for (std::size_t i = 0; i < result.rows.size(); ++i) {
     const LayerRow& row = result.rows[i];
     if (row.compared)
-      rows.push_back(
-          {{"layer", layer_and_tensor(row)}, "l:" + row.layer, i == result.drift_origin, row.sqnr_db});
+      rows.push_back({{"layer", layer_and_tensor(row)},
+                      "l:" + row.layer,
+                      i == result.drift_origin,
+                      row.sqnr_db});
   }
   for (const LayerRow& row : result.outputs)
     outputs.push_back({{"output", row.layer}, "o:" + row.layer});

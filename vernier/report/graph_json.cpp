@@ -57,9 +57,9 @@ class Writer {
       if (const auto known = tensors_.find(weight.graph->label(weight.name));
           known != tensors_.end())
         weights.push_back(known->second);
-    return {{"tensors", std::move(names_)},   {"types", std::move(types_)},
-            {"weights", std::move(weights)},  {"graphs", std::move(graphs_)},
-            {"nodes", std::move(nodes_)},     {"sources", sources_.json<Json>()}};
+    return {{"tensors", std::move(names_)},  {"types", std::move(types_)},
+            {"weights", std::move(weights)}, {"graphs", std::move(graphs_)},
+            {"nodes", std::move(nodes_)},    {"sources", sources_.json<Json>()}};
   }
 
  private:

@@ -25,17 +25,17 @@ Panel model_panel(const QuantizeSubject& subject, const QuantizeResult& result) 
   const auto add = [&](const char* name, std::string text) {
     if (!text.empty()) panel.facts.emplace_back(name, std::move(text));
   };
-  add("written", fmt::format("{}, {} ({:.2f} of the float model's)", subject.files.quantized,
-                             format_bytes(subject.files.quantized_bytes),
-                             static_cast<double>(subject.files.quantized_bytes) /
-                                 static_cast<double>(std::max<std::int64_t>(
-                                     1, subject.files.source_bytes))));
+  add("written",
+      fmt::format("{}, {} ({:.2f} of the float model's)", subject.files.quantized,
+                  format_bytes(subject.files.quantized_bytes),
+                  static_cast<double>(subject.files.quantized_bytes) /
+                      static_cast<double>(std::max<std::int64_t>(1, subject.files.source_bytes))));
   add("float model", subject.files.floating);
-  add("prepared", fmt::format("{} nodes to {}, {} folded", result.nodes_before,
-                              result.float_model_nodes,
-                              format_count(result.batch_norms, "batch norm")));
-  add("operators", fmt::format("{} quantized, {} in float", result.quantized_nodes,
-                               result.float_nodes));
+  add("prepared",
+      fmt::format("{} nodes to {}, {} folded", result.nodes_before, result.float_model_nodes,
+                  format_count(result.batch_norms, "batch norm")));
+  add("operators",
+      fmt::format("{} quantized, {} in float", result.quantized_nodes, result.float_nodes));
   if (result.quantizers > 0) add("activations", format_count(result.quantizers, "quantizer"));
   add("weights", fmt::format("{} bits{}", result.choices.precision.weight_bits,
                              result.choices.precision.weight_bits == 8
@@ -52,11 +52,11 @@ Panel held_back_panel(const QuantizeResult& result) {
     panel.facts.emplace_back(name, std::move(cell));
   };
   add("samples", std::to_string(held.samples));
-  add("sqnr_db", Cell(fmt::format("{} {}", format_decibels(held.sqnr_db),
-                                  interval_text(held.interval)),
-                      decibel_tone(held.sqnr_db)));
-  add("as deployed here", Cell(format_decibels(held.deployed_sqnr_db),
-                               decibel_tone(held.deployed_sqnr_db)));
+  add("sqnr_db",
+      Cell(fmt::format("{} {}", format_decibels(held.sqnr_db), interval_text(held.interval)),
+           decibel_tone(held.sqnr_db)));
+  add("as deployed here",
+      Cell(format_decibels(held.deployed_sqnr_db), decibel_tone(held.deployed_sqnr_db)));
   if (held.int8_sqnr_db)
     add("with int8 weights",
         fmt::format("{} exact, {} as deployed here: what the target CPU is spared",
@@ -94,7 +94,8 @@ Envelope envelope_of(const QuantizeSubject& subject, const QuantizeResult& resul
 
 Document describe_quantize(const QuantizeSubject& subject, const QuantizeResult& result) {
   std::vector<Block> blocks;
-  if (!result.decisions.empty()) blocks.emplace_back(decisions_table(result.decisions, result.choosing_samples, subject.top));
+  if (!result.decisions.empty())
+    blocks.emplace_back(decisions_table(result.decisions, result.choosing_samples, subject.top));
   blocks.emplace_back(model_panel(subject, result));
   if (result.held_back) blocks.emplace_back(held_back_panel(result));
   return report_document(envelope_of(subject, result), std::move(blocks));

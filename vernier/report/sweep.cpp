@@ -40,13 +40,14 @@ Document describe_sweep(const SweepSubject& subject, const SweepResult& result) 
   table.columns.push_back({"best", Align::left});
   for (const SweepRow& row : result.rows) {
     if (!row.failure.empty()) continue;
-    std::vector<Cell> cells = {row.precision,
-                               format_bytes(row.bytes),
-                               fmt::format("{:.2f}", row.latency_ratio),
-                               row.peak_bytes ? Cell(format_bytes(*row.peak_bytes)) : Cell("-", Tone::faint),
-                               decibels_cell(row.sqnr_db),
-                               decibels_cell(row.deployed_sqnr_db),
-                               percent_cell(row.agreement, 100)};
+    std::vector<Cell> cells = {
+        row.precision,
+        format_bytes(row.bytes),
+        fmt::format("{:.2f}", row.latency_ratio),
+        row.peak_bytes ? Cell(format_bytes(*row.peak_bytes)) : Cell("-", Tone::faint),
+        decibels_cell(row.sqnr_db),
+        decibels_cell(row.deployed_sqnr_db),
+        percent_cell(row.agreement, 100)};
     if (accuracy) cells.push_back(percent_cell(row.accuracy, 1));
     cells.push_back(row.best ? Cell("*", Tone::good) : Cell(""));
     table.rows.push_back(std::move(cells));

@@ -21,8 +21,9 @@ std::string target_text(const TuneSubject& subject) { return format_limit(subjec
 Table groups_table(const TuneSubject& subject, const TuneResult& result) {
   Table table{.title = "Sensitive nodes",
               .columns = {{"nodes", Align::left}, {"noise alone"}, {"kept", Align::left}},
-              .note = "noise alone: of the sum over all groups, with nothing else quantized; "
-                      "nodes that err in parallel are one group"};
+              .note =
+                  "noise alone: of the sum over all groups, with nothing else quantized; "
+                  "nodes that err in parallel are one group"};
   int rows = 0, left_out = 0;
   for (const SensitiveGroup& group : result.groups) {
     if (!group.kept && ++rows > subject.top) {
@@ -41,7 +42,8 @@ Table curve_table(const TuneSubject& subject, const TuneResult& result) {
   Table table{.title = "Curve", .columns = {{"nodes kept"}, {subject.target.metric}}};
   for (const CurvePoint& point : result.curve)
     table.rows.push_back({std::to_string(point.kept_nodes), value_text(subject, point.value)});
-  table.note = "on the samples that the choice was made by; of an SQNR the lower end of its interval";
+  table.note =
+      "on the samples that the choice was made by; of an SQNR the lower end of its interval";
   return table;
 }
 

@@ -230,9 +230,9 @@ void Validation::resolve(const PairRows& found) {
   placements_ = resolve_by_value(layers_, tensors_, std::move(placements_), likenesses);
 }
 
-// A kept name may lie after folding, and newer exporters call tensors as other people's modules. So
-// a PyTorch layer that is not alike the tensor that its name tells is looked for in others, and
-// only one that holds its values to rounding takes the place.
+// A name that outlived the graph it was given in may lie after folding. So a PyTorch layer that is
+// not alike the tensor that was recalled for it is looked for in others, and only one that holds
+// its values to rounding takes the place.
 void Validation::prove_names(PairRows& found, std::int64_t number,
                              const std::vector<Tensor>& sample) {
   if (!graph_ || is_quantized_ || std::exchange(proven_, true)) return;
@@ -260,11 +260,10 @@ void Validation::prove_names(PairRows& found, std::int64_t number,
       placements_[layer] = named[layer];
 }
 
-// Placed by a name or a scope, and yet nothing like the tensor there.
+// Placed by what was recalled of its name, and yet nothing like the tensor there.
 bool Validation::is_doubtful(std::size_t layer, const PairRows& found) const {
   const Placement& place = placements_[layer];
-  if (layers_[layer].type.empty() || !place.tensor || tensors_[*place.tensor].layer_is_metadata ||
-      (place.match != Match::name && place.match != Match::scope))
+  if (layers_[layer].type.empty() || !place.tensor || !tensors_[*place.tensor].layer_is_recalled)
     return false;
   const auto row = found.find({layer, *place.tensor});
   return row != found.end() && !(row->second.sqnr_db >= whole_layer_db);

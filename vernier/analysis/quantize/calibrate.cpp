@@ -70,7 +70,8 @@ CalibrationValues calibrate(const Model& model, const PlacementPlan& plan, const
       watched.push_back(tensor.name);
     }
   std::erase_if(watched, [&](const std::string& name) {
-    return std::ranges::any_of(model.inputs(), [&](const auto& input) { return input.name == name; });
+    return std::ranges::any_of(model.inputs(),
+                               [&](const auto& input) { return input.name == name; });
   });
   OrtRunner runner(model.clone(), watching(std::move(watched)));
   const auto add = [&](const TensorView& tensor) {

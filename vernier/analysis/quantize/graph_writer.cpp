@@ -60,11 +60,10 @@ void drop_unread_constants(GraphProto& graph) {
   std::unordered_set<std::string> dropped;
   for (const TensorProto& weight : weights)
     if (!read.contains(weight.name())) dropped.insert(weight.name());
-  weights.erase(std::remove_if(weights.begin(), weights.end(),
-                               [&](const TensorProto& weight) {
-                                 return dropped.contains(weight.name());
-                               }),
-                weights.end());
+  weights.erase(
+      std::remove_if(weights.begin(), weights.end(),
+                     [&](const TensorProto& weight) { return dropped.contains(weight.name()); }),
+      weights.end());
   // Before IR version 4 initializers are inputs as well.
   auto& inputs = *graph.mutable_input();
   inputs.erase(std::remove_if(inputs.begin(), inputs.end(),
@@ -132,8 +131,8 @@ std::string GraphWriter::dequantized(int before, const std::string& stem, Tensor
   if (quantizer.zero_point)
     inputs.push_back(add_constant(stem + "_zero_point", *quantizer.zero_point));
   const std::string output = fresh_name(stem + "_DequantizeLinear_Output");
-  NodeProto& node = insert_before(before, "DequantizeLinear", inputs, {output},
-                                  quantizer_domain(quantizer));
+  NodeProto& node =
+      insert_before(before, "DequantizeLinear", inputs, {output}, quantizer_domain(quantizer));
   if (granularity(quantizer) != Granularity::per_tensor || !quantizer.scale.shape.empty())
     set_attribute(node, "axis", quantizer.axis);
   return output;

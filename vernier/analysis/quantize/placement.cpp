@@ -25,11 +25,25 @@ constexpr std::array moving_ops = {"MaxPool",   "Reshape", "Transpose",    "Flat
                                    "Unsqueeze", "Slice",   "DepthToSpace", "SpaceToDepth"};
 
 // Besides those above, what ONNX Runtime's quantizer puts quantizers around.
-constexpr std::array other_ops = {
-    "Add",     "Mul",           "Sub",    "Div",       "Relu",
-    "Clip",    "AveragePool",   "Concat", "Sigmoid",   "GlobalAveragePool",
-    "Softmax", "LeakyRelu",     "Pad",    "HardSigmoid", "HardSwish",
-    "Resize",  "LayerNormalization", "InstanceNormalization", "ReduceMean"};
+constexpr std::array other_ops = {"Add",
+                                  "Mul",
+                                  "Sub",
+                                  "Div",
+                                  "Relu",
+                                  "Clip",
+                                  "AveragePool",
+                                  "Concat",
+                                  "Sigmoid",
+                                  "GlobalAveragePool",
+                                  "Softmax",
+                                  "LeakyRelu",
+                                  "Pad",
+                                  "HardSigmoid",
+                                  "HardSwish",
+                                  "Resize",
+                                  "LayerNormalization",
+                                  "InstanceNormalization",
+                                  "ReduceMean"};
 
 template <std::size_t N>
 bool is_any(const NodeProto& node, const std::array<const char*, N>& ops) {
@@ -49,8 +63,7 @@ class Placing {
     const auto& nodes = model.graph().node();
     for (int i = 0; i < nodes.size(); ++i) {
       number_.emplace(&nodes[i], i);
-      for (int j = 0; j < nodes[i].input_size(); ++j)
-        readers_[nodes[i].input(j)].push_back({i, j});
+      for (int j = 0; j < nodes[i].input_size(); ++j) readers_[nodes[i].input(j)].push_back({i, j});
     }
     require_kept_nodes();
   }
@@ -186,7 +199,8 @@ class Placing {
     if (graph_.is_output(tensor) || found == readers_.end() || found->second.size() != 1)
       return tensor;
     const NodeProto& reader = node(found->second.front().node);
-    const bool clips = is_op(reader, "Relu") || (is_op(reader, "Clip") && found->second[0].input == 0);
+    const bool clips =
+        is_op(reader, "Relu") || (is_op(reader, "Clip") && found->second[0].input == 0);
     return clips && !is_kept(reader) ? reader.output(0) : tensor;
   }
 
@@ -226,7 +240,8 @@ class Placing {
       const std::string tensor = pending.back();
       pending.pop_back();
       const NodeProto* mover = graph_.producer(tensor);
-      if (!mover || !is_any(*mover, moving_ops) || is_kept(*mover) || sources_.contains(tensor)) continue;
+      if (!mover || !is_any(*mover, moving_ops) || is_kept(*mover) || sources_.contains(tensor))
+        continue;
       if (mover->output_size() > 1 && !mover->output(1).empty()) continue;
       if (!is_read_quantized_only(tensor) || !is_activation(mover->input(0))) continue;
       sources_[tensor] = mover->input(0);
@@ -272,8 +287,8 @@ class Placing {
   const GraphIndex& graph_;
   const PlacementOptions& options_;
   std::map<const NodeProto*, int> number_;
-  std::map<std::string, std::vector<ReaderInput>> readers_;      // of each tensor, in the main graph
-  std::map<std::string, std::set<ReaderInput>> quantized_;       // who reads a tensor quantized
+  std::map<std::string, std::vector<ReaderInput>> readers_;  // of each tensor, in the main graph
+  std::map<std::string, std::set<ReaderInput>> quantized_;   // who reads a tensor quantized
   std::set<std::string> everywhere_;
   std::map<std::string, std::string> sources_;  // the tensor that a moved one holds values of
   PlacementPlan plan_;

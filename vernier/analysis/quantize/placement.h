@@ -12,8 +12,8 @@ namespace vernier {
 
 // Where quantizers go.
 enum class Placement {
-  integer,  // operands of Conv, ConvTranspose, Gemm and MatMul, and what Conv writes: without it ONNX
-            // Runtime computes the convolution in float
+  integer,  // operands of Conv, ConvTranspose, Gemm and MatMul, and what Conv writes: without it
+            // ONNX Runtime computes the convolution in float
   inputs,   // their operands alone
   all       // operands and results of every operator that ONNX Runtime's quantizer takes
 };
@@ -51,11 +51,11 @@ struct PlacedNode {
   std::vector<std::size_t> tensors;  // its operands among the placed tensors
   std::vector<std::size_t> weights;
   std::string output;
-  std::int64_t channels = 0;    // of the output; 0: not known
-  int channel_axis = 0;         // of the output, -1: the last
-  std::string bias;             // a constant of so many channels; empty: none
+  std::int64_t channels = 0;               // of the output; 0: not known
+  int channel_axis = 0;                    // of the output, -1: the last
+  std::string bias;                        // a constant of so many channels; empty: none
   std::optional<ReaderInput> bias_reader;  // where a bias is or can be put; nothing: nowhere
-  bool integer_bias = false;    // the bias is an operand of the node itself
+  bool integer_bias = false;               // the bias is an operand of the node itself
 };
 
 struct PlacementPlan {
@@ -66,7 +66,7 @@ struct PlacementPlan {
 
 struct PlacementOptions {
   Placement placement = Placement::integer;
-  bool activations = true;             // false: weights alone
+  bool activations = true;              // false: weights alone
   std::vector<std::string> keep_nodes;  // names or globs of nodes that stay in float
 };
 

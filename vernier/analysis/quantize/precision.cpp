@@ -10,8 +10,8 @@ namespace {
 
 const std::vector<QuantizedPrecision>& precisions() {
   static const std::vector<QuantizedPrecision> table = {
-      {"int8", 8, 8},  {"w8a8", 8, 8}, {"w8a16", 8, 16}, {"w16a16", 16, 16},
-      {"w8", 8, 0},    {"int4", 4, 0}, {"w4a16", 4, 0},  {"dynamic", 8, 8, true},
+      {"int8", 8, 8}, {"w8a8", 8, 8}, {"w8a16", 8, 16}, {"w16a16", 16, 16},
+      {"w8", 8, 0},   {"int4", 4, 0}, {"w4a16", 4, 0},  {"dynamic", 8, 8, true},
   };
   return table;
 }

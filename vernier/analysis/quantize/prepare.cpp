@@ -47,8 +47,8 @@ PreparedModel prepare(const Model& model) {
         "float model it was made from",
         model.name()));
   if (precision_of(model) == Precision::fp16)
-    throw Error(fmt::format(
-        "[quantize] {}: is float16; give the float32 model it was made from", model.name()));
+    throw Error(fmt::format("[quantize] {}: is float16; give the float32 model it was made from",
+                            model.name()));
   PreparedModel prepared{.model = optimize(model, Optimization::basic),
                          .nodes_before = model.graph().node_size()};
   prepared.nodes_after = prepared.model.graph().node_size();

@@ -25,8 +25,8 @@ const std::vector<std::string> integer_ops = {
 WeightStorage storage_for(const QuantizeOptions& options) {
   if (options.precision.weight_bits != 8 || options.precision.activation_bits != 8)
     return WeightStorage::int8;
-  const bool careful = options.target == TargetCpu::any ||
-                       (options.target == TargetCpu::native && saturates_here());
+  const bool careful =
+      options.target == TargetCpu::any || (options.target == TargetCpu::native && saturates_here());
   return careful ? WeightStorage::uint8 : WeightStorage::int8;
 }
 
@@ -70,10 +70,9 @@ Quantizing::Quantizing(const Model& model, Samples* samples, const QuantizeOptio
 }
 
 PlacementPlan Quantizing::place(std::vector<std::string> kept) const {
-  return place_quantizers(prepared_.model,
-                          {.placement = options_.placement,
-                           .activations = options_.precision.needs_calibration(),
-                           .keep_nodes = std::move(kept)});
+  return place_quantizers(prepared_.model, {.placement = options_.placement,
+                                            .activations = options_.precision.needs_calibration(),
+                                            .keep_nodes = std::move(kept)});
 }
 
 SampleRuns Quantizing::runs(std::vector<std::int64_t> indices) {
@@ -89,8 +88,8 @@ void Quantizing::calibrate() {
   report(0);
   if (!options_.precision.needs_calibration()) return;
   std::int64_t done = 0;
-  values_ = vernier::calibrate(prepared_.model, plan_, runs(parts_.calibration),
-                               [&] { report(++done); });
+  values_ =
+      vernier::calibrate(prepared_.model, plan_, runs(parts_.calibration), [&] { report(++done); });
   choices_.ranges = ranges_by(RangeRule::minmax, values_, options_.precision.activation_bits);
   for (const auto& [tensor, range] : options_.given_ranges) {
     const auto found = choices_.ranges.find(tensor);
@@ -110,27 +109,27 @@ void Quantizing::search() {
   if (options_.effort == Effort::fast || parts_.choosing.empty() || !go_on_) return;
   const OutputScorer scorer(prepared_.model, runs(parts_.choosing));
   const SampleRuns calibration = runs(parts_.calibration);
-  const SearchSubject subject{.reference = prepared_.model,
-                              .nodes = plan_.nodes,
-                              .weights = plan_.weights,
-                              .values = values_,
-                              .scorer = scorer,
-                              .calibration = calibration,
-                              .write =
-                                  [this](const QuantizationChoices& choices) {
-                                    return write_quantized(prepared_.model, plan_, choices);
-                                  },
-                              .write_alone =
-                                  [this](const QuantizationChoices& choices,
-                                         const std::string& root) {
-                                    return write_static(prepared_.model, only_root(plan_, root),
-                                                        choices);
-                                  },
-                              .effort = options_.effort,
-                              .go_on = [this] {
-                                report(std::ssize(parts_.calibration));
-                                return go_on_;
-                              }};
+  const SearchSubject subject{
+      .reference = prepared_.model,
+      .nodes = plan_.nodes,
+      .weights = plan_.weights,
+      .values = values_,
+      .scorer = scorer,
+      .calibration = calibration,
+      .write =
+          [this](const QuantizationChoices& choices) {
+            return write_quantized(prepared_.model, plan_, choices);
+          },
+      .write_alone =
+          [this](const QuantizationChoices& choices, const std::string& root) {
+            return write_static(prepared_.model, only_root(plan_, root), choices);
+          },
+      .effort = options_.effort,
+      .go_on =
+          [this] {
+            report(std::ssize(parts_.calibration));
+            return go_on_;
+          }};
   SearchResult found = search_choices(subject, choices_);
   choices_ = std::move(found.choices);
   decisions_ = std::move(found.decisions);
@@ -147,21 +146,21 @@ void Quantizing::set_activation_bits(std::map<std::string, int> bits) {
 
 QuantizeResult Quantizing::finish() {
   Model quantized = write_quantized(prepared_.model, plan_, choices_);
-  QuantizeResult result{
-      .float_model = std::move(prepared_.model),
-      .model = std::move(quantized),
-      .nodes_before = prepared_.nodes_before,
-      .float_model_nodes = prepared_.nodes_after,
-      .batch_norms = prepared_.batch_norms,
-      .quantized_nodes = std::ssize(plan_.nodes),
-      .quantizers = std::ssize(plan_.tensors),
-      .choices = choices_,
-      .decisions = std::move(decisions_),
-      .calibration_samples =
-          options_.precision.needs_calibration() ? std::ssize(parts_.calibration) : 0,
-      .choosing_samples = std::ssize(parts_.choosing),
-      .warnings = std::move(warnings_),
-      .interrupted = !go_on_};
+  QuantizeResult result{.float_model = std::move(prepared_.model),
+                        .model = std::move(quantized),
+                        .nodes_before = prepared_.nodes_before,
+                        .float_model_nodes = prepared_.nodes_after,
+                        .batch_norms = prepared_.batch_norms,
+                        .quantized_nodes = std::ssize(plan_.nodes),
+                        .quantizers = std::ssize(plan_.tensors),
+                        .choices = choices_,
+                        .decisions = std::move(decisions_),
+                        .calibration_samples = options_.precision.needs_calibration()
+                                                   ? std::ssize(parts_.calibration)
+                                                   : 0,
+                        .choosing_samples = std::ssize(parts_.choosing),
+                        .warnings = std::move(warnings_),
+                        .interrupted = !go_on_};
   for (const auto& node : result.float_model.graph().node())
     for (const char* op : {"Conv", "ConvTranspose", "Gemm", "MatMul"})
       result.float_nodes += is_op(node, op);

@@ -40,9 +40,9 @@ struct HeldBackResult {
   std::int64_t samples = 0;
   double sqnr_db = 0;
   ConfidenceInterval interval;
-  std::optional<double> agreement;   // share of rows whose first maximum stays
+  std::optional<double> agreement;                     // share of rows whose first maximum stays
   std::optional<double> accuracy, reference_accuracy;  // percent of labels
-  double deployed_sqnr_db = 0;       // as ONNX Runtime computes it here, with optimisations
+  double deployed_sqnr_db = 0;  // as ONNX Runtime computes it here, with optimisations
   // The same with 8-bit int8 weights, where the target made it store others.
   std::optional<double> int8_sqnr_db, int8_deployed_db;
   bool operator==(const HeldBackResult&) const = default;
@@ -52,8 +52,8 @@ struct QuantizeResult {
   Model float_model;  // prepared: what the quantized model corresponds to
   Model model;
   std::int64_t nodes_before = 0, float_model_nodes = 0, batch_norms = 0;
-  std::int64_t quantized_nodes = 0, float_nodes = 0;  // of Conv, ConvTranspose, Gemm, MatMul
-  std::int64_t quantizers = 0;                        // of activations
+  std::int64_t quantized_nodes = 0, float_nodes = 0;    // of Conv, ConvTranspose, Gemm, MatMul
+  std::int64_t quantizers = 0;                          // of activations
   std::map<std::string, std::int64_t> integer_kernels;  // that run, by operator, with optimisations
   QuantizationChoices choices;
   std::vector<Decision> decisions;

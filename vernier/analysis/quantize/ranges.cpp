@@ -66,9 +66,9 @@ class ExpectedNoise {
     const Moments& all = below_.back();
     const double step = (high - low) / steps_;
     return distances(below, low) +
-           distances({all.count - up_to.count, all.values - up_to.values,
-                      all.squares - up_to.squares},
-                     high) +
+           distances(
+               {all.count - up_to.count, all.values - up_to.values, all.squares - up_to.squares},
+               high) +
            (up_to.count - below.count) * step * step / 12;
   }
 
@@ -180,10 +180,9 @@ double number(const Json& range, const char* key, const std::string& where) {
 
 }  // namespace
 
-void ValueCounts::widen_to(double magnitude) {
-  const double wanted = std::exp2(std::ceil(std::log2(std::max(magnitude, 1e-30)) + 1e-9));
-  if (limit_ == 0) limit_ = wanted;
-  for (; limit_ < wanted; limit_ *= 2) {
+void ValueCounts::widen_to(double limit) {
+  if (limit_ == 0) limit_ = limit;
+  for (; limit_ < limit; limit_ *= 2) {
     std::vector<std::int64_t> wider(bins);
     for (std::size_t i = 0; i < bins; ++i) wider[bins / 4 + i / 2] += counts_[i];
     counts_ = std::move(wider);
@@ -204,7 +203,9 @@ void ValueCounts::add(std::span<const float> values) {
   low_ = count_ == 0 ? low : std::min(low_, low);
   high_ = count_ == 0 ? high : std::max(high_, high);
   count_ += finite;
-  widen_to(std::max(std::fabs(low), std::fabs(high)));
+  // The power of two above the largest.
+  const double largest = std::max({std::fabs(low), std::fabs(high), 1e-30});
+  widen_to(std::exp2(std::floor(std::log2(largest)) + 1));
   const double per_unit = 1 / bin_width();  // a power of two
   for (const float value : values) {
     if (!std::isfinite(value)) continue;
@@ -256,8 +257,8 @@ CalibratedRanges read_ranges(const std::filesystem::path& file) {
     const std::string place = fmt::format("{}: '{}'", where, tensor);
     const CalibratedRange read{number(range, "low", place), number(range, "high", place), "given"};
     if (!(read.low <= 0 && read.high >= 0) || !std::isfinite(read.high - read.low))
-      throw Error(fmt::format("{}: [{}, {}] must be finite and hold zero", place, read.low,
-                              read.high));
+      throw Error(
+          fmt::format("{}: [{}, {}] must be finite and hold zero", place, read.low, read.high));
     ranges.emplace(tensor, read);
   }
   return ranges;

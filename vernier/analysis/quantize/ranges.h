@@ -11,8 +11,8 @@
 
 namespace vernier {
 
-// All values of a tensor over samples: extremes and a histogram around zero that widens as they come.
-// Its memory does not depend on their number, nor its content on the order of samples.
+// All values of a tensor over samples: extremes and a histogram around zero that widens as they
+// come. Its memory does not depend on their number, nor its content on the order of samples.
 class ValueCounts {
  public:
   static constexpr int bins = 4096;
@@ -20,16 +20,16 @@ class ValueCounts {
   void add(std::span<const float> values);  // NaN and infinities are counted apart
   void add(const ValueCounts& other);
 
-  std::int64_t count() const { return count_; }          // finite
+  std::int64_t count() const { return count_; }  // finite
   std::int64_t nonfinite() const { return nonfinite_; }
-  double low() const { return low_; }    // 0 where there is nothing
+  double low() const { return low_; }  // 0 where there is nothing
   double high() const { return high_; }
   double bin_width() const { return 2 * limit_ / bins; }
   double centre(int bin) const { return -limit_ + (bin + 0.5) * bin_width(); }
   std::int64_t operator[](int bin) const { return counts_[static_cast<std::size_t>(bin)]; }
 
  private:
-  void widen_to(double magnitude);
+  void widen_to(double limit);
 
   double limit_ = 0;  // a power of two: the bins cover [-limit_, limit_)
   std::vector<std::int64_t> counts_ = std::vector<std::int64_t>(bins);
@@ -39,8 +39,9 @@ class ValueCounts {
 
 // How a calibration range follows from the values of a tensor.
 enum class RangeRule { minmax, p99999, p9999, p999, mse, entropy };
-inline constexpr std::array range_rules = {RangeRule::minmax, RangeRule::p99999, RangeRule::p9999,
-                                           RangeRule::p999,   RangeRule::mse,    RangeRule::entropy};
+inline constexpr std::array range_rules = {RangeRule::minmax, RangeRule::p99999,
+                                           RangeRule::p9999,  RangeRule::p999,
+                                           RangeRule::mse,    RangeRule::entropy};
 std::string_view range_rule_name(RangeRule rule);  // "percentile 99.99"
 
 struct CalibratedRange {

@@ -21,8 +21,7 @@ bool has_clips(const Model& model) {
 PlacementPlan calibration_plan(const ShippedQuantizers& shipped) {
   PlacementPlan plan;
   for (const auto& activation : shipped.activations)
-    plan.tensors.push_back(
-        {.name = activation.tensors.front(), .root = plan.tensors.size()});
+    plan.tensors.push_back({.name = activation.tensors.front(), .root = plan.tensors.size()});
   return plan;
 }
 
@@ -63,9 +62,10 @@ RepairResult repair(const Model& candidate, const Model& reference, Samples& sam
   SharedSamples shared(samples);
   const SampleParts parts = split_samples(samples.size(), true);
   if (parts.choosing.empty())
-    throw Error(fmt::format("[repair] {} samples are too few to choose and judge by; give at least "
-                            "16, better 128 or more",
-                            samples.size()));
+    throw Error(
+        fmt::format("[repair] {} samples are too few to choose and judge by; give at least "
+                    "16, better 128 or more",
+                    samples.size()));
   RepairResult result{.quantizers = std::ssize(shipped.activations),
                       .weights = std::ssize(shipped.nodes),
                       .choosing_samples = std::ssize(parts.choosing),
@@ -89,8 +89,7 @@ RepairResult repair(const Model& candidate, const Model& reference, Samples& sam
         ++done;
         report();
       });
-  QuantizationChoices choices{.precision = parse_quantized_precision("int8"),
-                              .per_channel = false};
+  QuantizationChoices choices{.precision = parse_quantized_precision("int8"), .per_channel = false};
   std::map<std::string, CalibratedRange> ranges_as_shipped;
   for (const auto& activation : shipped.activations)
     choices.ranges[activation.tensors.front()] = activation.range;
@@ -109,21 +108,20 @@ RepairResult repair(const Model& candidate, const Model& reference, Samples& sam
   for (const auto& node : shipped.nodes)
     if (node.weight.original) weights.push_back({.name = node.name});
   const OutputScorer scorer(reference, {shared, parts.choosing, options.threads});
-  SearchResult found = search_choices(
-      {.reference = reference,
-       .nodes = nodes,
-       .weights = weights,
-       .values = values,
-       .scorer = scorer,
-       .calibration = calibration,
-       .write =
-           [&](const QuantizationChoices& tried) {
-             return write_shipped(candidate, shipped, tried);
-           },
-       .effort = options.effort,
-       .go_on = report,
-       .confine = confine},
-      choices);
+  SearchResult found = search_choices({.reference = reference,
+                                       .nodes = nodes,
+                                       .weights = weights,
+                                       .values = values,
+                                       .scorer = scorer,
+                                       .calibration = calibration,
+                                       .write =
+                                           [&](const QuantizationChoices& tried) {
+                                             return write_shipped(candidate, shipped, tried);
+                                           },
+                                       .effort = options.effort,
+                                       .go_on = report,
+                                       .confine = confine},
+                                      choices);
   result.decisions = std::move(found.decisions);
   result.interrupted = !go_on;
 

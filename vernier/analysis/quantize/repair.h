@@ -20,8 +20,8 @@ struct RepairResult {
   std::int64_t quantizers = 0, weights = 0;  // that could be changed
   std::int64_t unmatched_weights = 0;        // whose float weight is not in the reference
   std::int64_t choosing_samples = 0, held_back_samples = 0;
-  double shipped_db = 0, repaired_db = 0;    // at the output, on held-back samples
-  Gain gain;                                 // on the same
+  double shipped_db = 0, repaired_db = 0;  // at the output, on held-back samples
+  Gain gain;                               // on the same
   std::vector<std::string> warnings;
   bool interrupted = false;
 };

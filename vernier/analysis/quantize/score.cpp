@@ -74,15 +74,14 @@ Gain gain(const OutputScore& before, const OutputScore& after) {
 
 ConfidenceInterval sqnr_interval(const OutputScore& score) {
   const auto count = static_cast<double>(score.noise.size());
-  return bootstrap_interval(
-      std::ssize(score.noise),
-      [&](std::span<const std::int64_t> samples) {
-        const double noise = sum_of(score.noise, samples);
-        return std::clamp(decibels(static_cast<double>(samples.size()) / count /
-                                   std::max(noise, 1e-300)),
-                          -300.0, 300.0);
-      },
-      {.resamples = resamples});
+  return bootstrap_interval(std::ssize(score.noise),
+                            [&](std::span<const std::int64_t> samples) {
+                              const double noise = sum_of(score.noise, samples);
+                              return std::clamp(decibels(static_cast<double>(samples.size()) /
+                                                         count / std::max(noise, 1e-300)),
+                                                -300.0, 300.0);
+                            },
+                            {.resamples = resamples});
 }
 
 OutputScorer::OutputScorer(const Model& reference, SampleRuns runs) : runs_(std::move(runs)) {
@@ -90,9 +89,10 @@ OutputScorer::OutputScorer(const Model& reference, SampleRuns runs) : runs_(std:
   for (std::size_t i = 0; i < runner.outputs().size(); ++i)
     if (is_float(runner.outputs()[i].dtype)) compared_.push_back(i);
   if (compared_.empty())
-    throw Error(fmt::format("[quantize] {}: no output holds floats, so nothing tells how good a "
-                            "quantized model is",
-                            reference.name()));
+    throw Error(
+        fmt::format("[quantize] {}: no output holds floats, so nothing tells how good a "
+                    "quantized model is",
+                    reference.name()));
   outputs_.resize(runs_.indices.size());
   parallel_for(std::ssize(runs_.indices), thread_count(runs_.threads), [&](std::int64_t i) {
     outputs_[i] = runner.run(runs_.samples.sample(runs_.indices[i]));

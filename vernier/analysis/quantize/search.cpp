@@ -30,7 +30,8 @@ class Search {
     correct_biases();
     choose_ranges_by_tensor();
     if (subject_.effort == Effort::tune) {
-      try_all("symmetric activations", [](QuantizationChoices& choices) { choices.symmetric = true; });
+      try_all("symmetric activations",
+              [](QuantizationChoices& choices) { choices.symmetric = true; });
       correct_biases();
     }
     return std::move(result_);
@@ -74,11 +75,12 @@ class Search {
     if (!has_activations()) return;
     for (const RangeRule rule : range_rules)
       if (rule != RangeRule::minmax || tries_minmax())
-        try_all(fmt::format("ranges: {}", range_rule_name(rule)), [&](QuantizationChoices& choices) {
-          for (const auto& [tensor, values] : subject_.values)
-            if (choices.ranges[tensor].rule != "given")
-              choices.ranges[tensor] = range_of(tensor, rule);
-        });
+        try_all(fmt::format("ranges: {}", range_rule_name(rule)),
+                [&](QuantizationChoices& choices) {
+                  for (const auto& [tensor, values] : subject_.values)
+                    if (choices.ranges[tensor].rule != "given")
+                      choices.ranges[tensor] = range_of(tensor, rule);
+                });
   }
 
   // Somebody else's ranges are none of the rules'.
@@ -89,7 +91,8 @@ class Search {
 
   void choose_per_channel() {
     if (result_.choices.per_channel) return;
-    try_all("per-channel weights", [](QuantizationChoices& choices) { choices.per_channel = true; });
+    try_all("per-channel weights",
+            [](QuantizationChoices& choices) { choices.per_channel = true; });
   }
 
   void choose_weight_rule() {
@@ -126,8 +129,7 @@ class Search {
       OutputScore scored = score(corrected);
       if (!best || gain(best->second, scored).db > 0) best = {corrected, std::move(scored)};
     }
-    if (best)
-      consider("bias correction", "", std::move(best->first), std::move(best->second));
+    if (best) consider("bias correction", "", std::move(best->first), std::move(best->second));
   }
 
   // The error at the output with one tensor quantized and nothing else, worst first.

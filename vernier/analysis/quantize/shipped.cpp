@@ -83,8 +83,8 @@ class Finding {
     const std::pair key{input_name(node, 1), input_name(node, 2)};
     const auto [place, is_new] = places_.emplace(key, shipped_.activations.size());
     if (is_new)
-      shipped_.activations.push_back({.quantizer = *quantizer,
-                                      .range = {range->low, range->high, "as shipped"}});
+      shipped_.activations.push_back(
+          {.quantizer = *quantizer, .range = {range->low, range->high, "as shipped"}});
     auto& activation = shipped_.activations[place->second];
     activation.tensors.push_back(node.input(0));
     activation.nodes.push_back(numbers_.at(&node));
@@ -183,8 +183,8 @@ class Writing {
     if (!per_channel && rule == choices_.weight_rules.end()) return std::nullopt;
     const bool has_channels = granularity(node.weight.quantizer) == Granularity::per_channel;
     return WeightOptions{
-        .storage = node.weight.quantizer.dtype == DType::u8 ? WeightStorage::uint8
-                                                            : WeightStorage::int8,
+        .storage =
+            node.weight.quantizer.dtype == DType::u8 ? WeightStorage::uint8 : WeightStorage::int8,
         .rule = rule == choices_.weight_rules.end() ? WeightRule::minmax : rule->second,
         .axis = per_channel || has_channels ? node.weight.channel_axis : -1};
   }
@@ -231,8 +231,7 @@ class Writing {
     const std::vector<double> integers = to_f64(*stored), steps = to_f64(*scale);
     std::vector<float> scales(weight_scales.size() == 1 ? 1 : integers.size());
     for (std::size_t i = 0; i < scales.size(); ++i)
-      scales[i] = static_cast<float>(activation->second) *
-                  weight_scales[i % weight_scales.size()];
+      scales[i] = static_cast<float>(activation->second) * weight_scales[i % weight_scales.size()];
     const bool same_scale = std::ranges::equal(
         scales, steps, [](float a, double b) { return std::fabs(a - b) <= 1e-6 * std::fabs(b); });
     if (same_scale && shift == choices_.shifts.end()) return;
@@ -247,7 +246,8 @@ class Writing {
     dequantize.set_input(0, writer_.add_constant(stem, std::move(result)));
     if (same_scale) return;
     const bool was_scalar = scale->shape.empty() && scales.size() == 1;
-    Tensor new_scale = make_tensor("", DType::f32, was_scalar ? Shape{} : Shape{std::ssize(scales)});
+    Tensor new_scale =
+        make_tensor("", DType::f32, was_scalar ? Shape{} : Shape{std::ssize(scales)});
     std::ranges::copy(scales, elements<float>(new_scale).begin());
     dequantize.set_input(1, writer_.add_constant(stem + "_scale", std::move(new_scale)));
     if (dequantize.input_size() > 2) {

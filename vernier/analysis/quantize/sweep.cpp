@@ -91,11 +91,10 @@ class Sweeping {
 
   // What a row depends on besides the precision.
   std::string signature() const {
-    return fmt::format("{} {} bytes, {} samples of {}, {} {} {}", model_.name(),
-                       bytes_of(model_.path()), samples_.size(), options_.inputs,
-                       placement_name(options_.quantize.placement),
-                       target_cpu_name(options_.quantize.target),
-                       static_cast<int>(options_.quantize.effort));
+    return fmt::format(
+        "{} {} bytes, {} samples of {}, {} {} {}", model_.name(), bytes_of(model_.path()),
+        samples_.size(), options_.inputs, placement_name(options_.quantize.placement),
+        target_cpu_name(options_.quantize.target), static_cast<int>(options_.quantize.effort));
   }
 
   SweepRow row(const std::string& precision) {
@@ -171,9 +170,8 @@ class Sweeping {
         json.value("bytes", std::int64_t{-1}) != bytes_of(file))
       return std::nullopt;
     const auto number = [&](const char* key) {
-      return json.contains(key) && json[key].is_number()
-                 ? std::optional(json[key].get<double>())
-                 : std::nullopt;
+      return json.contains(key) && json[key].is_number() ? std::optional(json[key].get<double>())
+                                                         : std::nullopt;
     };
     const double exact = std::numeric_limits<double>::infinity();
     SweepRow row{.precision = precision, .file = file.filename(), .bytes = bytes_of(file)};
@@ -190,17 +188,17 @@ class Sweeping {
   // Pareto: no other row is at least as small, as fast and as close, and better in one of them.
   void mark_best() {
     for (SweepRow& row : result_.rows)
-      row.best = row.failure.empty() &&
-                 std::ranges::none_of(result_.rows, [&](const SweepRow& other) {
-                   if (!other.failure.empty()) return false;
-                   const bool as_good = other.bytes <= row.bytes &&
-                                        other.latency_ratio <= row.latency_ratio &&
-                                        other.deployed_sqnr_db >= row.deployed_sqnr_db;
-                   const bool better = other.bytes < row.bytes ||
-                                       other.latency_ratio < row.latency_ratio ||
-                                       other.deployed_sqnr_db > row.deployed_sqnr_db;
-                   return as_good && better;
-                 });
+      row.best =
+          row.failure.empty() && std::ranges::none_of(result_.rows, [&](const SweepRow& other) {
+            if (!other.failure.empty()) return false;
+            const bool as_good = other.bytes <= row.bytes &&
+                                 other.latency_ratio <= row.latency_ratio &&
+                                 other.deployed_sqnr_db >= row.deployed_sqnr_db;
+            const bool better = other.bytes < row.bytes ||
+                                other.latency_ratio < row.latency_ratio ||
+                                other.deployed_sqnr_db > row.deployed_sqnr_db;
+            return as_good && better;
+          });
   }
 
   const Model& model_;

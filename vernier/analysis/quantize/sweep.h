@@ -15,14 +15,14 @@ struct SweepRow {
   std::string precision;  // "fp32", "fp16", "w8a8"...
   std::string file;       // its name
   std::int64_t bytes = 0;
-  double sqnr_db = 0;           // at the output, on held-back samples, as the file says
-  double deployed_sqnr_db = 0;  // as ONNX Runtime computes it here
-  double latency_ratio = 1;     // median of alternating runs over the float model's
+  double sqnr_db = 0;                      // at the output, on held-back samples, as the file says
+  double deployed_sqnr_db = 0;             // as ONNX Runtime computes it here
+  double latency_ratio = 1;                // median of alternating runs over the float model's
   std::optional<std::int64_t> peak_bytes;  // of a process that runs one sample
   std::optional<double> agreement, accuracy;
-  std::string failure;       // why there is no file; empty: there is one
-  bool best = false;         // no other row is smaller, faster and closer
-  bool was_there = false;    // finished by an earlier sweep
+  std::string failure;     // why there is no file; empty: there is one
+  bool best = false;       // no other row is smaller, faster and closer
+  bool was_there = false;  // finished by an earlier sweep
 };
 
 struct SweepOptions {

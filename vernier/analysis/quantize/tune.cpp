@@ -60,9 +60,8 @@ PlacementPlan only(const PlacementPlan& plan, const std::set<std::size_t>& nodes
     }
   for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
     // What a node writes belongs to it, too.
-    const bool written = std::ranges::any_of(nodes, [&](std::size_t node) {
-      return plan.nodes[node].output == plan.tensors[i].name;
-    });
+    const bool written = std::ranges::any_of(
+        nodes, [&](std::size_t node) { return plan.nodes[node].output == plan.tensors[i].name; });
     if (!wanted.contains(i) && !written) continue;
     places[i] = result.tensors.size();
     result.tensors.push_back(plan.tensors[i]);
@@ -88,9 +87,10 @@ class Tuning {
   Tuning(const Model& model, Samples& samples, const TuneOptions& options)
       : options_(options), quantizing_(model, &samples, options.quantize) {
     if (quantizing_.parts().choosing.empty())
-      throw Error(fmt::format("[tune] {} samples are too few to choose and judge by; give at least "
-                              "16, better 128 or more",
-                              samples.size()));
+      throw Error(
+          fmt::format("[tune] {} samples are too few to choose and judge by; give at least "
+                      "16, better 128 or more",
+                      samples.size()));
   }
 
   TuneResult run() {
@@ -171,8 +171,8 @@ class Tuning {
     std::vector<std::vector<float>> errors;
     std::vector<double> noise;
     for (std::size_t i = 0; i < plan.nodes.size(); ++i) {
-      const Model alone = write_quantized(quantizing_.float_model(), only(plan, {i}),
-                                          quantizing_.choices());
+      const Model alone =
+          write_quantized(quantizing_.float_model(), only(plan, {i}), quantizing_.choices());
       errors.push_back(scorer_->errors(alone, ranking_samples));
       double sum = 0;
       for (const float error : errors.back()) sum += double(error) * error;
@@ -219,7 +219,8 @@ class Tuning {
     const auto shape = index.main().declared_shape(node.output);
     double outputs = 1;
     if (shape)
-      for (const std::int64_t dim : *shape) outputs *= static_cast<double>(std::max<std::int64_t>(dim, 1));
+      for (const std::int64_t dim : *shape)
+        outputs *= static_cast<double>(std::max<std::int64_t>(dim, 1));
     return std::max(1.0, outputs * elements / static_cast<double>(node.channels));
   }
 
@@ -283,9 +284,10 @@ Limit parse_target(const std::string& text) {
   try {
     return parse_limit(text, metrics);
   } catch (const Error&) {
-    throw Error(fmt::format("[tune] --target '{}': expected METRIC>VALUE or METRIC<VALUE with one "
-                            "of {}, as in 'sqnr_db>30'",
-                            text, fmt::join(metrics, ", ")));
+    throw Error(
+        fmt::format("[tune] --target '{}': expected METRIC>VALUE or METRIC<VALUE with one "
+                    "of {}, as in 'sqnr_db>30'",
+                    text, fmt::join(metrics, ", ")));
   }
 }
 

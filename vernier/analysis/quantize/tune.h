@@ -37,18 +37,19 @@ struct CurvePoint {
 
 struct TuneResult {
   std::optional<QuantizeResult> quantized;  // with the kept nodes
-  std::vector<SensitiveGroup> groups;   // most noise for its cost first
-  std::vector<std::string> kept;        // node names
-  std::vector<CurvePoint> curve;        // by kept nodes
-  double base_value = 0;                // with all quantized, on the same samples as the curve
-  double value = 0;                     // of the model that is written, on held-back samples
-  bool reached = false;                 // on held-back samples
+  std::vector<SensitiveGroup> groups;       // most noise for its cost first
+  std::vector<std::string> kept;            // node names
+  std::vector<CurvePoint> curve;            // by kept nodes
+  double base_value = 0;                    // with all quantized, on the same samples as the curve
+  double value = 0;                         // of the model that is written, on held-back samples
+  bool reached = false;                     // on held-back samples
 };
 
 // "sqnr_db>30", "top1_accuracy_drop<0.5", "agreement>0.99". Throws Error for anything else.
 Limit parse_target(const std::string& text);
 
-// The fewest nodes in float, or 16 bits, with which the target is reached. The samples must be real.
+// The fewest nodes in float, or 16 bits, with which the target is reached. The samples must be
+// real.
 TuneResult tune(const Model& model, Samples& samples, const TuneOptions& options);
 
 }  // namespace vernier

@@ -115,11 +115,9 @@ StoredWeight quantize_weight(const TensorView& weight, const WeightOptions& opti
   const bool scalar = options.axis < 0;
   StoredWeight result{.stored = convert(stored, stored_type(options))};
   result.quantizer.dtype = stored_type(options);
-  result.quantizer.scale =
-      make_tensor("", DType::f32, scalar ? Shape{} : Shape{channels.count});
+  result.quantizer.scale = make_tensor("", DType::f32, scalar ? Shape{} : Shape{channels.count});
   std::ranges::copy(scales, elements<float>(result.quantizer.scale).begin());
-  result.quantizer.zero_point =
-      constant_of(result.quantizer.dtype, channels.count, scalar, zero);
+  result.quantizer.zero_point = constant_of(result.quantizer.dtype, channels.count, scalar, zero);
   result.quantizer.axis = scalar ? 1 : options.axis;
   return result;
 }

@@ -21,7 +21,7 @@ struct WeightOptions {
   int bits = 8;  // 4, 8 or 16
   WeightStorage storage = WeightStorage::int8;
   WeightRule rule = WeightRule::minmax;
-  int axis = -1;                   // of the channels; -1: one scale for all
+  int axis = -1;                          // of the channels; -1: one scale for all
   std::vector<double> least_scales = {};  // of each channel; none: any
 };
 

@@ -15,7 +15,7 @@ namespace vernier {
 // All that is decided about a quantized model besides where its quantizers are.
 struct QuantizationChoices {
   QuantizedPrecision precision;
-  CalibratedRanges ranges;                      // by the root of placed tensors
+  CalibratedRanges ranges;                          // by the root of placed tensors
   std::map<std::string, int> activation_bits = {};  // other than the precision's, by root
   WeightStorage storage = WeightStorage::int8;
   std::map<std::string, WeightRule> weight_rules = {};  // by weight; others: minmax

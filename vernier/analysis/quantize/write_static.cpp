@@ -53,9 +53,8 @@ class StaticWriter {
   Quantizer quantizer_of(const PlacedTensor& tensor) const {
     const std::string& root = root_name(tensor);
     const auto range = choices_.ranges.find(root);
-    return activation_quantizer(
-        range == choices_.ranges.end() ? CalibratedRange{} : range->second, bits_of(root),
-        choices_.symmetric);
+    return activation_quantizer(range == choices_.ranges.end() ? CalibratedRange{} : range->second,
+                                bits_of(root), choices_.symmetric);
   }
 
   // Scale and zero point, as constants that all tensors of a root share.
@@ -113,10 +112,9 @@ class StaticWriter {
       if (!has_integer_bias(node)) continue;
       const std::vector<double> bias = bias_of(node);
       const PlacedWeight& weight = plan_.weights[node.weights.front()];
-      const std::int64_t count =
-          weight.axis < 0 || !choices_.per_channel
-              ? 1
-              : index_.main().constant(weight.name)->dims(weight.axis);
+      const std::int64_t count = weight.axis < 0 || !choices_.per_channel
+                                     ? 1
+                                     : index_.main().constant(weight.name)->dims(weight.axis);
       std::vector<double>& least = least_scales_[weight.name];
       least.resize(static_cast<std::size_t>(count));
       for (std::size_t i = 0; i < bias.size(); ++i) {
@@ -192,9 +190,9 @@ class StaticWriter {
     const std::size_t count = weight_scales.size();
     const Shape shape = bias_shape(node, bias.size());
     quantizer.axis = std::max<std::int64_t>(std::ssize(shape) - 1, 0);
-    quantizer.scale = make_tensor("", DType::f32, count == 1 && !per_channel_scales(node)
-                                                      ? Shape{}
-                                                      : Shape{std::ssize(bias)});
+    quantizer.scale =
+        make_tensor("", DType::f32,
+                    count == 1 && !per_channel_scales(node) ? Shape{} : Shape{std::ssize(bias)});
     const auto scales = elements<float>(quantizer.scale);
     const double activation = activation_scale(node);
     for (std::size_t i = 0; i < scales.size(); ++i)

@@ -56,8 +56,8 @@ void write_n_bits(GraphWriter& writer, const NodeProto& node, int number, const 
                   const std::string& stem) {
   PackedWeight packed = pack_n_bits(matrix, block_size);
   const bool has_bias = is_op(node, "Gemm") && !input_name(node, 2).empty();
-  const std::string product = has_bias ? writer.fresh_name(node.output(0) + "_product")
-                                       : node.output(0);
+  const std::string product =
+      has_bias ? writer.fresh_name(node.output(0) + "_product") : node.output(0);
   NodeProto& product_node = writer.insert_before(
       number, "MatMulNBits",
       {node.input(0), writer.add_constant(stem + "_Q4", std::move(packed.packed)),
@@ -75,8 +75,8 @@ void write_n_bits(GraphWriter& writer, const NodeProto& node, int number, const 
 
 StoredWeight store(const Model& model, const GraphIndex& graph, const PlacedWeight& weight,
                    const QuantizationChoices& choices) {
-  WeightOptions options{.bits = 8, .storage = choices.storage,
-                        .axis = choices.per_channel ? weight.axis : -1};
+  WeightOptions options{
+      .bits = 8, .storage = choices.storage, .axis = choices.per_channel ? weight.axis : -1};
   if (const auto rule = choices.weight_rules.find(weight.name); rule != choices.weight_rules.end())
     options.rule = rule->second;
   return quantize_weight(model.view(*graph.constant(weight.name)), options);
@@ -90,9 +90,9 @@ void write_scaled(GraphWriter& writer, int number, const std::string& integers,
   const std::string scales = writer.fresh_name(stem + "_scales");
   NodeProto& cast = writer.insert_before(number, "Cast", {integers}, {real});
   set_attribute(cast, "to", vernier_onnx::TensorProto::FLOAT);
-  writer.insert_before(number, "Mul",
-                       {scale, writer.add_constant(stem + "_weight_scale", std::move(weight_scale))},
-                       {scales});
+  writer.insert_before(
+      number, "Mul", {scale, writer.add_constant(stem + "_weight_scale", std::move(weight_scale))},
+      {scales});
   writer.insert_before(number, "Mul", {real, scales}, {output});
 }
 
@@ -137,8 +137,7 @@ class DynamicWriter {
   }
 
   void write_matmul(const NodeProto& node, const PlacedNode& placed, const Tensor& matrix) {
-    StoredWeight weight =
-        quantize_weight(matrix, {.storage = choices_.storage, .axis = 1});
+    StoredWeight weight = quantize_weight(matrix, {.storage = choices_.storage, .axis = 1});
     const Quantized& input = quantized(node.input(0), placed.node);
     const std::string stem = plan_.weights[placed.weights.front()].name;
     const auto [stored, zero_point] = constants(stem, weight);
@@ -153,9 +152,8 @@ class DynamicWriter {
     const Quantized& input = quantized(node.input(0), placed.node);
     const auto [name, zero_point] = constants(weight.name, stored);
     const std::string integers = writer_.fresh_name(placed.output + "_integers");
-    NodeProto& conv =
-        writer_.insert_before(placed.node, "ConvInteger",
-                              {input.stored, name, input.zero_point, zero_point}, {integers});
+    NodeProto& conv = writer_.insert_before(
+        placed.node, "ConvInteger", {input.stored, name, input.zero_point, zero_point}, {integers});
     *conv.mutable_attribute() = node.attribute();
     Tensor scale = stored.quantizer.scale;
     const std::int64_t spatial = index_.main().constant(weight.name)->dims_size() - 2;
