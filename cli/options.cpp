@@ -160,9 +160,9 @@ void add_timeout_option(CLI::App& command, HostOptions& host) {
 
 // The first row of each array, which the file names as the model does.
 std::vector<Tensor> first_sample(const std::filesystem::path& data) {
+  const SampleArchive archive(data);
   std::vector<TensorSpec> inputs;
-  for (const std::string& name : SampleArchive(data).names())
-    inputs.push_back({.name = name, .ranked = false});
+  for (const std::string& name : archive.names()) inputs.push_back({.name = name, .ranked = false});
   return npz_batches(data, inputs).samples->sample(0);
 }
 
