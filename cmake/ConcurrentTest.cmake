@@ -3,7 +3,7 @@
 file(GLOB concurrent_sources CONFIGURE_DEPENDS vernier/*.cpp vernier/tensor/*.cpp vernier/metrics/*.cpp vernier/data/*.cpp)
 list(FILTER concurrent_sources EXCLUDE REGEX "/vernier/(version|vernier)\\.cpp$")
 add_executable(concurrent_test EXCLUDE_FROM_ALL ${concurrent_sources}
-  vernier/analysis/pairing/lockstep.cpp vernier/runtime/recorded_runner.cpp
+  vernier/analysis/pairing/lockstep.cpp vernier/runtime/recorded_runner.cpp vernier/runtime/runner.cpp
   tests/metrics/parallel_test.cpp tests/metrics/neighbours_test.cpp tests/data/prefetch_test.cpp
   tests/data/loader_test.cpp tests/analysis/pairing/lockstep_test.cpp)
 target_include_directories(concurrent_test PRIVATE ${PROJECT_SOURCE_DIR})
