@@ -37,7 +37,8 @@ std::vector<std::string> names(const PlacementPlan& plan) {
 }
 
 TEST(PlaceQuantizers, operands_alone_leave_results_in_float) {
-  const PlacementPlan plan = place_quantizers(residual(), {.placement = Placement::inputs});
+  const PlacementPlan plan =
+      place_quantizers(residual(), {.placement = QuantizerPlacement::inputs});
   EXPECT_THAT(names(plan), ElementsAre("x", "b", "d"));
   EXPECT_EQ(plan.tensors[2].root, 1U);  // reshaped: the same quantizer
 }
@@ -54,7 +55,7 @@ TEST(PlaceQuantizers, the_sum_reads_the_input_as_it_is) {
 }
 
 TEST(PlaceQuantizers, all_also_quantizes_sums) {
-  const PlacementPlan plan = place_quantizers(residual(), {.placement = Placement::all});
+  const PlacementPlan plan = place_quantizers(residual(), {.placement = QuantizerPlacement::all});
   EXPECT_THAT(names(plan), ::testing::Contains("y"));
 }
 

@@ -72,8 +72,8 @@ class Placing {
     for (const NodeProto& node : graph_.graph().node())
       if (is_any(node, computing_ops) && !is_kept(node)) place_node(node);
     if (options_.activations) {
-      if (options_.placement == Placement::all) place_others();
-      if (options_.placement != Placement::inputs) place_outputs();
+      if (options_.placement == QuantizerPlacement::all) place_others();
+      if (options_.placement != QuantizerPlacement::inputs) place_outputs();
       extend_backwards();
     }
     return finish();
@@ -189,7 +189,7 @@ class Placing {
   // What a convolution writes, after a Relu or Clip that the quantizer's range stands for.
   void place_outputs() {
     for (const PlacedNode& placed : plan_.nodes) {
-      if (placed.op != "Conv" && options_.placement != Placement::all) continue;
+      if (placed.op != "Conv" && options_.placement != QuantizerPlacement::all) continue;
       place_everywhere(clipped_output(placed.output));
     }
   }
@@ -296,16 +296,17 @@ class Placing {
 
 }  // namespace
 
-std::string_view placement_name(Placement placement) {
+std::string_view placement_name(QuantizerPlacement placement) {
   switch (placement) {
-    case Placement::integer: return "integer";
-    case Placement::inputs: return "inputs";
+    case QuantizerPlacement::integer: return "integer";
+    case QuantizerPlacement::inputs: return "inputs";
     default: return "all";
   }
 }
 
-Placement parse_placement(std::string_view name) {
-  for (const Placement placement : {Placement::integer, Placement::inputs, Placement::all})
+QuantizerPlacement parse_placement(std::string_view name) {
+  for (const QuantizerPlacement placement :
+       {QuantizerPlacement::integer, QuantizerPlacement::inputs, QuantizerPlacement::all})
     if (placement_name(placement) == name) return placement;
   throw Error(fmt::format("[quantize] --placement {}: expected integer, inputs or all", name));
 }

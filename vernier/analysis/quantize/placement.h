@@ -11,14 +11,14 @@
 namespace vernier {
 
 // Where quantizers go.
-enum class Placement {
+enum class QuantizerPlacement {
   integer,  // operands of Conv, ConvTranspose, Gemm and MatMul, and what Conv writes: without it
             // ONNX Runtime computes the convolution in float
   inputs,   // their operands alone
   all       // operands and results of every operator that ONNX Runtime's quantizer takes
 };
-std::string_view placement_name(Placement placement);
-Placement parse_placement(std::string_view name);
+std::string_view placement_name(QuantizerPlacement placement);
+QuantizerPlacement parse_placement(std::string_view name);
 
 // An input of a node of the main graph.
 struct ReaderInput {
@@ -65,7 +65,7 @@ struct PlacementPlan {
 };
 
 struct PlacementOptions {
-  Placement placement = Placement::integer;
+  QuantizerPlacement placement = QuantizerPlacement::integer;
   bool activations = true;              // false: weights alone
   std::vector<std::string> keep_nodes;  // names or globs of nodes that stay in float
 };

@@ -25,7 +25,7 @@ bool saturates_here();
 
 struct QuantizeOptions {
   QuantizedPrecision precision;
-  Placement placement = Placement::integer;
+  QuantizerPlacement placement = QuantizerPlacement::integer;
   TargetCpu target = TargetCpu::any;
   Effort effort = Effort::normal;
   std::vector<std::string> keep_nodes = {};  // names or globs: in float
