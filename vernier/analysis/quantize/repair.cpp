@@ -84,23 +84,22 @@ RepairResult repair(const Model& candidate, const Model& reference, Samples& sam
   };
   report();
   const SampleRuns calibration{shared, parts.calibration, options.threads};
+  const bool clips = has_clips(reference);
   const CalibrationValues values =
-      calibrate(candidate, calibration_plan(shipped), calibration, [&] {
-        ++done;
-        report();
-      });
+      calibrate(without_activation_quantizers(candidate, shipped, clips), calibration_plan(shipped),
+                calibration, [&] {
+                  ++done;
+                  report();
+                });
   QuantizationChoices choices{.precision = parse_quantized_precision("int8"), .per_channel = false};
   std::map<std::string, CalibratedRange> ranges_as_shipped;
   for (const auto& activation : shipped.activations)
     choices.ranges[activation.tensors.front()] = activation.range;
   ranges_as_shipped = choices.ranges;
-  const bool clips = has_clips(reference);
-  // A quantizer without codes on one side of zero may stand for a Relu, or a Clip.
   const auto confine = [&](const std::string& tensor, CalibratedRange range) {
-    const CalibratedRange& was = ranges_as_shipped.at(tensor);
-    if (was.low == 0) range.low = 0;
-    if (was.high == 0) range.high = 0;
-    if (clips && was.low == 0) range.high = std::min(range.high, was.high);
+    const ActivationBounds bounds = bounds_of(ranges_as_shipped.at(tensor), clips);
+    range.low = std::max(range.low, bounds.low);
+    range.high = std::min(range.high, bounds.high);
     return range;
   };
   const auto nodes = correctable(candidate, shipped);

@@ -12,7 +12,7 @@
 namespace vernier {
 
 enum class Effort {
-  fast,    // minmax ranges, per channel, nothing is tried
+  fast,    // per channel, and one range rule for all tensors: minmax where none is tried
   normal,  // choices that hold for all tensors, then the tensors that matter most
   tune     // every tensor, until nothing is gained any more
 };

@@ -279,4 +279,44 @@ Model write_shipped(const Model& candidate, const ShippedQuantizers& shipped,
   return Writing(candidate, shipped, choices).write();
 }
 
+ActivationBounds bounds_of(const CalibratedRange& shipped, bool has_clips) {
+  ActivationBounds bounds;
+  if (shipped.low == 0) bounds.low = 0;
+  if (shipped.high == 0) bounds.high = 0;
+  if (has_clips && shipped.low == 0) bounds.high = shipped.high;
+  return bounds;
+}
+
+Model without_activation_quantizers(const Model& candidate, const ShippedQuantizers& shipped,
+                                    bool has_clips) {
+  GraphWriter writer(candidate.clone());
+  const auto constant = [&](const std::string& stem, double value) {
+    Tensor tensor = make_tensor("", DType::f32, {});
+    elements<float>(tensor)[0] = static_cast<float>(value);
+    return writer.add_constant(stem, std::move(tensor));
+  };
+  for (const auto& activation : shipped.activations) {
+    const ActivationBounds bounds = bounds_of(activation.range, has_clips);
+    std::map<std::string, std::string> sources;  // what is quantized, by what it is quantized to
+    for (const int number : activation.nodes) {
+      NodeProto& node = writer.node(number);
+      if (is_either(node, "QuantizeLinear")) {
+        sources[node.output(0)] = node.input(0);
+        continue;
+      }
+      std::string source = sources.at(node.input(0));
+      const auto bound = [&](const char* op, double value) {
+        const std::string bounded = writer.fresh_name(source + "_bounded");
+        writer.insert_before(number, op, {source, constant(bounded + "_by", value)}, {bounded});
+        source = bounded;
+      };
+      if (std::isfinite(bounds.low)) bound("Max", bounds.low);
+      if (std::isfinite(bounds.high)) bound("Min", bounds.high);
+      writer.insert_before(number, "Identity", {source}, {node.output(0)});
+      writer.drop(number);
+    }
+  }
+  return writer.finish();
+}
+
 }  // namespace vernier

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cmath>
+
 #include "vernier/analysis/quantize/search.h"
 #include "vernier/model/index.h"
 
@@ -40,5 +42,17 @@ ShippedQuantizers find_shipped(const ModelIndex& candidate, const ModelIndex& re
 // as it is, bit for bit. per_channel and weight rules touch only weights whose original is known.
 Model write_shipped(const Model& candidate, const ShippedQuantizers& shipped,
                     const QuantizationChoices& choices);
+
+// What a quantizer does besides rounding: one without codes on one side of zero may stand for a
+// Relu, or for a Clip where the float model has such nodes.
+struct ActivationBounds {
+  double low = -INFINITY, high = INFINITY;
+};
+ActivationBounds bounds_of(const CalibratedRange& shipped, bool has_clips);
+
+// The model without its activations' Q-DQ pairs, but with their bounds: its tensors are what no
+// shipped range has cut off, so that ranges can be measured on it.
+Model without_activation_quantizers(const Model& candidate, const ShippedQuantizers& shipped,
+                                    bool has_clips);
 
 }  // namespace vernier
