@@ -60,6 +60,14 @@ TEST(Evidence, broken_limits_prove_nothing_on_inputs_unlike_the_calibration_data
   EXPECT_EQ(dynamic.doubts.at(0).kind, DoubtKind::unknown_inputs);
 }
 
+TEST(Evidence, real_inputs_unlike_the_calibration_data_are_not_asked_for_again) {
+  Evidence real = quantized(0.95);
+  real.real_inputs = true;
+  const Verdict verdict = make_verdict({limit}, {}, real);
+  EXPECT_EQ(verdict.outcome, Outcome::inconclusive);
+  EXPECT_EQ(verdict.doubts, (std::vector<Doubt>{{DoubtKind::other_calibration, "", 0.95, 0.4}}));
+}
+
 TEST(Evidence, one_odd_sample_among_made_up_ones_proves_nothing) {
   Failure worst = broken;
   worst.metric = "sqnr_db";

@@ -30,7 +30,9 @@ std::vector<Doubt> doubts_of(const Evidence& evidence) {
   std::vector<Doubt> doubts;
   if (const auto& fit = evidence.calibration) {
     if (!(fit->score <= fitting_score))
-      doubts.push_back({DoubtKind::unlike_calibration, "", fit->score, fitting_score});
+      doubts.push_back(
+          {evidence.real_inputs ? DoubtKind::other_calibration : DoubtKind::unlike_calibration, "",
+           fit->score, fitting_score});
     if (fit->clipped_share > most_clipped_share)
       doubts.push_back(
           {DoubtKind::clipping, fit->most_clipped, fit->clipped_share, most_clipped_share});

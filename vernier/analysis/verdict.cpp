@@ -44,6 +44,7 @@ std::string_view failure_kind_name(FailureKind kind) {
 std::string_view doubt_kind_name(DoubtKind kind) {
   switch (kind) {
     case DoubtKind::unlike_calibration: return "unlike_calibration";
+    case DoubtKind::other_calibration: return "other_calibration";
     case DoubtKind::unlike_training: return "unlike_training";
     case DoubtKind::clipping: return "clipping";
     case DoubtKind::narrow_range: return "narrow_range";

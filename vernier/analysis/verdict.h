@@ -41,6 +41,7 @@ struct Failure {
 // Why figures prove nothing, whatever they are.
 enum class DoubtKind {
   unlike_calibration,  // the inputs are unlike those that the quantizers were calibrated on
+  other_calibration,   // the same of real inputs: their preprocessing or the calibration is wrong
   unlike_training,     // the inputs are unlike those that the batch norms were trained on
   clipping,            // a quantizer cuts off a large share of what goes into it
   narrow_range,        // a quantizer's range is far below what goes into it, others' are not

@@ -92,6 +92,11 @@ std::string doubt_text(const Doubt& doubt) {
           "these inputs are unlike the calibration data (S {:.2f} > {:g}): give --dataset or "
           "--input-data",
           doubt.value, doubt.limit);
+    case DoubtKind::other_calibration:
+      return fmt::format(
+          "these inputs are unlike those that the candidate was calibrated on (S {:.2f} > {:g}): "
+          "check their preprocessing, or calibrate it on inputs like these",
+          doubt.value, doubt.limit);
     case DoubtKind::unlike_training:
       return fmt::format(
           "these inputs are unlike the training data, as the reference's batch norms tell ({:.2f} "
