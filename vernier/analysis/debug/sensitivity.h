@@ -66,8 +66,7 @@ struct Sensitivity {
   std::vector<FloatSet> keep_in_float;    // the smallest first
   std::vector<QuantizerRemedy> remedies;  // the best first
   std::vector<Flip> flips;
-  double output_db = 0;   // as in the file, on the samples that advice was chosen on
-  double all_off_db = 0;  // of all quantizers off, against the float model
+  double output_db = 0;  // as in the file, on the samples that advice was chosen on
   std::int64_t samples = 0, held_out = 0;
   std::vector<Unswitched> unswitched;
   bool interrupted = false;
