@@ -12,6 +12,7 @@
 #include "cli/options.h"
 #include "cli/session.h"
 #include "vernier/error.h"
+#include "vernier/report/command_line.h"
 #include "vernier/report/detail.h"
 #include "vernier/report/html.h"
 #include "vernier/report/markdown.h"
@@ -43,22 +44,6 @@ std::string& command_line() {
   return line;
 }
 
-// As a shell reads it.
-std::string quoted(std::string_view argument) {
-  constexpr std::string_view plain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
-  if (!argument.empty() && argument.find_first_not_of(plain) == std::string_view::npos)
-    return std::string(argument);
-  std::string text = "'";
-  for (const char character : argument) {
-    if (character == '\'')
-      text += "'\\''";
-    else
-      text += character;
-  }
-  return text + "'";
-}
-
 std::string page_of(const Document& document, const std::function<std::string()>& json,
                     const PageParts& parts) {
   return render_html({.json = json(),
@@ -73,7 +58,7 @@ std::string page_of(const Document& document, const std::function<std::string()>
 void remember_command_line(std::span<const char* const> arguments) {
   std::string line = "vernier";
   for (const char* argument : arguments.subspan(std::min<std::size_t>(1, arguments.size())))
-    line += " " + quoted(argument);
+    line += " " + shell_argument(argument);
   command_line() = std::move(line);
 }
 

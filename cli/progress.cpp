@@ -41,6 +41,18 @@ ProgressBar::~ProgressBar() {
   if (drawn_ != Clock::time_point::min()) fmt::print(stderr, "{}", clear_line);
 }
 
+void ProgressBar::begin(std::string label) {
+  label_ = std::move(label);
+  start_ = Clock::now();
+  if (terminal_ && !session_) draw(label_);
+}
+
+void ProgressBar::draw(const std::string& line) {
+  fmt::print(stderr, "{}{}", clear_line, line);
+  std::fflush(stderr);
+  drawn_ = Clock::now();
+}
+
 bool ProgressBar::operator()(std::int64_t done, std::int64_t total) {
   if (session_) return session_->progress(label_, done, total);
   const Clock::time_point now = Clock::now();
@@ -48,11 +60,7 @@ bool ProgressBar::operator()(std::int64_t done, std::int64_t total) {
       drawn_ == Clock::time_point::min() || now - drawn_ >= std::chrono::milliseconds(100);
   if (terminal_ && due) {
     const double seconds = std::chrono::duration<double>(now - start_).count();
-    fmt::print(
-        stderr, "{}{}", clear_line,
-        render_progress({label_, done, total, seconds}, terminal_width(STDERR_FILENO, 80) - 1));
-    std::fflush(stderr);
-    drawn_ = now;
+    draw(render_progress({label_, done, total, seconds}, terminal_width(STDERR_FILENO, 80) - 1));
   }
   return !interrupt_->interrupted();
 }

@@ -37,11 +37,15 @@ class ProgressBar {
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
+  // Starts again for the next part of the work, which may tell of no samples.
+  void begin(std::string label);
+
   // An analysis' Progress: false after Ctrl-C.
   bool operator()(std::int64_t done, std::int64_t total);
 
  private:
   using Clock = std::chrono::steady_clock;
+  void draw(const std::string& line);
   std::string label_;
   bool terminal_;
   Clock::time_point start_ = Clock::now();

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The demonstration: `scripts/demo.sh VERNIER` exports a ResNet-18 with random weights, compares its
-# exports with PyTorch, and leaves what it made in demo/.
+# The demonstration: `scripts/demo.sh VERNIER` finds out what is wrong with an int8 model, mends it,
+# exports a ResNet-18 with random weights and compares it with PyTorch. What it makes is left in demo/.
 set -euo pipefail
 vernier=$(realpath "$1")
 mkdir -p "$(dirname "$0")/../demo"
@@ -8,6 +8,16 @@ cd "$(dirname "$0")/../demo"
 
 step() { printf '\n\033[1m%s\033[0m\n' "$1"; }
 show() { printf '$ vernier %s\n' "$*"; "$vernier" "$@"; }
+
+mnist=../tests/fixtures/mnist
+step "An int8 model got nearly everything wrong. Why?"
+show diagnose $mnist/mnist_cnn.int8_unscaled.onnx $mnist/mnist_cnn.onnx \
+  --data $mnist/mnist_inputs.npz -o diagnosis.html || [ $? -eq 1 ]
+
+step "Apply the remedy, and ask again"
+show repair $mnist/mnist_cnn.int8_unscaled.onnx --reference $mnist/mnist_cnn.onnx \
+  --data $mnist/mnist_inputs.npz -o mnist_cnn.int8.repaired.onnx
+show diagnose mnist_cnn.int8.repaired.onnx $mnist/mnist_cnn.onnx --data $mnist/mnist_inputs.npz
 
 step "Export a PyTorch model to ONNX, beside a TorchScript file of the same model"
 [ -f resnet18/model.onnx ] || show export torchvision/resnet18 -o resnet18
@@ -29,3 +39,5 @@ show layers resnet18/model.onnx --reference resnet18/model.pt --truth fp64
 show layers resnet18/model.onnx --reference resnet18/model.pt --truth fp64 -o resnet18/layers.md
 show layers resnet18/model.onnx --reference resnet18/model.pt --truth fp64 -o resnet18/layers.json
 show layers resnet18/model.fp16.onnx --reference resnet18/model.pt --around 1 --top 3 || [ $? -eq 1 ]
+
+step "The report of the first question: demo/diagnosis.html"

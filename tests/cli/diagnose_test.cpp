@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "tests/cli/run.h"
 #include "tests/injected_faults.h"
+#include "tests/shared_data.h"
 #include "tests/temporary_directory.h"
 
 namespace vernier {
@@ -44,12 +46,26 @@ std::string answer_of(const Outcome& outcome, const std::string& question) {
   return "";
 }
 
+// Two more operators behind what the model called logits.
+void add_decoding(Model& model) {
+  vernier_onnx::GraphProto& graph = model.graph();
+  graph.mutable_node()->rbegin()->set_output(0, "raw");
+  for (const auto& [op, input, output] :
+       {std::tuple{"Exp", "raw", "exponent"}, std::tuple{"Sqrt", "exponent", "logits"}}) {
+    vernier_onnx::NodeProto& node = *graph.add_node();
+    node = make_node(op);
+    node.add_input(input);
+    node.add_output(output);
+  }
+}
+
 // A model of the fixtures with a change in it.
 template <typename Change>
-std::string changed(const TemporaryDirectory& folder, const std::string& name, Change change) {
+std::string changed(const TemporaryDirectory& folder, const std::string& name, Change change,
+                    const std::string& file = "changed.onnx") {
   Model model = Model::load(mnist + name);
   change(model);
-  const auto path = folder / "changed.onnx";
+  const auto path = folder / file;
   model.save(path);
   return path.string();
 }
@@ -89,7 +105,7 @@ TEST(DiagnoseCommand, a_removed_activation_of_a_float_model_is_found_at_its_laye
   EXPECT_THAT(cause_of(outcome).text, HasSubstr("missing_or_extra_op"));
 }
 
-TEST(DiagnoseCommand, another_epsilon_is_found_at_its_layer_and_proven_by_putting_it_right) {
+TEST(DiagnoseCommand, another_operator_is_found_at_its_layer_and_proven_by_putting_it_right) {
   const TemporaryDirectory folder;
   const std::string other = changed(folder, "mnist_vit.onnx", [](Model& model) {
     for (auto& node : *model.graph().mutable_node())
@@ -107,6 +123,42 @@ TEST(DiagnoseCommand, another_epsilon_is_found_at_its_layer_and_proven_by_puttin
   EXPECT_GT(json["remedies"][0]["after_db"], 90);
 }
 
+// Calibrated by ONNX Runtime on pictures of 0 to 255, where the model takes 0 to 1.
+TEST(DiagnoseCommand, another_calibration_is_the_cause_and_the_command_it_prints_mends_it) {
+  const TemporaryDirectory folder;
+  const std::string data = mnist + "mnist_inputs.npz";
+  const Outcome outcome =
+      run_vernier({"diagnose", mnist + "mnist_cnn.int8_unscaled.onnx", mnist + "mnist_cnn.onnx",
+                   "--data", data, "--exact", "-f", "json"});
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+  EXPECT_EQ(cause_of(outcome).kind, "other_calibration");
+  expect_valid_json("diagnose", outcome.out);
+  const auto remedy = nlohmann::json::parse(outcome.out)["remedies"][0];
+  EXPECT_EQ(remedy["kind"], "ranges");
+  EXPECT_LT(remedy["before_db"], 0);
+  EXPECT_GT(remedy["after_db"], 20);
+  EXPECT_EQ(remedy["command"],
+            "vernier repair " + mnist + "mnist_cnn.int8_unscaled.onnx --reference " + mnist +
+                "mnist_cnn.onnx --data " + data + " -o mnist_cnn.int8_unscaled.repaired.onnx");
+  const std::string repaired = (folder / "repaired.onnx").string();
+  EXPECT_EQ(run_vernier({"repair", mnist + "mnist_cnn.int8_unscaled.onnx", "--reference",
+                         mnist + "mnist_cnn.onnx", "--data", data, "-o", repaired})
+                .exit_code,
+            0);
+  EXPECT_EQ(diagnose(repaired, mnist + "mnist_cnn.onnx").exit_code, 0);
+}
+
+TEST(DiagnoseCommand, a_report_in_a_file_leaves_the_screen_to_the_answer) {
+  const TemporaryDirectory folder;
+  const std::string file = (folder / "report.json").string();
+  const Outcome outcome =
+      diagnose(mnist + "mnist_cnn.int8.onnx", mnist + "mnist_cnn.onnx", {"-o", file, "--quick"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("cause: nothing is wrong"));
+  EXPECT_THAT(outcome.out, HasSubstr("report: " + file));
+  expect_valid_json("diagnose", testing::read_text(file));
+}
+
 TEST(DiagnoseCommand, a_model_that_does_not_run_is_the_answer) {
   const Outcome outcome =
       diagnose(VERNIER_FIXTURES "/bad/unknown_op.onnx", mnist + "mnist_cnn.onnx", {"-f", "json"});
@@ -116,6 +168,18 @@ TEST(DiagnoseCommand, a_model_that_does_not_run_is_the_answer) {
   EXPECT_EQ(answer_of(outcome, "outputs"), "not_asked");
 }
 
+// As where post-processing was left out of an export.
+TEST(DiagnoseCommand, an_output_that_is_a_tensor_inside_the_reference_is_unfinished) {
+  const TemporaryDirectory folder;
+  const std::string cut = changed(folder, "mnist_cnn.onnx", [](Model&) {});
+  const std::string whole = changed(folder, "mnist_cnn.onnx", add_decoding, "whole.onnx");
+  const Outcome outcome = diagnose(cut, whole, {"-f", "json"});
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+  EXPECT_EQ(cause_of(outcome).kind, "unfinished_output");
+  EXPECT_EQ(cause_of(outcome).subject, "logits");
+  EXPECT_THAT(cause_of(outcome).text, HasSubstr("is the reference's raw"));
+}
+
 TEST(DiagnoseCommand, quick_asks_the_first_five_questions) {
   const TemporaryDirectory folder;
   const std::string without = changed(folder, "mnist_cnn.onnx", remove_activation);
@@ -123,6 +187,36 @@ TEST(DiagnoseCommand, quick_asks_the_first_five_questions) {
   EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
   EXPECT_EQ(answer_of(outcome, "outputs"), "bad");
   EXPECT_EQ(answer_of(outcome, "place"), "not_asked");
+}
+
+// Models that other people made, and what is true of them; no data is given.
+TEST(DiagnoseCommand, the_cause_of_pairs_from_the_wild_is_what_is_true_of_them) {
+  const std::filesystem::path wild = shared_data("wild");
+  if (!exists(wild)) GTEST_SKIP() << "no " << wild;
+  struct Pair {
+    const char *candidate, *reference, *cause, *subject;
+    int exit_code;
+  };
+  for (const Pair& pair : {
+           Pair{"cifar/resnet_int8_static", "cifar/resnet_fp32", "none", "", 0},
+           Pair{"cifar/tinycnn_int8_qoperator", "cifar/tinycnn", "none", "", 0},
+           Pair{"steel/v1_int8_qdq", "steel/v1_fp32", "none", "", 0},
+           Pair{"steel/v2_int8_qoperator", "steel/v2_fp32", "none", "", 0},
+           Pair{"steel/v2_int8_qoperator", "steel/v1_fp32", "other_weights", "7.weight_quantized",
+                1},
+           Pair{"stale/shipped", "stale/exported", "other_weights", "fc2.weight", 1},
+           Pair{"credit/credit_int8", "credit/credit", "none", "", 0},
+           Pair{"face/rfb320_simplified", "face/rfb320", "unfinished_output", "boxes", 1},
+           Pair{"face/slim320", "face/rfb320", "other_weights", "base_net.12.3.weight", 1},
+       }) {
+    SCOPED_TRACE(pair.candidate);
+    const Outcome outcome =
+        run_vernier({"diagnose", (wild / pair.candidate).string() + ".onnx",
+                     (wild / pair.reference).string() + ".onnx", "--exact", "-f", "json"});
+    EXPECT_EQ(outcome.exit_code, pair.exit_code) << outcome.err;
+    EXPECT_EQ(cause_of(outcome).kind, pair.cause);
+    EXPECT_EQ(cause_of(outcome).subject, pair.subject);
+  }
 }
 
 TEST(DiagnoseCommand, a_file_that_is_not_there_is_an_error) {

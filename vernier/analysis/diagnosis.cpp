@@ -9,6 +9,8 @@
 #include "vernier/analysis/check/explanations.h"
 #include "vernier/analysis/layers/plan.h"
 #include "vernier/analysis/model_argument.h"
+#include "vernier/analysis/quantize/repair.h"
+#include "vernier/analysis/quantize/shipped.h"
 #include "vernier/error.h"
 #include "vernier/model/precision.h"
 #include "vernier/runtime/ort_runner.h"
@@ -22,6 +24,8 @@ namespace fs = std::filesystem;
 constexpr std::int64_t samples_of_place = 16;  // of debug: half choose a remedy, half judge it
 constexpr double large_share = 0.3;            // of the noise, of a node that is to blame
 constexpr std::int64_t samples_of_layers = 2;  // every layer of each is compared
+constexpr std::int64_t samples_of_repair =
+    32;  // half measure ranges, a quarter chooses, one judges
 constexpr double noticeable_db = 0.5;
 
 AnswerKind& answer(DiagnosisResult& result, Question question) {
@@ -31,6 +35,10 @@ AnswerKind& answer(DiagnosisResult& result, Question question) {
 void found(DiagnosisResult& result, DiagnosedCause cause, std::string subject = "") {
   result.cause = cause;
   result.subject = std::move(subject);
+}
+
+Progress asked(const DiagnosisOptions& options, Question question) {
+  return options.asking ? options.asking(question) : Progress();
 }
 
 // The first error of a check that the other model does not have too: what both have cannot be why
@@ -59,6 +67,7 @@ void add_failures(Verdict& verdict, const Verdict& more) {
 // False where the models cannot be run, so that nothing else can be asked.
 bool ask_soundness(DiagnosisResult& result, const fs::path& reference_path,
                    const fs::path& candidate, const DiagnosisOptions& options) {
+  asked(options, Question::soundness);
   CheckOptions check_options{.runtime = options.compare.candidate_runtime};
   result.candidate_check = check(candidate, check_options);
   if (model_format(reference_path) == ModelFormat::onnx) {
@@ -110,7 +119,9 @@ AnswerKind outputs_answer(Outcome outcome) {
 
 void ask_outputs(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
                  const DiagnosisOptions& options) {
-  result.compare = compare_models(models, samples, options.compare);
+  CompareModelsOptions compare_options = options.compare;
+  compare_options.compare.progress = asked(options, Question::outputs);
+  result.compare = compare_models(models, samples, compare_options);
   result.interrupted = result.compare->interrupted;
   result.verdict = result.compare->verdict;
   const Evidence& evidence = result.compare->evidence;
@@ -129,6 +140,11 @@ const Doubt* doubt_of(const Verdict& verdict, std::initializer_list<DoubtKind> k
     return std::ranges::find(kinds, doubt.kind) != kinds.end();
   });
   return found == verdict.doubts.end() ? nullptr : &*found;
+}
+
+bool has_other_calibration(const Evidence& evidence) {
+  return evidence.real_inputs && evidence.calibration &&
+         evidence.calibration->score > fitting_score;
 }
 
 // What the comparison itself tells. False where it must be looked for inside the models.
@@ -156,7 +172,7 @@ bool explained_by_comparison(DiagnosisResult& result) {
   }
   if (compare.verdict.outcome == Outcome::inconclusive) {
     found(result, DiagnosedCause::unlike_inputs);
-    return true;
+    return !has_other_calibration(compare.evidence);
   }
   return false;
 }
@@ -172,9 +188,12 @@ double worst_db(const std::vector<PairResult>& outputs) {
 // The gap between this machine's figures and exact arithmetic is measured already.
 void name_kernels(DiagnosisResult& result) {
   if (answer(result, Question::runtime) != AnswerKind::bad) return;
-  result.remedies.push_back({.kind = Remedy::Kind::exact_kernels,
-                             .before_db = worst_db(result.compare->outputs),
-                             .after_db = worst_db(result.compare->exact_outputs)});
+  const bool can_be_made_again = result.reference_check.has_value();  // from an ONNX model
+  result.remedies.push_back(
+      {.kind = Remedy::Kind::exact_kernels,
+       .command = can_be_made_again ? Remedy::Command::quantize : Remedy::Command::none,
+       .before_db = worst_db(result.compare->outputs),
+       .after_db = worst_db(result.compare->exact_outputs)});
   answer(result, Question::remedy) = AnswerKind::good;
   if (result.cause == DiagnosedCause::none) found(result, DiagnosedCause::kernels);
 }
@@ -189,6 +208,7 @@ std::unique_ptr<Runner> reference_runner(const ComparedModels& models,
 // Whether the optimiser makes a float candidate differ that is right as its file says.
 bool is_optimizers_fault(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
                          const DiagnosisOptions& options) {
+  asked(options, Question::runtime);
   const auto own = reference_runner(models, options);
   const auto few = first_samples(samples, samples_of_place);
   result.stages = run_stages(own ? *own : *models.reference_runner, models.candidate,
@@ -269,11 +289,26 @@ std::optional<double> sqnr_with_layer(const LayerRow& row, const Model& candidat
   return worst_db(result.outputs);
 }
 
+// The output whose values are those of a tensor inside the reference, where what follows that is
+// missing: post-processing that was left out.
+std::string unfinished_output(const LayersResult& layers) {
+  for (const LayerRow& output : layers.rows) {
+    if (!output.exceeds || output.layer != output.tensor) continue;
+    for (const LayerRow& row : layers.rows)
+      if (row.tensor == output.tensor && row.layer != output.layer && row.compared && !row.exceeds)
+        return output.tensor;
+  }
+  return "";
+}
+
 void ask_place_in_float(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
                         const DiagnosisOptions& options) {
   const auto few = first_samples(samples, samples_of_layers);
-  result.layers = validate_layers(models.candidate, *few, options.layers);
+  LayersOptions layers_options = options.layers;
+  layers_options.progress = asked(options, Question::place);
+  result.layers = validate_layers(models.candidate, *few, layers_options);
   const LayersResult& layers = *result.layers;
+  result.interrupted = layers.interrupted;
   const auto output = std::ranges::find(layers.outputs, true, &LayerRow::exceeds);
   if (!layers.drift_origin && output == layers.outputs.end()) {
     answer(result, Question::place) = AnswerKind::unknown;
@@ -282,7 +317,10 @@ void ask_place_in_float(DiagnosisResult& result, const ComparedModels& models, S
   const LayerRow& row = layers.drift_origin ? layers.rows[*layers.drift_origin] : *output;
   answer(result, Question::place) = AnswerKind::bad;
   found(result, DiagnosedCause::drift_origin, row.layer);
+  if (const std::string cut = unfinished_output(layers); !cut.empty())
+    return found(result, DiagnosedCause::unfinished_output, cut);
   answer(result, Question::remedy) = AnswerKind::unknown;
+  asked(options, Question::remedy);
   const auto right_db =
       layers.drift_origin ? sqnr_with_layer(row, models.candidate, *few, options) : std::nullopt;
   const double before_db = worst_db(result.compare->outputs);
@@ -303,25 +341,46 @@ Remedy::Kind kind_of(QuantizerRemedy::Kind kind) {
   return Remedy::Kind::sixteen_bits;
 }
 
-Remedy measured_remedy(Remedy::Kind kind, std::vector<std::string> subjects,
-                       const MeasuredGain& gain) {
+Remedy measured_remedy(Remedy::Kind kind, Remedy::Command command,
+                       std::vector<std::string> subjects, const MeasuredGain& gain) {
   return {.kind = kind,
+          .command = command,
           .subjects = std::move(subjects),
           .before_db = gain.before_db,
           .after_db = gain.after_db,
           .interval_db = (gain.gain_db.high - gain.gain_db.low) / 2};
 }
 
+// repair writes scales into Q-DQ pairs that are there; it does not make them wider.
+Remedy::Command command_of(QuantizerRemedy::Kind kind, const ComparedModels& models) {
+  if (kind == QuantizerRemedy::Kind::sixteen_bits) return Remedy::Command::none;
+  const ShippedQuantizers shipped =
+      find_shipped(ModelIndex(models.candidate), ModelIndex(*models.reference));
+  return shipped.activations.empty() ? Remedy::Command::none : Remedy::Command::repair;
+}
+
+// quantize is told nodes by the names that the reference gives them.
+Remedy::Command command_of(const FloatSet& set, const Model& reference) {
+  const bool all_named = std::ranges::all_of(set.nodes, [&](const std::string& name) {
+    return std::ranges::any_of(reference.graph().node(),
+                               [&](const auto& node) { return node.name() == name; });
+  });
+  return all_named ? Remedy::Command::quantize : Remedy::Command::none;
+}
+
 // The cheapest that helps, and the largest set to keep in float.
-std::vector<Remedy> measured_remedies(const Sensitivity& sensitivity) {
+std::vector<Remedy> measured_remedies(const Sensitivity& sensitivity,
+                                      const ComparedModels& models) {
   std::vector<Remedy> remedies;
   if (!sensitivity.remedies.empty()) {
     const QuantizerRemedy& best = sensitivity.remedies.front();
-    remedies.push_back(measured_remedy(kind_of(best.kind), {best.tensor}, best.gain));
+    remedies.push_back(measured_remedy(kind_of(best.kind), command_of(best.kind, models),
+                                       {best.tensor}, best.gain));
   }
   if (!sensitivity.keep_in_float.empty()) {
     const FloatSet& set = sensitivity.keep_in_float.back();
-    remedies.push_back(measured_remedy(Remedy::Kind::keep_in_float, set.nodes, set.gain));
+    remedies.push_back(measured_remedy(Remedy::Kind::keep_in_float,
+                                       command_of(set, *models.reference), set.nodes, set.gain));
   }
   std::ranges::stable_sort(remedies, std::greater{}, &Remedy::after_db);
   return remedies;
@@ -332,12 +391,14 @@ void ask_place_in_quantized(DiagnosisResult& result, const ComparedModels& model
   const auto few = first_samples(samples, samples_of_place);
   DebugOptions debug_options = options.debug;
   debug_options.switches = true;
+  debug_options.progress = asked(options, Question::place);
   result.debug = debug(*models.reference, models.candidate, *few, debug_options);
   answer(result, Question::place) = AnswerKind::bad;
   answer(result, Question::remedy) = AnswerKind::unknown;
+  result.interrupted = result.debug->interrupted;
   const auto& sensitivity = result.debug->sensitivity;
   if (sensitivity) {
-    std::ranges::move(measured_remedies(*sensitivity), std::back_inserter(result.remedies));
+    std::ranges::move(measured_remedies(*sensitivity, models), std::back_inserter(result.remedies));
     if (!result.remedies.empty()) answer(result, Question::remedy) = AnswerKind::good;
   }
   if (result.cause != DiagnosedCause::unknown) return;  // the comparison named the quantizer
@@ -346,6 +407,33 @@ void ask_place_in_quantized(DiagnosisResult& result, const ComparedModels& model
     found(result, DiagnosedCause::quantized_nodes, sensitivity->nodes.front().node);
   else
     found(result, DiagnosedCause::spread_quantization);
+}
+
+// What ranges of these inputs would gain, if they are real. It was calibrated on others if that is
+// much and they are unlike those of its calibration.
+void ask_ranges(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
+                const DiagnosisOptions& options) {
+  const Evidence& evidence = result.compare->evidence;
+  if (!evidence.real_inputs || !evidence.calibration || !models.reference) return;
+  const auto few = first_samples(samples, samples_of_repair);
+  try {
+    const RepairResult repaired =
+        repair(models.candidate, *models.reference, *few,
+               {.effort = Effort::fast, .progress = asked(options, Question::remedy)});
+    result.interrupted = result.interrupted || repaired.interrupted;
+    if (!repaired.model || repaired.gain.db < noticeable_db) return;
+    answer(result, Question::remedy) = AnswerKind::good;
+    result.remedies.push_back(
+        {.kind = Remedy::Kind::ranges,
+         .command = Remedy::Command::repair,
+         .before_db = repaired.shipped_db,
+         .after_db = repaired.repaired_db,
+         .interval_db = (repaired.gain.interval.high - repaired.gain.interval.low) / 2});
+    std::ranges::stable_sort(result.remedies, std::greater{}, &Remedy::after_db);
+    if (has_other_calibration(evidence)) found(result, DiagnosedCause::other_calibration);
+  } catch (const Error&) {
+    // Not a file that can be repaired, or too few samples: nothing is advised.
+  }
 }
 
 // Where the difference begins. Only a candidate that is quantized from an ONNX model has quantizers
@@ -372,14 +460,10 @@ void ask_inside(DiagnosisResult& result, const ComparedModels& models, Samples& 
   if (is_right) found(result, DiagnosedCause::none);
   name_kernels(result);
   if (is_known || is_right || options.quick) return;
-  const auto asking = [&](Question question) {
-    if (options.asking) options.asking(question);
-  };
-  asking(Question::runtime);
   if (!result.compare->evidence.quantized && is_optimizers_fault(result, models, samples, options))
     return;
-  asking(Question::place);
-  ask_place(result, models, samples, options);
+  if (result.verdict.outcome != Outcome::inconclusive) ask_place(result, models, samples, options);
+  if (result.compare->evidence.quantized) ask_ranges(result, models, samples, options);
 }
 
 }  // namespace
@@ -414,9 +498,11 @@ std::string_view diagnosed_cause_name(DiagnosedCause cause) {
     case DiagnosedCause::reference_unsound: return "reference_unsound";
     case DiagnosedCause::other_weights: return "other_weights";
     case DiagnosedCause::unlike_outputs: return "unlike_outputs";
+    case DiagnosedCause::unfinished_output: return "unfinished_output";
     case DiagnosedCause::unlike_inputs: return "unlike_inputs";
     case DiagnosedCause::missing_activation: return "missing_activation";
     case DiagnosedCause::narrow_range: return "narrow_range";
+    case DiagnosedCause::other_calibration: return "other_calibration";
     case DiagnosedCause::kernels: return "kernels";
     case DiagnosedCause::optimizer: return "optimizer";
     case DiagnosedCause::drift_origin: return "drift_origin";
@@ -431,12 +517,7 @@ DiagnosisResult diagnose(const fs::path& reference, const fs::path& candidate,
                          const InputSpec& inputs, DiagnosisOptions options) {
   DiagnosisResult result;
   for (const Question question : questions) result.answers.push_back({question});
-  const auto asking = [&](Question question) {
-    if (options.asking) options.asking(question);
-  };
-  asking(Question::soundness);
   if (!ask_soundness(result, reference, candidate, options)) return result;
-  asking(Question::outputs);
   options.layers.reference = reference;
   const OpenedModels opened =
       open_models(load_candidate(candidate), reference, inputs, options.compare, options.runner);

@@ -51,9 +51,11 @@ enum class DiagnosedCause {
   reference_unsound,    // one that it finds in the reference
   other_weights,        // the candidate was not made from this reference
   unlike_outputs,       // an output is missing, or of another shape
+  unfinished_output,    // an output is a tensor inside the reference: what follows it is missing
   unlike_inputs,        // nothing can be told on these inputs
   missing_activation,   // the candidate lacks an activation function
   narrow_range,         // a quantizer cuts off what goes into it
+  other_calibration,    // its ranges are those of inputs unlike these, which are real
   kernels,              // this CPU's integer kernels, not the file
   optimizer,            // an optimisation of the runtime, not the file
   drift_origin,         // the layer where a float candidate starts to differ
@@ -71,11 +73,14 @@ struct Remedy {
     no_optimizer,   // the optimisers that move the outputs, disabled
     right_layer,    // the drift origin computed as the reference computes it
     keep_in_float,  // nodes that are not quantized
+    ranges,         // ranges and scales of these inputs for all tensors
     range,          // another range for a tensor
     per_channel,    // a scale for each channel of a weight
     sixteen_bits    // 16 bits for an activation
   };
+  enum class Command { none, repair, quantize };  // of Vernier
   Kind kind = Kind::exact_kernels;
+  Command command = Command::none;    // that applies it
   std::vector<std::string> subjects;  // nodes, optimisers, tensors, or the layer
   double before_db = 0, after_db = 0;
   std::optional<double> interval_db;  // half the width of the 95% interval of after_db
@@ -108,8 +113,8 @@ struct DiagnosisOptions {
   LayersOptions layers;  // of the place in a float candidate; without a reference
   DebugOptions debug;    // of the place in a quantized one
   RunnerOptions runner;  // of a reference that is no ONNX model
-  // Told which question is asked next.
-  std::function<void(Question)> asking;
+  // Told of each question when it is asked; what it returns, of the samples that answer it.
+  std::function<Progress(Question)> asking;
 };
 
 // Asks the questions in turn, on one set of inputs, until the answer is known. Throws Error for

@@ -4,10 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "vernier/analysis/check/explanations.h"
 #include "vernier/report/check.h"
+#include "vernier/report/command_line.h"
 #include "vernier/report/compare.h"
 #include "vernier/report/debug.h"
 #include "vernier/report/evidence.h"
@@ -18,6 +20,7 @@ namespace vernier {
 namespace {
 
 using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
 
 struct Shown {
   const char* symbol;
@@ -85,7 +88,9 @@ std::string outputs_text(const CompareResult& compare) {
     return pair.status != PairStatus::compared || std::isnan(mean) ? -INFINITY : mean;
   });
   std::string text = output_text(*worst);
-  if (outputs.size() > 1) text += fmt::format("; {} more agree better", outputs.size() - 1);
+  if (outputs.size() > 1)
+    text +=
+        fmt::format("; {} more agree{} better", outputs.size() - 1, outputs.size() == 2 ? "s" : "");
   return text;
 }
 
@@ -99,6 +104,24 @@ std::string runtime_text(const DiagnosisResult& result) {
   return fmt::format("optimisation level {} changes the outputs", moved->name);
 }
 
+// One line: what the page and `debug` tell of all.
+std::string quantized_place_text(const DebugResult& debug) {
+  const auto& damaged = debug.advice.originators;
+  if (!damaged.empty()) {
+    const DebugActivation& worst = debug.activations[damaged.front()];
+    return fmt::format("{} lose{} much by {} own quantization, most {} ({} dB)",
+                       format_count(std::ssize(damaged), "tensor"), damaged.size() == 1 ? "s" : "",
+                       damaged.size() == 1 ? "its" : "their", worst.tensor_name,
+                       format_decibels(*worst.own_sqnr_db()));
+  }
+  if (debug.sensitivity && !debug.sensitivity->nodes.empty()) {
+    const auto& loudest = debug.sensitivity->nodes.front();
+    return fmt::format("no tensor is damaged by itself; {} makes {:.0f}% of the noise",
+                       loudest.node, 100 * loudest.noise_share);
+  }
+  return "no tensor is damaged by its own quantization";
+}
+
 std::string place_text(const DiagnosisResult& result) {
   if (result.layers) {
     const LayersResult& layers = *result.layers;
@@ -108,7 +131,7 @@ std::string place_text(const DiagnosisResult& result) {
                          layers.layers_exceeding);
     return "no layer is out of tolerance";
   }
-  if (result.debug) return debug_conclusion(*result.debug);
+  if (result.debug) return quantized_place_text(*result.debug);
   return "could not be found";
 }
 
@@ -130,6 +153,17 @@ std::string answer_text(const DiagnosisResult& result, const Answer& answer) {
   return "";
 }
 
+// "output boxes is the reference's 460: the 17 layers that make boxes of it there are missing"
+std::string unfinished_text(const DiagnosisResult& result) {
+  const auto& rows = result.layers->rows;
+  const auto inner = std::ranges::find_if(rows, [&](const LayerRow& row) {
+    return row.tensor == result.subject && row.layer != result.subject;
+  });
+  const auto missing = std::ranges::count(rows, Match::none, &LayerRow::match);
+  return fmt::format("output {} is the reference's {}: what makes {} of it there is missing ({})",
+                     result.subject, inner->layer, result.subject, format_count(missing, "layer"));
+}
+
 Json answers_json(const DiagnosisResult& result) {
   Json list = Json::array();
   for (const Answer& answer : result.answers)
@@ -145,6 +179,7 @@ std::string_view kind_name(Remedy::Kind kind) {
     case Remedy::Kind::no_optimizer: return "no_optimizer";
     case Remedy::Kind::right_layer: return "right_layer";
     case Remedy::Kind::keep_in_float: return "keep_in_float";
+    case Remedy::Kind::ranges: return "ranges";
     case Remedy::Kind::range: return "range";
     case Remedy::Kind::per_channel: return "per_channel";
     case Remedy::Kind::sixteen_bits: return "sixteen_bits";
@@ -152,9 +187,10 @@ std::string_view kind_name(Remedy::Kind kind) {
   return "";
 }
 
-Json remedies_json(const DiagnosisResult& result) {
+Json remedies_json(const DiagnosisSubject& subject, const DiagnosisResult& result) {
   Json list = Json::array();
-  for (const Remedy& remedy : result.remedies)
+  for (const Remedy& remedy : result.remedies) {
+    const std::string command = remedy_command(subject, remedy);
     list.push_back({{"kind", std::string(kind_name(remedy.kind))},
                     {"subjects", remedy.subjects},
                     {"before_db", json_number<Json>(remedy.before_db)},
@@ -162,7 +198,8 @@ Json remedies_json(const DiagnosisResult& result) {
                     {"interval_db",
                      remedy.interval_db ? json_number<Json>(*remedy.interval_db) : Json(nullptr)},
                     {"text", remedy_text(remedy)},
-                    {"command", nullptr}});
+                    {"command", command.empty() ? Json(nullptr) : Json(command)}});
+  }
   return list;
 }
 
@@ -172,6 +209,29 @@ RunDescription run_of(RunDescription run, const char* command) {
 }
 
 }  // namespace
+
+std::string remedy_command(const DiagnosisSubject& subject, const Remedy& remedy) {
+  const auto output = [&](const char* what) {
+    return shell_argument(
+        fmt::format("{}.{}.onnx", fs::path(subject.candidate).stem().string(), what));
+  };
+  if (subject.data.empty()) return "";
+  switch (remedy.command) {
+    case Remedy::Command::none: break;
+    case Remedy::Command::repair:
+      return fmt::format("vernier repair {} --reference {} {} -o {}",
+                         shell_argument(subject.candidate), shell_argument(subject.reference),
+                         subject.data, output("repaired"));
+    case Remedy::Command::quantize:
+      return fmt::format(
+          "vernier quantize {} {}{} -o {}", shell_argument(subject.reference), subject.data,
+          remedy.subjects.empty() ? ""
+                                  : " --keep-float " + shell_argument(fmt::format(
+                                                           "{}", fmt::join(remedy.subjects, ","))),
+          output("requantized"));
+  }
+  return "";
+}
 
 std::string remedy_text(const Remedy& remedy) {
   const std::string interval =
@@ -191,6 +251,7 @@ std::string remedy_text(const Remedy& remedy) {
                          fmt::join(remedy.subjects, ", "));
     case Remedy::Kind::keep_in_float:
       return fmt::format("{} with {} kept in float", gain, fmt::join(remedy.subjects, ", "));
+    case Remedy::Kind::ranges: return gain + " with scales and ranges of these inputs";
     case Remedy::Kind::range:
       return fmt::format("{} with another range for {}", gain, fmt::join(remedy.subjects, ", "));
     case Remedy::Kind::per_channel:
@@ -204,7 +265,7 @@ std::string remedy_text(const Remedy& remedy) {
 
 std::string cause_text(const DiagnosisResult& result) {
   switch (result.cause) {
-    case DiagnosedCause::none: return "nothing is wrong: the candidate is what the reference is";
+    case DiagnosedCause::none: return "nothing is wrong within these limits";
     case DiagnosedCause::candidate_unsound:
       return fmt::format("the candidate is unsound in itself: {} ({})",
                          explanation(result.subject).title, result.subject);
@@ -215,11 +276,15 @@ std::string cause_text(const DiagnosisResult& result) {
       return "the weights are " + weights_text(*result.compare->evidence.weights);
     case DiagnosedCause::unlike_outputs:
       return fmt::format("output {} is not what the reference has", result.subject);
+    case DiagnosedCause::unfinished_output: return unfinished_text(result);
     case DiagnosedCause::unlike_inputs: return "on these inputs nothing can be told";
     case DiagnosedCause::missing_activation:
       return fmt::format("the candidate lacks the activation function {}", result.subject);
     case DiagnosedCause::narrow_range:
       return fmt::format("the quantizer of {} cuts off what goes into it", result.subject);
+    case DiagnosedCause::other_calibration:
+      return fmt::format("calibrated on inputs unlike these (S {:.2f}): its ranges do not fit them",
+                         result.compare->evidence.calibration->score);
     case DiagnosedCause::kernels:
       return "the file is right; this CPU's integer kernels saturate when they run it";
     case DiagnosedCause::optimizer:
@@ -243,7 +308,7 @@ std::string cause_text(const DiagnosisResult& result) {
   return "not found";
 }
 
-Document describe_diagnosis(const RunDescription& run, const DiagnosisResult& result) {
+Document describe_diagnosis(const DiagnosisSubject& subject, const DiagnosisResult& result) {
   Panel panel;
   for (const Answer& answer : result.answers) {
     const Shown look = shown(answer.kind);
@@ -252,16 +317,23 @@ Document describe_diagnosis(const RunDescription& run, const DiagnosisResult& re
   }
   std::vector<Block> blocks = {panel};
   blocks.emplace_back(Paragraph{{"cause: " + cause_text(result), Tone::strong}});
-  return report_document({run, result.warnings, &result.verdict}, std::move(blocks));
+  if (!result.remedies.empty())
+    if (const std::string command = remedy_command(subject, result.remedies.front());
+        !command.empty())
+      blocks.emplace_back(Code{command});
+  if (!subject.report.empty())
+    blocks.emplace_back(Paragraph{{"report: " + subject.report, Tone::plain}});
+  return report_document({subject.run, result.warnings, &result.verdict}, std::move(blocks));
 }
 
-std::string diagnosis_json(const RunDescription& run, const DiagnosisResult& result) {
+std::string diagnosis_json(const DiagnosisSubject& subject, const DiagnosisResult& result) {
+  const RunDescription& run = subject.run;
   Json json = report_json<Json>({run, result.warnings, &result.verdict});
   json["answers"] = answers_json(result);
   json["cause"] = {{"kind", std::string(diagnosed_cause_name(result.cause))},
                    {"subject", result.subject},
                    {"text", cause_text(result)}};
-  json["remedies"] = remedies_json(result);
+  json["remedies"] = remedies_json(subject, result);
   const auto nested = [](const std::string& text) { return Json::parse(text); };
   json["check"] = nested(check_json({.run = run_of(run, "check")}, result.candidate_check));
   if (result.compare) json["eval"] = nested(compare_json(run_of(run, "eval"), *result.compare));

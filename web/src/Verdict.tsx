@@ -61,6 +61,27 @@ function conclusion(report: ReportResult): Block[] {
   );
 }
 
+const answer_symbols: { [answer: string]: [string, string] } = { good: ["✓", "good"], bad: ["✗", "bad"], unknown: ["?", "fair"], not_asked: ["·", "none"] };
+
+// What a diagnosis asked, in order, with its answers.
+function Answers({ result }: { result: ReportResult["result"] }) {
+  const answers = as_list(result.answers);
+  if (answers.length === 0) return null;
+  return (
+    <ol class="answers" aria-label="Questions and answers">
+      {answers.map((each) => {
+        const [symbol, tone] = answer_symbols[as_text(each.answer)] ?? ["·", "none"];
+        return (
+          <li key={as_text(each.question)} class={tone}>
+            <span class={`status ${tone}`} role="img" aria-label={words(as_text(each.answer))}>{symbol}</span>
+            <b>{as_text(each.question)}</b> <span>{as_text(each.text)}</span>
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
 export function Verdict({ report }: { report: ReportResult }) {
   const { result } = report;
   const outcome = outcome_of(report);
@@ -85,6 +106,7 @@ export function Verdict({ report }: { report: ReportResult }) {
         ))}
         {Array.isArray(limits) && limits.length > 0 && <div><dt>fails if</dt><dd>{fact_text(limits)}</dd></div>}
       </dl>
+      <Answers result={result} />
       {(told.length > 0 || saved) && <div class="told">{saved ? <p>{saved}</p> : <Blocks blocks={told} />}</div>}
       {warnings.length > 0 && (
         <details class="warnings" open={warnings.length <= 2}>

@@ -182,8 +182,14 @@ function node_finder(graph: GraphData | undefined): (row: Draft) => number | nul
     null;
 }
 
+// A diagnosis holds the results that it rests on; the one that looked deepest has the rows.
+function deepest(result: JsonObject): JsonObject {
+  if (result.command !== "diagnose") return result;
+  return as_object(result.debug ?? result.layers ?? result.eval ?? result.check);
+}
+
 export function make_rows(report: ReportResult): Rows {
-  const result = report.result;
+  const result = deepest(report.result);
   const find_node = node_finder(report.graph);
   const seen = new Set<string>();
   const rows = drafts_of(result).map((draft, order): Row => {

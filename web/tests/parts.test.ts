@@ -163,3 +163,11 @@ describe("other parts", () => {
     expect(list.map((each) => [each.name, each.change])).toEqual([["y", -10], ["x", 5], ["new", null], ["gone", null]]);
   });
 });
+
+describe("a diagnosis", () => {
+  it("shows the rows of the result that looked deepest", () => {
+    const made = debug_result([["x", 50, "healthy"]]);
+    const { rows } = make_rows({ result: { command: "diagnose", answers: [], eval: { command: "eval", outputs: [] }, debug: made.result } });
+    expect(rows.map((row) => row.name)).toEqual(["x"]);
+  });
+});
