@@ -1,11 +1,14 @@
 #include "vernier/analysis/check/check.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/session.h"
+#include "vernier/activity.h"
 #include "vernier/error.h"
 #include "vernier/report/check.h"
 #include "vernier/report/graph_json.h"
@@ -38,7 +41,11 @@ CheckOptions check_options(const Options& options, const std::filesystem::path& 
                      .tolerance = options.tolerance,
                      .strict = options.strict,
                      .weight_evidence = !options.no_weights,
-                     .runtime = runner_options(options.runtime).onnx};
+                     .runtime = runner_options(options.runtime).onnx,
+                     .isolated = session() == nullptr};  // a host of Vernier is not forked
+  // A run that does not end is to be a finding, and not the end of the check.
+  if (const ActivityPage* page = activity_page(); page && page->timeout_seconds > 0)
+    check.trial_seconds = std::min(check.trial_seconds, page->timeout_seconds / 3);
   // Unless it is told what to feed, check() itself looks for sizes that the model takes.
   if (!options.input.is_default())
     check.samples = [&options](const Model& model) {

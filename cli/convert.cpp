@@ -9,6 +9,7 @@
 #include "vernier/error.h"
 #include "vernier/model/convert_fp16.h"
 #include "vernier/tensor/dtype.h"
+#include "vernier/utf8.h"
 
 namespace vernier::cli {
 namespace {
@@ -59,8 +60,8 @@ void print_summary(const Options& options, const Fp16Result& result) {
              options.output, result.converted_weights, result.converted_nodes, result.kept_nodes,
              result.casts);
   for (const ClampedWeight& weight : result.clamped)
-    fmt::print("  clamped {}: {} of {} values above 65504, {} below 5.96e-8\n", weight.name,
-               weight.overflowed, weight.count, weight.underflowed);
+    fmt::print("  clamped {}: {} of {} values above 65504, {} below 5.96e-8\n",
+               printable(weight.name), weight.overflowed, weight.count, weight.underflowed);
 }
 
 int run(Options& options) {

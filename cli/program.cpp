@@ -3,15 +3,18 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <memory>
 
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "vernier/activity.h"
 #include "vernier/error.h"
 #include "vernier/runtime/ort_library.h"
 #include "vernier/runtime/ort_runner.h"
+#include "vernier/tensor/inflate_limit.h"
 #include "vernier/version.h"
 
 namespace vernier::cli {
@@ -36,6 +39,34 @@ void print_runtime_messages() {
         fmt::format("onnxruntime: {}{}", text, count > 1 ? fmt::format(" ({} times)", count) : ""));
 }
 
+// What the supervising process ends the run for.
+void add_limits(CLI::App& command) {
+  const auto keep = [](std::atomic<double> ActivityPage::*limit) {
+    return [limit](const std::string& text) {
+      if (ActivityPage* page = activity_page()) page->*limit = std::stod(text);
+    };
+  };
+  OptionGroup group(command, "Limits");
+  group
+      .each("--timeout", keep(&ActivityPage::timeout_seconds),
+            "End the run, with exit code 2, when it is not done after so long", "SECONDS")
+      ->check(CLI::PositiveNumber);
+  group
+      .each("--memory-limit", keep(&ActivityPage::memory_gigabytes),
+            "End the run, with exit code 2, when it takes more memory than this", "GB")
+      ->check(CLI::PositiveNumber);
+  group
+      .each(
+          "--inflate-limit",
+          [](const std::string& text) {
+            set_inflate_limit(static_cast<std::int64_t>(std::stod(text) * 1e9));
+          },
+          "Refuse compressed data that would take more than this and a hundred times its file "
+          "(default: 1.1)",
+          "GB")
+      ->check(CLI::PositiveNumber);
+}
+
 }  // namespace
 
 int run_program(int argc, const char* const* argv) {
@@ -56,6 +87,7 @@ int run_program(int argc, const char* const* argv) {
     add(program, exit_code);
   bool verbose = false;
   for (CLI::App* command : subcommands(program)) {
+    if (command->get_name() != "completion") add_limits(*command);
     command->set_help_all_flag("--help-all", "Show every option");
     if (command->get_option_no_throw("--ep") || command->get_name() == "providers")
       OptionGroup(*command, "Runtime")

@@ -3,34 +3,62 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <condition_variable>
 #include <cstdio>
+#include <iterator>
+#include <mutex>
+#include <stop_token>
 
 #include "cli/output.h"
 #include "vernier/report/progress.h"
+#include "vernier/runtime/stopping.h"
 
 namespace vernier::cli {
 namespace {
 
 constexpr const char* clear_line = "\r\x1b[K";
 
-// A signal handler can reach nothing but a global.
-volatile std::sig_atomic_t interrupt_seen = 0;
+constexpr int signals[] = {SIGINT, SIGTERM};
+constexpr auto a_moment = std::chrono::milliseconds(300);
 
-void on_interrupt(int) { interrupt_seen = 1; }
+// A signal handler can reach nothing but a global.
+volatile std::sig_atomic_t signal_seen = 0;
+
+void on_signal(int signal) {
+  if (!signal_seen) signal_seen = signal;
+}
+
+// Ends the runs of a process that has been told to stop a moment ago.
+void stop_late_runs(const std::stop_token& done) {
+  constexpr auto pause = std::chrono::milliseconds(50);
+  std::mutex mutex;
+  std::condition_variable_any ended;
+  std::unique_lock lock(mutex);
+  for (auto waited = 0 * pause; !done.stop_requested() && waited < a_moment;) {
+    ended.wait_for(lock, done, pause, [] { return false; });
+    if (signal_seen) waited += pause;
+  }
+  if (!done.stop_requested()) stop_runs();
+}
 
 }  // namespace
 
 InterruptGuard::InterruptGuard() {
-  interrupt_seen = 0;
+  signal_seen = 0;
   struct sigaction action = {};
-  action.sa_handler = on_interrupt;
-  action.sa_flags = SA_RESETHAND | SA_RESTART;
-  sigaction(SIGINT, &action, &previous_);
+  action.sa_handler = on_signal;
+  action.sa_flags = SA_RESTART;
+  for (std::size_t i = 0; i < std::size(signals); ++i)
+    sigaction(signals[i], &action, &previous_[i]);
+  stopper_ = std::jthread(stop_late_runs);
 }
 
-InterruptGuard::~InterruptGuard() { sigaction(SIGINT, &previous_, nullptr); }
+InterruptGuard::~InterruptGuard() {
+  for (std::size_t i = 0; i < std::size(signals); ++i)
+    sigaction(signals[i], &previous_[i], nullptr);
+}
 
-bool InterruptGuard::interrupted() const { return interrupt_seen != 0; }
+bool InterruptGuard::interrupted() const { return signal_seen != 0; }
 
 ProgressBar::ProgressBar(std::string label)
     : label_(std::move(label)), terminal_(isatty(STDERR_FILENO) == 1) {

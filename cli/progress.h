@@ -6,14 +6,15 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "cli/session.h"
 #include "vernier/analysis/progress.h"
 
 namespace vernier::cli {
 
-// While one lives, the first Ctrl-C only sets a flag, so that loops can stop between samples and
-// clean up; the second one ends the program as usual.
+// While one lives, Ctrl-C and SIGTERM set a flag, so that loops can stop between samples and clean
+// up. A sample that takes longer than a moment is stopped, too, at its next node.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -24,7 +25,8 @@ class InterruptGuard {
   bool interrupted() const;
 
  private:
-  struct sigaction previous_;
+  struct sigaction previous_[2];
+  std::jthread stopper_;
 };
 
 // A progress bar on stderr, drawn at most ten times a second and only when stderr is a terminal;

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "cli/program.h"
-#include "vernier/runtime/interrupt.h"
+#include "vernier/runtime/stopping.h"
 
 namespace nb = nanobind;
 
@@ -99,9 +99,10 @@ Report run_command(const std::vector<std::string>& arguments, nb::object progres
     if (!ended && !interrupt && PyErr_CheckSignals() != 0) interrupt.emplace();
     if (ended || !interrupt) continue;
     work.stop();
-    interrupt_runs();
+    stop_runs();
     for (const PythonModel* model : models) model->interrupt();
   }
+  resume_runs();
   if (interrupt) throw std::move(*interrupt);
   return work.result();
 }

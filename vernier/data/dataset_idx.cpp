@@ -11,6 +11,7 @@
 #include "vernier/data/dataset_formats.h"
 #include "vernier/data/split.h"
 #include "vernier/error.h"
+#include "vernier/tensor/inflate_limit.h"
 
 namespace vernier {
 namespace {
@@ -113,6 +114,7 @@ std::unique_ptr<Dataset> open_idx(const fs::path& images, const DatasetOptions& 
 }
 
 Tensor read_idx(const std::filesystem::path& path) {
+  require_file("[idx]", path);
   GzFile file(path);
   Shape shape = read_shape(file, path);
   const auto stored = static_cast<std::int64_t>(std::filesystem::file_size(path));
@@ -120,6 +122,8 @@ Tensor read_idx(const std::filesystem::path& path) {
   if (element_count(shape) > most)
     fail(path, fmt::format("claims the shape {}, more than its {} bytes can hold",
                            format_shape(shape), stored));
+  require_inflatable(fmt::format("[idx] {}", path.string()), static_cast<std::uint64_t>(stored),
+                     static_cast<std::uint64_t>(element_count(shape)));
   Tensor tensor = make_tensor(path.filename().string(), DType::u8, std::move(shape));
   file.read(tensor.bytes);
   return tensor;

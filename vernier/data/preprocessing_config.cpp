@@ -11,6 +11,7 @@
 
 #include "vernier/data/read_file.h"
 #include "vernier/error.h"
+#include "vernier/json_reason.h"
 
 namespace vernier {
 namespace {
@@ -275,7 +276,8 @@ Json read_json(const std::filesystem::path& path) {
   try {
     return Json::parse(as_text(bytes));
   } catch (const Json::exception& error) {
-    throw Error(fmt::format("[preprocess] {}: not valid JSON: {}", path.string(), error.what()));
+    throw Error(
+        fmt::format("[preprocess] {}: not valid JSON: {}", path.string(), json_reason(error)));
   }
 }
 

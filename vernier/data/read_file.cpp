@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "vernier/error.h"
+#include "vernier/tensor/inflate_limit.h"
 
 namespace vernier {
 std::vector<std::byte> read_file(const std::filesystem::path& path, std::string_view operation) {
@@ -23,9 +24,9 @@ std::vector<std::byte> read_file(const std::filesystem::path& path, std::string_
 }
 
 std::vector<std::string> read_lines(const std::filesystem::path& path) {
+  require_file("[text]", path);
   std::ifstream file(path, std::ios::binary);
-  if (!file || std::filesystem::is_directory(path))
-    throw Error(fmt::format("[text] {}: cannot be opened; check the path", path.string()));
+  if (!file) throw Error(fmt::format("[text] {}: cannot be opened; check the path", path.string()));
   std::vector<std::string> lines;
   for (std::string line; std::getline(file, line);) {
     if (line.ends_with('\r')) line.pop_back();

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "vernier/error.h"
+#include "vernier/json_reason.h"
+#include "vernier/tensor/inflate_limit.h"
 
 namespace vernier {
 namespace {
@@ -84,13 +86,14 @@ std::optional<Sidecar> parse(std::ifstream& file) {
 
 std::optional<Sidecar> read_sidecar(const std::filesystem::path& model) {
   const auto path = std::filesystem::path(model).replace_extension(".json");
+  require_file("[sidecar]", path);
   std::ifstream file(path);
   if (!file) return std::nullopt;
   try {
     return parse(file);
   } catch (const json::exception& error) {
     throw Error(fmt::format("[sidecar] {}: is not JSON ({}); correct or remove the file",
-                            path.string(), error.what()));
+                            path.string(), json_reason(error)));
   } catch (const Error& error) {
     throw Error(fmt::format("[sidecar] {}: {}", path.string(), error.what()));
   }

@@ -6,55 +6,21 @@
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
-#include <atomic>
-#include <mutex>
-#include <set>
 
+#include "vernier/activity.h"
 #include "vernier/model/onnx_type.h"
 #include "vernier/runtime/exact.h"
+#include "vernier/runtime/executed_graph.h"
 #include "vernier/runtime/execution_order.h"
-#include "vernier/runtime/interrupt.h"
+#include "vernier/runtime/marks.h"
 #include "vernier/runtime/ort_session.h"
 #include "vernier/runtime/ort_values.h"
 #include "vernier/runtime/probe_kernel.h"
+#include "vernier/runtime/stopping.h"
 #include "vernier/runtime/watch.h"
 
 namespace vernier {
 namespace {
-
-// The runs under way, each of which interrupt_runs() ends.
-class InterruptibleRun {
- public:
-  InterruptibleRun() {
-    const std::lock_guard lock(mutex());
-    all().insert(this);
-  }
-  ~InterruptibleRun() {
-    const std::lock_guard lock(mutex());
-    all().erase(this);
-  }
-  static void interrupt_all() {
-    const std::lock_guard lock(mutex());
-    for (InterruptibleRun* run : all()) {
-      run->interrupted_ = true;
-      run->options.SetTerminate();
-    }
-  }
-  bool interrupted() const { return interrupted_; }
-
-  Ort::RunOptions options;
-
- private:
-  static std::mutex& mutex() {
-    static std::mutex one;
-    return one;
-  }
-  static std::set<InterruptibleRun*>& all() {
-    static std::set<InterruptibleRun*> runs;
-    return runs;
-  }
-  std::atomic<bool> interrupted_ = false;
-};
 
 void give_up(Probes& probes, const UnwatchedTensor& tensor) {
   std::erase(probes.watched, tensor.name);
@@ -82,6 +48,24 @@ Ort::Session create_probed_session(Model& model, Ort::SessionOptions& options, P
       remove_probe(model, refused->name);
       give_up(probes, *refused);
     }
+  }
+}
+
+// With every node marked, as ONNX Runtime runs the graph, on one thread; empty where it does not
+// take the marks.
+Ort::Session create_marked_session(const Model& model, OrtOptions options, Optimization level,
+                                   const ProbeOp& op) {
+  try {
+    options.threads = 1;
+    const bool another = !options.watch.intermediates() && is_cpu(options.provider) &&
+                         (level != Optimization::disabled || runs_another_graph(model));
+    Model marked = another ? executed_graph(model, options, level) : model.clone();
+    insert_marks(marked);
+    Ort::SessionOptions session = session_options(options, Optimization::disabled);
+    session.Add(op.domain());
+    return create_session(marked, session);
+  } catch (const Error&) {
+    return Ort::Session{nullptr};
   }
 }
 
@@ -114,8 +98,6 @@ std::string shape_hint(std::span<const TensorSpec> specs, std::span<const Tensor
 
 }  // namespace
 
-void interrupt_runs() { InterruptibleRun::interrupt_all(); }
-
 struct OrtRunner::State {
   std::string model;
   std::vector<TensorSpec> inputs;
@@ -142,12 +124,13 @@ OrtRunner::OrtRunner(Model model, const OrtOptions& options) : state_(std::make_
   if (options.exact) make_weights_unsigned(model);
   if (level == Optimization::disabled) compute_constants_late(model);
   Ort::SessionOptions session = session_options(options, probing ? Optimization::disabled : level);
-  if (probing) {
-    state.probes = vernier::watch(model, options, level);
+  if (probing) state.probes = vernier::watch(model, options, level);
+  if (probing || records_nodes()) {
     register_probe_domain();
     session.Add(state.op.domain());
   }
-  state.session = create_probed_session(model, session, state.probes);
+  if (records_nodes()) state.session = create_marked_session(model, options, level, state.op);
+  if (!state.session) state.session = create_probed_session(model, session, state.probes);
   state.outputs = session_outputs(state.session);
   for (const auto& tensor : state.op.unreadable()) give_up(state.probes, tensor);
 }
@@ -186,16 +169,18 @@ std::vector<Tensor> OrtRunner::run(std::span<const Tensor> inputs, const Observe
   add_names(output_names, state.outputs.tensors);
   add_names(output_names, state.outputs.others);
 
+  const Activity running(ForeignCode::onnxruntime, ForeignWork::running, state.model);
   ProbeRun probes{.observer = observer ? &observer : nullptr};
   const ThreadProbes watching(probes);
-  InterruptibleRun run;
+  Ort::RunOptions run_options;
+  const StoppableRun run([&run_options] { run_options.SetTerminate(); });
   std::vector<Ort::Value> values;
   try {
-    values = state.session.Run(run.options, input_names.data(), feeds.data(), feeds.size(),
+    values = state.session.Run(run_options, input_names.data(), feeds.data(), feeds.size(),
                                output_names.data(), output_names.size());
   } catch (const Ort::Exception& error) {
     if (probes.failure) std::rethrow_exception(probes.failure);
-    if (run.interrupted()) throw Error("[onnxruntime] " + state.model + ": interrupted");
+    if (run.stopped()) throw Stopped(fmt::format("[onnxruntime] {}: interrupted", state.model));
     throw ort_error(state.model, error.what() + shape_hint(state.inputs, inputs));
   }
   std::vector<Tensor> outputs;

@@ -11,6 +11,7 @@
 #include <regex>
 #include <unordered_map>
 
+#include "vernier/activity.h"
 #include "vernier/model/skeleton.h"
 #include "vernier/model/tensor_data.h"
 #include "vernier/runtime/ort_library.h"
@@ -132,6 +133,7 @@ Ort::Session create_session(const Model& model, Ort::SessionOptions& options) {
   const Rope rope = model.pieces();
   if (rope.size() > std::numeric_limits<int>::max())
     return create_session_by_reference(model, options);
+  const Activity loading(ForeignCode::onnxruntime, ForeignWork::loading, model.name());
   try {
     return external_files ? from_bytes(model, flatten(rope), options) : from_pipe(rope, options);
   } catch (const Ort::Exception& error) {
@@ -141,6 +143,7 @@ Ort::Session create_session(const Model& model, Ort::SessionOptions& options) {
 
 Ort::Session create_session_by_reference(const Model& model, Ort::SessionOptions& options) {
   has_external_files(model);
+  const Activity loading(ForeignCode::onnxruntime, ForeignWork::loading, model.name());
   try {
     return from_bytes(model, model.proto().SerializeAsString(), options);
   } catch (const Ort::Exception& error) {

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "vernier/activity.h"
 #include "vernier/error.h"
 #include "vernier/model/onnx_type.h"
 #include "vernier/runtime/ort_library.h"
@@ -19,12 +20,18 @@ thread_local ProbeRun* run_of_thread = nullptr;
 struct Op : OrtCustomOp {
   std::string_view name;
   bool pair = false;  // has a second input
+  bool mark = false;  // and a second output
   std::vector<UnwatchedTensor>* unreadable = nullptr;
 };
 
 struct Kernel {
   std::string tensor;
   std::string before;  // what went into the quantizer; empty: there is no second input
+};
+
+// The node that a mark stands before or behind.
+struct MarkKernel {
+  std::string node, op;
 };
 
 void copy_strings(const Ort::ConstValue& source, Ort::UnownedValue& target) {
@@ -76,6 +83,36 @@ void compute(const Kernel& kernel, const ProbeRun& run, OrtKernelContext* raw) {
   if (!kernel.before.empty()) (*run.observer)(before(kernel, context, before_shape));
   auto* memory = static_cast<std::byte*>(target.GetTensorMutableRawData());
   (*run.observer)({{kernel.tensor, *dtype, shape, {memory, bytes}}, {memory, bytes}});
+}
+
+// What is passed on is the input, as for a probe; nobody is shown it.
+OrtStatusPtr compute_mark(void* raw_kernel, OrtKernelContext* raw) noexcept {
+  try {
+    const auto& kernel = *static_cast<MarkKernel*>(raw_kernel);
+    Ort::KernelContext context(raw);
+    const Ort::ConstValue source = context.GetInput(0);
+    const auto info = source.GetTensorTypeAndShapeInfo();
+    const Shape shape = info.GetShape();
+    Ort::UnownedValue target = context.GetOutput(0, shape);
+    pass_through(source, target, info.GetElementType(), byte_count(info.GetElementType(), shape));
+    *context.GetOutput(1, Shape{1}).GetTensorMutableData<float>() = 0;
+    record_node(kernel.node, kernel.op);
+    return nullptr;
+  } catch (const std::exception& error) {
+    return Ort::GetApi().CreateStatus(ORT_FAIL, error.what());
+  }
+}
+
+OrtStatusPtr create_mark(const OrtCustomOp*, const OrtApi*, const OrtKernelInfo* info,
+                         void** kernel) noexcept {
+  try {
+    const Ort::ConstKernelInfo details(info);
+    *kernel = new MarkKernel{details.GetAttribute<std::string>(marked_node_attribute.data()),
+                             details.GetAttribute<std::string>(marked_op_attribute.data())};
+    return nullptr;
+  } catch (const std::exception& error) {
+    return Ort::GetApi().CreateStatus(ORT_FAIL, error.what());
+  }
 }
 
 OrtStatusPtr guarded_compute(void* raw_kernel, OrtKernelContext* context) noexcept {
@@ -134,19 +171,22 @@ OrtStatusPtr same_shape(const OrtCustomOp*, OrtShapeInferContext* context) {
   return known ? api.ShapeInferContext_SetOutputTypeShape(context, 0, info) : nullptr;
 }
 
-// One input of any type, and for a pair one of float32.
+// One input of any type, and for a pair one of float32; a mark has two such outputs, too.
 Op make_op(std::string_view name, std::vector<UnwatchedTensor>& unreadable) {
   Op op{};
   op.version = ORT_API_VERSION;
   op.name = name;
-  op.pair = name == pair_probe_op;
+  op.mark = name == mark_op;
+  op.pair = op.mark || name == pair_probe_op;
   op.unreadable = &unreadable;
   op.GetName = [](const OrtCustomOp* self) { return static_cast<const Op*>(self)->name.data(); };
   op.GetExecutionProviderType = [](const OrtCustomOp*) -> const char* { return nullptr; };
   op.GetInputTypeCount = [](const OrtCustomOp* self) -> std::size_t {
     return static_cast<const Op*>(self)->pair ? 2 : 1;
   };
-  op.GetOutputTypeCount = [](const OrtCustomOp*) -> std::size_t { return 1; };
+  op.GetOutputTypeCount = [](const OrtCustomOp* self) -> std::size_t {
+    return static_cast<const Op*>(self)->mark ? 2 : 1;
+  };
   op.GetInputType = [](const OrtCustomOp*, std::size_t index) {
     return index == 0 ? ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED
                       : ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
@@ -163,6 +203,11 @@ Op make_op(std::string_view name, std::vector<UnwatchedTensor>& unreadable) {
   op.KernelComputeV2 = guarded_compute;
   op.KernelDestroy = [](void* kernel) { delete static_cast<Kernel*>(kernel); };
   op.InferOutputShapeFn = same_shape;
+  if (op.mark) {
+    op.CreateKernelV2 = create_mark;
+    op.KernelComputeV2 = compute_mark;
+    op.KernelDestroy = [](void* kernel) { delete static_cast<MarkKernel*>(kernel); };
+  }
   op.GetStartVersion = [](const OrtCustomOp*) { return 1; };
   op.GetEndVersion = [](const OrtCustomOp*) { return 1; };
   if (name == copying_probe_op) return op;
@@ -180,8 +225,8 @@ ThreadProbes::~ThreadProbes() { run_of_thread = outer_; }
 
 struct ProbeOp::State {
   std::vector<UnwatchedTensor> unreadable;
-  Op ops[3] = {make_op(probe_op, unreadable), make_op(pair_probe_op, unreadable),
-               make_op(copying_probe_op, unreadable)};
+  Op ops[4] = {make_op(probe_op, unreadable), make_op(pair_probe_op, unreadable),
+               make_op(copying_probe_op, unreadable), make_op(mark_op, unreadable)};
   const OrtLibrary& library = ort_library();  // loaded before the domain is made
   Ort::CustomOpDomain domain{std::string(probe_domain).c_str()};
 };

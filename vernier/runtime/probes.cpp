@@ -199,6 +199,8 @@ void remove_probe(GraphProto& graph, const std::string& source) {
     }
 }
 
+}  // namespace
+
 void import_probe_domain(ModelProto& model) {
   for (const auto& import : model.opset_import())
     if (import.domain() == probe_domain) return;
@@ -206,8 +208,6 @@ void import_probe_domain(ModelProto& model) {
   import.set_domain(std::string(probe_domain));
   import.set_version(1);
 }
-
-}  // namespace
 
 Probes insert_probes(Model& model, const Wanted& wanted, QuantizerProbes quantizers) {
   ProbeInserter inserter(model.proto(), wanted, quantizers);

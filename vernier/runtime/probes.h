@@ -22,6 +22,12 @@ inline constexpr std::string_view before_attribute = "before";
 // The same as a probe, with memory of its own for what it passes on: for a tensor that is another
 // one's memory under a new shape, so that what is written into it does not change the other.
 inline constexpr std::string_view copying_probe_op = "CopyingProbe";
+// A node that passes its input on and records that a node is about to run, or has run; the
+// attributes with that node's name and operator. Its second input and output is a token that goes
+// from mark to mark: the nodes run in the order of their marks.
+inline constexpr std::string_view mark_op = "Mark";
+inline constexpr std::string_view marked_node_attribute = "node";
+inline constexpr std::string_view marked_op_attribute = "op";
 // What stands before a probed tensor's name in the name of the tensor that its probe reads.
 inline constexpr std::string_view probed_prefix = "vernier.probed:";
 
@@ -45,6 +51,9 @@ Probes insert_probes(
     Model& model,
     const std::function<bool(const std::string&)>& wanted = [](const auto&) { return true; },
     QuantizerProbes quantizers = QuantizerProbes::separate);
+
+// Declares the operators above to the model.
+void import_probe_domain(vernier_onnx::ModelProto& model);
 
 // Takes the probe of that name out again.
 void remove_probe(Model& model, const std::string& tensor);

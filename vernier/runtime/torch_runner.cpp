@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include "vernier/activity.h"
 #include "vernier/error.h"
 #include "vernier/exporting/sidecar.h"
 #include "vernier/installation.h"
@@ -56,7 +57,9 @@ std::unique_ptr<Runner> open_torch_runner(const TorchOptions& options) {
   if (options.precision != DType::f32 && options.precision != DType::f64)
     throw Error(fmt::format("[torch] precision {}: expected float32 or float64",
                             dtype_name(options.precision)));
-  return std::unique_ptr<Runner>(load_module()(with_sidecar(options)));
+  const OpenTorchModule open = load_module();
+  const Activity loading(ForeignCode::torch, ForeignWork::loading, options.path.string());
+  return std::unique_ptr<Runner>(open(with_sidecar(options)));
 }
 
 }  // namespace vernier

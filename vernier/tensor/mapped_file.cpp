@@ -28,7 +28,8 @@ MappedFile::MappedFile(const std::filesystem::path& path, std::string_view opera
   const auto cannot_open = [&](const char* reason) {
     return Error(fmt::format("[{}] {}: cannot open: {}", operation, path.string(), reason));
   };
-  const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  // A pipe is opened without waiting for its writer, and then refused.
+  const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   struct stat status {};
   if (file.fd < 0 || fstat(file.fd, &status) != 0) throw cannot_open(std::strerror(errno));
   if (!S_ISREG(status.st_mode)) throw cannot_open("not a file");

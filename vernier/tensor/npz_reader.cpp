@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "vernier/error.h"
+#include "vernier/tensor/inflate_limit.h"
 #include "vernier/tensor/npz.h"
 #include "vernier/utf8.h"
 
@@ -16,6 +17,7 @@ namespace {
 constexpr std::uint64_t max_deflate_ratio = std::uint64_t{258} * 4;
 
 zip_t* open_archive(const std::filesystem::path& path) {
+  require_file("[npz]", path);
   int code = 0;
   if (zip_t* archive = zip_open(path.c_str(), ZIP_RDONLY, &code)) return archive;
   zip_error_t error;
@@ -93,6 +95,7 @@ class ZipArchive {
   explicit ZipArchive(std::filesystem::path path)
       : path_(std::move(path)), archive_(open_archive(path_), zip_discard) {
     const zip_int64_t count = zip_get_num_entries(archive_.get(), 0);
+    require_disjoint(static_cast<zip_uint64_t>(count));
     for (zip_uint64_t i = 0; i < static_cast<zip_uint64_t>(count); ++i) {
       const char* name = zip_get_name(archive_.get(), i, ZIP_FL_ENC_RAW);
       if (!name)
@@ -120,10 +123,26 @@ class ZipArchive {
     const std::string problem =
         is_found ? refusal(stat, std::filesystem::file_size(path_)) : zip_strerror(archive_.get());
     if (!problem.empty()) throw Error(fmt::format("[npz] {}: {}", subject, problem));
+    require_inflatable("[npz] " + subject, stat.comp_size, stat.size);
     return {archive_.get(), member, static_cast<std::int64_t>(stat.size), subject};
   }
 
  private:
+  // Members that share their bytes make a small file large without end.
+  void require_disjoint(zip_uint64_t count) const {
+    const std::uint64_t file_size = std::filesystem::file_size(path_);
+    std::uint64_t total = 0;
+    for (zip_uint64_t i = 0; i < count && total <= file_size; ++i) {
+      zip_stat_t stat;
+      if (zip_stat_index(archive_.get(), i, 0, &stat) == 0 && (stat.valid & ZIP_STAT_COMP_SIZE))
+        total += std::min<std::uint64_t>(stat.comp_size, file_size);
+    }
+    if (total > file_size)
+      throw Error(fmt::format(
+          "[npz] {}: its members overlap, they take more than its {} bytes; write it anew",
+          path_.string(), file_size));
+  }
+
   std::filesystem::path path_;
   std::unique_ptr<zip_t, void (*)(zip_t*)> archive_;
   std::vector<std::string> members_;

@@ -80,9 +80,9 @@ Findings check_as_written(const ModelIndex& index, const Runs& runs, const Check
   const bool numerics = wants(options, CheckGroup::numerics);
   const bool axes = wants(options, CheckGroup::dynamic_axes);
   const bool calibration = is_wanted(options, "unfilled-range");
-  std::unique_ptr<OrtRunner> runner;
+  std::unique_ptr<Runner> runner;
   if (runs.ran() && (numerics || axes || calibration))
-    runner = open_as_written(index.model(), options.runtime);
+    runner = open_as_written(index.model(), options);
   const Live live = runner ? check_live(index, runs, *runner) : Live{};
   if (numerics) append(findings, live.findings);
   if (numerics) append(findings, check_numerics(index, live));
@@ -94,12 +94,19 @@ Findings check_as_written(const ModelIndex& index, const Runs& runs, const Check
   return findings;
 }
 
-Findings check_running(const ModelIndex& index, const CheckOptions& options) {
+Findings check_running(const ModelIndex& index, CheckOptions options) {
+  Findings ended;
+  options.process_ended = [&ended, &index, told = options.process_ended](const ProcessEnded& end) {
+    ended.push_back(ended_run(index, end));
+    if (told) told(end);
+  };
   Runs runs = check_runs(index, options);
   const bool accepted = runs.runner != nullptr;
   Findings findings = check_optimised(index, runs, options);
   append(findings, check_as_written(index, runs, options));
-  if (accepted && is_wanted(options, "missing-shapes")) append(findings, check_shapes(index));
+  if (accepted && is_wanted(options, "missing-shapes"))
+    append(findings, check_shapes(index, options));
+  append(findings, std::move(ended));
   return findings;
 }
 

@@ -12,6 +12,7 @@
 #include "vernier/analysis/weight_evidence.h"
 #include "vernier/data/samples.h"
 #include "vernier/model/model.h"
+#include "vernier/runtime/crash.h"
 #include "vernier/runtime/host_runner.h"
 #include "vernier/runtime/ort_options.h"
 
@@ -30,6 +31,10 @@ struct CheckOptions {
   bool weight_evidence = true;  // fail where the reference has other weights
   OrtOptions runtime;
   std::shared_ptr<Runner> hosted = {};  // by check() itself: a host is started once
+  // Every run in a process of its own, which is forked: a kernel that crashes is a finding.
+  bool isolated = false;
+  double trial_seconds = 60;  // after which such a run counts as one that does not end; 0: never
+  std::function<void(const ProcessEnded&)> process_ended;  // called when it did not end well
 };
 
 struct CheckResult {

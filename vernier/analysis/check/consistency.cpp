@@ -8,6 +8,7 @@
 #include "vernier/analysis/compare.h"
 #include "vernier/error.h"
 #include "vernier/model/precision.h"
+#include "vernier/runtime/isolated_runner.h"
 #include "vernier/runtime/open_runner.h"
 #include "vernier/tensor/convert.h"
 
@@ -94,13 +95,20 @@ std::string difference(const PairResult& pair, Precision precision, double toler
                      tolerance);
 }
 
+// In a process of its own where the model is, too: this one runs nothing.
+std::shared_ptr<Runner> open_reference(const CheckOptions& options) {
+  if (options.hosted) return options.hosted;
+  const auto open = [path = options.reference] { return open_runner(path); };
+  return options.isolated ? open_isolated(open) : open();
+}
+
 class Consistency {
  public:
   Consistency(const ModelIndex& index, const Runs& runs, const CheckOptions& options)
       : runs_(runs),
         options_(options),
         precision_(precision_of(index.model())),
-        reference_(options.hosted ? options.hosted : open_runner(options.reference)) {
+        reference_(open_reference(options)) {
     compare_.outputs_by_position = reference_->outputs_are_positional();
   }
 

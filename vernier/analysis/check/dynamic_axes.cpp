@@ -120,7 +120,7 @@ bool quantizes_dynamically(const ModelIndex& index) {
 
 class DeclaredAxes {
  public:
-  DeclaredAxes(const ModelIndex& index, const Runs& runs, OrtRunner& runner)
+  DeclaredAxes(const ModelIndex& index, const Runs& runs, Runner& runner)
       : index_(index),
         runs_(runs),
         runner_(runner),
@@ -164,6 +164,7 @@ class DeclaredAxes {
     for (const std::int64_t size : sizes) {
       const Sample inputs = inputs_of(index, size);
       const Trial trial = try_run(runner_, inputs);
+      if (trial.ended) return {};  // a finding of its own
       if (error.empty()) error = trial.error;
       if (!trial.outputs) continue;
       Findings findings = judge(index, size, *trial.outputs);
@@ -299,14 +300,14 @@ class DeclaredAxes {
 
   const ModelIndex& index_;
   const Runs& runs_;
-  OrtRunner& runner_;
+  Runner& runner_;
   std::vector<DynamicAxis> axes_;
   std::vector<std::int64_t> base_;
 };
 
 }  // namespace
 
-Findings check_declared_axes(const ModelIndex& index, const Runs& runs, OrtRunner& as_written) {
+Findings check_declared_axes(const ModelIndex& index, const Runs& runs, Runner& as_written) {
   return DeclaredAxes(index, runs, as_written).check();
 }
 

@@ -47,6 +47,14 @@ constexpr std::array table = {
         "What the model declares of its inputs is not what it can take.",
         "Look at the node that is named: a size that was traced as a constant is the usual cause."},
     Explanation{
+        "crashed-run", runs, error, "ONNX Runtime crashes, or does not end",
+        "Loading the model, or a run on inputs of the declared shapes and types, ends the whole "
+        "process by a signal, or is not done after a minute.",
+        "Whoever sends such inputs ends the program that serves the model. Kernels that trust that "
+        "sizes fit together, integer divisions without a result and loops without an end do this.",
+        "Look at the node that is named: declare the sizes that it needs, or replace it; or use a "
+        "version of ONNX Runtime that refuses them."},
+    Explanation{
         "not-run", runs, warning, "The model could not be tried",
         "No inputs could be generated: their shapes are not declared, they are no tensors, no size "
         "that was tried for the dynamic axes runs, or an input is a number (a size, a rate) whose "

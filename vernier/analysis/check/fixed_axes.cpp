@@ -15,9 +15,10 @@ namespace {
 using vernier_onnx::NodeProto;
 
 // The model with an axis of its inputs opened, and nothing else said about shapes.
-std::unique_ptr<OrtRunner> open_axis(const Model& model, const DynamicAxis& axis,
-                                     OrtOptions options) {
-  options.optimization = Optimization::disabled;
+std::unique_ptr<Runner> open_axis(const Model& model, const DynamicAxis& axis,
+                                  const CheckOptions& options) {
+  OrtOptions runtime = options.runtime;
+  runtime.optimization = Optimization::disabled;
   Model opened = model.clone();
   vernier_onnx::GraphProto& graph = opened.graph();
   const std::vector<TensorSpec> inputs = model.inputs();
@@ -34,7 +35,7 @@ std::unique_ptr<OrtRunner> open_axis(const Model& model, const DynamicAxis& axis
     if (output.type().has_tensor_type())
       output.mutable_type()->mutable_tensor_type()->clear_shape();
   try {
-    return std::make_unique<OrtRunner>(std::move(opened), options);
+    return open_trial(std::move(opened), runtime, options);
   } catch (const Error&) {
     return nullptr;
   }
@@ -80,7 +81,7 @@ Findings try_fixed_batch(const ModelIndex& index, const Runs& runs, const CheckO
   const std::vector<TensorSpec> inputs = index.model().inputs();
   const std::optional<DynamicAxis> axis = fixed_batch(inputs);
   if (!axis) return {};
-  const auto runner = open_axis(index.model(), *axis, options.runtime);
+  const auto runner = open_axis(index.model(), *axis, options);
   if (!runner) return {};
   const std::vector<Sample> samples = like_first(runs.samples, 2);
   const Trial alone = try_run(*runner, samples[0]);
@@ -111,7 +112,7 @@ Findings try_fixed_sequence(const ModelIndex& index, const Runs& runs,
                             const CheckOptions& options) {
   const std::vector<TensorSpec> inputs = index.model().inputs();
   const std::optional<DynamicAxis> axis = fixed_sequence(inputs);
-  const auto runner = axis ? open_axis(index.model(), *axis, options.runtime) : nullptr;
+  const auto runner = axis ? open_axis(index.model(), *axis, options) : nullptr;
   if (!runner) return {};
   std::map<std::string, Shape> shapes;
   for (const Tensor& tensor : runs.samples.front()) shapes[tensor.name] = tensor.shape;

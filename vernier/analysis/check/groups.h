@@ -21,7 +21,7 @@ Findings check_consistency(const ModelIndex& index, const Runs& runs, const Chec
 // ---- dynamic axes
 
 // Axes that are declared dynamic and are not: every declaration is tried.
-Findings check_declared_axes(const ModelIndex& index, const Runs& runs, OrtRunner& as_written);
+Findings check_declared_axes(const ModelIndex& index, const Runs& runs, Runner& as_written);
 // Axes that are declared fixed though the graph would take another size.
 Findings check_fixed_axes(const ModelIndex& index, const Runs& runs, const CheckOptions& options);
 
@@ -43,7 +43,7 @@ struct Live {
   Findings findings;
 };
 // NaN and infinity on generated inputs, with the operator that made them first.
-Live check_live(const ModelIndex& index, const Runs& runs, OrtRunner& watched);
+Live check_live(const ModelIndex& index, const Runs& runs, Runner& watched);
 
 // Types, epsilons and unfolded normalisations. `live` may be empty: its shapes tell the length of
 // axes that are not declared.
@@ -70,7 +70,7 @@ std::optional<Finding> check_file_size(const std::filesystem::path& path);
 // What is in the graph for nothing, and what it lacks.
 Findings check_structure(const ModelIndex& index);
 // Tensors without a declared shape for which ONNX Runtime infers one.
-Findings check_shapes(const ModelIndex& index);
+Findings check_shapes(const ModelIndex& index, const CheckOptions& options);
 
 // ---- quantization
 

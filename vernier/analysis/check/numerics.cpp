@@ -271,7 +271,7 @@ Findings last_index(const ModelIndex& index, const Runs& runs, std::size_t input
   inputs[input] = convert(last, inputs[input].dtype);
   inputs[input].name = last.name;
   const Trial trial = try_run(*runs.runner, inputs);
-  if (trial.outputs) return {};
+  if (trial.outputs || trial.ended) return {};
   return {
       make_finding("index-out-of-range", subject_of_error(index, trial.error),
                    fmt::format("input '{}' indexes a table of {} rows, and index {} fails: {}",
@@ -280,7 +280,7 @@ Findings last_index(const ModelIndex& index, const Runs& runs, std::size_t input
 
 }  // namespace
 
-Live check_live(const ModelIndex& index, const Runs& runs, OrtRunner& watched) {
+Live check_live(const ModelIndex& index, const Runs& runs, Runner& watched) {
   Watching seen;
   for (const Sample& sample : runs.samples) {
     for (const Tensor& input : sample) seen.add(input);

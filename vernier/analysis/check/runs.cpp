@@ -17,6 +17,7 @@
 #include "vernier/data/random.h"
 #include "vernier/error.h"
 #include "vernier/model/input_kind.h"
+#include "vernier/runtime/isolated_runner.h"
 
 namespace vernier {
 namespace {
@@ -45,7 +46,7 @@ struct Produced {
   std::size_t hash = 0;
 };
 
-std::vector<Produced> fingerprints(OrtRunner& watched, std::span<const Tensor> inputs) {
+std::vector<Produced> fingerprints(Runner& watched, std::span<const Tensor> inputs) {
   std::vector<Produced> produced;
   watched.run(inputs, [&](const TensorView& tensor) {
     const std::string_view bytes(reinterpret_cast<const char*>(tensor.bytes.data()),
@@ -58,7 +59,7 @@ std::vector<Produced> fingerprints(OrtRunner& watched, std::span<const Tensor> i
 // The first tensor that two watched runs give otherwise; empty when watching makes them agree.
 std::string first_difference(const ModelIndex& index, const Runs& runs,
                              const CheckOptions& options) {
-  const std::unique_ptr<OrtRunner> watched = open_as_written(index.model(), options.runtime);
+  const std::unique_ptr<Runner> watched = open_as_written(index.model(), options);
   if (!watched) return "";
   const auto first = fingerprints(*watched, runs.samples.front());
   const auto second = fingerprints(*watched, runs.samples.front());
@@ -225,6 +226,7 @@ void run_given(const ModelIndex& index, const CheckOptions& options, Runs& runs)
     return;
   }
   runs.samples.clear();
+  if (trial.ended) return;
   runs.findings.push_back(
       make_finding("failed-run", subject_of_error(index, trial.error), trial.error));
 }
@@ -239,6 +241,7 @@ void run_generated(const ModelIndex& index, Runs& runs) {
     const std::vector<Tensor> first = draw_inputs(runs, inputs, shapes, 0);
     Trial trial = try_run(*runs.runner, first);
     if (error.empty()) error = trial.error;
+    if (trial.ended && trial.ended != ProcessEnded::Cause::crashed) return;  // others need no less
     if (!trial.outputs) continue;
     runs.outputs = std::move(*trial.outputs);
     runs.samples.push_back(first);
@@ -280,7 +283,7 @@ std::string obstacle(const Model& model) {
 // Whether a second run gives the same bytes; if not, which operator's result differs first.
 Findings check_determinism(const ModelIndex& index, const Runs& runs, const CheckOptions& options) {
   const Trial again = try_run(*runs.runner, runs.samples.front());
-  if (again.outputs == runs.outputs) return {};
+  if (again.ended || again.outputs == runs.outputs) return {};
   if (!again.outputs)
     return {make_finding("nondeterministic", subject_of_error(index, again.error),
                          "a second run fails: " + again.error)};
@@ -303,17 +306,29 @@ Findings check_determinism(const ModelIndex& index, const Runs& runs, const Chec
 Trial try_run(Runner& runner, std::span<const Tensor> inputs) {
   try {
     return {runner.run(inputs), ""};
+  } catch (const ProcessEnded& ended) {
+    return {std::nullopt, bare_message(ended.what()), ended.cause()};
   } catch (const Error& error) {
     return {std::nullopt, bare_message(error.what())};
   }
 }
 
-std::unique_ptr<OrtRunner> open_as_written(const Model& model, OrtOptions options) {
-  options.optimization = Optimization::disabled;
+std::unique_ptr<Runner> open_trial(Model model, const OrtOptions& runtime,
+                                   const CheckOptions& options) {
+  if (!options.isolated) return std::make_unique<OrtRunner>(std::move(model), runtime);
+  const auto shared = std::make_shared<const Model>(std::move(model));
+  return open_isolated(
+      [shared, runtime] { return std::make_unique<OrtRunner>(shared->clone(), runtime); },
+      {.timeout_seconds = options.trial_seconds, .ended = options.process_ended});
+}
+
+std::unique_ptr<Runner> open_as_written(const Model& model, const CheckOptions& options) {
+  OrtOptions runtime = options.runtime;
+  runtime.optimization = Optimization::disabled;
   for (const Watch& watch : {Watch::all(), Watch::none()}) {
-    options.watch = watch;
+    runtime.watch = watch;
     try {
-      return std::make_unique<OrtRunner>(model.clone(), options);
+      return open_trial(model.clone(), runtime, options);
     } catch (const Error&) {
       continue;
     }
@@ -334,6 +349,13 @@ FoundNode find_failed_node(const ModelIndex& index, const std::string& message) 
         only = {&graph, &node};
       }
   return only;
+}
+
+Finding ended_run(const ModelIndex& index, const ProcessEnded& ended) {
+  const std::string message = bare_message(ended.what());
+  if (ended.cause() == ProcessEnded::Cause::out_of_memory) return not_run(message);
+  const std::string evidence = message.substr(0, message.rfind("; "));
+  return make_finding("crashed-run", subject_of_error(index, message), evidence);
 }
 
 Subject subject_of_error(const ModelIndex& index, const std::string& message) {
@@ -407,7 +429,9 @@ Runs check_runs(const ModelIndex& index, const CheckOptions& options) {
     return runs;
   }
   try {
-    runs.runner = std::make_unique<OrtRunner>(index.model().clone(), options.runtime);
+    runs.runner = open_trial(index.model().clone(), options.runtime, options);
+  } catch (const ProcessEnded&) {
+    return runs;  // who is told of it makes the finding
   } catch (const Error& error) {
     runs.findings = refusal(index, error);
     return runs;

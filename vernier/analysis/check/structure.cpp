@@ -16,7 +16,6 @@
 #include "vernier/error.h"
 #include "vernier/model/edit.h"
 #include "vernier/model/tensor_data.h"
-#include "vernier/runtime/ort_runner.h"
 
 namespace vernier {
 namespace {
@@ -195,14 +194,16 @@ std::vector<std::string> without_shape(const GraphIndex& graph) {
 
 // What ONNX Runtime infers of the tensors: it tells the shape of outputs, so they are made such. A
 // shape without dimensions may also be one that is not known.
-std::vector<TensorSpec> inferred_shapes(const ModelIndex& index, std::vector<std::string> tensors) {
+std::vector<TensorSpec> inferred_shapes(const ModelIndex& index, std::vector<std::string> tensors,
+                                        const CheckOptions& options) {
   Model exposed = index.model().clone();
   std::erase_if(tensors, [&](const auto& name) { return index.main().is_output(name); });
   try {
     expose_outputs(exposed, tensors);
-    const OrtRunner runner(std::move(exposed), {.optimization = Optimization::disabled});
+    const auto runner =
+        open_trial(std::move(exposed), {.optimization = Optimization::disabled}, options);
     std::vector<TensorSpec> found;
-    for (const TensorSpec& spec : runner.outputs())
+    for (const TensorSpec& spec : runner->outputs())
       if (!spec.shape.empty() && std::ranges::find(tensors, spec.name) != tensors.end())
         found.push_back(spec);
     return found;
@@ -252,11 +253,11 @@ Findings check_structure(const ModelIndex& index) {
   return findings;
 }
 
-Findings check_shapes(const ModelIndex& index) {
+Findings check_shapes(const ModelIndex& index, const CheckOptions& options) {
   const GraphIndex& graph = index.main();
   const std::vector<std::string> missing = without_shape(graph);
   if (missing.empty()) return {};
-  const std::vector<TensorSpec> inferred = inferred_shapes(index, missing);
+  const std::vector<TensorSpec> inferred = inferred_shapes(index, missing, options);
   if (inferred.empty()) return {};
   return {make_finding("missing-shapes", tensor_subject(graph, inferred.front().name),
                        fmt::format("shape inference gives the shapes of {} that declare none",

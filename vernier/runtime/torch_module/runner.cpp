@@ -3,6 +3,7 @@
 #include <torch/csrc/jit/runtime/graph_executor.h>
 #include <torch/script.h>
 
+#include "vernier/activity.h"
 #include "vernier/error.h"
 #include "vernier/runtime/torch_module/instrument.h"
 #include "vernier/runtime/torch_module/load.h"
@@ -115,6 +116,7 @@ class ScriptRunner final : public Runner {
   }
 
   c10::IValue execute(std::span<const Tensor> inputs, Run& run) {
+    const Activity running(ForeignCode::torch, ForeignWork::running, subject());
     const c10::InferenceMode no_gradients;
     const torch::jit::GraphOptimizerEnabledGuard unoptimized(false);
     const DefaultDtype default_dtype(options_.precision);

@@ -1,0 +1,153 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/cli/run.h"
+#include "tests/fixture.h"
+#include "tests/model_builder.h"
+#include "tests/small_graphs.h"
+#include "tests/temporary_directory.h"
+#include "vernier/tensor/npz.h"
+
+namespace vernier {
+namespace {
+
+using testing::expect_error;
+using testing::Outcome;
+using testing::read_text;
+using testing::run_program;
+using testing::run_vernier;
+using ::testing::HasSubstr;
+
+const std::string cnn = fixture("mnist/mnist_cnn.onnx");
+const std::string int8 = fixture("mnist/mnist_cnn.int8.onnx");
+
+// Its body goes on for ever.
+Model endless() {
+  GraphBuilder body;
+  body.input("i", DType::i64, {}).input("go_on", DType::boolean, {}).input("v", DType::f32, {{2}});
+  body.node("Identity", {"go_on"}, {"still"}).node("Neg", {"v"}, {"w"});
+  body.output("still", DType::boolean, {}).output("w", DType::f32, {{2}});
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{2}});
+  builder.weight(tensor_of<bool>("yes", DType::boolean, {}, {true}));
+  builder.node("Loop", {"", "yes", "x"}, {"y"}, {graph_attribute("body", body)});
+  builder.output("y", DType::f32, {{2}});
+  return builder.model();
+}
+
+// Takes two gigabytes.
+Model large() {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{1}});
+  builder.weight(tensor_of<std::int64_t>("shape", DType::i64, {2}, {50000, 10000}));
+  builder.node("Expand", {"x", "shape"}, {"a"}).node("Neg", {"a"}, {"b"});
+  builder.node("ReduceMax", {"b"}, {"y"}).output("y");
+  return builder.model();
+}
+
+class Supervision : public ::testing::Test {
+ protected:
+  std::string saved(const Model& model, const std::string& name) {
+    model.save(folder_ / name);
+    return folder_ / name;
+  }
+  // After half a second, and what it says then.
+  static Outcome signalled(const std::string& signal, std::vector<std::string> command) {
+    std::vector<std::string> whole = {"timeout", "--foreground", "--preserve-status", "-s",
+                                      signal,    "0.5",          VERNIER_BINARY};
+    whole.insert(whole.end(), command.begin(), command.end());
+    return run_program(whole);
+  }
+
+  TemporaryDirectory folder_;
+};
+
+#ifdef __x86_64__  // other processors give a result for the smallest integer divided by -1
+TEST_F(Supervision, a_crash_is_one_line_that_names_the_node) {
+  GraphBuilder builder;
+  builder.input("a", DType::i64, {{1}}).input("b", DType::i64, {{1}});
+  builder.node("Neg", {"a"}, {"c"}).node("Neg", {"c"}, {"d"});
+  builder.node("Div", {"d", "b"}, {"e"}).node("Abs", {"e"}, {"y"}).output("y");
+  const std::string model = saved(builder.model(), "div.onnx");
+  const auto number = [](const char* name, std::int64_t value) {
+    return tensor_of<std::int64_t>(name, DType::i64, {1, 1}, {value});
+  };
+  NpzWriter inputs(folder_ / "inputs.npz");
+  inputs.add("a", number("a", std::numeric_limits<std::int64_t>::min()));
+  inputs.add("b", number("b", -1));
+  inputs.finish();
+  std::ofstream(folder_ / "out.npz") << "what was there";
+  expect_error(run_vernier({"record", model, "--input-data", folder_ / "inputs.npz", "-o",
+                            folder_ / "out.npz"}),
+               "[onnxruntime] div.onnx: ONNX Runtime crashed (arithmetic fault: an integer division "
+               "that has no result) while it ran node 'node_3' (Div); ");
+  EXPECT_EQ(read_text(folder_ / "out.npz"), "what was there");
+  std::ofstream(folder_ / "out.json") << "what was there";
+  expect_error(run_vernier({"eval", model, "--reference", model, "--input-data",
+                            folder_ / "inputs.npz", "-o", folder_ / "out.json"}),
+               "while it ran node 'node_3' (Div); ");
+  EXPECT_EQ(read_text(folder_ / "out.json"), "what was there");
+}
+#endif
+
+TEST_F(Supervision, a_process_that_is_killed_says_that_memory_is_the_likely_reason) {
+  const std::string script = "\"$0\" record " + cnn + " -o " + (folder_ / "a.npz").string() +
+                             " --samples 100000000 & sleep 0.5; kill -9 $(ps -o pid= --ppid $!); "
+                             "wait $!";
+  const Outcome outcome = run_program({"sh", "-c", script, VERNIER_BINARY});
+  expect_error(outcome, "[memory] the process was killed");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "a.npz"));
+}
+
+TEST_F(Supervision, a_time_limit_ends_a_loop_that_does_not) {
+  const std::string model = saved(endless(), "endless.onnx");
+  expect_error(run_vernier({"record", model, "-o", folder_ / "a.npz", "--timeout", "1"}),
+               "[timeout] not done after 1 s while ONNX Runtime ran endless.onnx; raise --timeout");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "a.npz"));
+}
+
+TEST_F(Supervision, a_memory_limit_ends_what_takes_more) {
+  const std::string model = saved(large(), "large.onnx");
+  expect_error(
+      run_vernier({"record", model, "-o", folder_ / "a.npz", "--memory-limit", "0.25"}),
+      "[memory] more than 0.25 GB were in use while ONNX Runtime ran large.onnx; raise "
+      "--memory-limit");
+}
+
+TEST_F(Supervision, limits_are_positive_numbers) {
+  for (const char* limit : {"--timeout", "--memory-limit"})
+    expect_error(run_vernier({"inspect", cnn, limit, "-1"}), limit);
+}
+
+TEST_F(Supervision, one_signal_ends_a_loop_that_does_not) {
+  const std::string model = saved(endless(), "endless.onnx");
+  const Outcome outcome = signalled("INT", {"record", model, "-o", folder_ / "a.npz"});
+  EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("interrupted"));
+  EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "a.npz"));
+}
+
+TEST_F(Supervision, an_interrupted_run_says_so_and_is_inconclusive) {
+  for (const auto& [signal, code] : {std::pair("INT", 130), std::pair("TERM", 143)}) {
+    const Outcome outcome = signalled(signal, {"eval", int8, "--reference", cnn, "--samples",
+                                               "100000000", "-f", "json"});
+    EXPECT_EQ(outcome.exit_code, code) << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr("\"interrupted\": true"));
+    testing::expect_valid_json("compare", outcome.out);
+  }
+}
+
+TEST_F(Supervision, changes_no_result) {
+  const std::vector<std::string> command = {VERNIER_BINARY, "eval", int8, "--reference",
+                                            cnn,            "-f",   "json"};
+  std::vector<std::string> alone = {"env", "VERNIER_UNSUPERVISED=1"};
+  alone.insert(alone.end(), command.begin(), command.end());
+  EXPECT_EQ(run_program(command).out, run_program(alone).out);
+}
+
+}  // namespace
+}  // namespace vernier
