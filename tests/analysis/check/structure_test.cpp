@@ -133,9 +133,9 @@ TEST(Structure, weights_that_are_stored_twice_are_found) {
 TEST(Structure, shapes_that_can_be_inferred_should_be_there) {
   GraphBuilder builder = small();
   builder.node("Abs", {"y"}, {"a"}).node("Neg", {"a"}, {"z"}).output("z", DType::f32, {{2, ""}});
-  EXPECT_EQ(told(check_shapes(ModelIndex(builder.model())), "missing-shapes"),
+  EXPECT_EQ(told(check_shapes(ModelIndex(builder.model()), {}), "missing-shapes"),
             "a: shape inference gives the shapes of 1 tensor that declare none");
-  EXPECT_THAT(check_shapes(ModelIndex(small().model())), IsEmpty());
+  EXPECT_THAT(check_shapes(ModelIndex(small().model()), {}), IsEmpty());
 }
 
 // A model whose weight is in `location`, which holds `bytes` bytes.
