@@ -128,7 +128,7 @@ void add_check(CLI::App& program, int& exit_code) {
   add_model_id_options(*command, options->models.id);
   add_host_options(*command, options->models);
   add_runtime_options(*command, options->runtime);
-  add_output_options(*command, options->output, {"text", "json", "md", "html", "sarif"});
+  add_output_options(*command, options->output, {"sarif"});
   command->footer("Example:\n  vernier check model.onnx --reference model.pt --strict\n");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }

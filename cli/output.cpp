@@ -16,6 +16,7 @@
 #include "vernier/report/detail.h"
 #include "vernier/report/html.h"
 #include "vernier/report/markdown.h"
+#include "vernier/report/rows.h"
 #include "vernier/report/terminal.h"
 #include "vernier/tensor/atomic_file.h"
 #include "vernier/utf8.h"
@@ -63,7 +64,10 @@ void remember_command_line(std::span<const char* const> arguments) {
 }
 
 void add_output_options(CLI::App& command, OutputOptions& options,
-                        const std::vector<std::string>& formats) {
+                        const std::vector<std::string>& more) {
+  std::vector<std::string> formats = {"text",  "json",          "md", "html", "csv",
+                                      "junit", "model-explorer"};
+  formats.insert(formats.end(), more.begin(), more.end());
   OptionGroup group(command, main_group);
   group.add("-f,--format", options.format, "Format of the result (default: by the ending of -o)")
       ->check(CLI::IsMember(formats));
@@ -103,6 +107,8 @@ std::string output_format(const OutputOptions& options) {
   if (extension == ".json") return "json";
   if (extension == ".md") return "md";
   if (extension == ".sarif") return "sarif";
+  if (extension == ".csv") return "csv";
+  if (extension == ".xml") return "junit";
   if (extension == ".html" || extension == ".htm") return "html";
   return "text";
 }
@@ -124,6 +130,12 @@ void write_result(const OutputOptions& options, const Document& document,
     write_text(options, render_markdown(document));
   else if (format == "html")
     write_text(options, page_of(document, json, parts));
+  else if (format == "csv")
+    write_text(options, render_csv(json()));
+  else if (format == "junit")
+    write_text(options, render_junit(json()));
+  else if (format == "model-explorer")
+    write_text(options, render_model_explorer(json()));
   else
     write_text(options, render_terminal(document, use_colour(options), width_of(options)));
 }

@@ -19,8 +19,9 @@ struct OutputOptions {
   std::string detail = "worst:20";  // the rows whose tensors a page shows
 };
 
+// `more`: formats that only this command has.
 void add_output_options(CLI::App& command, OutputOptions& options,
-                        const std::vector<std::string>& formats = {"text", "json", "md", "html"});
+                        const std::vector<std::string>& more = {});
 
 // --detail, for commands that see tensors inside the models.
 void add_detail_option(CLI::App& command, OutputOptions& options);

@@ -1,0 +1,86 @@
+#include "vernier/report/rows.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace vernier {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+const std::string layers = R"({"command": "layers", "run": {"candidate": "a<b.onnx"},
+  "verdict": {"outcome": "fail", "failures": [{"kind": "broken", "subject": "fc", "limit": "x>1"}],
+              "doubts": []},
+  "layers": [
+    {"layer": "conv", "tensor": "/conv/Conv", "max_abs_diff": 1e-7, "sqnr_db": 130.5,
+     "exceeds_tol": false, "shape": [1, 2], "nan": {"reference": 0}},
+    {"layer": "fc, \"last\"", "tensor": null, "max_abs_diff": 2.5, "sqnr_db": "inf",
+     "exceeds_tol": true, "cause": "weight_mismatch", "nan": {"reference": 3}}]})";
+
+TEST(Rows, csv_has_a_column_for_each_number_and_text_and_quotes_what_needs_it) {
+  EXPECT_EQ(render_csv(layers),
+            "kind,layer,tensor,max_abs_diff,sqnr_db,exceeds_tol,nan_reference,cause\r\n"
+            "layer,conv,/conv/Conv,1e-07,130.5,false,0,\r\n"
+            "layer,\"fc, \"\"last\"\"\",,2.5,inf,true,3,weight_mismatch\r\n");
+}
+
+TEST(Rows, metrics_are_columns_of_their_own_name) {
+  EXPECT_EQ(render_csv(R"({"command": "eval", "outputs": [
+                {"name": "y", "pass": true, "metrics": {"sqnr_db_mean": 30.0}}]})"),
+            "kind,name,pass,sqnr_db_mean\r\noutput,y,true,30.0\r\n");
+  EXPECT_EQ(render_csv(R"({"command": "eval"})"), "kind\r\n");
+}
+
+TEST(Rows, junit_has_the_verdict_and_every_row_as_a_test_case) {
+  const std::string text = render_junit(layers);
+  EXPECT_THAT(text, StartsWith("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"));
+  EXPECT_THAT(text,
+              HasSubstr("<testsuite name=\"layers a&lt;b.onnx\" tests=\"3\" failures=\"2\">"));
+  EXPECT_THAT(text, HasSubstr("<testcase classname=\"layers.layer\" name=\"conv\"/>"));
+  EXPECT_THAT(text, HasSubstr("name=\"fc, &quot;last&quot;\">\n      <failure type=\"fail\" "
+                              "message=\"weight_mismatch: max_abs_diff 2.5\"/>"));
+  EXPECT_THAT(text, HasSubstr("name=\"verdict\">\n      <failure type=\"fail\" "
+                              "message=\"broken fc x&gt;1\"/>"));
+}
+
+TEST(Rows, an_inconclusive_verdict_is_no_pass) {
+  const std::string text = render_junit(
+      R"({"command": "eval", "verdict": {"outcome": "inconclusive", "failures": [],
+          "doubts": [{"kind": "unknown_inputs", "subject": "", "limit": 0}]}})");
+  EXPECT_THAT(text, HasSubstr("<failure type=\"inconclusive\" message=\"unknown_inputs"));
+}
+
+TEST(Rows, an_error_of_check_is_a_failure_and_a_note_is_none) {
+  const std::string text = render_junit(R"({"command": "check", "findings": [
+      {"id": "nan", "severity": "error", "evidence": "NaN in y"},
+      {"id": "shapes", "severity": "note", "evidence": "none"}]})");
+  EXPECT_THAT(text, HasSubstr("tests=\"2\" failures=\"1\""));
+  EXPECT_THAT(text, HasSubstr("message=\"NaN in y\""));
+}
+
+TEST(Rows, model_explorer_gets_a_figure_for_each_tensor_that_has_one) {
+  const auto data = nlohmann::json::parse(render_model_explorer(layers));
+  EXPECT_EQ(data["results"], (nlohmann::json{{"/conv/Conv", {{"value", 130.5}}}}));
+  EXPECT_EQ(data["thresholds"].size(), 3U);
+}
+
+TEST(Rows, a_diagnosis_shows_the_rows_of_what_looked_deepest) {
+  const std::string text = render_csv(R"({"command": "diagnose",
+      "eval": {"command": "eval", "outputs": [{"name": "y"}]},
+      "debug": {"command": "debug", "activations": [{"tensor_name": "x", "verdict": "healthy"}]}})");
+  EXPECT_EQ(text, "kind,tensor_name,verdict\r\ntensor,x,healthy\r\n");
+}
+
+TEST(Rows, names_out_of_files_cannot_break_out) {
+  const std::string hostile =
+      R"({"command": "diff", "arrays": [{"name": "a\u001b]0;x\u0007<\/testcase>", "pass": true}]})";
+  EXPECT_THAT(render_junit(hostile), ::testing::Not(HasSubstr("\x1b")));
+  EXPECT_THAT(render_junit(hostile), HasSubstr("&lt;/testcase&gt;"));
+  EXPECT_THAT(render_csv(hostile), ::testing::Not(HasSubstr("\x1b")));
+}
+
+}  // namespace
+}  // namespace vernier

@@ -1,0 +1,226 @@
+#include "vernier/report/rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "vernier/utf8.h"
+
+namespace vernier {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// The lists of a result whose elements are rows, and the key of a row's name.
+struct RowList {
+  const char *key, *kind, *name;
+};
+constexpr RowList row_lists[] = {
+    {"outputs", "output", "name"},
+    {"arrays", "array", "name"},
+    {"layers", "layer", "layer"},
+    {"activations", "tensor", "tensor_name"},
+    {"weights", "weight", "weight_name"},
+    {"model_outputs", "output", "output_name"},
+    {"findings", "finding", "id"},
+    {"metrics", "metric", "name"},
+    {"configurations", "configuration", "name"},
+    {"decisions", "decision", "choice"},
+};
+
+struct Row {
+  const char* kind;
+  std::string name;
+  const Json* json;
+};
+
+// A diagnosis holds the results that it rests on; the one that looked deepest has the rows.
+const Json& deepest(const Json& result) {
+  if (result.value("command", "") != "diagnose") return result;
+  for (const char* command : {"debug", "layers", "eval", "check"})
+    if (result.contains(command)) return result[command];
+  return result;
+}
+
+std::string text_of(const Json& value) {
+  if (value.is_string()) return printable(value.get<std::string>());
+  return value.is_null() ? "" : value.dump();
+}
+
+std::vector<Row> rows_of(const Json& result) {
+  std::vector<Row> rows;
+  for (const RowList& list : row_lists) {
+    const auto found = result.find(list.key);
+    if (found == result.end() || !found->is_array()) continue;
+    for (const Json& row : *found) {
+      if (!row.is_object()) continue;
+      // layers calls the name of an output like that of a layer.
+      const auto name = row.contains(list.name) ? row.find(list.name) : row.find("layer");
+      rows.push_back({list.kind, name == row.end() ? "" : text_of(*name), &row});
+    }
+  }
+  return rows;
+}
+
+// The numbers and texts of a row, those of objects in it by both names.
+void flatten(const Json& json, const std::string& prefix,
+             std::vector<std::pair<std::string, std::string>>& cells) {
+  for (const auto& [key, value] : json.items()) {
+    if (value.is_array()) continue;
+    if (!value.is_object())
+      cells.emplace_back(prefix + key, text_of(value));
+    else if (key == "metrics")
+      flatten(value, prefix, cells);
+    else
+      flatten(value, prefix + key + "_", cells);
+  }
+}
+
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char character : text) {
+    if (character == '"') quoted += '"';
+    quoted += character;
+  }
+  return quoted + "\"";
+}
+
+std::string xml(const std::string& text) {
+  std::string escaped;
+  for (const char character : printable(text)) {
+    switch (character) {
+      case '&': escaped += "&amp;"; break;
+      case '<': escaped += "&lt;"; break;
+      case '>': escaped += "&gt;"; break;
+      case '"': escaped += "&quot;"; break;
+      default: escaped += character;
+    }
+  }
+  return escaped;
+}
+
+// Why a row fails; nothing: it does not.
+std::optional<std::string> failure_of(const Row& row) {
+  const Json& json = *row.json;
+  if (json.value("pass", true) == false) {
+    std::string text = json.value("status", "") == "compared" ? "" : json.value("status", "");
+    for (const Json& failure : json.value("failures", Json::array()))
+      text += (text.empty() ? "" : "; ") + text_of(failure);
+    return text;
+  }
+  if (json.value("exceeds_tol", false))
+    return fmt::format("{}: max_abs_diff {}", text_of(json.value("cause", Json())),
+                       text_of(json.value("max_abs_diff", Json())));
+  if (json.value("severity", "") == "error") return text_of(json.value("evidence", Json()));
+  return std::nullopt;
+}
+
+std::string verdict_text(const Json& verdict) {
+  std::string text;
+  for (const char* list : {"failures", "doubts"})
+    for (const Json& each : verdict.value(list, Json::array()))
+      text +=
+          fmt::format("{}{} {} {}", text.empty() ? "" : "; ", text_of(each.value("kind", Json())),
+                      text_of(each.value("subject", Json())), text_of(each.value("limit", Json())));
+  return text;
+}
+
+std::string test_case(const std::string& group, const std::string& name,
+                      const std::optional<std::string>& failure, const char* type) {
+  std::string text =
+      fmt::format("    <testcase classname=\"{}\" name=\"{}\"", xml(group), xml(name));
+  if (!failure) return text + "/>\n";
+  return text + fmt::format(">\n      <failure type=\"{}\" message=\"{}\"/>\n    </testcase>\n",
+                            type, xml(*failure));
+}
+
+// What a row shows of the tensor: how far it drifted.
+std::optional<double> figure_of(const Json& row) {
+  for (const char* key : {"cumulative_sqnr_db", "sqnr_db", "local_sqnr_db", "weight_sqnr_db"})
+    if (const auto value = row.find(key); value != row.end() && value->is_number())
+      return value->get<double>();
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string render_csv(const std::string& json) {
+  const Json result = Json::parse(json);
+  std::vector<std::string> columns;
+  std::vector<std::pair<const char*, std::vector<std::pair<std::string, std::string>>>> lines;
+  for (const Row& row : rows_of(deepest(result))) {
+    auto& cells =
+        lines.emplace_back(row.kind, std::vector<std::pair<std::string, std::string>>()).second;
+    flatten(*row.json, "", cells);
+    for (const auto& [column, text] : cells)
+      if (std::ranges::find(columns, column) == columns.end()) columns.push_back(column);
+  }
+  std::string text = "kind";
+  for (const std::string& column : columns) text += "," + csv_cell(column);
+  text += "\r\n";
+  for (const auto& [kind, cells] : lines) {
+    text += kind;
+    for (const std::string& column : columns) {
+      const auto cell =
+          std::ranges::find(cells, column, &std::pair<std::string, std::string>::first);
+      text += "," + (cell == cells.end() ? "" : csv_cell(cell->second));
+    }
+    text += "\r\n";
+  }
+  return text;
+}
+
+std::string render_junit(const std::string& json) {
+  const Json result = Json::parse(json);
+  const std::string command = text_of(result["command"]);
+  const std::string outcome =
+      result.contains("verdict") ? text_of(result["verdict"]["outcome"]) : "";
+  std::string cases;
+  int tests = 0, failures = 0;
+  const auto add = [&](const std::string& group, const std::string& name,
+                       const std::optional<std::string>& failure, const char* type) {
+    cases += test_case(group, name, failure, type);
+    ++tests;
+    failures += failure.has_value();
+  };
+  if (!outcome.empty())
+    add(command, "verdict",
+        outcome == "pass" ? std::nullopt : std::optional(verdict_text(result["verdict"])),
+        outcome == "fail" ? "fail" : "inconclusive");
+  for (const Row& row : rows_of(deepest(result)))
+    add(command + "." + row.kind, row.name, failure_of(row), "fail");
+  const std::string suite =
+      fmt::format("{} {}", command,
+                  result.contains("run") ? text_of(result["run"].value("candidate", Json())) : "");
+  return fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites tests=\"{0}\" failures=\"{1}\">\n"
+      "  <testsuite name=\"{2}\" tests=\"{0}\" failures=\"{1}\">\n{3}  </testsuite>\n"
+      "</testsuites>\n",
+      tests, failures, xml(suite), cases);
+}
+
+std::string render_model_explorer(const std::string& json) {
+  const Json result = Json::parse(json);
+  Json nodes = Json::object();
+  for (const Row& row : rows_of(deepest(result))) {
+    const std::string tensor =
+        row.json->contains("tensor") ? text_of((*row.json)["tensor"]) : row.name;
+    const auto figure = figure_of(*row.json);
+    if (!tensor.empty() && figure) nodes[tensor] = {{"value", *figure}};
+  }
+  // Colours up to a value, as the page has them: below 20 dB much is lost, above 40 little.
+  const auto below = [](double value, const char* colour) {
+    return Json{{"value", value}, {"bgColor", colour}};
+  };
+  return Json{{"name", "SQNR (dB)"},
+              {"results", nodes},
+              {"thresholds", {below(20, "#fce8df"), below(40, "#fdf1d8"), below(1e9, "#e3f3ee")}}}
+             .dump(2) +
+         "\n";
+}
+
+}  // namespace vernier
