@@ -27,6 +27,7 @@ build_packages=(
 )
 test_packages=(
   clang-format libgtest-dev libgmock-dev libopenblas-dev libfaiss-dev python3-venv libonnx-testdata
+  chromium fonts-dejavu-core
 )
 torch_packages=(libtorch-dev python3-torch python3-torchvision)
 lint_packages=(clang-tidy shellcheck)
