@@ -46,7 +46,7 @@ void add_limits(CLI::App& command) {
       if (ActivityPage* page = activity_page()) page->*limit = std::stod(text);
     };
   };
-  OptionGroup group(command, "Limits");
+  OptionGroup group(command, "Runtime");
   group
       .each("--timeout", keep(&ActivityPage::timeout_seconds),
             "End the run, with exit code 2, when it is not done after so long", "SECONDS")

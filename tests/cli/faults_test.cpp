@@ -26,10 +26,12 @@ void expect_whole_or_untouched(std::vector<std::string> arguments, const std::st
   const TemporaryDirectory folder, counts;
   arguments.insert(arguments.end(), {"-o", folder / output});
   const auto run = [&](int fault) {
-    std::vector<std::string> command = {
-        "env", "LD_PRELOAD=" VERNIER_WRITE_FAULTS, "VERNIER_FAULT=" + std::to_string(fault),
-        "VERNIER_FAULT_CALLS=" + (counts / "calls").string(), "VERNIER_UNSUPERVISED=1",
-        VERNIER_BINARY};
+    std::vector<std::string> command = {"env",
+                                        "LD_PRELOAD=" VERNIER_WRITE_FAULTS,
+                                        "VERNIER_FAULT=" + std::to_string(fault),
+                                        "VERNIER_FAULT_CALLS=" + (counts / "calls").string(),
+                                        "VERNIER_UNSUPERVISED=1",
+                                        VERNIER_BINARY};
     command.insert(command.end(), arguments.begin(), arguments.end());
     return run_program(command);
   };

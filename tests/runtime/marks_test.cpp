@@ -24,7 +24,7 @@ class Marks : public ::testing::Test {
 };
 SharedActivity Marks::activity_;
 
-TEST_F(Marks, change_no_result_and_force_the_order_of_the_nodes) {
+TEST_F(Marks, change_no_result) {
   GraphBuilder builder;
   builder.input("x", DType::f32, {{2}}).input("c", DType::boolean, {});
   builder.node("Neg", {"x"}, {"a"}).node("Abs", {"x"}, {"b"});
@@ -32,18 +32,12 @@ TEST_F(Marks, change_no_result_and_force_the_order_of_the_nodes) {
                {graph_attribute("then_branch", branch("Neg")),
                 graph_attribute("else_branch", branch("Abs"))});
   builder.node("Sum", {"a", "b", "d"}, {"y"}).output("y");
-  OrtRunner marked(builder.model(), {.watch = Watch::all()});
+  OrtRunner marked(builder.model());
   const Tensor x = tensor_of<float>("x", DType::f32, {2}, {-1, 3});
   const Tensor c = tensor_of<bool>("c", DType::boolean, {}, {true});
-  std::string last;
-  std::vector<std::string> order;
-  const auto outputs = marked.run(std::vector{x, c}, [&](const ObservedTensor& tensor) {
-    order.push_back(last_activity(activity_.page())->op + " " + std::string(tensor.name));
-  });
+  const auto outputs = marked.run(std::vector{x, c});
   EXPECT_EQ(elements<float>(outputs[0].view())[0], 1 + 1 + 1);
   EXPECT_EQ(elements<float>(outputs[0].view())[1], -3 + 3 - 3);
-  EXPECT_EQ(order, (std::vector<std::string>{"Neg a", "Abs b", "Neg node_3.then_branch/same",
-                                             "If d", "Sum y"}));
 }
 
 TEST_F(Marks, stand_before_and_behind_every_node_in_its_order) {

@@ -14,6 +14,7 @@
 #include "vernier/analysis/sequence.h"
 #include "vernier/error.h"
 #include "vernier/metrics/kernels.h"
+#include "vernier/runtime/stopping.h"
 
 namespace vernier {
 namespace {
@@ -117,8 +118,7 @@ class Comparison {
     if (number % steps == steps - 1) ++result_.samples;
   }
 
-  CompareResult finish(bool interrupted) {
-    result_.interrupted = interrupted;
+  CompareResult finish() {
     std::vector<std::string>& warnings = result_.warnings;
     warnings.insert(warnings.begin(), bindings_.warnings.begin(), bindings_.warnings.end());
     warn_of_constant_outputs();
@@ -337,13 +337,23 @@ CompareResult compare(Runner& reference, Runner& candidate, Samples& samples,
                       const CompareOptions& options) {
   Comparison comparison(reference, candidate, options);
   const std::int64_t steps = options.io.steps, sequences = samples.size() / steps;
-  bool go_on = true;
-  for (std::int64_t sequence = 0; sequence < sequences && go_on; ++sequence) {
-    for (std::int64_t index = sequence * steps; index < (sequence + 1) * steps; ++index)
-      comparison.add(samples.number(index), samples.sample(index));
-    if (options.progress) go_on = options.progress(sequence + 1, sequences);
+  std::int64_t done = 0;
+  try {
+    for (bool go_on = true; done < sequences && go_on;) {
+      for (std::int64_t index = done * steps; index < (done + 1) * steps; ++index)
+        comparison.add(samples.number(index), samples.sample(index));
+      ++done;
+      if (options.progress) go_on = options.progress(done, sequences);
+    }
+  } catch (const Stopped&) {
+    if (done == 0) throw;
+    resume_runs();
   }
-  return comparison.finish(!go_on);
+  CompareResult result = comparison.finish();
+  result.interrupted = done < sequences;
+  if (result.interrupted)
+    result.verdict = interrupted_verdict(std::move(result.verdict), done, sequences);
+  return result;
 }
 
 }  // namespace vernier

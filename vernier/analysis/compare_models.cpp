@@ -246,14 +246,16 @@ CompareResult compare_models(const ComparedModels& models, Samples& samples,
   compare_options.watch_candidate = watcher(models.candidate, options.candidate_runtime);
   Runner& reference_runner = reference ? *reference : *models.reference_runner;
   CompareResult result = compare(reference_runner, candidate, samples, compare_options);
-  if ((result.evidence.narrow =
-           find_narrow_range(models, result, reference_runner, extended, samples, options)))
+  if (!result.interrupted)
+    result.evidence.narrow =
+        find_narrow_range(models, result, reference_runner, extended, samples, options);
+  if (result.evidence.narrow)
     result.verdict = make_verdict(result.verdict.limits, result.verdict.failures, result.evidence);
   if (models.reference && !compare_options.allow_missing)
     for (Failure& failure :
          missing_values(*models.reference, models.candidate, compare_options.io)) {
       result.verdict.failures.push_back(std::move(failure));
-      result.verdict.outcome = Outcome::fail;
+      if (!result.interrupted) result.verdict.outcome = Outcome::fail;
     }
   if (is_costly_quantization(result))
     result.warnings.emplace_back(

@@ -54,6 +54,7 @@ std::string_view doubt_kind_name(DoubtKind kind) {
     case DoubtKind::alike_samples: return "alike_samples";
     case DoubtKind::unknown_inputs: return "unknown_inputs";
     case DoubtKind::few_samples: return "few_samples";
+    case DoubtKind::interrupted: return "interrupted";
   }
   return "";
 }
@@ -79,6 +80,14 @@ int exit_code(Outcome outcome) {
 Verdict make_verdict(std::vector<Limit> limits, std::vector<Failure> failures) {
   const Outcome outcome = failures.empty() ? Outcome::pass : Outcome::fail;
   return {.outcome = outcome, .failures = std::move(failures), .limits = std::move(limits)};
+}
+
+Verdict interrupted_verdict(Verdict verdict, std::int64_t done, std::int64_t total) {
+  verdict.outcome = Outcome::inconclusive;
+  verdict.doubts.push_back({.kind = DoubtKind::interrupted,
+                            .value = static_cast<double>(done),
+                            .limit = static_cast<double>(total)});
+  return verdict;
 }
 
 std::vector<Failure> judge(std::span<const Limit> limits, std::span<const Judged> subjects) {

@@ -50,7 +50,8 @@ enum class DoubtKind {
   missing_activation,  // the candidate has fewer activation functions than the reference
   alike_samples,       // to the network all samples are one sample
   unknown_inputs,      // made-up inputs, and nothing tells whether they are like real ones
-  few_samples          // a difference that so few samples show by chance; the limit would decide
+  few_samples,         // a difference that so few samples show by chance; the limit would decide
+  interrupted          // only some of the samples were run
 };
 std::string_view doubt_kind_name(DoubtKind kind);
 
@@ -78,6 +79,10 @@ struct Verdict {
 };
 
 Verdict make_verdict(std::vector<Limit> limits, std::vector<Failure> failures);
+
+// Of a run that was stopped when `done` of its `total` samples were: inconclusive, whatever they
+// showed.
+Verdict interrupted_verdict(Verdict verdict, std::int64_t done, std::int64_t total);
 
 // What limits may speak of: its name, the group by which limits may also name it, and the metrics
 // that it has; one without a value could not be measured.

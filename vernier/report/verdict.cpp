@@ -140,6 +140,9 @@ std::string doubt_text(const Doubt& doubt) {
       return fmt::format(
           "{:g} samples show such a {} by chance, too: about {:g} would decide (--samples)",
           doubt.value, doubt.subject, doubt.limit);
+    case DoubtKind::interrupted:
+      return fmt::format("the run was interrupted after {:g} of {:g} samples: run it to its end",
+                         doubt.value, doubt.limit);
   }
   return "";
 }

@@ -78,10 +78,10 @@ ProcessEnded crash_error(int status, const ActivityPage& page) {
             fmt::format("[vernier] crashed ({}) in its own code; please report the command and "
                         "the files that it was given",
                         signal_name(signal))};
-  return {Cause::crashed, fmt::format("[{}] {}: {} crashed ({}) while it {}; {}",
-                                      operation(activity->code), activity->model,
-                                      library_name(activity->code), signal_name(signal),
-                                      work_of(*activity), remedy(*activity, signal))};
+  return {Cause::crashed,
+          fmt::format("[{}] {}: {} crashed ({}) while it {}; {}", operation(activity->code),
+                      activity->model, library_name(activity->code), signal_name(signal),
+                      work_of(*activity), remedy(*activity, signal))};
 }
 
 ProcessEnded timeout_error(double seconds, const ActivityPage& page) {

@@ -11,7 +11,7 @@ namespace vernier {
 using OpenRunner = std::function<std::unique_ptr<Runner>()>;
 
 struct Isolation {
-  double timeout_seconds = 0;  // of opening, and of each run; 0: none
+  double timeout_seconds = 0;                           // of opening, and of each run; 0: none
   std::function<void(const ProcessEnded&)> ended = {};  // also told of what is thrown
 };
 

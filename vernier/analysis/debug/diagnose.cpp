@@ -284,6 +284,9 @@ DebugResult diagnose(const DebugPlan& plan, const Measurements& measured,
   result.weight = summarise(result.weights, &DebugWeight::weight_sqnr_db);
   result.evidence.calibration = calibration_fit(plan, measured);
   result.verdict = judge(result, options.limits);
+  if (result.interrupted)
+    result.verdict =
+        interrupted_verdict(std::move(result.verdict), result.samples, measured.wanted_samples);
   return result;
 }
 

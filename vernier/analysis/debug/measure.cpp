@@ -11,6 +11,7 @@
 #include "vernier/metrics/parallel.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/runtime/ort_runner.h"
+#include "vernier/runtime/stopping.h"
 
 namespace vernier {
 namespace {
@@ -204,14 +205,21 @@ Measurements measure(const Model& float_model, const Model& quantized_model, Deb
   const auto add = [&](const SampleSums& sample) {
     pool_into(total.sums, sample);
     ++total.samples;
-    if (options.progress) total.interrupted = !options.progress(total.samples, samples.size());
-    return !total.interrupted;
+    return !options.progress || options.progress(total.samples, samples.size());
   };
   // Sample 0 goes alone: layouts are found on it. Lockstep already takes two threads.
   const int at_once = sequential ? std::max(2, thread_count(options.runtime.threads)) : 1;
-  if (add(measure_sample(0))) parallel_in_order(1, samples.size(), at_once, measure_sample, add);
+  try {
+    if (add(measure_sample(0))) parallel_in_order(1, samples.size(), at_once, measure_sample, add);
+  } catch (const Stopped&) {
+    if (total.samples == 0) throw;
+    resume_runs();
+  }
+  total.interrupted = total.samples < samples.size();
+  total.wanted_samples = samples.size();
 
-  total.runtime_loss_db = runtime_loss_db(quantized_model, options.runtime, models.kept());
+  if (!total.interrupted)
+    total.runtime_loss_db = runtime_loss_db(quantized_model, options.runtime, models.kept());
   SharedObservations& shared = models.shared();
   total.histograms = shared.take_histograms();
   for (std::size_t i = 0; i < total.sums.tensors.size(); ++i)

@@ -19,6 +19,7 @@ struct Measurements {
   std::optional<double> runtime_loss_db;   // of a few samples
   std::int64_t samples = 0;
   bool interrupted = false;
+  std::int64_t wanted_samples = 0;
 };
 
 // Runs the samples through both models and sums up what the plan asks for. `first` is sample 0. One

@@ -211,6 +211,12 @@ LayersResult explain(LayersResult result, const LayersReference& reference,
   return result;
 }
 
+LayersResult as_far_as_run(LayersResult result, const Samples& samples) {
+  if (result.interrupted)
+    result.verdict = interrupted_verdict(std::move(result.verdict), result.samples, samples.size());
+  return result;
+}
+
 // A host describes its model by running it.
 LayersOptions with_example(LayersOptions options, const Model& candidate, Samples& samples) {
   if (model_format(options.reference) != ModelFormat::hosted) return options;
@@ -283,7 +289,7 @@ LayersResult validate_layers(const Model& candidate, Samples& samples,
                           : shipped.clone();
   LayersResult result = run_layers(reference, graph, samples, options);
   if (reference.model) reference.runner.reset();  // weights are compared in the files
-  return explain(std::move(result), reference, {shipped, graph}, options);
+  return as_far_as_run(explain(std::move(result), reference, {shipped, graph}, options), samples);
 }
 
 LayersResult validate_recorded_layers(const std::filesystem::path& candidate,
@@ -300,7 +306,7 @@ LayersResult validate_recorded_layers(const std::filesystem::path& candidate,
   const bool complete = validation.measure(samples);
   LayersResult result = validation.result();
   result.interrupted = !complete;
-  return explain(std::move(result), options);
+  return as_far_as_run(explain(std::move(result), options), samples);
 }
 
 }  // namespace vernier

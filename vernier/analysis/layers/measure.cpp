@@ -123,7 +123,8 @@ bool Validation::measure(Samples& samples) {
     else
       add(samples.number(i), sample);
     ++samples_;
-    if (options_.progress && !options_.progress(i + 1, samples.size())) return false;
+    const bool go_on = !options_.progress || options_.progress(i + 1, samples.size());
+    if (!go_on && samples_ < samples.size()) return false;
   }
   settle_parts();
   return true;

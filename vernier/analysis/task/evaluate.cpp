@@ -86,7 +86,7 @@ class TaskRun {
       if (!batch) break;
       run(*batch, number, answers);
       done_ += static_cast<std::int64_t>(batch->labels.size());
-      if (options_.progress) interrupted_ = !options_.progress(done_, total_);
+      if (options_.progress) interrupted_ = !options_.progress(done_, total_) && done_ < total_;
     }
     return answers;
   }
@@ -94,6 +94,8 @@ class TaskRun {
   const std::vector<std::string>& warnings() const { return warnings_; }
   TaskTimings& timings() { return timings_; }
   bool interrupted() const { return interrupted_; }
+  std::int64_t done() const { return done_; }
+  std::int64_t total() const { return total_; }
 
  private:
   void run(const Batch& batch, std::int64_t number, Answers& answers) {
@@ -258,6 +260,8 @@ TaskResult evaluate(const TaskModels& models, const TaskExamples& examples,
   std::ranges::move(data_warnings(report, bank ? bank->loader->report() : DatasetReport{}),
                     std::back_inserter(result.warnings));
   result.interrupted = run.interrupted();
+  if (result.interrupted)
+    result.verdict = interrupted_verdict(std::move(result.verdict), run.done(), run.total());
   result.timings = run.timings();
   return result;
 }
