@@ -158,7 +158,7 @@ void add_timeout_option(CLI::App& command, HostOptions& host) {
       ->check(at_least(1));
 }
 
-// The first row of each array, which the file names as the model does.
+// The first row of each array; those of the model's inputs are called as these are.
 std::vector<Tensor> first_sample(const std::filesystem::path& data) {
   const SampleArchive archive(data);
   std::vector<TensorSpec> inputs;

@@ -78,6 +78,17 @@ def parameters_of(source):
     return keywords, positions, bool(of(kinds.VAR_KEYWORD))
 
 
+def inputs_among(source, arrays):
+    """Those that forward takes by name, of the arrays of a file: [(spec, bytes)]. All where it knows none."""
+    keywords, _, _ = parameters_of(source)
+    known = [
+        each
+        for each in arrays
+        if each[0]["name"] in keywords or (CACHE in keywords and cache_part(each[0]["name"]))
+    ]
+    return known or arrays
+
+
 def converted(tensor, float64):
     if tensor.is_floating_point():
         return tensor.to(torch.float64 if float64 else torch.float32)

@@ -9,7 +9,7 @@ import torch
 from vernier_export.calling import attention_fast_path_off
 from vernier_export.source import resolve
 from vernier_export.structure import flatten
-from vernier_host.calling import Calling
+from vernier_host.calling import Calling, inputs_among
 from vernier_host.leaves import Leaves
 from vernier_host.operators import Operators
 from vernier_host.precision import in_float64
@@ -40,10 +40,15 @@ class TorchHost:
             name: (each, each.clone(), each._version) for name, each in self.model.named_buffers()
         }
         self.watch = WATCHES[request["watch"]](self.model) if request["watch"] in WATCHES else None
+        in_file = bool(inputs) and not request["outputs"]
+        if in_file:
+            inputs = inputs_among(self.source, inputs)
         tensors = [from_bytes(message, data) for message, data in inputs]
         given = [message for message, _ in inputs]
         if not inputs:
             tensors, given = self.own_example()
+        elif in_file:
+            tensors, given = self.example_in_file(tensors, given)
         self.calling = Calling(self.source, given)
         names = request["outputs"] + self.calling.names
         if hasattr(self.model, "config") and any(is_of_a_cache(name) for name in names):
@@ -74,6 +79,26 @@ class TorchHost:
                 "that returns (model, inputs)"
             )
         return list(example.values()), [spec(name, each) for name, each in example.items()]
+
+    def example_in_file(self, tensors, given):
+        """(tensors, their specs) in the rank that the model takes them in: a row of a file may be a batch
+        of one without its axis, or all of a sample, as recordings have it."""
+        example = self.source.inputs or {}
+        whole = [each[0] if each.dim() else each for each in tensors]
+        ranks = [each.dim() for each in example.values() if isinstance(each, torch.Tensor)]
+        if ranks and ranks == [each.dim() for each in whole]:
+            tensors = whole
+        elif not ranks and not self.runs_on(tensors, given) and self.runs_on(whole, given):
+            tensors = whole
+        return tensors, [spec(each["name"], tensor) for each, tensor in zip(given, tensors)]
+
+    def runs_on(self, tensors, given):
+        self.calling = Calling(self.source, given)
+        try:
+            self.forward(tensors, None)
+        except Exception:
+            return False
+        return True
 
     def warnings(self):
         found = []

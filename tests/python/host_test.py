@@ -117,6 +117,27 @@ class DescriptionTest(HostTest):
         self.assertEqual(description["inputs"], [{"name": "input", "dtype": "float32", "shape": [4, 2]}])
         self.assertEqual(description["outputs"][0]["shape"], [4, 3])
 
+    def test_of_a_file_it_takes_what_forward_takes_in_the_rank_that_it_takes(self):
+        code = """
+            def model():
+                return nn.Conv2d(1, 2, 3)
+        """
+        other = ("conv1", "float32", [1, 5], [0] * 5)
+        for shape in ([1, 1, 1, 4, 4], [1, 1, 4, 4]):
+            recorded = ("input", "float32", shape, [1] * 16)
+            description = self.model(code).describe([other, recorded], outputs=())
+            self.assertEqual(
+                description["inputs"], [{"name": "input", "dtype": "float32", "shape": [1, 1, 4, 4]}]
+            )
+
+    def test_of_a_file_the_rank_of_its_own_example_decides(self):
+        host = self.model("""
+            def model():
+                return nn.Linear(2, 3), torch.ones(4, 2)
+        """)
+        recorded = ("input", "float32", [1, 1, 2], [1, 3])
+        self.assertEqual(host.describe([recorded], outputs=())["inputs"][0]["shape"], [1, 2])
+
     def test_without_a_sample_of_either_side_the_error_says_how_to_give_one(self):
         with self.assertRaisesRegex(HostError, "must return .model, example inputs."):
             self.model(NET).describe([])

@@ -100,7 +100,7 @@ class Host:
             specs.append({"name": name, "dtype": dtype, "shape": shape, "bytes": len(data[-1])})
         self.send({**message, "inputs": specs}, data)
 
-    def describe(self, inputs, watch="layers", precision="float32", outputs=()):
+    def describe(self, inputs, watch="layers", precision="float32", outputs=("y",)):
         self.request({"type": "hello", "protocol": 1})
         hello = self.receive()
         assert (hello["type"], hello["protocol"]) == ("hello", 1), hello
