@@ -14,6 +14,7 @@
 #include "vernier/analysis/record.h"
 #include "vernier/analysis/task/task.h"
 #include "vernier/error.h"
+#include "vernier/exporting/exporter.h"
 #include "vernier/report/compare.h"
 #include "vernier/report/graph_json.h"
 
@@ -135,6 +136,15 @@ void add_reference_options(CLI::App& command, RuntimeOptions& options) {
       ->check(CLI::IsMember({"off", "basic", "extended", "all"}));
 }
 
+// The task of a model that is exported first says what to export; a dataset, that it is scored.
+std::string default_mode(const EvalOptions& options) {
+  const std::string& task = options.models.id.task;
+  const bool says_what_to_export = options.input.dataset.name.empty() &&
+                                   !options.models.models.empty() &&
+                                   is_export_source(options.models.models.front());
+  return task.empty() || says_what_to_export ? "compare" : "task";
+}
+
 // Options of one mode that another would pass over in silence.
 void refuse_options_of_other_modes(const CLI::App& command, const std::string& mode) {
   constexpr std::array of_compare = {
@@ -200,7 +210,7 @@ void add_eval(CLI::App& program, int& exit_code) {
   command->footer(
       "Example:\n  vernier eval model.int8.onnx --reference model.onnx --input-data inputs.npz\n");
   command->callback([options, command, &exit_code] {
-    if (options->mode.empty()) options->mode = options->models.id.task.empty() ? "compare" : "task";
+    if (options->mode.empty()) options->mode = default_mode(*options);
     refuse_options_of_other_modes(*command, options->mode);
     exit_code = options->mode == "compare" ? run_compare(*options) : run_task(*options);
   });
