@@ -180,6 +180,7 @@ TEST_F(PyTorchHost, a_weight_that_differs_is_found_by_name) {
   EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("weight_bit_mismatch"));
   EXPECT_THAT(outcome.out, HasSubstr("head.weight"));
+  EXPECT_THAT(outcome.out, HasSubstr("drift origin: head (Linear) at net.py:14: "));
 }
 
 TEST_F(PyTorchHost, every_operator_is_a_layer_on_request) {
@@ -226,8 +227,12 @@ TEST_F(PyTorchHost, a_live_model_is_recorded_by_its_leaves) {
   const Outcome leaves = record({"leaves.npz", "net.py:example", "--tensors", "inputs,leaves"});
   EXPECT_EQ(leaves.exit_code, 0) << leaves.err;
   EXPECT_EQ(leaves.out, "leaves.npz: 5 arrays of 1 sample\n");
-  const Outcome again = record({"again.npz", "net.py:Net", "--input-data", "leaves.npz"});
-  expect_error(again, "forward takes x, the candidate ");
+  const Outcome again = record(
+      {"again.npz", "net.py:Net", "--input-data", "leaves.npz", "--tensors", "inputs,leaves"});
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  const Outcome same = run_vernier(
+      {"diff", "leaves.npz", "again.npz", "--fail-if", "max_abs_diff>0"}, folder_->path());
+  EXPECT_EQ(same.exit_code, 0) << same.out << same.err;
   expect_error(record({"z.npz", "net.py:Net"}), "must return (model, example inputs)");
 }
 
@@ -250,6 +255,52 @@ TEST_F(PyTorchHost, an_export_is_checked_against_a_live_model) {
   EXPECT_EQ(wrong.exit_code, 1) << wrong.out << wrong.err;
   EXPECT_THAT(wrong.out, HasSubstr("output-differs"));
   expect_error(run("check", "net.py:failing"), "RuntimeError: no weights here");
+}
+
+TEST_F(PyTorchHost, a_task_is_scored_beside_a_live_model) {
+  Tensor images = weight("images", {12, 1, 8, 8}, 0.3F);
+  Tensor labels = make_tensor("label", DType::i64, {12});
+  for (std::size_t i = 0; i < 12; ++i)
+    elements<std::int64_t>(labels)[i] = static_cast<std::int64_t>(i % 3);
+  images.name = "x";
+  write_npz(*folder_ / "data.npz", std::vector<Tensor>{images, labels});
+  const std::vector<std::string> task = {
+      "--task", "image-classification", "--dataset", "data.npz", "--k", "1"};
+  const Outcome same = run("eval", "net.py:Net", task);
+  EXPECT_EQ(same.exit_code, 0) << same.out << same.err;
+  EXPECT_THAT(same.out, HasSubstr("+0.0000"));
+  EXPECT_THAT(same.out, HasSubstr("reference      net.py:Net\n"));
+}
+
+TEST_F(PyTorchHost, components_of_a_composite_model_are_compared_one_by_one) {
+  expect_error(run_vernier({"layers", "-m", "encoder=encoder.onnx", "-m", "decoder=decoder.onnx",
+                            "--reference", "net.py:Net", "--python", VERNIER_TORCH2_PYTHON},
+                           folder_->path()),
+               "compare them one by one, with -m encoder.onnx, then -m decoder.onnx");
+}
+
+// As people have it: a folder that names its class, and a processor that knows the size of images.
+constexpr const char* make_folder = R"(
+import json, torch, transformers
+torch.manual_seed(1)
+config = transformers.ResNetConfig(embedding_size=4, hidden_sizes=[4, 8], depths=[1, 1],
+                                   layer_type="basic", num_labels=3)
+transformers.ResNetForImageClassification(config).eval().save_pretrained("resnet")
+with open("resnet/preprocessor_config.json", "w") as file:
+    json.dump({"image_processor_type": "ConvNextImageProcessor", "size": {"shortest_edge": 40}}, file)
+)";
+
+TEST_F(PyTorchHost, a_folder_of_hugging_face_is_exported_converted_and_compared) {
+  const Outcome made = run_program({VERNIER_TORCH2_PYTHON, "-c", make_folder}, folder_->path());
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  const Outcome outcome =
+      run_program({"env", "XDG_CACHE_HOME=" + (*folder_ / "cache").string(), VERNIER_BINARY, "eval",
+                   "-m", "resnet", "--task", "image-classification", "--precision", "fp16",
+                   "--samples", "4", "--python", VERNIER_TORCH2_PYTHON},
+                  folder_->path());
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("hf:resnet"));
+  EXPECT_THAT(outcome.out, HasSubstr("fp16"));
 }
 
 TEST_F(PyTorchHost, layers_tell_the_line_that_calls_them) {

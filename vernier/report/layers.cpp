@@ -31,6 +31,11 @@ std::string label(const LayerRow& row) {
   return row.type.empty() ? row.layer : fmt::format("{} ({})", row.layer, row.type);
 }
 
+// With the line of code that it comes from, where that is known.
+std::string label_in_code(const LayerRow& row) {
+  return row.source.empty() ? label(row) : fmt::format("{} at {}", label(row), row.source);
+}
+
 // What is wrong with a row that exceeds.
 std::string finding(const LayerRow& row) {
   if (row.match == Match::none) return "nothing in the candidate stands for it";
@@ -54,7 +59,8 @@ std::string cause(const LayerRow& row, const LayersResult& result) {
 Paragraph verdict(const LayersSubject& subject, const LayersResult& result) {
   if (result.drift_origin) {
     const LayerRow& origin = result.rows[*result.drift_origin];
-    return {{fmt::format("drift origin: {}: {}", label(origin), finding(origin)), Tone::bad}};
+    return {
+        {fmt::format("drift origin: {}: {}", label_in_code(origin), finding(origin)), Tone::bad}};
   }
   const auto output = std::ranges::find_if(result.outputs, &LayerRow::exceeds);
   if (output != result.outputs.end())
