@@ -178,6 +178,10 @@ LayerEvidence training_operator(const Region& region) {
   return {};
 }
 
+bool knows_operators(const std::string& type) {
+  return std::ranges::find(implementations, type, &Implementation::type) != implementations.end();
+}
+
 LayerEvidence missing_operator(const Region& region, const std::string& type) {
   const auto known = std::ranges::find(implementations, type, &Implementation::type);
   if (known == implementations.end() || region.nodes.empty()) return {};

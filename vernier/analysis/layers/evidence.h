@@ -15,6 +15,9 @@ namespace vernier {
 // A Dropout or BatchNormalization that computes as in training.
 LayerEvidence training_operator(const Region& region);
 
+// Whether it is known which operators do what a PyTorch module of this type does.
+bool knows_operators(const std::string& type);
+
 // A region in which no operator does what a PyTorch module of this type does. Nothing is said of
 // types that are not known, nor where operators of other domains or a quantizer may do it.
 LayerEvidence missing_operator(const Region& region, const std::string& type);

@@ -267,11 +267,8 @@ void return_folded_weights(std::span<const WatchedTensor> leaves, ModuleWeights&
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     if (!is_batch_norm(leaves[i].type)) continue;
     const bool computes_layer =
-        std::ranges::any_of(candidate.uses_of(leaves[i].name), [](const WeightUse& use) {
-          constexpr std::array<std::string_view, 4> ops = {"Conv", "ConvTranspose", "Gemm",
-                                                           "MatMul"};
-          return std::ranges::count(ops, use.node->op_type()) > 0;
-        });
+        std::ranges::any_of(candidate.uses_of(leaves[i].name),
+                            [](const WeightUse& use) { return is_product(*use.node); });
     auto earlier = leaves.first(i) | std::views::reverse;
     const auto before = std::ranges::find_if(earlier, takes_batch_norm, &WatchedTensor::type);
     if (computes_layer && before != earlier.end() && candidate.uses_of(before->name).empty())

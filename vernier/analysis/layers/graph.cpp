@@ -36,14 +36,28 @@ std::string role_of(const NodeProto& node, int input) {
 // Of a node that an optimiser left without a scope: its weight is still called
 // "layer1.conv.weight".
 std::string module_of_weight(const NodeProto& node) {
-  constexpr std::array<std::string_view, 4> ops = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
   constexpr std::string_view weight = ".weight";
-  if (node.input_size() < 2 || std::ranges::count(ops, node.op_type()) == 0) return "";
+  if (node.input_size() < 2 || !is_product(node)) return "";
   const std::string& name = node.input(1);
   return name.ends_with(weight) ? name.substr(0, name.size() - weight.size()) : "";
 }
 
+// The module whose weights the node reads. A scope that was recalled by the name of a tensor is
+// that of the last operator which a fusion took in: the weight's name tells better.
+std::string module_of_weights_of(const NodeProto& node) {
+  const std::string by_weight = module_of_weight(node);
+  const bool knows_better = recalled_module_path(node) && !by_weight.empty();
+  const std::string module = knows_better ? by_weight : module_path(node);
+  return module.empty() ? by_weight : module;
+}
+
 }  // namespace
+
+bool is_product(const NodeProto& node) {
+  constexpr std::array<std::string_view, 7> ops = {
+      "Conv", "ConvTranspose", "Gemm", "MatMul", "FusedConv", "FusedGemm", "FusedMatMul"};
+  return std::ranges::count(ops, node.op_type()) > 0;
+}
 
 Region region_of(const GraphIndex& graph, const std::string& tensor,
                  const std::function<bool(const std::string&)>& is_known) {
@@ -84,8 +98,7 @@ const TensorProto* stored_weight(const ModelIndex& model, std::string_view tenso
 ModuleWeights::ModuleWeights(const ModelIndex& index) : index_(index) {
   for (const GraphIndex& graph : index.graphs())
     for (const NodeProto& node : graph.graph().node()) {
-      std::string module = module_path(node);
-      if (module.empty()) module = module_of_weight(node);
+      const std::string module = module_of_weights_of(node);
       if (module.empty()) continue;
       for (int i = 0; i < node.input_size(); ++i)
         if (const auto found = graph.weight_source(node.input(i)); found && !found.dequantize)

@@ -36,6 +36,10 @@ struct WeightUse {
   bool transposed = false;  // through a Transpose of its two axes
 };
 
+// Whether the node is a convolution or matrix product, also one that ONNX Runtime fused with what
+// follows it.
+bool is_product(const vernier_onnx::NodeProto& node);
+
 // The weight that a tensor of any graph is, through Identity, Cast and Transpose; null if it is
 // none, or quantized.
 const vernier_onnx::TensorProto* stored_weight(const ModelIndex& model, std::string_view tensor);

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "vernier/analysis/evidence.h"
+#include "vernier/analysis/layers/absent.h"
 #include "vernier/analysis/layers/diagnose.h"
 #include "vernier/analysis/layers/measure.h"
 #include "vernier/analysis/layers/operands.h"
@@ -196,6 +197,7 @@ LayersResult explain(LayersResult result, const LayersReference& reference,
     weights = compare_operands(std::move(weights), *index, shipped, tensors);
   }
   result.weight_mismatches = weight_mismatches(weights);
+  if (!model) settle_absent_layers(result, CandidateGraph(ran, result.rows));
   std::optional<MissingActivations> missing;
   if (model) missing = name_missing_activation(result, *model, candidate.shipped);
   result = with_causes(std::move(result), options,

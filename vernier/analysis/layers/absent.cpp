@@ -1,0 +1,122 @@
+#include "vernier/analysis/layers/absent.h"
+
+#include <vernier_onnx.pb.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "vernier/analysis/layers/evidence.h"
+#include "vernier/analysis/pairing/by_value.h"
+
+namespace vernier {
+namespace {
+
+bool has_tensor(const LayerRow& row) { return !row.tensor.empty() && row.match != Match::elided; }
+
+bool is_absent(const LayerRow& row) {
+  return row.tensor.empty() && !row.type.empty() &&
+         (row.match == Match::none || row.match == Match::fused) &&
+         !is_no_op({.name = row.layer, .type = row.type});
+}
+
+// Whether it is wrong on the reference's inputs.
+bool is_wrong_by_itself(const LayerRow& row) {
+  return row.exceeds && row.introduced_max_abs_diff &&
+         !(*row.introduced_max_abs_diff <= row.allowed);
+}
+
+std::string plain_type(const std::string& type) {
+  constexpr std::string_view suffix = "Activation";
+  return type.ends_with(suffix) ? type.substr(0, type.size() - suffix.size()) : type;
+}
+
+class AbsentLayers {
+ public:
+  AbsentLayers(const std::vector<LayerRow>& rows, const CandidateGraph& candidate)
+      : rows_(rows), candidate_(candidate) {}
+
+  // What the row is, if that is another than was thought.
+  std::optional<Match> settled(std::size_t index) const {
+    const auto reader = first_reader(index);
+    if (!is_absent(rows_[index]) || !reader) return std::nullopt;
+    const bool computed = is_computed_for(index, *reader);
+    if (rows_[index].match == Match::none && computed) return Match::fused;
+    if (rows_[index].match == Match::fused && lacks(index, *reader) &&
+        is_wrong_by_itself(rows_[*reader]))
+      return Match::none;
+    return std::nullopt;
+  }
+
+ private:
+  const Region& region(std::size_t row) const { return candidate_.region(rows_[row].tensor); }
+
+  // The first layer behind it that reads the one before it; else the next one.
+  std::optional<std::size_t> first_reader(std::size_t index) const {
+    std::size_t before = index;
+    while (before > 0 && !has_tensor(rows_[before])) --before;
+    std::optional<std::size_t> next;
+    for (std::size_t i = index + 1; i < rows_.size(); ++i) {
+      if (!has_tensor(rows_[i])) continue;
+      if (!next) next = i;
+      if (has_tensor(rows_[before]) &&
+          std::ranges::count(region(i).sources, rows_[before].tensor) > 0)
+        return i;
+    }
+    return next;
+  }
+
+  bool lacks(std::size_t index, std::size_t reader) const {
+    return static_cast<bool>(missing_operator(region(reader), plain_type(rows_[index].type)));
+  }
+
+  // Whether what computes the reader has an operator for the layer as well.
+  bool is_computed_for(std::size_t index, std::size_t reader) const {
+    const std::string type = plain_type(rows_[index].type);
+    if (!takes_batch_norm(type) && !is_batch_norm(type))
+      return knows_operators(type) && !lacks(index, reader);
+    const auto products = std::ranges::count_if(region(reader).nodes, [&](const auto* node) {
+      return is_product(*node) && reads_weight(*node, region(reader));
+    });
+    std::int64_t layers = takes_batch_norm(rows_[reader].type) ? 1 : 0;
+    for (std::size_t i = reader; i-- > 0 && !has_tensor(rows_[i]);)
+      layers += takes_batch_norm(rows_[i].type) ? 1 : 0;
+    return products > 0 && products >= layers;
+  }
+
+  static bool reads_weight(const vernier_onnx::NodeProto& node, const Region& region) {
+    return std::ranges::any_of(node.input(), [&](const std::string& input) {
+      return static_cast<bool>(region.graph->weight_source(input));
+    });
+  }
+
+  const std::vector<LayerRow>& rows_;
+  const CandidateGraph& candidate_;
+};
+
+void count_exceeding(LayersResult& result) {
+  result.drift_origin.reset();
+  result.layers_exceeding = 0;
+  for (std::size_t i = 0; i < result.rows.size(); ++i) {
+    if (!result.rows[i].exceeds) continue;
+    if (!result.drift_origin) result.drift_origin = i;
+    ++result.layers_exceeding;
+  }
+}
+
+}  // namespace
+
+void settle_absent_layers(LayersResult& result, const CandidateGraph& candidate) {
+  const AbsentLayers absent(result.rows, candidate);
+  std::vector<std::pair<std::size_t, Match>> changes;
+  for (std::size_t i = 0; i < result.rows.size(); ++i)
+    if (const auto match = absent.settled(i)) changes.emplace_back(i, *match);
+  for (const auto& [index, match] : changes) {
+    LayerRow& row = result.rows[index];
+    row.match = match;
+    row.exceeds = match == Match::none;
+    row.cause = row.exceeds ? Cause::unknown : Cause::none;
+  }
+  count_exceeding(result);
+}
+
+}  // namespace vernier
