@@ -1,7 +1,8 @@
 # Two commands do everything: `make demo` and `make test`. Both install what they need.
-# `make zoo` validates four models of torchvision layer by layer; `make fresh suite=trixie` runs
+# `make zoo` validates four models of torchvision layer by layer, `make sweep` ten that PyTorch 2 exports in
+# four forms each; `make fresh suite=trixie` runs
 # both commands on a Debian made for it (root needed).
-.PHONY: demo zoo test build setup wheel asan tsan lint format check-format install fresh clean
+.PHONY: demo zoo sweep test build setup wheel asan tsan lint format check-format install fresh clean
 preset ?= dev
 steps ?= build
 targets ?= all
@@ -51,6 +52,13 @@ zoo: steps = build torch
 zoo: targets = vernier_cli
 zoo: build
 	@scripts/zoo.sh $(build_dir)/bin/vernier
+
+# Models of PyTorch 2, exported, simplified and optimised, sound and with injected faults, layer by layer:
+# half an hour with small configurations; VERNIER_SWEEP=full takes the published sizes.
+sweep: steps = build torch2
+sweep: targets = vernier_cli
+sweep: build
+	@.deps/torch2/bin/python -B tests/sweep/sweep.py $(build_dir)/bin/vernier $(arguments)
 
 install: targets = vernier_cli
 install: build

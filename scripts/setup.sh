@@ -6,7 +6,7 @@
 #   test    test tools and models; the tests' Python into .deps/
 #   torch   libtorch, PyTorch and torchvision, for the PyTorch runner and `vernier export`
 #   torch2  PyTorch 2 with transformers, timm, onnx and other engines, into .deps/torch2 (2 GB), for
-#           the tests of the reference host
+#           the tests of the reference host; onnxsim into .deps/onnxsim
 #   wheel   what builds the Python package and checks it, into .deps/wheel
 #   lint    clang-tidy and shellcheck, for `make lint`
 # Idempotent: what is installed already is left alone, and nothing is downloaded twice.
@@ -73,6 +73,11 @@ torch2_more_pins=(
   pydantic==2.14.3 pydantic_core==2.50.4 Pygments==2.21.0 PyYAML==6.0.3 regex==2026.11.9
   rich==15.0.0 shellingham==1.5.4 tqdm==4.70.1 truststore==0.10.5 typer==0.29.0
   typing-inspection==0.4.5
+)
+
+# What simplifies exported models for the tests of `layers`.
+onnxsim_pins=(
+  onnxsim==0.8.1 onnx==1.23.2 numpy==2.4.6 ml_dtypes==0.6.0 protobuf==7.36.2 typing_extensions==4.16.0
 )
 
 # What the Python package is built with, and what it is tested and type checked with.
@@ -249,6 +254,7 @@ for step in "$@"; do
     torch2)
       install_packages python3-venv
       make_environment torch2 "${torch2_pins[@]}" --no-deps "${torch2_more_pins[@]}"
+      make_environment onnxsim --no-deps "${onnxsim_pins[@]}"
       ;;
     wheel)
       install_packages python3-venv python3-dev
