@@ -51,6 +51,29 @@ TEST(AbsentLayers, a_convolution_with_its_batch_norm_is_fused_also_where_that_is
   EXPECT_EQ(result.layers_exceeding, 1);
 }
 
+// As ONNX Runtime leaves a Linear with the ReLU behind it; a dropout has the tensor.
+TEST(AbsentLayers, an_elided_layer_tells_of_the_one_before_it) {
+  GraphBuilder graph = graph_of("second");
+  graph.node("FusedGemm", {"x", "w0"}, {"first"}, {}, "com.microsoft")
+      .node("MatMul", {"first", "w1"}, {"second"});
+  LayerRow dropout = right("dropout", "Dropout");
+  dropout.tensor = "first";
+  dropout.match = Match::elided;
+  const LayersResult result = settled(
+      graph.model(), {absent("first", "Linear", Match::none), dropout, wrong("second", "Linear")});
+  EXPECT_EQ(result.rows[0].match, Match::fused);
+  EXPECT_THAT(result.drift_origin, Optional(2));
+}
+
+TEST(AbsentLayers, a_layer_that_does_nothing_is_not_missed) {
+  GraphBuilder graph = graph_of("second");
+  graph.node("MatMul", {"x", "w0"}, {"second"});
+  const LayersResult result = settled(
+      graph.model(), {absent("dropout", "Dropout", Match::none), wrong("second", "Linear")});
+  EXPECT_EQ(result.rows[0].match, Match::fused);
+  EXPECT_THAT(result.drift_origin, Optional(1));
+}
+
 TEST(AbsentLayers, one_product_is_not_two_layers) {
   GraphBuilder graph = graph_of("second");
   graph.node("MatMul", {"x", "w0"}, {"second"});

@@ -11,12 +11,11 @@
 namespace vernier {
 namespace {
 
-bool has_tensor(const LayerRow& row) { return !row.tensor.empty() && row.match != Match::elided; }
+bool has_tensor(const LayerRow& row) { return !row.tensor.empty(); }
 
 bool is_absent(const LayerRow& row) {
   return row.tensor.empty() && !row.type.empty() &&
-         (row.match == Match::none || row.match == Match::fused) &&
-         !is_no_op({.name = row.layer, .type = row.type});
+         (row.match == Match::none || row.match == Match::fused);
 }
 
 // Whether it is wrong on the reference's inputs.
@@ -37,8 +36,10 @@ class AbsentLayers {
 
   // What the row is, if that is another than was thought.
   std::optional<Match> settled(std::size_t index) const {
+    if (!is_absent(rows_[index])) return std::nullopt;
+    if (is_no_op({.name = rows_[index].layer, .type = rows_[index].type})) return Match::fused;
     const auto reader = first_reader(index);
-    if (!is_absent(rows_[index]) || !reader) return std::nullopt;
+    if (!reader) return std::nullopt;
     const bool computed = is_computed_for(index, *reader);
     if (rows_[index].match == Match::none && computed) return Match::fused;
     if (rows_[index].match == Match::fused && lacks(index, *reader) &&
@@ -56,7 +57,7 @@ class AbsentLayers {
     while (before > 0 && !has_tensor(rows_[before])) --before;
     std::optional<std::size_t> next;
     for (std::size_t i = index + 1; i < rows_.size(); ++i) {
-      if (!has_tensor(rows_[i])) continue;
+      if (!has_tensor(rows_[i]) || candidate_.rows_of(rows_[i].tensor).front() < index) continue;
       if (!next) next = i;
       if (has_tensor(rows_[before]) &&
           std::ranges::count(region(i).sources, rows_[before].tensor) > 0)

@@ -87,8 +87,8 @@ struct Target {
 // Whether a linear layer's weight must be stored with its axes swapped: it computes x times the
 // transposed weight.
 bool stored_swapped(const Target& target) {
-  const bool reader_swaps =
-      is_op(*target.reader, "Gemm") && attribute_int(*target.reader, "transB", 0) != 0;
+  const bool is_gemm = target.reader->op_type().ends_with("Gemm");  // or ONNX Runtime's FusedGemm
+  const bool reader_swaps = is_gemm && attribute_int(*target.reader, "transB", 0) != 0;
   return reader_swaps == target.transposed;
 }
 
