@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -28,6 +29,19 @@ bool use_colour(const OutputOptions& options) {
   const char* no_color = std::getenv("NO_COLOR");
   return !options.no_color && options.file.empty() && (!no_color || !*no_color) &&
          isatty(STDOUT_FILENO) == 1;
+}
+
+// Whether the terminal was said to show no UTF-8, by the first of these that is set.
+bool is_ascii_terminal(const OutputOptions& options) {
+  if (!options.file.empty() || isatty(STDOUT_FILENO) != 1) return false;
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* value = std::getenv(name);
+    if (!value || !*value) continue;
+    std::string locale = value;
+    std::ranges::transform(locale, locale.begin(), [](unsigned char c) { return std::tolower(c); });
+    return locale.find("utf-8") == std::string::npos && locale.find("utf8") == std::string::npos;
+  }
+  return false;
 }
 
 // Lines of a file, or of a pipe, may have any length.
@@ -137,7 +151,8 @@ void write_result(const OutputOptions& options, const Document& document,
   else if (format == "model-explorer")
     write_text(options, render_model_explorer(json()));
   else
-    write_text(options, render_terminal(document, use_colour(options), width_of(options)));
+    write_text(options, render_terminal(is_ascii_terminal(options) ? in_ascii(document) : document,
+                                        use_colour(options), width_of(options)));
 }
 
 int terminal_width(int descriptor, int otherwise) {

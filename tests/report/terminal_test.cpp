@@ -29,7 +29,7 @@ TEST(Terminal, columns_align_by_code_points) {
 TEST(Terminal, colour_wraps_the_text_and_not_the_padding) {
   const std::string text = render_terminal(example(), true);
   EXPECT_NE(text.find(" \x1b[31m3.0\x1b[0m\n"), std::string::npos);
-  EXPECT_NE(text.find("\x1b[32mPASS\x1b[0m"), std::string::npos);
+  EXPECT_NE(text.find("\x1b[36mPASS\x1b[0m"), std::string::npos);
 }
 
 TEST(Terminal, control_characters_in_names_are_shown_not_sent) {
@@ -81,6 +81,12 @@ TEST(Terminal, sentences_are_wrapped_between_words) {
   EXPECT_EQ(wrap_text("one two three", 7), (std::vector<std::string>{"one two", "three"}));
   EXPECT_EQ(wrap_text("unbreakable", 4), (std::vector<std::string>{"unbr", "eaka", "ble"}));
   EXPECT_EQ(wrap_text("", 4), std::vector<std::string>{""});
+}
+
+TEST(Terminal, symbols_have_letters_for_terminals_that_show_only_these) {
+  Document document;
+  document.blocks = {Panel{"", {{"✓ weights", "27.3 ± 2 ▁█"}}}, Paragraph{{"a → b"}}};
+  EXPECT_EQ(render_terminal(in_ascii(document), false), "  + weights  27.3 +/- 2 18\n\na -> b\n");
 }
 
 }  // namespace

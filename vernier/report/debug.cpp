@@ -10,6 +10,7 @@
 #include "vernier/report/evidence.h"
 #include "vernier/report/number.h"
 #include "vernier/report/sensitivity.h"
+#include "vernier/report/sparkline.h"
 #include "vernier/report/verdict.h"
 
 namespace vernier {
@@ -163,6 +164,12 @@ std::string note_text(const DebugNote& note) {
   return "";
 }
 
+std::string cumulative_line(const DebugResult& result) {
+  std::vector<std::optional<double>> decibels;
+  for (const DebugActivation& row : result.activations) decibels.push_back(row.cumulative_sqnr_db);
+  return sparkline(decibels);
+}
+
 }  // namespace
 
 std::vector<std::string> debug_notes(const DebugResult& result) {
@@ -193,6 +200,8 @@ Document describe_debug(const DebugSubject& subject, const DebugResult& result) 
     evidence.facts.emplace_back("weights", weights_text(*weights));
   if (const auto& fit = result.evidence.calibration)
     evidence.facts.emplace_back("inputs fit", calibration_text(*fit));
+  if (const std::string line = cumulative_line(result); !line.empty())
+    evidence.facts.emplace_back("drift", line + " cumulative SQNR along the network, 0 to 60 dB");
   if (!evidence.facts.empty()) blocks.emplace_back(std::move(evidence));
   add_table(outputs_table(subject, result));
   add_table(activations_table(subject, result, "Worst local: a tensor's own quantizer",

@@ -10,6 +10,7 @@
 
 #include "vernier/report/evidence.h"
 #include "vernier/report/number.h"
+#include "vernier/report/sparkline.h"
 #include "vernier/report/verdict.h"
 
 namespace vernier {
@@ -175,6 +176,13 @@ Table weights_table(const LayersSubject& subject, const LayersResult& result) {
   return table;
 }
 
+std::string drift_line(const LayersResult& result) {
+  std::vector<std::optional<double>> decibels;
+  for (const LayerRow& row : result.rows)
+    decibels.push_back(row.compared ? std::optional(row.sqnr_db) : std::nullopt);
+  return sparkline(decibels, {.highest_db = 120});
+}
+
 }  // namespace
 
 std::string_view aligned_by(Match match) {
@@ -196,6 +204,8 @@ Document describe_layers(const LayersSubject& subject, const LayersResult& resul
   std::vector<Block> blocks = {verdict(subject, result)};
   if (result.drift_origin) {
     blocks.emplace_back(Paragraph{"cause: " + cause(result.rows[*result.drift_origin], result)});
+    if (const std::string line = drift_line(result); !line.empty())
+      blocks.emplace_back(Panel{"", {{"drift", line + " SQNR along the network, 0 to 120 dB"}}});
     blocks.emplace_back(
         rows_table("Around the origin", rows_around(result, subject.around), columns));
   }

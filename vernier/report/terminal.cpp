@@ -18,7 +18,7 @@ const char* escape_of(Tone tone) {
     case Tone::plain: return "";
     case Tone::strong: return "\x1b[1m";
     case Tone::faint: return "\x1b[2m";
-    case Tone::good: return "\x1b[32m";
+    case Tone::good: return "\x1b[36m";  // cyan, which nobody takes for red
     case Tone::fair: return "\x1b[33m";
     case Tone::bad: return "\x1b[31m";
   }
@@ -42,6 +42,19 @@ constexpr int least_column = 12;  // what is left of a column of names
 
 int total_width(const std::vector<int>& widths) {
   return std::accumulate(widths.begin(), widths.end(), 2 * static_cast<int>(widths.size()));
+}
+
+constexpr std::pair<std::string_view, std::string_view> symbols[] = {
+    {"✓", "+"},  {"✗", "x"}, {"·", "-"}, {"±", "+/-"}, {"–", "-"}, {"×", "x"},
+    {"→", "->"}, {"…", "~"}, {"▁", "1"}, {"▂", "2"},   {"▃", "3"}, {"▄", "4"},
+    {"▅", "5"},  {"▆", "6"}, {"▇", "7"}, {"█", "8"}};
+
+std::string ascii_symbols(std::string text) {
+  for (const auto& [symbol, ascii] : symbols)
+    for (std::size_t at = text.find(symbol); at != std::string::npos;
+         at = text.find(symbol, at + ascii.size()))
+      text.replace(at, symbol.size(), ascii);
+  return text;
 }
 
 class Writer {
@@ -187,6 +200,25 @@ std::string render_terminal(const Document& document, bool colour, int width) {
     std::visit(writer, block);
   }
   return writer.take();
+}
+
+Document in_ascii(Document document) {
+  const auto change = [](std::string& text) { text = ascii_symbols(std::move(text)); };
+  for (Block& block : document.blocks) {
+    if (auto* panel = std::get_if<Panel>(&block)) {
+      for (auto& [name, value] : panel->facts) {
+        change(name);
+        change(value.text);
+      }
+    } else if (auto* table = std::get_if<Table>(&block)) {
+      change(table->note);
+      for (auto& row : table->rows)
+        for (Cell& cell : row) change(cell.text);
+    } else if (auto* paragraph = std::get_if<Paragraph>(&block)) {
+      change(paragraph->text.text);
+    }
+  }
+  return document;
 }
 
 std::vector<std::string> wrap_text(const std::string& text, int width) {

@@ -12,6 +12,10 @@ namespace vernier {
 // goes on below itself, and sentences are wrapped.
 std::string render_terminal(const Document& document, bool colour, int width = 0);
 
+// The document with the symbols of reports in ASCII, for a terminal that shows nothing else: "+"
+// for a check mark, digits for bars. Names out of files stay as they are.
+Document in_ascii(Document document);
+
 // The text in lines of at most `width` columns (code points), broken between words where possible.
 std::vector<std::string> wrap_text(const std::string& text, int width);
 
