@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -138,6 +139,15 @@ TEST_F(Supervision, an_interrupted_run_says_so_and_is_inconclusive) {
     EXPECT_THAT(outcome.out, HasSubstr("\"outcome\": \"inconclusive\""));
     testing::expect_valid_json("compare", outcome.out);
   }
+}
+
+TEST_F(Supervision, what_is_no_file_is_refused_at_once) {
+  const std::string pipe = folder_ / "pipe.onnx";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const char* command : {"check", "inspect"})
+    EXPECT_THAT(run_vernier({command, pipe, "--timeout", "20"}).exit_code, ::testing::AnyOf(1, 2));
+  const Outcome outcome = run_vernier({"check", pipe, "--timeout", "20"});
+  EXPECT_THAT(outcome.out + outcome.err, HasSubstr("not a file"));
 }
 
 TEST_F(Supervision, changes_no_result) {

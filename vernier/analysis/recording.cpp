@@ -54,7 +54,10 @@ class ArchiveRecording : public Recording {
   }
 
   RecordResult finish() override {
-    if (result_.samples < rows_) writer_.truncate(result_.samples);
+    if (result_.samples < rows_) {
+      writer_.truncate(result_.samples);
+      writer_.close_holes();
+    }
     writer_.finish();
     return std::move(result_);
   }

@@ -126,6 +126,10 @@ void AtomicFile::read_at(std::int64_t offset, std::span<std::byte> out) const {
   if (!transfer_all(out.size(), read_rest)) fail("read back");
 }
 
+void AtomicFile::truncate(std::int64_t size) {
+  if (ftruncate(descriptor_, size) != 0) fail("write");
+}
+
 void AtomicFile::commit() {
   if (records_nodes()) return;  // a run that only looks for the node that crashes
   if (!temporary_.empty()) {

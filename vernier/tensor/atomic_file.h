@@ -25,6 +25,7 @@ class AtomicFile {
   void write_at(std::int64_t offset, std::span<const std::byte> bytes);
   void write_at(std::int64_t offset, std::string_view text);
   void read_at(std::int64_t offset, std::span<std::byte> out) const;
+  void truncate(std::int64_t size);
   void commit();
 
  private:

@@ -69,6 +69,9 @@ class NpzWriter {
   // Every reserved array ends after its first `rows` rows, which must be there: what an interrupted
   // run keeps. The room given up stays in the file as a hole that takes no disk space.
   void truncate(std::int64_t rows);
+  // Moves arrays together, so that no room is left that truncate() or drop() gave up; nothing is
+  // reserved, added or appended after this.
+  void close_holes();
   // What is said of the archive as a whole; readers of arrays pass over it. At most 65,535 bytes.
   void set_comment(const std::string& comment);
   // Throws Error if a reserved array was not filled.

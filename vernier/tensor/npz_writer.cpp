@@ -18,6 +18,8 @@ std::uint32_t crc_of(std::span<const std::byte> bytes, std::uint32_t crc = 0) {
       crc32_z(crc, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
+constexpr std::int64_t most_moved = 1 << 20;  // bytes at once
+
 // An array's place in the file: local header, .npy header, `rows` rows. The headers are written
 // last, when the checksum is known.
 struct Array {
@@ -92,6 +94,29 @@ struct NpzWriter::State {
     return entry;
   }
 
+  // Moves arrays to where those before them end, so that no room is left that was given up.
+  void close_holes() {
+    std::int64_t place = 0;
+    for (Array& array : arrays) {
+      if (array.offset > place) move(array, place);
+      place = array.end();
+    }
+    if (place < end) file.truncate(place);
+    end = place;
+  }
+
+  // Downwards, so that nothing is overwritten that is still to be read.
+  void move(Array& array, std::int64_t offset) {
+    const std::int64_t source = array.data_offset(), bytes = array.rows * array.row_bytes;
+    array.offset = offset;
+    std::vector<std::byte> block(static_cast<std::size_t>(std::min(bytes, most_moved)));
+    for (std::int64_t done = 0; done < bytes; done += std::ssize(block)) {
+      block.resize(static_cast<std::size_t>(std::min(bytes - done, std::ssize(block))));
+      file.read_at(source + done, block);
+      file.write_at(array.data_offset() + done, block);
+    }
+  }
+
   std::filesystem::path path;
   std::string comment;
   AtomicFile file;
@@ -157,6 +182,8 @@ void NpzWriter::truncate(std::int64_t rows) {
     array.rows = array.rows_written = array.shape.front() = rows;
   }
 }
+
+void NpzWriter::close_holes() { state_->close_holes(); }
 
 void NpzWriter::set_comment(const std::string& comment) {
   if (comment.size() > std::numeric_limits<std::uint16_t>::max())

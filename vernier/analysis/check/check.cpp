@@ -1,9 +1,10 @@
 #include "vernier/analysis/check/check.h"
 
+#include <unistd.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <optional>
 #include <utility>
 
@@ -34,7 +35,9 @@ void require_onnx(const std::filesystem::path& path) {
   if (model_format(path) != ModelFormat::onnx)
     throw Error(fmt::format("[check] {}: only ONNX models can be checked; name an .onnx file",
                             path.string()));
-  if (!std::ifstream(path))
+  if (!std::filesystem::is_regular_file(path))
+    throw Error(fmt::format("[check] {}: not a file; name an .onnx file", path.string()));
+  if (access(path.c_str(), R_OK) != 0)
     throw Error(fmt::format("[check] {}: cannot be read; change its permissions", path.string()));
 }
 
