@@ -395,6 +395,7 @@ TEST_F(DynamoExport, names_that_lie_make_no_drift) {
   const Outcome outcome = layers("stripped.onnx", "md");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("| up | Linear | value |"));
+  EXPECT_THAT(outcome.out, HasSubstr("| linear | Linear | value |"));
 }
 
 TEST_F(DynamoExport, lacks_an_activation_that_hardly_shows) {

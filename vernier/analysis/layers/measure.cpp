@@ -261,11 +261,14 @@ void Validation::prove_names(PairRows& found, std::int64_t number,
       placements_[layer] = named[layer];
 }
 
-// Placed by what was recalled of its name, and yet nothing like the tensor there.
+// Placed by its name alone, or by what was recalled of it, and yet nothing like the tensor there:
+// newer exporters call tensors "linear", which may be the name of another layer.
 bool Validation::is_doubtful(std::size_t layer, const PairRows& found) const {
   const Placement& place = placements_[layer];
-  if (layers_[layer].type.empty() || !place.tensor || !tensors_[*place.tensor].layer_is_recalled)
-    return false;
+  if (layers_[layer].type.empty() || !place.tensor) return false;
+  const CandidateTensor& tensor = tensors_[*place.tensor];
+  const bool by_name_alone = place.match == Match::name && tensor.layer.empty();
+  if (!tensor.layer_is_recalled && !by_name_alone) return false;
   const auto row = found.find({layer, *place.tensor});
   return row != found.end() && !(row->second.sqnr_db >= whole_layer_db);
 }
