@@ -148,6 +148,23 @@ TEST(DiagnoseCommand, another_calibration_is_the_cause_and_the_command_it_prints
   EXPECT_EQ(diagnose(repaired, mnist + "mnist_cnn.onnx").exit_code, 0);
 }
 
+TEST(DiagnoseCommand, one_range_that_is_wrong_is_no_other_calibration) {
+  const TemporaryDirectory folder;
+  const std::string narrow = changed(folder, "mnist_cnn.int8.onnx", [](Model& model) {
+    for (const auto& node : model.graph().node())
+      if (node.op_type() == "QuantizeLinear" && node.input(0) == "/stem/Conv_output_0")
+        edit_weight(model, node.input(1), [](std::span<float> scale) { scale[0] /= 6; });
+  });
+  const Outcome outcome = run_vernier({"diagnose", narrow, mnist + "mnist_cnn.onnx", "--data",
+                                       mnist + "mnist_inputs.npz", "--exact", "-f", "json"});
+  EXPECT_NE(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(cause_of(outcome).kind, "wrong_range");
+  EXPECT_EQ(cause_of(outcome).subject, "/stem/Conv_output_0");
+  const auto remedy = nlohmann::json::parse(outcome.out)["remedies"][0];
+  EXPECT_GT(remedy["after_db"], 20);
+  EXPECT_THAT(remedy["command"].get<std::string>(), ::testing::StartsWith("vernier repair "));
+}
+
 TEST(DiagnoseCommand, a_report_in_a_file_leaves_the_screen_to_the_answer) {
   const TemporaryDirectory folder;
   const std::string file = (folder / "report.json").string();

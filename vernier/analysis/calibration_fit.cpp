@@ -189,6 +189,7 @@ CalibrationFit fit_of(std::span<const UsedRange> ranges) {
     }
   }
   if (fit.quantizers > 0) fit.score = sum / static_cast<double>(fit.quantizers);
+  fit.without_worst = score_without_worst(ranges);
   return fit;
 }
 

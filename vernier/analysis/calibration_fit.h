@@ -27,6 +27,7 @@ struct CalibrationFit {
   // S: the mean of |log2(largest observed / largest representable)| over the quantizers, and 100
   // times the mean clipped share. Real data give 0.07 to 0.35, noise mostly more than 0.4.
   double score = 0;
+  double without_worst = 0;     // S without the quantizer that fits worst
   std::string most_clipped;     // the tensor whose quantizer clips most, and
   double clipped_share = 0;     // how much of it
   std::string most_overflowed;  // the tensor that exceeds its quantizer's range most, and

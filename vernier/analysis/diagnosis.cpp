@@ -27,6 +27,7 @@ constexpr std::int64_t samples_of_layers = 2;  // every layer of each is compare
 constexpr std::int64_t samples_of_repair =
     32;  // half measure ranges, a quarter chooses, one judges
 constexpr double noticeable_db = 0.5;
+constexpr double most_of_it = 0.6;  // of a gain
 
 AnswerKind& answer(DiagnosisResult& result, Question question) {
   return std::ranges::find(result.answers, question, &Answer::question)->kind;
@@ -172,7 +173,7 @@ bool explained_by_comparison(DiagnosisResult& result) {
   }
   if (compare.verdict.outcome == Outcome::inconclusive) {
     found(result, DiagnosedCause::unlike_inputs);
-    return !has_other_calibration(compare.evidence);
+    return !compare.evidence.real_inputs;  // real ones may be right, and the ranges wrong
   }
   return false;
 }
@@ -382,7 +383,6 @@ std::vector<Remedy> measured_remedies(const Sensitivity& sensitivity,
     remedies.push_back(measured_remedy(Remedy::Kind::keep_in_float,
                                        command_of(set, *models.reference), set.nodes, set.gain));
   }
-  std::ranges::stable_sort(remedies, std::greater{}, &Remedy::after_db);
   return remedies;
 }
 
@@ -409,8 +409,37 @@ void ask_place_in_quantized(DiagnosisResult& result, const ComparedModels& model
     found(result, DiagnosedCause::spread_quantization);
 }
 
+double gain_of(const Remedy& remedy) { return remedy.after_db - remedy.before_db; }
+
+// What the node gains that is best kept in float alone: much where one quantizer is to blame.
+double gain_of_one_node(const DiagnosisResult& result) {
+  if (!result.debug || !result.debug->sensitivity) {
+    const CalibrationFit& fit = *result.compare->evidence.calibration;
+    return fit.without_worst > fitting_score ? 0 : INFINITY;
+  }
+  double best = 0;
+  for (const FloatSet& set : result.debug->sensitivity->keep_in_float)
+    if (set.nodes.size() == 1) best = std::max(best, set.gain.after_db - set.gain.before_db);
+  return best;
+}
+
+// Whether the model stays as fast as it is.
+bool is_free(const Remedy& remedy) {
+  return remedy.kind == Remedy::Kind::ranges || remedy.kind == Remedy::Kind::range ||
+         remedy.kind == Remedy::Kind::per_channel;
+}
+
+// The best first, but what costs nothing before what costs speed and gains little more.
+void rank_remedies(std::vector<Remedy>& remedies) {
+  double best = 0;
+  for (const Remedy& remedy : remedies) best = std::max(best, gain_of(remedy));
+  std::ranges::stable_sort(remedies, std::greater{}, [&](const Remedy& remedy) {
+    return std::pair(is_free(remedy) && gain_of(remedy) >= most_of_it * best, remedy.after_db);
+  });
+}
+
 // What ranges of these inputs would gain, if they are real. It was calibrated on others if that is
-// much and they are unlike those of its calibration.
+// much, they are unlike those of its calibration, and no quantizer alone is to blame.
 void ask_ranges(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
                 const DiagnosisOptions& options) {
   const Evidence& evidence = result.compare->evidence;
@@ -429,8 +458,13 @@ void ask_ranges(DiagnosisResult& result, const ComparedModels& models, Samples& 
          .before_db = repaired.shipped_db,
          .after_db = repaired.repaired_db,
          .interval_db = (repaired.gain.interval.high - repaired.gain.interval.low) / 2});
-    std::ranges::stable_sort(result.remedies, std::greater{}, &Remedy::after_db);
-    if (has_other_calibration(evidence)) found(result, DiagnosedCause::other_calibration);
+    if (result.cause == DiagnosedCause::narrow_range) return;
+    const double enough = most_of_it * repaired.gain.db;
+    const auto range = std::ranges::find(result.remedies, Remedy::Kind::range, &Remedy::kind);
+    if (range != result.remedies.end() && gain_of(*range) >= enough)
+      found(result, DiagnosedCause::wrong_range, range->subjects.front());
+    else if (has_other_calibration(evidence) && gain_of_one_node(result) < enough)
+      found(result, DiagnosedCause::other_calibration);
   } catch (const Error&) {
     // Not a file that can be repaired, or too few samples: nothing is advised.
   }
@@ -464,6 +498,7 @@ void ask_inside(DiagnosisResult& result, const ComparedModels& models, Samples& 
     return;
   if (result.verdict.outcome != Outcome::inconclusive) ask_place(result, models, samples, options);
   if (result.compare->evidence.quantized) ask_ranges(result, models, samples, options);
+  rank_remedies(result.remedies);
 }
 
 }  // namespace
@@ -502,6 +537,7 @@ std::string_view diagnosed_cause_name(DiagnosedCause cause) {
     case DiagnosedCause::unlike_inputs: return "unlike_inputs";
     case DiagnosedCause::missing_activation: return "missing_activation";
     case DiagnosedCause::narrow_range: return "narrow_range";
+    case DiagnosedCause::wrong_range: return "wrong_range";
     case DiagnosedCause::other_calibration: return "other_calibration";
     case DiagnosedCause::kernels: return "kernels";
     case DiagnosedCause::optimizer: return "optimizer";

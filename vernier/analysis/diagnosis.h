@@ -55,6 +55,7 @@ enum class DiagnosedCause {
   unlike_inputs,        // nothing can be told on these inputs
   missing_activation,   // the candidate lacks an activation function
   narrow_range,         // a quantizer cuts off what goes into it
+  wrong_range,          // another range for one quantizer brings most of it back
   other_calibration,    // its ranges are those of inputs unlike these, which are real
   kernels,              // this CPU's integer kernels, not the file
   optimizer,            // an optimisation of the runtime, not the file

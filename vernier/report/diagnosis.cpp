@@ -282,6 +282,8 @@ std::string cause_text(const DiagnosisResult& result) {
       return fmt::format("the candidate lacks the activation function {}", result.subject);
     case DiagnosedCause::narrow_range:
       return fmt::format("the quantizer of {} cuts off what goes into it", result.subject);
+    case DiagnosedCause::wrong_range:
+      return fmt::format("the range of the quantizer of {} is wrong", result.subject);
     case DiagnosedCause::other_calibration:
       return fmt::format("calibrated on inputs unlike these (S {:.2f}): its ranges do not fit them",
                          result.compare->evidence.calibration->score);
