@@ -7,6 +7,7 @@ import json
 import os
 import socket
 import sys
+import threading
 
 CHANNEL = ("VERNIER_HOST_SOCKET", "VERNIER_HOST_RING")
 
@@ -19,6 +20,7 @@ def serve(address):
 
     import vernier_host.torch_host  # noqa: F401
 
+    threading.Thread(target=end_with_sweep, daemon=True).start()
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(address)
         listener.listen()
@@ -30,6 +32,12 @@ def serve(address):
                 be_host(request)
             request.close()
             reap()
+
+
+def end_with_sweep():
+    """Also when it was killed: then its end of the pipe is closed."""
+    os.read(sys.stdin.fileno(), 1)
+    os._exit(1)
 
 
 def be_host(request):

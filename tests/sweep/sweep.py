@@ -38,14 +38,13 @@ def server(folder):
     """The address of hosts that need not import anything any more."""
     address = str(folder / "host")
     command = [sys.executable, "-B", str(HERE / "forking_host.py"), "--serve", address]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
         process.stdout.readline()
         yield address
     finally:
         process.kill()
-        process.wait()
-        process.stdout.close()
+        process.communicate()
 
 
 class Sweep:
