@@ -20,9 +20,32 @@ Model waveform(Dim length) {
   return builder.model();
 }
 
-TEST(AutomaticInputs, a_waveform_of_any_length_is_a_frame) {
-  EXPECT_EQ(first_sample(waveform({-1, "time"}))[0].shape, (Shape{1, 1, 512}));
+TEST(AutomaticInputs, a_waveform_of_any_length_is_a_second) {
+  EXPECT_EQ(first_sample(waveform({-1, "time"}))[0].shape, (Shape{1, 1, 16000}));
   EXPECT_EQ(first_sample(waveform({100}))[0].shape, (Shape{1, 1, 100}));
+}
+
+// A network that reads so many elements of the last axis, and no others.
+Model of_one_size(std::vector<Dim> shape, std::int64_t size) {
+  GraphBuilder builder;
+  const std::size_t axes = shape.size();
+  builder.input("x", DType::f32, std::move(shape));
+  Shape kernel(axes, 1);
+  builder.weight(tensor_of<float>("w", DType::f32, kernel, {1}));
+  std::vector<std::int64_t> flat = {1, size};
+  builder.weight(tensor_of<std::int64_t>("flat", DType::i64, {2}, flat));
+  builder.node("Conv", {"x", "w"}, {"y"}).node("Reshape", {"y", "flat"}, {"z"}).output("z");
+  return builder.model();
+}
+
+TEST(AutomaticInputs, an_open_axis_has_the_largest_size_that_the_model_takes) {
+  const Dim batch{-1, "batch"}, open{-1, "n"};
+  EXPECT_EQ(first_sample(of_one_size({batch, {1}, open}, 512))[0].shape, (Shape{1, 1, 512}));
+  EXPECT_EQ(first_sample(of_one_size({batch, {1}, open}, 4096))[0].shape, (Shape{1, 1, 4096}));
+  EXPECT_EQ(first_sample(of_one_size({batch, {1}, open, {-1, "m"}}, 224 * 224))[0].shape,
+            (Shape{1, 1, 224, 224}));
+  EXPECT_EQ(first_sample(of_one_size({batch, {1}, open, {48}}, 64 * 48))[0].shape,
+            (Shape{1, 1, 64, 48}));
 }
 
 TEST(AutomaticInputs, a_shape_that_was_given_is_kept) {

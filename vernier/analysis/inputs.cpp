@@ -199,6 +199,10 @@ bool InputSpec::is_default() const {
          dataset.name.empty() && !distribution && seed == InputSpec{}.seed;
 }
 
+bool has_real_inputs(const InputSpec& spec) {
+  return !spec.data.empty() || !spec.dataset.name.empty();
+}
+
 std::int64_t parse_samples(std::string_view text) {
   if (text == "all") return all_samples;
   const auto count = parse_number<std::int64_t>(text);

@@ -40,6 +40,9 @@ struct InputSpec {
   bool is_default() const;
 };
 
+// Whether the spec names data: a file or a dataset.
+bool has_real_inputs(const InputSpec& spec);
+
 // The values of --samples ("8", "all"), --shape ("ids=1x128", "1x3x224x224") and --input-range
 // ("image=0:255", "0:255"); without a name they are for "", the only input. Throw Error for
 // anything else.

@@ -3,8 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <optional>
 
+#include "vernier/analysis/bind_inputs.h"
+#include "vernier/error.h"
 #include "vernier/model/input_kind.h"
+#include "vernier/runtime/ort_runner.h"
 
 namespace vernier {
 namespace {
@@ -110,20 +115,47 @@ std::string describe(const PickedInputs& picked, bool quantized, std::uint64_t s
   return text + fmt::format(", seed {}", seed);
 }
 
-// A waveform of any length is as long as a frame of 32 ms at 16 kHz: one sample of it is no sound.
-std::map<std::string, Shape> with_audio_frames(std::map<std::string, Shape> shapes,
-                                               std::span<const TensorSpec> inputs,
-                                               std::span<const InputKind> kinds) {
-  constexpr std::int64_t frame = 512;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const std::vector<Dim>& dims = inputs[i].shape;
-    if (kinds[i].role != InputRole::audio || !dims.back().is_dynamic()) continue;
-    Shape shape;
-    for (const Dim& dim : dims) shape.push_back(dim.is_dynamic() ? 1 : dim.size);
-    shape.back() = frame;
-    shapes.emplace(inputs[i].name, std::move(shape));
+// Of the axes that a model leaves open: the sides of a picture, and the length of a sound, in
+// samples at 16 kHz.
+struct OpenSizes {
+  std::int64_t side = 0, length = 0;
+};
+// A model takes the first that it can run on: one pixel is no picture, and 32 ms are little sound.
+constexpr std::array<OpenSizes, 3> open_sizes = {{{224, 16000}, {64, 4096}, {32, 512}}};
+
+// The size of each open axis of an input; nothing: none of it is open, or it is something else.
+std::optional<Shape> sized(const TensorSpec& input, const InputKind& kind, OpenSizes open) {
+  const std::vector<Dim>& dims = input.shape;
+  if (kind.role != InputRole::image && kind.role != InputRole::audio) return std::nullopt;
+  const bool is_image = kind.role == InputRole::image;
+  const std::size_t first = !is_image ? dims.size() - 1 : kind.channels_last ? 1 : 2;
+  const std::size_t end = is_image ? first + 2 : dims.size();
+  Shape shape;
+  bool is_open = false;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    const bool counts = i >= first && i < end;
+    const std::int64_t size = counts ? (is_image ? open.side : open.length) : 1;
+    shape.push_back(dims[i].is_dynamic() ? size : dims[i].size);
+    is_open |= counts && dims[i].is_dynamic();
   }
-  return shapes;
+  return is_open ? std::optional(shape) : std::nullopt;
+}
+
+// Whether both models run on such inputs. The reference may be null.
+bool can_run(CalibrationProbe& probe, const InputTarget& target, const Model* reference,
+             const OrtOptions& runtime, const SyntheticInputs& inputs) {
+  try {
+    const std::vector<Tensor> sample = draw_sample(inputs, 0, image_families[0]);
+    probe.run(sample);
+    if (!reference) return true;
+    OrtRunner beside(reference->clone(), runtime);
+    const InputBindings bindings =
+        bind_inputs(target.onnx->inputs(), reference->inputs(), target.io);
+    beside.run(apply_bindings(bindings, beside.inputs(), sample));
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 void set_constants(SyntheticInputs& synthetic, std::span<const TensorSpec> inputs,
@@ -155,25 +187,32 @@ PickedInputs pick_inputs(CalibrationProbe& probe, const SyntheticInputs& inputs,
   return picking.picked(stage);
 }
 
-bool is_automatic(const InputSpec& spec) {
-  return spec.data.empty() && spec.dataset.name.empty() && !spec.distribution;
-}
+bool is_automatic(const InputSpec& spec) { return !has_real_inputs(spec) && !spec.distribution; }
 
 Inputs automatic_inputs(const InputTarget& target, const Model* reference, const InputSpec& spec,
                         const OrtOptions& runtime) {
   require_consistent(spec);
   const Model& candidate = *target.onnx;
   const std::vector<TensorSpec> inputs = known_inputs(target);
-  std::vector<InputKind> kinds = input_kinds(candidate);
+  const std::vector<InputKind> kinds = input_kinds(candidate);
   const RandomOptions random{.seed = spec.seed,
-                             .shapes = with_audio_frames(shapes_of(spec, inputs), inputs, kinds),
+                             .shapes = shapes_of(spec, inputs),
                              .ranges = ranges_of(spec, inputs),
                              .index_lengths = index_lengths(candidate)};
-  SyntheticInputs synthetic{plan_draws(inputs, random), std::move(kinds), spec.seed};
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    if (random.ranges.contains(inputs[i].name)) synthetic.kinds[i].range.reset();
-  set_constants(synthetic, inputs, target.io);
   CalibrationProbe probe(candidate, reference, runtime);
+  SyntheticInputs synthetic;
+  for (const OpenSizes& open : open_sizes) {
+    RandomOptions sized_draws = random;
+    bool is_open = false;
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (const auto shape = sized(inputs[i], kinds[i], open))
+        is_open |= sized_draws.shapes.emplace(inputs[i].name, *shape).second;
+    synthetic = {plan_draws(inputs, sized_draws), kinds, spec.seed};
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (random.ranges.contains(inputs[i].name)) synthetic.kinds[i].range.reset();
+    set_constants(synthetic, inputs, target.io);
+    if (!is_open || can_run(probe, target, reference, runtime, synthetic)) break;
+  }
   const std::int64_t index = spec.sample_index.value_or(0), steps = target.io.steps;
   const std::int64_t count = spec.samples.value_or(std::max(default_count, index + 1));
   PickedInputs picked = pick_inputs(probe, synthetic, count * steps);
