@@ -149,7 +149,27 @@ TEST(CalibrationFit, a_bounded_tensor_counts_where_it_exceeds_its_range) {
 }
 
 TEST(CalibrationFit, zeros_alone_are_far_off) {
-  EXPECT_EQ(fit_of(quantizer(0), one({0, 0, 0, 0})).score, 10);
+  EXPECT_EQ(fit_of(quantizer(128), one({0, 0, 0, 0})).score, 10);
+}
+
+// A quantizer that was calibrated on zeros alone has a scale of 1 and a zero point of 0.
+TEST(CalibrationFit, zeros_fit_a_quantizer_that_has_seen_nothing_else) {
+  const CalibrationFit zeros = fit_of(quantizer(0), one({0, 0, 0, 0}));
+  EXPECT_EQ(zeros.score, 0);
+  EXPECT_EQ(zeros.quantizers, 0);
+  EXPECT_GT(fit_of(quantizer(0), one({-1, 0, 0, 0})).score, 7);
+}
+
+TEST(CalibrationFit, a_few_elements_hardly_tell_the_share_that_is_clipped) {
+  const auto surely = [](std::int64_t clipped, std::int64_t elements) {
+    const UsedRange range{.representable = 1,
+                          .use = {.largest = 1, .clipped = clipped, .elements = elements}};
+    return vernier::fit_of(std::vector{range}).surely_clipped;
+  };
+  EXPECT_NEAR(surely(3, 72), 0.0143, 1e-4);
+  EXPECT_NEAR(surely(1, 4), 0.0456, 1e-4);
+  EXPECT_NEAR(surely(40000, 1000000), 0.0396, 1e-4);
+  EXPECT_EQ(surely(0, 100), 0);
 }
 
 }  // namespace

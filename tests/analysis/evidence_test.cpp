@@ -17,12 +17,13 @@ const Failure broken{.subject = "y", .metric = "sqnr_db_mean", .value = 7, .limi
 const Failure missing{.subject = "z", .metric = "candidate", .kind = FailureKind::missing};
 
 Evidence quantized(double score, double clipped = 0) {
-  return {
-      .quantized = true,
-      .calibration =
-          CalibrationFit{
-              .score = score, .most_clipped = "conv1", .clipped_share = clipped, .quantizers = 3},
-      .diversity = 0.5};
+  return {.quantized = true,
+          .calibration = CalibrationFit{.score = score,
+                                        .most_clipped = "conv1",
+                                        .clipped_share = clipped,
+                                        .surely_clipped = clipped,
+                                        .quantizers = 3},
+          .diversity = 0.5};
 }
 
 WeightEvidence weights(WeightEvidence::Answer answer) {
@@ -68,11 +69,11 @@ TEST(Evidence, real_inputs_unlike_the_calibration_data_are_not_asked_for_again) 
   EXPECT_EQ(verdict.doubts, (std::vector<Doubt>{{DoubtKind::other_calibration, "", 0.95, 0.4}}));
 }
 
-TEST(Evidence, one_odd_sample_among_made_up_ones_proves_nothing) {
+TEST(Evidence, the_worst_sample_fails_where_the_mean_would) {
   Failure worst = broken;
   worst.metric = "sqnr_db";
-  EXPECT_EQ(outcome({worst}, quantized(0.3)), Outcome::inconclusive);
-  EXPECT_EQ(outcome({broken, worst}, quantized(0.3)), Outcome::fail);
+  EXPECT_EQ(outcome({worst}, quantized(0.3)), Outcome::fail);
+  EXPECT_EQ(outcome({worst}, quantized(0.5)), Outcome::inconclusive);
 }
 
 TEST(Evidence, what_is_missing_fails_on_any_inputs) {
@@ -138,6 +139,18 @@ TEST(Evidence, diversity_is_the_share_of_what_changes_from_sample_to_sample) {
   EXPECT_EQ(diversity({1, -1}), 1);
   EXPECT_DOUBLE_EQ(diversity({1, 3}), 0.2);
   EXPECT_EQ(diversity({5}), 1);
+}
+
+TEST(Evidence, samples_of_other_sizes_are_no_constant) {
+  Diversity diversity;
+  const auto add = [&](std::int64_t size) {
+    diversity.add(tensor_of<float>("y", DType::f32, {size}, std::vector<float>(size)));
+  };
+  add(2);
+  add(2);
+  EXPECT_TRUE(diversity.is_constant());
+  add(3);
+  EXPECT_FALSE(diversity.is_constant());
 }
 
 TEST(Evidence, the_input_of_a_final_activation_is_found_behind_what_only_carries_it) {

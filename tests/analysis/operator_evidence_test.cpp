@@ -1,6 +1,7 @@
 #include "vernier/analysis/operator_evidence.h"
 
 #include <gtest/gtest.h>
+#include <vernier_onnx.pb.h>
 
 #include "tests/model_builder.h"
 
@@ -76,6 +77,25 @@ Model quantized(bool relu, std::uint8_t zero_point) {
 TEST(MissingActivations, a_quantizer_without_negative_codes_stands_for_a_relu) {
   EXPECT_EQ(find_missing_activations(quantized(true, 0), quantized(false, 0)), std::nullopt);
   EXPECT_TRUE(find_missing_activations(quantized(true, 0), quantized(false, 128)));
+}
+
+TEST(MissingActivations, quantizers_behind_nodes_without_names_each_stand_for_one) {
+  GraphBuilder plain, folded;
+  for (GraphBuilder* builder : {&plain, &folded}) builder->input("x", DType::f32, {{4}});
+  plain.node("Neg", {"x"}, {"a"}).node("Relu", {"a"}, {"b"});
+  plain.node("Neg", {"b"}, {"c"}).node("Relu", {"c"}, {"y"}).output("y");
+  folded.weight(tensor_of<float>("s", DType::f32, {}, {1}))
+      .weight(tensor_of<std::uint8_t>("z", DType::u8, {}, {0}))
+      .node("Neg", {"x"}, {"a"})
+      .node("QuantizeLinear", {"a", "s", "z"}, {"a_q"})
+      .node("DequantizeLinear", {"a_q", "s", "z"}, {"b"})
+      .node("Neg", {"b"}, {"c"})
+      .node("QuantizeLinear", {"c", "s", "z"}, {"c_q"})
+      .node("DequantizeLinear", {"c_q", "s", "z"}, {"y"})
+      .output("y");
+  Model candidate = folded.model();
+  for (auto& node : *candidate.graph().mutable_node()) node.clear_name();
+  EXPECT_EQ(find_missing_activations(plain.model(), candidate), std::nullopt);
 }
 
 }  // namespace

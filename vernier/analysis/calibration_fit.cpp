@@ -28,6 +28,7 @@ struct WatchedQuantizer {
   bool stored = false;
   bool of_reference = false;  // what is watched is the counterpart of what goes in
   bool bounded = false;
+  bool zeros_alone = false;
   Quantizer quantizer;
   RealRange range;
   bool low_counts = true, high_counts = true;
@@ -62,12 +63,19 @@ bool bounds_its_values(const std::unordered_map<std::string, std::string>& write
                                     found->second == "HardSwish");
 }
 
+// Calibration that has seen zeros alone writes a scale of 1.
+bool saw_zeros_alone(const Quantizer& quantizer) {
+  const double zero_point = quantizer.zero_point ? to_f64(*quantizer.zero_point)[0] : 0;
+  return to_f64(quantizer.scale)[0] == 1 && zero_point == 0;
+}
+
 std::optional<WatchedQuantizer> watch(const QuantizedActivation& activation) {
   const auto range = representable_range(activation.quantizer);
   if (!range || !is_integer(activation.quantizer.dtype)) return std::nullopt;
   WatchedQuantizer watched{.name = activation.name,
                            .watched = activation.before,
                            .stored = activation.before.empty(),
+                           .zeros_alone = saw_zeros_alone(activation.quantizer),
                            .quantizer = activation.quantizer,
                            .range = *range};
   if (watched.stored) watched.watched = activation.stored;
@@ -139,6 +147,22 @@ double clipped_share(const QuantizerUse& use) {
                            : static_cast<double>(use.clipped) / static_cast<double>(use.elements);
 }
 
+// The lower end of Wilson's interval of 95 %.
+double surely_clipped(const QuantizerUse& use) {
+  if (use.elements == 0) return 0;
+  constexpr double z = 1.96;
+  const auto n = static_cast<double>(use.elements);
+  const double share = clipped_share(use), spread = z * z / n;
+  const double margin = z * std::sqrt(share * (1 - share) / n + spread / (4 * n));
+  return std::max(0.0, (share + spread / 2 - margin) / (1 + spread));
+}
+
+// Whether it tells something of the inputs.
+bool tells(const UsedRange& range) {
+  const bool as_calibrated = range.zeros_alone && range.use.largest == 0;
+  return range.use.elements > 0 && !range.bounded && !as_calibrated;
+}
+
 // How far one quantizer's range is from what goes into it, in octaves, and clipped percent.
 double misfit(const UsedRange& range) {
   const double octaves = std::abs(std::log2(range.use.largest / range.representable));
@@ -180,11 +204,12 @@ CalibrationFit fit_of(std::span<const UsedRange> ranges) {
       fit.overflow = ratio;
       fit.most_overflowed = range.name;
     }
-    if (range.bounded) continue;
+    if (!tells(range)) continue;
     sum += misfit(range);
     ++fit.quantizers;
-    if (const double share = clipped_share(use); share > fit.clipped_share) {
-      fit.clipped_share = share;
+    if (const double share = surely_clipped(use); share > fit.surely_clipped) {
+      fit.surely_clipped = share;
+      fit.clipped_share = clipped_share(use);
       fit.most_clipped = range.name;
     }
   }
@@ -196,7 +221,7 @@ CalibrationFit fit_of(std::span<const UsedRange> ranges) {
 double score_without_worst(std::span<const UsedRange> ranges) {
   double sum = 0, worst = 0, quantizers = 0;
   for (const UsedRange& range : ranges) {
-    if (range.use.elements == 0 || range.bounded) continue;
+    if (!tells(range)) continue;
     const double own = misfit(range);
     sum += own;
     worst = std::max(worst, own);
@@ -265,14 +290,17 @@ std::vector<UsedRange> CalibrationProbe::ranges(std::span<const QuantizerUse> us
   std::vector<UsedRange> ranges;
   for (std::size_t i = 0; i < uses.size(); ++i)
     ranges.push_back({state_->quantizers[i].name, state_->quantizers[i].largest(), uses[i],
-                      state_->quantizers[i].bounded});
+                      state_->quantizers[i].bounded, state_->quantizers[i].zeros_alone});
   return ranges;
 }
 
 void Diversity::add(const TensorView& tensor) {
   const std::vector<double> values = to_f64(tensor);
   if (samples_ == 0) sums_.assign(values.size(), 0);
-  if (values.size() != sums_.size()) return;
+  if (values.size() != sums_.size()) {
+    other_sizes_ = true;
+    return;
+  }
   for (std::size_t i = 0; i < values.size(); ++i) {
     sums_[i] += values[i];
     squares_ += values[i] * values[i];

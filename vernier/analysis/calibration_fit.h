@@ -28,8 +28,9 @@ struct CalibrationFit {
   // times the mean clipped share. Real data give 0.07 to 0.35, noise mostly more than 0.4.
   double score = 0;
   double without_worst = 0;     // S without the quantizer that fits worst
-  std::string most_clipped;     // the tensor whose quantizer clips most, and
+  std::string most_clipped;     // the tensor whose quantizer most surely clips, and
   double clipped_share = 0;     // how much of it
+  double surely_clipped = 0;    // at least, of such inputs: a few elements tell little
   std::string most_overflowed;  // the tensor that exceeds its quantizer's range most, and
   double overflow = 0;          // its largest value over the largest representable
   std::int64_t quantizers = 0;
@@ -41,7 +42,8 @@ struct UsedRange {
   std::string name;          // of the tensor
   double representable = 0;  // the largest, on the sides of zero that count
   QuantizerUse use;
-  bool bounded = false;  // by a Clip and the like: how far it is used says little of the inputs
+  bool bounded = false;      // by a Clip and the like: how far it is used says little of the inputs
+  bool zeros_alone = false;  // calibrated on nothing else, and so has no range of its own
 };
 
 // Of the quantizers that something went into.
@@ -95,12 +97,14 @@ class Diversity {
  public:
   void add(const TensorView& tensor);
   double value() const;  // 1 for fewer than two samples
+  bool is_constant() const { return value() == 0 && !other_sizes_; }
   bool is_zero() const { return squares_ == 0; }
 
  private:
   std::vector<double> sums_;
   double squares_ = 0;
   std::int64_t samples_ = 0;
+  bool other_sizes_ = false;  // of samples that were left out
 };
 
 }  // namespace vernier

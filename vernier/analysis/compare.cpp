@@ -242,11 +242,19 @@ class Comparison {
   }
 
   void warn_of_constant_outputs() {
-    for (std::size_t i = 0; i < diversity_.size(); ++i)
-      if (result_.samples > 1 && diversity_[i].value() == 0)
-        result_.warnings.push_back(
-            fmt::format("output '{}' of the reference is {} in every sample: agreement says little",
-                        pairing_.pairs[i].name, diversity_[i].is_zero() ? "zero" : "the same"));
+    if (result_.samples <= 1) return;
+    for (const bool zero : {true, false}) {
+      std::vector<std::string> names;
+      for (std::size_t i = 0; i < diversity_.size(); ++i)
+        if (diversity_[i].is_constant() && diversity_[i].is_zero() == zero)
+          names.push_back(pairing_.pairs[i].name);
+      if (names.empty()) continue;
+      const std::string others =
+          names.size() > 1 ? fmt::format(" and {} more", names.size() - 1) : "";
+      result_.warnings.push_back(
+          fmt::format("output '{}'{} of the reference {} {} in every sample: agreement says little",
+                      names[0], others, others.empty() ? "is" : "are", zero ? "zero" : "the same"));
+    }
   }
 
   Evidence evidence() const {

@@ -190,7 +190,7 @@ OpenedModels open_models(Model candidate, const std::filesystem::path& reference
   CompareOptions& compared = options.compare;
   compared.evidence.own_limits = !compared.limits.empty();
   if (compared.limits.empty()) compared.limits = default_limits(precision_of(candidate));
-  compared.evidence.real_inputs = !spec.data.empty() || !spec.dataset.name.empty();
+  compared.evidence.real_inputs = has_real_inputs(spec);
   OpenedModels opened{.candidate = std::move(candidate)};
   const ModelFormat format = model_format(reference);
   if (format == ModelFormat::onnx)
@@ -217,6 +217,7 @@ CompareResult compare_models(const ComparedModels& models, Samples& samples,
   CompareOptions& compare_options = options.compare;
   Evidence& evidence = compare_options.evidence;
   evidence.quantized = precision_of(models.candidate) == Precision::int8;
+  if (evidence.quantized) evidence.bias = find_mismatched_bias(models.candidate);
   if (models.reference) {
     if (options.weights) evidence.weights = compare_weights_of(*models.reference, models.candidate);
     if (evidence.quantized)

@@ -33,7 +33,7 @@ std::vector<Doubt> doubts_of(const Evidence& evidence) {
       doubts.push_back(
           {evidence.real_inputs ? DoubtKind::other_calibration : DoubtKind::unlike_calibration, "",
            fit->score, fitting_score});
-    if (fit->clipped_share > most_clipped_share)
+    if (fit->surely_clipped > most_clipped_share)
       doubts.push_back(
           {DoubtKind::clipping, fit->most_clipped, fit->clipped_share, most_clipped_share});
     if (!evidence.real_inputs && fit->score <= fitting_score && fit->overflow > most_overflow)
@@ -45,6 +45,8 @@ std::vector<Doubt> doubts_of(const Evidence& evidence) {
         narrow->gain_db
             ? Doubt{DoubtKind::costly_range, narrow->tensor, *narrow->gain_db, costly_db}
             : Doubt{DoubtKind::narrow_input, narrow->tensor, narrow->overflow, most_overflow});
+  if (const auto& bias = evidence.bias; bias && !evidence.real_inputs)
+    doubts.push_back({DoubtKind::changed_scale, bias->tensor, bias->ratio, 1});
   if (const auto& fit = evidence.norms; fit && !evidence.calibration && !evidence.real_inputs)
     if (!(fit->score <= fitting_norm_score))
       doubts.push_back({DoubtKind::unlike_training, "", fit->score, fitting_norm_score});
@@ -60,14 +62,11 @@ std::vector<Doubt> doubts_of(const Evidence& evidence) {
   return doubts;
 }
 
-// Whether broken limits say something of the candidate and not of its inputs. Of made-up inputs
-// that fit as a whole one sample may still be odd: only their mean tells.
-bool proves_loss(const std::vector<Failure>& broken, const Evidence& evidence) {
+// Whether broken limits say something of the candidate and not of its inputs.
+bool proves_loss(const Evidence& evidence) {
   if (evidence.real_inputs || evidence.own_limits || !evidence.quantized) return true;
-  const bool of_mean = std::ranges::any_of(
-      broken, [](const Failure& failure) { return failure.metric.ends_with("_mean"); });
-  if (const auto& fit = evidence.calibration) return of_mean && fit->score <= fitting_score;
-  return of_mean && evidence.norms && evidence.norms->score <= fitting_norm_score;
+  if (const auto& fit = evidence.calibration) return fit->score <= fitting_score;
+  return evidence.norms && evidence.norms->score <= fitting_norm_score;
 }
 
 }  // namespace
@@ -79,8 +78,7 @@ Verdict make_verdict(std::vector<Limit> limits, std::vector<Failure> failures,
     return with_weights(std::move(verdict), *evidence.weights);
   const bool only_broken = std::ranges::all_of(
       verdict.failures, [](const Failure& failure) { return failure.kind == FailureKind::broken; });
-  if (verdict.outcome == Outcome::fail && (!only_broken || proves_loss(verdict.failures, evidence)))
-    return verdict;
+  if (verdict.outcome == Outcome::fail && (!only_broken || proves_loss(evidence))) return verdict;
   verdict.doubts = doubts_of(evidence);
   if (evidence.own_limits) return verdict;
   if (verdict.outcome == Outcome::fail && verdict.doubts.empty())

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "vernier/analysis/bias_scales.h"
 #include "vernier/analysis/calibration_fit.h"
 #include "vernier/analysis/narrow_range.h"
 #include "vernier/analysis/norm_fit.h"
@@ -26,17 +27,19 @@ struct Evidence {
   std::optional<NormFit> norms;               // of a reference, where no quantizer tells
   std::optional<double> diversity;            // of the reference's outputs over the samples
   std::optional<MissingActivations> missing;  // of a quantized candidate
+  std::optional<MismatchedBias> bias;         // likewise
   bool operator==(const Evidence&) const = default;
 };
 
 inline constexpr double least_diversity = 0.01;
 
 // Another weight fails. Limits that are broken fail on real inputs, for models that are not
-// quantized, and, if the mean breaks one, on inputs that fit the calibration; else they prove
-// nothing. Limits that are kept prove nothing where the inputs do not fit the calibration, where a
-// quantizer clips or has too narrow a range, where all samples are one to the network and the
-// weights are not known to be the same, or where an activation function is missing. What is
-// missing, not finite, of another shape or not measured always fails.
+// quantized, and on inputs that fit the calibration; else they prove nothing. Limits that are kept
+// prove nothing where the inputs do not fit the calibration, where a quantizer clips or has too
+// narrow a range, where all samples are one to the network and the weights are not known to be the
+// same, where an activation function is missing, or where made-up inputs are drawn for a model of
+// which a scale was changed. What is missing, not finite, of another shape or not measured always
+// fails.
 Verdict make_verdict(std::vector<Limit> limits, std::vector<Failure> failures,
                      const Evidence& evidence);
 

@@ -155,7 +155,7 @@ Counted count_activations(const ModelIndex& model) {
 
 // Quantizers that cut off all below zero of what a node computes, which might be there.
 std::int64_t clipping_quantizers(const ModelIndex& model) {
-  std::set<std::string> written;
+  std::set<std::string> tensors;  // nodes may have no names
   for (const QuantizedActivation& activation : find_quantization(model).activations) {
     if (activation.dynamic || activation.writer_op.empty()) continue;
     const auto range = representable_range(activation.quantizer);
@@ -164,9 +164,10 @@ std::int64_t clipping_quantizers(const ModelIndex& model) {
     const bool keeps_sign =
         is_among(carriers, op) ||
         std::ranges::find(activations, op, &Activation::op) != activations.end();
-    if (!keeps_sign) written.insert(activation.writer);
+    if (!keeps_sign)
+      tensors.insert(activation.before.empty() ? activation.stored : activation.before);
   }
-  return std::ssize(written);
+  return std::ssize(tensors);
 }
 
 // Where as many names as activations are missing, the first of these; else an operator alone.

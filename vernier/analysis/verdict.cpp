@@ -48,6 +48,7 @@ std::string_view doubt_kind_name(DoubtKind kind) {
     case DoubtKind::unlike_training: return "unlike_training";
     case DoubtKind::clipping: return "clipping";
     case DoubtKind::narrow_range: return "narrow_range";
+    case DoubtKind::changed_scale: return "changed_scale";
     case DoubtKind::narrow_input: return "narrow_input";
     case DoubtKind::costly_range: return "costly_range";
     case DoubtKind::missing_activation: return "missing_activation";

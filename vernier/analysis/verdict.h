@@ -45,6 +45,7 @@ enum class DoubtKind {
   unlike_training,     // the inputs are unlike those that the batch norms were trained on
   clipping,            // a quantizer cuts off a large share of what goes into it
   narrow_range,        // a quantizer's range is far below what goes into it, others' are not
+  changed_scale,       // a bias is stored in other steps than its products, unlike all others
   narrow_input,        // the input's quantizer has a range far below what those behind it expect
   costly_range,        // a quantizer cuts off so much that a wider range betters the outputs
   missing_activation,  // the candidate has fewer activation functions than the reference

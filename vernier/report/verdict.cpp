@@ -112,6 +112,12 @@ std::string doubt_text(const Doubt& doubt) {
           "what goes into the quantizer of {} is {:.2g} times its range (> {:g}), though these "
           "inputs fit the others: give --dataset or --input-data",
           doubt.subject, doubt.value, doubt.limit);
+    case DoubtKind::changed_scale:
+      return fmt::format(
+          "the bias behind {} is stored in {:.3g} times the step of what it is added to, unlike "
+          "the "
+          "model's other biases: a scale was changed; give --dataset or --input-data",
+          doubt.subject, doubt.value);
     case DoubtKind::narrow_input:
       return fmt::format(
           "the tensors behind {} fill their ranges only with inputs {:g} times as large as its "
