@@ -10,6 +10,8 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "vernier/analysis/compare_models.h"
+#include "vernier/analysis/pick_inputs.h"
 #include "vernier/error.h"
 #include "vernier/report/debug.h"
 #include "vernier/report/detail.h"
@@ -44,14 +46,17 @@ Model load_reference(const std::filesystem::path& path) {
 }
 
 // Samples behind those that are measured, to judge advice on; null: there are no others.
-std::unique_ptr<Samples> held_out_samples(const Model& candidate, const Model& reference,
-                                          const Options& options, std::int64_t measured) {
+std::unique_ptr<Samples> held_out_samples(const ComparedModels& models, const Options& options,
+                                          const CompareModelsOptions& compared,
+                                          std::int64_t measured) {
   if (options.quick || options.input.sample_index || options.io.steps > 1) return nullptr;
   InputSpec spec = options.input;
-  spec.samples = 2 * measured;
+  const bool drawn = is_automatic(spec);
+  spec.samples = drawn ? measured : 2 * measured;
+  if (drawn) ++spec.seed;
   try {
-    std::unique_ptr<Samples> all =
-        make_inputs(candidate, spec, options.io, reference.inputs()).samples;
+    std::unique_ptr<Samples> all = compare_inputs(models, spec, compared).samples;
+    if (drawn) return all;
     if (all->size() < 2 * measured) return nullptr;
     return select_samples(std::move(all), measured, measured);
   } catch (const Error&) {
@@ -76,10 +81,15 @@ int run(Options& options) {
   if (!options.model_id.empty())
     options.input.dataset.preprocessing.file =
         preprocessing_of_model(options.model_id, options.models.id);
-  const Inputs inputs = make_inputs(candidate, options.input, options.io, reference.inputs());
+  const ComparedModels models{.reference = &reference, .candidate = candidate};
+  CompareModelsOptions compared{.candidate_runtime = debug_options.runtime};
+  compared.compare.io = options.io;
+  const Inputs inputs = compare_inputs(models, options.input, compared);
   print_warnings(inputs.warnings);
+  debug_options.judge_outputs = true;
+  debug_options.real_inputs = has_real_inputs(options.input);
   const std::unique_ptr<Samples> held_out =
-      held_out_samples(candidate, reference, options, inputs.samples->size());
+      held_out_samples(models, options, compared, inputs.samples->size());
   debug_options.held_out = held_out.get();
   DetailRecord detail;
   debug_options.show_pair = detail_recorder(options.output, detail);

@@ -4,6 +4,7 @@
 #include "tests/arrays.h"
 #include "tests/cli/run.h"
 #include "tests/data/small_images.h"
+#include "tests/injected_faults.h"
 #include "tests/model_builder.h"
 #include "tests/temporary_directory.h"
 
@@ -126,6 +127,37 @@ TEST(DebugCommand, limits_decide_the_exit_code) {
       1);
 }
 
+TEST(DebugCommand, without_limits_the_outputs_are_judged_as_eval_judges_them) {
+  const Outcome real = debug("mnist_cnn.float.onnx", "mnist_cnn.int8.onnx", {"--quick"});
+  EXPECT_EQ(real.exit_code, 0) << real.err;
+  EXPECT_THAT(real.out, HasSubstr("\nPASS\n"));
+  const std::vector<std::string> models = {mnist + "mnist_cnn.int8.onnx", "--reference",
+                                           mnist + "mnist_cnn.float.onnx"};
+  const auto verdict = [&](std::vector<std::string> command, const char* inputs) {
+    command.insert(command.end(), models.begin(), models.end());
+    command.insert(command.end(), {"--inputs", inputs, "--samples", "12"});
+    const Outcome outcome = run_vernier(command);
+    const std::size_t line = outcome.out.rfind('\n', outcome.out.size() - 2);
+    return std::pair(outcome.exit_code, outcome.out.substr(line + 1));
+  };
+  EXPECT_EQ(verdict({"debug", "--quick"}, "uniform"), verdict({"eval"}, "uniform"));
+  EXPECT_EQ(verdict({"debug", "--quick"}, "uniform").first, 3);
+  EXPECT_EQ(verdict({"debug", "--quick"}, "auto"), verdict({"eval"}, "auto"));
+}
+
+// Made-up inputs never leave the range of the input's own quantizer.
+TEST(DebugCommand, an_input_range_far_too_narrow_does_not_pass_without_data) {
+  const TemporaryDirectory folder;
+  Model candidate = Model::load(mnist + "mnist_vit.int8.onnx");
+  const QuantizedActivation input = find_quantization(candidate).activations.front();
+  ASSERT_TRUE(scale_constant(candidate, input.quantizer.scale.name, 0.25F));
+  candidate.save(folder / "narrow.onnx");
+  const Outcome outcome = run_vernier(
+      {"debug", folder / "narrow.onnx", "--reference", mnist + "mnist_vit.float.onnx", "--quick"});
+  EXPECT_EQ(outcome.exit_code, 3) << outcome.out;
+  EXPECT_THAT(outcome.out, HasSubstr("INCONCLUSIVE"));
+}
+
 Outcome debug_on_images(const std::string& folder, std::vector<std::string> more) {
   more.insert(more.begin(), {"debug", "--float-model", mnist + "mnist_cnn.float.onnx",
                              "--quant-model", mnist + "mnist_cnn.int8.onnx", "--dataset", folder});
@@ -141,7 +173,7 @@ TEST(DebugCommand, images_are_prepared_as_another_model_wants_them) {
   expect_error(debug_on_images(images, {}), "model expects 28x28");
   const Outcome outcome =
       debug_on_images(images, {"--model-id", folder / "model", "--task", "image-classification"});
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.exit_code, 2) << outcome.err;  // no digits: what is made of them may fail
   EXPECT_THAT(outcome.out, HasSubstr("images"));
   expect_error(debug_on_images(images, {"--model-id", images}), "pass --preprocess");
   expect_error(debug_on_images(images, {"--model-id", "nowhere.onnx"}), "no such file");

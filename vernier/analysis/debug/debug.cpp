@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <future>
 
+#include "vernier/analysis/compare_models.h"
 #include "vernier/analysis/debug/diagnose.h"
 #include "vernier/analysis/debug/measure.h"
 #include "vernier/analysis/debug/plan.h"
@@ -38,6 +39,39 @@ std::vector<std::string> pairing_warnings(const DebugPlan& plan, const Measureme
     if (!output.reference_in_place.empty())
       warnings.push_back(position_warning(output.reference_in_place, output.name));
   return warnings;
+}
+
+// What fails inside the quantized model, whatever its outputs are.
+void add_failures(Verdict& verdict, const std::vector<Failure>& inside) {
+  const auto is_known = [&](const Failure& failure) {
+    return std::ranges::any_of(verdict.failures, [&](const Failure& known) {
+      return known.subject == failure.subject && known.kind == failure.kind;
+    });
+  };
+  for (const Failure& failure : inside) {
+    if (!is_known(failure)) verdict.failures.push_back(failure);
+    verdict.outcome = Outcome::fail;
+  }
+}
+
+// Where the user set no limits, the outputs are judged as a comparison judges them.
+void judge_outputs(DebugResult& result, const Model& float_model, const Model& quantized_model,
+                   Samples& samples, const DebugOptions& options) {
+  if (!options.judge_outputs || !options.limits.empty() || result.interrupted) return;
+  CompareModelsOptions compared{
+      .weights = false, .candidate_runtime = options.runtime, .reference_runtime = options.runtime};
+  compared.compare.limits = default_limits(precision_of(quantized_model));
+  compared.compare.evidence.real_inputs = options.real_inputs;
+  compared.compare.evidence.weights = result.evidence.weights;
+  compared.compare.io = options.io;
+  CompareResult outputs = compare_models({.reference = &float_model, .candidate = quantized_model},
+                                         samples, std::move(compared));
+  add_failures(outputs.verdict, result.verdict.failures);
+  result.verdict = std::move(outputs.verdict);
+  result.evidence = std::move(outputs.evidence);
+  for (std::string& warning : outputs.warnings)
+    if (std::ranges::find(result.warnings, warning) == result.warnings.end())
+      result.warnings.push_back(std::move(warning));
 }
 
 // Nodes as the float model names them, by the name in the quantized one.
@@ -96,6 +130,7 @@ DebugResult debug(const Model& float_model, const Model& quantized_model, Sample
   if (options.weight_evidence) evidence.weights = compare_weights_of(float_model, quantized_model);
   DebugResult result = diagnose(plan, measured, std::move(weights), std::move(evidence), options);
   result.warnings = pairing_warnings(plan, measured);
+  judge_outputs(result, float_model, quantized_model, samples, options);
   add_sensitivity(result, plan, float_index, quantized_index, quantization, samples, options);
   return result;
 }

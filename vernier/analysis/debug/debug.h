@@ -129,6 +129,9 @@ struct DebugOptions {
   Samples* held_out = nullptr;  // that judge advice; null: the second half of the samples
   bool explain_flips = false;
   std::vector<Limit> limits;
+  // Whether to judge the outputs as compare_models() does, where there are no limits.
+  bool judge_outputs = false;
+  bool real_inputs = false;  // from a dataset or a file
   OrtOptions runtime;
   IoMapping io;
   ShowPair show_pair =
