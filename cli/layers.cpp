@@ -11,6 +11,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "vernier/analysis/layers/inputs.h"
 #include "vernier/error.h"
 #include "vernier/report/detail.h"
 #include "vernier/report/graph_json.h"
@@ -52,8 +53,7 @@ Validated validate_recorded(const fs::path& candidate, const LayersOptions& laye
 
 Validated validate(const Options& options, const fs::path& path, LayersOptions layers) {
   const Model candidate = load_candidate(path);
-  Inputs inputs =
-      make_inputs(candidate, options.input, options.io, declared_inputs(layers.reference));
+  Inputs inputs = layers_inputs(candidate, options.input, layers);
   print_warnings(inputs.warnings);
   return {with_progress("validating",
                         [&](Progress progress) {
@@ -73,6 +73,7 @@ int run(const Options& options) {
                              .tolerance = options.tolerance,
                              .truth = !options.truth.empty(),
                              .weight_evidence = !options.no_weights,
+                             .real_inputs = has_real_inputs(options.input),
                              .io = options.io,
                              .runtime = runner_options(options.runtime).onnx,
                              .show_pair = detail_recorder(options.output, detail)};

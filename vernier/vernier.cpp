@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "vernier/analysis/layers/inputs.h"
 #include "vernier/analysis/model_argument.h"
 
 namespace vernier {
@@ -24,10 +25,14 @@ CompareResult compare(const fs::path& reference, const fs::path& candidate, cons
 }
 
 DebugResult debug(const fs::path& reference, const fs::path& candidate, const InputSpec& inputs,
-                  const DebugOptions& options) {
+                  DebugOptions options) {
   const Model quantized = load_candidate(candidate), original = load_candidate(reference);
-  const Inputs made =
-      make_inputs(quantized, with_default(inputs, 8), options.io, original.inputs());
+  CompareModelsOptions compared{.candidate_runtime = options.runtime};
+  compared.compare.io = options.io;
+  const Inputs made = compare_inputs({.reference = &original, .candidate = quantized},
+                                     with_default(inputs, 8), compared);
+  options.judge_outputs = true;
+  options.real_inputs = has_real_inputs(inputs);
   return debug(original, quantized, *made.samples, options);
 }
 
@@ -39,7 +44,8 @@ LayersResult layers(const fs::path& reference, const fs::path& candidate, const 
   const Model model = load_candidate(candidate);
   InputSpec spec = with_default(inputs, 1);
   spec.default_distribution = Distribution::normal;
-  const Inputs made = make_inputs(model, spec, options.io, declared_inputs(reference));
+  options.real_inputs = has_real_inputs(inputs);
+  const Inputs made = layers_inputs(model, spec, options);
   return validate_layers(model, *made.samples, options);
 }
 

@@ -29,7 +29,7 @@ CompareResult compare(const std::filesystem::path& reference,
 // Which tensors and weights did quantization damage? Both are ONNX models. 8 samples unless
 // `inputs` says otherwise.
 DebugResult debug(const std::filesystem::path& reference, const std::filesystem::path& candidate,
-                  const InputSpec& inputs = {}, const DebugOptions& options = {});
+                  const InputSpec& inputs = {}, DebugOptions options = {});
 
 // At which layer do they start to differ, and why? The reference is a TorchScript file, an ONNX
 // model or recorded tensors. One sample, drawn from a normal distribution, unless `inputs` says

@@ -166,5 +166,19 @@ TEST_F(LayersCommand, what_cannot_be_done_is_said_in_a_line) {
   expect_error(layers({"-o", "/absent/report.md"}), "create it first");
 }
 
+// Every layer of a quantized model exceeds 1e-4: its outputs tell whether that is too much.
+TEST(QuantizedLayersCommand, are_judged_by_the_outputs_unless_a_tolerance_is_given) {
+  const std::vector<std::string> command = {
+      "layers",       mnist + "mnist_cnn.int8.onnx", "--reference", mnist + "mnist_cnn.float.onnx",
+      "--input-data", mnist + "mnist_inputs.npz",    "--samples",   "4"};
+  const Outcome judged = run_vernier(command);
+  EXPECT_EQ(judged.exit_code, 0) << judged.out;
+  EXPECT_THAT(judged.out, HasSubstr("sqnr_db_mean<15"));
+  EXPECT_THAT(judged.out, HasSubstr("drift origin"));
+  std::vector<std::string> strict = command;
+  strict.insert(strict.end(), {"--tolerance", "1e-4"});
+  EXPECT_EQ(run_vernier(strict).exit_code, 1);
+}
+
 }  // namespace
 }  // namespace vernier

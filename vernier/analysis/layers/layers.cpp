@@ -13,8 +13,10 @@
 #include "vernier/analysis/layers/measure.h"
 #include "vernier/analysis/layers/operands.h"
 #include "vernier/analysis/layers/plan.h"
+#include "vernier/analysis/layers/quantized.h"
 #include "vernier/error.h"
 #include "vernier/exporting/sidecar.h"
+#include "vernier/model/precision.h"
 #include "vernier/model/scope.h"
 #include "vernier/runtime/open_runner.h"
 #include "vernier/runtime/recorded_runner.h"
@@ -291,7 +293,11 @@ LayersResult validate_layers(const Model& candidate, Samples& samples,
                           : shipped.clone();
   LayersResult result = run_layers(reference, graph, samples, options);
   if (reference.model) reference.runner.reset();  // weights are compared in the files
-  return as_far_as_run(explain(std::move(result), reference, {shipped, graph}, options), samples);
+  result = explain(std::move(result), reference, {shipped, graph}, options);
+  const bool quantized = reference.model && precision_of(candidate) == Precision::int8;
+  if (quantized && !options.tolerance && !result.interrupted)
+    result.verdict = judge_quantized(*reference.model, candidate, samples, result.weights, options);
+  return as_far_as_run(std::move(result), samples);
 }
 
 LayersResult validate_recorded_layers(const std::filesystem::path& candidate,

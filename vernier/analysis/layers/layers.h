@@ -181,6 +181,7 @@ struct LayersOptions {
   std::optional<double> tolerance;
   bool truth = false;           // run the reference in float64 as well (PyTorch only)
   bool weight_evidence = true;  // fail where the models do not hold the same weights
+  bool real_inputs = false;     // from a dataset or a file
   IoMapping io;
   OrtOptions runtime;  // with an optimisation level: the graph that the optimiser makes is compared
   ShowPair show_pair = {};  // of the first sample
@@ -189,7 +190,9 @@ struct LayersOptions {
 
 // Runs the reference and the candidate on the same samples, which are drawn for the candidate's
 // inputs, aligns the reference's layers with the candidate's tensors and compares each pair while
-// both run. Throws Error when they cannot be run side by side.
+// both run. A quantized candidate of an ONNX model differs at every layer: without a tolerance it
+// is judged by its outputs, as compare_models() does. Throws Error when they cannot be run side by
+// side.
 LayersResult validate_layers(const Model& candidate, Samples& samples,
                              const LayersOptions& options);
 

@@ -1,0 +1,23 @@
+#include "vernier/analysis/layers/quantized.h"
+
+#include "vernier/analysis/compare_models.h"
+#include "vernier/model/precision.h"
+
+namespace vernier {
+
+Verdict judge_quantized(const Model& reference, const Model& candidate, Samples& samples,
+                        const std::optional<WeightEvidence>& weights,
+                        const LayersOptions& options) {
+  OrtOptions runtime = options.runtime;
+  runtime.optimization.reset();
+  CompareModelsOptions compared{
+      .weights = false, .candidate_runtime = runtime, .reference_runtime = runtime};
+  compared.compare.limits = default_limits(precision_of(candidate));
+  compared.compare.evidence = {.real_inputs = options.real_inputs, .weights = weights};
+  compared.compare.io = options.io;
+  return compare_models({.reference = &reference, .candidate = candidate}, samples,
+                        std::move(compared))
+      .verdict;
+}
+
+}  // namespace vernier
