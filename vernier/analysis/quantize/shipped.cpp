@@ -15,7 +15,8 @@ namespace {
 
 using vernier_onnx::NodeProto;
 
-constexpr double largest_bias = 2147483000.0;
+// Kernels add products to it in 32 bits.
+constexpr double largest_bias = 1 << 30;
 
 bool is_either(const NodeProto& node, std::string_view op) {
   return is_op(node, op) || is_op(node, op, "com.microsoft");

@@ -9,6 +9,8 @@
 namespace vernier {
 namespace {
 
+constexpr std::size_t few_weights = 1024;
+
 // The largest stored number of a symmetric quantizer. With 7 bits two products with 255 still fit
 // 16 bits: 2 * 255 * 64 = 32640.
 double largest_stored(const WeightOptions& options) {
@@ -46,12 +48,16 @@ double noise(std::span<const float> values, double scale, double largest) {
   return sum;
 }
 
+// Of a few weights, the scale decides by chance how near they are to its steps: a fine search finds
+// a good one. Of many, only what is clipped against what is rounded more finely.
 double least_noise_scale(std::span<const float> values, double widest, double largest) {
+  const bool few = values.size() <= few_weights;
+  const double step = few ? 0.004 : 0.02;
   double best = widest, least = noise(values, widest, largest);
-  for (double shrink = 0.98; shrink > 0.6; shrink -= 0.02)
-    if (const double tried = noise(values, shrink * widest, largest); tried < least) {
+  for (double factor = few ? 1.08 : 0.98; factor > 0.6; factor -= step)
+    if (const double tried = noise(values, factor * widest, largest); tried < least) {
       least = tried;
-      best = shrink * widest;
+      best = factor * widest;
     }
   return best;
 }

@@ -15,8 +15,9 @@ namespace {
 using vernier_onnx::NodeProto;
 
 // Bias is stored as int32 in steps of both scales: a channel's scale is at least so large that its
-// bias fits.
-constexpr double largest_bias = 2147483000.0;
+// bias fits, and leaves room for the products that kernels add to it in 32 bits.
+constexpr double largest_bias = 1 << 30;
+
 Tensor scalar_of(DType dtype, double value) {
   Tensor tensor = make_tensor("", DType::f64, {});
   elements<double>(tensor)[0] = value;
