@@ -43,8 +43,18 @@ Json optional_json(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-// Infinity is no number in JSON.
-Json number_json(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+// JSON has no number for infinity (nothing differs), nor for NaN (nothing can be said).
+Json number_json(double value) {
+  if (std::isnan(value)) return nullptr;
+  return std::isfinite(value) ? Json(value) : Json(value > 0 ? "inf" : "-inf");
+}
+
+double number_of(const Json& json) {
+  if (json.is_number()) return json.get<double>();
+  if (!json.is_string()) return std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity();
+  return json == "inf" ? infinity : -infinity;
+}
 
 class Sweeping {
  public:
@@ -76,7 +86,7 @@ class Sweeping {
  private:
   SweepRow float_row() {
     SweepRow row{.precision = "fp32",
-                 .file = model_.name(),
+                 .file = model_.path().filename(),
                  .bytes = bytes_of(model_.path()),
                  .sqnr_db = std::numeric_limits<double>::infinity(),
                  .deployed_sqnr_db = std::numeric_limits<double>::infinity()};
@@ -173,10 +183,9 @@ class Sweeping {
       return json.contains(key) && json[key].is_number() ? std::optional(json[key].get<double>())
                                                          : std::nullopt;
     };
-    const double exact = std::numeric_limits<double>::infinity();
     SweepRow row{.precision = precision, .file = file.filename(), .bytes = bytes_of(file)};
-    row.sqnr_db = number("sqnr_db").value_or(exact);
-    row.deployed_sqnr_db = number("deployed_sqnr_db").value_or(exact);
+    row.sqnr_db = number_of(json.value("sqnr_db", Json()));
+    row.deployed_sqnr_db = number_of(json.value("deployed_sqnr_db", Json()));
     row.latency_ratio = number("latency_ratio").value_or(1);
     if (const auto peak = number("peak_bytes")) row.peak_bytes = static_cast<std::int64_t>(*peak);
     row.agreement = number("agreement");

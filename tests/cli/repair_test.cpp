@@ -1,0 +1,92 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/run.h"
+#include "tests/temporary_directory.h"
+
+namespace vernier {
+namespace {
+
+using nlohmann::json;
+using testing::expect_error;
+using ::testing::HasSubstr;
+using testing::Outcome;
+using testing::run_vernier;
+
+const std::string mnist = VERNIER_FIXTURES "/mnist/";
+
+class Repair : public ::testing::Test {
+ protected:
+  Outcome repair(const std::string& model, const std::string& reference,
+                 std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"repair", model, "--reference", reference,
+                                          "-o",     out,   "-f",          "json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_vernier(arguments);
+  }
+
+  TemporaryDirectory folder;
+  std::string out = folder / "better.onnx";
+  const std::vector<std::string> data = {"--data", mnist + "mnist_inputs.npz"};
+};
+
+TEST_F(Repair, a_gain_is_proven_and_the_graph_stays) {
+  const Outcome outcome =
+      repair(mnist + "mnist_cnn.int8.onnx", mnist + "mnist_cnn.onnx", data);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  const json result = json::parse(outcome.out);
+  EXPECT_EQ(result["written"], "better.onnx");
+  const json& held = result["held_back"];
+  EXPECT_GT(held["gain_db_interval"][0], 0);
+  EXPECT_GT(held["repaired_sqnr_db"], held["shipped_sqnr_db"]);
+  const json before = json::parse(
+                 run_vernier({"inspect", mnist + "mnist_cnn.int8.onnx", "-f", "json"}).out),
+             after = json::parse(run_vernier({"inspect", out, "-f", "json"}).out);
+  EXPECT_EQ(before["onnx"]["operators"], after["onnx"]["operators"]);
+}
+
+TEST_F(Repair, nothing_is_written_unless_something_is_gained) {
+  const std::string made = folder / "made.onnx";
+  ASSERT_EQ(run_vernier({"quantize", mnist + "mnist_cnn.onnx", "-o", made, "--data",
+                         mnist + "mnist_inputs.npz"})
+                .exit_code,
+            0);
+  const Outcome outcome = repair(made, folder / "made.float.onnx", data);
+  ASSERT_LE(outcome.exit_code, 1) << outcome.err;
+  const json result = json::parse(outcome.out);
+  const bool gained = result["held_back"]["gain_db_interval"][0] > 0;
+  EXPECT_EQ(outcome.exit_code, gained ? 0 : 1);
+  EXPECT_EQ(!result["written"].is_null(), gained);
+  EXPECT_EQ(std::filesystem::exists(out), gained);
+}
+
+TEST_F(Repair, a_float_model_and_a_quantized_reference_are_refused) {
+  expect_error(repair(mnist + "mnist_cnn.onnx", mnist + "mnist_cnn.onnx", data), "no Q-DQ pairs");
+  expect_error(repair(mnist + "mnist_cnn.int8.onnx", mnist + "mnist_cnn.int8.onnx", data),
+               "is quantized; give the float model");
+  EXPECT_FALSE(std::filesystem::exists(out));
+}
+
+TEST_F(Repair, without_data_or_with_too_little_nothing_is_written) {
+  expect_error(repair(mnist + "mnist_cnn.int8.onnx", mnist + "mnist_cnn.onnx", {}),
+               "give --data or --dataset");
+  auto few = data;
+  few.insert(few.end(), {"--samples", "2"});
+  expect_error(repair(mnist + "mnist_cnn.int8.onnx", mnist + "mnist_cnn.onnx", few),
+               "2 samples are too few");
+  EXPECT_FALSE(std::filesystem::exists(out));
+}
+
+TEST_F(Repair, few_samples_are_warned_of) {
+  auto few = data;
+  few.insert(few.end(), {"--samples", "12"});
+  const Outcome outcome = repair(mnist + "mnist_cnn.int8.onnx", mnist + "mnist_cnn.onnx", few);
+  ASSERT_LE(outcome.exit_code, 1) << outcome.err;
+  EXPECT_THAT(json::parse(outcome.out)["warnings"].dump(), HasSubstr("12 samples are few"));
+}
+
+}  // namespace
+}  // namespace vernier

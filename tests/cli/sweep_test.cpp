@@ -1,0 +1,89 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/run.h"
+#include "tests/temporary_directory.h"
+
+namespace vernier {
+namespace {
+
+using nlohmann::json;
+using testing::expect_error;
+using testing::Outcome;
+using testing::run_vernier;
+
+const std::string mnist = VERNIER_FIXTURES "/mnist/";
+
+class Sweep : public ::testing::Test {
+ protected:
+  Outcome sweep(const std::string& precisions, std::vector<std::string> more = {},
+                const std::string& model = "mnist_cnn.onnx") {
+    std::vector<std::string> arguments = {
+        "sweep", mnist + model, "--precisions", precisions, "-o",     out, "--fast",
+        "--runs", "1",          "-f",           "json"};
+    if (more.empty()) more = {"--data", mnist + "mnist_inputs.npz", "--samples", "16"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_vernier(arguments);
+  }
+
+  TemporaryDirectory folder;
+  std::string out = folder / "sweep";
+};
+
+TEST_F(Sweep, every_precision_is_a_file_and_a_row_beside_the_float_model) {
+  const Outcome outcome = sweep("fp16,w8a8,w8");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const json rows = json::parse(outcome.out)["configurations"];
+  ASSERT_EQ(rows.size(), 4U);
+  EXPECT_EQ(rows[0]["precision"], "fp32");
+  EXPECT_EQ(rows[0]["file"], "mnist_cnn.onnx");
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    ASSERT_FALSE(rows[i].contains("failure")) << rows[i];
+    EXPECT_TRUE(std::filesystem::exists(std::filesystem::path(out) / rows[i]["file"])) << rows[i];
+    EXPECT_LT(rows[i]["bytes"], rows[0]["bytes"]);
+    EXPECT_GT(rows[i]["sqnr_db"], 15);
+    EXPECT_GT(rows[i]["latency_ratio"], 0);
+    EXPECT_GT(rows[i]["peak_bytes"], 1 << 20);
+    EXPECT_FALSE(rows[i]["was_there"]);
+  }
+  EXPECT_GT(rows[1]["sqnr_db"], rows[2]["sqnr_db"]);
+  EXPECT_TRUE(rows[0]["best"]) << "nothing is closer to the float model than itself";
+}
+
+TEST_F(Sweep, one_that_was_stopped_goes_on_where_it_was) {
+  ASSERT_EQ(sweep("fp16,w8").exit_code, 0);
+  const std::filesystem::path files = out;
+  // As a process that was killed leaves it: a model without its row, and one with half a row.
+  std::filesystem::remove(files / "mnist_cnn.w8.onnx.json");
+  json rows = json::parse(sweep("fp16,w8").out)["configurations"];
+  EXPECT_TRUE(rows[1]["was_there"]);
+  EXPECT_FALSE(rows[2]["was_there"]);
+  std::ofstream(files / "mnist_cnn.fp16.onnx.json") << "{\"signature\": \"m";
+  rows = json::parse(sweep("fp16,w8").out)["configurations"];
+  EXPECT_FALSE(rows[1]["was_there"]);
+  EXPECT_TRUE(rows[2]["was_there"]);
+  // Other samples are another sweep.
+  rows = json::parse(sweep("fp16,w8", {"--data", mnist + "mnist_inputs.npz", "--samples", "20"})
+                         .out)["configurations"];
+  EXPECT_FALSE(rows[1]["was_there"]);
+}
+
+TEST_F(Sweep, errors_come_before_anything_is_written) {
+  expect_error(sweep("fp16,w3a7"), "w3a7");
+  expect_error(sweep("fp16", {"--samples", "16"}), "give --data or --dataset");
+  EXPECT_FALSE(std::filesystem::exists(out));
+}
+
+TEST_F(Sweep, a_quantized_model_has_no_row_that_could_be_made) {
+  const Outcome outcome = sweep("w8a8", {}, "mnist_cnn.int8.onnx");
+  if (outcome.exit_code == 2) return expect_error(outcome, "quantized already");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_TRUE(json::parse(outcome.out)["configurations"][1].contains("failure"));
+}
+
+}  // namespace
+}  // namespace vernier
