@@ -34,8 +34,7 @@ class Repair : public ::testing::Test {
 };
 
 TEST_F(Repair, a_gain_is_proven_and_the_graph_stays) {
-  const Outcome outcome =
-      repair(mnist + "mnist_cnn.int8.onnx", mnist + "mnist_cnn.onnx", data);
+  const Outcome outcome = repair(mnist + "mnist_cnn.int8.onnx", mnist + "mnist_cnn.onnx", data);
   ASSERT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   const json result = json::parse(outcome.out);
   EXPECT_EQ(result["written"], "better.onnx");

@@ -22,9 +22,9 @@ class Sweep : public ::testing::Test {
  protected:
   Outcome sweep(const std::string& precisions, std::vector<std::string> more = {},
                 const std::string& model = "mnist_cnn.onnx") {
-    std::vector<std::string> arguments = {
-        "sweep", mnist + model, "--precisions", precisions, "-o",     out, "--fast",
-        "--runs", "1",          "-f",           "json"};
+    std::vector<std::string> arguments = {"sweep", mnist + model, "--precisions", precisions,
+                                          "-o",    out,           "--fast",       "--runs",
+                                          "1",     "-f",          "json"};
     if (more.empty()) more = {"--data", mnist + "mnist_inputs.npz", "--samples", "16"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run_vernier(arguments);

@@ -44,9 +44,4 @@ CalibrationValues calibrate(const Model& model, const PlacementPlan& plan, const
 // Ranges by one rule for all.
 CalibratedRanges ranges_by(RangeRule rule, const CalibrationValues& values, int bits);
 
-// The mean of each output channel of placed nodes, by the node's name.
-using ChannelMeans = std::map<std::string, std::vector<double>>;
-ChannelMeans channel_means(const Model& model, std::span<const PlacedNode> nodes,
-                           const SampleRuns& runs);
-
 }  // namespace vernier

@@ -30,23 +30,14 @@ WeightStorage storage_for(const QuantizeOptions& options) {
   return careful ? WeightStorage::uint8 : WeightStorage::int8;
 }
 
-// The quantizers of one root, and nothing else.
-PlacementPlan only_root(const PlacementPlan& plan, const std::string& root) {
-  PlacementPlan alone;
-  for (const PlacedTensor& placed : plan.tensors)
-    if (plan.tensors[placed.root].name == root) {
-      alone.tensors.push_back(placed);
-      alone.tensors.back().root = 0;
-    }
-  return alone;
-}
-
 }  // namespace
 
 Quantizing::Quantizing(const Model& model, Samples* samples, const QuantizeOptions& options)
     : options_(options), prepared_(prepare(model)) {
   if (samples && samples->size() > 0) shared_.emplace(*samples);
-  plan_ = place(options.keep_nodes);
+  plan_ = plan_keeping({});
+  for (const PlacedTensor& placed : plan_.tensors)
+    roots_[placed.name] = plan_.tensors[placed.root].name;
   if (plan_.nodes.empty())
     throw Error(fmt::format(
         "[quantize] {}: has no Conv, ConvTranspose, Gemm or MatMul of float32 in its main graph "
@@ -61,7 +52,7 @@ Quantizing::Quantizing(const Model& model, Samples* samples, const QuantizeOptio
     throw Error("[quantize] --fail-if: nothing can be measured without --data or --dataset");
   choices_ = {.precision = options_.precision, .storage = storage_for(options_)};
   const std::int64_t count = shared_ ? shared_->size() : 0;
-  parts_ = split_samples(count, options_.effort != Effort::fast);
+  parts_ = split_samples(count, options_.effort != Effort::fast || options_.set_choosing_apart);
   if (shared_ && count < few_samples)
     warnings_.push_back(
         fmt::format("{} samples are few: ranges and figures depend on which they are; give at "
@@ -69,10 +60,20 @@ Quantizing::Quantizing(const Model& model, Samples* samples, const QuantizeOptio
                     count, few_samples));
 }
 
-PlacementPlan Quantizing::place(std::vector<std::string> kept) const {
+PlacementPlan Quantizing::plan_keeping(std::vector<std::string> nodes) const {
+  nodes.insert(nodes.end(), kept_.begin(), kept_.end());
+  nodes.insert(nodes.end(), options_.keep_nodes.begin(), options_.keep_nodes.end());
   return place_quantizers(prepared_.model, {.placement = options_.placement,
                                             .activations = options_.precision.needs_calibration(),
-                                            .keep_nodes = std::move(kept)});
+                                            .keep_nodes = std::move(nodes)});
+}
+
+Model Quantizing::write(const PlacementPlan& plan, QuantizationChoices choices) const {
+  for (const PlacedTensor& placed : plan.tensors)
+    if (const auto root = roots_.find(placed.name); root != roots_.end())
+      if (const auto range = choices.ranges.find(root->second); range != choices.ranges.end())
+        choices.ranges.emplace(placed.name, range->second);
+  return write_quantized(prepared_.model, plan, choices);
 }
 
 SampleRuns Quantizing::runs(std::vector<std::int64_t> indices) {
@@ -105,39 +106,8 @@ void Quantizing::calibrate() {
           tensor, values.nonfinite()));
 }
 
-void Quantizing::search() {
-  if (options_.effort == Effort::fast || parts_.choosing.empty() || !go_on_) return;
-  const OutputScorer scorer(prepared_.model, runs(parts_.choosing));
-  const SampleRuns calibration = runs(parts_.calibration);
-  const SearchSubject subject{
-      .reference = prepared_.model,
-      .nodes = plan_.nodes,
-      .weights = plan_.weights,
-      .values = values_,
-      .scorer = scorer,
-      .calibration = calibration,
-      .write =
-          [this](const QuantizationChoices& choices) {
-            return write_quantized(prepared_.model, plan_, choices);
-          },
-      .write_alone =
-          [this](const QuantizationChoices& choices, const std::string& root) {
-            return write_static(prepared_.model, only_root(plan_, root), choices);
-          },
-      .effort = options_.effort,
-      .go_on =
-          [this] {
-            report(std::ssize(parts_.calibration));
-            return go_on_;
-          }};
-  SearchResult found = search_choices(subject, choices_);
-  choices_ = std::move(found.choices);
-  decisions_ = std::move(found.decisions);
-}
-
 void Quantizing::keep_in_float(std::vector<std::string> nodes) {
-  nodes.insert(nodes.end(), options_.keep_nodes.begin(), options_.keep_nodes.end());
-  plan_ = place(std::move(nodes));
+  plan_ = plan_keeping(std::move(nodes));
 }
 
 void Quantizing::set_activation_bits(std::map<std::string, int> bits) {
@@ -145,7 +115,7 @@ void Quantizing::set_activation_bits(std::map<std::string, int> bits) {
 }
 
 QuantizeResult Quantizing::finish() {
-  Model quantized = write_quantized(prepared_.model, plan_, choices_);
+  Model quantized = write(plan_, choices_);
   QuantizeResult result{.float_model = std::move(prepared_.model),
                         .model = std::move(quantized),
                         .nodes_before = prepared_.nodes_before,
@@ -175,7 +145,7 @@ QuantizeResult Quantizing::finish() {
 }
 
 HeldBackResult Quantizing::judge_held_back(const QuantizeResult& result) {
-  const OutputScorer scorer(result.float_model, runs(parts_.held_back));
+  const OutputScorer scorer(unscaled_ ? *unscaled_ : result.float_model, runs(parts_.held_back));
   const OutputScore exact = scorer.score(result.model);
   const OutputScore deployed = scorer.score(result.model, Arithmetic::deployed);
   HeldBackResult held{.samples = std::ssize(parts_.held_back),
@@ -189,7 +159,7 @@ HeldBackResult Quantizing::judge_held_back(const QuantizeResult& result) {
   QuantizationChoices signed_weights = choices_;
   signed_weights.storage = WeightStorage::int8;
   const Model other = write_quantized(result.float_model, plan_, signed_weights);
-  held.int8_sqnr_db = scorer.score(other).sqnr_db();
+  held.int8_sqnr_db = exact.sqnr_db();  // the same numbers, stored otherwise
   held.int8_deployed_db = scorer.score(other, Arithmetic::deployed).sqnr_db();
   return held;
 }
@@ -247,11 +217,12 @@ SampleParts split_samples(std::int64_t count, bool choose) {
     parts.held_back = parts.calibration;
     return parts;
   }
+  // Of eight in a row: two to judge by, and of the others as many to choose by as to calibrate on.
   for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t place = i % 4;
-    if (place == 3 && std::ssize(parts.held_back) < most_held_back)
+    const std::int64_t place = i % 8;
+    if (place % 4 == 3 && std::ssize(parts.held_back) < most_held_back)
       parts.held_back.push_back(i);
-    else if (place == 1 && choose)
+    else if (choose && (place == 1 || place == 4 || place == 6))
       parts.choosing.push_back(i);
     else
       parts.calibration.push_back(i);

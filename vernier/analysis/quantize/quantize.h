@@ -28,6 +28,7 @@ struct QuantizeOptions {
   QuantizerPlacement placement = QuantizerPlacement::integer;
   TargetCpu target = TargetCpu::any;
   Effort effort = Effort::normal;
+  bool set_choosing_apart = false;  // samples to choose by, even where the effort tries nothing
   std::vector<std::string> keep_nodes = {};  // names or globs: in float
   CalibratedRanges given_ranges = {};        // by tensor: used as they are
   std::vector<Limit> limits = {};

@@ -12,12 +12,20 @@ class Quantizing {
 
   void calibrate();  // minmax ranges, or those given
   void search();     // other choices, where they prove to help
-  // Keeps nodes in float besides those of the options.
+  // Keeps nodes in float, besides those that are already.
   void keep_in_float(std::vector<std::string> nodes);
   void set_activation_bits(std::map<std::string, int> bits);  // by root
   QuantizeResult finish();
 
+  // What quantizers are put into: prepared, its channels perhaps scaled.
   const Model& float_model() const { return prepared_.model; }
+  // What outputs are compared with: before anything was scaled.
+  const Model& reference() const { return unscaled_ ? *unscaled_ : prepared_.model; }
+  // The plan with these nodes in float, besides those that are already.
+  PlacementPlan plan_keeping(std::vector<std::string> nodes) const;
+  // The quantized model of a plan. A tensor that shared its quantizer until a node was kept in
+  // float has the range that was shared.
+  Model write(const PlacementPlan& plan, QuantizationChoices choices) const;
   const PlacementPlan& plan() const { return plan_; }
   const QuantizationChoices& choices() const { return choices_; }
   const SampleParts& parts() const { return parts_; }
@@ -26,12 +34,19 @@ class Quantizing {
   void report(std::int64_t done);  // progress, in calibration samples
 
  private:
-  PlacementPlan place(std::vector<std::string> kept) const;
+  void equalize_channels(const OutputScorer& scorer);
+  void search_choices_by(const OutputScorer& scorer);
+  void keep_noisiest_in_float(const OutputScorer& scorer);
+  std::vector<std::string> noisiest_nodes();
+  void forget_unplaced();
   HeldBackResult judge_held_back(const QuantizeResult& result);
   Verdict verdict_of(const QuantizeResult& result) const;
 
   const QuantizeOptions& options_;
   PreparedModel prepared_;
+  std::optional<Model> unscaled_;
+  std::vector<std::string> kept_;             // in float, by --tune
+  std::map<std::string, std::string> roots_;  // of the tensors that were placed first
   std::optional<SharedSamples> shared_;
   PlacementPlan plan_;
   SampleParts parts_;

@@ -5,16 +5,21 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
+#include <ranges>
+
+#include "vernier/analysis/quantize/bias_correction.h"
 
 namespace vernier {
 namespace {
 
-constexpr int correction_rounds = 3;
 constexpr std::int64_t most_correction_samples = 64;
-constexpr std::int64_t ranking_samples = 8;
+// A range is taken where its noise is at most this share of the noise of the one in use.
+constexpr double worthwhile = 0.97;
 constexpr int most_tuning_rounds = 3;
-// Of the samples that choices are scored on: how often all of them may be run.
-constexpr std::int64_t normal_scorings = 24;
+// Tried without --tune: the others hardly ever gain, and each takes a run of all samples.
+constexpr std::array usual_rules = {RangeRule::minmax, RangeRule::p99999, RangeRule::p9999,
+                                    RangeRule::mse};
 
 class Search {
  public:
@@ -25,16 +30,12 @@ class Search {
 
   SearchResult run() {
     choose_per_channel();
-    choose_range_rule();
-    if (subject_.effort == Effort::fast) return std::move(result_);
-    choose_weight_rule();
-    correct_biases();
-    choose_ranges_by_tensor();
-    if (subject_.effort == Effort::tune) {
-      try_all("symmetric activations",
-              [](QuantizationChoices& choices) { choices.symmetric = true; });
-      correct_biases();
-    }
+    if (subject_.effort == Effort::fast)
+      choose_range_rule(range_rules);
+    else if (subject_.effort == Effort::tune)
+      tune();
+    else
+      choose_for_all(usual_rules);
     return std::move(result_);
   }
 
@@ -43,13 +44,10 @@ class Search {
   bool has_activations() const { return !subject_.values.empty(); }
 
   OutputScore score(const QuantizationChoices& choices) {
-    ++scorings_;
     return subject_.scorer.score(subject_.write(choices));
   }
 
-  bool may_score() const {
-    return subject_.go_on() && (subject_.effort == Effort::tune || scorings_ < normal_scorings);
-  }
+  bool may_score() const { return subject_.go_on(); }
 
   // Takes the choices over where they gain more than the interval.
   bool consider(std::string choice, std::string subject, QuantizationChoices choices,
@@ -72,9 +70,58 @@ class Search {
     consider(name, "", std::move(tried), std::move(scored));
   }
 
-  void choose_range_rule() {
+  void choose_for_all(std::span<const RangeRule> rules) {
+    choose_range_rule(rules);
+    if (subject_.effort == Effort::tune) choose_ranges_alone();
+    choose_weight_rule();
+    correct_biases();
+    correct_last_bias();
+  }
+
+  void tune() {
+    choose_by_branches();
+    choose_ranges_by_tensor();
+    try_all("symmetric activations",
+            [](QuantizationChoices& choices) { choices.symmetric = true; });
+    correct_biases();
+    correct_last_bias();
+  }
+
+  // The best rule for ranges need not be that of the best model once weights and biases are
+  // chosen as well: each is followed to that end.
+  void choose_by_branches() {
+    const Search start = *this;
+    std::optional<Search> best;
+    std::vector<Decision> others;
+    for (const RangeRule& rule : range_rules) {
+      if (!has_activations() && rule != range_rules.front()) break;
+      Search branch = start;
+      branch.choose_for_all({&rule, 1});
+      if (best && !(branch.best_.sqnr_db() > best->best_.sqnr_db())) {
+        add_left(others, branch, start);
+        continue;
+      }
+      if (best) add_left(others, *best, start);
+      best.emplace(branch);
+    }
+    result_ = std::move(best->result_);
+    best_ = std::move(best->best_);
+    noise_alone_ = std::move(best->noise_alone_);
+    result_.decisions.insert(result_.decisions.end(), others.begin(), others.end());
+  }
+
+  // What was tried in a branch that is not gone on with.
+  static void add_left(std::vector<Decision>& decisions, const Search& branch,
+                       const Search& start) {
+    for (std::size_t i = start.result_.decisions.size(); i < branch.result_.decisions.size(); ++i) {
+      decisions.push_back(branch.result_.decisions[i]);
+      decisions.back().kept = false;
+    }
+  }
+
+  void choose_range_rule(std::span<const RangeRule> rules) {
     if (!has_activations()) return;
-    for (const RangeRule rule : range_rules)
+    for (const RangeRule rule : rules)
       if (rule != RangeRule::minmax || tries_minmax())
         try_all(fmt::format("ranges: {}", range_rule_name(rule)),
                 [&](QuantizationChoices& choices) {
@@ -105,49 +152,97 @@ class Search {
 
   SampleRuns correction_runs() const {
     SampleRuns runs = subject_.calibration;
-    if (std::ssize(runs.indices) > most_correction_samples)
-      runs.indices.resize(most_correction_samples);
+    const auto most = std::min(most_correction_samples,
+                               std::max<std::int64_t>(16, std::ssize(runs.indices) * 2 / 3));
+    if (std::ssize(runs.indices) > most) runs.indices.resize(static_cast<std::size_t>(most));
     return runs;
   }
 
-  // A correction changes what reaches the layers behind it, so it is measured again.
   void correct_biases() {
     if (precision().dynamic || precision().weight_bits == 4 || !may_score()) return;
-    const SampleRuns runs = correction_runs();
-    if (reference_means_.empty())
-      reference_means_ = channel_means(subject_.reference, subject_.nodes, runs);
-    if (reference_means_.empty()) return;
     QuantizationChoices corrected = result_.choices;
-    std::optional<std::pair<QuantizationChoices, OutputScore>> best;
-    for (int round = 0; round < correction_rounds && may_score(); ++round) {
-      const Model model = subject_.write(corrected);
-      for (auto& [node, shift] :
-           bias_shifts(reference_means_, channel_means(model, subject_.nodes, runs))) {
-        std::vector<double>& total = corrected.shifts[node];
-        total.resize(shift.size());
-        for (std::size_t i = 0; i < shift.size(); ++i) total[i] += shift[i];
-      }
-      OutputScore scored = score(corrected);
-      if (!best || gain(best->second, scored).db > 0) best = {corrected, std::move(scored)};
-    }
-    if (best) consider("bias correction", "", std::move(best->first), std::move(best->second));
+    corrected.shifts.clear();
+    corrected.shifts = find_bias_shifts(subject_.reference, subject_.write(corrected),
+                                        subject_.nodes, correction_runs());
+    if (corrected.shifts.empty()) return;
+    OutputScore scored = score(corrected);
+    consider("bias correction", "", std::move(corrected), std::move(scored));
   }
 
-  // The error at the output with one tensor quantized and nothing else, worst first.
-  std::vector<std::string> tensors_by_noise() {
-    std::vector<std::pair<double, std::string>> noise;
-    for (const auto& [tensor, values] : subject_.values) {
-      if (!subject_.go_on()) break;
-      double sqnr = 0;
-      if (subject_.write_alone)
-        sqnr = subject_.scorer
-                   .score_first(subject_.write_alone(result_.choices, tensor), ranking_samples)
-                   .sqnr_db();
-      noise.emplace_back(sqnr, tensor);
+  // By itself it changes nothing behind it: what is left of a mean error at the output goes.
+  void correct_last_bias() {
+    if (precision().dynamic || precision().weight_bits == 4 || !may_score()) return;
+    const auto last = std::ranges::find_if(
+        std::ranges::reverse_view(subject_.nodes),
+        [](const PlacedNode& node) { return node.bias_reader && node.channels > 0; });
+    if (last == std::ranges::reverse_view(subject_.nodes).end()) return;
+    QuantizationChoices corrected = result_.choices;
+    for (const auto& [node, added] : find_bias_shifts(subject_.reference, subject_.write(corrected),
+                                                      {&*last, 1}, correction_runs())) {
+      std::vector<double>& shift = corrected.shifts[node];
+      shift.resize(added.size());
+      std::ranges::transform(shift, added, shift.begin(), std::plus{});
     }
-    std::ranges::sort(noise);
+    OutputScore scored = score(corrected);
+    consider("bias correction", last->name, std::move(corrected), std::move(scored));
+  }
+
+  // For each tensor the range that makes the least noise with that tensor alone quantized: noise
+  // of one quantizer is told apart by few samples, where the others' would hide it. Whether all of
+  // them together gain is proven as everything is.
+  void choose_ranges_alone() {
+    if (!has_activations() || !subject_.noise_alone || precision().activation_bits != 8) return;
+    std::vector<RangeTrial> trials;
+    for (const auto& [tensor, values] : subject_.values)
+      if (result_.choices.ranges.at(tensor).rule != "given") add_trials(tensor, trials);
+    noise_alone_.clear();
+    const std::vector<OutputNoise> noise =
+        subject_.noise_alone(trials, precision().activation_bits);
+    QuantizationChoices tried = result_.choices;
+    std::map<std::string, double> least;
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      const auto [best, is_first] = least.emplace(trials[i].tensor, noise[i].total());
+      if (is_first) noise_alone_.emplace_back(noise[i].total(), trials[i].tensor);
+      if (!(noise[i].total() < worthwhile * best->second)) continue;
+      best->second = noise[i].total();
+      tried.ranges[trials[i].tensor] = trials[i].range;
+    }
+    std::ranges::sort(noise_alone_, std::greater{});
+    if (!may_score() || tried.ranges == result_.choices.ranges) return;
+    OutputScore scored = score(tried);
+    consider("ranges: each tensor by itself", "", std::move(tried), std::move(scored));
+  }
+
+  // The range in use first.
+  void add_trials(const std::string& tensor, std::vector<RangeTrial>& trials) const {
+    const std::size_t first = trials.size();
+    const auto add = [&](CalibratedRange range) {
+      if (std::ranges::none_of(trials.begin() + static_cast<std::ptrdiff_t>(first), trials.end(),
+                               [&](const RangeTrial& trial) { return alike(trial.range, range); }))
+        trials.push_back({tensor, std::move(range)});
+    };
+    add(result_.choices.ranges.at(tensor));
+    for (const RangeRule rule :
+         {RangeRule::minmax, RangeRule::p99999, RangeRule::p9999, RangeRule::mse})
+      add(range_of(tensor, rule));
+    for (const double factor : {1.1, 0.9, 0.8, 0.7, 0.6, 0.5})
+      add(scaled(tensor, range_of(tensor, RangeRule::minmax), factor));
+  }
+
+  static bool alike(const CalibratedRange& first, const CalibratedRange& second) {
+    return std::fabs(first.low - second.low) + std::fabs(first.high - second.high) <
+           0.01 * (second.high - second.low);
+  }
+
+  CalibratedRange scaled(const std::string& tensor, CalibratedRange range, double factor) const {
+    return subject_.confine(tensor, {factor * range.low, factor * range.high, "scaled"});
+  }
+
+  std::vector<std::string> tensors_by_noise() const {
     std::vector<std::string> tensors;
-    for (auto& [sqnr, tensor] : noise) tensors.push_back(std::move(tensor));
+    for (const auto& [noise, tensor] : noise_alone_) tensors.push_back(tensor);
+    if (tensors.empty())
+      for (const auto& [tensor, values] : subject_.values) tensors.push_back(tensor);
     return tensors;
   }
 
@@ -157,10 +252,7 @@ class Search {
   }
 
   bool try_range(const std::string& tensor, CalibratedRange range) {
-    const CalibratedRange& current = result_.choices.ranges.at(tensor);
-    const double width = current.high - current.low;
-    if (std::fabs(range.low - current.low) + std::fabs(range.high - current.high) < 0.01 * width)
-      return false;
+    if (alike(range, result_.choices.ranges.at(tensor))) return false;
     QuantizationChoices tried = result_.choices;
     std::string name = fmt::format("range: {}", range.rule);
     tried.ranges[tensor] = std::move(range);
@@ -170,9 +262,8 @@ class Search {
 
   void choose_ranges_by_tensor() {
     if (!has_activations() || precision().activation_bits != 8) return;
-    const int rounds = subject_.effort == Effort::tune ? most_tuning_rounds : 1;
     const std::vector<std::string> tensors = tensors_by_noise();
-    for (int round = 0; round < rounds; ++round) {
+    for (int round = 0; round < most_tuning_rounds; ++round) {
       bool gained = false;
       for (const std::string& tensor : tensors) {
         if (result_.choices.ranges.at(tensor).rule == "given") continue;
@@ -188,13 +279,8 @@ class Search {
     if (round == 0)
       for (const RangeRule rule : range_rules)
         if (may_score()) gained = try_range(tensor, range_of(tensor, rule)) || gained;
-    if (subject_.effort != Effort::tune) return gained;
     for (const double factor : {0.7, 0.85, 1.1}) {
-      CalibratedRange range = result_.choices.ranges.at(tensor);
-      range.low *= factor;
-      range.high *= factor;
-      range.rule = "scaled";
-      range = subject_.confine(tensor, std::move(range));
+      const CalibratedRange range = scaled(tensor, result_.choices.ranges.at(tensor), factor);
       if (may_score()) gained = try_range(tensor, range) || gained;
     }
     return gained;
@@ -203,25 +289,10 @@ class Search {
   const SearchSubject& subject_;
   SearchResult result_;
   OutputScore best_;
-  std::int64_t scorings_ = 0;
-  ChannelMeans reference_means_;
+  std::vector<std::pair<double, std::string>> noise_alone_;  // of each tensor, the most first
 };
 
 }  // namespace
-
-std::map<std::string, std::vector<double>> bias_shifts(const ChannelMeans& reference,
-                                                       const ChannelMeans& candidate) {
-  std::map<std::string, std::vector<double>> shifts;
-  for (const auto& [node, means] : candidate) {
-    const auto found = reference.find(node);
-    if (found == reference.end() || found->second.size() != means.size()) continue;
-    std::vector<double> shift(means.size());
-    for (std::size_t i = 0; i < means.size(); ++i) shift[i] = found->second[i] - means[i];
-    if (std::ranges::all_of(shift, [](double value) { return std::isfinite(value); }))
-      shifts.emplace(node, std::move(shift));
-  }
-  return shifts;
-}
 
 SearchResult search_choices(const SearchSubject& subject, QuantizationChoices choices) {
   return Search(subject, std::move(choices)).run();

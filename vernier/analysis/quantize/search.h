@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "vernier/analysis/quantize/alone.h"
 #include "vernier/analysis/quantize/calibrate.h"
 #include "vernier/analysis/quantize/score.h"
 #include "vernier/analysis/quantize/write.h"
@@ -13,7 +14,7 @@ namespace vernier {
 
 enum class Effort {
   fast,    // per channel, and one range rule for all tensors: minmax where none is tried
-  normal,  // choices that hold for all tensors, then the tensors that matter most
+  normal,  // choices that hold for all tensors
   tune     // every tensor, until nothing is gained any more
 };
 
@@ -36,8 +37,9 @@ struct SearchSubject {
   const OutputScorer& scorer;  // on samples other than the calibration's
   const SampleRuns& calibration;
   std::function<Model(const QuantizationChoices&)> write;
-  // With the quantizers of one root and nothing else; null: the order of tensors is their name's.
-  std::function<Model(const QuantizationChoices&, const std::string& root)> write_alone = {};
+  // The noise at the outputs with one tensor quantized and nothing else, of each trial; null: no
+  // tensor is tried by itself.
+  std::function<std::vector<OutputNoise>(std::span<const RangeTrial>, int bits)> noise_alone = {};
   Effort effort = Effort::normal;
   std::function<bool()> go_on = [] { return true; };  // false: stop with what there is
   // The ranges that a tensor may have: applied to each that is tried.
@@ -52,10 +54,5 @@ struct SearchResult {
 
 // The choices, changed wherever that lessens the error at the output by more than its interval.
 SearchResult search_choices(const SearchSubject& subject, QuantizationChoices choices);
-
-// What bias correction adds to each output channel: the mean difference of the float model's output
-// from the quantized one's, over the samples.
-std::map<std::string, std::vector<double>> bias_shifts(const ChannelMeans& reference,
-                                                       const ChannelMeans& candidate);
 
 }  // namespace vernier

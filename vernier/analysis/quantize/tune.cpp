@@ -19,6 +19,9 @@ namespace {
 
 constexpr std::int64_t ranking_samples = 8;
 constexpr double parallel_cosine = 0.9;
+// How often more is asked for where held-back samples miss the target, and how much beyond it.
+constexpr int most_attempts = 4;
+constexpr double margin_db = 0.1;
 
 // The target's metric; of the SQNR the end of its interval that is worse, so that the target holds
 // on other samples too.
@@ -82,10 +85,15 @@ PlacementPlan only(const PlacementPlan& plan, const std::set<std::size_t>& nodes
   return result;
 }
 
+const QuantizeOptions& set_choosing_apart(QuantizeOptions& options) {
+  options.set_choosing_apart = true;
+  return options;
+}
+
 class Tuning {
  public:
   Tuning(const Model& model, Samples& samples, const TuneOptions& options)
-      : options_(options), quantizing_(model, &samples, options.quantize) {
+      : options_(options), quantizing_(model, &samples, set_choosing_apart(options_.quantize)) {
     if (quantizing_.parts().choosing.empty())
       throw Error(
           fmt::format("[tune] {} samples are too few to choose and judge by; give at least "
@@ -96,17 +104,33 @@ class Tuning {
   TuneResult run() {
     quantizing_.calibrate();
     quantizing_.search();
-    scorer_.emplace(quantizing_.float_model(), quantizing_.runs(quantizing_.parts().choosing));
+    scorer_.emplace(quantizing_.reference(), quantizing_.runs(quantizing_.parts().choosing));
+    held_.emplace(quantizing_.reference(), quantizing_.runs(quantizing_.parts().held_back));
     result_.base_value = evaluate(0);
     require_measured();
-    if (!is_reached(options_.target, result_.base_value)) {
-      rank();
-      choose();
+    if (!is_reached(wanted_, result_.base_value)) rank();
+    for (int attempt = 0; attempt < most_attempts; ++attempt) {
+      if (!is_reached(wanted_, evaluate_kept()) && !choose()) break;
+      result_.value = held_back_value();
+      if (is_reached(options_.target, result_.value) || !ask_for_more()) break;
+      if (result_.groups.empty()) rank();
     }
     return finish();
   }
 
  private:
+  double held_back_value() {
+    return value_of(held_->score(write(kept_nodes())), *held_, options_.target.metric, false);
+  }
+
+  // What was reached on the samples that chose is missed on others: of those that chose, as much
+  // more is wanted. Only of decibels, of which there is always more to be had.
+  bool ask_for_more() {
+    if (options_.target.metric != "sqnr_db" || !quantizing_.go_on()) return false;
+    wanted_.value = evaluate_kept() + options_.target.value - result_.value + margin_db;
+    return std::isfinite(wanted_.value);
+  }
+
   void require_measured() const {
     if (!std::isnan(result_.base_value)) return;
     throw Error(fmt::format("[tune] --target {}: could not be measured; {}", options_.target.metric,
@@ -124,7 +148,7 @@ class Tuning {
 
   Model write(const std::vector<std::string>& kept) {
     const auto [plan, choices] = without(kept);
-    return write_quantized(quantizing_.float_model(), plan, choices);
+    return quantizing_.write(plan, choices);
   }
 
   std::pair<PlacementPlan, QuantizationChoices> without(const std::vector<std::string>& kept) {
@@ -133,12 +157,7 @@ class Tuning {
       choices.activation_bits = wide_tensors(kept);
       return {quantizing_.plan(), std::move(choices)};
     }
-    std::vector<std::string> names = kept;
-    names.insert(names.end(), options_.quantize.keep_nodes.begin(),
-                 options_.quantize.keep_nodes.end());
-    return {place_quantizers(quantizing_.float_model(),
-                             {.placement = options_.quantize.placement, .keep_nodes = names}),
-            std::move(choices)};
+    return {quantizing_.plan_keeping(kept), std::move(choices)};
   }
 
   std::map<std::string, int> wide_tensors(const std::vector<std::string>& kept) const {
@@ -224,20 +243,22 @@ class Tuning {
     return std::max(1.0, outputs * elements / static_cast<double>(node.channels));
   }
 
-  // The shortest prefix that reaches the target, less what it reaches it without.
-  void choose() {
+  // The shortest prefix that reaches what is wanted, less what it is reached without; false where
+  // all groups together do not.
+  bool choose() {
     std::size_t low = 0, high = result_.groups.size();
-    if (!is_reached(options_.target, evaluate(high))) return;
+    if (!is_reached(wanted_, evaluate(high))) return false;
     while (high - low > 1) {
       const std::size_t middle = (low + high) / 2;
-      (is_reached(options_.target, evaluate(middle)) ? high : low) = middle;
+      (is_reached(wanted_, evaluate(middle)) ? high : low) = middle;
       if (!quantizing_.go_on()) break;
     }
     for (std::size_t i = 0; i < result_.groups.size(); ++i) result_.groups[i].kept = i < high;
     for (std::size_t i = high; i-- > 0 && quantizing_.go_on();) {
       result_.groups[i].kept = false;
-      if (!is_reached(options_.target, evaluate_kept())) result_.groups[i].kept = true;
+      if (!is_reached(wanted_, evaluate_kept())) result_.groups[i].kept = true;
     }
+    return true;
   }
 
   TuneResult finish() {
@@ -246,20 +267,23 @@ class Tuning {
       quantizing_.set_activation_bits(wide_tensors(result_.kept));
     else
       quantizing_.keep_in_float(result_.kept);
-    std::ranges::stable_sort(result_.curve, {}, &CurvePoint::kept_nodes);
-    const OutputScorer held(quantizing_.float_model(),
-                            quantizing_.runs(quantizing_.parts().held_back));
-    const OutputScore score = held.score(write(result_.kept));
-    result_.value = value_of(score, held, options_.target.metric, false);
+    const auto key = [](const CurvePoint& point) {
+      return std::pair(point.kept_nodes, point.value);
+    };
+    std::ranges::sort(result_.curve, {}, key);
+    const auto repeated = std::ranges::unique(result_.curve, {}, key);
+    result_.curve.erase(repeated.begin(), repeated.end());
+    result_.value = held_back_value();
     result_.reached = is_reached(options_.target, result_.value);
     TuneResult result = std::move(result_);
     result.quantized = quantizing_.finish();
     return result;
   }
 
-  const TuneOptions& options_;
+  TuneOptions options_;
   Quantizing quantizing_;
-  std::optional<OutputScorer> scorer_;
+  Limit wanted_ = options_.target;  // on the samples that choose
+  std::optional<OutputScorer> scorer_, held_;
   TuneResult result_;
 };
 

@@ -1,0 +1,224 @@
+#include "vernier/analysis/quantize/equalize.h"
+
+#include <vernier_onnx.pb.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <mutex>
+#include <set>
+
+#include "vernier/metrics/parallel.h"
+#include "vernier/model/index.h"
+#include "vernier/model/tensor_data.h"
+#include "vernier/runtime/ort_runner.h"
+#include "vernier/tensor/convert.h"
+
+namespace vernier {
+namespace {
+
+using vernier_onnx::NodeProto;
+using vernier_onnx::TensorProto;
+
+// Operators that take a channel times a positive number to their result times that number.
+constexpr std::array homogeneous_ops = {"Relu", "LeakyRelu", "MaxPool", "AveragePool",
+                                        "GlobalAveragePool"};
+// Of the range that a channel lacks, where filters that read several channels divide: half of it
+// in decibels, since their weights get as uneven as the channels get even.
+constexpr double shared_exponent = 0.5;
+constexpr double largest_factor = 32;
+
+class Finding {
+ public:
+  explicit Finding(const Model& model) : index_(model), graph_(index_.main()) {
+    const auto& nodes = model.graph().node();
+    for (int i = 0; i < nodes.size(); ++i) number_.emplace(&nodes[i], i);
+  }
+
+  std::vector<ScalableChannels> find() {
+    std::vector<ScalableChannels> result;
+    for (const NodeProto& node : graph_.graph().node()) {
+      if (!is_op(node, "Conv") || !owns_weights(node)) continue;
+      ScalableChannels found{.writer = number_.at(&node),
+                             .tensor = behind_activation(node),
+                             .channels = graph_.initializer(node.input(1))->dims(0)};
+      scaled_.clear();
+      if (follow(node.output(0), found) && !found.readers.empty() && products_are_single())
+        result.push_back(std::move(found));
+    }
+    return result;
+  }
+
+ private:
+  const TensorProto* own_float(const std::string& tensor) const {
+    const TensorProto* weight = graph_.initializer(tensor);
+    return weight && weight->data_type() == TensorProto::FLOAT && !graph_.is_input(tensor) &&
+                   graph_.has_one_reader(tensor)
+               ? weight
+               : nullptr;
+  }
+
+  bool owns_weights(const NodeProto& conv) const {
+    const std::string bias = input_name(conv, 2);
+    return conv.input_size() > 1 && own_float(conv.input(1)) && (bias.empty() || own_float(bias));
+  }
+
+  std::string behind_activation(const NodeProto& conv) const {
+    const auto readers = graph_.consumers(conv.output(0));
+    const bool one = readers.size() == 1 && !graph_.is_output(conv.output(0));
+    return one && (is_op(*readers[0], "Relu") || is_op(*readers[0], "Clip")) ? readers[0]->output(0)
+                                                                             : conv.output(0);
+  }
+
+  // Whether all that reads the tensor passes a factor on, or can divide by it.
+  bool follow(const std::string& tensor, ScalableChannels& found) {
+    if (graph_.is_output(tensor)) return false;
+    scaled_.insert(tensor);
+    for (const NodeProto* reader : graph_.consumers(tensor)) {
+      if (is_op(*reader, "Conv")) {
+        if (!divides(*reader, tensor, found)) return false;
+      } else if (!passes_on(*reader, tensor) || !follow(reader->output(0), found)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  bool passes_on(const NodeProto& node, const std::string& tensor) {
+    if (node.input_size() == 0 || node.output_size() != 1) return false;
+    if (std::ranges::any_of(homogeneous_ops, [&](const char* op) { return is_op(node, op); }))
+      return true;
+    if (is_op(node, "Clip"))
+      return node.input(0) == tensor && node.input_size() > 1 &&
+             graph_.number(node.input(1)) == std::optional(0.0);
+    if (!is_op(node, "Mul") || node.input(0) == node.input(1)) return false;
+    products_.push_back(&node);
+    return true;
+  }
+
+  // A product of two scaled tensors would be scaled twice.
+  bool products_are_single() {
+    const bool single = std::ranges::none_of(products_, [&](const NodeProto* product) {
+      return scaled_.contains(product->input(0)) && scaled_.contains(product->input(1));
+    });
+    products_.clear();
+    return single;
+  }
+
+  bool divides(const NodeProto& conv, const std::string& tensor, ScalableChannels& found) const {
+    const std::string bias = input_name(conv, 2);
+    if (conv.input_size() < 2 || conv.input(0) != tensor || conv.input(1) == tensor ||
+        bias == tensor)
+      return false;
+    const TensorProto* weight = own_float(conv.input(1));
+    const std::int64_t groups = attribute_int(conv, "group", 1);
+    if (!weight || weight->dims(1) * groups != found.channels) return false;
+    const int number = number_.at(&conv);
+    if (number == found.writer ||
+        std::ranges::count(found.readers, number, &ScalableChannels::Reader::node) > 0)
+      return false;
+    found.readers.push_back({number, weight->dims(1) == 1});
+    return true;
+  }
+
+  ModelIndex index_;
+  const GraphIndex& graph_;
+  std::map<const NodeProto*, int> number_;
+  std::set<std::string> scaled_;
+  std::vector<const NodeProto*> products_;
+};
+
+// The largest magnitude of each channel, the second axis, over the samples.
+std::map<std::string, std::vector<float>, std::less<>> channel_extremes(
+    const Model& model, const std::vector<ScalableChannels>& all, const SampleRuns& runs) {
+  std::map<std::string, std::vector<float>, std::less<>> extremes;
+  std::vector<std::string> watched;
+  for (const ScalableChannels& each : all) {
+    extremes[each.tensor].resize(static_cast<std::size_t>(each.channels));
+    watched.push_back(each.tensor);
+  }
+  OrtRunner runner(model.clone(), {.watch = Watch::only(watched), .exact = true, .threads = 1});
+  std::mutex mutex;
+  parallel_for(std::ssize(runs.indices), thread_count(runs.threads), [&](std::int64_t i) {
+    runner.run(runs.samples.sample(runs.indices[i]), [&](const ObservedTensor& tensor) {
+      const auto found = extremes.find(tensor.name);
+      if (found == extremes.end() || tensor.dtype != DType::f32 || tensor.shape.size() < 2) return;
+      const std::int64_t inner = element_count(tensor.shape.subspan(2));
+      const auto values = elements<float>(tensor);
+      const std::lock_guard lock(mutex);
+      for (std::size_t j = 0; j < values.size(); ++j) {
+        float& extreme = found->second[j / static_cast<std::size_t>(inner) % found->second.size()];
+        extreme = std::max(extreme, std::fabs(values[j]));
+      }
+    });
+  });
+  return extremes;
+}
+
+// A channel that is always zero stays as it is.
+std::vector<float> factors_of(const ScalableChannels& channels,
+                              const std::vector<float>& extremes) {
+  const float widest = *std::ranges::max_element(extremes);
+  const bool alone = std::ranges::all_of(channels.readers, &ScalableChannels::Reader::alone);
+  std::vector<float> factors;
+  for (const float extreme : extremes) {
+    const double lacks = extreme > 0 ? std::min<double>(widest / extreme, largest_factor) : 1;
+    const double wanted = alone ? lacks : std::pow(lacks, shared_exponent);
+    factors.push_back(static_cast<float>(wanted));
+  }
+  return factors;
+}
+
+void multiply(Model& model, const std::string& tensor,
+              const std::function<double(std::int64_t)>& factor) {
+  for (TensorProto& proto : *model.graph().mutable_initializer()) {
+    if (proto.name() != tensor) continue;
+    Tensor weight = copy(model.view(proto));
+    const auto values = elements<float>(weight);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = static_cast<float>(values[i] * factor(static_cast<std::int64_t>(i)));
+    weight.name = tensor;
+    proto = make_tensor_proto(weight);
+  }
+}
+
+void scale_channels(Model& model, const ScalableChannels& channels,
+                    const std::vector<float>& factors) {
+  const auto shape_of = [&](const std::string& tensor) {
+    for (const TensorProto& proto : model.graph().initializer())
+      if (proto.name() == tensor) return Shape(proto.dims().begin(), proto.dims().end());
+    return Shape();
+  };
+  const NodeProto writer = model.graph().node(channels.writer);
+  const Shape written = shape_of(writer.input(1));
+  const std::int64_t filter = element_count(std::span(written).subspan(1));
+  multiply(model, writer.input(1), [&](std::int64_t i) { return factors[i / filter]; });
+  if (const std::string bias = input_name(writer, 2); !bias.empty())
+    multiply(model, bias, [&](std::int64_t i) { return factors[i]; });
+  for (const ScalableChannels::Reader& reader : channels.readers) {
+    const NodeProto node = model.graph().node(reader.node);
+    const Shape shape = shape_of(node.input(1));
+    const std::int64_t inner = element_count(std::span(shape).subspan(2));
+    const std::int64_t outputs_of_group = shape[0] / attribute_int(node, "group", 1);
+    multiply(model, node.input(1), [&](std::int64_t i) {
+      const std::int64_t output = i / (inner * shape[1]), input = i / inner % shape[1];
+      return 1.0 / factors[output / outputs_of_group * shape[1] + input];
+    });
+  }
+}
+
+}  // namespace
+
+std::vector<ScalableChannels> find_scalable(const Model& model) { return Finding(model).find(); }
+
+std::optional<Model> equalize(const Model& model, const SampleRuns& runs) {
+  const std::vector<ScalableChannels> all = find_scalable(model);
+  if (all.empty()) return std::nullopt;
+  const auto extremes = channel_extremes(model, all, runs);
+  Model scaled = model.clone();
+  for (const ScalableChannels& channels : all)
+    scale_channels(scaled, channels, factors_of(channels, extremes.at(channels.tensor)));
+  return scaled;
+}
+
+}  // namespace vernier

@@ -1,0 +1,152 @@
+#include <vernier_onnx.pb.h>
+
+#include <algorithm>
+#include <set>
+
+#include "vernier/analysis/quantize/equalize.h"
+#include "vernier/analysis/quantize/quantizing.h"
+#include "vernier/model/graph.h"
+
+namespace vernier {
+namespace {
+
+// That a tensor by itself is tried on.
+constexpr std::int64_t alone_samples = 64;
+// --tune keeps nodes in float that gain this much each, a sixth of all at most and one at least.
+constexpr double worth_a_node_db = 0.5;
+constexpr std::int64_t nodes_for_one_in_float = 6;
+constexpr std::size_t tried_in_float = 4;
+
+// The placed nodes that a tensor's quantizer belongs to: who writes it, or who reads it.
+std::string node_of(const PlacementPlan& plan, const Model& model, const std::string& tensor) {
+  std::string written = tensor;
+  for (const auto& node : model.graph().node())
+    if (node.output_size() > 0 && node.output(0) == tensor && node.input_size() > 0 &&
+        (is_op(node, "Relu") || is_op(node, "Clip")))
+      written = node.input(0);
+  for (const PlacedNode& node : plan.nodes)
+    if (node.output == written && node.op == "Conv") return node.name;
+  for (const PlacedNode& node : plan.nodes)
+    for (const std::size_t read : node.tensors)
+      if (plan.tensors[plan.tensors[read].root].name == tensor) return node.name;
+  return "";
+}
+
+}  // namespace
+
+void Quantizing::search() {
+  if (options_.effort == Effort::fast || parts_.choosing.empty() || !go_on_) return;
+  const OutputScorer scorer(prepared_.model, runs(parts_.choosing));
+  equalize_channels(scorer);
+  search_choices_by(scorer);
+  if (options_.effort != Effort::tune || !options_.precision.needs_calibration()) return;
+  const std::size_t kept = kept_.size();
+  keep_noisiest_in_float(scorer);
+  if (kept_.size() > kept) search_choices_by(scorer);
+}
+
+void Quantizing::search_choices_by(const OutputScorer& scorer) {
+  const SampleRuns calibration = runs(parts_.calibration);
+  const SearchSubject subject{
+      .reference = prepared_.model,
+      .nodes = plan_.nodes,
+      .weights = plan_.weights,
+      .values = values_,
+      .scorer = scorer,
+      .calibration = calibration,
+      .write = [this](const QuantizationChoices& choices) { return write(plan_, choices); },
+      .noise_alone =
+          [this](std::span<const RangeTrial> trials, int bits) {
+            return QuantizersAlone(prepared_.model, plan_, runs(parts_.choosing), alone_samples)
+                .measure(trials, bits);
+          },
+      .effort = options_.effort,
+      .go_on =
+          [this] {
+            report(std::ssize(parts_.calibration));
+            return go_on_;
+          }};
+  SearchResult found = search_choices(subject, choices_);
+  choices_ = std::move(found.choices);
+  decisions_.insert(decisions_.end(), found.decisions.begin(), found.decisions.end());
+}
+
+// Another float model with the same outputs: kept where quantizing that one loses less.
+void Quantizing::equalize_channels(const OutputScorer& scorer) {
+  if (options_.precision.activation_bits != 8 || !options_.precision.needs_calibration() ||
+      !options_.given_ranges.empty())
+    return;
+  std::optional<Model> scaled = equalize(prepared_.model, runs(parts_.calibration));
+  if (!scaled) return;
+  CalibrationValues values = vernier::calibrate(*scaled, plan_, runs(parts_.calibration));
+  QuantizationChoices tried = choices_;
+  tried.ranges = ranges_by(RangeRule::minmax, values, options_.precision.activation_bits);
+  const OutputScore before = scorer.score(write(plan_, choices_));
+  const OutputScore after = scorer.score(write_quantized(*scaled, plan_, tried));
+  const Gain gained = gain(before, after);
+  decisions_.push_back({"cross-layer equalisation", "", after.sqnr_db(), gained, gained.proven()});
+  if (!gained.proven()) return;
+  unscaled_ = std::move(prepared_.model);
+  prepared_.model = std::move(*scaled);
+  values_ = std::move(values);
+  choices_ = std::move(tried);
+}
+
+std::vector<std::string> Quantizing::noisiest_nodes() {
+  std::vector<RangeTrial> trials;
+  for (const PlacedTensor& placed : plan_.tensors)
+    if (choices_.ranges.contains(placed.name) && plan_.tensors[placed.root].name == placed.name)
+      trials.push_back({placed.name, choices_.ranges.at(placed.name)});
+  const std::vector<OutputNoise> noise =
+      QuantizersAlone(prepared_.model, plan_, runs(parts_.choosing), alone_samples)
+          .measure(trials, options_.precision.activation_bits);
+  std::vector<std::pair<double, std::string>> order;
+  for (std::size_t i = 0; i < trials.size(); ++i)
+    order.emplace_back(noise[i].total(), trials[i].tensor);
+  std::ranges::sort(order, std::greater{});
+  std::vector<std::string> nodes;
+  for (const auto& [total, tensor] : order) {
+    const std::string node = node_of(plan_, prepared_.model, tensor);
+    if (!node.empty() && std::ranges::count(nodes, node) == 0) nodes.push_back(node);
+    if (nodes.size() == tried_in_float) break;
+  }
+  return nodes;
+}
+
+void Quantizing::keep_noisiest_in_float(const OutputScorer& scorer) {
+  const std::int64_t most =
+      std::max<std::int64_t>(1, std::ssize(plan_.nodes) / nodes_for_one_in_float);
+  OutputScore best = scorer.score(write(plan_, choices_));
+  for (std::int64_t kept = 0; kept < most && go_on_; ++kept) {
+    struct Found {
+      std::string node;
+      OutputScore score;
+      std::size_t decision;
+    };
+    std::optional<Found> found;
+    for (const std::string& node : noisiest_nodes()) {
+      OutputScore scored = scorer.score(write(plan_keeping({node}), choices_));
+      const Gain gained = gain(best, scored);
+      const bool helps = gained.proven() && gained.db > worth_a_node_db;
+      decisions_.push_back({"in float", node, scored.sqnr_db(), gained, false});
+      if (helps && (!found || scored.sqnr_db() > found->score.sqnr_db()))
+        found = {node, std::move(scored), decisions_.size() - 1};
+    }
+    if (!found) return;
+    decisions_[found->decision].kept = true;
+    kept_.push_back(found->node);
+    best = std::move(found->score);
+    plan_ = plan_keeping({});
+    forget_unplaced();
+  }
+}
+
+// What is known of tensors that have no quantizer of their own any more.
+void Quantizing::forget_unplaced() {
+  std::set<std::string> placed;
+  for (const PlacedTensor& tensor : plan_.tensors)
+    if (plan_.tensors[tensor.root].name == tensor.name) placed.insert(tensor.name);
+  std::erase_if(values_, [&](const auto& each) { return !placed.contains(each.first); });
+}
+
+}  // namespace vernier
