@@ -37,8 +37,12 @@ class AbsentLayers {
   // What the row is, if that is another than was thought.
   std::optional<Match> settled(std::size_t index) const {
     if (!is_absent(rows_[index])) return std::nullopt;
-    if (is_no_op({.name = rows_[index].layer, .type = rows_[index].type})) return Match::fused;
     const auto reader = first_reader(index);
+    // One that does nothing may stand for what no layer shows, as the projection of an attention.
+    if (is_no_op({.name = rows_[index].layer, .type = rows_[index].type}))
+      return reader && rows_[*reader].exceeds && has_another_product(*reader)
+                 ? std::nullopt
+                 : std::optional(Match::fused);
     if (!reader) return std::nullopt;
     const bool computed = is_computed_for(index, *reader);
     if (rows_[index].match == Match::none && computed) return Match::fused;
@@ -70,14 +74,24 @@ class AbsentLayers {
     return static_cast<bool>(missing_operator(region(reader), plain_type(rows_[index].type)));
   }
 
+  // Products with a weight in what computes the row.
+  std::ptrdiff_t products_of(std::size_t row) const {
+    return std::ranges::count_if(region(row).nodes, [&](const auto* node) {
+      return is_product(*node) && reads_weight(*node, region(row));
+    });
+  }
+
+  // Whether one of them is not the row's own.
+  bool has_another_product(std::size_t row) const {
+    return products_of(row) > (takes_batch_norm(plain_type(rows_[row].type)) ? 1 : 0);
+  }
+
   // Whether what computes the reader has an operator for the layer as well.
   bool is_computed_for(std::size_t index, std::size_t reader) const {
     const std::string type = plain_type(rows_[index].type);
     if (!takes_batch_norm(type) && !is_batch_norm(type))
       return knows_operators(type) && !lacks(index, reader);
-    const auto products = std::ranges::count_if(region(reader).nodes, [&](const auto* node) {
-      return is_product(*node) && reads_weight(*node, region(reader));
-    });
+    const auto products = products_of(reader);
     std::int64_t layers = takes_batch_norm(rows_[reader].type) ? 1 : 0;
     for (std::size_t i = reader; i-- > 0 && !has_tensor(rows_[i]);)
       layers += takes_batch_norm(rows_[i].type) ? 1 : 0;
