@@ -4,6 +4,8 @@
 
 #include <CLI/CLI.hpp>
 #include <atomic>
+#include <cmath>
+#include <cstdlib>
 #include <memory>
 
 #include "cli/command.h"
@@ -39,6 +41,14 @@ void print_runtime_messages() {
         fmt::format("onnxruntime: {}{}", text, count > 1 ? fmt::format(" ({} times)", count) : ""));
 }
 
+// CLI11's own message for this shows the largest double in full.
+std::string require_positive(const std::string& text) {
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  if (!text.empty() && *end == '\0' && std::isfinite(number) && number > 0) return "";
+  return fmt::format("expected a number above 0, found {}", text);
+}
+
 // What the supervising process ends the run for.
 void add_limits(CLI::App& command) {
   const auto keep = [](std::atomic<double> ActivityPage::*limit) {
@@ -50,11 +60,11 @@ void add_limits(CLI::App& command) {
   group
       .each("--timeout", keep(&ActivityPage::timeout_seconds),
             "End the run, with exit code 2, when it is not done after so long", "SECONDS")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Validator(require_positive, ""));
   group
       .each("--memory-limit", keep(&ActivityPage::memory_gigabytes),
             "End the run, with exit code 2, when it takes more memory than this", "GB")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Validator(require_positive, ""));
   group
       .each(
           "--inflate-limit",
@@ -64,7 +74,7 @@ void add_limits(CLI::App& command) {
           "Refuse compressed data that would take more than this and a hundred times its file "
           "(default: 1.1)",
           "GB")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Validator(require_positive, ""));
 }
 
 }  // namespace

@@ -118,7 +118,9 @@ TEST_F(Supervision, a_memory_limit_ends_what_takes_more) {
 
 TEST_F(Supervision, limits_are_positive_numbers) {
   for (const char* limit : {"--timeout", "--memory-limit"})
-    expect_error(run_vernier({"inspect", cnn, limit, "-1"}), limit);
+    for (const char* value : {"-1", "0", "abc", "nan", "inf"})
+      expect_error(run_vernier({"inspect", cnn, limit, value}),
+                   std::string("expected a number above 0, found ") + value);
 }
 
 TEST_F(Supervision, one_signal_ends_a_loop_that_does_not) {

@@ -14,6 +14,7 @@
 #include "vernier/error.h"
 #include "vernier/model/precision.h"
 #include "vernier/runtime/ort_runner.h"
+#include "vernier/runtime/stopping.h"
 #include "vernier/tensor/convert.h"
 
 namespace vernier {
@@ -189,12 +190,9 @@ double worst_db(const std::vector<PairResult>& outputs) {
 // The gap between this machine's figures and exact arithmetic is measured already.
 void name_kernels(DiagnosisResult& result) {
   if (answer(result, Question::runtime) != AnswerKind::bad) return;
-  const bool can_be_made_again = result.reference_check.has_value();  // from an ONNX model
-  result.remedies.push_back(
-      {.kind = Remedy::Kind::exact_kernels,
-       .command = can_be_made_again ? Remedy::Command::quantize : Remedy::Command::none,
-       .before_db = worst_db(result.compare->outputs),
-       .after_db = worst_db(result.compare->exact_outputs)});
+  result.remedies.push_back({.kind = Remedy::Kind::exact_kernels,
+                             .before_db = worst_db(result.compare->outputs),
+                             .after_db = worst_db(result.compare->exact_outputs)});
   answer(result, Question::remedy) = AnswerKind::good;
   if (result.cause == DiagnosedCause::none) found(result, DiagnosedCause::kernels);
 }
@@ -342,10 +340,9 @@ Remedy::Kind kind_of(QuantizerRemedy::Kind kind) {
   return Remedy::Kind::sixteen_bits;
 }
 
-Remedy measured_remedy(Remedy::Kind kind, Remedy::Command command,
-                       std::vector<std::string> subjects, const MeasuredGain& gain) {
+Remedy measured_remedy(Remedy::Kind kind, std::vector<std::string> subjects,
+                       const MeasuredGain& gain) {
   return {.kind = kind,
-          .command = command,
           .subjects = std::move(subjects),
           .before_db = gain.before_db,
           .after_db = gain.after_db,
@@ -353,20 +350,10 @@ Remedy measured_remedy(Remedy::Kind kind, Remedy::Command command,
 }
 
 // repair writes scales into Q-DQ pairs that are there; it does not make them wider.
-Remedy::Command command_of(QuantizerRemedy::Kind kind, const ComparedModels& models) {
-  if (kind == QuantizerRemedy::Kind::sixteen_bits) return Remedy::Command::none;
-  const ShippedQuantizers shipped =
-      find_shipped(ModelIndex(models.candidate), ModelIndex(*models.reference));
-  return shipped.activations.empty() ? Remedy::Command::none : Remedy::Command::repair;
-}
-
-// quantize is told nodes by the names that the reference gives them.
-Remedy::Command command_of(const FloatSet& set, const Model& reference) {
-  const bool all_named = std::ranges::all_of(set.nodes, [&](const std::string& name) {
-    return std::ranges::any_of(reference.graph().node(),
-                               [&](const auto& node) { return node.name() == name; });
-  });
-  return all_named ? Remedy::Command::quantize : Remedy::Command::none;
+bool is_repairable(QuantizerRemedy::Kind kind, const ComparedModels& models) {
+  return kind != QuantizerRemedy::Kind::sixteen_bits &&
+         !find_shipped(ModelIndex(models.candidate), ModelIndex(*models.reference))
+              .activations.empty();
 }
 
 // The cheapest that helps, and the largest set to keep in float.
@@ -375,13 +362,12 @@ std::vector<Remedy> measured_remedies(const Sensitivity& sensitivity,
   std::vector<Remedy> remedies;
   if (!sensitivity.remedies.empty()) {
     const QuantizerRemedy& best = sensitivity.remedies.front();
-    remedies.push_back(measured_remedy(kind_of(best.kind), command_of(best.kind, models),
-                                       {best.tensor}, best.gain));
+    remedies.push_back(measured_remedy(kind_of(best.kind), {best.tensor}, best.gain));
+    remedies.back().repairable = is_repairable(best.kind, models);
   }
   if (!sensitivity.keep_in_float.empty()) {
     const FloatSet& set = sensitivity.keep_in_float.back();
-    remedies.push_back(measured_remedy(Remedy::Kind::keep_in_float,
-                                       command_of(set, *models.reference), set.nodes, set.gain));
+    remedies.push_back(measured_remedy(Remedy::Kind::keep_in_float, set.nodes, set.gain));
   }
   return remedies;
 }
@@ -454,7 +440,7 @@ void ask_ranges(DiagnosisResult& result, const ComparedModels& models, Samples& 
     answer(result, Question::remedy) = AnswerKind::good;
     result.remedies.push_back(
         {.kind = Remedy::Kind::ranges,
-         .command = Remedy::Command::repair,
+         .repairable = true,
          .before_db = repaired.shipped_db,
          .after_db = repaired.repaired_db,
          .interval_db = (repaired.gain.interval.high - repaired.gain.interval.low) / 2});
@@ -465,6 +451,8 @@ void ask_ranges(DiagnosisResult& result, const ComparedModels& models, Samples& 
       found(result, DiagnosedCause::wrong_range, range->subjects.front());
     else if (has_other_calibration(evidence) && gain_of_one_node(result) < enough)
       found(result, DiagnosedCause::other_calibration);
+  } catch (const Stopped&) {
+    result.interrupted = true;
   } catch (const Error&) {
     // Not a file that can be repaired, or too few samples: nothing is advised.
   }
@@ -479,6 +467,8 @@ void ask_place(DiagnosisResult& result, const ComparedModels& models, Samples& s
       ask_place_in_quantized(result, models, samples, options);
     else
       ask_place_in_float(result, models, samples, options);
+  } catch (const Stopped&) {
+    result.interrupted = true;
   } catch (const Error& error) {
     answer(result, Question::place) = AnswerKind::unknown;
     result.warnings.push_back(error.what());

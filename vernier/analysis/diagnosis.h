@@ -79,9 +79,8 @@ struct Remedy {
     per_channel,    // a scale for each channel of a weight
     sixteen_bits    // 16 bits for an activation
   };
-  enum class Command { none, repair, quantize };  // of Vernier
   Kind kind = Kind::exact_kernels;
-  Command command = Command::none;    // that applies it
+  bool repairable = false;            // `vernier repair` writes it, where it proves to help
   std::vector<std::string> subjects;  // nodes, optimisers, tensors, or the layer
   double before_db = 0, after_db = 0;
   std::optional<double> interval_db;  // half the width of the 95% interval of after_db

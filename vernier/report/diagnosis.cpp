@@ -211,26 +211,10 @@ RunDescription run_of(RunDescription run, const char* command) {
 }  // namespace
 
 std::string remedy_command(const DiagnosisSubject& subject, const Remedy& remedy) {
-  const auto output = [&](const char* what) {
-    return shell_argument(
-        fmt::format("{}.{}.onnx", fs::path(subject.candidate).stem().string(), what));
-  };
-  if (subject.data.empty()) return "";
-  switch (remedy.command) {
-    case Remedy::Command::none: break;
-    case Remedy::Command::repair:
-      return fmt::format("vernier repair {} --reference {} {} -o {}",
-                         shell_argument(subject.candidate), shell_argument(subject.reference),
-                         subject.data, output("repaired"));
-    case Remedy::Command::quantize:
-      return fmt::format(
-          "vernier quantize {} {}{} -o {}", shell_argument(subject.reference), subject.data,
-          remedy.subjects.empty() ? ""
-                                  : " --keep-float " + shell_argument(fmt::format(
-                                                           "{}", fmt::join(remedy.subjects, ","))),
-          output("requantized"));
-  }
-  return "";
+  if (!remedy.repairable || subject.data.empty()) return "";
+  const std::string repaired = fs::path(subject.candidate).stem().string() + ".repaired.onnx";
+  return fmt::format("vernier repair {} --reference {} {} -o {}", shell_argument(subject.candidate),
+                     shell_argument(subject.reference), subject.data, shell_argument(repaired));
 }
 
 std::string remedy_text(const Remedy& remedy) {
@@ -240,7 +224,7 @@ std::string remedy_text(const Remedy& remedy) {
                                        format_decibels(remedy.after_db), interval);
   switch (remedy.kind) {
     case Remedy::Kind::exact_kernels:
-      return fmt::format("{} with session.x64quantprecision=1, 7-bit or uint8 weights", gain);
+      return fmt::format("{} in exact arithmetic (session.x64quantprecision=1)", gain);
     case Remedy::Kind::no_optimizer:
       return fmt::format("{} without {}", gain,
                          remedy.subjects.empty()
