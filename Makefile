@@ -1,8 +1,8 @@
 # Two commands do everything: `make demo` and `make test`. Both install what they need.
 # `make zoo` validates four models of torchvision layer by layer, `make sweep` ten that PyTorch 2 exports in
-# four forms each; `make fresh suite=trixie` runs
+# four forms each; `make fuzz` looks for files that bring a reader down; `make fresh suite=trixie` runs
 # both commands on a Debian made for it (root needed).
-.PHONY: demo zoo sweep test build setup wheel asan tsan lint format check-format install fresh clean
+.PHONY: demo zoo sweep damaged fuzz test build setup wheel asan tsan lint format check-format install fresh clean
 preset ?= dev
 steps ?= build
 targets ?= all
@@ -59,6 +59,22 @@ sweep: steps = build torch2
 sweep: targets = vernier_cli
 sweep: build
 	@.deps/torch2/bin/python -B tests/sweep/sweep.py $(build_dir)/bin/vernier $(arguments)
+	@$(MAKE) damaged preset=asan
+
+# Every model of libonnx-testdata, whole and damaged, through every command: 43,000 runs, of which
+# `make test` draws a few.
+damaged: steps = build test
+damaged: targets = vernier_cli
+damaged: build
+	@.deps/python/bin/python -B tests/sweep/damaged.py $(build_dir)/bin/vernier $(arguments)
+
+# Readers of files and texts against libFuzzer, with both sanitizers; `seconds` for each of them.
+seconds ?= 60
+fuzz: preset = fuzz
+fuzz: steps = build fuzz
+fuzz: targets = fuzz
+fuzz: build
+	@scripts/fuzz.sh $(build_dir)/bin/fuzz $(seconds) $(arguments)
 
 install: targets = vernier_cli
 install: build

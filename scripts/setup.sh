@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # shellcheck disable=SC2086,SC2016  # pins are split into words; ${...} is the notation of dpkg
-# Installs what Vernier needs on Debian 12 or 13: `scripts/setup.sh [build] [test] [torch] [torch2] [wheel] [lint]`.
+# Installs what Vernier needs on Debian 12 or 13: `scripts/setup.sh [build] [test] [torch] [torch2] [wheel] [fuzz] [lint]`.
 #   build   compiler and libraries; ONNX Runtime and DuckDB into .deps/; what builds the report page
 #           into web/node_modules
 #   test    test tools and models; the tests' Python into .deps/
@@ -8,6 +8,7 @@
 #   torch2  PyTorch 2 with transformers, timm, onnx and other engines, into .deps/torch2 (2 GB), for
 #           the tests of the reference host; onnxsim into .deps/onnxsim
 #   wheel   what builds the Python package and checks it, into .deps/wheel
+#   fuzz    clang with libFuzzer, for `make fuzz`
 #   lint    clang-tidy and shellcheck, for `make lint`
 # Idempotent: what is installed already is left alone, and nothing is downloaded twice.
 # Each folder of .deps/ has the shape of a release archive (include/, lib/, share/). An
@@ -30,6 +31,7 @@ test_packages=(
   chromium fonts-dejavu-core
 )
 torch_packages=(libtorch-dev python3-torch python3-torchvision)
+fuzz_packages=(clang-19 libclang-rt-19-dev)
 lint_packages=(clang-tidy shellcheck)
 
 # Downloads are pinned: package, version, sha256.
@@ -260,7 +262,8 @@ for step in "$@"; do
       install_packages python3-venv python3-dev
       make_environment wheel --no-deps "${wheel_pins[@]}"
       ;;
+    fuzz) install_packages "${fuzz_packages[@]}" ;;
     lint) install_packages "${lint_packages[@]}" ;;
-    *) die "unknown step '$step': use build, test, torch, torch2, wheel or lint" ;;
+    *) die "unknown step '$step': use build, test, torch, torch2, wheel, fuzz or lint" ;;
   esac
 done

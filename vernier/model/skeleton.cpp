@@ -1,11 +1,13 @@
 #include "vernier/model/skeleton.h"
 
+#include <fmt/format.h>
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
+#include "vernier/error.h"
 #include "vernier/model/tensor_data.h"
 
 namespace vernier {
@@ -194,7 +196,11 @@ std::optional<std::string> skeleton(Bytes file, const std::string& location,
 }
 
 Rope with_weights(Bytes skeleton, const std::string& location, Bytes file) {
-  return rewrite_weights(skeleton, [&](Bytes weight) { return restore(weight, location, file); });
+  try {
+    return rewrite_weights(skeleton, [&](Bytes weight) { return restore(weight, location, file); });
+  } catch (const Malformed&) {
+    throw Error(fmt::format("[model] {}: the graph is no ONNX model", location));
+  }
 }
 
 }  // namespace vernier

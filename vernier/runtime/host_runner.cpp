@@ -11,6 +11,7 @@
 
 #include "vernier/error.h"
 #include "vernier/exporting/python.h"
+#include "vernier/json_reason.h"
 #include "vernier/runtime/host_channel.h"
 #include "vernier/runtime/host_description.h"
 #include "vernier/runtime/in_process_model.h"
@@ -120,7 +121,7 @@ void understanding(const std::string& subject, const Read& read) {
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
-    fail(subject, fmt::format("its host sent a wrong message ({})", error.what()));
+    fail(subject, fmt::format("its host sent a wrong message ({})", json_reason(error)));
   }
 }
 
