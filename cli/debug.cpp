@@ -28,6 +28,7 @@ struct Options {
   RuntimeOptions runtime;
   OutputOptions output;
   std::vector<std::string> fail_if;
+  BaselineOptions baseline;
   bool no_weights = false;
   bool quick = false;
   bool explain_flips = false;
@@ -66,14 +67,15 @@ std::unique_ptr<Samples> held_out_samples(const ComparedModels& models, const Op
 
 int run(Options& options) {
   require_writable(options.output);
-  DebugOptions debug_options{.low_db = options.low_db,
-                             .weight_evidence = !options.no_weights,
-                             .switches = !options.quick && options.io.steps <= 1,
-                             .advice_samples = options.advice_samples,
-                             .explain_flips = options.explain_flips,
-                             .limits = parse_limits(options.fail_if, debug_limit_metrics()),
-                             .runtime = runner_options(options.runtime).onnx,
-                             .io = options.io};
+  DebugOptions debug_options{
+      .low_db = options.low_db,
+      .weight_evidence = !options.no_weights,
+      .switches = !options.quick && options.io.steps <= 1,
+      .advice_samples = options.advice_samples,
+      .explain_flips = options.explain_flips,
+      .limits = limits_in_force(options.fail_if, options.baseline, debug_limit_metrics()),
+      .runtime = runner_options(options.runtime).onnx,
+      .io = options.io};
   const ResolvedModel resolved = resolve_model_argument(options.models.models, options.models.id);
   const auto reference_path = resolve_reference(options.models.reference, resolved);
   const Model reference = load_reference(reference_path);
@@ -114,6 +116,7 @@ int run(Options& options) {
       options.output, describe_debug(subject, result), [&] { return debug_json(subject, result); },
       {.graph = [&] { return graph_json(candidate); },
        .detail = [&] { return detail_json(detail, result, parse_detail(options.output.detail)); }});
+  update_baseline(options.baseline, result);
   return exit_code(result.verdict, result.interrupted);
 }
 
@@ -129,6 +132,7 @@ void add_debug(CLI::App& program, int& exit_code) {
   add_limit_options(*command, options->fail_if,
                     "Fail when [NAME:]METRIC<VALUE holds, as in 'output:cumulative<30'; "
                     "repeatable");
+  add_baseline_options(*command, options->baseline);
   add_input_options(*command, options->input);
   add_io_options(*command, options->io);
   OptionGroup report(*command, "Report");

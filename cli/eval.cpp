@@ -46,7 +46,7 @@ int run_compare(const EvalOptions& options) {
   CompareOptions& compared = compare_options.compare;
   compared.io = options.io;
   compared.io.steps = options.steps.value_or(options.io.feedback.empty() ? 1 : default_steps);
-  compared.limits = parse_limits(options.fail_if, pair_limit_metrics());
+  compared.limits = limits_in_force(options.fail_if, options.baseline, pair_limit_metrics());
   compared.allow_missing = options.allow_missing;
   const OpenedModels opened = open_models(
       load_candidate(resolved.model, options.precision), reference_path, options.input,
@@ -79,6 +79,7 @@ int run_compare(const EvalOptions& options) {
   write_result(options.output, describe_compare(run, result),
                [&] { return compare_json(run, result); },
                {.graph = [&] { return graph_json(opened.candidate); }});
+  update_baseline(options.baseline, result);
   return exit_code(result.verdict, result.interrupted);
 }
 
@@ -187,6 +188,7 @@ void add_eval(CLI::App& program, int& exit_code) {
       ->check(CLI::IsMember({"compare", "task", "reference"}));
   add_limit_options(*command, options->fail_if,
                     "Fail when METRIC>VALUE or OUTPUT:METRIC<VALUE holds; repeatable");
+  add_baseline_options(*command, options->baseline);
   main.flag("--stages", options->stages,
             "Also run the candidate as its file says and at each optimisation level, and name the "
             "first that changes its results, and the optimisers that do");

@@ -17,6 +17,7 @@ struct EvalOptions {
   ModelOptions models;
   std::string precision;  // empty: what the model is
   std::vector<std::string> fail_if;
+  BaselineOptions baseline;
   bool allow_missing = false;  // of compare, as the next three
   bool stages = false;
   bool no_weights = false;

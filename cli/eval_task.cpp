@@ -58,7 +58,8 @@ EvaluateOptions evaluate_options(const EvalOptions& options, bool has_reference)
   EvaluateOptions result{.task = task_options(options), .judge = options.judge};
   result.judge.bootstrap.seed = options.input.seed;
   result.judge.limits =
-      parse_limits(options.fail_if, task_limit_metrics(task_metrics(result.task), has_reference));
+      limits_in_force(options.fail_if, options.baseline,
+                      task_limit_metrics(task_metrics(result.task), has_reference));
   return result;
 }
 
@@ -173,6 +174,7 @@ int run_task(const EvalOptions& options) {
   run.interrupted = result.interrupted;
   write_result(options.output, describe_task(run, evaluated.judge, result),
                [&] { return task_json(run, evaluated.judge, result); });
+  update_baseline(options.baseline, result);
   if (options.timings)
     fmt::print(stderr, "{}", render_terminal(describe_timings(result.timings), false));
   return exit_code(result.verdict, result.interrupted);

@@ -130,7 +130,11 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string /*name*/,
       more.push_back(group);
   }
   if (!more.empty())
-    out += fmt::format("\nMore options with --help-all: {}.\n", fmt::join(more, ", "));
+    out += fmt::format(
+        "\n{}\n",
+        fmt::join(wrap_text(fmt::format("More options with --help-all: {}.", fmt::join(more, ", ")),
+                            width),
+                  "\n"));
   if (!app->get_footer().empty()) out += "\n" + app->get_footer();
   return out;
 }

@@ -408,6 +408,25 @@ void add_limit_options(CLI::App& command, std::vector<std::string>& fail_if,
   OptionGroup(command, main_group).add("--fail-if", fail_if, help, "LIMIT");
 }
 
+void add_baseline_options(CLI::App& command, BaselineOptions& options) {
+  OptionGroup group(command, "Baseline");
+  auto* file = group.add("--baseline", options.file,
+                         "Fail when a figure is worse than this file says was accepted, by more "
+                         "than its tolerance",
+                         "FILE");
+  group.flag("--update-baseline", options.update, "Write this run's figures to that file instead")
+      ->needs(file);
+}
+
+std::vector<Limit> limits_in_force(std::span<const std::string> fail_if,
+                                   const BaselineOptions& baseline,
+                                   std::span<const std::string> metrics) {
+  std::vector<Limit> limits = parse_limits(fail_if, metrics);
+  if (!baseline.file.empty() && !baseline.update)
+    std::ranges::copy(limits_of(read_baseline(baseline.file, metrics)), std::back_inserter(limits));
+  return limits;
+}
+
 void add_judgement_options(CLI::App& command, JudgeOptions& options, const std::string& name) {
   OptionGroup group(command, name);
   group

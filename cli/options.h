@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "vernier/analysis/baseline.h"
 #include "vernier/analysis/inputs.h"
 #include "vernier/analysis/model_argument.h"
 #include "vernier/analysis/task/judge.h"
@@ -140,6 +141,25 @@ void describe_host(RunDescription& run,
 // --fail-if
 void add_limit_options(CLI::App& command, std::vector<std::string>& fail_if,
                        const std::string& help);
+
+// --baseline --update-baseline: figures that were accepted before, and that this run is held
+// against.
+struct BaselineOptions {
+  std::string file;
+  bool update = false;
+};
+void add_baseline_options(CLI::App& command, BaselineOptions& options);
+
+// What --fail-if and the baseline ask for.
+std::vector<Limit> limits_in_force(std::span<const std::string> fail_if,
+                                   const BaselineOptions& baseline,
+                                   std::span<const std::string> metrics);
+
+// Writes the file that --update-baseline asks for.
+template <typename Result>
+void update_baseline(const BaselineOptions& options, const Result& result) {
+  if (options.update && !result.interrupted) write_baseline(options.file, baseline_of(result));
+}
 
 // --verdict --two-sided --resamples: how the scores of a task are judged.
 void add_judgement_options(CLI::App& command, JudgeOptions& options, const std::string& group);

@@ -4,11 +4,14 @@
         vernier.assert_same(model, "model.onnx", inputs)
 
 A comparison that does not pass fails the test with its report, and keeps the report's page.
+`pytest --vernier-update` writes what each comparison measured to a file beside the test, in the folder
+vernier_baselines, instead: later runs must not fall behind it. Put these files under version control.
 """
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,12 +25,13 @@ class Comparisons:
 
     def __init__(self, request: pytest.FixtureRequest) -> None:
         self._request = request
+        self._comparisons = 0
 
     def assert_same(self, reference: Any, candidate: Any, inputs: Any = None, **options: Any) -> CompareResult:
         """Fails unless vernier.compare passes."""
         import vernier
 
-        result = vernier.compare(reference, candidate, inputs, **options)
+        result = vernier.compare(reference, candidate, inputs, **self._with_baseline(options))
         self._require(result)
         return result
 
@@ -39,9 +43,26 @@ class Comparisons:
         self._require(result)
         return result
 
+    def _with_baseline(self, options: dict[str, Any]) -> dict[str, Any]:
+        """The options, with the baseline of this comparison if there is one, or is to be."""
+        self._comparisons += 1
+        name = self._name() + (f"_{self._comparisons}" if self._comparisons > 1 else "")
+        beside = Path(str(self._request.node.path)).parent / "vernier_baselines" / f"{name}.json"
+        file = Path(options.get("baseline") or beside)
+        if self._updates():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            return {**options, "baseline": file, "update_baseline": True}
+        return {**options, "baseline": file} if file.exists() or "baseline" in options else options
+
+    def _updates(self) -> bool:
+        return bool(self._request.config.getoption("vernier_update"))
+
+    def _name(self) -> str:
+        return re.sub(r"[^\w.-]+", "_", self._request.node.nodeid)
+
     def _require(self, result: Result) -> None:
         __tracebackhide__ = True
-        if result.passed:
+        if result.passed or (self._updates() and only_limits_failed(result)):
             return
         pytest.fail(f"{result}\n{self._keep(result)}", pytrace=False)
 
@@ -49,10 +70,25 @@ class Comparisons:
         cache = getattr(self._request.config, "cache", None)
         if cache is None:  # -p no:cacheprovider
             return ""
-        name = re.sub(r"[^\w.-]+", "_", self._request.node.nodeid)
-        page = cache.mkdir("vernier") / f"{name}.html"
+        page = cache.mkdir("vernier") / f"{self._name()}.html"
         result.save(page)
         return f"report: {page}"
+
+
+def only_limits_failed(result: Result) -> bool:
+    """What --vernier-update accepts: figures however low, but no NaN and nothing that is missing."""
+    failures = result.verdict.failures
+    return bool(failures) and all(failure.kind == "broken" for failure in failures)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("vernier")
+    group.addoption(
+        "--vernier-update",
+        action="store_true",
+        default=False,
+        help="accept what is measured: write the baselines that later runs are held against",
+    )
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """The plugin, in a pytest of its own."""
 
+import json
 import subprocess
 import sys
 import tempfile
@@ -37,6 +38,22 @@ def test_export(vernier):
         self.assertEqual(result.returncode, 1)
         self.assertIn("FAIL: output logits: sqnr_db", result.stdout)
         self.assertEqual(len(list(self.folder.glob(".pytest_cache/d/vernier/*test_export.html"))), 1)
+
+    def test_a_baseline_is_written_when_asked_for_and_then_held(self):
+        code = f"""
+def test_export(vernier):
+    vernier.assert_same({FLOAT!r}, {INT8!r}, {INPUTS!r}, samples=2)
+"""
+        baseline = self.folder / "vernier_baselines/export_test.py_test_export.json"
+        result = self.run_pytest(code, "--vernier-update")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertEqual(self.run_pytest(code).returncode, 0)
+        accepted = json.loads(baseline.read_text())
+        accepted["figures"][0]["accepted"] += 10
+        baseline.write_text(json.dumps(accepted))
+        result = self.run_pytest(code)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("FAIL: output logits: sqnr_db_mean", result.stdout)
 
 
 if __name__ == "__main__":

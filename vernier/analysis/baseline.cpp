@@ -1,0 +1,159 @@
+#include "vernier/analysis/baseline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "vernier/analysis/compare.h"
+#include "vernier/analysis/debug/debug.h"
+#include "vernier/analysis/task/judge.h"
+#include "vernier/data/read_file.h"
+#include "vernier/error.h"
+#include "vernier/json_reason.h"
+#include "vernier/tensor/atomic_file.h"
+
+namespace vernier {
+namespace {
+
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+constexpr int baseline_version = 1;
+constexpr double rounding_db = 120;
+constexpr double tolerated_db = 0.5;
+constexpr double tolerated_percentage = 0.5;
+
+void accept(Baseline& baseline, const std::string& subject, const std::string& metric,
+            std::optional<double> value, double tolerance) {
+  if (!value || !(*value > -INFINITY)) return;
+  baseline.push_back({{.tensor = subject,
+                       .metric = metric,
+                       .fails = Limit::Fails::below,
+                       .value = std::floor(std::min(*value, rounding_db) * 1e4) / 1e4},
+                      tolerance});
+}
+
+[[noreturn]] void fail(const fs::path& path, const std::string& reason) {
+  throw Error(
+      fmt::format("[baseline] {}: {}; --update-baseline writes one", path.string(), reason));
+}
+
+struct UnknownMetric {
+  std::string name;
+};
+
+AcceptedFigure figure_of(const Json& entry, std::span<const std::string> metrics) {
+  const auto metric = entry.at("metric").get<std::string>();
+  const bool rises = entry.value("worse", "lower") == "higher";
+  if (std::ranges::find(metrics, metric) == metrics.end()) throw UnknownMetric{metric};
+  return {{.tensor = entry.value("subject", ""),
+           .metric = metric,
+           .fails = rises ? Limit::Fails::above : Limit::Fails::below,
+           .value = entry.at("accepted").get<double>()},
+          std::abs(entry.at("tolerance").get<double>())};
+}
+
+Json entry_of(const AcceptedFigure& figure) {
+  Json entry = Json::object();
+  if (!figure.limit.tensor.empty()) entry["subject"] = figure.limit.tensor;
+  entry["metric"] = figure.limit.metric;
+  if (figure.limit.fails == Limit::Fails::above) entry["worse"] = "higher";
+  entry["accepted"] = figure.limit.value;
+  entry["tolerance"] = figure.tolerance;
+  return entry;
+}
+
+bool is_same_figure(const AcceptedFigure& a, const AcceptedFigure& b) {
+  return a.limit.tensor == b.limit.tensor && a.limit.metric == b.limit.metric &&
+         a.limit.fails == b.limit.fails;
+}
+
+// What the file says of tolerances, as far as it can be read.
+Baseline earlier(const fs::path& path, const Baseline& baseline) {
+  std::vector<std::string> metrics;
+  for (const AcceptedFigure& figure : baseline) metrics.push_back(figure.limit.metric);
+  try {
+    return fs::exists(path) ? read_baseline(path, metrics) : Baseline{};
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+}  // namespace
+
+Baseline baseline_of(const CompareResult& result) {
+  Baseline baseline;
+  for (const PairResult& pair :
+       result.exact_outputs.empty() ? result.outputs : result.exact_outputs) {
+    if (pair.status != PairStatus::compared) continue;
+    const auto statistics = [&](const char* metric) {
+      return pair.similarity.statistics[*find_metric(metric)];
+    };
+    const Statistics sqnr = statistics("sqnr_db");
+    if (sqnr.count == 0) continue;
+    accept(baseline, pair.name, "sqnr_db_mean", sqnr.negative_inf > 0 ? -INFINITY : sqnr.mean,
+           tolerated_db);
+    accept(baseline, pair.name, "sqnr_db", sqnr.min, tolerated_db);
+    if (const Statistics same = statistics("argmax_agreement"); same.count > 0)
+      accept(baseline, pair.name, "argmax_agreement_mean", same.mean, tolerated_percentage / 100);
+  }
+  return baseline;
+}
+
+Baseline baseline_of(const DebugResult& result) {
+  Baseline baseline;
+  for (const DebugOutput& output : result.model_outputs)
+    accept(baseline, output.output_name, "cumulative", output.cumulative_sqnr_db, tolerated_db);
+  return baseline;
+}
+
+Baseline baseline_of(const TaskResult& result) {
+  Baseline baseline;
+  for (const MetricResult& metric : result.metrics)
+    accept(baseline, "", metric.name, metric.candidate, tolerated_percentage);
+  return baseline;
+}
+
+Baseline read_baseline(const fs::path& path, std::span<const std::string> metrics) {
+  if (!fs::exists(path)) fail(path, "there is no such file");
+  Baseline baseline;
+  try {
+    const Json json = Json::parse(as_text(read_file(path, "baseline")));
+    if (json.at("vernier_baseline") != baseline_version)
+      fail(path, "is of another version of Vernier");
+    for (const Json& entry : json.at("figures")) baseline.push_back(figure_of(entry, metrics));
+  } catch (const Json::exception& error) {
+    fail(path, fmt::format("is no baseline ({})", json_reason(error)));
+  } catch (const UnknownMetric& unknown) {
+    fail(path, fmt::format("has '{}', which this command does not measure", unknown.name));
+  }
+  if (baseline.empty()) fail(path, "holds no figures");
+  return baseline;
+}
+
+void write_baseline(const fs::path& path, Baseline baseline) {
+  const Baseline before = earlier(path, baseline);
+  Json figures = Json::array();
+  for (AcceptedFigure& figure : baseline) {
+    const auto same = std::ranges::find_if(
+        before, [&](const AcceptedFigure& other) { return is_same_figure(figure, other); });
+    if (same != before.end()) figure.tolerance = same->tolerance;
+    figures.push_back(entry_of(figure));
+  }
+  const Json json = {{"vernier_baseline", baseline_version}, {"figures", figures}};
+  write_file_atomically(path, json.dump(2) + "\n");
+}
+
+std::vector<Limit> limits_of(const Baseline& baseline) {
+  std::vector<Limit> limits;
+  for (const auto& [limit, tolerance] : baseline) {
+    limits.push_back(limit);
+    limits.back().value += limit.fails == Limit::Fails::below ? -tolerance : tolerance;
+  }
+  return limits;
+}
+
+}  // namespace vernier
