@@ -72,7 +72,7 @@ TEST_P(Baselines, keep_tolerances_that_were_set_by_hand) {
 }
 
 TEST_P(Baselines, may_hold_figures_that_must_not_rise) {
-  if (GetParam() != "eval") GTEST_SKIP() << "debug has none";
+  if (GetParam() != "eval") return;  // debug has none
   write_json(file, {{"vernier_baseline", 1},
                     {"figures",
                      {{{"metric", "max_abs_diff"},
