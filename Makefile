@@ -22,7 +22,7 @@ build: setup
 	  { cmake --preset $(preset) $(options) >/dev/null && echo "$(options)" >$(build_dir)/options; }
 	@cmake --build --preset $(preset) --target $(targets)
 
-test: steps = build test torch torch2
+test: steps = build test torch torch2 wheel
 test: build
 	@ctest --preset $(preset) -j$$(nproc) --output-junit $(CURDIR)/$(build_dir)/tests.xml; \
 	  result=$$?; scripts/skipped.py $(build_dir)/tests.xml; exit $$result
@@ -32,7 +32,7 @@ wheel: preset = wheel
 wheel: steps = build wheel
 wheel: targets = vernier_commands
 wheel: build
-	@.deps/wheel/bin/python scripts/wheel.py --sdist --prebuilt $(build_dir) build/wheels
+	@.deps/wheel/bin/python scripts/wheel.py --sdist --largest 8000000 --prebuilt $(build_dir) build/wheels
 
 asan:
 	@$(MAKE) test preset=asan

@@ -36,6 +36,7 @@ class Running {
 // The first line of an exception's message that says something, behind its class.
 std::string told(const nb::python_error& error) {
   const std::string kind = nb::cast<std::string>(error.type().attr("__name__"));
+  if (!error.value().is_valid()) return kind;
   const std::string text = nb::cast<std::string>(nb::str(error.value()));
   const std::size_t begin = text.find_first_not_of(" \n\t");
   if (begin == std::string::npos) return kind;
@@ -52,8 +53,9 @@ struct Owned {
   }
 };
 
-// The exception as an object; what C raised may not be one yet.
+// The exception as an object; what C raised may be a class and no value yet.
 nb::object exception_of(const nb::python_error& error) {
+  if (!error.value().is_valid()) return error.type()();
   nb::object value = nb::borrow(error.value());
   return PyExceptionInstance_Check(value.ptr()) ? value : error.type()(value);
 }
@@ -101,7 +103,22 @@ class PythonRunner final : public Runner {
   }
 
   void visit_parameters(const TensorVisitor& visit) const override {
-    visiting([&](const auto& receive) { host_.object.attr("parameters")(receive(visit)); });
+    visiting([&](const auto& receive) {
+      host_.object.attr("parameters")(receive(visit), nb::none());
+    });
+  }
+
+  std::vector<TensorSpec> parameters() const override {
+    return model_.parameters ? *model_.parameters : Runner::parameters();
+  }
+
+  void visit_parameters_named(std::span<const std::string> names,
+                              const TensorVisitor& visit) const override {
+    visiting([&](const auto& receive) {
+      nb::list wanted;
+      for (const std::string& name : names) wanted.append(name);
+      host_.object.attr("parameters")(receive(visit), wanted);
+    });
   }
 
  private:

@@ -1,5 +1,5 @@
 """Models of this process as hosts: each has describe(request, inputs), run(inputs, show, give) and
-parameters(give), as vernier_host's do. A host is made for every time a model is opened."""
+parameters(give, names), as vernier_host's do. A host is made for every time a model is opened."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class NumpyHost:
         for name, array in self.named_outputs(result):
             give(*message_of(name, array))
 
-    def parameters(self, give: Give) -> None:
+    def parameters(self, give: Give, names: Sequence[str] | None) -> None:
         """It has none that can be seen."""
 
     def named_outputs(self, result: Any) -> Iterator[tuple[str, Any]]:

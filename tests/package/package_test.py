@@ -16,9 +16,8 @@ from vernier import _api, metrics
 
 
 class Wheel(unittest.TestCase):
-    def test_is_small_and_portable(self):
+    def test_is_portable(self):
         wheel = Path(os.environ["VERNIER_TEST_WHEEL"])
-        self.assertLess(wheel.stat().st_size, 8 << 20)
         self.assertRegex(wheel.name, r"manylinux_2_(2\d|3[0-6])_")
         names = zipfile.ZipFile(wheel).namelist()
         self.assertIn("vernier/py.typed", names)

@@ -42,7 +42,7 @@ def test_export(vernier):
     def test_a_baseline_is_written_when_asked_for_and_then_held(self):
         code = f"""
 def test_export(vernier):
-    vernier.assert_same({FLOAT!r}, {INT8!r}, {INPUTS!r}, samples=2)
+    vernier.assert_same({FLOAT!r}, {INT8!r}, {INPUTS!r}, samples=32)
 """
         baseline = self.folder / "vernier_baselines/export_test.py_test_export.json"
         result = self.run_pytest(code, "--vernier-update")

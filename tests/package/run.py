@@ -19,7 +19,7 @@ def main(build, wheel_python, torch_python):
         if not Path(python).exists():
             print(f"skipped: {python} is not there; scripts/setup.sh wheel torch2 makes it")
             return 77
-    folder = Path(build, "package")
+    folder = Path(build, "package").resolve()
     wheel = make_wheel(build, wheel_python, torch_python, folder)
     python = install(wheel, wheel_python, torch_python, folder / "venv")
     environment = {
