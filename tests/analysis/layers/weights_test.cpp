@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "tests/model_builder.h"
 #include "tests/onnx_edits.h"
@@ -247,6 +248,30 @@ TEST(Weights, those_of_two_onnx_models_are_compared_by_name) {
       weight_mismatches(compare_weights(ModelIndex(reference), ModelIndex(candidate)));
   ASSERT_THAT(mismatches, SizeIs(1));
   EXPECT_EQ(mismatches[0].initializer, "fc.bias");
+}
+
+// Nodes without names, as simplifiers leave them.
+Model convolution(const std::string& op, const Tensor& kernel) {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{1}, {2}, {4}, {4}}).weight(kernel);
+  builder.node(op, {"x", kernel.name}, {"y"}).output("y");
+  return builder.model();
+}
+
+TEST(Weights, a_kernel_that_is_flipped_between_a_convolution_and_its_transpose_is_the_same) {
+  std::vector<float> values(36);
+  std::iota(values.begin(), values.end(), 1.0F);
+  const Tensor kernel = tensor_of("w", DType::f32, {2, 2, 3, 3}, values);
+  Tensor flipped = permute_axes(flip_kernel(kernel), std::vector{1, 0, 2, 3});
+  flipped.name = "w";
+  const auto match = [&](const char* first, const char* second) {
+    const Model reference = convolution(first, kernel), candidate = convolution(second, flipped);
+    return compare_weights(ModelIndex(reference), ModelIndex(candidate)).at(0).match;
+  };
+  EXPECT_EQ(match("ConvTranspose", "Conv"), WeightMatch::transposed);
+  EXPECT_EQ(match("Conv", "ConvTranspose"), WeightMatch::transposed);
+  EXPECT_EQ(match("Conv", "Conv"), WeightMatch::differs);
+  EXPECT_EQ(match("ConvTranspose", "ConvTranspose"), WeightMatch::differs);
 }
 
 TEST(Weights, quantized_ones_are_not_judged) {

@@ -77,6 +77,16 @@ std::string name_of(const TensorProto& stored, const std::string& parameter) {
   return stored.name().empty() ? parameter : stored.name();
 }
 
+// "Conv" or "ConvTranspose", whichever reads the tensor as its kernel; empty if none does.
+std::string convolution_of(const ModelIndex& model, std::string_view kernel) {
+  for (const GraphIndex& graph : model.graphs())
+    for (const auto& node : graph.graph().node())
+      if ((is_op(node, "Conv") || is_op(node, "ConvTranspose")) && node.input_size() > 1 &&
+          node.input(1) == kernel)
+        return node.op_type();
+  return "";
+}
+
 // An initializer that should be a parameter.
 struct Target {
   const TensorProto* stored = nullptr;
@@ -94,8 +104,13 @@ bool stored_swapped(const Target& target) {
 
 class Comparison {
  public:
-  Comparison(std::span<const WatchedTensor> leaves, Vectors vectors, const ModelIndex& candidate)
-      : leaves_(leaves), vectors_(std::move(vectors)), candidate_(candidate) {
+  // `reference` is null where the parameters are no ONNX model's.
+  Comparison(std::span<const WatchedTensor> leaves, Vectors vectors, const ModelIndex& candidate,
+             const ModelIndex* reference = nullptr)
+      : leaves_(leaves),
+        vectors_(std::move(vectors)),
+        candidate_(candidate),
+        reference_(reference) {
     return_folded_weights(leaves_, candidate_);
     folds_ = find_folds(leaves_, vectors_, candidate_);
   }
@@ -180,14 +195,26 @@ class Comparison {
     return std::nullopt;
   }
 
-  // The row of a transposed convolution's kernel that a convolution reads: flipped.
+  // "Conv", "ConvTranspose" or something else, as in "Conv2d": what the parameter is the kernel of.
+  std::string reference_convolution(const ComparedWeight& row) const {
+    const auto leaf = std::ranges::find(leaves_, row.module, &WatchedTensor::name);
+    if (leaf != leaves_.end())
+      return leaf->type.starts_with("ConvTranspose") ? "ConvTranspose" : leaf->type;
+    return reference_ ? convolution_of(*reference_, row.parameter) : "";
+  }
+
+  // The row of a transposed convolution's kernel that a convolution reads, or the other way round:
+  // flipped.
   std::optional<ComparedWeight> flipped_in(ComparedWeight row, const TensorView& parameter,
                                            const Target& target) const {
-    const auto leaf = std::ranges::find(leaves_, row.module, &WatchedTensor::name);
-    if (parameter.shape.size() < 3 || leaf == leaves_.end() ||
-        !leaf->type.starts_with("ConvTranspose") ||
-        (target.reader && !is_op(*target.reader, "Conv")))
-      return std::nullopt;
+    if (parameter.shape.size() < 3) return std::nullopt;
+    const std::string from = reference_convolution(row);
+    const std::string to = target.reader
+                               ? target.reader->op_type()
+                               : convolution_of(candidate_.index(), target.stored->name());
+    const bool flips = from == "ConvTranspose" ? to != "ConvTranspose"
+                                               : from.starts_with("Conv") && to == "ConvTranspose";
+    if (!flips) return std::nullopt;
     std::vector<int> order(parameter.shape.size());
     std::iota(order.begin(), order.end(), 0);
     std::swap(order[0], order[1]);
@@ -329,6 +356,7 @@ class Comparison {
   std::span<const WatchedTensor> leaves_;
   Vectors vectors_;
   ModuleWeights candidate_;
+  const ModelIndex* reference_;
   std::vector<Fold> folds_;
 };
 
@@ -368,7 +396,8 @@ std::vector<ComparedWeight> compare_weights(const ModelIndex& reference,
       for (const auto& weight : graph.graph().initializer())
         if (dtype_of_onnx(weight.data_type())) visitor(reference.model().view(weight));
   };
-  return compare_weights(visit, modules_of(reference), candidate);
+  const std::vector<WatchedTensor> modules = modules_of(reference);
+  return compare_each(visit, Comparison(modules, vectors_of(visit), candidate, &reference));
 }
 
 std::vector<ComparedWeight> weight_mismatches(std::span<const ComparedWeight> weights) {
