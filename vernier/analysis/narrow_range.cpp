@@ -15,7 +15,10 @@ namespace vernier {
 namespace {
 
 constexpr std::array<double, 3> factors = {2, 4, 8};
-constexpr double least_octaves = 0.75;  // that the tensors behind fit better by, on the average
+// That the tensors behind fit better by, on the average, with inputs twice as large: 0.63 to 1.37
+// where the range of the input is a quarter of what it was, -0.43 and less in right models. With
+// still larger ones, what a Clip bounds fills its range in these too.
+constexpr double least_octaves = 0.25;
 constexpr std::int64_t most_samples = 4;
 
 // The float inputs that go into a quantizer as they are.
@@ -72,7 +75,10 @@ std::optional<NarrowRange> find_narrow_input(const Model& reference, const Model
   double most = least_octaves;
   for (const double factor : factors) {
     const double gained = octaves_gained(as_drawn, use_of(probe, samples, inputs, factor), inputs);
-    if (!(gained > most)) continue;
+    if (!(gained > most)) {
+      if (!found) return std::nullopt;
+      continue;
+    }
     most = gained;
     found = NarrowRange{.tensor = *inputs.begin(), .overflow = factor};
   }
