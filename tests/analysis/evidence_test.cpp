@@ -5,6 +5,7 @@
 
 #include "tests/failure_texts.h"
 #include "tests/model_builder.h"
+#include "vernier/report/verdict.h"
 
 namespace vernier {
 namespace {
@@ -50,6 +51,15 @@ TEST(Evidence, broken_limits_fail_where_the_inputs_are_real_or_fit_the_calibrati
   EXPECT_EQ(outcome({broken}, real), Outcome::fail);
   EXPECT_EQ(outcome({broken}, quantized(0.4)), Outcome::fail);
   EXPECT_EQ(outcome({broken}, {}), Outcome::fail);  // a float model hardly depends on its inputs
+}
+
+TEST(Evidence, a_limit_that_others_break_makes_a_pass_doubtful) {
+  Evidence evidence = quantized(0.1);
+  evidence.others = broken;
+  const Verdict verdict = make_verdict({limit}, {}, evidence);
+  EXPECT_EQ(verdict.outcome, Outcome::inconclusive);
+  EXPECT_EQ(verdict.doubts, (std::vector<Doubt>{{DoubtKind::other_inputs, "y", 7, 15}}));
+  EXPECT_THAT(doubt_text(verdict.doubts[0]), testing::HasSubstr("output y has 7.0 dB (< 15)"));
 }
 
 TEST(Evidence, broken_limits_prove_nothing_on_inputs_unlike_the_calibration_data) {

@@ -59,6 +59,8 @@ TEST(NarrowRange, an_input_is_too_narrow_where_all_behind_it_is_wider) {
   GivenSamples narrow = ramps(0.25F), full = ramps(1);
   EXPECT_EQ(find_narrow_input(reference, negated_twice(0.25F, 1), narrow, {}),
             (NarrowRange{.tensor = "x", .overflow = 4}));
+  EXPECT_EQ(find_narrow_input(reference, negated_twice(0.25F, 0.4F), narrow, {}),
+            (NarrowRange{.tensor = "x", .overflow = 2}));
   EXPECT_EQ(find_narrow_input(reference, negated_twice(1, 1), full, {}), std::nullopt);
 }
 
@@ -132,6 +134,46 @@ GivenSamples constants(const std::vector<float>& values) {
   for (const float value : values)
     samples.push_back({tensor_of("x", DType::f32, {length}, std::vector<float>(length, value))});
   return GivenSamples(std::move(samples));
+}
+
+class WithOthers : public GivenSamples {
+ public:
+  WithOthers(const GivenSamples& samples, GivenSamples others)
+      : GivenSamples(samples), others_(std::move(others)) {}
+  Samples* others() override { return &others_; }
+
+ private:
+  GivenSamples others_;
+};
+
+// In steps of 1/127 a signal of 0.012 is told to 10 dB: the samples that are loud hide it.
+TEST(OtherInputs, a_pass_that_others_would_not_be_given_is_inconclusive) {
+  const Model reference = negated_twice(std::nullopt, 0), candidate = negated_twice(1, 1);
+  WithOthers loud(constants({1, -1, 0.5F}), constants({0.012F, -0.012F}));
+  const CompareResult result = compare_small(reference, candidate, loud, false);
+  EXPECT_EQ(result.verdict.outcome, Outcome::inconclusive);
+  ASSERT_EQ(result.verdict.doubts.size(), 1u);
+  EXPECT_EQ(result.verdict.doubts[0].kind, DoubtKind::other_inputs);
+  EXPECT_EQ(result.verdict.doubts[0].subject, "y");
+  EXPECT_LT(result.verdict.doubts[0].value, 15);
+  EXPECT_EQ(result.verdict.doubts[0].limit, 15);
+  EXPECT_TRUE(compare_small(reference, candidate, loud, true).verdict.pass());  // these are real
+}
+
+TEST(OtherInputs, are_not_asked_for_limits_of_the_user) {
+  const Model reference = negated_twice(std::nullopt, 0), candidate = negated_twice(1, 1);
+  WithOthers loud(constants({1, -1, 0.5F}), constants({0.012F, -0.012F}));
+  CompareModelsOptions options;
+  options.compare.limits = default_limits(Precision::int8);
+  options.compare.evidence.own_limits = true;
+  EXPECT_TRUE(compare_models({.reference = &reference, .candidate = candidate}, loud, options)
+                  .verdict.pass());
+}
+
+TEST(OtherInputs, that_keep_the_limits_leave_a_pass_as_it_is) {
+  const Model reference = negated_twice(std::nullopt, 0), candidate = negated_twice(1, 1);
+  WithOthers loud(constants({1, -1, 0.5F}), constants({0.3F, -0.4F}));
+  EXPECT_TRUE(compare_small(reference, candidate, loud, false).verdict.pass());
 }
 
 // A step of 1/127: what is smaller than half of it becomes zero.

@@ -92,6 +92,20 @@ TEST(AutomaticInputs, there_are_as_many_as_were_asked_for) {
   EXPECT_EQ(automatic_inputs(model, nullptr, {.samples = 150}, {}).samples->size(), 150);
 }
 
+TEST(AutomaticInputs, the_next_best_are_others) {
+  const Model model = Model::load(fixture("mnist/mnist_cnn.int8.onnx"));
+  for (const InputSpec& spec :
+       {InputSpec{}, InputSpec{.samples = 150}, InputSpec{.sample_index = 1}}) {
+    const Inputs inputs = automatic_inputs(model, nullptr, spec, {});
+    Samples* others = inputs.samples->others();
+    ASSERT_TRUE(others);
+    EXPECT_EQ(others->size(), 24);
+    EXPECT_NE(others->sample(0), inputs.samples->sample(0));
+    EXPECT_NE(others->sample(0), others->sample(1));
+  }
+  EXPECT_FALSE(automatic_inputs(waveform({100}), nullptr, {}, {}).samples->others());
+}
+
 TEST(AutomaticInputs, a_constant_is_the_same_in_every_sample_and_in_those_that_are_bred) {
   const Model model = Model::load(fixture("mnist/mnist_cnn.int8.onnx"));
   const std::vector<TensorSpec> inputs = model.inputs();

@@ -47,6 +47,9 @@ std::vector<Doubt> doubts_of(const Evidence& evidence) {
             : Doubt{DoubtKind::narrow_input, narrow->tensor, narrow->overflow, most_overflow});
   if (const auto& bias = evidence.bias; bias && !evidence.real_inputs)
     doubts.push_back({DoubtKind::changed_scale, bias->tensor, bias->ratio, 1});
+  if (const auto& others = evidence.others; others && others->limit)
+    doubts.push_back(
+        {DoubtKind::other_inputs, others->subject, others->value, others->limit->value});
   if (const auto& fit = evidence.norms; fit && !evidence.calibration && !evidence.real_inputs)
     if (!(fit->score <= fitting_norm_score))
       doubts.push_back({DoubtKind::unlike_training, "", fit->score, fitting_norm_score});

@@ -28,6 +28,7 @@ struct Evidence {
   std::optional<double> diversity;            // of the reference's outputs over the samples
   std::optional<MissingActivations> missing;  // of a quantized candidate
   std::optional<MismatchedBias> bias;         // likewise
+  std::optional<Failure> others;              // what other inputs break that fit nearly as well
   bool operator==(const Evidence&) const = default;
 };
 
@@ -38,8 +39,8 @@ inline constexpr double least_diversity = 0.01;
 // prove nothing where the inputs do not fit the calibration, where a quantizer clips or has too
 // narrow a range, where all samples are one to the network and the weights are not known to be the
 // same, where an activation function is missing, or where made-up inputs are drawn for a model of
-// which a scale was changed. What is missing, not finite, of another shape or not measured always
-// fails.
+// which a scale was changed, or where others that fit nearly as well break them. What is missing,
+// not finite, of another shape or not measured always fails.
 Verdict make_verdict(std::vector<Limit> limits, std::vector<Failure> failures,
                      const Evidence& evidence);
 

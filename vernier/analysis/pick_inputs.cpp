@@ -19,6 +19,7 @@ constexpr std::int64_t parents = 8;
 constexpr std::int64_t children = 30;
 constexpr int stages = 2;
 constexpr std::int64_t default_count = 12;
+constexpr std::int64_t other_count = 24;
 
 struct Candidate {
   std::vector<Tensor> sample;
@@ -36,8 +37,8 @@ class Picking {
 
   void draw() {
     const auto families = std::ssize(image_families);
-    const std::int64_t of_each =
-        std::max(of_each_family, (static_cast<std::int64_t>(count_) + families - 1) / families);
+    const std::int64_t wanted = static_cast<std::int64_t>(count_) + other_count;
+    const std::int64_t of_each = std::max(of_each_family, (wanted + families - 1) / families);
     for (const ImageFamily family : image_families)
       for (std::int64_t i = 0; i < of_each; ++i)
         add(draw_sample(inputs_, i, family), std::string(family_name(family)));
@@ -69,6 +70,8 @@ class Picking {
       if (std::ranges::find(families, pool_[i].family) == families.end())
         families.push_back(pool_[i].family);
     }
+    for (std::size_t i = kept(); i < std::min(kept() + other_count, pool_.size()); ++i)
+      picked.others.push_back(std::move(pool_[i].sample));
     for (const std::string& family : families)
       picked.families += (picked.families.empty() ? "" : ", ") + family;
     return picked;
@@ -98,12 +101,16 @@ bool has_images(const SyntheticInputs& inputs) {
 
 class KeptSamples : public Samples {
  public:
-  explicit KeptSamples(std::vector<std::vector<Tensor>> samples) : samples_(std::move(samples)) {}
+  explicit KeptSamples(std::vector<std::vector<Tensor>> samples,
+                       std::unique_ptr<Samples> others = nullptr)
+      : samples_(std::move(samples)), others_(std::move(others)) {}
   std::int64_t size() const override { return std::ssize(samples_); }
   std::vector<Tensor> sample(std::int64_t index) override { return samples_[index]; }
+  Samples* others() override { return others_.get(); }
 
  private:
   std::vector<std::vector<Tensor>> samples_;
+  std::unique_ptr<Samples> others_;
 };
 
 // "synthetic, octave noise, stage 1, S 0.38, seed 42"
@@ -217,7 +224,9 @@ Inputs automatic_inputs(const InputTarget& target, const Model* reference, const
   const std::int64_t count = spec.samples.value_or(std::max(default_count, index + 1));
   PickedInputs picked = pick_inputs(probe, synthetic, count * steps);
   Inputs result{.description = describe(picked, probe.quantizers() > 0, spec.seed)};
-  result.samples = std::make_unique<KeptSamples>(std::move(picked.samples));
+  std::unique_ptr<Samples> others;
+  if (!picked.others.empty()) others = std::make_unique<KeptSamples>(std::move(picked.others));
+  result.samples = std::make_unique<KeptSamples>(std::move(picked.samples), std::move(others));
   if (spec.sample_index)
     result.samples = select_samples(std::move(result.samples), index * steps, steps);
   return result;

@@ -50,6 +50,7 @@ std::string_view doubt_kind_name(DoubtKind kind) {
     case DoubtKind::narrow_range: return "narrow_range";
     case DoubtKind::changed_scale: return "changed_scale";
     case DoubtKind::narrow_input: return "narrow_input";
+    case DoubtKind::other_inputs: return "other_inputs";
     case DoubtKind::costly_range: return "costly_range";
     case DoubtKind::missing_activation: return "missing_activation";
     case DoubtKind::alike_samples: return "alike_samples";

@@ -47,6 +47,7 @@ enum class DoubtKind {
   narrow_range,        // a quantizer's range is far below what goes into it, others' are not
   changed_scale,       // a bias is stored in other steps than its products, unlike all others
   narrow_input,        // the input's quantizer has a range far below what those behind it expect
+  other_inputs,        // made-up inputs that fit nearly as well do not keep the limits
   costly_range,        // a quantizer cuts off so much that a wider range betters the outputs
   missing_activation,  // the candidate has fewer activation functions than the reference
   alike_samples,       // to the network all samples are one sample

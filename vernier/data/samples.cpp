@@ -19,6 +19,7 @@ class SampleWindow : public Samples {
   std::vector<Tensor> sample(std::int64_t index) override { return all_.sample(first_ + index); }
   std::optional<Tensor> labels(std::int64_t index) override { return all_.labels(first_ + index); }
   std::int64_t number(std::int64_t index) const override { return all_.number(first_ + index); }
+  Samples* others() override { return all_.others(); }
 
  private:
   std::unique_ptr<Samples> owned_;  // null where somebody else owns them

@@ -21,6 +21,8 @@ class Samples {
   virtual std::optional<Tensor> labels(std::int64_t /*index*/) { return std::nullopt; }
   // The number a sample is known by: its index, unless only some of a longer sequence are used.
   virtual std::int64_t number(std::int64_t index) const { return index; }
+  // Others that serve nearly as well: what holds for these alone is chance. Null: there are none.
+  virtual Samples* others() { return nullptr; }
 };
 
 // `count` of the samples, from `first`. Throws Error if there are not so many.

@@ -37,12 +37,14 @@ Json weights_json(const std::optional<WeightEvidence>& weights) {
 }
 
 // {"weights": {...} or null, "calibration": {...} or null, "narrow_range": {...} or null,
-// "diversity": 0.4, "real_inputs": true, "missing_activations": {...} or null}
+// "other_inputs": {...} or null, "diversity": 0.4, "real_inputs": true, "missing_activations":
+// {...} or null}
 template <typename Json>
 Json evidence_json(const Evidence& evidence) {
   Json json = {{"weights", weights_json<Json>(evidence.weights)},
                {"calibration", nullptr},
                {"narrow_range", nullptr},
+               {"other_inputs", nullptr},
                {"norms", nullptr},
                {"diversity", nullptr},
                {"real_inputs", evidence.real_inputs},
@@ -59,6 +61,10 @@ Json evidence_json(const Evidence& evidence) {
         {"tensor", narrow->tensor},
         {"overflow", json_number<Json>(narrow->overflow)},
         {"gain_db", narrow->gain_db ? json_number<Json>(*narrow->gain_db) : Json(nullptr)}};
+  if (const auto& others = evidence.others)
+    json["other_inputs"] = {{"output", others->subject},
+                            {"metric", others->metric},
+                            {"value", json_number<Json>(others->value)}};
   if (const auto& fit = evidence.norms)
     json["norms"] = {{"score", json_number<Json>(fit->score)}, {"norms", fit->norms}};
   if (evidence.diversity) json["diversity"] = json_number<Json>(*evidence.diversity);

@@ -123,6 +123,11 @@ std::string doubt_text(const Doubt& doubt) {
           "the tensors behind {} fill their ranges only with inputs {:g} times as large as its "
           "quantizer holds: give --dataset or --input-data",
           doubt.subject, doubt.value);
+    case DoubtKind::other_inputs:
+      return fmt::format(
+          "on other made-up inputs that fit nearly as well, output {} has {:.1f} dB (< {:g}): give "
+          "--dataset or --input-data",
+          doubt.subject, doubt.value, doubt.limit);
     case DoubtKind::costly_range:
       return fmt::format(
           "the quantizer of {} cuts off what goes into it, and with a range that holds it the "
