@@ -22,6 +22,7 @@ namespace vernier::cli {
 namespace {
 
 constexpr const char* task_group = "Tasks";
+constexpr const char* text_task = "text-generation";
 constexpr std::int64_t default_steps = 10;
 const std::vector<std::string> precisions = {"fp32", "fp16",  "int8",  "int16", "int4",
                                              "w8a8", "w8a16", "w4a16", "w16a16"};
@@ -36,6 +37,17 @@ RunnerOptions reference_runtime(const EvalOptions& options, const HostOptions& h
   return runner;
 }
 
+// Options of feedback where nothing is fed back.
+void require_feedback(const IoMapping& asked, const IoMapping& io) {
+  if (!io.feedback.empty()) return;
+  const std::string_view option = asked.teacher ? "--teacher" : asked.generate ? "--generate" : "";
+  if (!option.empty())
+    throw Error(
+        fmt::format("[inputs] {}: no output is fed back; name it by --feedback OUTPUT=INPUT, "
+                    "or the cache of a decoder by --role PATTERN=cache",
+                    option));
+}
+
 int run_compare(const EvalOptions& options) {
   require_writable(options.output);
   const ResolvedModel resolved = resolve_model_argument(options.models.models, options.models.id);
@@ -46,11 +58,13 @@ int run_compare(const EvalOptions& options) {
   CompareOptions& compared = compare_options.compare;
   compared.io = options.io;
   compared.io.steps = options.steps.value_or(options.io.feedback.empty() ? 1 : default_steps);
+  compared.io.decode_steps = options.steps.value_or(default_steps);
   compared.limits = limits_in_force(options.fail_if, options.baseline, pair_limit_metrics());
   compared.allow_missing = options.allow_missing;
   const OpenedModels opened = open_models(
       load_candidate(resolved.model, options.precision), reference_path, options.input,
       compare_options, reference_runtime(options, host_options(options.models, resolved)));
+  require_feedback(options.io, compared.io);
   const Inputs& inputs = opened.inputs;
   print_warnings(inputs.warnings);
   if (opened.reference_runner) print_warnings(opened.reference_runner->warnings());
@@ -96,12 +110,15 @@ void add_feedback_options(CLI::App& command, EvalOptions& options) {
       "OUTPUT=INPUT");
   group
       .add("--steps", options.steps,
-           fmt::format("Runs that make a sample ({} with --feedback, else 1)", default_steps), "N")
+           fmt::format("Runs that make a sample ({} with --feedback, else 1); of a decoder, those "
+                       "behind its prompt ({})",
+                       default_steps, default_steps),
+           "N")
       ->check(at_least(1));
-  group
-      .flag("--teacher", options.io.teacher,
-            "Feed both models the reference's state, instead of each its own")
-      ->needs("--feedback");
+  group.flag("--teacher", options.io.teacher,
+             "Feed both models the reference's state, instead of each its own");
+  group.flag("--generate", options.io.generate,
+             "Of decoders: each continues with its own best token, not the reference's");
 }
 
 void add_task_options(CLI::App& command, EvalOptions& options) {
@@ -122,6 +139,17 @@ void add_task_options(CLI::App& command, EvalOptions& options) {
             "LABEL");
   group.add("--output-name", options.output_name, "The output that is scored (default: the first)",
             "NAME");
+  group.add("--text", options.text, "text-generation: the text that is scored, UTF-8", "FILE");
+  group.add("--tokenizer", options.tokenizer,
+            "text-generation: tokenizer.json, or the folder that has it (default: beside the "
+            "model)",
+            "FILE");
+  group
+      .add("--block-length", options.block_length,
+           "text-generation: tokens that are scored together, with nothing before them (2048; of "
+           ".npz, a row)",
+           "N")
+      ->check(at_least(2));
   group.flag("--timings", options.timings, "Say on stderr where the time went");
 }
 
@@ -140,20 +168,24 @@ void add_reference_options(CLI::App& command, RuntimeOptions& options) {
 // The task of a model that is exported first says what to export; a dataset, that it is scored.
 std::string default_mode(const EvalOptions& options) {
   const std::string& task = options.models.id.task;
-  const bool says_what_to_export = options.input.dataset.name.empty() &&
+  const bool says_what_to_export = options.input.dataset.name.empty() && options.text.empty() &&
                                    !options.models.models.empty() &&
                                    is_export_source(options.models.models.front());
   return task.empty() || says_what_to_export ? "compare" : "task";
 }
 
 // Options of one mode that another would pass over in silence.
-void refuse_options_of_other_modes(const CLI::App& command, const std::string& mode) {
+void refuse_options_of_other_modes(const CLI::App& command, const std::string& mode,
+                                   const std::string& task) {
+  constexpr std::array of_decoders = {"--steps", "--role", "--prompt-length"};
   constexpr std::array of_compare = {
-      "--sample-index", "--shape",       "--input-range", "--inputs",     "--input-data",
-      "--no-weights",   "--save-inputs", "--map-input",   "--map-output", "--set",
-      "--feedback",     "--steps",       "--teacher"};
+      "--sample-index", "--shape",      "--input-range", "--inputs",
+      "--input-data",   "--no-weights", "--save-inputs", "--map-input",
+      "--map-output",   "--set",        "--feedback",    "--steps",
+      "--teacher",      "--generate",   "--role",        "--prompt-length"};
   for (const CLI::Option* option : command.get_options()) {
     const std::string name = option->get_name();
+    if (task == text_task && std::ranges::count(of_decoders, name) > 0) continue;
     const bool unused = mode == "compare" ? option->get_group() == task_group
                                           : std::ranges::count(of_compare, name) > 0;
     if (unused && option->count() > 0)
@@ -181,7 +213,9 @@ void add_eval(CLI::App& program, int& exit_code) {
   main.add("--precision", options->precision, "Convert the candidate to this precision first")
       ->check(CLI::IsMember(precisions));
   main.add("--task", options->models.id.task,
-           fmt::format("Score a task on a --dataset: {}", fmt::join(task_names(), ", ")), "TASK");
+           fmt::format("Score a task on a --dataset: {}; or on a --text: {}",
+                       fmt::join(task_names(), ", "), text_task),
+           "TASK");
   main.add("--mode", options->mode,
            "compare: outputs on identical inputs (default); task: how well both do a --task; "
            "reference: the same, of one reference alone")
@@ -213,8 +247,11 @@ void add_eval(CLI::App& program, int& exit_code) {
       "Example:\n  vernier eval model.int8.onnx --reference model.onnx --input-data inputs.npz\n");
   command->callback([options, command, &exit_code] {
     if (options->mode.empty()) options->mode = default_mode(*options);
-    refuse_options_of_other_modes(*command, options->mode);
-    exit_code = options->mode == "compare" ? run_compare(*options) : run_task(*options);
+    const std::string& task = options->models.id.task;
+    refuse_options_of_other_modes(*command, options->mode, task);
+    exit_code = options->mode == "compare" ? run_compare(*options)
+                : task == text_task        ? run_text(*options)
+                                           : run_task(*options);
   });
 }
 

@@ -29,6 +29,10 @@ struct EvalOptions {
   RuntimeOptions reference_runtime;  // but for threads, which are the candidate's
   OutputOptions output;
 
+  // Of text-generation.
+  std::string text, tokenizer;
+  std::optional<std::int64_t> block_length;
+
   // Of tasks.
   JudgeOptions judge;
   std::optional<std::int64_t> k;  // neighbours that vote, or places that count
@@ -46,5 +50,7 @@ std::unique_ptr<Runner> open_reference(const EvalOptions& options,
 
 // --mode task and --mode reference: eval_task.cpp.
 int run_task(const EvalOptions& options);
+// The same of --task text-generation: eval_text.cpp.
+int run_text(const EvalOptions& options);
 
 }  // namespace vernier::cli

@@ -271,15 +271,24 @@ void add_input_options(CLI::App& command, InputSpec& spec) {
 }
 
 void add_constant_options(CLI::App& command, IoMapping& io) {
-  OptionGroup(command, "Inputs")
-      .each(
-          "--set",
-          [&io](const std::string& text) {
-            auto [name, values] = parse_constant(text);
-            io.constants[name] = std::move(values);
-          },
-          "Value of an input in every sample, as in sr=16000 or size=[224,224]; repeatable",
-          "NAME=VALUE");
+  OptionGroup group(command, "Inputs");
+  group.each(
+      "--set",
+      [&io](const std::string& text) {
+        auto [name, values] = parse_constant(text);
+        io.constants[name] = std::move(values);
+      },
+      "Value of an input in every sample, as in sr=16000 or size=[224,224]; repeatable",
+      "NAME=VALUE");
+  group.each(
+      "--role", [&io](const std::string& text) { io.roles.push_back(parse_role(text)); },
+      "What inputs of a decoder are, where its graph does not say, as in 'past.*=cache'; "
+      "repeatable",
+      "PATTERN=ROLE");
+  group
+      .add("--prompt-length", io.prompt_length,
+           "Of a decoder: tokens that it is fed at once, before steps of one", "N")
+      ->check(at_least(1));
 }
 
 void add_io_options(CLI::App& command, IoMapping& io) {
@@ -311,8 +320,16 @@ void describe_io(const IoMapping& io, RunDescription& run) {
     return values.size() == 1 ? fmt::format("{}={}", name, values[0])
                               : fmt::format("{}=[{}]", name, fmt::join(values, ","));
   });
-  add("feedback", io.feedback,
+  // The caches of a decoder are many and all alike.
+  constexpr std::size_t most_shown = 4;
+  const std::span<const Feedback> all(io.feedback);
+  add("feedback", all.first(all.size() <= most_shown ? all.size() : 1),
       [](const Feedback& state) { return fmt::format("{}={}", state.output, state.input); });
+  if (all.size() > most_shown)
+    run.settings.emplace_back("fed_back", static_cast<std::int64_t>(all.size()));
+  add("role", io.roles, [](const auto& role) {
+    return fmt::format("{}={}", role.first, decoder_role_name(role.second));
+  });
   if (io.steps > 1) run.settings.emplace_back("steps", io.steps);
   if (!io.feedback.empty())
     run.settings.emplace_back("state",

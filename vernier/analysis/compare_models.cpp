@@ -6,9 +6,12 @@
 #include <fstream>
 #include <iterator>
 
+#include "vernier/analysis/decoding/cache_faults.h"
+#include "vernier/analysis/decoding/decoder_samples.h"
 #include "vernier/analysis/pick_inputs.h"
 #include "vernier/model/precision.h"
 #include "vernier/runtime/ort_runner.h"
+#include "vernier/tensor/convert.h"
 
 namespace vernier {
 namespace {
@@ -187,6 +190,28 @@ bool is_costly_quantization(const CompareResult& result) {
          });
 }
 
+// Two decoders whose caches are fed back, and the first prompt that they are fed.
+struct ComparedDecoders {
+  Decoder reference, candidate;
+  std::vector<std::int64_t> prompt;
+};
+
+std::optional<ComparedDecoders> compared_decoders(const ComparedModels& models, Samples& samples,
+                                                  const IoMapping& io) {
+  if (!models.reference || io.feedback.empty() || samples.size() == 0) return std::nullopt;
+  auto reference = find_decoder(*models.reference);
+  auto candidate = find_decoder(models.candidate, io.roles);
+  if (!reference || !candidate || candidate->caches.empty()) return std::nullopt;
+  ComparedDecoders decoders{std::move(*reference), std::move(*candidate), {}};
+  const std::vector<Tensor> first = samples.sample(0);
+  const auto tokens = std::ranges::find(first, decoders.candidate.tokens, &Tensor::name);
+  if (tokens == first.end()) return std::nullopt;
+  const Tensor ids = convert(*tokens, DType::i64);
+  const auto row = elements<std::int64_t>(ids);
+  decoders.prompt.assign(row.begin(), row.end());
+  return decoders;
+}
+
 std::function<std::unique_ptr<Runner>()> watcher(const Model& model, OrtOptions runtime) {
   runtime.watch = Watch::all();
   runtime.optimization = std::nullopt;
@@ -207,7 +232,8 @@ Inputs compare_inputs(const ComparedModels& models, const InputSpec& spec,
                            .path = models.candidate.path(),
                            .onnx = &models.candidate,
                            .io = options.compare.io,
-                           .reference = reference};
+                           .reference = reference,
+                           .teacher = models.reference};
   const bool recorded = !models.reference && reference.empty();
   return is_automatic(spec) && !recorded
              ? automatic_inputs(target, models.reference, spec, options.candidate_runtime)
@@ -233,6 +259,7 @@ OpenedModels open_models(Model candidate, const std::filesystem::path& reference
     opened.reference = Model::load(reference);
   else if (format != ModelFormat::hosted)
     opened.reference_runner = open_runner(reference, reference_options);
+  follow_decoder(opened.candidate, opened.compared().reference, spec, compared.io);
   opened.inputs = compare_inputs(opened.compared(), spec, options);
   if (format == ModelFormat::recorded && opened.inputs.order)
     require_recorded_order(*opened.inputs.order, reference);
@@ -282,7 +309,17 @@ CompareResult compare_models(const ComparedModels& models, Samples& samples,
                       options.reference_runtime);
   compare_options.watch_candidate = watcher(models.candidate, options.candidate_runtime);
   Runner& reference_runner = reference ? *reference : *models.reference_runner;
+  const auto decoders = compared_decoders(models, samples, compare_options.io);
+  // A cache of another length does not fit the mask: later steps then run behind the reference's.
+  if (decoders && !have_equal_lengths({reference_runner, decoders->reference},
+                                      {candidate, decoders->candidate}, decoders->prompt))
+    compare_options.io.teacher = true;
   CompareResult result = compare(reference_runner, candidate, samples, compare_options);
+  if (decoders && !result.verdict.pass())
+    for (const CacheFault& fault :
+         find_cache_faults({reference_runner, decoders->reference},
+                           {candidate, decoders->candidate}, decoders->prompt))
+      result.warnings.push_back(cache_fault_text(fault));
   if (!result.interrupted)
     result.evidence.narrow =
         find_narrow_range(models, result, reference_runner, extended, samples, options);

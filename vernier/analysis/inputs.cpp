@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "vernier/analysis/bind_inputs.h"
+#include "vernier/analysis/decoding/decoder_samples.h"
 #include "vernier/data/dataset.h"
 #include "vernier/data/dataset_samples.h"
 #include "vernier/data/input_shape.h"
@@ -273,6 +274,7 @@ std::vector<TensorSpec> known_inputs(const InputTarget& target) {
 
 Inputs make_inputs(const InputTarget& target, const InputSpec& spec) {
   require_consistent(spec);
+  if (auto sequences = decoder_samples(target, spec)) return std::move(*sequences);
   const std::vector<TensorSpec> inputs = known_inputs(target);
   auto values = values_of(target, spec);
   if (values.empty()) return make({inputs, target.path, target.onnx, target.io}, spec);

@@ -59,6 +59,7 @@ struct InputTarget {
   const Model* onnx = nullptr;  // null for other formats
   IoMapping io = {};
   std::span<const TensorSpec> reference = {};  // the inputs of the model beside; none: not known
+  const Model* teacher = nullptr;  // whose tokens and cache a decoder is fed; null: its own
 };
 
 // The inputs of a target, with the sizes of the reference's.

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "vernier/model/decoder.h"
 #include "vernier/tensor/tensor.h"
 
 namespace vernier {
@@ -15,6 +16,7 @@ namespace vernier {
 // An output that is an input of the next step, as the state of a recurrent model is.
 struct Feedback {
   std::string output, input;
+  bool greedy = false;  // the output scores tokens: the best of its last row is fed
   bool operator==(const Feedback&) const = default;
 };
 
@@ -28,6 +30,12 @@ struct IoMapping {
   std::vector<Feedback> feedback;
   std::int64_t steps = 1;
   bool teacher = false;  // both models are fed the reference's state, instead of each its own
+  // Of decoders: what inputs are to them, and the sequences that they are fed: a prompt, and steps
+  // of one token behind it.
+  RoleOverrides roles = {};
+  std::int64_t prompt_length = 16;
+  std::int64_t decode_steps = 3;
+  bool generate = false;  // each model continues with its own best tokens, not the reference's
   bool operator==(const IoMapping&) const = default;
 };
 

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "vernier/analysis/bind_inputs.h"
+#include "vernier/analysis/decoding/decoder_samples.h"
 #include "vernier/error.h"
 #include "vernier/model/input_kind.h"
 #include "vernier/runtime/ort_runner.h"
@@ -199,6 +200,7 @@ bool is_automatic(const InputSpec& spec) { return !has_real_inputs(spec) && !spe
 Inputs automatic_inputs(const InputTarget& target, const Model* reference, const InputSpec& spec,
                         const OrtOptions& runtime) {
   require_consistent(spec);
+  if (auto sequences = decoder_samples(target, spec)) return std::move(*sequences);
   const Model& candidate = *target.onnx;
   const std::vector<TensorSpec> inputs = known_inputs(target);
   const std::vector<InputKind> kinds = input_kinds(candidate);

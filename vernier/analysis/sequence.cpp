@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "vernier/analysis/decoding/decoder_inputs.h"
 #include "vernier/error.h"
 #include "vernier/tensor/convert.h"
 
@@ -39,6 +40,12 @@ Tensor stack(std::vector<Tensor>& steps) {
 
 bool is_worse(double value, double than) {
   return !std::isnan(than) && (std::isnan(value) || value < than);
+}
+
+Tensor greedy_token(const TensorView& logits) {
+  Tensor token = make_tensor(std::string(logits.name), DType::i64, {1, 1});
+  elements<std::int64_t>(token)[0] = best_token(logits);
+  return token;
 }
 
 const std::string* find_name(std::span<const std::string> names, const std::string& name) {
@@ -117,7 +124,7 @@ void ModelState::keep(std::span<const Feedback> feedback, std::span<const Tensor
   for (const Feedback& state : feedback)
     if (const auto output = std::ranges::find(outputs, state.output, &Tensor::name);
         output != outputs.end())
-      tensors_.insert_or_assign(state.input, *output);
+      tensors_.insert_or_assign(state.input, state.greedy ? greedy_token(*output) : *output);
 }
 
 void ModelState::feed(std::vector<Tensor>& inputs) const {
@@ -150,8 +157,10 @@ ModelFeedback resolve_feedback(const IoMapping& io, const PairedModels& models) 
     if (!input.reference.empty() && output.reference.empty()) throw_half(state, "reference");
     if (!input.candidate.empty() && next.empty())
       throw_half(state, io.teacher ? "reference" : "candidate");
-    if (!input.reference.empty()) feedback.reference.push_back({output.reference, input.reference});
-    if (!input.candidate.empty()) feedback.candidate.push_back({next, input.candidate});
+    if (!input.reference.empty())
+      feedback.reference.push_back({output.reference, input.reference, state.greedy});
+    if (!input.candidate.empty())
+      feedback.candidate.push_back({next, input.candidate, state.greedy});
   }
   return feedback;
 }

@@ -32,28 +32,47 @@ std::vector<std::string> interpreters() {
 
 // Asks whether it could be imported, which takes milliseconds; importing it takes seconds. What the
 // current folder holds does not count.
-bool has_torch(const std::string& program) {
+bool has_module(const std::string& program, const std::string& module) {
   const std::string question =
       "import sys; sys.path = [p for p in sys.path if p]; import importlib.util as u; "
-      "sys.exit(3 if u.find_spec('torch') is None else 0)";
-  return run_process({program, "-c", question}).exit_code == 0;
+      "sys.exit(3 if u.find_spec(sys.argv[1]) is None else 0)";
+  return run_process({program, "-c", question, module}).exit_code == 0;
+}
+
+void require_runs(const std::string& area, const std::string& program) {
+  if (run_process({program, "-c", ""}).exit_code != 0)
+    throw Error(fmt::format("{} --python {}: it does not run", area, program));
 }
 
 }  // namespace
 
 std::string find_python(const std::string& area, const std::string& chosen) {
   if (!chosen.empty()) {
-    if (run_process({chosen, "-c", ""}).exit_code != 0)
-      throw Error(fmt::format("{} --python {}: it does not run", area, chosen));
+    require_runs(area, chosen);
     return chosen;
   }
   const std::vector<std::string> programs = interpreters();
   for (const std::string& program : programs)
-    if (has_torch(program)) return program;
+    if (has_module(program, "torch")) return program;
   throw Error(fmt::format(
       "{} no python3 on PATH has PyTorch ({} tried); run `scripts/setup.sh torch`, or choose "
       "an interpreter that has it with --python",
       area, programs.size()));
+}
+
+std::string find_python_with(const std::string& module, const std::string& area,
+                             const std::string& chosen) {
+  if (!chosen.empty()) require_runs(area, chosen);
+  const std::vector<std::string> programs =
+      chosen.empty() ? interpreters() : std::vector<std::string>{chosen};
+  for (const std::string& program : programs)
+    if (has_module(program, module)) return program;
+  throw Error(fmt::format(
+      "{} the Python package '{}' is needed, and {}; install it, or choose an interpreter that has "
+      "it with --python",
+      area, module,
+      chosen.empty() ? fmt::format("no python3 on PATH has it ({} tried)", programs.size())
+                     : fmt::format("{} has it not", chosen)));
 }
 
 fs::path python_packages(const std::string& area) {

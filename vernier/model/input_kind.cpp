@@ -90,7 +90,7 @@ void find_states(const Model& model, const std::vector<InputUses>& uses,
     const bool sought = is_float(inputs[i].dtype) && kinds[i].role != InputRole::audio &&
                         uses[i].first != FirstOperator::convolution_2d;
     const auto output = std::ranges::find_if(outputs, [&](const TensorSpec& spec) {
-      return could_be_fed_back(spec, inputs[i]) || uses[i].moved_to_output;
+      return could_be_fed_back(spec, inputs[i]) || !uses[i].moved_to.empty();
     });
     if (!sought || output == outputs.end()) continue;
     found[i] = {.role = InputRole::state};

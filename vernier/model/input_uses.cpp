@@ -92,6 +92,42 @@ constexpr std::array length_uses = {
     LengthUse{"ReverseSequence", 1},
 };
 
+// Attention that keeps its keys and values: an output holds an input, and more behind it.
+struct CacheUse {
+  std::string_view domain, op_type;
+  int past, present;  // positions of the input and of the output
+};
+constexpr std::array cache_uses = {
+    CacheUse{"", "Attention", 4, 1},
+    CacheUse{"", "Attention", 5, 2},
+    CacheUse{"com.microsoft", "GroupQueryAttention", 3, 1},
+    CacheUse{"com.microsoft", "GroupQueryAttention", 4, 2},
+    CacheUse{"com.microsoft", "SparseAttention", 3, 1},
+    CacheUse{"com.microsoft", "SparseAttention", 4, 2},
+    CacheUse{"com.microsoft", "MultiHeadAttention", 6, 1},
+    CacheUse{"com.microsoft", "MultiHeadAttention", 7, 2},
+    CacheUse{"com.microsoft", "DecoderMaskedMultiHeadAttention", 5, 1},
+    CacheUse{"com.microsoft", "DecoderMaskedMultiHeadAttention", 6, 2},
+    CacheUse{"com.microsoft", "Attention", 4, 1},
+};
+
+// What fused operators read as positions, lengths and masks.
+struct FusedUse {
+  std::string_view domain, op_type;
+  int input;
+  bool InputUses::*use;
+};
+constexpr std::array fused_uses = {
+    FusedUse{"", "RotaryEmbedding", 3, &InputUses::positions},
+    FusedUse{"com.microsoft", "RotaryEmbedding", 1, &InputUses::positions},
+    FusedUse{"com.microsoft", "GroupQueryAttention", 9, &InputUses::positions},
+    FusedUse{"com.microsoft", "GroupQueryAttention", 5, &InputUses::last_position},
+    FusedUse{"com.microsoft", "GroupQueryAttention", 6, &InputUses::total_length},
+    FusedUse{"com.microsoft", "SparseAttention", 7, &InputUses::total_length},
+    FusedUse{"com.microsoft", "MultiHeadAttention", 4, &InputUses::mask},
+    FusedUse{"com.microsoft", "Attention", 3, &InputUses::mask},
+};
+
 constexpr std::array<std::string_view, 4> convolutions = {"Conv", "ConvTranspose", "ConvInteger",
                                                           "QLinearConv"};
 // Products that count as weighted where an operand is a weight.
@@ -115,6 +151,8 @@ constexpr std::array carriers = {
     Carrier{"Dropout", 0, 0},        Carrier{"ReverseSequence", 0, 0},
     Carrier{"Trilu", 0, 0},          Carrier{"DepthToSpace", 0, 0},
     Carrier{"SpaceToDepth", 0, 0},   Carrier{"TopK", 0, 0},
+    Carrier{"ScatterND", 0, 0},      Carrier{"ScatterElements", 0, 0},
+    Carrier{"TensorScatter", 0, 0},
 };
 
 // Operators whose first output has the shape of their first input: enough to see through what
@@ -168,8 +206,9 @@ class InputTracker {
         widths_[input.name] = input.shape.back().size;
     }
     const std::vector<Value> outputs = walk_graph(model_.graph(), scope);
-    for (const Value& output : outputs)
-      for (const auto& [source, place] : output.sources) uses_[source].moved_to_output = true;
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      for (const auto& [source, place] : outputs[i].sources)
+        uses_[source].moved_to.insert(model_.graph().output(static_cast<int>(i)).name());
     return std::move(uses_);
   }
 
@@ -208,6 +247,7 @@ class InputTracker {
       note_first_operator(node, inputs);
       std::vector<Value> outputs = walk_inside(node, inputs, scope);
       outputs.resize(node.output_size(), simple_output(node, inputs));
+      place_caches(node, inputs, outputs);
       for (int i = 0; i < node.output_size(); ++i) {
         scope.define(node.output(i)) = std::move(outputs[i]);
         declare(node.output(i), declared, scope);
@@ -279,6 +319,14 @@ class InputTracker {
         output.signals.insert(input.signals.begin(), input.signals.end());
     add_constant(node, inputs, output);
     return output;
+  }
+
+  static void place_caches(const vernier_onnx::NodeProto& node, const std::vector<Value>& inputs,
+                           std::vector<Value>& outputs) {
+    for (const CacheUse& use : cache_uses)
+      if (is_op(node, use.op_type, use.domain) && use.past < std::ssize(inputs) &&
+          use.present < std::ssize(outputs))
+        outputs[use.present].sources = inputs[use.past].sources;
   }
 
   // Where the elements of each source are along the last axis.
@@ -406,6 +454,9 @@ class InputTracker {
     for (const LengthUse& use : length_uses)
       for (std::size_t i = use.first; is_op(node, use.op_type) && i < inputs.size(); ++i)
         mark(inputs[i], &InputUses::length);
+    for (const FusedUse& use : fused_uses)
+      if (is_op(node, use.op_type, use.domain) && use.input < std::ssize(inputs))
+        mark(inputs[use.input], use.use);
     if (inputs.size() >= 2) note_pair(node, inputs[0], inputs[1]);
     if (is_op(node, "Where") || is_op(node, "Not")) mark(inputs[0], &InputUses::mask);
     if (is_op(node, "ReduceSum") || is_op(node, "CumSum")) mark(inputs[0], &InputUses::mask);

@@ -28,7 +28,10 @@ struct InputUses {
   bool length = false;                       // a size or a bound
   bool number = false;                       // cast to a float
   bool state = false;                        // of any type: where a recurrent operator begins
-  bool moved_to_output = false;              // of any type
+  std::set<std::string> moved_to;            // of any type: outputs that may hold its elements
+  bool positions = false;                    // that a rotary embedding turns by
+  bool last_position = false;                // of attention: the length of all keys, less one
+  bool total_length = false;                 // of attention: the length of all keys
   FirstOperator first = FirstOperator::none;
 };
 

@@ -1,0 +1,151 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "cli/command.h"
+#include "cli/eval.h"
+#include "cli/progress.h"
+#include "vernier/analysis/text/text_generation.h"
+#include "vernier/error.h"
+#include "vernier/exporting/tokenizer.h"
+#include "vernier/model/precision.h"
+#include "vernier/report/text_generation.h"
+
+namespace vernier::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t default_block_length = 2048;
+
+Decoder require_decoder(const Model& model, const RoleOverrides& roles) {
+  auto decoder = find_decoder(model, roles);
+  if (!decoder)
+    throw Error(fmt::format(
+        "[text] {}: no integer input is looked up in a table with a row for each column of an "
+        "output, so the model scores no tokens; name its input by --role NAME=tokens",
+        model.name()));
+  return std::move(*decoder);
+}
+
+// The tokenizer that was given, else the one beside the model; nothing where there is none.
+std::optional<Tokenizer> open_tokenizer(const EvalOptions& options, const fs::path& model) {
+  if (!options.tokenizer.empty()) return Tokenizer(options.tokenizer, options.models.id.python);
+  const fs::path beside = model.parent_path() / "tokenizer.json";
+  if (fs::is_regular_file(beside)) return Tokenizer(beside, options.models.id.python);
+  if (!options.text.empty())
+    throw Error("[text] --text: its tokens are needed; pass --tokenizer tokenizer.json");
+  return std::nullopt;
+}
+
+TokenBlocks read_text(const EvalOptions& options, const std::optional<Tokenizer>& tokenizer,
+                      const Decoder& decoder) {
+  if (options.text.empty())
+    return read_blocks(options.input.dataset.name, decoder.tokens, options.block_length);
+  return cut_blocks(tokenizer->encode(options.text),
+                    options.block_length.value_or(default_block_length));
+}
+
+void require_text_options(const EvalOptions& options) {
+  const bool dataset = !options.input.dataset.name.empty();
+  if (options.text.empty() == !dataset)
+    throw Error(
+        "[text] --task text-generation scores a text: pass --text FILE.txt and --tokenizer, or "
+        "--dataset TOKENS.npz with a row of ids for each block");
+  if (!options.baseline.file.empty())
+    throw Error("[eval] --baseline is not for --task text-generation; pass --fail-if");
+  if (options.mode == "reference" && !options.models.reference.empty())
+    throw Error("[eval] --mode reference scores -m alone: leave out --reference");
+}
+
+// Both models as they are run, and the reference in other arithmetic.
+struct TextModels {
+  std::optional<Model> reference_file;
+  std::unique_ptr<Runner> reference_runner, candidate_runner, second;
+  std::unique_ptr<TextModel> reference, candidate;
+  fs::path reference_path;
+};
+
+TextModels open_text_models(const EvalOptions& options, const ResolvedModel& argument,
+                            Model candidate) {
+  TextModels models;
+  Decoder decoder = require_decoder(candidate, options.io.roles);
+  if (!options.models.reference.empty() || !argument.reference.empty())
+    models.reference_path = resolve_reference(options.models, argument);
+  models.candidate_runner =
+      std::make_unique<OrtRunner>(std::move(candidate), runner_options(options.runtime).onnx);
+  models.candidate = std::make_unique<TextModel>(*models.candidate_runner, std::move(decoder));
+  if (models.reference_path.empty() || options.mode == "reference") return models;
+  RuntimeOptions runtime = options.reference_runtime;
+  runtime.threads = options.runtime.threads;
+  OrtOptions onnx = runner_options(runtime).onnx;
+  if (model_format(models.reference_path) == ModelFormat::onnx) {
+    models.reference_file = Model::load(models.reference_path);
+    const Decoder own = require_decoder(*models.reference_file, {});
+    models.reference_runner = std::make_unique<OrtRunner>(models.reference_file->clone(), onnx);
+    models.reference = std::make_unique<TextModel>(*models.reference_runner, own);
+    onnx.optimization = Optimization::disabled;
+    onnx.threads = 1;
+    models.second = std::make_unique<OrtRunner>(models.reference_file->clone(), onnx);
+    return models;
+  }
+  const std::vector<std::int64_t> example(4, 0);
+  const DecoderRun first{.tokens = example};
+  models.reference_runner = open_reference(
+      options, models.reference_path,
+      described_by(
+          host_options(options.models, argument),
+          decoder_inputs(models.candidate->decoder(), models.candidate_runner->inputs(), first),
+          models.candidate_runner->outputs()));
+  models.reference = std::make_unique<TextModel>(*models.reference_runner, *models.candidate);
+  return models;
+}
+
+}  // namespace
+
+int run_text(const EvalOptions& options) {
+  require_writable(options.output);
+  require_text_options(options);
+  const ResolvedModel argument = resolve_model_argument(options.models.models, options.models.id);
+  Model candidate = load_candidate(argument.model, options.precision);
+  const std::string precision(precision_name(precision_of(candidate)));
+  const auto tokenizer = open_tokenizer(options, argument.model);
+  const TextModels models = open_text_models(options, argument, std::move(candidate));
+  TokenBlocks text = read_text(options, tokenizer, models.candidate->decoder());
+  const std::int64_t most = options.input.samples.value_or(all_samples);
+  if (std::ssize(text.blocks) > most) text.blocks.resize(static_cast<std::size_t>(most));
+  TextGenerationOptions evaluated{
+      .batch = options.input.dataset.batch,
+      .prompt_length = options.io.prompt_length,
+      .threads = options.runtime.threads,
+      .limits = parse_limits(options.fail_if, text_limit_metrics(models.reference != nullptr)),
+      .bootstrap = options.judge.bootstrap,
+      .second = models.second.get()};
+  evaluated.bootstrap.seed = options.input.seed;
+  if (options.steps) evaluated.steps = *options.steps;
+  const TextGenerationResult result = with_progress("scoring", [&](Progress progress) {
+    evaluated.progress = std::move(progress);
+    return evaluate_text(models.reference.get(), *models.candidate, text, evaluated);
+  });
+  RunDescription run = describe_run("eval", argument, models.reference_path, options.runtime);
+  run.task = options.models.id.task;
+  run.precision = precision;
+  run.inputs = options.text.empty() ? display_name(options.input.dataset.name)
+                                    : fs::path(options.text).filename().string();
+  run.samples = result.blocks;
+  run.interrupted = result.interrupted;
+  run.settings.emplace_back("block_length", result.block_length);
+  run.settings.emplace_back("batch", evaluated.batch);
+  if (tokenizer) run.settings.emplace_back("tokenizer", tokenizer->path().filename().string());
+  if (models.reference_runner) describe_host(run, models.reference_runner->versions());
+  const TextPassages passages =
+      text_passages(result, [&](std::span<const std::vector<std::int64_t>> lists) {
+        return tokenizer ? tokenizer->decode(lists) : token_lists(lists);
+      });
+  write_result(options.output, describe_text(run, result, passages),
+               [&] { return text_json(run, result, passages); });
+  return exit_code(result.verdict, result.interrupted);
+}
+
+}  // namespace vernier::cli

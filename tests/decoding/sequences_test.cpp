@@ -1,0 +1,129 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/decoding/small_decoder.h"
+#include "vernier/analysis/decoding/cache_faults.h"
+#include "vernier/analysis/decoding/decoder_inputs.h"
+#include "vernier/analysis/decoding/decoder_samples.h"
+#include "vernier/error.h"
+#include "vernier/metrics/similarity.h"
+#include "vernier/runtime/ort_runner.h"
+
+namespace vernier {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+const Tensor& named(const std::vector<Tensor>& tensors, const std::string& name) {
+  return *std::ranges::find(tensors, name, &Tensor::name);
+}
+
+std::vector<std::int64_t> numbers(const Tensor& tensor) {
+  const auto values = elements<std::int64_t>(tensor);
+  return {values.begin(), values.end()};
+}
+
+TEST(DecoderInputs, follow_from_tokens_and_cache) {
+  const Model model = small_decoder();
+  const std::vector<std::int64_t> fed = {5, 6};
+  const auto inputs = decoder_inputs(*find_decoder(model), model.inputs(), {fed, 3});
+  EXPECT_EQ(numbers(inputs[0]), fed);
+  EXPECT_THAT(numbers(inputs[1]), ElementsAre(1, 1, 1, 1, 1));
+  EXPECT_THAT(numbers(inputs[2]), ElementsAre(3, 4));
+  EXPECT_THAT(inputs[3].shape, ElementsAre(1, 3, 8));
+}
+
+TEST(DecoderInputs, of_a_batch_hold_a_row_for_each_sequence) {
+  const Model model = small_decoder();
+  const std::vector<std::int64_t> fed = {5, 6, 7, 8};
+  const auto inputs = decoder_inputs(*find_decoder(model), model.inputs(), {fed, 1, 2});
+  EXPECT_THAT(inputs[0].shape, ElementsAre(2, 2));
+  EXPECT_THAT(inputs[1].shape, ElementsAre(2, 3));
+  EXPECT_THAT(numbers(inputs[2]), ElementsAre(1, 2, 1, 2));
+  EXPECT_THAT(inputs[3].shape, ElementsAre(2, 1, 8));
+}
+
+// Steps behind a cache say what one run of all tokens says.
+TEST(DecoderSamples, feed_the_caches_and_the_best_tokens_of_the_run_before) {
+  const Model model = small_decoder();
+  const std::vector<TensorSpec> specs = model.inputs();
+  const IoMapping io{.prompt_length = 5, .decode_steps = 3};
+  auto made = decoder_samples({.inputs = specs, .onnx = &model, .io = io}, {.samples = 8});
+  ASSERT_TRUE(made);
+  ASSERT_EQ(made->samples->size(), 8);
+  OrtRunner runner(model.clone());
+  std::vector<std::int64_t> all = numbers(named(made->samples->sample(0), "x0"));
+  ASSERT_THAT(all, SizeIs(5));
+  std::vector<Tensor> last;
+  for (int step = 1; step < 4; ++step) {
+    const std::vector<Tensor> sample = made->samples->sample(step);
+    EXPECT_THAT(named(sample, "c0").shape, ElementsAre(1, 4 + step, 8));
+    all.push_back(numbers(named(sample, "x0"))[0]);
+    last = runner.run(sample);
+  }
+  const auto whole = runner.run(decoder_inputs(*find_decoder(model), specs, {all}));
+  EXPECT_GT(similarity(named(whole, "d3"), named(last, "d3")).sqnr_db, 100);
+  EXPECT_EQ(best_token(named(whole, "y")), best_token(named(last, "y")));
+  // Out of order, too.
+  EXPECT_EQ(made->samples->sample(5), made->samples->sample(5));
+  EXPECT_EQ(numbers(named(made->samples->sample(3), "x0")).front(), all.back());
+}
+
+TEST(DecoderSamples, a_comparison_feeds_every_cache_back) {
+  const Model model = small_decoder();
+  IoMapping io{.decode_steps = 4};
+  follow_decoder(model, nullptr, {}, io);
+  EXPECT_EQ(io.steps, 5);
+  EXPECT_THAT(io.feedback, ElementsAre(Feedback{"d0", "c0"}, Feedback{"d1", "c1"},
+                                       Feedback{"d2", "c2"}, Feedback{"d3", "c3"}));
+  IoMapping own{.feedback = {{"d0", "c0"}}};
+  follow_decoder(model, nullptr, {}, own);
+  EXPECT_THAT(own.feedback, SizeIs(1));
+}
+
+std::vector<CacheFault> faults_of(const DecoderFaults& faults) {
+  const Model sound = small_decoder(), faulty = small_decoder(faults);
+  const auto expected = find_decoder(sound), found = find_decoder(faulty);
+  OrtRunner reference(sound.clone()), candidate(faulty.clone());
+  const std::vector<std::int64_t> prompt = {3, 1, 4, 15, 9, 2, 6};
+  return find_cache_faults({reference, *expected}, {candidate, *found}, prompt);
+}
+
+TEST(CacheFaults, of_a_sound_decoder_there_are_none) {
+  EXPECT_THAT(faults_of({}), SizeIs(0));
+  EXPECT_THAT(faults_of({.weight_error = 1}), SizeIs(0));
+}
+
+TEST(CacheFaults, swapped_caches_are_named) {
+  const auto faults = faults_of({.swapped = true});
+  ASSERT_THAT(faults, SizeIs(1));
+  EXPECT_EQ(faults[0].kind, CacheFault::Kind::swapped);
+  EXPECT_EQ(faults[0].output, "d0");
+  EXPECT_EQ(faults[0].other, "d2");
+  EXPECT_THAT(cache_fault_text(faults[0]), HasSubstr("'d0' and 'd2' are swapped"));
+}
+
+TEST(CacheFaults, a_position_that_is_off_is_named_with_its_step) {
+  const auto faults = faults_of({.position = true});
+  ASSERT_THAT(faults, SizeIs(1));
+  EXPECT_EQ(faults[0].kind, CacheFault::Kind::position);
+  EXPECT_EQ(faults[0].shift, 1);
+  EXPECT_EQ(faults[0].step, 1);
+  EXPECT_THAT(cache_fault_text(faults[0]), HasSubstr("positions are off by +1"));
+}
+
+TEST(CacheFaults, a_cache_that_is_cut_is_named_with_what_it_holds) {
+  const auto faults = faults_of({.cut = true});
+  ASSERT_THAT(faults, SizeIs(1));
+  EXPECT_EQ(faults[0].kind, CacheFault::Kind::cut);
+  EXPECT_EQ(faults[0].output, "d0");
+  EXPECT_EQ(faults[0].reference_length, 7);
+  EXPECT_EQ(faults[0].candidate_length, 6);
+  EXPECT_EQ(faults[0].shift, 1);
+  EXPECT_THAT(cache_fault_text(faults[0]), HasSubstr("its numbers 1 to 6"));
+}
+
+}  // namespace
+}  // namespace vernier

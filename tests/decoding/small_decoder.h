@@ -1,0 +1,138 @@
+#pragma once
+
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/model_builder.h"
+
+namespace vernier {
+
+// What is wrong with a decoder.
+struct DecoderFaults {
+  bool swapped = false;    // the keys of the first two layers leave by each other's name
+  bool position = false;   // behind a cache, positions are one too high
+  bool cut = false;        // the first layer's keys lose their oldest token
+  float weight_error = 0;  // added to every tenth number of the head
+};
+
+// A decoder of two layers that keeps keys and values, whose names say nothing: `x0` are tokens of
+// 32, `x1` a mask, `x2` positions below 64, `c0` to `c3` the caches, `y` the logits, `d0` to `d3`
+// what the caches become.
+class SmallDecoder {
+ public:
+  explicit SmallDecoder(const DecoderFaults& faults = {}) : faults_(faults) {}
+
+  Model model() {
+    const std::vector<Dim> ids = {{-1, "n"}, {-1, "s"}};
+    builder_.input("x0", DType::i64, ids)
+        .input("x1", DType::i64, {{-1, "n"}, {-1, "p + s"}})
+        .input("x2", DType::i64, ids);
+    for (int i = 0; i < 4; ++i) {
+      const std::string number = std::to_string(i);
+      builder_.input("c" + number, DType::f32, {{-1, "n"}, {-1, "p"}, {width, ""}});
+    }
+    builder_.output("y", DType::f32, {{-1, "n"}, {-1, "s"}, {tokens, ""}});
+    for (int i = 0; i < 4; ++i)
+      builder_.output("d" + std::to_string(i), DType::f32, {{-1, "n"}, {-1, "p + s"}, {width, ""}});
+    add_constants();
+    add_embedding();
+    for (int layer = 0; layer < 2; ++layer) add_layer(layer);
+    Tensor head = noise("head", {width, tokens}, 7, 1.0F);
+    const auto weights = elements<float>(head);
+    for (std::size_t i = 0; i < weights.size(); i += 10) weights[i] += faults_.weight_error;
+    builder_.weight(head).node("MatMul", {hidden_, "head"}, {"y"});
+    return builder_.model();
+  }
+
+ private:
+  static constexpr std::int64_t tokens = 32, places = 64, width = 8;
+
+  // Numbers without a pattern, the same everywhere.
+  static Tensor noise(const std::string& name, const Shape& shape, int seed, float scale) {
+    Tensor tensor = make_tensor(name, DType::f32, shape);
+    std::uint32_t state = 12345U + 1000U * static_cast<std::uint32_t>(seed);
+    for (float& value : elements<float>(tensor)) {
+      state = state * 1664525U + 1013904223U;
+      value = scale * (static_cast<float>(state >> 8) / 8388608.0F - 1.0F);
+    }
+    return tensor;
+  }
+
+  void add_constants() {
+    builder_.weight(tensor_of<std::int64_t>("zero", DType::i64, {}, {0}))
+        .weight(tensor_of<std::int64_t>("one", DType::i64, {}, {1}))
+        .weight(tensor_of<std::int64_t>("first", DType::i64, {1}, {1}))
+        .weight(tensor_of<std::int64_t>("end", DType::i64, {1}, {1 << 30}))
+        .weight(tensor_of<std::int64_t>("last_axis", DType::i64, {1}, {-1}))
+        .weight(tensor_of<float>("low", DType::f32, {}, {-1e9F}))
+        .weight(noise("words", {tokens, width}, 1, 1.0F))
+        .weight(noise("places", {places, width}, 2, 1.0F));
+  }
+
+  void add_embedding() {
+    std::string positions = "x2";
+    builder_.node("Shape", {"c0"}, {"cache_dims"}).node("Gather", {"cache_dims", "one"}, {"past"});
+    if (faults_.position) {
+      builder_.node("Min", {"past", "one"}, {"too_many"})
+          .node("Add", {"x2", "too_many"}, {"moved"});
+      positions = "moved";
+    }
+    builder_.node("Gather", {"words", "x0"}, {"word"})
+        .node("Gather", {"places", positions}, {"place"})
+        .node("Add", {"word", "place"}, {"h0"})
+        .node("Shape", {"x1"}, {"mask_dims"})
+        .node("Gather", {"mask_dims", "one"}, {"total"})
+        .node("Range", {"zero", "total", "one"}, {"columns"})
+        .node("Unsqueeze", {"x2", "last_axis"}, {"rows"})
+        .node("LessOrEqual", {"columns", "rows"}, {"causal"})
+        .node("Cast", {"x1"}, {"shown"}, {int_attribute("to", 9)})
+        .node("Unsqueeze", {"shown", "first"}, {"shown_rows"})
+        .node("And", {"causal", "shown_rows"}, {"allowed"});
+    hidden_ = "h0";
+  }
+
+  void add_layer(int layer) {
+    const std::string n = std::to_string(layer);
+    for (const char* part : {"q", "k", "v"}) {
+      const std::string weight = part + ("w" + n);
+      builder_.weight(noise(weight, {width, width}, 10 * layer + part[0], 0.6F))
+          .node("MatMul", {hidden_, weight}, {part + n});
+    }
+    const int keys = 2 * layer, swapped = faults_.swapped ? 2 - keys : keys;
+    const std::string values = "d" + std::to_string(keys + 1);
+    const std::string all = "keys" + n;
+    builder_
+        .node("Concat", {"c" + std::to_string(keys), "k" + n}, {all}, {int_attribute("axis", 1)})
+        .node("Concat", {"c" + std::to_string(keys + 1), "v" + n}, {values},
+              {int_attribute("axis", 1)});
+    const std::string left = "d" + std::to_string(swapped);
+    if (faults_.cut && layer == 0)
+      builder_.node("Slice", {all, "first", "end", "first"}, {left});
+    else
+      builder_.node("Identity", {all}, {left});
+    vernier_onnx::AttributeProto order;
+    order.set_name("perm");
+    order.set_type(vernier_onnx::AttributeProto::INTS);
+    for (const int axis : {0, 2, 1}) order.add_ints(axis);
+    const std::string next = "h" + std::to_string(layer + 1);
+    builder_.node("Transpose", {all}, {"turned" + n}, {order})
+        .node("MatMul", {"q" + n, "turned" + n}, {"scores" + n})
+        .node("Where", {"allowed", "scores" + n, "low"}, {"masked" + n})
+        .node("Softmax", {"masked" + n}, {"share" + n}, {int_attribute("axis", -1)})
+        .node("MatMul", {"share" + n, values}, {"seen" + n})
+        .node("Add", {hidden_, "seen" + n}, {next});
+    hidden_ = next;
+  }
+
+  DecoderFaults faults_;
+  GraphBuilder builder_;
+  std::string hidden_;
+};
+
+inline Model small_decoder(const DecoderFaults& faults = {}) {
+  return SmallDecoder(faults).model();
+}
+
+}  // namespace vernier

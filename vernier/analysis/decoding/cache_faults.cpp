@@ -1,0 +1,292 @@
+#include "vernier/analysis/decoding/cache_faults.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <optional>
+
+#include "vernier/analysis/decoding/decoder_inputs.h"
+#include "vernier/error.h"
+#include "vernier/metrics/similarity.h"
+
+namespace vernier {
+namespace {
+
+// A fault must explain this much more than its absence does.
+constexpr double least_gain_db = 20;
+// Caches above this are not looked at: what quantization costs is no fault of a cache.
+constexpr double differs_db = 10;
+constexpr std::int64_t most_shift = 4;
+
+// The rows [first, first + count) of a cache along its axis.
+Tensor rows(const Tensor& cache, int axis, std::int64_t first, std::int64_t count) {
+  Tensor part{.name = cache.name, .dtype = cache.dtype, .shape = cache.shape};
+  part.shape[axis] = count;
+  std::int64_t outer = 1, inner = 1;
+  for (int i = 0; i < axis; ++i) outer *= cache.shape[i];
+  for (std::size_t i = axis + 1; i < cache.shape.size(); ++i) inner *= cache.shape[i];
+  const std::int64_t length = cache.shape[axis];
+  const auto row = static_cast<std::int64_t>(byte_size(cache.dtype, inner));
+  part.bytes.resize(static_cast<std::size_t>(outer * count * row));
+  for (std::int64_t i = 0; i < outer; ++i)
+    std::memcpy(part.bytes.data() + i * count * row,
+                cache.bytes.data() + (i * length + first) * row,
+                static_cast<std::size_t>(count * row));
+  return part;
+}
+
+// In decibels; -inf where the two cannot be compared, and at most 200.
+double agreement(const Tensor& reference, const Tensor& candidate) {
+  if (reference.shape != candidate.shape || reference.size() == 0) return -INFINITY;
+  const double sqnr_db = similarity(reference, candidate).sqnr_db;
+  return std::isnan(sqnr_db) ? -INFINITY : std::min(sqnr_db, 200.0);
+}
+
+// The caches of both models after each run, in the order of the reference's.
+class CacheRuns {
+ public:
+  CacheRuns(const RunDecoder& reference, const RunDecoder& candidate)
+      : reference_(reference), candidate_(candidate), paired_(candidate.decoder) {
+    for (const CacheSpec& cache : reference.decoder.caches)
+      if (auto pair = named_alike(cache)) pairs_.push_back(*pair);
+    const bool named = pairs_.size() == reference.decoder.caches.size();
+    const bool countable = reference.decoder.caches.size() == candidate.decoder.caches.size();
+    if (named)
+      paired_.caches = pairs_;
+    else if (!countable)
+      paired_.caches.clear();
+  }
+
+  bool comparable() const { return !paired_.caches.empty(); }
+  std::size_t size() const { return paired_.caches.size(); }
+  int axis(std::size_t i) const { return reference_.decoder.caches[i].length_axis; }
+  const std::string& name(std::size_t i) const { return paired_.caches[i].output; }
+
+  struct Run {
+    std::vector<Tensor> reference, candidate;
+    std::int64_t next = 0;  // the reference's best token
+  };
+
+  Run prefill(std::span<const std::int64_t> prompt) {
+    const DecoderRun run{prompt, 0};
+    Run result = run_reference(run, {});
+    auto outputs = candidate_.runner.run(decoder_inputs(paired_, candidate_.runner.inputs(), run));
+    result.candidate = take_caches(paired_, outputs);
+    return result;
+  }
+
+  Run step(const Run& before, std::int64_t past) {
+    const std::vector<std::int64_t> token = {before.next};
+    const DecoderRun run{token, past};
+    Run result = run_reference(run, before.reference);
+    auto outputs = candidate_.runner.run(
+        decoder_inputs(paired_, candidate_.runner.inputs(), run, before.candidate));
+    result.candidate = take_caches(paired_, outputs);
+    return result;
+  }
+
+  std::vector<Tensor> reference_caches(std::span<const std::int64_t> tokens) {
+    return run_reference({tokens, 0}, {}).reference;
+  }
+
+ private:
+  std::optional<CacheSpec> named_alike(const CacheSpec& cache) const {
+    const auto& inputs = candidate_.runner.inputs();
+    const auto& outputs = candidate_.runner.outputs();
+    if (std::ranges::find(inputs, cache.input, &TensorSpec::name) == inputs.end() ||
+        std::ranges::find(outputs, cache.output, &TensorSpec::name) == outputs.end())
+      return std::nullopt;
+    return cache;
+  }
+
+  Run run_reference(const DecoderRun& run, std::span<const Tensor> caches) {
+    auto outputs = reference_.runner.run(
+        decoder_inputs(reference_.decoder, reference_.runner.inputs(), run, caches));
+    Run result;
+    const auto logits = std::ranges::find(outputs, reference_.decoder.logits, &Tensor::name);
+    if (logits != outputs.end()) result.next = best_token(*logits);
+    result.reference = take_caches(reference_.decoder, outputs);
+    return result;
+  }
+
+  RunDecoder reference_, candidate_;
+  Decoder paired_;  // the candidate, with its caches as the reference's are called
+  std::vector<CacheSpec> pairs_;
+};
+
+class FaultFinder {
+ public:
+  FaultFinder(CacheRuns& runs, std::span<const std::int64_t> prompt)
+      : runs_(runs), tokens_(prompt.begin(), prompt.end()) {}
+
+  // Of one run: what is wrong with its caches, swapped ones before all else.
+  std::vector<CacheFault> find(const CacheRuns::Run& run, std::int64_t step) {
+    std::vector<CacheFault> faults = swapped(run, step);
+    if (!faults.empty()) return faults;
+    for (std::size_t i = 0; i < runs_.size(); ++i)
+      if (auto fault = cut(run, i, step)) faults.push_back(*fault);
+    if (faults.empty())
+      if (auto fault = moved(run, step)) faults.push_back(*fault);
+    return faults;
+  }
+
+  void push(std::int64_t token) { tokens_.push_back(token); }
+
+ private:
+  std::vector<CacheFault> swapped(const CacheRuns::Run& run, std::int64_t step) const {
+    std::vector<CacheFault> faults;
+    for (std::size_t i = 0; i < runs_.size(); ++i)
+      for (std::size_t j = i + 1; j < runs_.size(); ++j) {
+        const double own = std::max(agreement(run.reference[i], run.candidate[i]),
+                                    agreement(run.reference[j], run.candidate[j]));
+        const double crossed = std::min(agreement(run.reference[i], run.candidate[j]),
+                                        agreement(run.reference[j], run.candidate[i]));
+        if (explains(own, crossed))
+          faults.push_back({.kind = CacheFault::Kind::swapped,
+                            .output = runs_.name(i),
+                            .other = runs_.name(j),
+                            .step = step,
+                            .sqnr_db = own,
+                            .right_db = crossed});
+      }
+    return faults;
+  }
+
+  static bool explains(double own, double otherwise) {
+    return !(own > differs_db) && otherwise > differs_db &&
+           otherwise > std::max(own, -differs_db) + least_gain_db;
+  }
+
+  // Tokens that are missing, at either end, or stand in the places of others.
+  std::optional<CacheFault> cut(const CacheRuns::Run& run, std::size_t i, std::int64_t step) const {
+    const int axis = runs_.axis(i);
+    const Tensor &reference = run.reference[i], &candidate = run.candidate[i];
+    if (axis < 0 || reference.shape.size() != candidate.shape.size()) return std::nullopt;
+    const std::int64_t whole = reference.shape[axis], kept = candidate.shape[axis];
+    const double own = agreement(reference, candidate);
+    std::optional<CacheFault> best;
+    for (std::int64_t shift = -most_shift; shift <= std::max(most_shift, whole - kept); ++shift) {
+      if (shift == 0 && kept == whole) continue;
+      const std::int64_t first = std::max<std::int64_t>(0, -shift);
+      const std::int64_t count = std::min(kept - first, whole - (first + shift));
+      if (count < 2) continue;
+      const double found = agreement(rows(reference, axis, first + shift, count),
+                                     rows(candidate, axis, first, count));
+      if (!explains(own, found) || (best && found <= best->right_db)) continue;
+      best = CacheFault{.kind = kept == whole ? CacheFault::Kind::shifted : CacheFault::Kind::cut,
+                        .output = runs_.name(i),
+                        .step = step,
+                        .shift = shift,
+                        .reference_length = whole,
+                        .candidate_length = kept,
+                        .sqnr_db = own,
+                        .right_db = found};
+    }
+    return best;
+  }
+
+  // The newest token of the first cache that differs, beside the reference's of the same token
+  // further on or before: behind more tokens, or fewer. Only what depends on a token and its
+  // position alone is the same there, as the first layer's keys are.
+  std::optional<CacheFault> moved(const CacheRuns::Run& run, std::int64_t step) {
+    std::optional<CacheFault> best;
+    for (std::int64_t shift = -2; shift <= 2; ++shift) {
+      std::vector<std::int64_t> tokens = tokens_;
+      if (shift == 0 || std::ssize(tokens) + shift < 1) continue;
+      if (shift < 0)
+        tokens.erase(tokens.begin(), tokens.begin() - shift);
+      else
+        tokens.insert(tokens.begin(), shift, tokens.front());
+      const std::vector<Tensor> elsewhere = runs_.reference_caches(tokens);
+      for (std::size_t i = 0; i < runs_.size(); ++i) {
+        if (runs_.axis(i) < 0) continue;
+        const Tensor own = last(run.reference[i], i), found = last(run.candidate[i], i);
+        const double before = agreement(own, found),
+                     after = agreement(last(elsewhere[i], i), found);
+        if (!explains(before, after) || (best && after <= best->right_db)) continue;
+        best = CacheFault{.kind = CacheFault::Kind::position,
+                          .output = runs_.name(i),
+                          .step = step,
+                          .shift = shift,
+                          .sqnr_db = before,
+                          .right_db = after};
+      }
+    }
+    return best;
+  }
+
+  Tensor last(const Tensor& cache, std::size_t i) const {
+    const int axis = runs_.axis(i);
+    return cache.shape[axis] > 0 ? rows(cache, axis, cache.shape[axis] - 1, 1) : cache;
+  }
+
+  CacheRuns& runs_;
+  std::vector<std::int64_t> tokens_;  // that both were fed so far
+};
+
+std::string kept_tokens(const CacheFault& fault) {
+  const std::int64_t first = std::max<std::int64_t>(0, fault.shift);
+  return fmt::format("{} to {}", first,
+                     std::min(first + fault.candidate_length, fault.reference_length) - 1);
+}
+
+}  // namespace
+
+std::vector<CacheFault> find_cache_faults(const RunDecoder& reference, const RunDecoder& candidate,
+                                          std::span<const std::int64_t> prompt) {
+  CacheRuns runs(reference, candidate);
+  if (!runs.comparable() || prompt.empty()) return {};
+  FaultFinder finder(runs, prompt);
+  const CacheRuns::Run prefill = runs.prefill(prompt);
+  std::vector<CacheFault> faults = finder.find(prefill, 0);
+  if (!faults.empty()) return faults;
+  finder.push(prefill.next);
+  try {
+    return finder.find(runs.step(prefill, std::ssize(prompt)), 1);
+  } catch (const Error&) {
+    return {};  // the caller's own run says why
+  }
+}
+
+bool have_equal_lengths(const RunDecoder& reference, const RunDecoder& candidate,
+                        std::span<const std::int64_t> prompt) {
+  CacheRuns runs(reference, candidate);
+  if (!runs.comparable() || prompt.empty()) return true;
+  const CacheRuns::Run run = runs.prefill(prompt);
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    if (run.reference[i].shape != run.candidate[i].shape) return false;
+  return true;
+}
+
+std::string cache_fault_text(const CacheFault& fault) {
+  const std::string when =
+      fault.step == 0 ? "after the prompt" : fmt::format("after step {}", fault.step);
+  const std::string figures =
+      std::isfinite(fault.sqnr_db)
+          ? fmt::format("{:.1f} dB, {:.1f} dB", fault.sqnr_db, fault.right_db)
+          : fmt::format("not comparable, {:.1f} dB", fault.right_db);
+  switch (fault.kind) {
+    case CacheFault::Kind::swapped:
+      return fmt::format("caches '{}' and '{}' are swapped: {}, each beside the other's {}",
+                         fault.output, fault.other, when, figures);
+    case CacheFault::Kind::cut:
+      return fmt::format(
+          "cache '{}' is cut wrong: {} it holds {} tokens, the reference's {}; they are its "
+          "numbers {} ({} so)",
+          fault.output, when, fault.candidate_length, fault.reference_length, kept_tokens(fault),
+          figures);
+    case CacheFault::Kind::shifted:
+      return fmt::format("cache '{}' is shifted by {} tokens: {} as they stand and so {}",
+                         fault.output, fault.shift, when, figures);
+    case CacheFault::Kind::position: break;
+  }
+  return fmt::format(
+      "positions are off by {:+}: {} the newest token in cache '{}' is the reference's {} places "
+      "{} ({} so)",
+      fault.shift, when, fault.output, std::abs(fault.shift), fault.shift > 0 ? "on" : "before",
+      figures);
+}
+
+}  // namespace vernier

@@ -1,0 +1,398 @@
+#include "vernier/analysis/text/text_generation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <thread>
+
+#include "vernier/error.h"
+#include "vernier/metrics/parallel.h"
+#include "vernier/metrics/token_scores.h"
+#include "vernier/runtime/stopping.h"
+#include "vernier/tensor/convert.h"
+
+namespace vernier {
+namespace {
+
+constexpr std::int64_t most_logit_bytes = std::int64_t{1} << 28;
+constexpr std::int64_t segment_length = 64;
+constexpr std::int64_t least_segments = 8;
+constexpr std::int64_t context_length = 24;
+
+// Sums over a segment of a block.
+struct Segment {
+  double reference_nll = 0, candidate_nll = 0, kl = 0;
+  std::int64_t scored = 0, compared = 0, top1 = 0, top5 = 0;
+};
+
+Segment sum(std::span<const Segment> segments, std::span<const std::int64_t> which) {
+  Segment total;
+  for (const std::int64_t i : which) {
+    const Segment& segment = segments[static_cast<std::size_t>(i)];
+    total.reference_nll += segment.reference_nll;
+    total.candidate_nll += segment.candidate_nll;
+    total.kl += segment.kl;
+    total.scored += segment.scored;
+    total.compared += segment.compared;
+    total.top1 += segment.top1;
+    total.top5 += segment.top5;
+  }
+  return total;
+}
+
+double ratio(double value, std::int64_t count) {
+  return count > 0 ? value / static_cast<double>(count) : NAN;
+}
+
+// As numpy's default: linear between the two nearest.
+double quantile(std::vector<float> values, double share) {
+  if (values.empty()) return NAN;
+  if (std::ranges::any_of(values, [](float value) { return std::isnan(value); })) return NAN;
+  std::ranges::sort(values);
+  const double place = share * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, values.size() - 1);
+  const double low = values[below], high = values[above];
+  return low + (high - low) * (place - static_cast<double>(below));
+}
+
+void read_row(const Tensor& logits, std::int64_t row, std::vector<float>& into) {
+  into.resize(static_cast<std::size_t>(logits.shape.back()));
+  widen(logits, row * logits.shape.back(), into);
+}
+
+class TextEvaluation {
+ public:
+  TextEvaluation(TextModel* reference, TextModel& candidate, const TokenBlocks& text,
+                 const TextGenerationOptions& options)
+      : reference_(reference), candidate_(candidate), text_(text), options_(options) {}
+
+  TextGenerationResult run() {
+    require_ids();
+    const auto total = std::ssize(text_.blocks);
+    std::int64_t done = 0;
+    bool go_on = !options_.progress || options_.progress(0, total);
+    try {
+      while (go_on && done < total) {
+        done += add_group(done);
+        if (options_.progress) go_on = options_.progress(done, total);
+      }
+    } catch (const Stopped&) {
+      if (done == 0) throw;
+      resume_runs();
+    }
+    result_.blocks = done;
+    result_.block_length = text_.length;
+    result_.interrupted = done < total;
+    if (reference_ && !result_.interrupted) compare_continuations();
+    count_near_ties();
+    add_figures();
+    judge_figures();
+    if (result_.interrupted)
+      result_.verdict = interrupted_verdict(std::move(result_.verdict), done, total);
+    return std::move(result_);
+  }
+
+ private:
+  void require_ids() const {
+    const std::int64_t most = candidate_.decoder().vocabulary;
+    for (std::size_t i = 0; i < text_.blocks.size(); ++i)
+      for (const std::int64_t id : text_.blocks[i])
+        if (id < 0 || id >= most)
+          throw Error(
+              fmt::format("[text] block {} holds token {}, the model knows 0 to {}; is it of "
+                          "another tokenizer?",
+                          i, id, most - 1));
+    if (text_.blocks.empty()) throw Error("[text] there are no tokens to score");
+  }
+
+  // Blocks of one length from `first` on; how many.
+  std::int64_t add_group(std::int64_t first) {
+    const auto length = std::ssize(text_.blocks[first]);
+    std::int64_t count = 1;
+    while (count < options_.batch && first + count < std::ssize(text_.blocks) &&
+           std::ssize(text_.blocks[first + count]) == length)
+      ++count;
+    if (first == 0) require_causal(text_.blocks[0]);
+    const std::int64_t chunk = chunk_length(count, length);
+    for (std::int64_t past = 0; past < length; past += chunk)
+      add_chunk(first, count, past, std::min(chunk, length - past));
+    return count;
+  }
+
+  // A model without a cache sees all of a block at once.
+  std::int64_t chunk_length(std::int64_t count, std::int64_t length) const {
+    if (!candidate_.keeps_cache() || (reference_ && !reference_->keeps_cache())) return length;
+    const std::int64_t row = 4 * candidate_.decoder().vocabulary * count;
+    return std::clamp<std::int64_t>(most_logit_bytes / row, 1, length);
+  }
+
+  // What a token says of the next must not depend on the next.
+  void require_causal(const std::vector<std::int64_t>& block) {
+    if (candidate_.keeps_cache() || block.size() < 4) return;
+    const std::span<const std::int64_t> all(block), half = all.first(block.size() / 2);
+    const Tensor whole = candidate_.logits({.tokens = all}),
+                 part = candidate_.logits({.tokens = half});
+    std::vector<float> first, second;
+    for (std::int64_t row = 0; row < std::ssize(half); ++row) {
+      read_row(whole, row, first);
+      read_row(part, row, second);
+      if (score_token(first, second, -1).kl < least_lookahead) continue;
+      throw Error(fmt::format(
+          "[text] the model looks ahead: what it says behind token {} changes with the tokens "
+          "further on, so it does not predict them; a masked language model is no decoder",
+          row));
+    }
+  }
+
+  void add_chunk(std::int64_t first, std::int64_t count, std::int64_t past, std::int64_t length) {
+    std::vector<std::int64_t> tokens;
+    for (std::int64_t i = first; i < first + count; ++i) {
+      const auto begin = text_.blocks[i].begin() + past;
+      tokens.insert(tokens.end(), begin, begin + length);
+    }
+    const DecoderRun run{.tokens = tokens, .past = past, .batch = count};
+    const Tensor candidate = candidate_.logits(run);
+    const Tensor reference = reference_ ? reference_->logits(run) : Tensor{};
+    if (reference_ && reference.shape.back() != candidate.shape.back())
+      throw Error(fmt::format("[text] the reference scores {} tokens, the candidate {}",
+                              reference.shape.back(), candidate.shape.back()));
+    if (reference_ && options_.second && first == 0 && past == 0) measure_rounding(run, reference);
+    const auto score = [&](std::int64_t row) {
+      const std::int64_t block = first + row / length, position = past + row % length;
+      const auto& ids = text_.blocks[block];
+      const std::int64_t next = position + 1 < std::ssize(ids) ? ids[position + 1] : -1;
+      std::vector<float> expected, found;
+      read_row(candidate, row, found);
+      if (!reference_)
+        return Scored{block, position, {.candidate_nll = next < 0 ? 0 : token_nll(found, next)}};
+      read_row(reference, row, expected);
+      return Scored{block, position, score_token(expected, found, next)};
+    };
+    const int threads = options_.threads > 0
+                            ? options_.threads
+                            : static_cast<int>(std::thread::hardware_concurrency());
+    parallel_in_order(0, count * length, threads, score, [&](const Scored& scored) {
+      add(scored);
+      return true;
+    });
+  }
+
+  struct Scored {
+    std::int64_t block = 0, position = 0;
+    TokenScore score;
+  };
+
+  void add(const Scored& scored) {
+    const auto& [block, position, score] = scored;
+    const std::int64_t number = position / segment_length;
+    if (block != segment_block_ || number != segment_number_) segments_.emplace_back();
+    segment_block_ = block;
+    segment_number_ = number;
+    Segment& segment = segments_.back();
+    if (position + 1 < std::ssize(text_.blocks[block])) {
+      segment.reference_nll += score.reference_nll;
+      segment.candidate_nll += score.candidate_nll;
+      ++segment.scored;
+    }
+    if (!reference_) return;
+    segment.kl += score.kl;
+    ++segment.compared;
+    segment.top1 += score.reference_best == score.candidate_best;
+    segment.top5 += score.in_top5;
+    kl_.push_back(static_cast<float>(score.kl));
+    kl_max_ = std::isnan(score.kl) ? NAN : std::max(kl_max_, score.kl);
+    if (score.reference_best != score.candidate_best) disagreements_.push_back(score.margin);
+    keep_worst(scored);
+  }
+
+  void keep_worst(const Scored& scored) {
+    std::vector<WorstToken>& worst = result_.worst;
+    const auto& [block, position, score] = scored;
+    const auto is_worse = [](double kl, double than) { return kl > than || std::isnan(kl); };
+    if (std::ssize(worst) == options_.worst &&
+        (worst.empty() || !is_worse(score.kl, worst.back().kl)))
+      return;
+    const auto& ids = text_.blocks[block];
+    const std::int64_t begin = std::max<std::int64_t>(0, position + 1 - context_length);
+    WorstToken token{.block = block,
+                     .position = position,
+                     .kl = score.kl,
+                     .context = {ids.begin() + begin, ids.begin() + position + 1},
+                     .reference_best = score.reference_best,
+                     .candidate_best = score.candidate_best};
+    const auto place = std::ranges::find_if(
+        worst, [&](const WorstToken& other) { return is_worse(score.kl, other.kl); });
+    worst.insert(place, std::move(token));
+    if (std::ssize(worst) > options_.worst) worst.pop_back();
+  }
+
+  // The largest difference between the reference's logits in two arithmetics.
+  void measure_rounding(const DecoderRun& run, const Tensor& reference) {
+    TextModel again(*options_.second, reference_->decoder());
+    const std::vector<float> first = to_f32(reference), second = to_f32(again.logits(run));
+    double most = 0;
+    for (std::size_t i = 0; i < std::min(first.size(), second.size()); ++i)
+      most = std::max(most, std::abs(static_cast<double>(first[i]) - second[i]));
+    result_.rounding = most;
+  }
+
+  // Two logits are each off by as much as the rounding.
+  bool is_near_tie(double margin) const {
+    return result_.rounding && margin <= 2 * *result_.rounding;
+  }
+
+  void count_near_ties() {
+    result_.disagreements = std::ssize(disagreements_);
+    if (result_.rounding)
+      result_.near_ties =
+          std::ranges::count_if(disagreements_, [&](double margin) { return is_near_tie(margin); });
+  }
+
+  void compare_continuations() {
+    for (std::int64_t i = 0; i < std::min<std::int64_t>(options_.prompts, result_.blocks); ++i) {
+      const auto& block = text_.blocks[i];
+      const std::int64_t length = std::min(options_.prompt_length, std::ssize(block));
+      const auto prompt = std::span<const std::int64_t>(block).first(length);
+      const auto expected = reference_->generate(prompt, options_.steps);
+      const auto found = candidate_.generate(prompt, options_.steps);
+      Divergence divergence{.block = i,
+                            .prompt = {prompt.begin(), prompt.end()},
+                            .reference = expected.tokens,
+                            .candidate = found.tokens};
+      const auto differs = std::ranges::mismatch(expected.tokens, found.tokens).in1;
+      if (differs != expected.tokens.end()) {
+        divergence.step = differs - expected.tokens.begin();
+        divergence.near_tie = is_near_tie(expected.margins[*divergence.step]);
+      }
+      result_.divergences.push_back(std::move(divergence));
+    }
+  }
+
+  ConfidenceInterval interval(const std::function<double(const Segment&)>& figure) const {
+    return bootstrap_interval(
+        std::ssize(segments_),
+        [&](std::span<const std::int64_t> which) { return figure(sum(segments_, which)); },
+        options_.bootstrap);
+  }
+
+  void add_figures() {
+    std::vector<std::int64_t> all(segments_.size());
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int64_t>(i);
+    const Segment total = sum(segments_, all);
+    result_.scored = total.scored;
+    result_.compared = total.compared;
+    const bool has_interval = std::ssize(segments_) >= least_segments;
+    const auto add = [&](const char* name, double candidate, std::optional<double> reference,
+                         const std::function<double(const Segment&)>& figure = {}) {
+      result_.figures.push_back({name, candidate, reference, std::nullopt});
+      if (figure && has_interval) result_.figures.back().interval = interval(figure);
+    };
+    const double found = ratio(total.candidate_nll, total.scored);
+    if (!reference_) {
+      add("perplexity", std::exp(found), {}, [](const Segment& segment) {
+        return std::exp(ratio(segment.candidate_nll, segment.scored));
+      });
+      add("nll", found, {},
+          [](const Segment& segment) { return ratio(segment.candidate_nll, segment.scored); });
+      return;
+    }
+    const double expected = ratio(total.reference_nll, total.scored);
+    const auto nll_change = [](const Segment& segment) {
+      return ratio(segment.candidate_nll - segment.reference_nll, segment.scored);
+    };
+    add("perplexity", std::exp(found), std::exp(expected));
+    add("perplexity_ratio", std::exp(nll_change(total)), {},
+        [=](const Segment& segment) { return std::exp(nll_change(segment)); });
+    add("nll", found, expected, nll_change);
+    add("kl_mean", ratio(total.kl, total.compared), {},
+        [](const Segment& segment) { return ratio(segment.kl, segment.compared); });
+    add("kl_p99", quantile(kl_, 0.99), {});
+    add("kl_max", kl_max_, {});
+    const auto share = [](std::int64_t Segment::*count) {
+      return [count](const Segment& segment) {
+        return ratio(static_cast<double>(segment.*count), segment.compared);
+      };
+    };
+    add("top1_agreement", share(&Segment::top1)(total), {}, share(&Segment::top1));
+    add("top5_agreement", share(&Segment::top5)(total), {}, share(&Segment::top5));
+  }
+
+  void judge_figures() {
+    const bool own = !options_.limits.empty();
+    const std::vector<Limit> limits = own          ? options_.limits
+                                      : reference_ ? default_text_limits()
+                                                   : std::vector<Limit>{};
+    Judged judged;
+    for (const TextFigure& figure : result_.figures)
+      judged.metrics.emplace_back(figure.name, figure.candidate);
+    Verdict verdict = make_verdict(limits, judge(limits, std::array{judged}));
+    if (!own) doubt_limits(verdict);
+    result_.verdict = std::move(verdict);
+  }
+
+  // A limit that nobody set is kept, or broken, only where the whole interval says so.
+  void doubt_limits(Verdict& verdict) const {
+    for (const Limit& limit : verdict.limits) {
+      const auto figure = std::ranges::find(result_.figures, limit.metric, &TextFigure::name);
+      if (!std::isfinite(figure->candidate)) continue;
+      const auto& interval = figure->interval;
+      const bool decided =
+          interval && within(limit, interval->low) == within(limit, interval->high);
+      if (decided) continue;
+      std::erase_if(verdict.failures,
+                    [&](const Failure& failure) { return failure.metric == limit.metric; });
+      verdict.doubts.push_back({DoubtKind::few_samples, limit.metric,
+                                static_cast<double>(result_.blocks),
+                                blocks_needed(*figure, limit)});
+    }
+    verdict.outcome = !verdict.failures.empty() ? Outcome::fail
+                      : !verdict.doubts.empty() ? Outcome::inconclusive
+                                                : Outcome::pass;
+  }
+
+  // An interval shrinks with the root of the blocks.
+  double blocks_needed(const TextFigure& figure, const Limit& limit) const {
+    const auto blocks = static_cast<double>(result_.blocks);
+    if (!figure.interval) return std::max(2 * blocks, static_cast<double>(least_segments));
+    const double half = (figure.interval->high - figure.interval->low) / 2;
+    const double distance = std::max(std::abs(figure.candidate - limit.value), half / 10);
+    return std::ceil(blocks * std::max(1.1, (half / distance) * (half / distance)));
+  }
+
+  static constexpr double least_lookahead = 1e-3;
+
+  TextModel* reference_;
+  TextModel& candidate_;
+  const TokenBlocks& text_;
+  const TextGenerationOptions& options_;
+  std::vector<Segment> segments_;
+  std::int64_t segment_block_ = -1, segment_number_ = -1;
+  std::vector<float> kl_;
+  double kl_max_ = 0;
+  std::vector<double> disagreements_;  // the reference's margins
+  TextGenerationResult result_;
+};
+
+}  // namespace
+
+std::vector<Limit> default_text_limits() {
+  return {{.metric = "perplexity_ratio", .fails = Limit::Fails::above, .value = 1.01},
+          {.metric = "kl_mean", .fails = Limit::Fails::at_or_above, .value = 0.02}};
+}
+
+std::vector<std::string> text_limit_metrics(bool has_reference) {
+  if (!has_reference) return {"perplexity", "nll"};
+  return {"perplexity", "perplexity_ratio", "nll",           "kl_mean", "kl_p99",
+          "kl_max",     "top1_agreement",   "top5_agreement"};
+}
+
+TextGenerationResult evaluate_text(TextModel* reference, TextModel& candidate,
+                                   const TokenBlocks& text, const TextGenerationOptions& options) {
+  return TextEvaluation(reference, candidate, text, options).run();
+}
+
+}  // namespace vernier

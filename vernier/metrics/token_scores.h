@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace vernier {
+
+// What two models say of one token, in nats and float64: logarithms of softmax of rows of logits.
+struct TokenScore {
+  double kl = 0;                                // of the candidate from the reference
+  double reference_nll = 0, candidate_nll = 0;  // of the token that follows
+  std::int64_t reference_best = 0, candidate_best = 0;
+  double margin = 0;     // of the reference's best logit over its second
+  bool in_top5 = false;  // the reference's best is among the candidate's five best
+};
+
+// Rows of equal length, not empty. A logit of -inf is a token that cannot follow: KL is infinite
+// where only the candidate says so. NaN or +inf makes KL and that side's likelihood NaN. `next`
+// below 0: no token follows, and likelihoods are 0. Ties go to the lowest id.
+TokenScore score_token(std::span<const float> reference, std::span<const float> candidate,
+                       std::int64_t next);
+
+// The negative log-likelihood of a token under one row.
+double token_nll(std::span<const float> logits, std::int64_t next);
+
+}  // namespace vernier
