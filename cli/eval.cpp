@@ -22,7 +22,6 @@ namespace vernier::cli {
 namespace {
 
 constexpr const char* task_group = "Tasks";
-constexpr const char* text_task = "text-generation";
 constexpr std::int64_t default_steps = 10;
 const std::vector<std::string> precisions = {"fp32", "fp16",  "int8",  "int16", "int4",
                                              "w8a8", "w8a16", "w4a16", "w16a16"};
@@ -175,8 +174,8 @@ std::string default_mode(const EvalOptions& options) {
 }
 
 // Options of one mode that another would pass over in silence.
-void refuse_options_of_other_modes(const CLI::App& command, const std::string& mode,
-                                   const std::string& task) {
+void refuse_options_of_other_modes(const CLI::App& command, const EvalOptions& options) {
+  const std::string& mode = options.mode;
   constexpr std::array of_decoders = {"--steps", "--role", "--prompt-length"};
   constexpr std::array of_compare = {
       "--sample-index", "--shape",      "--input-range", "--inputs",
@@ -185,7 +184,7 @@ void refuse_options_of_other_modes(const CLI::App& command, const std::string& m
       "--teacher",      "--generate",   "--role",        "--prompt-length"};
   for (const CLI::Option* option : command.get_options()) {
     const std::string name = option->get_name();
-    if (task == text_task && std::ranges::count(of_decoders, name) > 0) continue;
+    if (scores_text(options) && std::ranges::count(of_decoders, name) > 0) continue;
     const bool unused = mode == "compare" ? option->get_group() == task_group
                                           : std::ranges::count(of_compare, name) > 0;
     if (unused && option->count() > 0)
@@ -213,8 +212,8 @@ void add_eval(CLI::App& program, int& exit_code) {
   main.add("--precision", options->precision, "Convert the candidate to this precision first")
       ->check(CLI::IsMember(precisions));
   main.add("--task", options->models.id.task,
-           fmt::format("Score a task on a --dataset: {}; or on a --text: {}",
-                       fmt::join(task_names(), ", "), text_task),
+           fmt::format("Score a task on a --dataset: {}; or on a --text: text-generation",
+                       fmt::join(task_names(), ", ")),
            "TASK");
   main.add("--mode", options->mode,
            "compare: outputs on identical inputs (default); task: how well both do a --task; "
@@ -247,10 +246,9 @@ void add_eval(CLI::App& program, int& exit_code) {
       "Example:\n  vernier eval model.int8.onnx --reference model.onnx --input-data inputs.npz\n");
   command->callback([options, command, &exit_code] {
     if (options->mode.empty()) options->mode = default_mode(*options);
-    const std::string& task = options->models.id.task;
-    refuse_options_of_other_modes(*command, options->mode, task);
+    refuse_options_of_other_modes(*command, *options);
     exit_code = options->mode == "compare" ? run_compare(*options)
-                : task == text_task        ? run_text(*options)
+                : scores_text(*options)    ? run_text(*options)
                                            : run_task(*options);
   });
 }

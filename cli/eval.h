@@ -50,7 +50,10 @@ std::unique_ptr<Runner> open_reference(const EvalOptions& options,
 
 // --mode task and --mode reference: eval_task.cpp.
 int run_task(const EvalOptions& options);
-// The same of --task text-generation: eval_text.cpp.
+// Whether the task is text-generation, on a text or on tokens without labels: how well these are
+// predicted is scored, and not an answer.
+bool scores_text(const EvalOptions& options);
+// The same of such a task: eval_text.cpp.
 int run_text(const EvalOptions& options);
 
 }  // namespace vernier::cli

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
+#include <array>
 
 #include "cli/command.h"
 #include "cli/eval.h"
@@ -11,6 +11,7 @@
 #include "vernier/exporting/tokenizer.h"
 #include "vernier/model/precision.h"
 #include "vernier/report/text_generation.h"
+#include "vernier/tensor/sample_archive.h"
 
 namespace vernier::cli {
 namespace {
@@ -103,6 +104,19 @@ TextModels open_text_models(const EvalOptions& options, const ResolvedModel& arg
 }
 
 }  // namespace
+
+bool scores_text(const EvalOptions& options) {
+  const fs::path dataset = options.input.dataset.name;
+  if (options.models.id.task != "text-generation") return false;
+  if (!options.text.empty() || dataset.empty()) return true;
+  const bool arrays = dataset.extension() == ".npz" || dataset.extension() == ".npy";
+  if (!arrays || !fs::is_regular_file(dataset) ||
+      !options.input.dataset.options.label_column.empty())
+    return false;
+  const SampleArchive archive(dataset);
+  return std::ranges::none_of(std::array{"label", "labels", "y"},
+                              [&](const char* name) { return archive.has(name); });
+}
 
 int run_text(const EvalOptions& options) {
   require_writable(options.output);

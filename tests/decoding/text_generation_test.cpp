@@ -99,8 +99,9 @@ TEST(TextGeneration, damage_fails_and_few_tokens_decide_nothing) {
       evaluate_text(&reference.model, candidate.model, some_blocks(12, 16), {.steps = 8});
   EXPECT_EQ(damaged.verdict.outcome, Outcome::fail);
   EXPECT_GT(damaged.disagreements, 0);
-  EXPECT_TRUE(std::ranges::any_of(damaged.divergences,
-                                  [](const Divergence& divergence) { return divergence.step; }));
+  EXPECT_TRUE(std::ranges::any_of(damaged.divergences, [](const Divergence& divergence) {
+    return divergence.step.has_value();
+  }));
   const TextGenerationResult few =
       evaluate_text(&reference.model, candidate.model, some_blocks(2, 16), {.prompts = 0});
   EXPECT_EQ(few.verdict.outcome, Outcome::inconclusive);
