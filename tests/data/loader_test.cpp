@@ -81,6 +81,29 @@ TEST(Loader, bad_examples_are_left_out_and_counted) {
   EXPECT_THAT(report.empty_classes, ElementsAre("b", "c", "g"));  // f, h, i: not mapped
 }
 
+TEST(Loader, a_block_does_not_depend_on_those_before_it) {
+  CountingDataset dataset(9);
+  dataset.damaged = {1, 3, 4, 5};
+  const LoaderOptions options{.preprocessing = as_is, .batch = 3};
+  Loader all(dataset, select_positions(9, {}), pixels(), options);
+  std::vector<ExampleBlock> blocks;
+  while (auto block = all.next_block()) blocks.push_back(std::move(*block));
+  ASSERT_EQ(std::ssize(blocks), all.blocks());
+  EXPECT_THAT(blocks[0].batch->positions, ElementsAre(0, 2));
+  EXPECT_FALSE(blocks[1].batch);
+  EXPECT_EQ(blocks[1].report.unreadable, 3);
+
+  Loader some(dataset, select_positions(9, {}), pixels(), options);
+  some.skip_block();
+  some.skip_block(blocks[1].report);
+  const auto last = some.next_block();
+  EXPECT_EQ(last->batch->input, blocks[2].batch->input);
+  EXPECT_EQ(last->report, blocks[2].report);
+  EXPECT_FALSE(some.next_block());
+  EXPECT_EQ(some.report().unreadable, 3);
+  EXPECT_EQ(some.report().used, 3);
+}
+
 TEST(Loader, labels_are_of_no_matter_when_they_are_not_needed) {
   CountingDataset dataset(3);
   dataset.unlabelled = {1};

@@ -153,64 +153,73 @@ std::int64_t batch_size(const TensorSpec& input, std::int64_t wanted) {
 }
 
 struct Loader::State {
-  State(Dataset& dataset, std::vector<std::int64_t> positions_, const TensorSpec& input_,
+  State(Dataset& dataset_, std::vector<std::int64_t> positions_, const TensorSpec& input_,
         LoaderOptions options_)
-      : positions(std::move(positions_)),
+      : dataset(dataset_),
+        positions(std::move(positions_)),
         input(input_),
         options(std::move(options_)),
         batch(batch_size(input, options.batch)),
         classes(dataset.classes()),
-        report{.selected = static_cast<std::int64_t>(positions.size())},
-        prefetch(
-            dataset,
-            [this](Example example) { return prepare(std::move(example), input, options); },
-            prefetch_options()) {}
+        report{.selected = static_cast<std::int64_t>(positions.size())} {}
 
-  Prefetch::Options prefetch_options() const {
+  std::int64_t blocks() const { return (std::ssize(positions) + batch - 1) / batch; }
+
+  // From the next block on.
+  void start() {
+    prefetch.reset();  // its thread reads the dataset: only one may
     const int threads = thread_count(options.threads);
     const auto ahead = std::max<std::int64_t>(2L * threads, 2 * batch);
-    return {positions, threads, static_cast<std::size_t>(ahead)};
+    prefetch.emplace(
+        dataset, [this](Example example) { return prepare(std::move(example), input, options); },
+        Prefetch::Options{{positions.begin() + block * batch, positions.end()},
+                          threads,
+                          static_cast<std::size_t>(ahead)});
+    prefetched = block;
   }
 
-  std::optional<Batch> next() {
+  std::optional<ExampleBlock> next_block() {
+    if (block >= blocks()) return std::nullopt;
+    if (!prefetch || prefetched != block) start();
+    const std::int64_t end = std::min(std::ssize(positions), (block + 1) * batch);
     std::vector<Tensor> rows;
-    Batch result;
-    while (static_cast<std::int64_t>(rows.size()) < batch) {
-      std::optional<Prepared> prepared = prefetch.next();
-      if (!prepared) break;
-      const std::int64_t position = positions[consumed++];
-      if (!count(*prepared)) continue;
+    Batch loaded;
+    BlockReport counts;
+    for (std::int64_t at = block * batch; at < end; ++at) {
+      std::optional<Prepared> prepared = prefetch->next();
+      if (!prepared || !count(*prepared, counts)) continue;
       rows.push_back(std::move(*prepared->input));
-      result.positions.push_back(position);
-      result.ids.push_back(std::move(prepared->id));
-      result.labels.push_back(judge_label(prepared->label, options).label);
-      if (prepared->target) result.targets.push_back(std::move(*prepared->target));
+      loaded.positions.push_back(positions[static_cast<std::size_t>(at)]);
+      loaded.ids.push_back(std::move(prepared->id));
+      loaded.labels.push_back(judge_label(prepared->label, options).label);
+      if (prepared->target) loaded.targets.push_back(std::move(*prepared->target));
     }
-    if (rows.empty()) {
-      finish();
-      return std::nullopt;
-    }
-    result.input = stack(std::move(rows), has_fixed_batch(input) ? batch : 1);
-    return result;
+    ++block;
+    ++prefetched;
+    add(counts);
+    if (rows.empty()) return ExampleBlock{.batch = std::nullopt, .report = std::move(counts)};
+    loaded.input = stack(std::move(rows), has_fixed_batch(input) ? batch : 1);
+    return ExampleBlock{.batch = std::move(loaded), .report = std::move(counts)};
   }
 
   // Whether the example is of use; counts it either way.
-  bool count(const Prepared& prepared) {
+  bool count(const Prepared& prepared, BlockReport& counts) const {
     const LabelVerdict verdict = judge_label(prepared.label, options);
     if (prepared.input) {
-      ++report.used;
-      if (prepared.label) used_labels.insert(*prepared.label);
+      ++counts.used;
+      if (prepared.label) counts.labels.push_back(*prepared.label);
       return true;
     }
     if (!prepared.problem.empty()) {
-      ++report.unreadable;
-      note(prepared.problem);
+      ++counts.unreadable;
+      counts.problems.push_back(prepared.problem);
     } else if (verdict.kind == LabelVerdict::unknown) {
-      ++report.unknown_labels;
-      note(fmt::format("{}: its label {} is none of the model's", prepared.id, verdict.label));
+      ++counts.unknown_labels;
+      counts.problems.push_back(
+          fmt::format("{}: its label {} is none of the model's", prepared.id, verdict.label));
     } else {
-      ++report.without_label;
-      note(fmt::format("{}: has no {}", prepared.id, needed()));
+      ++counts.without_label;
+      counts.problems.push_back(fmt::format("{}: has no {}", prepared.id, needed()));
     }
     return false;
   }
@@ -219,8 +228,14 @@ struct Loader::State {
     return options.needs == Needs::target ? "map of labels or token ids" : "label";
   }
 
-  void note(const std::string& problem) {
-    if (report.problems.size() < problems_shown) report.problems.push_back(problem);
+  void add(const BlockReport& counts) {
+    report.used += counts.used;
+    report.unreadable += counts.unreadable;
+    report.without_label += counts.without_label;
+    report.unknown_labels += counts.unknown_labels;
+    used_labels.insert(counts.labels.begin(), counts.labels.end());
+    for (const std::string& problem : counts.problems)
+      if (report.problems.size() < problems_shown) report.problems.push_back(problem);
     if (options.max_bad && report.bad() > *options.max_bad)
       throw Error(fmt::format("[dataset] {} bad examples, --max-bad is {}; the first: {}",
                               report.bad(), *options.max_bad, report.problems[0]));
@@ -243,15 +258,17 @@ struct Loader::State {
     }
   }
 
+  Dataset& dataset;
   std::vector<std::int64_t> positions;
-  std::size_t consumed = 0;
+  std::int64_t block = 0;       // the next
+  std::int64_t prefetched = 0;  // that is fetched next
   TensorSpec input;
   LoaderOptions options;
   std::int64_t batch;
   std::vector<std::string> classes;
   DatasetReport report;
   std::set<std::int64_t> used_labels;
-  Prefetch prefetch;  // last: its threads use the rest
+  std::optional<Prefetch> prefetch;  // last: its threads use the rest
 };
 
 Loader::Loader(Dataset& dataset, std::vector<std::int64_t> positions, const TensorSpec& input,
@@ -259,7 +276,22 @@ Loader::Loader(Dataset& dataset, std::vector<std::int64_t> positions, const Tens
     : state_(std::make_unique<State>(dataset, std::move(positions), input, std::move(options))) {}
 Loader::~Loader() = default;
 
-std::optional<Batch> Loader::next() { return state_->next(); }
+std::optional<Batch> Loader::next() {
+  while (std::optional<ExampleBlock> block = next_block())
+    if (block->batch) return std::move(block->batch);
+  finish();
+  return std::nullopt;
+}
+
+std::int64_t Loader::blocks() const { return state_->blocks(); }
+std::optional<ExampleBlock> Loader::next_block() { return state_->next_block(); }
+
+void Loader::skip_block(const BlockReport& known) {
+  state_->add(known);
+  ++state_->block;
+}
+
+void Loader::finish() { state_->finish(); }
 const DatasetReport& Loader::report() const { return state_->report; }
 
 }  // namespace vernier

@@ -42,6 +42,15 @@ struct DatasetReport {
 // Examples in a batch: as many as the model's batch axis has, or as wanted where it is dynamic.
 std::int64_t batch_size(const TensorSpec& input, std::int64_t wanted);
 
+// What became of the examples of one block.
+struct BlockReport {
+  std::int64_t unreadable = 0, without_label = 0, unknown_labels = 0;  // as in DatasetReport
+  std::vector<std::string> problems;                                   // of every bad one
+  std::vector<std::int64_t> labels;  // the dataset's, of those that are of use and have one
+  std::int64_t used = 0;
+  bool operator==(const BlockReport&) const = default;
+};
+
 // Rows of one run. Where the model's batch is fixed and too few examples are left, the last one
 // is repeated in `input` alone.
 struct Batch {
@@ -52,8 +61,15 @@ struct Batch {
   std::vector<Tensor> targets;       // [height, width] or [tokens] of int64, where they are needed
 };
 
+// A run of examples that make one batch, but for the bad ones among them.
+struct ExampleBlock {
+  std::optional<Batch> batch;  // nothing: all are bad
+  BlockReport report;
+};
+
 // The examples of a dataset as batches of a model's input, decoded and preprocessed by other
-// threads ahead of their use. Bad examples are left out and counted.
+// threads ahead of their use. Bad examples are left out and counted. What is in a batch depends on
+// its own block of examples alone, so that any can be loaded without those before it.
 class Loader {
  public:
   // The dataset must outlive this.
@@ -64,7 +80,16 @@ class Loader {
   // The next batch, nothing after the last. Throws Error when too many examples are bad, or all
   // are, or when preprocessing does not fit the model.
   std::optional<Batch> next();
-  // Complete once next() has given nothing.
+
+  std::int64_t blocks() const;
+  // The next block, nothing after the last.
+  std::optional<ExampleBlock> next_block();
+  // Leaves the next block out, which is counted as it was when it was loaded, or not at all.
+  void skip_block(const BlockReport& known = {});
+  // When no block is left: throws Error where no example was of use.
+  void finish();
+
+  // Complete once next() has given nothing, or behind finish().
   const DatasetReport& report() const;
 
  private:
