@@ -11,6 +11,7 @@
 
 #include "vernier/analysis/bind_inputs.h"
 #include "vernier/analysis/pairing/counterpart.h"
+#include "vernier/analysis/parts/content_hash.h"
 #include "vernier/model/graph.h"
 #include "vernier/model/quantization.h"
 #include "vernier/runtime/ort_runner.h"
@@ -294,13 +295,42 @@ std::vector<UsedRange> CalibrationProbe::ranges(std::span<const QuantizerUse> us
   return ranges;
 }
 
-void Diversity::add(const TensorView& tensor) {
-  const std::vector<double> values = to_f64(tensor);
-  if (samples_ == 0) sums_.assign(values.size(), 0);
-  if (values.size() != sums_.size()) {
+// Of as many ranges as elements are wanted, one of each, at a place that repeats no pattern of
+// rows.
+TensorSketch sketch_of(const TensorView& tensor) {
+  TensorSketch sketch{.size = tensor.size(), .hash = content_hash(tensor.bytes).first};
+  if (sketch.size <= sketched_elements) {
+    sketch.elements = to_f64(tensor);
+    return sketch;
+  }
+  sketch.elements.resize(sketched_elements);
+  const auto begin = [&](std::int64_t i) {
+    return i * (sketch.size / sketched_elements) +
+           i * (sketch.size % sketched_elements) / sketched_elements;
+  };
+  std::uint64_t spread = 0;
+  for (std::int64_t i = 0; i < sketched_elements; ++i) {
+    spread += 0x9e3779b97f4a7c15;  // 2^64 over the golden ratio
+    const std::int64_t length = begin(i + 1) - begin(i);
+    const auto place =
+        static_cast<std::int64_t>((spread >> 32) % static_cast<std::uint64_t>(length));
+    widen(tensor, begin(i) + place, std::span(&sketch.elements[static_cast<std::size_t>(i)], 1));
+  }
+  return sketch;
+}
+
+void Diversity::add(const TensorSketch& sketch) {
+  const std::vector<double>& values = sketch.elements;
+  if (samples_ == 0) {
+    sums_.assign(values.size(), 0);
+    size_ = sketch.size;
+    hash_ = sketch.hash;
+  }
+  if (sketch.size != size_) {
     other_sizes_ = true;
     return;
   }
+  other_elements_ |= size_ > sketched_elements && sketch.hash != hash_;
   for (std::size_t i = 0; i < values.size(); ++i) {
     sums_[i] += values[i];
     squares_ += values[i] * values[i];

@@ -91,20 +91,35 @@ class CalibrationProbe {
   std::unique_ptr<State> state_;
 };
 
+// What one sample shows of how a tensor changes from sample to sample: its elements, of a large one
+// some from all over it.
+struct TensorSketch {
+  std::vector<double> elements;
+  std::int64_t size = 0;   // of the tensor
+  std::uint64_t hash = 0;  // of all its bytes
+  bool operator==(const TensorSketch&) const = default;
+};
+
+inline constexpr std::int64_t sketched_elements = 4096;  // at most
+TensorSketch sketch_of(const TensorView& tensor);
+
 // Variance between samples over the energy of a tensor: 0 when all are the same. Add samples of one
 // shape; others are left out.
 class Diversity {
  public:
-  void add(const TensorView& tensor);
+  void add(const TensorView& tensor) { add(sketch_of(tensor)); }
+  void add(const TensorSketch& sketch);
   double value() const;  // 1 for fewer than two samples
-  bool is_constant() const { return value() == 0 && !other_sizes_; }
+  bool is_constant() const { return value() == 0 && !other_sizes_ && !other_elements_; }
   bool is_zero() const { return squares_ == 0; }
 
  private:
   std::vector<double> sums_;
   double squares_ = 0;
-  std::int64_t samples_ = 0;
-  bool other_sizes_ = false;  // of samples that were left out
+  std::int64_t samples_ = 0, size_ = 0;
+  std::uint64_t hash_ = 0;       // of the first sample
+  bool other_sizes_ = false;     // of samples that were left out
+  bool other_elements_ = false;  // of a large tensor, whether among those that are added or not
 };
 
 }  // namespace vernier

@@ -10,7 +10,9 @@
 #include <utility>
 
 #include "vernier/analysis/bind_inputs.h"
+#include "vernier/analysis/compared_sample.h"
 #include "vernier/analysis/pairing/by_name.h"
+#include "vernier/analysis/parts/record.h"
 #include "vernier/analysis/sequence.h"
 #include "vernier/error.h"
 #include "vernier/metrics/kernels.h"
@@ -62,6 +64,15 @@ struct Pairs {
     for (const PairOverSteps& accumulator : accumulators) results.push_back(accumulator.result());
     return results;
   }
+  std::vector<SequenceSample> take() {
+    std::vector<SequenceSample> samples;
+    for (PairOverSteps& accumulator : accumulators) samples.push_back(accumulator.take());
+    return samples;
+  }
+  void add(std::int64_t sample, const std::vector<SequenceSample>& measured) {
+    for (std::size_t i = 0; i < accumulators.size() && i < measured.size(); ++i)
+      accumulators[i].add(sample, measured[i]);
+  }
 };
 
 // Worst of all outputs: how much better their mean is in exact arithmetic.
@@ -83,39 +94,39 @@ class Comparison {
         candidate_(candidate),
         options_(options),
         bindings_(bind_inputs(candidate.inputs(), reference.inputs(), options.io)) {
-    if (options.exact) uses_.resize(options.exact->quantizers());
     for (const BeforeActivation& before : options.before) add_pair(before_, before.output);
   }
 
-  // One run: a sample, or a step of one.
-  void add(std::int64_t number, const std::vector<Tensor>& sample) {
+  // Runs one sample, a sequence of steps.
+  ComparedSample measure(Samples& samples, std::int64_t sequence) {
     const std::int64_t steps = options_.io.steps;
-    if (number % steps == 0)
-      for (ModelState* state : {&reference_state_, &candidate_state_, &exact_state_})
-        state->reset();
-    warn_of_nan(number, sample);
-    reference_.seek(number);
-    candidate_.seek(number);
-    const std::vector<Tensor> candidate_inputs = fed(sample, candidate_state_);
-    const std::vector<Tensor> reference = reference_.run(
-        fed(apply_bindings(bindings_, reference_.inputs(), sample), reference_state_));
-    const std::vector<Tensor> candidate = candidate_.run(candidate_inputs);
-    if (!std::exchange(is_paired_, true)) pair(reference, candidate);
-    reference_state_.keep(feedback_.reference, reference);
-    candidate_state_.keep(feedback_.candidate, options_.io.teacher ? reference : candidate);
-    for (std::size_t i = 0; i < pairing_.pairs.size(); ++i) {
-      const Tensor& expected = reference[pairing_.pairs[i].reference];
-      const Tensor& found = candidate[pairing_.pairs[i].candidate];
-      outputs_.accumulators[i].add(number, expected, found);
-      diversity_[i].add(expected);
-      if (!result_.nan_origin && has_nan(found) && !has_nan(expected))
-        trace_nan(number, candidate_inputs);
-    }
-    if (options_.exact)
-      add_exact(number, reference, sample);
-    else
-      add_before(number, reference, candidate);
-    if (number % steps == steps - 1) ++result_.samples;
+    for (ModelState* state : {&reference_state_, &candidate_state_, &exact_state_}) state->reset();
+    ComparedSample measured{.number = samples.number(sequence * steps) / steps};
+    if (options_.exact) measured.uses.resize(options_.exact->quantizers());
+    for (std::int64_t index = sequence * steps; index < (sequence + 1) * steps; ++index)
+      measure_run(samples.number(index), samples.sample(index), measured);
+    measured.outputs = outputs_.take();
+    measured.exact = exact_.take();
+    measured.before = before_.take();
+    return measured;
+  }
+
+  // In the order of the samples.
+  void add(const ComparedSample& sample) {
+    if (!std::exchange(is_paired_, true)) pair(sample.reference_outputs, sample.candidate_outputs);
+    outputs_.add(sample.number, sample.outputs);
+    exact_.add(sample.number, sample.exact);
+    before_.add(sample.number, sample.before);
+    for (std::size_t i = 0; i < sample.sketches.size(); ++i)
+      for (const TensorSketch& sketch : sample.sketches[i]) diversity_[i].add(sketch);
+    uses_.resize(sample.uses.size());
+    for (std::size_t i = 0; i < uses_.size(); ++i) uses_[i] = pool(uses_[i], sample.uses[i]);
+    if (sample.nan_input && !std::exchange(nan_input_, true))
+      result_.warnings.push_back(
+          fmt::format("sample {}: input '{}' already holds NaN", sample.number, *sample.nan_input));
+    if (sample.nan_tensor && !result_.nan_origin)
+      result_.nan_origin = NanOrigin{.sample = sample.number, .tensor = *sample.nan_tensor};
+    ++result_.samples;
   }
 
   CompareResult finish() {
@@ -136,6 +147,37 @@ class Comparison {
   }
 
  private:
+  void measure_run(std::int64_t number, const std::vector<Tensor>& sample,
+                   ComparedSample& measured) {
+    note_nan(sample, measured);
+    reference_.seek(number);
+    candidate_.seek(number);
+    const std::vector<Tensor> candidate_inputs = fed(sample, candidate_state_);
+    const std::vector<Tensor> reference = reference_.run(
+        fed(apply_bindings(bindings_, reference_.inputs(), sample), reference_state_));
+    const std::vector<Tensor> candidate = candidate_.run(candidate_inputs);
+    if (!std::exchange(is_paired_, true)) pair(reference, candidate);
+    if (measured.reference_outputs.empty() && measured.candidate_outputs.empty()) {
+      measured.reference_outputs = without_bytes(reference);
+      measured.candidate_outputs = without_bytes(candidate);
+    }
+    reference_state_.keep(feedback_.reference, reference);
+    candidate_state_.keep(feedback_.candidate, options_.io.teacher ? reference : candidate);
+    measured.sketches.resize(pairing_.pairs.size());
+    for (std::size_t i = 0; i < pairing_.pairs.size(); ++i) {
+      const Tensor& expected = reference[pairing_.pairs[i].reference];
+      const Tensor& found = candidate[pairing_.pairs[i].candidate];
+      outputs_.accumulators[i].measure(number, expected, found);
+      measured.sketches[i].push_back(sketch_of(expected));
+      if (!result_.nan_origin && !measured.nan_tensor && has_nan(found) && !has_nan(expected))
+        measured.nan_tensor = trace_nan(candidate_inputs);
+    }
+    if (options_.exact)
+      measure_exact(number, reference, sample, measured);
+    else
+      measure_before(number, reference, candidate);
+  }
+
   // What a model returns is known for sure only once it has run.
   void pair(const std::vector<Tensor>& reference, const std::vector<Tensor>& candidate) {
     const auto own_reference = own_outputs(reference, &BeforeActivation::reference);
@@ -184,27 +226,28 @@ class Comparison {
     return outputs;
   }
 
-  void add_exact(std::int64_t number, const std::vector<Tensor>& reference,
-                 const std::vector<Tensor>& sample) {
+  void measure_exact(std::int64_t number, const std::vector<Tensor>& reference,
+                     const std::vector<Tensor>& sample, ComparedSample& measured) {
     const CalibrationProbe::Sample exact = options_.exact->run(fed(sample, exact_state_));
     exact_state_.keep(feedback_.candidate, options_.io.teacher ? reference : exact.outputs);
     for (std::size_t i = 0; i < pairing_.pairs.size(); ++i)
       if (const Tensor* found = find_output(exact.outputs, candidate_name(i)))
-        exact_.accumulators[i].add(number, reference[pairing_.pairs[i].reference], *found);
-    for (std::size_t i = 0; i < uses_.size(); ++i) uses_[i] = pool(uses_[i], exact.uses[i]);
-    add_before(number, reference, exact.outputs);
+        exact_.accumulators[i].measure(number, reference[pairing_.pairs[i].reference], *found);
+    for (std::size_t i = 0; i < measured.uses.size(); ++i)
+      measured.uses[i] = pool(measured.uses[i], exact.uses[i]);
+    measure_before(number, reference, exact.outputs);
   }
 
   const std::string& candidate_name(std::size_t pair) const {
     return candidate_.outputs()[pairing_.pairs[pair].candidate].name;
   }
 
-  void add_before(std::int64_t number, const std::vector<Tensor>& reference,
-                  const std::vector<Tensor>& candidate) {
+  void measure_before(std::int64_t number, const std::vector<Tensor>& reference,
+                      const std::vector<Tensor>& candidate) {
     for (std::size_t i = 0; i < options_.before.size(); ++i) {
       const Tensor* expected = find_output(reference, options_.before[i].reference);
       const Tensor* found = find_output(candidate, options_.before[i].candidate);
-      if (expected && found) before_.accumulators[i].add(number, *expected, *found);
+      if (expected && found) before_.accumulators[i].measure(number, *expected, *found);
     }
   }
 
@@ -234,11 +277,9 @@ class Comparison {
         if (!is_listed(output.name)) result_.not_compared.push_back(output);
   }
 
-  void warn_of_nan(std::int64_t number, const std::vector<Tensor>& sample) {
+  void note_nan(const std::vector<Tensor>& sample, ComparedSample& measured) const {
     for (const Tensor& input : sample)
-      if (has_nan(input) && !std::exchange(nan_input_, true))
-        result_.warnings.push_back(fmt::format("sample {}: input '{}' already holds NaN",
-                                               number / options_.io.steps, input.name));
+      if (!nan_input_ && !measured.nan_input && has_nan(input)) measured.nan_input = input.name;
   }
 
   void warn_of_constant_outputs() {
@@ -314,13 +355,13 @@ class Comparison {
     return failures;
   }
 
-  void trace_nan(std::int64_t number, const std::vector<Tensor>& inputs) {
-    result_.nan_origin = NanOrigin{.sample = number / options_.io.steps};
-    if (!options_.watch_candidate) return;
-    std::string& origin = result_.nan_origin->tensor;
-    options_.watch_candidate()->run(inputs, [&](const TensorView& tensor) {
-      if (origin.empty() && has_nan(tensor)) origin = tensor.name;
-    });
+  std::string trace_nan(const std::vector<Tensor>& inputs) const {
+    std::string origin;
+    if (options_.watch_candidate)
+      options_.watch_candidate()->run(inputs, [&](const TensorView& tensor) {
+        if (origin.empty() && has_nan(tensor)) origin = tensor.name;
+      });
+    return origin;
   }
 
   Runner& reference_;
@@ -339,18 +380,33 @@ class Comparison {
   CompareResult result_;
 };
 
+// A sample that was measured before, or now. Nothing: it is to be measured elsewhere.
+std::optional<ComparedSample> sample_at(Comparison& comparison, Samples& samples,
+                                        std::int64_t sequence, const CompareOptions& options) {
+  SampleRecords* records = options.records;
+  if (!records) return comparison.measure(samples, sequence);
+  if (const auto record = records->find(compare_section, sequence))
+    return from_record<ComparedSample>(*record);
+  if (!records->runs(sequence, samples.size() / options.io.steps)) return std::nullopt;
+  ComparedSample measured = comparison.measure(samples, sequence);
+  records->keep(compare_section, sequence, to_record(measured));
+  return measured;
+}
+
 }  // namespace
 
 CompareResult compare(Runner& reference, Runner& candidate, Samples& samples,
                       const CompareOptions& options) {
   Comparison comparison(reference, candidate, options);
-  const std::int64_t steps = options.io.steps, sequences = samples.size() / steps;
+  const std::int64_t sequences = samples.size() / options.io.steps;
   std::int64_t done = 0;
   try {
-    for (bool go_on = true; done < sequences && go_on;) {
-      for (std::int64_t index = done * steps; index < (done + 1) * steps; ++index)
-        comparison.add(samples.number(index), samples.sample(index));
-      ++done;
+    bool go_on = true;
+    for (std::int64_t sequence = 0; sequence < sequences && go_on; ++sequence) {
+      if (const auto sample = sample_at(comparison, samples, sequence, options)) {
+        comparison.add(*sample);
+        ++done;
+      }
       if (options.progress) go_on = options.progress(done, sequences);
     }
   } catch (const Stopped&) {

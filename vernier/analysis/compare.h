@@ -9,6 +9,7 @@
 #include "vernier/analysis/evidence.h"
 #include "vernier/analysis/io_mapping.h"
 #include "vernier/analysis/pair.h"
+#include "vernier/analysis/parts/records.h"
 #include "vernier/analysis/progress.h"
 #include "vernier/analysis/stages.h"
 #include "vernier/data/samples.h"
@@ -40,7 +41,13 @@ struct CompareOptions {
   // empty.
   std::function<std::unique_ptr<Runner>()> watch_candidate;
   Progress progress;
+  // What was measured of samples before, as "outputs", and where new ones are kept; may be null.
+  // Samples neither there nor to be measured here are left out, as if interrupted.
+  SampleRecords* records = nullptr;
 };
+
+// What compare() calls its records.
+inline constexpr const char* compare_section = "outputs";
 
 // The first tensor of the candidate that holds NaN, on the first sample where the candidate's
 // outputs hold NaN and the reference's do not.

@@ -297,7 +297,8 @@ CompareResult compare_models(const ComparedModels& models, Samples& samples,
     exact.emplace(extended, models.reference, options.candidate_runtime);
     compare_options.exact = &*exact;
   }
-  if (exact && exact->quantizers() == 0 && models.reference && !evidence.real_inputs &&
+  const bool judged = !compare_options.records || !compare_options.records->is_part();
+  if (judged && exact && exact->quantizers() == 0 && models.reference && !evidence.real_inputs &&
       same_inputs(*models.reference, models.candidate))
     evidence.norms = measure_norm_fit(*models.reference, samples, options.reference_runtime);
   OrtRunner candidate((evidence.quantized ? models.candidate : extended).clone(),

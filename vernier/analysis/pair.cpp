@@ -130,34 +130,45 @@ PairResult one_sided(const Tensor& tensor, PairStatus status) {
 PairAccumulator::PairAccumulator(std::string name, const SimilarityOptions& options)
     : pair_{.name = std::move(name)}, options_(options) {}
 
-void PairAccumulator::add(std::int64_t sample, const TensorView& reference,
-                          const TensorView& candidate) {
-  if (pair_.status == PairStatus::shape_mismatch) return;
-  pair_.reference_dtype = reference.dtype;
-  pair_.candidate_dtype = candidate.dtype;
-  pair_.reference_shape.assign(reference.shape.begin(), reference.shape.end());
-  pair_.candidate_shape.assign(candidate.shape.begin(), candidate.shape.end());
-  const bool same_shape = pair_.reference_shape == pair_.candidate_shape;
-  const Shape shape = squeezed(pair_.reference_shape);
-  if (!same_shape && shape == squeezed(pair_.candidate_shape)) {
-    pair_.layout = describe_layout({}, reference.shape, candidate.shape);
+PairSample measure_pair(const TensorView& reference, const TensorView& candidate,
+                        const SimilarityOptions& options) {
+  PairSample pair{.reference_dtype = reference.dtype,
+                  .candidate_dtype = candidate.dtype,
+                  .reference_shape = {reference.shape.begin(), reference.shape.end()},
+                  .candidate_shape = {candidate.shape.begin(), candidate.shape.end()}};
+  const Shape shape = squeezed(pair.reference_shape);
+  if (pair.reference_shape == pair.candidate_shape) {
+    pair.similarity = similarity(reference, candidate, options);
+  } else if (shape == squeezed(pair.candidate_shape)) {
+    pair.layout = describe_layout({}, reference.shape, candidate.shape);
     const auto as_squeezed = [&](TensorView view) {
       view.shape = shape;
       return view;
     };
-    add(sample, similarity(as_squeezed(reference), as_squeezed(candidate), options_));
-    return;
-  }
-  if (!same_shape) {
-    pair_.status = PairStatus::shape_mismatch;
+    pair.similarity = similarity(as_squeezed(reference), as_squeezed(candidate), options);
+  } else {
+    pair.status = PairStatus::shape_mismatch;
     if (const auto layout = find_layout(reference, candidate))
-      pair_.layout = describe_layout(*layout, reference.shape, candidate.shape);
-    return;
+      pair.layout = describe_layout(*layout, reference.shape, candidate.shape);
   }
-  add(sample, similarity(reference, candidate, options_));
+  return pair;
 }
 
-void PairAccumulator::add(std::int64_t sample, const Similarity& similarity) {
+void PairAccumulator::add(std::int64_t sample, const TensorView& reference,
+                          const TensorView& candidate) {
+  add(sample, measure_pair(reference, candidate, options_));
+}
+
+void PairAccumulator::add(std::int64_t sample, const PairSample& measured) {
+  if (pair_.status == PairStatus::shape_mismatch) return;
+  pair_.status = measured.status;
+  pair_.reference_dtype = measured.reference_dtype;
+  pair_.candidate_dtype = measured.candidate_dtype;
+  pair_.reference_shape = measured.reference_shape;
+  pair_.candidate_shape = measured.candidate_shape;
+  if (!measured.layout.empty()) pair_.layout = measured.layout;
+  if (measured.status == PairStatus::shape_mismatch) return;
+  const Similarity& similarity = measured.similarity;
   similarity_.add(sample, similarity);
   const double signal = similarity.mse * std::pow(10, similarity.sqnr_db / 10);
   energies_.push_back({signal, similarity.mse});

@@ -45,6 +45,21 @@ struct PairResult {
 // A tensor that the other side does not have.
 PairResult one_sided(const Tensor& tensor, PairStatus status);
 
+// What one sample shows of a pair.
+struct PairSample {
+  PairStatus status = PairStatus::compared;
+  DType reference_dtype = DType::f32;
+  DType candidate_dtype = DType::f32;
+  Shape reference_shape;
+  Shape candidate_shape;
+  std::string layout;     // as PairResult has it
+  Similarity similarity;  // of a pair that could be compared
+  bool operator==(const PairSample&) const = default;
+};
+
+PairSample measure_pair(const TensorView& reference, const TensorView& candidate,
+                        const SimilarityOptions& options);
+
 // Of a sample, a mean of squares.
 struct SampleEnergy {
   double signal = 0, noise = 0;
@@ -56,6 +71,7 @@ class PairAccumulator {
  public:
   PairAccumulator(std::string name, const SimilarityOptions& options);
   void add(std::int64_t sample, const TensorView& reference, const TensorView& candidate);
+  void add(std::int64_t sample, const PairSample& measured);
   PairResult result() const;
 
  private:
@@ -63,7 +79,6 @@ class PairAccumulator {
   SimilarityOptions options_;
   SimilarityAccumulator similarity_;
   std::vector<SampleEnergy> energies_;
-  void add(std::int64_t sample, const Similarity& similarity);
 };
 
 // Names that limits may use: every metric, and every metric with _mean, _std, _min or _max. The

@@ -48,6 +48,10 @@ Tensor greedy_token(const TensorView& logits) {
   return token;
 }
 
+void note_worst(const WorstStep& step, std::optional<WorstStep>& worst) {
+  if (!worst || is_worse(step.sqnr_db, worst->sqnr_db)) worst = step;
+}
+
 const std::string* find_name(std::span<const std::string> names, const std::string& name) {
   const auto found = std::ranges::find(names, name);
   return found == names.end() ? nullptr : &*found;
@@ -100,18 +104,27 @@ std::vector<std::string> joined(std::vector<std::string> names, std::span<const 
 }  // namespace
 
 PairOverSteps::PairOverSteps(std::string name, const SimilarityOptions& options, std::int64_t steps)
-    : samples_(std::move(name), options), steps_(steps) {}
+    : samples_(std::move(name), options), options_(options), steps_(steps) {}
 
-void PairOverSteps::add(std::int64_t run, const TensorView& reference,
-                        const TensorView& candidate) {
+void PairOverSteps::measure(std::int64_t run, const TensorView& reference,
+                            const TensorView& candidate) {
   const std::int64_t sample = run / steps_, step = run % steps_;
   const bool comparable = reference.size() == candidate.size();
-  if (steps_ == 1 || !comparable) return samples_.add(sample, reference, candidate);
+  if (steps_ == 1 || !comparable) {
+    sample_.pairs.push_back(measure_pair(reference, candidate, options_));
+    return;
+  }
   const double sqnr_db = similarity(reference, candidate).sqnr_db;
-  if (!worst_ || is_worse(sqnr_db, worst_->sqnr_db)) worst_ = WorstStep{sample, step, sqnr_db};
+  note_worst({sample, step, sqnr_db}, sample_.worst_step);
   reference_.push_back(copy(reference));
   candidate_.push_back(copy(candidate));
-  if (step == steps_ - 1) samples_.add(sample, stack(reference_), stack(candidate_));
+  if (step == steps_ - 1)
+    sample_.pairs.push_back(measure_pair(stack(reference_), stack(candidate_), options_));
+}
+
+void PairOverSteps::add(std::int64_t sample, const SequenceSample& measured) {
+  for (const PairSample& pair : measured.pairs) samples_.add(sample, pair);
+  if (measured.worst_step) note_worst(*measured.worst_step, worst_);
 }
 
 PairResult PairOverSteps::result() const {

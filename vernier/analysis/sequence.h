@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "vernier/analysis/bind_inputs.h"
@@ -14,18 +15,34 @@
 
 namespace vernier {
 
+// What one sample, a sequence of runs, shows of a pair.
+struct SequenceSample {
+  std::vector<PairSample> pairs;  // one, or of each run whose sides have other sizes one more
+  std::optional<WorstStep> worst_step;
+  bool operator==(const SequenceSample&) const = default;
+};
+
 // Both sides of one output over samples that are sequences of `steps` runs. The steps of a sample
 // are pooled: they are compared as the one tensor that they make when stacked.
 class PairOverSteps {
  public:
   PairOverSteps(std::string name, const SimilarityOptions& options, std::int64_t steps);
   // Runs are counted through all samples; those of one sample come in turn.
-  void add(std::int64_t run, const TensorView& reference, const TensorView& candidate);
+  void add(std::int64_t run, const TensorView& reference, const TensorView& candidate) {
+    measure(run, reference, candidate);
+    if (run % steps_ == steps_ - 1) add(run / steps_, take());
+  }
+  // The same in two steps: what the runs of a sample show, when all were measured, and adding it.
+  void measure(std::int64_t run, const TensorView& reference, const TensorView& candidate);
+  SequenceSample take() { return std::exchange(sample_, {}); }
+  void add(std::int64_t sample, const SequenceSample& measured);
   PairResult result() const;
 
  private:
   PairAccumulator samples_;
+  SimilarityOptions options_;
   std::int64_t steps_;
+  SequenceSample sample_;                      // under way
   std::vector<Tensor> reference_, candidate_;  // of the steps so far
   std::optional<WorstStep> worst_;
 };

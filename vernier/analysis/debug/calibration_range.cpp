@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <limits>
+#include <numeric>
 
+#include "vernier/error.h"
 #include "vernier/metrics/value_range.h"
 
 namespace vernier {
@@ -20,6 +24,31 @@ std::size_t stride_of(std::size_t values, std::int64_t sample) {
   const double wanted = values_of_first_sample / std::sqrt(static_cast<double>(sample + 1));
   const auto stride = static_cast<std::size_t>(std::ceil(static_cast<double>(values) / wanted));
   return stride | 1;
+}
+
+void add_count(std::uint32_t& count, std::uint32_t more) {
+  count += std::min(more, std::numeric_limits<std::uint32_t>::max() - count);
+}
+
+[[noreturn]] void throw_damaged() {
+  throw Error("[part] a histogram is damaged; measure that part again");
+}
+
+// Seven bits a byte, the lowest first.
+void put_number(std::string& bytes, std::uint32_t number) {
+  for (; number >= 128; number >>= 7) bytes += static_cast<char>(number % 128 + 128);
+  bytes += static_cast<char>(number);
+}
+
+std::uint32_t take_number(std::string_view& bytes) {
+  std::uint32_t number = 0;
+  for (int shift = 0; shift < 32 && !bytes.empty(); shift += 7) {
+    const auto byte = static_cast<unsigned char>(bytes.front());
+    bytes.remove_prefix(1);
+    number |= static_cast<std::uint32_t>(byte % 128) << shift;
+    if (byte < 128) return number;
+  }
+  throw_damaged();
 }
 
 double gain_db(double before, double after) {
@@ -58,12 +87,10 @@ ObservedValues pool(const ObservedValues& first, const ObservedValues& second) {
           first.clipped_above + second.clipped_above};
 }
 
-// The limit is a power of two that depends on the largest magnitude alone; doubling it makes every
-// bin a union of earlier ones. So samples may come in any order.
-void ValueHistogram::widen_to(double magnitude) {
-  const double wanted = std::exp2(std::ceil(std::log2(magnitude)) + 1);
-  if (empty()) limit_ = wanted;
-  for (; limit_ < wanted; limit_ *= 2) {
+// Doubling the limit makes every bin a union of earlier ones.
+void ValueHistogram::widen_to(double limit) {
+  if (empty()) limit_ = limit;
+  for (; limit_ < limit; limit_ *= 2) {
     std::array<std::uint32_t, bins> wider{};
     for (std::size_t i = 0; i < bins; ++i) wider[bins / 4 + i / 2] += counts_[i];
     counts_ = wider;
@@ -73,7 +100,8 @@ void ValueHistogram::widen_to(double magnitude) {
 void ValueHistogram::add(std::span<const float> values, std::int64_t sample,
                          double largest_magnitude, const ClipRange& clip) {
   if (values.empty() || !std::isfinite(largest_magnitude) || !(largest_magnitude > 0)) return;
-  widen_to(largest_magnitude);
+  // A power of two that depends on the largest magnitude alone: so samples may come in any order.
+  widen_to(std::exp2(std::ceil(std::log2(largest_magnitude)) + 1));
   const double bins_per_unit = 1 / bin_width();  // a power of two
   const auto low = static_cast<float>(clip.low), high = static_cast<float>(clip.high);
   const std::size_t stride = stride_of(values.size(), sample);
@@ -84,9 +112,49 @@ void ValueHistogram::add(std::span<const float> values, std::int64_t sample,
     if (std::isnan(values[i])) continue;
     const double value = std::clamp(values[i], low, high);
     const double bin = std::floor(value * bins_per_unit) + bins / 2;
-    std::uint32_t& count = counts_[static_cast<std::size_t>(std::clamp(bin, 0.0, bins - 1.0))];
-    count += std::min(weight, std::numeric_limits<std::uint32_t>::max() - count);
+    add_count(counts_[static_cast<std::size_t>(std::clamp(bin, 0.0, bins - 1.0))], weight);
   }
+}
+
+void ValueHistogram::add(const ValueHistogram& other) {
+  if (other.empty()) return;
+  ValueHistogram more = other;
+  more.widen_to(limit_);
+  widen_to(more.limit_);
+  for (std::size_t i = 0; i < bins; ++i) add_count(counts_[i], more.counts_[i]);
+}
+
+// The limit; a number that divides all counts; and of each bin that is not empty the distance from
+// the one before, and its count over that number.
+std::string ValueHistogram::packed() const {
+  if (empty()) return "";
+  std::string bytes(reinterpret_cast<const char*>(&limit_), sizeof limit_);
+  std::uint32_t unit = 0;
+  for (const std::uint32_t count : counts_) unit = std::gcd(unit, count);
+  put_number(bytes, unit);
+  std::size_t last = 0;
+  for (std::size_t i = 0; i < bins; ++i) {
+    if (counts_[i] == 0) continue;
+    put_number(bytes, static_cast<std::uint32_t>(i - last));
+    put_number(bytes, counts_[i] / unit);
+    last = i;
+  }
+  return bytes;
+}
+
+ValueHistogram ValueHistogram::unpacked(std::string_view bytes) {
+  ValueHistogram histogram;
+  if (bytes.empty()) return histogram;
+  if (bytes.size() < sizeof histogram.limit_) throw_damaged();
+  std::memcpy(&histogram.limit_, bytes.data(), sizeof histogram.limit_);
+  bytes.remove_prefix(sizeof histogram.limit_);
+  const std::uint32_t unit = take_number(bytes);
+  for (std::size_t bin = 0; !bytes.empty();) {
+    bin += take_number(bytes);
+    if (bin >= bins) throw_damaged();
+    histogram.counts_[bin] = take_number(bytes) * unit;
+  }
+  return histogram;
 }
 
 RangeNoise::RangeNoise(const ValueHistogram& histogram, double steps)

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "vernier/analysis/pairing/counterpart.h"
 #include "vernier/model/quantizer.h"
@@ -36,6 +38,12 @@ class ValueHistogram {
   void add(std::span<const float> values, std::int64_t sample, double largest_magnitude,
            const ClipRange& clip);
 
+  void add(const ValueHistogram& other);
+
+  // In few bytes, where few values were added. Throws Error for bytes that are none.
+  std::string packed() const;
+  static ValueHistogram unpacked(std::string_view bytes);
+
   bool empty() const { return limit_ == 0; }
   double bin_width() const { return 2 * limit_ / bins; }
   double centre(int bin) const { return -limit_ + (bin + 0.5) * bin_width(); }
@@ -43,7 +51,7 @@ class ValueHistogram {
   bool operator==(const ValueHistogram&) const = default;
 
  private:
-  void widen_to(double magnitude);
+  void widen_to(double limit);
 
   double limit_ = 0;  // the bins cover [-limit_, limit_)
   std::array<std::uint32_t, bins> counts_{};

@@ -57,13 +57,15 @@ void add_failures(Verdict& verdict, const std::vector<Failure>& inside) {
 // Where the user set no limits, the outputs are judged as a comparison judges them.
 void judge_outputs(DebugResult& result, const Model& float_model, const Model& quantized_model,
                    Samples& samples, const DebugOptions& options) {
-  if (!options.judge_outputs || !options.limits.empty() || result.interrupted) return;
+  const bool is_part = options.records && options.records->is_part();
+  if (!judges_outputs(options) || (result.interrupted && !is_part)) return;
   CompareModelsOptions compared{
       .weights = false, .candidate_runtime = options.runtime, .reference_runtime = options.runtime};
   compared.compare.limits = default_limits(precision_of(quantized_model));
   compared.compare.evidence.real_inputs = options.real_inputs;
   compared.compare.evidence.weights = result.evidence.weights;
   compared.compare.io = options.io;
+  compared.compare.records = options.records;
   CompareResult outputs = compare_models({.reference = &float_model, .candidate = quantized_model},
                                          samples, std::move(compared));
   add_failures(outputs.verdict, result.verdict.failures);
@@ -114,6 +116,10 @@ void add_sensitivity(DebugResult& result, const DebugPlan& plan, const ModelInde
 
 }  // namespace
 
+bool judges_outputs(const DebugOptions& options) {
+  return options.judge_outputs && options.limits.empty();
+}
+
 DebugResult debug(const Model& float_model, const Model& quantized_model, Samples& samples,
                   const DebugOptions& options) {
   // ONNX Runtime is initialised meanwhile: it takes longer than the plan.
@@ -131,6 +137,7 @@ DebugResult debug(const Model& float_model, const Model& quantized_model, Sample
   DebugResult result = diagnose(plan, measured, std::move(weights), std::move(evidence), options);
   result.warnings = pairing_warnings(plan, measured);
   judge_outputs(result, float_model, quantized_model, samples, options);
+  if (options.records && options.records->is_part()) return result;
   add_sensitivity(result, plan, float_index, quantized_index, quantization, samples, options);
   return result;
 }

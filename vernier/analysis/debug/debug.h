@@ -12,6 +12,7 @@
 #include "vernier/analysis/io_mapping.h"
 #include "vernier/analysis/pair.h"
 #include "vernier/analysis/pairing/match.h"
+#include "vernier/analysis/parts/records.h"
 #include "vernier/analysis/progress.h"
 #include "vernier/analysis/tensor_detail.h"
 #include "vernier/analysis/verdict.h"
@@ -137,7 +138,16 @@ struct DebugOptions {
   ShowPair show_pair =
       {};  // of the first sample: the float model's tensor and the quantizer's output
   Progress progress;
+  // As of compare(), under "tensors"; outputs are judged by records, too. May be null. Where these
+  // are a part, nothing is judged.
+  SampleRecords* records = nullptr;
 };
+
+// What debug() calls its own records.
+inline constexpr const char* debug_section = "tensors";
+
+// Whether the outputs are compared, too: another pass over the samples.
+bool judges_outputs(const DebugOptions& options);
 
 // The metrics that limits may name: local, cumulative, weight. As tensor name, "output" stands for
 // every graph output, "activation" and "weight" for every one of these.

@@ -74,8 +74,8 @@ std::vector<DebugActivation> activation_rows(const DebugPlan& plan, const Measur
     if (std::ranges::find(measured.sums.order, i) == measured.sums.order.end()) order.push_back(i);
   std::vector<DebugActivation> rows;
   for (const std::size_t i : order)
-    rows.push_back(
-        activation_row(plan.tensors[i], measured.sums.tensors[i], measured.histograms[i], low_db));
+    rows.push_back(activation_row(plan.tensors[i], measured.sums.tensors[i],
+                                  measured.sums.histograms[i], low_db));
   return rows;
 }
 

@@ -7,7 +7,9 @@
 #include <memory>
 #include <mutex>
 
+#include "vernier/analysis/debug/sample_record.h"
 #include "vernier/analysis/pairing/introduced.h"
+#include "vernier/analysis/parts/record.h"
 #include "vernier/metrics/parallel.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/runtime/ort_runner.h"
@@ -91,6 +93,11 @@ std::optional<double> runtime_loss_db(const Model& model, OrtOptions runtime,
   }
   return loss;
 }
+
+struct MeasuredSample {
+  std::int64_t number = 0;
+  SampleSums sums;
+};
 
 // Both models, opened to show the plan's tensors.
 class ModelPair {
@@ -195,16 +202,32 @@ Measurements measure(const Model& float_model, const Model& quantized_model, Deb
                    session_options(options.runtime, float_model, first), options.show_pair);
   const bool sequential = models.measure_introduced(first, total.sums.tensors) <= sequential_bytes;
   std::mutex reading;
-  const auto measure_sample = [&](std::int64_t number) {
+  SampleRecords* records = options.records;
+  const auto is_run = [&](std::int64_t number) {
+    return !records || records->runs(number, samples.size());
+  };
+  // Nothing: the sample is measured elsewhere. The first ones are always run, as layouts are found
+  // on them, and what the runtime loses.
+  const auto measure_sample = [&](std::int64_t number) -> std::optional<MeasuredSample> {
     std::unique_lock lock(reading);
+    if (records && number > 0) {
+      const auto record = records->find(debug_section, number);
+      const bool is_kept = number < runtime_samples && !records->is_part();
+      if (record && !is_kept) return MeasuredSample{number, from_record<SampleSums>(*record)};
+      if (!record && !is_run(number)) return std::nullopt;
+    }
     const std::vector<Tensor> sample = samples.sample(number);
     lock.unlock();
-    return sequential ? models.measure_sequentially(number, sample)
-                      : models.measure_in_lockstep(number, sample);
+    return MeasuredSample{number, sequential ? models.measure_sequentially(number, sample)
+                                             : models.measure_in_lockstep(number, sample)};
   };
-  const auto add = [&](const SampleSums& sample) {
-    pool_into(total.sums, sample);
-    ++total.samples;
+  const auto add = [&](const std::optional<MeasuredSample>& sample) {
+    if (sample) {
+      if (is_run(sample->number) && records && !records->find(debug_section, sample->number))
+        records->keep(debug_section, sample->number, to_record(sample->sums));
+      pool_into(total.sums, sample->sums);
+      ++total.samples;
+    }
     return !options.progress || options.progress(total.samples, samples.size());
   };
   // Sample 0 goes alone: layouts are found on it. Lockstep already takes two threads.
@@ -221,7 +244,6 @@ Measurements measure(const Model& float_model, const Model& quantized_model, Deb
   if (!total.interrupted)
     total.runtime_loss_db = runtime_loss_db(quantized_model, options.runtime, models.kept());
   SharedObservations& shared = models.shared();
-  total.histograms = shared.take_histograms();
   for (std::size_t i = 0; i < total.sums.tensors.size(); ++i)
     total.tensor_layouts.push_back(shared.layout(i));
   for (std::size_t i = 0; i < total.sums.outputs.size(); ++i)

@@ -11,8 +11,7 @@
 namespace vernier {
 
 struct Measurements {
-  SampleSums sums;                         // of all samples
-  std::vector<ValueHistogram> histograms;  // of what the quantizers of the plan's tensors read
+  SampleSums sums;  // of all samples
   // How the float model's tensor was permuted before it was compared; empty: not at all.
   std::vector<std::string> tensor_layouts, output_layouts;
   std::vector<std::string> other_outputs;  // of either model: no tensors of numbers

@@ -112,6 +112,9 @@ void pool_into(SampleSums& total, const SampleSums& sample) {
     sums.nonfinite += more.nonfinite;
     sums.nonfinite_inputs += more.nonfinite_inputs;
   }
+  total.histograms.resize(sample.histograms.size());
+  for (std::size_t i = 0; i < total.histograms.size(); ++i)
+    total.histograms[i].add(sample.histograms[i]);
   for (const std::size_t index : sample.order)
     if (std::ranges::find(total.order, index) == total.order.end()) total.order.push_back(index);
   if (total.outputs.empty()) {
@@ -133,16 +136,7 @@ void pool_into(SampleSums& total, const SampleSums& sample) {
 SharedObservations::SharedObservations(DebugPlan made, std::size_t outputs, ShowPair show)
     : plan(std::move(made)),
       show_pair(std::move(show)),
-      histograms_(plan.tensors.size()),
-      histogram_mutexes_(plan.tensors.size()),
       relayouts_(plan.tensors.size() + outputs) {}
-
-void SharedObservations::add_values(std::size_t tensor, std::span<const float> values,
-                                    std::int64_t sample, const ObservedValues& observed) {
-  const std::lock_guard lock(histogram_mutexes_[tensor]);
-  histograms_[tensor].add(values, sample, observed.largest_magnitude(),
-                          plan.tensors[tensor].folded.value_or(ClipRange{}));
-}
 
 const Tensor* SharedObservations::relayout(std::size_t pair, const Tensor& reference,
                                            const TensorView& candidate, Tensor& permuted) {
@@ -161,6 +155,7 @@ std::string SharedObservations::layout(std::size_t pair) const {
 SampleObserver::SampleObserver(SharedObservations& shared, std::int64_t sample)
     : shared_(shared), sample_(sample), held_(shared.plan.tensors.size()) {
   sums_.tensors.resize(held_.size());
+  sums_.histograms.resize(held_.size());
 }
 
 void SampleObserver::observe(const ObservedTensor& tensor, const TakeReference& take) {
@@ -186,7 +181,8 @@ void SampleObserver::observe_input(const std::vector<std::size_t>& tensors,
     const auto& range = shared_.plan.tensors[index].range;
     if (!range) continue;
     const ObservedValues observed = observe_values(values, *range);
-    shared_.add_values(index, values, sample_, observed);
+    sums_.histograms[index].add(values, sample_, observed.largest_magnitude(),
+                                shared_.plan.tensors[index].folded.value_or(ClipRange{}));
     sums_.tensors[index].observed = pool(sums_.tensors[index].observed, observed);
   }
   HeldInput& held = held_[tensors.front()];

@@ -41,13 +41,14 @@ struct SampleSums {
   std::vector<TensorSums> tensors;  // one for each of the plan's tensors
   std::vector<std::size_t> order;   // the plan's tensors as they were first produced
   std::vector<OutputSums> outputs;  // of the quantized model, then what only the float model has
+  std::vector<ValueHistogram> histograms;  // of what the quantizers of the plan's tensors read
 };
 
 // Adds a sample. Sums depend on the order of samples: they come in their order.
 void pool_into(SampleSums& total, const SampleSums& sample);
 
-// What threads that observe samples share: the plan, histograms of what quantizers read, and the
-// layouts of pairs that have different ones, as they are found.
+// What threads that observe samples share: the plan, and the layouts of pairs that have different
+// ones, as they are found.
 class SharedObservations {
  public:
   SharedObservations(DebugPlan made, std::size_t outputs, ShowPair show = {});
@@ -55,19 +56,14 @@ class SharedObservations {
   const DebugPlan plan;
   const ShowPair show_pair;  // of sample 0, which is observed alone
 
-  void add_values(std::size_t tensor, std::span<const float> values, std::int64_t sample,
-                  const ObservedValues& observed);
   // The reference in the candidate's layout, which may be `permuted`; null when the shapes differ
   // and no layout makes the values agree. Outputs are numbered after the plan's tensors.
   const Tensor* relayout(std::size_t pair, const Tensor& reference, const TensorView& candidate,
                          Tensor& permuted);
 
-  std::vector<ValueHistogram> take_histograms() { return std::move(histograms_); }
   std::string layout(std::size_t pair) const;
 
  private:
-  std::vector<ValueHistogram> histograms_;
-  std::vector<std::mutex> histogram_mutexes_;
   std::mutex relayout_mutex_;
   std::vector<Relayout> relayouts_;
 };

@@ -12,6 +12,7 @@
 #include "vernier/analysis/layers/weights.h"
 #include "vernier/analysis/layout.h"
 #include "vernier/analysis/pairing/match.h"
+#include "vernier/analysis/parts/records.h"
 #include "vernier/analysis/progress.h"
 #include "vernier/analysis/tensor_detail.h"
 #include "vernier/analysis/verdict.h"
@@ -186,7 +187,18 @@ struct LayersOptions {
   OrtOptions runtime;  // with an optimisation level: the graph that the optimiser makes is compared
   ShowPair show_pair = {};  // of the first sample
   Progress progress;
+  // As of compare(), under "layers"; outputs are judged by records, too. May be null. Where these
+  // are a part, nothing is judged.
+  SampleRecords* records = nullptr;
 };
+
+// What validate_layers() calls its own records; those of a pass that layers found late make
+// necessary have another name, as they may never be needed.
+inline constexpr const char* layers_section = "layers";
+inline constexpr const char* realigned_section = "layers aligned again";
+
+// Whether a quantized candidate is judged by its outputs: another pass over the samples.
+bool judges_outputs(const Model& candidate, const LayersOptions& options);
 
 // Runs the reference and the candidate on the same samples, which are drawn for the candidate's
 // inputs, aligns the reference's layers with the candidate's tensors and compares each pair while

@@ -15,6 +15,7 @@
 #include "vernier/analysis/layers/side_by_side.h"
 #include "vernier/analysis/pairing/by_topology.h"
 #include "vernier/analysis/pairing/by_value.h"
+#include "vernier/analysis/parts/record.h"
 #include "vernier/error.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/tensor/convert.h"
@@ -113,21 +114,34 @@ std::vector<Placement> Validation::place() const {
   return placements;
 }
 
-bool Validation::measure(Samples& samples) {
+bool Validation::measure(Samples& samples, const std::string& section) {
   samples_ = 0;
+  SampleRecords* records = options_.records;
   for (std::int64_t i = 0; i < samples.size(); ++i) {
-    const std::vector<Tensor> sample = samples.sample(i);
-    run_truth(sample);
-    if (i == 0)
-      add_first(samples.number(i), sample);
-    else
-      add(samples.number(i), sample);
+    // The first is always run: layers are placed on it.
+    const auto record = records && i > 0 ? records->find(section, i) : std::nullopt;
+    const bool is_run = !records || section != layers_section || records->runs(i, samples.size());
+    if (!record && !is_run && i > 0) continue;
+    LayersSample measured;
+    if (record) {
+      measured = from_record<LayersSample>(*record);
+    } else {
+      const std::vector<Tensor> sample = samples.sample(i);
+      run_truth(sample);
+      if (i == 0)
+        add_first(samples.number(i), sample);
+      else
+        measured = measure_sample(samples.number(i), sample);
+      if (records && is_run && !records->find(section, i))
+        records->keep(section, i, to_record(measured));
+    }
+    if (i > 0) add(measured);
     ++samples_;
-    const bool go_on = !options_.progress || options_.progress(i + 1, samples.size());
+    const bool go_on = !options_.progress || options_.progress(samples_, samples.size());
     if (!go_on && samples_ < samples.size()) return false;
   }
   settle_parts();
-  return true;
+  return samples_ == samples.size();
 }
 
 // A fusion may leave a tensor in a layer's scope that is only a part of what the layer computes, as
@@ -185,7 +199,7 @@ void Validation::add_first(std::int64_t number, const std::vector<Tensor>& sampl
       side_by_side_.run(number, sample, layers_,
                         {.pairs = pairs, .visit = visit, .outputs = [&](const auto& outputs) {
                            outputs_.clear();
-                           compare_outputs(outputs);
+                           add_outputs(measure_outputs(outputs));
                          }});
   if (adopt(seen)) return add_first(number, sample);
   prove_names(found, number, sample);
@@ -273,54 +287,80 @@ bool Validation::is_doubtful(std::size_t layer, const PairRows& found) const {
   return row != found.end() && !(row->second.sqnr_db >= whole_layer_db);
 }
 
-void Validation::add(std::int64_t number, const std::vector<Tensor>& sample) {
+LayersSample Validation::measure_sample(std::int64_t number, const std::vector<Tensor>& sample) {
+  LayersSample measured;
   const std::vector<LayerPair> pairs = placed_pairs(placements_);
+  const auto visit = [&](const LayerPair& pair, const Tensor& reference,
+                         const TensorView& candidate) {
+    measured.layers.emplace_back(pair.layer, figures(rows_[pair.layer], reference, candidate));
+  };
   side_by_side_.run(
       number, sample, layers_,
-      {.pairs = pairs,
-       .visit =
-           [&](const LayerPair& pair, const Tensor& reference, const TensorView& candidate) {
-             rows_[pair.layer] = compared(std::move(rows_[pair.layer]), reference, candidate);
-           },
-       .outputs = [&](const LockstepOutputs& outputs) { compare_outputs(outputs); }});
+      {.pairs = pairs, .visit = visit, .outputs = [&](const LockstepOutputs& outputs) {
+         measured.outputs = measure_outputs(outputs);
+       }});
+  return measured;
+}
+
+void Validation::add(const LayersSample& measured) {
+  for (const auto& [layer, figures] : measured.layers)
+    rows_.at(layer) = with_figures(std::move(rows_.at(layer)), figures, options_.tolerance);
+  add_outputs(measured.outputs);
 }
 
 // Outputs of an ONNX reference are rows already where they are watched; all arrays of a recording
 // are.
-void Validation::compare_outputs(const LockstepOutputs& outputs) {
-  if (!graph_ || reference_.is_recorded) return;
+std::vector<OutputFigures> Validation::measure_outputs(const LockstepOutputs& outputs) const {
+  if (!graph_ || reference_.is_recorded) return {};
   const std::vector<std::string> reference = names_of(outputs.reference);
   const OutputPairing pairing =
       pair_outputs(outputs.reference, outputs.candidate, options_.io.outputs,
                    reference_.runner->outputs_are_positional());
-  std::vector<LayerRow> rows;
+  std::vector<OutputFigures> measured;
   const auto is_layer = [&](std::size_t output) {
     return reference_.model && layer_of_.contains(reference[output]);
   };
-  const auto row_of = [&](const std::string& name) {
-    const auto known = std::ranges::find(outputs_, name, &LayerRow::layer);
-    return known == outputs_.end() ? LayerRow{.layer = name} : *known;
-  };
   for (const OutputPair& pair : pairing.pairs) {
     if (is_layer(pair.reference)) continue;
-    LayerRow row = row_of(pair.name);
-    row.tensor = pair.name;
+    const Tensor &expected = outputs.reference[pair.reference],
+                 &found = outputs.candidate[pair.candidate];
+    LayerRow row = output_row(pair.name);
     row.match = pair.match;
-    rows.push_back(compared(std::move(row), outputs.reference[pair.reference],
-                            outputs.candidate[pair.candidate]));
-    LayerRow& added = rows.back();
+    OutputFigures output{
+        .name = pair.name, .match = pair.match, .figures = figures(row, expected, found)};
     if (options_.show_pair && samples_ == 0)
-      options_.show_pair("output", added.layer, outputs.reference[pair.reference],
-                         outputs.candidate[pair.candidate]);
-    if (!added.evidence && is_exceeding(added))
-      added.evidence =
-          closing_operator(outputs.reference[pair.reference], outputs.candidate[pair.candidate]);
+      options_.show_pair("output", pair.name, expected, found);
+    const LayerRow alone = with_figures({.match = pair.match}, output.figures, options_.tolerance);
+    if (!row.evidence && is_exceeding(alone)) output.evidence = closing_operator(expected, found);
+    measured.push_back(std::move(output));
   }
-  for (const std::size_t i : pairing.only_reference) {
-    if (is_layer(i)) continue;
-    LayerRow row = row_of(reference[i]);
-    row.reference_shape = outputs.reference[i].shape;
-    row.reference_dtype = outputs.reference[i].dtype;
+  for (const std::size_t i : pairing.only_reference)
+    if (!is_layer(i))
+      measured.push_back({.name = reference[i],
+                          .figures = {.reference_shape = outputs.reference[i].shape,
+                                      .reference_dtype = outputs.reference[i].dtype}});
+  return measured;
+}
+
+LayerRow Validation::output_row(const std::string& name) const {
+  const auto known = std::ranges::find(outputs_, name, &LayerRow::layer);
+  return known == outputs_.end() ? LayerRow{.layer = name} : *known;
+}
+
+void Validation::add_outputs(const std::vector<OutputFigures>& measured) {
+  if (!graph_ || reference_.is_recorded) return;
+  std::vector<LayerRow> rows;
+  for (const OutputFigures& output : measured) {
+    LayerRow row = output_row(output.name);
+    if (output.match == Match::none) {
+      row.reference_shape = output.figures.reference_shape;
+      row.reference_dtype = output.figures.reference_dtype;
+    } else {
+      row.tensor = output.name;
+      row.match = output.match;
+      row = with_figures(std::move(row), output.figures, options_.tolerance);
+      if (!row.evidence && is_exceeding(row)) row.evidence = output.evidence;
+    }
     rows.push_back(std::move(row));
   }
   outputs_ = std::move(rows);
@@ -354,13 +394,19 @@ LayerRow Validation::blank_row(const LayerPair& pair) const {
 
 LayerRow Validation::compared(LayerRow row, const Tensor& reference,
                               const TensorView& candidate) const {
+  const LayerFigures measured = figures(row, reference, candidate);
+  return with_figures(std::move(row), measured, options_.tolerance);
+}
+
+LayerFigures Validation::figures(const LayerRow& row, const Tensor& reference,
+                                 const TensorView& candidate) const {
   const auto truth = truth_.find(row.layer);
   const TensorView view =
       reference_.is_recorded ? with_batch_axis(reference, candidate) : TensorView(reference);
-  return with_sample(std::move(row), {.reference = view,
-                                      .candidate = candidate,
-                                      .truth = truth == truth_.end() ? nullptr : &truth->second,
-                                      .tolerance = options_.tolerance});
+  return measure_layer(row, {.reference = view,
+                             .candidate = candidate,
+                             .truth = truth == truth_.end() ? nullptr : &truth->second,
+                             .tolerance = options_.tolerance});
 }
 
 bool Validation::measure_introduced(OrtRunner& candidate, std::int64_t number,

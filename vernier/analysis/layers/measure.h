@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "vernier/analysis/layers/layers_sample.h"
 #include "vernier/analysis/layers/side_by_side.h"
 #include "vernier/model/index.h"
 #include "vernier/runtime/ort_runner.h"
@@ -20,8 +21,9 @@ class Validation {
   Validation(LayersReference& reference, Runner& candidate, std::vector<CandidateTensor> tensors,
              const Model* graph, const LayersOptions& options);
 
-  // Runs all samples, from nothing. False when that was interrupted.
-  bool measure(Samples& samples);
+  // Runs all samples, from nothing, but for those that are among the records of `section`. False
+  // when that was interrupted, or where records leave others out.
+  bool measure(Samples& samples, const std::string& section = layers_section);
 
   // Runs a sample once more with the reference's tensors in the place of the candidate's, which
   // gives the introduced error of each layer. Layers that an earlier difference hid may be found
@@ -42,11 +44,14 @@ class Validation {
   using PairRows = std::map<LayerPair, LayerRow>;
 
   void add_first(std::int64_t number, const std::vector<Tensor>& sample);
-  void add(std::int64_t number, const std::vector<Tensor>& sample);
+  LayersSample measure_sample(std::int64_t number, const std::vector<Tensor>& sample);
+  void add(const LayersSample& measured);
   void run_truth(const std::vector<Tensor>& sample);
   bool adopt(const std::vector<SeenLayer>& seen);
   std::vector<Placement> place() const;
-  void compare_outputs(const LockstepOutputs& outputs);
+  std::vector<OutputFigures> measure_outputs(const LockstepOutputs& outputs) const;
+  LayerRow output_row(const std::string& name) const;
+  void add_outputs(const std::vector<OutputFigures>& measured);
   std::vector<LayerPair> candidate_pairs();
   bool is_worth_comparing(const LayerPair& pair, const Tensor& reference,
                           const TensorView& candidate) const;
@@ -54,6 +59,8 @@ class Validation {
   void prove_names(PairRows& found, std::int64_t number, const std::vector<Tensor>& sample);
   bool is_doubtful(std::size_t layer, const PairRows& found) const;
   LayerRow blank_row(const LayerPair& pair) const;
+  LayerFigures figures(const LayerRow& row, const Tensor& reference,
+                       const TensorView& candidate) const;
   LayerRow compared(LayerRow row, const Tensor& reference, const TensorView& candidate) const;
   std::vector<std::byte> replacement(std::size_t layer, const Tensor& reference,
                                      const TensorView& candidate) const;

@@ -15,6 +15,7 @@ Verdict judge_quantized(const Model& reference, const Model& candidate, Samples&
   compared.compare.limits = default_limits(precision_of(candidate));
   compared.compare.evidence = {.real_inputs = options.real_inputs, .weights = weights};
   compared.compare.io = options.io;
+  compared.compare.records = options.records;
   return compare_models({.reference = &reference, .candidate = candidate}, samples,
                         std::move(compared))
       .verdict;

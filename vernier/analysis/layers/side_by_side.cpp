@@ -37,12 +37,10 @@ std::optional<LayerLayout> layout_of(const LayerSample& sample, const PairSums& 
   return LayerLayout{std::move(*layout), std::move(description)};
 }
 
-LayerTruth with_errors(const std::optional<LayerTruth>& before, const LayerSample& sample) {
+LayerTruth with_errors(const std::optional<LayerTruth>& before, const LayerTruth& sample) {
   LayerTruth truth = before.value_or(LayerTruth{});
-  truth.error_reference =
-      larger(truth.error_reference, measure(*sample.truth, sample.reference).max_abs_difference);
-  truth.error_candidate =
-      larger(truth.error_candidate, measure(*sample.truth, sample.candidate).max_abs_difference);
+  truth.error_reference = larger(truth.error_reference, sample.error_reference);
+  truth.error_candidate = larger(truth.error_candidate, sample.error_candidate);
   truth.ratio = truth.error_candidate == truth.error_reference
                     ? 1
                     : truth.error_candidate / truth.error_reference;
@@ -66,10 +64,10 @@ void add_figures(LayerRow& row, const Similarity& figures) {
 
 // What rounding explains, in this sample or one before. A candidate that is `rounding_factor` times
 // as far from the truth as the reference may differ from it by both errors.
-double allowed(const LayerRow& row, const PairSums& sums) {
+double allowed(const LayerRow& row, double max_abs_reference) {
   double most = row.allowed;
-  if (std::isfinite(sums.max_abs_reference) && is_float(row.reference_dtype))
-    most = std::max(most, rounding_of_largest * sums.max_abs_reference);
+  if (std::isfinite(max_abs_reference) && is_float(row.reference_dtype))
+    most = std::max(most, rounding_of_largest * max_abs_reference);
   if (row.truth && std::isfinite(row.truth->error_reference))
     most = std::max(most, (1 + rounding_factor) * row.truth->error_reference);
   return most;
@@ -155,18 +153,36 @@ void SideBySide::run_introduced(Runner& candidate, std::int64_t number,
                           planned.requests);
 }
 
-LayerRow with_sample(LayerRow row, const LayerSample& sample) {
-  row.reference_shape.assign(sample.reference.shape.begin(), sample.reference.shape.end());
-  row.candidate_shape.assign(sample.candidate.shape.begin(), sample.candidate.shape.end());
-  row.reference_dtype = sample.reference.dtype;
-  row.candidate_dtype = sample.candidate.dtype;
-  if (sample.reference.size() != sample.candidate.size()) return row;
+LayerFigures measure_layer(const LayerRow& row, const LayerSample& sample) {
+  LayerFigures figures{
+      .reference_shape = {sample.reference.shape.begin(), sample.reference.shape.end()},
+      .candidate_shape = {sample.candidate.shape.begin(), sample.candidate.shape.end()},
+      .reference_dtype = sample.reference.dtype,
+      .candidate_dtype = sample.candidate.dtype,
+      .compared = sample.reference.size() == sample.candidate.size()};
+  if (!figures.compared) return figures;
   const PairSums sums = measure(sample.reference, sample.candidate);
-  add_figures(row, similarity(sums));
+  figures.similarity = similarity(sums);
+  figures.max_abs_reference = sums.max_abs_reference;
   if (sample.truth && sample.truth->size() == sample.reference.size())
-    row.truth = with_errors(row.truth, sample);
-  row.allowed = sample.tolerance.value_or(allowed(row, sums));
-  if (!row.layout && is_exceeding(row)) row.layout = layout_of(sample, sums);
+    figures.truth = {
+        .error_reference = measure(*sample.truth, sample.reference).max_abs_difference,
+        .error_candidate = measure(*sample.truth, sample.candidate).max_abs_difference};
+  const LayerRow alone = with_figures({.match = row.match}, figures, sample.tolerance);
+  if (!row.layout && is_exceeding(alone)) figures.layout = layout_of(sample, sums);
+  return figures;
+}
+
+LayerRow with_figures(LayerRow row, const LayerFigures& figures, std::optional<double> tolerance) {
+  row.reference_shape = figures.reference_shape;
+  row.candidate_shape = figures.candidate_shape;
+  row.reference_dtype = figures.reference_dtype;
+  row.candidate_dtype = figures.candidate_dtype;
+  if (!figures.compared) return row;
+  add_figures(row, figures.similarity);
+  if (figures.truth) row.truth = with_errors(row.truth, *figures.truth);
+  row.allowed = tolerance.value_or(allowed(row, figures.max_abs_reference));
+  if (!row.layout && is_exceeding(row)) row.layout = figures.layout;
   return row;
 }
 

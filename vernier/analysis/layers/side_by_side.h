@@ -2,9 +2,11 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "vernier/analysis/bind_inputs.h"
@@ -12,6 +14,7 @@
 #include "vernier/analysis/layers/plan.h"
 #include "vernier/analysis/pairing/by_value.h"
 #include "vernier/analysis/pairing/lockstep.h"
+#include "vernier/metrics/similarity.h"
 #include "vernier/tensor/tensor.h"
 
 namespace vernier {
@@ -76,8 +79,26 @@ struct LayerSample {
   std::optional<double> tolerance = std::nullopt;  // unset: 1e-4, or what rounding explains
 };
 
+// What one sample shows of a layer.
+struct LayerFigures {
+  Shape reference_shape, candidate_shape;
+  DType reference_dtype = DType::f32, candidate_dtype = DType::f32;
+  bool compared = false;  // false: the sides have other element counts
+  Similarity similarity;
+  double max_abs_reference = 0;
+  std::optional<LayerTruth> truth;    // its errors
+  std::optional<LayerLayout> layout;  // of a sample that exceeds by itself
+};
+
+// `row` is what is known of the layer from earlier samples: a layout that it has is not looked for.
+LayerFigures measure_layer(const LayerRow& row, const LayerSample& sample);
+
 // The row with one more sample in it.
-LayerRow with_sample(LayerRow row, const LayerSample& sample);
+LayerRow with_figures(LayerRow row, const LayerFigures& figures, std::optional<double> tolerance);
+inline LayerRow with_sample(LayerRow row, const LayerSample& sample) {
+  const LayerFigures figures = measure_layer(row, sample);
+  return with_figures(std::move(row), figures, sample.tolerance);
+}
 
 // Whether the row is out of tolerance: a difference strictly greater than what is allowed, NaN,
 // another shape than the layer's (but for axes of size 1), or no counterpart at all. A tensor that

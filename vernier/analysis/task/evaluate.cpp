@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "vernier/analysis/bind_inputs.h"
+#include "vernier/analysis/parts/record.h"
+#include "vernier/analysis/task/block_answers.h"
 #include "vernier/analysis/task/predictions.h"
 #include "vernier/error.h"
 #include "vernier/metrics/similarity.h"
@@ -47,6 +49,15 @@ constexpr std::int64_t examples_run_alone = 4;
 // Below this the answers differ by more than the order of sums explains.
 constexpr double batch_rounding_db = 60;
 
+void compare_latest(BlockAnswers& block) {
+  const auto before = block.reference.latest(), after = block.candidate.latest();
+  const std::size_t common = std::min(before.size(), after.size());
+  const std::size_t all = std::max(before.size(), after.size());
+  block.compared += static_cast<std::int64_t>(all);
+  block.changed += static_cast<std::int64_t>(all - common);
+  for (std::size_t i = 0; i < common; ++i) block.changed += before[i] != after[i];
+}
+
 // What both models answered to the same examples.
 struct Answers {
   Predictions reference;
@@ -54,13 +65,11 @@ struct Answers {
   std::int64_t compared = 0;  // pixels or tokens
   std::int64_t changed = 0;
 
-  void compare_latest() {
-    const auto before = reference.latest(), after = candidate.latest();
-    const std::size_t common = std::min(before.size(), after.size());
-    const std::size_t all = std::max(before.size(), after.size());
-    compared += static_cast<std::int64_t>(all);
-    changed += static_cast<std::int64_t>(all - common);
-    for (std::size_t i = 0; i < common; ++i) changed += before[i] != after[i];
+  void add(const BlockAnswers& block) {
+    reference.append(block.reference);
+    candidate.append(block.candidate);
+    compared += block.compared;
+    changed += block.changed;
   }
   std::optional<double> changed_share() const {
     if (compared == 0) return std::nullopt;
@@ -79,33 +88,69 @@ class TaskRun {
     warnings_ = bindings_.warnings;
   }
 
-  Answers answers(Loader& loader) {
+  Answers answers(Loader& loader, const std::string& section) {
     Answers answers{Predictions(options_.task), Predictions(options_.task)};
-    for (std::int64_t number = 0; !interrupted_; ++number) {
-      const auto batch = timed(timings_.waiting, [&] { return loader.next(); });
-      if (!batch) break;
-      run(*batch, number, answers);
-      done_ += static_cast<std::int64_t>(batch->labels.size());
+    bool complete = true;
+    for (std::int64_t number = 0, block = 0; block < loader.blocks() && !interrupted_; ++block) {
+      const auto measured = answers_of_block(loader, section, block, number);
+      complete &= measured.has_value();
+      if (!measured) continue;
+      if (measured->is_run) {
+        if (++number == 1) note_batch_dependence(measured->alone_db);
+        require_same_classes(*measured);
+        answers.add(*measured);
+      }
+      done_ += measured->report.used;
       if (options_.progress) interrupted_ = !options_.progress(done_, total_) && done_ < total_;
     }
+    incomplete_ |= !complete;
+    if (complete && !interrupted_) loader.finish();
     return answers;
   }
 
   const std::vector<std::string>& warnings() const { return warnings_; }
   TaskTimings& timings() { return timings_; }
-  bool interrupted() const { return interrupted_; }
+  // By somebody, or because examples were left to others.
+  bool interrupted() const { return interrupted_ || incomplete_; }
   std::int64_t done() const { return done_; }
   std::int64_t total() const { return total_; }
 
  private:
-  void run(const Batch& batch, std::int64_t number, Answers& answers) {
+  // What was measured before, or is now. Nothing: it is to be measured elsewhere. `number` counts
+  // the blocks that were run.
+  std::optional<BlockAnswers> answers_of_block(Loader& loader, const std::string& section,
+                                               std::int64_t block, std::int64_t number) {
+    SampleRecords* records = options_.records;
+    if (const auto record = records ? records->find(section, block) : std::nullopt) {
+      auto known = std::make_optional<BlockAnswers>(options_.task);
+      RecordReader reader(*record);
+      reader(*known);
+      loader.skip_block(known->report);
+      return known;
+    }
+    if (records && !records->runs(block, loader.blocks())) {
+      loader.skip_block();
+      return std::nullopt;
+    }
+    BlockAnswers answers(options_.task);
+    std::optional<ExampleBlock> loaded =
+        timed(timings_.waiting, [&] { return loader.next_block(); });
+    if (!loaded) throw Error("[task] the dataset ended early; were examples removed meanwhile?");
+    answers.report = std::move(loaded->report);
+    if (loaded->batch) run(*loaded->batch, number, answers);
+    if (records) records->keep(section, block, to_record(answers));
+    return answers;
+  }
+
+  void run(const Batch& batch, std::int64_t number, BlockAnswers& answers) {
+    answers.is_run = true;
     models_.candidate.seek(number);
     const std::span<const Tensor> inputs(&batch.input, 1);
     const auto candidate = timed(timings_.candidate, [&] { return models_.candidate.run(inputs); });
     const Tensor& output = output_at(candidate, output_);
     timed(timings_.scoring, [&] { add(answers.candidate, output, batch); });
     require_classes(answers.candidate);
-    if (!std::exchange(batch_checked_, true)) note_batch_dependence(batch, output);
+    if (!std::exchange(batch_checked_, true)) answers.alone_db = similarity_alone(batch, output);
     if (!models_.reference) return;
     models_.reference->seek(number);
     const auto bound = apply_bindings(bindings_, models_.reference->inputs(), inputs);
@@ -113,7 +158,7 @@ class TaskRun {
     const std::size_t place = counterpart_of(output.name, output_, models_.reference->outputs());
     timed(timings_.scoring, [&] { answers.reference.add(output_at(reference, place), batch); });
     require_same_classes(answers);
-    answers.compare_latest();
+    compare_latest(answers);
   }
 
   // Where the task cannot read the output that nobody chose, the others may be meant.
@@ -131,10 +176,10 @@ class TaskRun {
   }
 
   // Runs the first examples of a batch one by one too, where the model takes any number.
-  void note_batch_dependence(const Batch& batch, const Tensor& output) {
+  std::optional<double> similarity_alone(const Batch& batch, const Tensor& output) {
     const TensorSpec& input = models_.candidate.inputs().at(0);
     const auto examples = static_cast<std::int64_t>(batch.labels.size());
-    if (examples < 2 || input.shape.empty() || !input.shape[0].is_dynamic()) return;
+    if (examples < 2 || input.shape.empty() || !input.shape[0].is_dynamic()) return std::nullopt;
     double worst = std::numeric_limits<double>::infinity();
     for (std::int64_t i = 0; i < std::min(examples, examples_run_alone); ++i) {
       Tensor alone = copy(row_of(batch.input, i));
@@ -143,15 +188,21 @@ class TaskRun {
         return models_.candidate.run(std::span<const Tensor>(&alone, 1));
       });
       const TensorView single = output_at(outputs, output_), row = row_of(output, i);
-      if (single.size() != row.size()) return;
+      if (single.size() != row.size()) return std::nullopt;
       worst = std::min(worst, similarity(single, row).sqnr_db);
     }
-    if (worst < batch_rounding_db)
+    return worst;
+  }
+
+  // As the first batch shows it, of the bank if there is one.
+  void note_batch_dependence(const std::optional<double>& alone_db) {
+    if (std::exchange(batch_noted_, true) || !alone_db) return;
+    if (*alone_db < batch_rounding_db)
       warnings_.push_back(fmt::format(
           "[task] the candidate's answers depend on the other examples of a batch: alone, one is "
           "answered otherwise (SQNR {:.1f} dB). Dynamic quantization does that, for it takes its "
           "ranges from the whole batch; --batch 1 scores each example by itself",
-          worst));
+          *alone_db));
   }
 
   void require_classes(const Predictions& answers) const {
@@ -164,9 +215,11 @@ class TaskRun {
                       expected, answers.width()));
   }
 
-  void require_same_classes(const Answers& answers) const {
+  void require_same_classes(const BlockAnswers& answers) const {
     const std::int64_t reference = answers.reference.width(), candidate = answers.candidate.width();
-    if (options_.task.task != Task::image_classification || reference == candidate) return;
+    if (!models_.reference || options_.task.task != Task::image_classification ||
+        reference == candidate)
+      return;
     if (reference == 0 || candidate == 0)
       throw Error(
           "[task] one model answers with logits, the other with classes; choose outputs of one "
@@ -181,13 +234,13 @@ class TaskRun {
   const EvaluateOptions& options_;
   InputBindings bindings_;
   std::size_t output_ = 0;  // of the candidate, that is scored
-  bool batch_checked_ = false;
+  bool batch_checked_ = false, batch_noted_ = false;
   std::vector<std::string> warnings_;
   TaskTimings timings_;
   std::int64_t total_;
   std::size_t dataset_classes_;  // that a classifier must tell apart; 0: any number
   std::int64_t done_ = 0;
-  bool interrupted_ = false;
+  bool interrupted_ = false, incomplete_ = false;
 };
 
 TaskResult score(Answers answers, std::optional<Answers> bank, bool has_reference,
@@ -244,8 +297,9 @@ TaskResult evaluate(const TaskModels& models, const TaskExamples& examples,
   TaskRun run(models, options, selected(&examples) + selected(bank),
               examples.mapping.empty() ? examples.class_names.size() : 0);
   std::optional<Answers> bank_answers;
-  if (bank) bank_answers = run.answers(*bank->loader);
-  Answers answers = run.answers(*examples.loader);
+  if (bank) bank_answers = run.answers(*bank->loader, bank_section);
+  Answers answers = run.answers(*examples.loader, examples_section);
+  if (options.records && options.records->is_part()) return {.interrupted = run.interrupted()};
   if (run.interrupted() && answers.candidate.examples() == 0)
     throw Error("[task] interrupted before there was anything to score");
   const DatasetReport& report = examples.loader->report();

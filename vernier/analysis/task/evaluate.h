@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "vernier/analysis/parts/records.h"
 #include "vernier/analysis/progress.h"
 #include "vernier/analysis/task/examples.h"
 #include "vernier/analysis/task/judge.h"
@@ -18,7 +19,14 @@ struct EvaluateOptions {
   TaskOptions task;
   JudgeOptions judge;  // evaluate() names the classes
   Progress progress;
+  // What was measured of batches before, and where what is measured is kept; may be null. Where
+  // these are a part, nothing is judged.
+  SampleRecords* records = nullptr;
 };
+
+// What evaluate() calls the records of examples, and of those that are searched.
+inline constexpr const char* examples_section = "examples";
+inline constexpr const char* bank_section = "bank";
 
 // Runs the models on the same examples, one after the other on each batch, scores their predictions
 // and judges the scores. Predictions are one output of the candidate, and the reference's of the

@@ -145,6 +145,14 @@ void Predictions::add(const TensorView& rows, std::span<const std::int64_t> labe
   labels_.insert(labels_.end(), labels.begin(), labels.end());
 }
 
+void Predictions::append(const Predictions& more) {
+  if (more.rows_.shape[0] > 0) add_rows(more.rows_);
+  labels_.insert(labels_.end(), more.labels_.begin(), more.labels_.end());
+  images_.insert(images_.end(), more.images_.begin(), more.images_.end());
+  sequences_.insert(sequences_.end(), more.sequences_.begin(), more.sequences_.end());
+  nan_answers_ += more.nan_answers_;
+}
+
 // Rows keep the type of the first.
 void Predictions::add_rows(const Tensor& rows) {
   if (examples() == 0) {

@@ -23,6 +23,9 @@ class Predictions {
   void add(const TensorView& rows, std::span<const std::int64_t> labels,
            std::span<const Tensor> targets = {});
 
+  // Those of further examples, behind these.
+  void append(const Predictions& more);
+
   std::int64_t examples() const { return static_cast<std::int64_t>(labels_.size()); }
   // Elements of an embedding, or classes of logits; 0 where there are neither.
   std::int64_t width() const { return is_integer(rows_.dtype) ? 0 : rows_.shape[1]; }
@@ -33,6 +36,12 @@ class Predictions {
   // the predictions up, as the next does.
   Scores score(const EmbeddingBank* bank = nullptr) &&;
   EmbeddingBank as_bank() && { return {std::move(rows_), std::move(labels_)}; }
+
+  template <typename Archive>
+  friend void fields(Archive& archive, Predictions& some) {
+    archive(some.rows_.name, some.rows_.dtype, some.rows_.shape, some.rows_.bytes, some.labels_,
+            some.images_, some.sequences_, some.nan_answers_);
+  }
 
  private:
   void add_rows(const Tensor& rows);

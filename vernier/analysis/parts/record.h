@@ -1,0 +1,138 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "vernier/error.h"
+
+namespace vernier {
+
+// Plain structs as bytes, exactly: numbers are their bits, little endian. A struct lists its
+// members once, for both directions, in a function found by its argument:
+//   template <typename Archive>
+//   void fields(Archive& archive, Sums& sums) { archive(sums.count, sums.squares); }
+class RecordWriter {
+ public:
+  template <typename... T>
+  void operator()(const T&... values) {
+    (put(values), ...);
+  }
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  template <typename T>
+  void put(const T& value) {
+    if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>)
+      bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
+    else
+      fields(*this, const_cast<T&>(value));  // which only reads it
+  }
+  void put(const std::string& text) {
+    put(static_cast<std::uint64_t>(text.size()));
+    bytes_ += text;
+  }
+  template <typename T>
+  void put(const std::vector<T>& values) {
+    put(static_cast<std::uint64_t>(values.size()));
+    if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>)
+      bytes_.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+    else
+      for (const T& value : values) put(value);
+  }
+  template <typename T>
+  void put(const std::optional<T>& value) {
+    put(value.has_value());
+    if (value) put(*value);
+  }
+  template <typename First, typename Second>
+  void put(const std::pair<First, Second>& pair) {
+    put(pair.first);
+    put(pair.second);
+  }
+
+  std::string bytes_;
+};
+
+// Throws Error where the bytes end too early.
+class RecordReader {
+ public:
+  explicit RecordReader(std::string_view bytes) : bytes_(bytes) {}
+  template <typename... T>
+  void operator()(T&... values) {
+    (get(values), ...);
+  }
+  bool at_end() const { return bytes_.empty(); }
+
+ private:
+  std::string_view take(std::uint64_t count) {
+    if (count > bytes_.size()) throw Error("[part] a record is damaged; measure that part again");
+    const std::string_view taken = bytes_.substr(0, count);
+    bytes_.remove_prefix(count);
+    return taken;
+  }
+  template <typename T>
+  void get(T& value) {
+    if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>)
+      std::memcpy(&value, take(sizeof value).data(), sizeof value);
+    else
+      fields(*this, value);
+  }
+  void get(std::string& text) { text = take(size()); }
+  template <typename T>
+  void get(std::vector<T>& values) {
+    const std::uint64_t count = size();
+    values.clear();
+    if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
+      values.resize(count);
+      if (count > 0) std::memcpy(values.data(), take(count * sizeof(T)).data(), count * sizeof(T));
+    } else {
+      for (std::uint64_t i = 0; i < count; ++i) get(values.emplace_back());
+    }
+  }
+  template <typename T>
+  void get(std::optional<T>& value) {
+    bool has = false;
+    get(has);
+    value.reset();
+    if (has) get(value.emplace());
+  }
+  template <typename First, typename Second>
+  void get(std::pair<First, Second>& pair) {
+    get(pair.first);
+    get(pair.second);
+  }
+  // Of what follows, which takes a byte an element at least.
+  std::uint64_t size() {
+    std::uint64_t count = 0;
+    get(count);
+    if (count > bytes_.size()) throw Error("[part] a record is damaged; measure that part again");
+    return count;
+  }
+
+  std::string_view bytes_;
+};
+
+template <typename T>
+std::string to_record(const T& value) {
+  RecordWriter writer;
+  writer(value);
+  return writer.take();
+}
+
+template <typename T>
+T from_record(std::string_view bytes) {
+  RecordReader reader(bytes);
+  T value;
+  reader(value);
+  if (!reader.at_end()) throw Error("[part] a record is damaged; measure that part again");
+  return value;
+}
+
+}  // namespace vernier

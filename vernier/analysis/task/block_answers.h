@@ -1,0 +1,49 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "vernier/analysis/task/predictions.h"
+#include "vernier/data/loader.h"
+
+namespace vernier {
+
+// What both models answered to one block of examples: all that an evaluation keeps of it.
+struct BlockAnswers {
+  explicit BlockAnswers(const TaskOptions& task = {}) : reference(task), candidate(task) {}
+
+  BlockReport report;
+  bool is_run = false;  // false: no example of it is of use
+  Predictions reference, candidate;
+  std::int64_t compared = 0, changed = 0;  // pixels or tokens
+  std::optional<double> alone_db;          // how like its answers are when each is given alone
+};
+
+template <typename Archive>
+void fields(Archive& archive, BlockReport& report) {
+  archive(report.unreadable, report.without_label, report.unknown_labels, report.problems,
+          report.labels, report.used);
+}
+
+template <typename Archive>
+void fields(Archive& archive, ClassPixels& pixels) {
+  archive(pixels.intersection, pixels.predicted, pixels.labelled);
+}
+
+template <typename Archive>
+void fields(Archive& archive, ImagePixels& image) {
+  archive(image.classes, image.ignored, image.labels_outside);
+}
+
+template <typename Archive>
+void fields(Archive& archive, SequencePair& pair) {
+  archive(pair.prediction, pair.targets);
+}
+
+template <typename Archive>
+void fields(Archive& archive, BlockAnswers& block) {
+  archive(block.report, block.is_run, block.reference, block.candidate, block.compared,
+          block.changed, block.alone_db);
+}
+
+}  // namespace vernier
