@@ -23,6 +23,7 @@ void add_eval(CLI::App& program, int& exit_code);
 void add_export(CLI::App& program, int& exit_code);
 void add_inspect(CLI::App& program, int& exit_code);
 void add_layers(CLI::App& program, int& exit_code);
+void add_merge(CLI::App& program, int& exit_code);
 void add_providers(CLI::App& program, int& exit_code);
 void add_quantize(CLI::App& program, int& exit_code);
 void add_record(CLI::App& program, int& exit_code);

@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/parts.h"
 #include "cli/progress.h"
 #include "vernier/analysis/compare_models.h"
 #include "vernier/analysis/pick_inputs.h"
@@ -27,6 +28,7 @@ struct Options {
   std::string model_id;  // whose preprocessing is taken; empty: what lies beside the model
   RuntimeOptions runtime;
   OutputOptions output;
+  PartOptions parts;
   std::vector<std::string> fail_if;
   BaselineOptions baseline;
   bool no_weights = false;
@@ -95,10 +97,21 @@ int run(Options& options) {
   debug_options.held_out = held_out.get();
   DetailRecord detail;
   debug_options.show_pair = detail_recorder(options.output, detail);
+  const std::int64_t samples = inputs.samples->size();
+  Measured measured{.candidate = resolved.model,
+                    .reference = reference_path,
+                    .inputs = inputs.description,
+                    .samples = inputs.samples.get(),
+                    .sections = {{debug_section, samples}}};
+  if (judges_outputs(debug_options))
+    measured.sections[compare_section] = samples / options.io.steps;
+  MeasuredParts parts(options.parts, options.output, measured);
+  debug_options.records = parts.records();
   const DebugResult result = with_progress("debugging", [&](Progress progress) {
     debug_options.progress = std::move(progress);
     return debug(reference, candidate, *inputs.samples, debug_options);
   });
+  if (parts.is_part()) return parts.write();
 
   DebugSubject subject{.run = describe_run("debug", resolved, reference_path, options.runtime),
                        .low_db = options.low_db,
@@ -162,6 +175,7 @@ void add_debug(CLI::App& program, int& exit_code) {
       ->excludes("--preprocess");
   add_model_id_options(*command, options->models.id);
   add_runtime_options(*command, options->runtime);
+  add_part_options(*command, options->parts);
   add_detail_option(*command, options->output);
   add_output_options(*command, options->output);
   command->footer("Example:\n  vernier debug model.int8.onnx --reference model.onnx\n");

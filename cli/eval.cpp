@@ -69,10 +69,19 @@ int run_compare(const EvalOptions& options) {
   if (opened.reference_runner) print_warnings(opened.reference_runner->warnings());
   if (!options.save_inputs.empty())
     record(*inputs.samples, nullptr, {.output = options.save_inputs, .tensors = {.inputs = true}});
+  MeasuredParts parts(
+      options.parts, options.output,
+      {.candidate = resolved.model,
+       .reference = reference_path,
+       .inputs = inputs.description,
+       .samples = inputs.samples.get(),
+       .sections = {{compare_section, inputs.samples->size() / compared.io.steps}}});
+  compared.records = parts.records();
   CompareResult result = with_progress("comparing", [&](Progress progress) {
     compared.progress = std::move(progress);
     return compare_models(opened.compared(), *inputs.samples, compare_options);
   });
+  if (parts.is_part()) return parts.write();
 
   if (options.stages && !result.interrupted) {
     const auto own = opened.reference ? open_reference(options, reference_path, {}) : nullptr;
@@ -241,12 +250,14 @@ void add_eval(CLI::App& program, int& exit_code) {
   add_reference_options(*command, options->reference_runtime);
   add_model_id_options(*command, options->models.id);
   add_host_options(*command, options->models);
+  add_part_options(*command, options->parts);
   add_output_options(*command, options->output);
   command->footer(
       "Example:\n  vernier eval model.int8.onnx --reference model.onnx --input-data inputs.npz\n");
   command->callback([options, command, &exit_code] {
     if (options->mode.empty()) options->mode = default_mode(*options);
     refuse_options_of_other_modes(*command, *options);
+    if (options->mode != "compare" && scores_text(*options)) refuse_parts(options->parts);
     exit_code = options->mode == "compare" ? run_compare(*options)
                 : scores_text(*options)    ? run_text(*options)
                                            : run_task(*options);

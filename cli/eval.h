@@ -7,6 +7,7 @@
 
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/parts.h"
 #include "vernier/analysis/task/judge.h"
 
 namespace vernier::cli {
@@ -28,6 +29,7 @@ struct EvalOptions {
   RuntimeOptions runtime;
   RuntimeOptions reference_runtime;  // but for threads, which are the candidate's
   OutputOptions output;
+  PartOptions parts;
 
   // Of text-generation.
   std::string text, tokenizer;

@@ -149,6 +149,18 @@ RunDescription describe_task_run(const EvalOptions& options, const ResolvedModel
   return run;
 }
 
+Measured measured_of(const Models& models, const RunDescription& run, const TaskExamples& examples,
+                     const TaskExamples* bank) {
+  Measured measured{.candidate = models.path,
+                    .reference = models.reference_path,
+                    .inputs = run.inputs,
+                    .sections = {{examples_section, examples.loader->blocks()}}};
+  if (examples.preprocessing)
+    measured.inputs += ", " + describe_preprocessing(*examples.preprocessing);
+  if (bank) measured.sections[bank_section] = bank->loader->blocks();
+  return measured;
+}
+
 }  // namespace
 
 int run_task(const EvalOptions& options) {
@@ -165,11 +177,20 @@ int run_task(const EvalOptions& options) {
   const TaskModels runners{
       .reference = models.reference.get(), .candidate = *models.candidate, .recording = recording};
 
+  RunDescription run = describe_task_run(options, argument, models, task, examples);
+  MeasuredParts parts(options.parts, options.output,
+                      measured_of(models, run, examples, bank ? &*bank : nullptr));
+  if (parts.is_part() && !recording.empty())
+    throw Error(fmt::format(
+        "[shard] {}: recorded samples are told apart by how many come before them; give the model "
+        "itself as --reference",
+        recording.string()));
+  evaluated.records = parts.records();
   const TaskResult result = with_progress("evaluating", [&](Progress progress) {
     evaluated.progress = std::move(progress);
     return evaluate(runners, examples, bank ? &*bank : nullptr, evaluated);
   });
-  RunDescription run = describe_task_run(options, argument, models, task, examples);
+  if (parts.is_part()) return parts.write();
   run.samples = result.samples;
   run.interrupted = result.interrupted;
   write_result(options.output, describe_task(run, evaluated.judge, result),

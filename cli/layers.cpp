@@ -10,7 +10,9 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/parts.h"
 #include "cli/progress.h"
+#include "vernier/analysis/compare.h"
 #include "vernier/analysis/layers/inputs.h"
 #include "vernier/error.h"
 #include "vernier/report/detail.h"
@@ -33,21 +35,25 @@ struct Options {
   IoMapping io;
   RuntimeOptions runtime;
   OutputOptions output;
+  PartOptions parts;
 };
 
 // The result, and what the inputs were.
 struct Validated {
   LayersResult result;
   std::string inputs = "recorded";
-  std::string graph = {};  // of the candidate, for a page
+  std::string graph = {};        // of the candidate, for a page
+  std::optional<int> part = {};  // the exit code, where only a part was measured
 };
 
-Validated validate_recorded(const fs::path& candidate, const LayersOptions& layers) {
+Validated validate_recorded(const Options& options, const fs::path& candidate,
+                            const LayersOptions& layers) {
   if (model_format(layers.reference) != ModelFormat::recorded)
     throw Error(fmt::format(
         "[layers] {}: recorded tensors of the candidate are compared with recorded ones; record "
         "the reference's with 'vernier record --tensors leaves'",
         layers.reference.string()));
+  refuse_parts(options.parts);
   return {validate_recorded_layers(candidate, layers)};
 }
 
@@ -55,12 +61,24 @@ Validated validate(const Options& options, const fs::path& path, LayersOptions l
   const Model candidate = load_candidate(path);
   Inputs inputs = layers_inputs(candidate, options.input, layers);
   print_warnings(inputs.warnings);
-  return {with_progress("validating",
-                        [&](Progress progress) {
-                          layers.progress = std::move(progress);
-                          return validate_layers(candidate, *inputs.samples, layers);
-                        }),
-          inputs.description, output_format(options.output) == "html" ? graph_json(candidate) : ""};
+  Measured measured{.candidate = path,
+                    .reference = layers.reference,
+                    .inputs = inputs.description,
+                    .samples = inputs.samples.get(),
+                    .sections = {{layers_section, inputs.samples->size()}}};
+  if (judges_outputs(candidate, layers))
+    measured.sections[compare_section] = inputs.samples->size() / layers.io.steps;
+  MeasuredParts parts(options.parts, options.output, measured);
+  layers.records = parts.records();
+  Validated validated{with_progress("validating",
+                                    [&](Progress progress) {
+                                      layers.progress = std::move(progress);
+                                      return validate_layers(candidate, *inputs.samples, layers);
+                                    }),
+                      inputs.description};
+  if (parts.is_part()) validated.part = parts.write();
+  if (output_format(options.output) == "html") validated.graph = graph_json(candidate);
+  return validated;
 }
 
 int run(const Options& options) {
@@ -77,8 +95,10 @@ int run(const Options& options) {
                              .io = options.io,
                              .runtime = runner_options(options.runtime).onnx,
                              .show_pair = detail_recorder(options.output, detail)};
-  const auto [result, inputs, graph] = recorded ? validate_recorded(resolved.model, layers)
-                                                : validate(options, resolved.model, layers);
+  const auto [result, inputs, graph, part] =
+      recorded ? validate_recorded(options, resolved.model, layers)
+               : validate(options, resolved.model, layers);
+  if (part) return *part;
   LayersSubject subject{.run = describe_run("layers", resolved, layers.reference, options.runtime),
                         .tolerance = options.tolerance.value_or(default_tolerance),
                         .around = options.around,
@@ -136,6 +156,7 @@ void add_layers(CLI::App& program, int& exit_code) {
   OptionGroup host(*command, "Models by id");
   host.flag("--open-attention", options->models.host.open_attention,
             "Of a PyTorch model: run fused attention operator by operator");
+  add_part_options(*command, options->parts);
   add_detail_option(*command, options->output);
   add_output_options(*command, options->output);
   command->footer("Example:\n  vernier layers model.onnx --reference model.pt\n");

@@ -92,8 +92,8 @@ int run_program(int argc, const char* const* argv) {
   int exit_code = exit_pass;
   for (const auto add :
        {add_diagnose, add_eval, add_debug, add_layers, add_check, add_diff, add_inspect, add_record,
-        add_report, add_score, add_quantize, add_tune, add_repair, add_sweep, add_convert,
-        add_export, add_providers, add_completion})
+        add_report, add_merge, add_score, add_quantize, add_tune, add_repair, add_sweep,
+        add_convert, add_export, add_providers, add_completion})
     add(program, exit_code);
   bool verbose = false;
   for (CLI::App* command : subcommands(program)) {

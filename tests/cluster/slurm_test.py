@@ -1,0 +1,126 @@
+"""examples/cluster/slurm.sh on a real slurmctld and slurmd, started here for this test alone."""
+
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+VERNIER = sys.argv.pop(1)
+DAEMONS = ("slurmctld", "slurmd", "sbatch")
+
+
+def program(name):
+    return shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin:/sbin")
+
+
+# Where nobody has to be proven to be who they say they are: this machine alone.
+HAS_PLAIN_LOGIN = any(pathlib.Path("/usr/lib").glob("*/slurm-wlm/auth_none.so"))
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@unittest.skipIf(os.geteuid() != 0, "slurmd needs root")
+@unittest.skipUnless(all(map(program, DAEMONS)), "Slurm is not installed")
+@unittest.skipUnless(HAS_PLAIN_LOGIN, "this Slurm cannot run without munge")
+class Slurm(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="vernier-slurm-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        for name in ("state", "spool"):
+            (self.folder / name).mkdir()
+        host = socket.gethostname().split(".")[0]
+        (self.folder / "cgroup.conf").write_text("CgroupAutomount=no\n")
+        (self.folder / "slurm.conf").write_text(f"""
+ClusterName=test
+SlurmctldHost={host}(127.0.0.1)
+SlurmUser=root
+AuthType=auth/none
+CredType=cred/none
+SlurmctldPort={free_port()}
+SlurmdPort={free_port()}
+StateSaveLocation={self.folder}/state
+SlurmdSpoolDir={self.folder}/spool
+SlurmctldPidFile={self.folder}/slurmctld.pid
+SlurmdPidFile={self.folder}/slurmd.pid
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SwitchType=switch/none
+MpiDefault=none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+ReturnToService=2
+SchedulerParameters=sched_interval=1,bf_interval=1
+NodeName={host} NodeAddr=127.0.0.1 CPUs={os.cpu_count()} State=UNKNOWN
+PartitionName=all Nodes={host} Default=YES MaxTime=INFINITE State=UP
+""")
+        self.environment = dict(
+            os.environ, SLURM_CONF=str(self.folder / "slurm.conf"), VERNIER=VERNIER
+        )
+        for daemon in ("slurmctld", "slurmd"):
+            log = open(self.folder / f"{daemon}.log", "w")
+            process = subprocess.Popen(
+                [program(daemon), "-D"], env=self.environment, stdout=log, stderr=log
+            )
+            self.addCleanup(log.close)
+            self.addCleanup(self.end, process)
+
+    def end(self, process):
+        process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    def run_here(self, *command):
+        return subprocess.run(
+            list(map(str, command)), env=self.environment, cwd=self.folder, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )
+
+    def logs(self):
+        files = [*self.folder.glob("*.log"), *self.folder.glob("result.json.parts/*.log")]
+        return "".join(f"--- {file.name}\n{file.read_text()[-2000:]}\n" for file in files)
+
+    def wait_for(self, file, seconds=180):
+        end = time.monotonic() + seconds
+        while not file.exists():
+            if time.monotonic() > end:
+                self.fail(self.run_here("squeue").stdout + self.logs())
+            time.sleep(0.5)
+
+    def test_parts_of_an_array_job_make_the_bytes_of_one_run(self):
+        mnist = ROOT / "tests" / "fixtures" / "mnist"
+        command = [
+            "eval", mnist / "mnist_cnn.int8.onnx", "--reference", mnist / "mnist_cnn.onnx",
+            "--input-data", mnist / "mnist_inputs.npz", "--samples", "6",
+        ]
+        whole = self.folder / "whole.json"
+        self.run_here(VERNIER, *command, "-o", whole)
+        result = self.folder / "result.json"
+        end = time.monotonic() + 60
+        submit = [ROOT / "examples" / "cluster" / "slurm.sh", 3, result, *command]
+        # The daemons may take a moment to answer.
+        while self.run_here("sinfo", "--noheader").returncode and time.monotonic() < end:
+            time.sleep(0.5)
+        submitted = self.run_here(*submit)
+        self.assertEqual(submitted.returncode, 0, submitted.stdout + self.logs())
+        self.wait_for(result)
+        self.assertEqual(result.read_bytes(), whole.read_bytes())
+        self.assertEqual(len(list(self.folder.glob("result.json.parts/*.vpart"))), 3)
+
+
+if __name__ == "__main__":
+    unittest.main()
