@@ -37,6 +37,7 @@ TEST(BiasScales, one_that_differs_from_all_others_is_found) {
   EXPECT_EQ(find_mismatched_bias(network({1, 1, 1, 1, 1})), std::nullopt);
   EXPECT_EQ(find_mismatched_bias(network({1, 1, 4, 1, 1})),
             (MismatchedBias{.tensor = "x3", .ratio = 4}));
+  EXPECT_EQ(find_mismatched_bias(network({2, 1, 1})), (MismatchedBias{.tensor = "x1", .ratio = 2}));
 }
 
 TEST(BiasScales, a_model_with_another_rule_says_nothing) {

@@ -13,8 +13,8 @@ namespace {
 using vernier_onnx::NodeProto;
 
 constexpr double rounding = 0.01;
-constexpr std::int64_t least_alike = 3;
-constexpr std::int64_t alike_to_one = 4;  // so many are, for each that is not
+constexpr std::int64_t least_alike = 2;
+constexpr std::int64_t alike_to_one = 2;  // so many are, for each that is not
 
 // The scales of the DequantizeLinear that writes the tensor; nothing if none does.
 std::optional<std::vector<double>> scales_of(const GraphIndex& graph, const std::string& tensor) {

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "vernier/analysis/bias_evidence.h"
 #include "vernier/analysis/decoding/cache_faults.h"
 #include "vernier/analysis/decoding/decoder_samples.h"
 #include "vernier/analysis/pick_inputs.h"
@@ -108,29 +109,57 @@ OrtRunner exact_runner(const Model& model, OrtOptions runtime) {
   return OrtRunner(model.clone(), runtime);
 }
 
-// How much better the outputs are, in exact arithmetic, with a range of the quantizer that holds
-// what goes into it: the most of any.
-std::optional<NarrowRange> find_costly_range(const CompareResult& result, Runner& reference,
-                                             const Model& candidate, Samples& samples,
-                                             const CompareModelsOptions& options) {
-  const CalibrationFit& fit = *result.evidence.calibration;
-  const auto wide = widened(candidate, fit.most_overflowed, fit.overflow);
-  if (!wide) return std::nullopt;
-  OrtRunner runner = exact_runner(*wide, options.candidate_runtime);
+// How much better the outputs of such a candidate are, in exact arithmetic: the most of any.
+double gain_of(const Model& better, const CompareResult& result, Runner& reference,
+               Samples& samples, const CompareModelsOptions& options) {
+  OrtRunner runner = exact_runner(better, options.candidate_runtime);
   CompareOptions again{.before = options.compare.before,
                        .outputs_by_position = options.compare.outputs_by_position,
                        .io = options.compare.io};
-  const CompareResult better = compare(reference, runner, samples, again);
+  const CompareResult compared = compare(reference, runner, samples, again);
   double gain = 0;
   const auto add = [&](const std::vector<PairResult>& from, const std::vector<PairResult>& to) {
     for (std::size_t i = 0; i < std::min(from.size(), to.size()); ++i)
       gain = std::max(gain,
                       to[i].similarity.statistics[0].mean - from[i].similarity.statistics[0].mean);
   };
-  add(result.exact_outputs, better.outputs);
-  add(result.before_activation, better.before_activation);
+  add(result.exact_outputs, compared.outputs);
+  add(result.before_activation, compared.before_activation);
+  return gain;
+}
+
+// A quantizer whose range is costly: one that holds what goes into it betters the outputs.
+std::optional<NarrowRange> find_costly_range(const CompareResult& result, Runner& reference,
+                                             const Model& candidate, Samples& samples,
+                                             const CompareModelsOptions& options) {
+  const CalibrationFit& fit = *result.evidence.calibration;
+  const auto wide = widened(candidate, fit.most_overflowed, fit.overflow);
+  if (!wide) return std::nullopt;
+  const double gain = gain_of(*wide, result, reference, samples, options);
   if (!(gain > costly_db)) return std::nullopt;
   return NarrowRange{fit.most_overflowed, fit.overflow, gain};
+}
+
+// Biases that are not the reference's fail a candidate that would be better with those.
+void judge_biases(CompareResult& result, const ComparedModels& models, Runner& reference,
+                  const Model& extended, Samples& samples, const CompareModelsOptions& options) {
+  const auto& weights = result.evidence.weights;
+  if (result.verdict.outcome == Outcome::fail || !models.reference || !weights ||
+      result.exact_outputs.empty())
+    return;
+  const auto others = find_other_biases(*models.reference, models.candidate, *weights);
+  if (others.empty()) return;
+  const Model repaired = with_reference_biases(extended, others);
+  if (!(gain_of(repaired, result, reference, samples, options) > costly_db)) return;
+  for (const OtherBias& bias : others)
+    result.verdict.failures.push_back(
+        {.subject = bias.candidate,
+         .group = "weight",
+         .metric = "weight_sqnr_db",
+         .value = bias.sqnr_db,
+         .limit = Limit{
+             .metric = "weight_sqnr_db", .fails = Limit::Fails::below, .value = unlike_bias_db}});
+  result.verdict.outcome = Outcome::fail;
 }
 
 // A range that is too narrow though limits are kept and the fit does not show it.
@@ -186,7 +215,7 @@ bool is_costly_quantization(const CompareResult& result) {
   return result.verdict.outcome == Outcome::fail && result.evidence.quantized && weights &&
          weights->answer == WeightEvidence::Answer::same &&
          std::ranges::all_of(result.verdict.failures, [](const Failure& failure) {
-           return failure.kind == FailureKind::broken;
+           return failure.kind == FailureKind::broken && failure.group != "weight";
          });
 }
 
@@ -326,6 +355,8 @@ CompareResult compare_models(const ComparedModels& models, Samples& samples,
         find_narrow_range(models, result, reference_runner, extended, samples, options);
   if (result.evidence.narrow)
     result.verdict = make_verdict(result.verdict.limits, result.verdict.failures, result.evidence);
+  if (!result.interrupted)
+    judge_biases(result, models, reference_runner, extended, samples, options);
   if (!result.interrupted) ask_others(result, reference_runner, extended, samples, options);
   if (models.reference && !compare_options.allow_missing)
     for (Failure& failure :
