@@ -124,6 +124,7 @@ int run(Options& options) {
                           {"low_db", options.low_db},
                           {"good_db", options.good_db}};
   describe_io(options.io, subject.run);
+  describe_placement(subject.run, candidate, options.runtime, *inputs.samples);
   subject.run.interrupted = result.interrupted;
   write_result(
       options.output, describe_debug(subject, result), [&] { return debug_json(subject, result); },

@@ -96,6 +96,7 @@ int run_compare(const EvalOptions& options) {
   run.inputs = inputs.description;
   run.samples = result.samples;
   describe_io(compared.io, run);
+  describe_placement(run, opened.candidate, options.runtime, *inputs.samples);
   run.interrupted = result.interrupted;
   if (opened.reference_runner) describe_host(run, opened.reference_runner->versions());
   write_result(options.output, describe_compare(run, result),

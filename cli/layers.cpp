@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -44,6 +47,7 @@ struct Validated {
   std::string inputs = "recorded";
   std::string graph = {};        // of the candidate, for a page
   std::optional<int> part = {};  // the exit code, where only a part was measured
+  RunDescription run = {};       // as far as the candidate's runtime is concerned
 };
 
 Validated validate_recorded(const Options& options, const fs::path& candidate,
@@ -78,6 +82,7 @@ Validated validate(const Options& options, const fs::path& path, LayersOptions l
                       inputs.description};
   if (parts.is_part()) validated.part = parts.write();
   if (output_format(options.output) == "html") validated.graph = graph_json(candidate);
+  describe_placement(validated.run, candidate, options.runtime, *inputs.samples);
   return validated;
 }
 
@@ -95,7 +100,7 @@ int run(const Options& options) {
                              .io = options.io,
                              .runtime = runner_options(options.runtime).onnx,
                              .show_pair = detail_recorder(options.output, detail)};
-  const auto [result, inputs, graph, part] =
+  const auto [result, inputs, graph, part, placed] =
       recorded ? validate_recorded(options, resolved.model, layers)
                : validate(options, resolved.model, layers);
   if (part) return *part;
@@ -106,6 +111,7 @@ int run(const Options& options) {
   subject.run.inputs = inputs;
   subject.run.samples = result.samples;
   describe_io(options.io, subject.run);
+  std::ranges::copy(placed.settings, std::back_inserter(subject.run.settings));
   subject.run.interrupted = result.interrupted;
   describe_host(subject.run, result.versions);
   if (!options.runtime.optimize.empty())

@@ -7,11 +7,15 @@
 #include <array>
 #include <charconv>
 #include <iomanip>
+#include <iterator>
+#include <set>
 #include <sstream>
 
+#include "cli/output.h"
 #include "vernier/data/npz_batches.h"
 #include "vernier/error.h"
 #include "vernier/metrics/pooling.h"
+#include "vernier/runtime/placement.h"
 #include "vernier/tensor/in_process.h"
 #include "vernier/tensor/sample_archive.h"
 
@@ -418,6 +422,22 @@ RunDescription describe_run(const std::string& command, const ResolvedModel& can
           .reference = display_name(reference),
           .device = onnx ? runtime.provider : "",
           .runtimes = {.onnxruntime = onnx, .torch = has_format(ModelFormat::torchscript)}};
+}
+
+void describe_placement(RunDescription& run, const Model& model, const RuntimeOptions& runtime,
+                        Samples& samples) {
+  if (is_cpu(runtime.provider)) return;
+  const Placement placed = placement(model, runner_options(runtime).onnx, samples.sample(0));
+  std::vector<std::string> texts;
+  for (const auto& [provider, operators] : placed) {
+    const std::set<std::string> kinds(operators.begin(), operators.end());
+    texts.push_back(fmt::format("{}: {} ({})", provider, operators.size(), fmt::join(kinds, ", ")));
+    if (is_cpu(provider))
+      print_warnings(
+          std::array{fmt::format("{} of the nodes that run are computed on the cpu, not on {}: {}",
+                                 operators.size(), runtime.provider, fmt::join(kinds, ", "))});
+  }
+  run.settings.emplace_back("nodes_on", std::move(texts));
 }
 
 void add_limit_options(CLI::App& command, std::vector<std::string>& fail_if,

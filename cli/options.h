@@ -138,6 +138,11 @@ RunDescription describe_run(const std::string& command, const ResolvedModel& can
 void describe_host(RunDescription& run,
                    const std::vector<std::pair<std::string, std::string>>& versions);
 
+// Says what each execution provider computes of the model, where one besides the CPU's was asked
+// for, and warns of what fell back to the CPU.
+void describe_placement(RunDescription& run, const Model& model, const RuntimeOptions& runtime,
+                        Samples& samples);
+
 // --fail-if
 void add_limit_options(CLI::App& command, std::vector<std::string>& fail_if,
                        const std::string& help);

@@ -6,7 +6,8 @@
 #   test    test tools and models; the tests' Python into .deps/
 #   torch   libtorch, PyTorch and torchvision, for the PyTorch runner and `vernier export`
 #   torch2  PyTorch 2 with transformers, timm, onnx and other engines, into .deps/torch2 (2 GB), for
-#           the tests of the reference host; onnxsim into .deps/onnxsim
+#           the tests of the reference host; onnxsim into .deps/onnxsim; an ONNX Runtime with the
+#           provider of OpenVINO into .deps/onnxruntime-openvino
 #   wheel   what builds the Python package and checks it, into .deps/wheel
 #   fuzz    clang with libFuzzer, for `make fuzz`
 #   lint    clang-tidy and shellcheck, for `make lint`
@@ -76,6 +77,9 @@ torch2_more_pins=(
   rich==15.0.0 shellingham==1.5.4 tqdm==4.70.1 truststore==0.10.5 typer==0.29.0
   typing-inspection==0.4.5
 )
+
+# An ONNX Runtime with another execution provider, and of another version.
+openvino_pins=(onnxruntime-openvino==1.24.1)
 
 # What simplifies exported models for the tests of `layers`.
 onnxsim_pins=(
@@ -257,6 +261,9 @@ for step in "$@"; do
       install_packages python3-venv
       make_environment torch2 "${torch2_pins[@]}" --no-deps "${torch2_more_pins[@]}"
       make_environment onnxsim --no-deps "${onnxsim_pins[@]}"
+      if [ "$(dpkg --print-architecture)" = amd64 ]; then # others have no package
+        make_environment onnxruntime-openvino --no-deps "${openvino_pins[@]}"
+      fi
       ;;
     wheel)
       install_packages python3-venv python3-dev

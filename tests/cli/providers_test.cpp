@@ -66,5 +66,58 @@ TEST(Providers, a_python_environment_is_asked_for_its_onnx_runtime_before_our_ow
   EXPECT_THAT(providers(), HasSubstr("site-packages/onnxruntime/capi/libonnxruntime.so.1.99.0)"));
 }
 
+// The provider of OpenVINO, which compiles graphs for this CPU as others do for theirs.
+class OpenVino : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const fs::path lib = fs::path(VERNIER_OPENVINO) / "lib";
+    if (fs::exists(lib))
+      for (const auto& entry : fs::recursive_directory_iterator(lib))
+        if (entry.path().filename().string().starts_with("libonnxruntime.so"))
+          library = entry.path();
+    if (library.empty()) GTEST_SKIP() << "no provider of OpenVINO: scripts/setup.sh torch2";
+  }
+  Outcome run(std::vector<std::string> command) const {
+    command.insert(command.end(), {"--ep", "openvino", "--onnxruntime", library});
+    return run_vernier(command);
+  }
+  std::string library;
+};
+
+const std::string torch_model = VERNIER_FIXTURES "/mnist/mnist_cnn.pt";
+const std::string quantized = VERNIER_FIXTURES "/mnist/mnist_cnn.int8.onnx";
+
+TEST_F(OpenVino, runs_the_candidate_and_the_cpu_the_reference) {
+  const Outcome outcome = run({"eval", model, "--reference", model, "--reference-ep", "cpu",
+                               "--samples", "4", "--inputs", "uniform", "-f", "json"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("\"device\": \"openvino\""));
+  EXPECT_THAT(outcome.out, HasSubstr("\"openvino: 1 (OpenVINO-EP-subgraph"));
+}
+
+TEST_F(OpenVino, shows_its_own_tensors_to_layers) {
+  const Outcome outcome = run({"layers", model, "--reference", torch_model, "-f", "json"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  // A provider whose graph is cut would leave nodes to the CPU.
+  EXPECT_THAT(outcome.out, HasSubstr("\"openvino: 1 (OpenVINO-EP-subgraph"));
+  EXPECT_THAT(outcome.out, ::testing::Not(HasSubstr("\"cpu: ")));
+  EXPECT_THAT(outcome.out, HasSubstr("\"layers_exceeding\": 0"));
+}
+
+TEST_F(OpenVino, is_recorded) {
+  const TemporaryDirectory folder;
+  const Outcome outcome =
+      run({"record", model, "--tensors", "all", "--samples", "1", "-o", folder / "all.npz"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+}
+
+// Quantized graphs are compiled to other arithmetic when tensors inside are wanted.
+TEST_F(OpenVino, that_computes_something_else_while_it_is_watched_is_an_error) {
+  const Outcome outcome =
+      run({"debug", quantized, "--reference", model, "--quick", "--samples", "2"});
+  if (outcome.exit_code != 2) return;  // it need not on every CPU
+  expect_error(outcome, "is another one while tensors are watched");
+}
+
 }  // namespace
 }  // namespace vernier

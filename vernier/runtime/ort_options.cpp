@@ -21,16 +21,9 @@ std::string without_suffix(std::string provider) {
   return provider;
 }
 
-std::string short_name(std::string provider) {
-  provider = without_suffix(std::move(provider));
-  std::ranges::transform(provider, provider.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return provider;
-}
-
 std::string find_provider(const std::string& wanted) {
   for (const std::string& name : Ort::GetAvailableProviders())
-    if (short_name(name) == short_name(wanted)) return without_suffix(name);
+    if (provider_name(name) == provider_name(wanted)) return without_suffix(name);
   throw Error(fmt::format("[onnxruntime] execution provider '{}': not in this build, which has {}",
                           wanted, fmt::join(available_providers(), ", ")));
 }
@@ -60,13 +53,20 @@ GraphOptimizationLevel ort_level(Optimization level) {
 
 }  // namespace
 
+std::string provider_name(std::string provider) {
+  provider = without_suffix(std::move(provider));
+  std::ranges::transform(provider, provider.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return provider;
+}
+
 int threads_of_each(int threads, int models_at_once) {
   if (models_at_once <= 1) return threads;
   const int all = threads > 0 ? threads : static_cast<int>(std::thread::hardware_concurrency());
   return std::max(1, all / models_at_once);
 }
 
-bool is_cpu(const std::string& provider) { return short_name(provider) == "cpu"; }
+bool is_cpu(const std::string& provider) { return provider_name(provider) == "cpu"; }
 
 Ort::SessionOptions session_options(const OrtOptions& options, Optimization level) {
   ort_environment();  // some providers need it before they are appended
@@ -86,7 +86,7 @@ Ort::SessionOptions session_options(const OrtOptions& options, Optimization leve
 std::vector<std::string> available_providers() {
   ort_environment();
   std::vector<std::string> names = Ort::GetAvailableProviders();
-  std::ranges::transform(names, names.begin(), short_name);
+  std::ranges::transform(names, names.begin(), provider_name);
   return names;
 }
 

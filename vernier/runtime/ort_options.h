@@ -55,6 +55,9 @@ int threads_of_each(int threads, int models_at_once);
 // Names of the execution providers of this build of ONNX Runtime: "cpu", "cuda", ...
 std::vector<std::string> available_providers();
 
+// "CPUExecutionProvider" is "cpu".
+std::string provider_name(std::string provider);
+
 // Whether a provider's name, in whatever spelling, is that of the cpu.
 bool is_cpu(const std::string& provider);
 

@@ -6,6 +6,7 @@
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
+#include <mutex>
 
 #include "vernier/activity.h"
 #include "vernier/model/onnx_type.h"
@@ -18,6 +19,7 @@
 #include "vernier/runtime/probe_kernel.h"
 #include "vernier/runtime/stopping.h"
 #include "vernier/runtime/watch.h"
+#include "vernier/runtime/watched_outputs.h"
 
 namespace vernier {
 namespace {
@@ -100,13 +102,39 @@ std::string shape_hint(std::span<const TensorSpec> specs, std::span<const Tensor
 
 struct OrtRunner::State {
   std::string model;
+  std::string provider;
   std::vector<TensorSpec> inputs;
   SessionOutputs outputs;
   Watch watch;
   Probes probes;
   ProbeOp op;
   Ort::Session session{nullptr};  // after the operator that it uses
+  // Of providers whose tensors are watched as outputs.
+  std::vector<TensorSpec> exposed;       // that are no outputs of the model itself
+  std::unique_ptr<OrtRunner> unwatched;  // whose outputs the first watched run must have
+  std::once_flag compared;
+
+  void take_exposed();
+  void show(const Observer& observer, std::span<const Tensor> tensors) const;
 };
+
+// Tells what was exposed from the model's own outputs, which come first.
+void OrtRunner::State::take_exposed() {
+  const std::size_t own = unwatched->outputs().size();
+  exposed.assign(outputs.tensors.begin() + static_cast<std::ptrdiff_t>(own), outputs.tensors.end());
+  outputs.tensors.resize(own);
+  const std::size_t other = unwatched->state_->outputs.others.size();
+  for (std::size_t i = other; i < outputs.others.size(); ++i)
+    give_up(probes,
+            {outputs.others[i].name, fmt::format("a {}, not a tensor", outputs.others[i].type)});
+  outputs.others.resize(other);
+}
+
+// Outputs and exposed tensors, as far as they are watched, in the order of the graph.
+void OrtRunner::State::show(const Observer& observer, std::span<const Tensor> tensors) const {
+  for (const std::string& name : probes.watched)
+    observer({*std::ranges::find(tensors, name, &Tensor::name)});
+}
 
 OrtRunner::OrtRunner(Model model, const OrtOptions& options) : state_(std::make_unique<State>()) {
   ort_environment();  // before anything else of ONNX Runtime's
@@ -116,7 +144,8 @@ OrtRunner::OrtRunner(Model model, const OrtOptions& options) : state_(std::make_
   state.inputs = model.inputs();
   state.watch = options.watch;
 
-  const bool probing = options.watch.intermediates();
+  const bool exposing = options.watch.intermediates() && !is_cpu(options.provider);
+  const bool probing = options.watch.intermediates() && !exposing;
   const bool as_written = options.exact && has_dequantized_operands(model);
   const auto level = as_written ? Optimization::disabled
                                 : options.optimization.value_or(probing ? Optimization::disabled
@@ -125,6 +154,13 @@ OrtRunner::OrtRunner(Model model, const OrtOptions& options) : state_(std::make_
   if (level == Optimization::disabled) compute_constants_late(model);
   Ort::SessionOptions session = session_options(options, probing ? Optimization::disabled : level);
   if (probing) state.probes = vernier::watch(model, options, level);
+  if (exposing) {
+    OrtOptions plain = options;
+    plain.watch = {};
+    state.provider = options.provider;
+    state.unwatched = std::make_unique<OrtRunner>(model.clone(), plain);
+    state.probes = expose_watched(model, options.watch);
+  }
   if (probing || records_nodes()) {
     register_probe_domain();
     session.Add(state.op.domain());
@@ -133,6 +169,7 @@ OrtRunner::OrtRunner(Model model, const OrtOptions& options) : state_(std::make_
   if (!state.session) state.session = create_probed_session(model, session, state.probes);
   state.outputs = session_outputs(state.session);
   for (const auto& tensor : state.op.unreadable()) give_up(state.probes, tensor);
+  if (exposing) state.take_exposed();
 }
 
 OrtRunner::~OrtRunner() = default;
@@ -167,6 +204,7 @@ std::vector<Tensor> OrtRunner::run(std::span<const Tensor> inputs, const Observe
   std::vector<const char*> input_names, output_names;
   add_names(input_names, state.inputs);
   add_names(output_names, state.outputs.tensors);
+  if (observer) add_names(output_names, state.exposed);
   add_names(output_names, state.outputs.others);
 
   const Activity running(ForeignCode::onnxruntime, ForeignWork::running, state.model);
@@ -188,6 +226,15 @@ std::vector<Tensor> OrtRunner::run(std::span<const Tensor> inputs, const Observe
     outputs.push_back(from_ort(state.outputs.tensors[i].name, values[i]));
   if (observer && state.watch.what == Watch::What::outputs)
     for (const Tensor& output : outputs) observer({output});
+  if (observer && state.unwatched) {
+    std::call_once(state.compared, [&] {
+      require_unchanged(state.model, state.provider, state.unwatched->run(inputs), outputs);
+    });
+    std::vector<Tensor> tensors = outputs;
+    for (std::size_t i = 0; i < state.exposed.size(); ++i)
+      tensors.push_back(from_ort(state.exposed[i].name, values[outputs.size() + i]));
+    state.show(observer, tensors);
+  }
   return outputs;
 }
 

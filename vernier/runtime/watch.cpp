@@ -16,13 +16,6 @@ namespace {
 
 using Names = std::unordered_set<std::string>;
 
-bool accepts(const Watch& watch, const std::string& name) {
-  const auto matches = [&](const std::string& pattern) {
-    return watch.what == Watch::What::glob ? matches_name(pattern, name) : pattern == name;
-  };
-  return watch.what == Watch::What::all || std::ranges::any_of(watch.names, matches);
-}
-
 Names known_names(const Probes& probes) {
   Names names(probes.watched.begin(), probes.watched.end());
   for (const auto& tensor : probes.unwatched) names.insert(tensor.name);
@@ -39,6 +32,15 @@ void add_missing(Probes& probes, const std::vector<std::string>& wanted, Optimiz
                                             : "fused or removed by optimisation"});
 }
 
+}  // namespace
+
+bool is_watched(const Watch& watch, const std::string& tensor) {
+  const auto matches = [&](const std::string& pattern) {
+    return watch.what == Watch::What::glob ? matches_name(pattern, tensor) : pattern == tensor;
+  };
+  return watch.what == Watch::What::all || std::ranges::any_of(watch.names, matches);
+}
+
 void require_known(const Model& model, const Watch& watch, const Probes& probes) {
   if (watch.what != Watch::What::names) return;
   const Names known = known_names(probes);
@@ -50,11 +52,9 @@ void require_known(const Model& model, const Watch& watch, const Probes& probes)
                       model.name(), name));
 }
 
-}  // namespace
-
 Probes watch(Model& model, const OrtOptions& options, Optimization level) {
   std::vector<std::string> wanted = tensor_names(model);
-  std::erase_if(wanted, [&](const auto& name) { return !accepts(options.watch, name); });
+  std::erase_if(wanted, [&](const auto& name) { return !is_watched(options.watch, name); });
   // What other providers run cannot be written down as a model.
   const bool another =
       level != Optimization::disabled || (is_cpu(options.provider) && runs_another_graph(model));
@@ -62,7 +62,7 @@ Probes watch(Model& model, const OrtOptions& options, Optimization level) {
   Probes probes = insert_probes(
       model,
       [&](const std::string& name) {
-        return accepts(options.watch, name) && !is_float32_counterpart(name);
+        return is_watched(options.watch, name) && !is_float32_counterpart(name);
       },
       another ? QuantizerProbes::separate : QuantizerProbes::paired);
   if (another) add_missing(probes, wanted, level);

@@ -13,6 +13,11 @@ namespace vernier {
 // run for it where that is another one. Throws Error for a name that neither has.
 Probes watch(Model& model, const OrtOptions& options, Optimization level);
 
+bool is_watched(const Watch& watch, const std::string& tensor);
+
+// Throws Error for a name that is watched and that no node writes.
+void require_known(const Model& model, const Watch& watch, const Probes& probes);
+
 // The probe that ONNX Runtime refused with this message because of the type of its tensor, if that
 // is what it says.
 std::optional<UnwatchedTensor> refused_probe(const std::string& message);
