@@ -68,6 +68,15 @@ TEST_F(DecoderCommand, eval_names_faults_of_caches) {
   expect("cut.onnx", "cache 'd0' is cut wrong");
 }
 
+TEST_F(DecoderCommand, models_that_take_other_inputs_are_fed_the_same_tokens_and_caches) {
+  small_decoder({.own_positions = true}).save(path("counted.onnx"));
+  const Outcome outcome = compare("counted.onnx");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  const Outcome other_way = run_vernier(
+      {"eval", path("float.onnx"), "--reference", path("counted.onnx"), "--samples", "2"});
+  EXPECT_EQ(other_way.exit_code, 0) << other_way.out << other_way.err;
+}
+
 TEST_F(DecoderCommand, each_model_goes_its_own_way_with_generate) {
   EXPECT_EQ(compare("float.onnx", {"--generate"}).exit_code, 0);
   EXPECT_EQ(compare("bad.onnx", {"--generate"}).exit_code, 1);

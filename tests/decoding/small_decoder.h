@@ -15,6 +15,8 @@ struct DecoderFaults {
   bool position = false;   // behind a cache, positions are one too high
   bool cut = false;        // the first layer's keys lose their oldest token
   float weight_error = 0;  // added to every tenth number of the head
+  // No fault: positions are no input, but follow from the cache.
+  bool own_positions = false;
 };
 
 // A decoder of two layers that keeps keys and values, whose names say nothing: `x0` are tokens of
@@ -26,9 +28,8 @@ class SmallDecoder {
 
   Model model() {
     const std::vector<Dim> ids = {{-1, "n"}, {-1, "s"}};
-    builder_.input("x0", DType::i64, ids)
-        .input("x1", DType::i64, {{-1, "n"}, {-1, "p + s"}})
-        .input("x2", DType::i64, ids);
+    builder_.input("x0", DType::i64, ids).input("x1", DType::i64, {{-1, "n"}, {-1, "p + s"}});
+    if (!faults_.own_positions) builder_.input("x2", DType::i64, ids);
     for (int i = 0; i < 4; ++i) {
       const std::string number = std::to_string(i);
       builder_.input("c" + number, DType::f32, {{-1, "n"}, {-1, "p"}, {width, ""}});
@@ -63,6 +64,7 @@ class SmallDecoder {
   void add_constants() {
     builder_.weight(tensor_of<std::int64_t>("zero", DType::i64, {}, {0}))
         .weight(tensor_of<std::int64_t>("one", DType::i64, {}, {1}))
+        .weight(tensor_of<std::int64_t>("none", DType::i64, {1}, {0}))
         .weight(tensor_of<std::int64_t>("first", DType::i64, {1}, {1}))
         .weight(tensor_of<std::int64_t>("end", DType::i64, {1}, {1 << 30}))
         .weight(tensor_of<std::int64_t>("last_axis", DType::i64, {1}, {-1}))
@@ -74,6 +76,12 @@ class SmallDecoder {
   void add_embedding() {
     std::string positions = "x2";
     builder_.node("Shape", {"c0"}, {"cache_dims"}).node("Gather", {"cache_dims", "one"}, {"past"});
+    if (faults_.own_positions)
+      builder_.node("Shape", {"x0"}, {"token_dims"})
+          .node("Gather", {"token_dims", "one"}, {"fed"})
+          .node("Add", {"past", "fed"}, {"all"})
+          .node("Range", {"past", "all", "one"}, {"counted"})
+          .node("Unsqueeze", {"counted", "none"}, {"x2"});
     if (faults_.position) {
       builder_.node("Min", {"past", "one"}, {"too_many"})
           .node("Add", {"x2", "too_many"}, {"moved"});

@@ -9,6 +9,7 @@
 #include "vernier/analysis/bias_evidence.h"
 #include "vernier/analysis/decoding/cache_faults.h"
 #include "vernier/analysis/decoding/decoder_samples.h"
+#include "vernier/analysis/decoding/fed_decoder.h"
 #include "vernier/analysis/pick_inputs.h"
 #include "vernier/model/precision.h"
 #include "vernier/runtime/ort_runner.h"
@@ -219,6 +220,15 @@ bool is_costly_quantization(const CompareResult& result) {
          });
 }
 
+// Whether a sample of the one lacks inputs of the other, by name.
+bool takes_other_inputs(const Model& reference, const Model& candidate) {
+  std::vector<std::string> expected = vernier::names_of(reference.inputs());
+  std::vector<std::string> found = vernier::names_of(candidate.inputs());
+  std::ranges::sort(expected);
+  std::ranges::sort(found);
+  return expected != found;
+}
+
 // Two decoders whose caches are fed back, and the first prompt that they are fed.
 struct ComparedDecoders {
   Decoder reference, candidate;
@@ -230,7 +240,9 @@ std::optional<ComparedDecoders> compared_decoders(const ComparedModels& models, 
   if (!models.reference || io.feedback.empty() || samples.size() == 0) return std::nullopt;
   auto reference = find_decoder(*models.reference);
   auto candidate = find_decoder(models.candidate, io.roles);
-  if (!reference || !candidate || candidate->caches.empty()) return std::nullopt;
+  if (!reference || !candidate || candidate->caches.empty() ||
+      reference->caches.size() != candidate->caches.size())
+    return std::nullopt;
   ComparedDecoders decoders{std::move(*reference), std::move(*candidate), {}};
   const std::vector<Tensor> first = samples.sample(0);
   const auto tokens = std::ranges::find(first, decoders.candidate.tokens, &Tensor::name);
@@ -298,6 +310,7 @@ OpenedModels open_models(Model candidate, const std::filesystem::path& reference
       reference_options.host = described_by(std::move(reference_options.host), samples.sample(0),
                                             opened.candidate.outputs());
     opened.reference_runner = open_runner(reference, reference_options);
+    pair_cache_outputs(opened.candidate, opened.reference_runner->outputs(), compared.io);
   }
   compared.outputs_by_position =
       opened.reference_runner && opened.reference_runner->outputs_are_positional();
@@ -338,17 +351,21 @@ CompareResult compare_models(const ComparedModels& models, Samples& samples,
                                    names_of(compare_options.before, &BeforeActivation::reference)),
                       options.reference_runtime);
   compare_options.watch_candidate = watcher(models.candidate, options.candidate_runtime);
-  Runner& reference_runner = reference ? *reference : *models.reference_runner;
+  Runner& own_reference = reference ? *reference : *models.reference_runner;
   const auto decoders = compared_decoders(models, samples, compare_options.io);
+  std::optional<FedDecoder> fed;
+  if (decoders && takes_other_inputs(*models.reference, models.candidate))
+    fed.emplace(own_reference, decoders->reference, models.candidate.inputs(), decoders->candidate);
+  Runner& reference_runner = fed ? *fed : own_reference;
   // A cache of another length does not fit the mask: later steps then run behind the reference's.
-  if (decoders && !have_equal_lengths({reference_runner, decoders->reference},
+  if (decoders && !have_equal_lengths({own_reference, decoders->reference},
                                       {candidate, decoders->candidate}, decoders->prompt))
     compare_options.io.teacher = true;
   CompareResult result = compare(reference_runner, candidate, samples, compare_options);
   if (decoders && !result.verdict.pass())
     for (const CacheFault& fault :
-         find_cache_faults({reference_runner, decoders->reference},
-                           {candidate, decoders->candidate}, decoders->prompt))
+         find_cache_faults({own_reference, decoders->reference}, {candidate, decoders->candidate},
+                           decoders->prompt))
       result.warnings.push_back(cache_fault_text(fault));
   if (!result.interrupted)
     result.evidence.narrow =

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "vernier/analysis/decoding/decoder_inputs.h"
+#include "vernier/analysis/decoding/fed_decoder.h"
 #include "vernier/data/npz_batches.h"
 #include "vernier/error.h"
 #include "vernier/runtime/ort_runner.h"
@@ -43,7 +44,7 @@ class SequenceSamples : public Samples {
     const std::int64_t sequence = index / runs_, step = index % runs_;
     if (sequence != sequence_ || step < step_) begin(sequence);
     while (step_ < step) advance();
-    return decoder_inputs(decoder_, inputs_, run(), caches_for(decoder_));
+    return decoder_inputs(decoder_, inputs_, run(), caches_for(decoder_, inputs_));
   }
 
  private:
@@ -64,8 +65,9 @@ class SequenceSamples : public Samples {
   }
 
   void advance() {
-    std::vector<Tensor> outputs = teacher_.runner.run(decoder_inputs(
-        teacher_.decoder, teacher_.runner.inputs(), run(), caches_for(teacher_.decoder)));
+    const std::vector<TensorSpec>& own = teacher_.runner.inputs();
+    std::vector<Tensor> outputs = teacher_.runner.run(
+        decoder_inputs(teacher_.decoder, own, run(), caches_for(teacher_.decoder, own)));
     const auto logits = std::ranges::find(outputs, teacher_.decoder.logits, &Tensor::name);
     const std::int64_t next = best_token(*logits);
     past_ += std::ssize(tokens_);
@@ -76,14 +78,14 @@ class SequenceSamples : public Samples {
 
   // The teacher's caches under the names, and in the types, of a model's inputs: both have them in
   // one order where names differ.
-  std::vector<Tensor> caches_for(const Decoder& decoder) const {
+  std::vector<Tensor> caches_for(const Decoder& decoder, std::span<const TensorSpec> inputs) const {
     std::vector<Tensor> caches = caches_;
     for (std::size_t i = 0; i < std::min(caches.size(), decoder.caches.size()); ++i) {
       const std::string& name = decoder.caches[i].input;
       const auto same = std::ranges::find(caches_, name, &Tensor::name);
       if (same != caches_.end()) caches[i] = *same;
-      const auto spec = std::ranges::find(inputs_, name, &TensorSpec::name);
-      if (spec != inputs_.end() && spec->dtype != caches[i].dtype)
+      const auto spec = std::ranges::find(inputs, name, &TensorSpec::name);
+      if (spec != inputs.end() && spec->dtype != caches[i].dtype)
         caches[i] = convert(caches[i], spec->dtype);
       caches[i].name = name;
     }
@@ -195,9 +197,28 @@ void follow_decoder(const Model& candidate, const Model* reference, const InputS
   // As programs do: each cache of the candidate is fed what is called as in the reference.
   const auto trusted = reference ? find_decoder(*reference) : std::nullopt;
   const bool fits = trusted && trusted->caches.size() == decoder->caches.size();
-  for (const CacheSpec& cache : (fits ? *trusted : *decoder).caches)
-    io.feedback.push_back({cache.output, cache.input});
+  for (std::size_t i = 0; i < decoder->caches.size(); ++i)
+    io.feedback.push_back(
+        {(fits ? counterpart_cache(*trusted, *decoder, i) : decoder->caches[i]).output,
+         decoder->caches[i].input});
   if (io.generate) io.feedback.push_back({decoder->logits, decoder->tokens, true});
+}
+
+void pair_cache_outputs(const Model& candidate, std::span<const TensorSpec> reference_outputs,
+                        IoMapping& io) {
+  const auto decoder = find_decoder(candidate, io.roles);
+  if (!decoder || decoder->caches.empty()) return;
+  std::vector<std::string> caches;
+  for (const TensorSpec& output : reference_outputs) {
+    if (output.name == decoder->logits || io.outputs.contains(output.name)) continue;
+    if (std::ranges::find(decoder->caches, output.name, &CacheSpec::output) !=
+        decoder->caches.end())
+      return;
+    caches.push_back(output.name);
+  }
+  if (caches.size() != decoder->caches.size()) return;
+  for (std::size_t i = 0; i < caches.size(); ++i)
+    io.outputs.emplace(caches[i], decoder->caches[i].output);
 }
 
 }  // namespace vernier
