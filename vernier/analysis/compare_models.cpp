@@ -372,7 +372,7 @@ CompareResult compare_models(const ComparedModels& models, Samples& samples,
         find_narrow_range(models, result, reference_runner, extended, samples, options);
   if (result.evidence.narrow)
     result.verdict = make_verdict(result.verdict.limits, result.verdict.failures, result.evidence);
-  if (!result.interrupted)
+  if (judged && !result.interrupted)
     judge_biases(result, models, reference_runner, extended, samples, options);
   if (!result.interrupted) ask_others(result, reference_runner, extended, samples, options);
   if (models.reference && !compare_options.allow_missing)
