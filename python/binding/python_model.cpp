@@ -103,9 +103,8 @@ class PythonRunner final : public Runner {
   }
 
   void visit_parameters(const TensorVisitor& visit) const override {
-    visiting([&](const auto& receive) {
-      host_.object.attr("parameters")(receive(visit), nb::none());
-    });
+    visiting(
+        [&](const auto& receive) { host_.object.attr("parameters")(receive(visit), nb::none()); });
   }
 
   std::vector<TensorSpec> parameters() const override {

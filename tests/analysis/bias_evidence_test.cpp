@@ -145,7 +145,8 @@ TEST(OtherBiases, fail_a_candidate_that_keeps_its_limits_and_would_be_better_wit
   EXPECT_TRUE(verdict(quantized_network(biases)).pass());
   const Verdict zeroed = verdict(quantized_network({0, 0, 0, 0}));
   EXPECT_EQ(zeroed.outcome, Outcome::fail);
-  EXPECT_THAT(failure_texts(zeroed), ElementsAre("weight b_quantized: not the reference's: 0.0 dB"));
+  EXPECT_THAT(failure_texts(zeroed),
+              ElementsAre("weight b_quantized: not the reference's: 0.0 dB"));
 }
 
 }  // namespace
