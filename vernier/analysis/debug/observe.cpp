@@ -115,8 +115,9 @@ void pool_into(SampleSums& total, const SampleSums& sample) {
   total.histograms.resize(sample.histograms.size());
   for (std::size_t i = 0; i < total.histograms.size(); ++i)
     total.histograms[i].add(sample.histograms[i]);
-  for (const std::size_t index : sample.order)
-    if (std::ranges::find(total.order, index) == total.order.end()) total.order.push_back(index);
+  if (total.order != sample.order)  // as it is but for control flow
+    for (const std::size_t index : sample.order)
+      if (std::ranges::find(total.order, index) == total.order.end()) total.order.push_back(index);
   if (total.outputs.empty()) {
     total.outputs = sample.outputs;
     return;
