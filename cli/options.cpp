@@ -427,7 +427,13 @@ RunDescription describe_run(const std::string& command, const ResolvedModel& can
 void describe_placement(RunDescription& run, const Model& model, const RuntimeOptions& runtime,
                         Samples& samples) {
   if (is_cpu(runtime.provider)) return;
-  const Placement placed = placement(model, runner_options(runtime).onnx, samples.sample(0));
+  Placement placed;
+  try {
+    placed = placement(model, runner_options(runtime).onnx, samples.sample(0));
+  } catch (const Error& error) {  // the result stands without it
+    return print_warnings(
+        std::array{fmt::format("which provider computed what is not known: {}", error.what())});
+  }
   std::vector<std::string> texts;
   for (const auto& [provider, operators] : placed) {
     const std::set<std::string> kinds(operators.begin(), operators.end());

@@ -135,6 +135,9 @@ Baseline read_baseline(const fs::path& path, std::span<const std::string> metric
 }
 
 void write_baseline(const fs::path& path, Baseline baseline) {
+  if (baseline.empty())
+    throw Error(
+        fmt::format("[baseline] {}: nothing was measured that could be accepted", path.string()));
   const Baseline before = earlier(path, baseline);
   Json figures = Json::array();
   for (AcceptedFigure& figure : baseline) {

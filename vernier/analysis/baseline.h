@@ -33,7 +33,7 @@ Baseline baseline_of(const TaskResult& result);   // every metric of the candida
 // Throws Error for what is no baseline, and for metrics that the command has not.
 Baseline read_baseline(const std::filesystem::path& path, std::span<const std::string> metrics);
 
-// Tolerances of figures that the file has already are kept.
+// Tolerances of figures that the file has already are kept. Throws Error without any figure.
 void write_baseline(const std::filesystem::path& path, Baseline baseline);
 
 // Under which conditions a run has fallen behind.

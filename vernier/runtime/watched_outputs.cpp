@@ -22,11 +22,12 @@ double sqnr_db(const Tensor& reference, const Tensor& candidate) {
   const std::vector<double> expected = to_f64(reference), found = to_f64(candidate);
   double signal = 0, noise = 0;
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    if (!std::isfinite(expected[i]) && !std::isfinite(found[i])) continue;
+    if (expected[i] == found[i] && std::isinf(expected[i])) continue;
+    if (std::isnan(expected[i]) && std::isnan(found[i])) continue;
     signal += expected[i] * expected[i];
     noise += (expected[i] - found[i]) * (expected[i] - found[i]);
   }
-  return 10 * std::log10(signal / noise);
+  return noise == 0 ? INFINITY : 10 * std::log10(signal / noise);
 }
 
 }  // namespace
