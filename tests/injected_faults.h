@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/onnx_edits.h"
+#include "vernier/model/index.h"
 #include "vernier/model/quantization.h"
 
 namespace vernier {
@@ -75,6 +76,40 @@ inline bool narrow_activation(Model& model) {
   return scale_constant(model, found[found.size() / 2].quantizer.scale.name, 0.25F);
 }
 
+// Of the last convolution that is padded alike on both sides: all of it on one.
+inline bool shift_pads(Model& model) {
+  auto& nodes = *model.graph().mutable_node();
+  for (auto node = nodes.rbegin(); node != nodes.rend(); ++node)
+    for (auto& attribute : *node->mutable_attribute()) {
+      auto& pads = *attribute.mutable_ints();
+      if (attribute.name() != "pads" || node->op_type().find("Conv") == std::string::npos ||
+          pads.size() != 4 || pads[0] == 0 || pads[0] != pads[2])
+        continue;
+      pads[2] += pads[0];
+      pads[0] = 0;
+      return true;
+    }
+  return false;
+}
+
+// The last sum of two tensors that are no constants: one of them is lost.
+inline bool remove_residual(Model& model) {
+  const Model original = model.clone();
+  const ModelIndex index(original);
+  auto& nodes = *model.graph().mutable_node();
+  for (int i = nodes.size() - 1; i >= 0; --i) {
+    auto& node = nodes[i];
+    if (node.op_type() != "Add" || index.main().weight_source(node.input(0)) ||
+        index.main().weight_source(node.input(1)) || index.main().constant(node.input(0)) ||
+        index.main().constant(node.input(1)))
+      continue;
+    node.set_op_type("Identity");
+    node.mutable_input()->RemoveLast();
+    return true;
+  }
+  return false;
+}
+
 inline bool replace_weights(Model& model) {
   bool replaced = false;
   for (auto& weight : *model.graph().mutable_initializer()) {
@@ -111,6 +146,8 @@ inline std::vector<InjectedFault> injected_faults() {
   return {{"a weight rolled by a channel", roll_weight},
           {"a weight's scale x1.5", scale_weight},
           {"an activation's scale /4", narrow_activation},
+          {"pads on one side", shift_pads},
+          {"a residual removed", remove_residual},
           {"another network's weights", replace_weights},
           {"an activation removed", remove_activation},
           {"an output dropped", drop_output}};

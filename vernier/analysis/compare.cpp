@@ -87,13 +87,18 @@ std::optional<double> runtime_loss(const std::vector<PairResult>& exact,
   return loss;
 }
 
+// What samples are drawn for: a recorded candidate takes nothing, and then it is the reference.
+const std::vector<TensorSpec>& fed_inputs(const Runner& reference, const Runner& candidate) {
+  return candidate.inputs().empty() ? reference.inputs() : candidate.inputs();
+}
+
 class Comparison {
  public:
   Comparison(Runner& reference, Runner& candidate, const CompareOptions& options)
       : reference_(reference),
         candidate_(candidate),
         options_(options),
-        bindings_(bind_inputs(candidate.inputs(), reference.inputs(), options.io)) {
+        bindings_(bind_inputs(fed_inputs(reference, candidate), reference.inputs(), options.io)) {
     for (const BeforeActivation& before : options.before) add_pair(before_, before.output);
   }
 

@@ -6,10 +6,10 @@
 #include <fstream>
 #include <iterator>
 
-#include "vernier/analysis/bias_evidence.h"
 #include "vernier/analysis/decoding/cache_faults.h"
 #include "vernier/analysis/decoding/decoder_samples.h"
 #include "vernier/analysis/decoding/fed_decoder.h"
+#include "vernier/analysis/further_runs.h"
 #include "vernier/analysis/pick_inputs.h"
 #include "vernier/model/precision.h"
 #include "vernier/runtime/ort_runner.h"
@@ -101,113 +101,6 @@ std::vector<Failure> missing_values(const Model& reference, const Model& candida
                           .kind = FailureKind::missing});
   }
   return failures;
-}
-
-// The model in exact arithmetic, as its file says.
-OrtRunner exact_runner(const Model& model, OrtOptions runtime) {
-  runtime.exact = true;
-  runtime.optimization = Optimization::disabled;
-  return OrtRunner(model.clone(), runtime);
-}
-
-// How much better the outputs of such a candidate are, in exact arithmetic: the most of any.
-double gain_of(const Model& better, const CompareResult& result, Runner& reference,
-               Samples& samples, const CompareModelsOptions& options) {
-  OrtRunner runner = exact_runner(better, options.candidate_runtime);
-  CompareOptions again{.before = options.compare.before,
-                       .outputs_by_position = options.compare.outputs_by_position,
-                       .io = options.compare.io};
-  const CompareResult compared = compare(reference, runner, samples, again);
-  double gain = 0;
-  const auto add = [&](const std::vector<PairResult>& from, const std::vector<PairResult>& to) {
-    for (std::size_t i = 0; i < std::min(from.size(), to.size()); ++i)
-      gain = std::max(gain,
-                      to[i].similarity.statistics[0].mean - from[i].similarity.statistics[0].mean);
-  };
-  add(result.exact_outputs, compared.outputs);
-  add(result.before_activation, compared.before_activation);
-  return gain;
-}
-
-// A quantizer whose range is costly: one that holds what goes into it betters the outputs.
-std::optional<NarrowRange> find_costly_range(const CompareResult& result, Runner& reference,
-                                             const Model& candidate, Samples& samples,
-                                             const CompareModelsOptions& options) {
-  const CalibrationFit& fit = *result.evidence.calibration;
-  const auto wide = widened(candidate, fit.most_overflowed, fit.overflow);
-  if (!wide) return std::nullopt;
-  const double gain = gain_of(*wide, result, reference, samples, options);
-  if (!(gain > costly_db)) return std::nullopt;
-  return NarrowRange{fit.most_overflowed, fit.overflow, gain};
-}
-
-// Biases that are not the reference's fail a candidate that would be better with those.
-void judge_biases(CompareResult& result, const ComparedModels& models, Runner& reference,
-                  const Model& extended, Samples& samples, const CompareModelsOptions& options) {
-  const auto& weights = result.evidence.weights;
-  if (result.verdict.outcome == Outcome::fail || !models.reference || !weights ||
-      result.exact_outputs.empty())
-    return;
-  const auto others = find_other_biases(*models.reference, models.candidate, *weights);
-  if (others.empty()) return;
-  const Model repaired = with_reference_biases(extended, others);
-  if (!(gain_of(repaired, result, reference, samples, options) > costly_db)) return;
-  for (const OtherBias& bias : others)
-    result.verdict.failures.push_back(
-        {.subject = bias.candidate,
-         .group = "weight",
-         .metric = "weight_sqnr_db",
-         .value = bias.sqnr_db,
-         .limit = Limit{
-             .metric = "weight_sqnr_db", .fails = Limit::Fails::below, .value = unlike_bias_db}});
-  result.verdict.outcome = Outcome::fail;
-}
-
-// A range that is too narrow though limits are kept and the fit does not show it.
-std::optional<NarrowRange> find_narrow_range(const ComparedModels& models,
-                                             const CompareResult& result, Runner& reference,
-                                             const Model& extended, Samples& samples,
-                                             const CompareModelsOptions& options) {
-  const Evidence& evidence = result.evidence;
-  if (!result.verdict.pass() || !evidence.calibration) return std::nullopt;
-  if (evidence.real_inputs)
-    return evidence.calibration->overflow > most_overflow
-               ? find_costly_range(result, reference, extended, samples, options)
-               : std::nullopt;
-  if (!models.reference) return std::nullopt;
-  return find_narrow_input(*models.reference, models.candidate, samples, options.candidate_runtime);
-}
-
-// Samples that are picked are as loud as the calibration data ever were, and an output's SQNR is
-// better on them than on ordinary ones. So the others have to keep the limits too: on the mean,
-// for some of them are hardly like anything real.
-CompareResult compare_others(const CompareResult& result, Runner& reference, const Model& extended,
-                             Samples& others, const CompareModelsOptions& options) {
-  CompareOptions again{.allow_missing = true,
-                       .before = options.compare.before,
-                       .outputs_by_position = options.compare.outputs_by_position,
-                       .io = options.compare.io};
-  std::ranges::copy_if(result.verdict.limits, std::back_inserter(again.limits),
-                       [](const Limit& limit) { return limit.metric.ends_with("_mean"); });
-  OrtRunner candidate = exact_runner(extended, options.candidate_runtime);
-  return compare(reference, candidate, others, again);
-}
-
-// Doubts a pass on made-up inputs that the others would not be given.
-void ask_others(CompareResult& result, Runner& reference, const Model& extended, Samples& samples,
-                const CompareModelsOptions& options) {
-  const Evidence& evidence = result.evidence;
-  Samples* others = samples.others();
-  if (!result.verdict.pass() || !others || evidence.real_inputs || evidence.own_limits) return;
-  const CompareResult compared = compare_others(result, reference, extended, *others, options);
-  if (compared.interrupted) {
-    result.interrupted = true;
-    result.verdict = interrupted_verdict(std::move(result.verdict), compared.samples,
-                                         others->size() / options.compare.io.steps);
-  } else if (!compared.verdict.failures.empty()) {
-    result.evidence.others = compared.verdict.failures.front();
-    result.verdict = make_verdict(result.verdict.limits, {}, result.evidence);
-  }
 }
 
 // Whether nothing but the outputs' figures fails a candidate that is the same network.
@@ -367,14 +260,12 @@ CompareResult compare_models(const ComparedModels& models, Samples& samples,
          find_cache_faults({own_reference, decoders->reference}, {candidate, decoders->candidate},
                            decoders->prompt))
       result.warnings.push_back(cache_fault_text(fault));
-  if (!result.interrupted)
-    result.evidence.narrow =
-        find_narrow_range(models, result, reference_runner, extended, samples, options);
-  if (result.evidence.narrow)
-    result.verdict = make_verdict(result.verdict.limits, result.verdict.failures, result.evidence);
-  if (judged && !result.interrupted)
-    judge_biases(result, models, reference_runner, extended, samples, options);
-  if (!result.interrupted) ask_others(result, reference_runner, extended, samples, options);
+  judge_by_further_runs(result, {.models = models,
+                                 .reference = reference_runner,
+                                 .extended = extended,
+                                 .samples = samples,
+                                 .options = options,
+                                 .is_whole = judged});
   if (models.reference && !compare_options.allow_missing)
     for (Failure& failure :
          missing_values(*models.reference, models.candidate, compare_options.io)) {

@@ -26,6 +26,16 @@ Failure weight_failure(const WeightEvidence& evidence) {
   return failure;
 }
 
+Failure structure_failure(const StructureEvidence& structure) {
+  return {.subject = structure.output,
+          .group = "output",
+          .metric = "unquantized_sqnr_db",
+          .value = structure.sqnr_db,
+          .limit = Limit{.metric = "unquantized_sqnr_db",
+                         .fails = Limit::Fails::below,
+                         .value = other_structure_db}};
+}
+
 std::vector<Doubt> doubts_of(const Evidence& evidence) {
   std::vector<Doubt> doubts;
   if (const auto& fit = evidence.calibration) {
@@ -57,6 +67,10 @@ std::vector<Doubt> doubts_of(const Evidence& evidence) {
                                           : evidence.quantized;
   if (evidence.diversity && *evidence.diversity < least_diversity && unmatched)
     doubts.push_back({DoubtKind::alike_samples, "", *evidence.diversity, least_diversity});
+  if (const auto& structure = evidence.structure;
+      structure && structure->unswitched == 0 && !(structure->sqnr_db >= same_structure_db))
+    doubts.push_back(
+        {DoubtKind::other_structure, structure->output, structure->sqnr_db, same_structure_db});
   if (const auto& missing = evidence.missing)
     doubts.push_back({DoubtKind::missing_activation,
                       missing->tensor.empty() ? missing->op : missing->tensor,
@@ -79,6 +93,11 @@ Verdict make_verdict(std::vector<Limit> limits, std::vector<Failure> failures,
   Verdict verdict = make_verdict(std::move(limits), std::move(failures));
   if (evidence.weights && evidence.weights->answer == WeightEvidence::Answer::different)
     return with_weights(std::move(verdict), *evidence.weights);
+  if (evidence.structure && is_other_network(*evidence.structure)) {
+    verdict.failures.insert(verdict.failures.begin(), structure_failure(*evidence.structure));
+    verdict.outcome = Outcome::fail;
+    return verdict;
+  }
   const bool only_broken = std::ranges::all_of(
       verdict.failures, [](const Failure& failure) { return failure.kind == FailureKind::broken; });
   if (verdict.outcome == Outcome::fail && (!only_broken || proves_loss(evidence))) return verdict;

@@ -9,6 +9,7 @@
 #include "vernier/analysis/narrow_range.h"
 #include "vernier/analysis/norm_fit.h"
 #include "vernier/analysis/operator_evidence.h"
+#include "vernier/analysis/structure_evidence.h"
 #include "vernier/analysis/verdict.h"
 #include "vernier/analysis/weight_evidence.h"
 
@@ -18,17 +19,18 @@ namespace vernier {
 // outputs on inputs like the real ones how good the candidate is; where neither can be told, the
 // verdict is inconclusive.
 struct Evidence {
-  bool real_inputs = false;                   // from a dataset or a file
-  bool quantized = false;                     // how good such a model is depends on its inputs
-  bool own_limits = false;                    // the user's: these are judged as they are
-  std::optional<WeightEvidence> weights;      // nothing: not compared
-  std::optional<CalibrationFit> calibration;  // nothing: no quantizer of activations was seen
-  std::optional<NarrowRange> narrow;          // that neither outputs nor the fit show
-  std::optional<NormFit> norms;               // of a reference, where no quantizer tells
-  std::optional<double> diversity;            // of the reference's outputs over the samples
-  std::optional<MissingActivations> missing;  // of a quantized candidate
-  std::optional<MismatchedBias> bias;         // likewise
-  std::optional<Failure> others;              // what other inputs break that fit nearly as well
+  bool real_inputs = false;                    // from a dataset or a file
+  bool quantized = false;                      // how good such a model is depends on its inputs
+  bool own_limits = false;                     // the user's: these are judged as they are
+  std::optional<WeightEvidence> weights;       // nothing: not compared
+  std::optional<StructureEvidence> structure;  // of a quantized candidate; nothing: not run
+  std::optional<CalibrationFit> calibration;   // nothing: no quantizer of activations was seen
+  std::optional<NarrowRange> narrow;           // that neither outputs nor the fit show
+  std::optional<NormFit> norms;                // of a reference, where no quantizer tells
+  std::optional<double> diversity;             // of the reference's outputs over the samples
+  std::optional<MissingActivations> missing;   // of a quantized candidate
+  std::optional<MismatchedBias> bias;          // likewise
+  std::optional<Failure> others;               // what other inputs break that fit nearly as well
   bool operator==(const Evidence&) const = default;
 };
 

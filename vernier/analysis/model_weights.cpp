@@ -78,6 +78,7 @@ class WeightList {
                         .read = [&model = index_.model(),
                                  &proto] { return convert(model.view(proto), DType::f32); },
                         .fold = fold_behind(*weight.graph, weight.name),
+                        .bias = bias_beside(*weight.graph, weight.name),
                         .aliases = {weight.name},
                         .transposes = is_read_by(weight, {"ConvTranspose"}),
                         .recurrent = is_read_by(weight, {"LSTM", "GRU", "RNN"})});
@@ -93,6 +94,13 @@ class WeightList {
     return std::ranges::any_of(weight.graph->consumers(weight.name), [&](const NodeProto* reader) {
       return std::ranges::find(ops, reader->op_type()) != ops.end();
     });
+  }
+
+  // The third input of its only reader.
+  static std::vector<double> bias_beside(const GraphIndex& index, const std::string& name) {
+    const auto readers = index.consumers(name);
+    if (readers.size() != 1 || channel_axis(*readers[0], 1) < 0) return {};
+    return index.numbers(input_name(*readers[0], 2)).value_or(std::vector<double>());
   }
 
   // Of the batch norm that alone reads what the weight's only reader writes.
@@ -113,7 +121,16 @@ class WeightList {
     if (variances.size() != fold.factors.size()) return std::nullopt;
     for (std::size_t i = 0; i < variances.size(); ++i)
       fold.factors[i] /= std::sqrt(variances[i] + epsilon);
+    add_shifts(fold, index.numbers(norm.input(2)), index.numbers(norm.input(3)));
     return fold;
+  }
+
+  static void add_shifts(ChannelScale& fold, const std::optional<std::vector<double>>& biases,
+                         const std::optional<std::vector<double>>& means) {
+    const std::size_t channels = fold.factors.size();
+    if (!biases || !means || biases->size() != channels || means->size() != channels) return;
+    for (std::size_t i = 0; i < channels; ++i)
+      fold.shifts.push_back((*biases)[i] - (*means)[i] * fold.factors[i]);
   }
 
   const ModelIndex& index_;

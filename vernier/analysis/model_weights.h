@@ -13,10 +13,11 @@ namespace vernier {
 
 class Runner;
 
-// What a batch norm multiplies each channel by.
+// What a batch norm multiplies each channel by, and adds to it then.
 struct ChannelScale {
   int axis = -1;
   std::vector<double> factors;
+  std::vector<double> shifts = {};  // empty: not known
 };
 
 // One weight as a model computes with it.
@@ -27,6 +28,7 @@ struct ModelWeight {
   std::optional<Quantizer> quantizer;
   std::function<Tensor()> read;      // in float32
   std::optional<ChannelScale> fold;  // of the batch norm behind its only reader
+  std::vector<double> bias = {};     // that its only reader adds; empty: none, or computed
   std::vector<std::string> aliases;  // other names by which the other model may know it
   bool transposes = false;           // a ConvTranspose reads it
   bool recurrent = false;            // an LSTM, GRU or RNN reads it: its gates have an order

@@ -5,6 +5,7 @@
 
 #include "vernier/analysis/calibration_fit.h"
 #include "vernier/data/samples.h"
+#include "vernier/model/insert_switches.h"
 #include "vernier/model/model.h"
 #include "vernier/runtime/ort_options.h"
 
@@ -15,6 +16,7 @@ struct NarrowRange {
   std::string tensor;
   double overflow = 0;            // what goes into it, or should, over the largest representable
   std::optional<double> gain_db;  // of the outputs with a range that is wide enough, if measured
+  std::optional<double> local_gain_db;  // of the tensor itself
   bool operator==(const NarrowRange&) const = default;
 };
 
@@ -26,8 +28,11 @@ inline constexpr double costly_db = 3;  // that a wider range may better the out
 std::optional<NarrowRange> find_narrow_input(const Model& reference, const Model& candidate,
                                              Samples& samples, const OrtOptions& runtime);
 
-// The candidate with a range of this tensor's quantizer that is `factor` times as wide. Nothing
-// where its scale is no initializer.
-std::optional<Model> widened(const Model& candidate, const std::string& tensor, double factor);
+// Runs a candidate on the first samples with ranges that hold what goes into them, as all of its
+// quantizers off show it. Of those that cut something off, the one whose wider range betters the
+// outputs most, where that is more than right models gain, which on made-up inputs is more. `model`
+// as switch_quantizers() made it of weights that are the same.
+std::optional<NarrowRange> find_costly_range(SwitchedModel model, Samples& samples,
+                                             const OrtOptions& runtime, bool real_inputs);
 
 }  // namespace vernier

@@ -52,6 +52,7 @@ std::string_view doubt_kind_name(DoubtKind kind) {
     case DoubtKind::narrow_input: return "narrow_input";
     case DoubtKind::other_inputs: return "other_inputs";
     case DoubtKind::costly_range: return "costly_range";
+    case DoubtKind::other_structure: return "other_structure";
     case DoubtKind::missing_activation: return "missing_activation";
     case DoubtKind::alike_samples: return "alike_samples";
     case DoubtKind::unknown_inputs: return "unknown_inputs";

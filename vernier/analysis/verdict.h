@@ -49,6 +49,7 @@ enum class DoubtKind {
   narrow_input,        // the input's quantizer has a range far below what those behind it expect
   other_inputs,        // made-up inputs that fit nearly as well do not keep the limits
   costly_range,        // a quantizer cuts off so much that a wider range betters the outputs
+  other_structure,     // the candidate without its quantizers is not quite the reference
   missing_activation,  // the candidate has fewer activation functions than the reference
   alike_samples,       // to the network all samples are one sample
   unknown_inputs,      // made-up inputs, and nothing tells whether they are like real ones

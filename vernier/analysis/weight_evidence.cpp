@@ -116,47 +116,85 @@ bool is_better(const PairedWeight& row, const PairedWeight& than) {
   return row.sqnr_db > than.sqnr_db;
 }
 
-// With the reference's axes in every order that gives the candidate's shape.
-PairedWeight best_order(const PairedWeight& row, const Tensor& reference, const Tensor& candidate,
-                        const ModelWeight& weight) {
-  PairedWeight best = row;
-  best.sqnr_db = -INFINITY;
-  const Shape shape = squeezed(reference.shape);
-  for (const auto& order : axis_orders(shape, squeezed(candidate.shape))) {
-    TensorView ordered{reference.name, reference.dtype, shape, reference.bytes};
+// Calls visit with the weight's axes in every order that gives the shape, until it says so.
+template <typename Visit>
+bool visit_orders(const Tensor& weight, const Shape& wanted, const Visit& visit) {
+  const Shape shape = squeezed(weight.shape);
+  for (const auto& order : axis_orders(shape, squeezed(wanted))) {
+    TensorView ordered{weight.name, weight.dtype, shape, weight.bytes};
     Tensor permuted;
     if (!std::ranges::is_sorted(order)) {
       permuted = permute_axes(ordered, order);
       ordered = permuted;
     }
-    ordered.shape = candidate.shape;
-    const PairedWeight found = compare_values(row, ordered, candidate, weight);
-    if (is_better(found, best)) best = found;
-    if (best.same) break;
+    ordered.shape = wanted;
+    if (visit(ordered)) return true;
   }
+  return false;
+}
+
+// Calls visit(reference, candidate, folded) with every form in which the two may be the same, until
+// it says so: as stored, with the batch norm of either side folded in, and with the kernel flipped.
+template <typename Visit>
+void visit_forms(const ModelWeight& reference, const ModelWeight& candidate, const Tensor& real,
+                 const Visit& visit) {
+  const Tensor stored = reference.read();
+  const auto visit_against = [&](const Tensor& weight, const Tensor& found, bool folded = false) {
+    return visit_orders(weight, found.shape,
+                        [&](const TensorView& ordered) { return visit(ordered, found, folded); });
+  };
+  if (visit_against(stored, real)) return;
+  if (reference.fold && visit_against(folded(stored, *reference.fold), real, true)) return;
+  if (candidate.fold && !candidate.quantizer &&
+      visit_against(stored, folded(real, *candidate.fold)))
+    return;
+  if (reference.transposes != candidate.transposes && stored.shape.size() > 2)
+    visit_against(flip_kernel(stored), real);
+}
+
+PairedWeight compare_pair(const ModelWeight& reference, const ModelWeight& candidate,
+                          const Tensor& real) {
+  const PairedWeight row{.candidate = candidate.name,
+                         .reference = reference.name,
+                         .elements = real.size(),
+                         .sqnr_db = -INFINITY};
+  PairedWeight best = row;
+  visit_forms(reference, candidate, real,
+              [&](const TensorView& expected, const Tensor& found, bool) {
+                const PairedWeight compared = compare_values(row, expected, found, candidate);
+                if (is_better(compared, best)) best = compared;
+                return best.same;
+              });
   return best;
 }
 
-// As stored, and with the batch norm of either side folded in.
-PairedWeight compare_pair(const ModelWeight& reference, const ModelWeight& candidate,
-                          const Tensor& real) {
-  const PairedWeight row{
-      .candidate = candidate.name, .reference = reference.name, .elements = real.size()};
-  const Tensor stored = reference.read();
-  PairedWeight best = best_order(row, stored, real, candidate);
-  if (!best.same && reference.fold) {
-    const PairedWeight found = best_order(row, folded(stored, *reference.fold), real, candidate);
-    if (is_better(found, best)) best = found;
+// What a layer adds, with the batch norm behind it where that is folded.
+std::optional<Tensor> float_bias(const ModelWeight& reference, bool folded) {
+  std::vector<double> values = reference.bias;
+  if (folded) {
+    const ChannelScale& fold = *reference.fold;
+    if (fold.shifts.empty()) return std::nullopt;
+    values.resize(fold.shifts.size());
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = values[i] * fold.factors[i] + fold.shifts[i];
   }
-  if (!best.same && candidate.fold && !candidate.quantizer) {
-    const PairedWeight found = best_order(row, stored, folded(real, *candidate.fold), candidate);
-    if (is_better(found, best)) best = found;
-  }
-  if (!best.same && reference.transposes != candidate.transposes && stored.shape.size() > 2) {
-    const PairedWeight found = best_order(row, flip_kernel(stored), real, candidate);
-    if (is_better(found, best)) best = found;
-  }
-  return best;
+  if (values.empty()) return std::nullopt;
+  Tensor bias = make_tensor("", DType::f32, {std::ssize(values)});
+  std::ranges::transform(values, elements<float>(bias).begin(),
+                         [](double value) { return static_cast<float>(value); });
+  return bias;
+}
+
+// The first form of the reference's weight that is the same.
+std::optional<FloatWeight> same_form(const ModelWeight& reference, const ModelWeight& candidate) {
+  std::optional<FloatWeight> same;
+  visit_forms(reference, candidate, candidate.read(),
+              [&](const TensorView& expected, const Tensor& found, bool folded) {
+                if (!compare_values({}, expected, found, candidate).same) return false;
+                same = FloatWeight{copy(expected), float_bias(reference, folded)};
+                return true;
+              });
+  return same;
 }
 
 double norm(const Tensor& weight) {
@@ -299,6 +337,21 @@ std::optional<WeightEvidence> compare_weights_of(const Runner& reference, const 
   std::vector<ModelWeight> candidates = weights_of(index, false);
   std::erase_if(candidates, [](const ModelWeight& weight) { return weight.recurrent; });
   return compare(references, candidates, false);
+}
+
+std::map<std::string, FloatWeight> float_weights_of(const ModelIndex& reference,
+                                                    const ModelIndex& candidate,
+                                                    const WeightEvidence& evidence) {
+  const std::vector<ModelWeight> references = weights_of(reference, true);
+  const std::vector<ModelWeight> candidates = weights_of(candidate, false);
+  std::map<std::string, FloatWeight> found;
+  for (const PairedWeight& row : evidence.weights) {
+    const auto from = std::ranges::find(references, row.reference, &ModelWeight::name);
+    const auto to = std::ranges::find(candidates, row.candidate, &ModelWeight::name);
+    if (!row.same || from == references.end() || to == candidates.end()) continue;
+    if (auto weight = same_form(*from, *to)) found.emplace(row.candidate, *std::move(weight));
+  }
+  return found;
 }
 
 }  // namespace vernier

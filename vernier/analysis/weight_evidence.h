@@ -1,12 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "vernier/model/model.h"
+#include "vernier/model/index.h"
 
 namespace vernier {
 
@@ -52,5 +53,17 @@ WeightEvidence compare_weights_of(const Model& reference, const Model& candidate
 // joined what has lost its name. Nothing, too, where the order of batch norms is not known because
 // the runner does not watch its leaves.
 std::optional<WeightEvidence> compare_weights_of(const Runner& reference, const Model& candidate);
+
+// A weight of the reference as the candidate would hold it were it not quantized: a batch norm
+// folded in, and the axes in its order.
+struct FloatWeight {
+  Tensor weight;
+  std::optional<Tensor> bias;  // of the layer, likewise; nothing: it has none, or is not known
+};
+
+// Those of the candidate's weights that are the same, by name.
+std::map<std::string, FloatWeight> float_weights_of(const ModelIndex& reference,
+                                                    const ModelIndex& candidate,
+                                                    const WeightEvidence& evidence);
 
 }  // namespace vernier

@@ -36,7 +36,8 @@ struct Switch {
   bool is_dynamic = false;           // the file computes its scale from each tensor
   std::string reader = {};           // of a weight: which input of which node reads it
   int reader_input = -1;
-  int channel_axis = 0;  // of a weight: its output channels; -1: the last
+  int channel_axis = 0;                  // of a weight: its output channels; -1: the last
+  std::optional<RealRange> folded = {};  // the Relu or Clip that the quantizer stands for
 };
 
 // What is quantized and has no switch: it is always as in the file.
@@ -84,5 +85,9 @@ struct FloatCounterparts {
 // Puts a switch at each quantizer of a quantized model, of which `quantization` was found.
 SwitchedModel insert_switches(const ModelIndex& quantized_model, const Quantization& quantization,
                               const FloatCounterparts& counterparts);
+
+// The model with all of its switches off for good: one of ONNX's own operators, that computes with
+// the float weights. What only the quantizers read is gone.
+Model switched_off(SwitchedModel switched);
 
 }  // namespace vernier

@@ -482,7 +482,8 @@ class ModelSwitches {
                  .node = writer ? node_label(*writer->node) : "",
                  .op = writer ? writer->node->op_type() : "",
                  .is_in_file = true,
-                 .is_dynamic = activation.dynamic};
+                 .is_dynamic = activation.dynamic,
+                 .folded = folded};
     if (!activation.dynamic) added.in_file = activation.quantizer;
     list_.switches.push_back(std::move(added));
   }

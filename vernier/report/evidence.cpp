@@ -36,12 +36,21 @@ std::string calibration_text(const CalibrationFit& fit) {
 }
 
 std::string runtime_loss_text(std::optional<double> runtime_loss_db) {
-  constexpr double noticeable_loss_db = 0.5;
   if (!(runtime_loss_db.value_or(0) > noticeable_loss_db)) return "";
   return fmt::format(
       "{:.1f} dB are lost in this CPU's integer kernels, not in the file; reduce_range, uint8 "
       "weights or session.x64quantprecision=1 give them back",
       *runtime_loss_db);
+}
+
+std::string arithmetic_text(const ArithmeticLoss& loss) {
+  std::string text = fmt::format("{} {} dB as the file says, {} as this CPU runs it", loss.output,
+                                 format_decibels(loss.exact_db), format_decibels(loss.as_run_db));
+  if (loss.precise_db)
+    text += fmt::format(", {} with session.x64quantprecision=1", format_decibels(*loss.precise_db));
+  if (loss.first_operator)
+    text += fmt::format("; first at {} ({})", loss.first_operator->node, loss.first_operator->op);
+  return text;
 }
 
 }  // namespace vernier

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "vernier/analysis/arithmetic.h"
 #include "vernier/analysis/evidence.h"
 #include "vernier/report/json.h"
 
@@ -15,6 +16,10 @@ std::string calibration_text(const CalibrationFit& fit);
 
 // "3.2 dB are lost in this CPU's integer kernels, ..."; empty where it is too little to be told.
 std::string runtime_loss_text(std::optional<double> runtime_loss_db);
+
+// "logits 27.30 dB as the file says, 21.10 as this CPU runs it, ...; first at /stem/Conv
+// (QLinearConv)"
+std::string arithmetic_text(const ArithmeticLoss& loss);
 
 // {"answer": "same", "weights": 37, ...}; null where weights were not compared.
 template <typename Json>
@@ -42,6 +47,7 @@ Json weights_json(const std::optional<WeightEvidence>& weights) {
 template <typename Json>
 Json evidence_json(const Evidence& evidence) {
   Json json = {{"weights", weights_json<Json>(evidence.weights)},
+               {"structure", nullptr},
                {"calibration", nullptr},
                {"narrow_range", nullptr},
                {"other_inputs", nullptr},
@@ -49,6 +55,11 @@ Json evidence_json(const Evidence& evidence) {
                {"diversity", nullptr},
                {"real_inputs", evidence.real_inputs},
                {"missing_activations", nullptr}};
+  if (const auto& structure = evidence.structure)
+    json["structure"] = {{"output", structure->output},
+                         {"unquantized_sqnr_db", json_number<Json>(structure->sqnr_db)},
+                         {"unswitched", structure->unswitched},
+                         {"first_unswitched", structure->first_unswitched}};
   if (const auto& fit = evidence.calibration)
     json["calibration"] = {{"score", json_number<Json>(fit->score)},
                            {"quantizers", fit->quantizers},

@@ -20,6 +20,9 @@ std::string broken_text(const Failure& failure) {
     return "the reference has no weight like it";
   if (failure.metric == "weight_sqnr_db")
     return fmt::format("not the reference's: {:.1f} dB", failure.value);
+  if (failure.metric == "unquantized_sqnr_db")
+    return fmt::format("not the reference's network: without its quantizers it has {:.1f} dB",
+                       failure.value);
   return fmt::format("{} {:.6g} {} {:.6g}", failure.metric, failure.value,
                      operator_text(*failure.limit), failure.limit->value);
 }
@@ -132,6 +135,11 @@ std::string doubt_text(const Doubt& doubt) {
       return fmt::format(
           "the quantizer of {} cuts off what goes into it, and with a range that holds it the "
           "outputs are {:.1f} dB better (> {:g}): calibrate it on such inputs",
+          doubt.subject, doubt.value, doubt.limit);
+    case DoubtKind::other_structure:
+      return fmt::format(
+          "without its quantizers output {} of the candidate is {:.1f} dB from the reference's (< "
+          "{:g}): it may not compute the same",
           doubt.subject, doubt.value, doubt.limit);
     case DoubtKind::missing_activation:
       return fmt::format(

@@ -53,6 +53,19 @@ TEST(DynamicAxes, an_output_that_is_always_empty_is_not_frozen) {
   EXPECT_EQ(told(check_saved(model), "frozen-axis"), "none");
 }
 
+// As a merged decoder writes the encoder's cache in the branch that leaves it as it was.
+TEST(DynamicAxes, an_empty_output_freezes_none_of_its_axes) {
+  const Model model = GraphBuilder()
+                          .input("x", DType::f32, {{1, ""}, length})
+                          .weight(f32("nothing", {0, 1}, {}))
+                          .node("Relu", {"x"}, {"y"})
+                          .node("Identity", {"nothing"}, {"cache"})
+                          .output("y", DType::f32, {{1, ""}, length})
+                          .output("cache", DType::f32, {batch, length})
+                          .model();
+  EXPECT_EQ(told(check_saved(model), "frozen-axis"), "none");
+}
+
 TEST(DynamicAxes, a_batch_of_the_example_alone_is_found_from_other_sizes) {
   EXPECT_THAT(told(check_saved(reshaped({8, 6}, {batch, {6, ""}})), "frozen-axis"),
               AllOf(StartsWith("node_1: 'batch' is declared dynamic, but size 2 fails"),

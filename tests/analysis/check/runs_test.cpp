@@ -40,6 +40,16 @@ Finding first(const Findings& findings, const std::string& id) {
 
 TEST(Runs, a_plain_model_is_sound) { EXPECT_THAT(check_saved(one("Relu").model()), IsEmpty()); }
 
+TEST(Runs, sound_is_tried_at_lengths_that_long_windows_take) {
+  const Model model = GraphBuilder()
+                          .input("x", DType::f32, {{1, ""}, {1, ""}, {-1, "samples"}})
+                          .weight(f32("window", {1, 1, 1000}, std::vector<float>(1000, 0.001F)))
+                          .node("Conv", {"x", "window"}, {"y"})
+                          .output("y", DType::f32, {{1, ""}, {1, ""}, {-1, ""}})
+                          .model();
+  EXPECT_THAT(only(check_saved(model), "not-run"), IsEmpty());
+}
+
 TEST(Runs, a_file_that_is_no_model_is_unreadable) {
   const TemporaryDirectory folder;
   std::ofstream(folder / "m.onnx") << "version https://git-lfs.github.com/spec/v1";
@@ -169,8 +179,9 @@ TEST(Runs, a_size_that_the_model_takes_is_looked_for) {
         .output("y", DType::f32, {{-1, "batch"}, {1, ""}, {-1, "rest"}})
         .model();
   };
-  EXPECT_THAT(ids_of(check_saved(model(100))), Not(Contains("not-run")));
-  EXPECT_THAT(told(check_saved(model(600)), "not-run"), HasSubstr("no size that was tried"));
+  for (const std::int64_t kernel : {100, 600})
+    EXPECT_THAT(ids_of(check_saved(model(kernel))), Not(Contains("not-run")));
+  EXPECT_THAT(told(check_saved(model(20000)), "not-run"), HasSubstr("no size that was tried"));
 }
 
 TEST(Runs, a_nondeterministic_operator_is_named) {

@@ -241,7 +241,10 @@ class DeclaredAxes {
     const std::string& symbol = axes_[index].name;
     for (const TensorSpec& declared : index_.model().outputs()) {
       const auto output = std::ranges::find(outputs, declared.name, &Tensor::name);
-      if (output == outputs.end() || output->shape.size() != declared.shape.size()) continue;
+      // What is empty stands for nothing, as the cache of the branch that was not taken.
+      if (output == outputs.end() || output->size() == 0 ||
+          output->shape.size() != declared.shape.size())
+        continue;
       for (std::size_t i = 0; i < declared.shape.size(); ++i)
         if (declared.shape[i].symbol == symbol && output->shape[i] != size &&
             follows_at_first(declared.name, i, base_[index])) {

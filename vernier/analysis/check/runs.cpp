@@ -185,7 +185,7 @@ std::vector<std::vector<std::int64_t>> size_candidates(std::span<const DynamicAx
     for (const DynamicAxis& axis : axes) sizes.push_back(axis.is_batch ? batch : other);
     if (std::ranges::find(candidates, sizes) == candidates.end()) candidates.push_back(sizes);
   };
-  for (const std::int64_t other : {1, 16, 64, 224, 512}) add(1, other);
+  for (const std::int64_t other : {1, 16, 64, 224, 512, 4096, 16000}) add(1, other);
   add_sums(axes, candidates);
   for (const std::int64_t batch : {2, 4, 8, 16, 32, 64}) add(batch, 1);
   return candidates;

@@ -1,0 +1,202 @@
+#include "vernier/analysis/further_runs.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "vernier/analysis/bias_evidence.h"
+#include "vernier/analysis/layers/layers.h"
+#include "vernier/analysis/switched_models.h"
+#include "vernier/error.h"
+#include "vernier/model/precision.h"
+#include "vernier/runtime/ort_runner.h"
+
+namespace vernier {
+namespace {
+
+constexpr std::int64_t structure_samples = 4;
+
+// The model in exact arithmetic, as its file says.
+OrtRunner exact_runner(const Model& model, OrtOptions runtime) {
+  runtime.exact = true;
+  runtime.optimization = Optimization::disabled;
+  return OrtRunner(model.clone(), runtime);
+}
+
+// As the first run was made, but for limits.
+CompareOptions options_like(const CompareOptions& first) {
+  return {.allow_missing = true,
+          .before = first.before,
+          .outputs_by_position = first.outputs_by_position,
+          .io = first.io};
+}
+
+// Nothing where the weights are others, or the reference is quantized, too.
+std::optional<SwitchedModel> switched(const CompareResult& result, const ComparedRun& run) {
+  const WeightEvidence weights = result.evidence.weights.value_or(WeightEvidence());
+  const Model* reference = run.models.reference;
+  if (!result.evidence.quantized || weights.answer == WeightEvidence::Answer::different ||
+      (reference && precision_of(*reference) == Precision::int8))
+    return std::nullopt;
+  std::optional<ModelIndex> float_model;
+  if (reference) float_model.emplace(*reference);
+  return switch_quantizers(float_model ? &*float_model : nullptr, ModelIndex(run.extended),
+                           weights);
+}
+
+// What stays quantized and may show: a bias is stored so finely that its rounding does not.
+std::vector<Unswitched> showing(std::vector<Unswitched> unswitched, const Quantization& found) {
+  std::erase_if(unswitched, [&](const Unswitched& each) {
+    const auto weight = std::ranges::find(found.weights, each.subject, &QuantizedWeight::name);
+    return weight != found.weights.end() && weight->quantizer.dtype == DType::i32;
+  });
+  return unswitched;
+}
+
+// The candidate without its quantizers, on the first samples.
+StructureEvidence measure_structure(const SwitchedModel& model, const ComparedRun& run) {
+  const auto unswitched = showing(model.unswitched, find_quantization(run.extended));
+  StructureEvidence structure{.sqnr_db = INFINITY, .unswitched = std::ssize(unswitched)};
+  if (!unswitched.empty()) structure.first_unswitched = unswitched[0].subject;
+  OrtRunner runner(switched_off({model.model.clone(), {}, {}}), run.options.candidate_runtime);
+  CompareOptions again = options_like(run.options.compare);
+  again.limits = {{.metric = "sqnr_db_mean", .fails = Limit::Fails::below, .value = INFINITY}};
+  const auto samples = first_samples(run.samples, structure_samples * again.io.steps);
+  for (const Failure& failure : compare(run.reference, runner, *samples, again).verdict.failures) {
+    if (failure.kind == FailureKind::missing || !(failure.value < structure.sqnr_db)) continue;
+    structure.output = failure.subject;
+    structure.sqnr_db = failure.value;
+  }
+  return structure;
+}
+
+// "conv3 (attribute_mismatch: pads is 0 0 2 2, the reference's 1 1 1 1)"
+std::string origin_text(const LayerRow& row) {
+  const LayerEvidence& evidence = row.evidence;
+  std::string cause(cause_name(row.cause));
+  if (evidence.fact == LayerEvidence::Fact::other_attribute)
+    cause += fmt::format(": {} is {}, the reference's {}", evidence.name,
+                         fmt::join(evidence.candidate, " "), fmt::join(evidence.reference, " "));
+  return fmt::format("{} ({})", row.layer, cause);
+}
+
+// Where the candidate without its quantizers leaves the reference.
+std::optional<std::string> find_origin(const SwitchedModel& model, const ComparedRun& run) {
+  const std::filesystem::path& reference = run.models.reference->path();
+  if (reference.empty()) return std::nullopt;
+  try {
+    const auto samples = first_samples(run.samples, 1);
+    const LayersResult layers =
+        validate_layers(switched_off({model.model.clone(), {}, {}}), *samples,
+                        {.reference = reference,
+                         .weight_evidence = false,
+                         .io = run.options.compare.io,
+                         .runtime = {.threads = run.options.candidate_runtime.threads}});
+    if (!layers.drift_origin) return std::nullopt;
+    return origin_text(layers.rows[*layers.drift_origin]);
+  } catch (const Error&) {
+    return std::nullopt;  // what cannot be run side by side has no place
+  }
+}
+
+// How much better the outputs of such a candidate are, in exact arithmetic: the most of any.
+double gain_of(const Model& better, const CompareResult& result, const ComparedRun& run) {
+  OrtRunner runner = exact_runner(better, run.options.candidate_runtime);
+  const CompareResult compared =
+      compare(run.reference, runner, run.samples, options_like(run.options.compare));
+  double gain = 0;
+  const auto add = [&](const std::vector<PairResult>& from, const std::vector<PairResult>& to) {
+    for (std::size_t i = 0; i < std::min(from.size(), to.size()); ++i)
+      gain = std::max(gain,
+                      to[i].similarity.statistics[0].mean - from[i].similarity.statistics[0].mean);
+  };
+  add(result.exact_outputs, compared.outputs);
+  add(result.before_activation, compared.before_activation);
+  return gain;
+}
+
+// Biases that are not the reference's fail a candidate that would be better with those.
+void judge_biases(CompareResult& result, const ComparedRun& run) {
+  const auto& weights = result.evidence.weights;
+  if (result.verdict.outcome == Outcome::fail || !run.models.reference || !weights ||
+      result.exact_outputs.empty())
+    return;
+  const auto others = find_other_biases(*run.models.reference, run.models.candidate, *weights);
+  if (others.empty()) return;
+  const Model repaired = with_reference_biases(run.extended, others);
+  if (!(gain_of(repaired, result, run) > costly_db)) return;
+  for (const OtherBias& bias : others)
+    result.verdict.failures.push_back(
+        {.subject = bias.candidate,
+         .group = "weight",
+         .metric = "weight_sqnr_db",
+         .value = bias.sqnr_db,
+         .limit = Limit{
+             .metric = "weight_sqnr_db", .fails = Limit::Fails::below, .value = unlike_bias_db}});
+  result.verdict.outcome = Outcome::fail;
+}
+
+// A range that is too narrow though limits are kept and the fit does not show it.
+std::optional<NarrowRange> find_narrow_range(const CompareResult& result,
+                                             std::optional<SwitchedModel> model,
+                                             const ComparedRun& run) {
+  if (!result.verdict.pass() || !result.evidence.calibration) return std::nullopt;
+  if (model)
+    if (auto costly = find_costly_range(*std::move(model), run.samples,
+                                        run.options.candidate_runtime, result.evidence.real_inputs))
+      return costly;
+  if (result.evidence.real_inputs || !run.models.reference) return std::nullopt;
+  return find_narrow_input(*run.models.reference, run.models.candidate, run.samples,
+                           run.options.candidate_runtime);
+}
+
+// Doubts a pass on made-up inputs that others would not be given. Samples that are picked are as
+// loud as the calibration data ever were, and an output's SQNR is better on them than on ordinary
+// ones. So the others have to keep the limits too: on the mean, for some of them are hardly like
+// anything real.
+void ask_others(CompareResult& result, const ComparedRun& run) {
+  const Evidence& evidence = result.evidence;
+  Samples* others = run.samples.others();
+  if (!result.verdict.pass() || !others || evidence.real_inputs || evidence.own_limits) return;
+  CompareOptions again = options_like(run.options.compare);
+  std::ranges::copy_if(result.verdict.limits, std::back_inserter(again.limits),
+                       [](const Limit& limit) { return limit.metric.ends_with("_mean"); });
+  OrtRunner candidate = exact_runner(run.extended, run.options.candidate_runtime);
+  const CompareResult compared = compare(run.reference, candidate, *others, again);
+  if (compared.interrupted) {
+    result.interrupted = true;
+    result.verdict = interrupted_verdict(std::move(result.verdict), compared.samples,
+                                         others->size() / again.io.steps);
+  } else if (!compared.verdict.failures.empty()) {
+    result.evidence.others = compared.verdict.failures.front();
+    result.verdict = make_verdict(result.verdict.limits, {}, result.evidence);
+  }
+}
+
+void judge_anew(CompareResult& result) {
+  result.verdict = make_verdict(result.verdict.limits, result.verdict.failures, result.evidence);
+}
+
+}  // namespace
+
+void judge_by_further_runs(CompareResult& result, const ComparedRun& run) {
+  if (result.interrupted) return;
+  std::optional<SwitchedModel> model = run.is_whole ? switched(result, run) : std::nullopt;
+  if (model && run.models.reference) {
+    result.evidence.structure = measure_structure(*model, run);
+    judge_anew(result);
+    if (is_other_network(*result.evidence.structure))
+      if (const auto origin = find_origin(*model, run))
+        result.warnings.push_back("without its quantizers the candidate leaves the reference at " +
+                                  *origin);
+  }
+  result.evidence.narrow = find_narrow_range(result, std::move(model), run);
+  if (result.evidence.narrow) judge_anew(result);
+  if (run.is_whole) judge_biases(result, run);
+  ask_others(result, run);
+}
+
+}  // namespace vernier

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace vernier {
+
+// Whether a quantized candidate computes what its reference does, but for its quantizers: its
+// outputs with all of them off and the reference's weights, against the reference's.
+struct StructureEvidence {
+  std::string output;           // that agrees least
+  double sqnr_db = 0;           // of it, on the mean
+  std::int64_t unswitched = 0;  // quantizers that stayed on, besides those of biases, and
+  std::string first_unswitched;
+  bool operator==(const StructureEvidence&) const = default;
+};
+
+inline constexpr double same_structure_db = 60;   // at least, of right pairs
+inline constexpr double other_structure_db = 40;  // below, another network is proven
+
+// Whether it is proven that the candidate is another network: nothing that was left on explains it.
+inline bool is_other_network(const StructureEvidence& evidence) {
+  return evidence.unswitched == 0 && !(evidence.sqnr_db >= other_structure_db);
+}
+
+}  // namespace vernier

@@ -1,0 +1,113 @@
+#include <vernier_onnx.pb.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "vernier/model/insert_switches.h"
+#include "vernier/model/onnx_type.h"
+#include "vernier/model/tensor_data.h"
+
+namespace vernier {
+namespace {
+
+using vernier_onnx::AttributeProto;
+using vernier_onnx::GraphProto;
+using vernier_onnx::NodeProto;
+
+NodeProto make_node(const std::string& op, const std::vector<std::string>& inputs,
+                    const std::string& output) {
+  NodeProto node;
+  node.set_name("vernier." + op + ":" + output);
+  node.set_op_type(op);
+  for (const std::string& input : inputs) node.add_input(input);
+  node.add_output(output);
+  return node;
+}
+
+// Passes its first input on, in the type of the second, and between the bounds of what was folded
+// into the quantizer.
+class SwitchedOff {
+ public:
+  explicit SwitchedOff(GraphProto& graph) : graph_(graph) {}
+
+  void add(const NodeProto& node) {
+    std::string tensor = node.input(0);
+    if (node.op_type() == choice_f16_op) tensor = cast(tensor, DType::f16, node.output(0));
+    if (node.op_type() == choice_bf16_op) tensor = cast(tensor, DType::bf16, node.output(0));
+    tensor = bounded(tensor, "Max", attribute_float(node, clip_low_attribute, 0), node.output(0));
+    tensor = bounded(tensor, "Min", attribute_float(node, clip_high_attribute, 0), node.output(0));
+    *graph_.add_node() = make_node("Identity", {tensor}, node.output(0));
+  }
+
+ private:
+  std::string cast(const std::string& tensor, DType dtype, const std::string& output) {
+    NodeProto node = make_node("Cast", {tensor}, "vernier.cast:" + output);
+    AttributeProto& to = *node.add_attribute();
+    to.set_name("to");
+    to.set_type(AttributeProto::INT);
+    to.set_i(onnx_data_type(dtype));
+    *graph_.add_node() = node;
+    return node.output(0);
+  }
+
+  std::string bounded(const std::string& tensor, const std::string& op, float bound,
+                      const std::string& output) {
+    if (!std::isfinite(bound)) return tensor;
+    Tensor constant = make_tensor("vernier.bound:" + op + ":" + output, DType::f32, {});
+    elements<float>(constant)[0] = bound;
+    *graph_.add_initializer() = make_tensor_proto(constant);
+    const std::string result = "vernier.bounded:" + op + ":" + output;
+    *graph_.add_node() = make_node(op, {tensor, constant.name}, result);
+    return result;
+  }
+
+  GraphProto& graph_;
+};
+
+// Removes the nodes that nothing depends on, last ones first.
+void remove_unread(GraphProto& graph) {
+  std::set<std::string> read;
+  for (const auto& output : graph.output()) read.insert(output.name());
+  std::vector<NodeProto> kept;
+  auto& nodes = *graph.mutable_node();
+  for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
+    if (std::ranges::none_of(node->output(), [&](const auto& name) { return read.contains(name); }))
+      continue;
+    read.insert(node->input().begin(), node->input().end());
+    for (std::string& name : captured_names(*node)) read.insert(std::move(name));
+    kept.push_back(std::move(*node));
+  }
+  nodes.Clear();
+  for (auto node = kept.rbegin(); node != kept.rend(); ++node) *graph.add_node() = std::move(*node);
+}
+
+void switch_off(GraphProto& graph) {
+  google::protobuf::RepeatedPtrField<NodeProto> nodes;
+  nodes.Swap(graph.mutable_node());
+  SwitchedOff off(graph);
+  for (NodeProto& node : nodes) {
+    for (AttributeProto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) switch_off(*attribute.mutable_g());
+      for (GraphProto& each : *attribute.mutable_graphs()) switch_off(each);
+    }
+    if (node.domain() == switch_domain)
+      off.add(node);
+    else
+      *graph.add_node() = std::move(node);
+  }
+  remove_unread(graph);
+}
+
+}  // namespace
+
+Model switched_off(SwitchedModel switched) {
+  switch_off(switched.model.graph());
+  auto& imports = *switched.model.proto().mutable_opset_import();
+  imports.erase(std::remove_if(imports.begin(), imports.end(),
+                               [](const auto& each) { return each.domain() == switch_domain; }),
+                imports.end());
+  return std::move(switched.model);
+}
+
+}  // namespace vernier
