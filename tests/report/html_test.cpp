@@ -33,6 +33,13 @@ TEST(Html, NamesCannotEndTheDataTheyAreIn) {
   EXPECT_THAT(page, Not(HasSubstr("<script>alert")));
 }
 
+TEST(Html, NamesCannotMoveOrHideOthers) {
+  const std::string page =
+      render_html({.json = "{\"schema_version\": 2, \"command\": \"debug\", \"run\": {\"a\u202e\": "
+                           "\"b\\u001b\u009b\"}}"});
+  EXPECT_THAT(page, HasSubstr(R"("a\\u{202e}":"b\\x1b\\x9b")"));
+}
+
 TEST(Html, PolicyAllowsOnlyThePagesOwnScript) {
   const std::string page = render_html({.json = result});
   EXPECT_THAT(page, HasSubstr("default-src 'none'; script-src 'sha256-"));

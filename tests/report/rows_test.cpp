@@ -67,6 +67,17 @@ TEST(Rows, model_explorer_gets_a_figure_for_each_tensor_that_has_one) {
   EXPECT_EQ(data["thresholds"].size(), 3U);
 }
 
+TEST(Rows, model_explorer_knows_nodes_by_their_names) {
+  const auto results_with = [](const std::string& node) {
+    const std::string graph = R"({"tensors": ["x", "/conv/Conv"], "nodes": [{"name": ")" + node +
+                              R"(", "op": "Conv", "in": [0, -1], "out": [1, -1]}]})";
+    return nlohmann::json::parse(render_model_explorer(layers, graph))["results"];
+  };
+  EXPECT_EQ(results_with("node_conv"), (nlohmann::json{{"node_conv", {{"value", 130.5}}}}));
+  // As a node without a name is shown.
+  EXPECT_EQ(results_with("Conv(/conv/Conv)"), (nlohmann::json{{"/conv/Conv", {{"value", 130.5}}}}));
+}
+
 TEST(Rows, a_diagnosis_shows_the_rows_of_what_looked_deepest) {
   const std::string text = render_csv(R"({"command": "diagnose",
       "eval": {"command": "eval", "outputs": [{"name": "y"}]},

@@ -5,8 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "vernier/error.h"
+#include "vernier/parse_json.h"
 #include "vernier/report/html_page.h"
 #include "vernier/report/json.h"
+#include "vernier/utf8.h"
 
 namespace vernier {
 namespace {
@@ -61,14 +63,14 @@ struct BlockJson {
   Json operator()(const Code& code) const { return {{"kind", "code"}, {"text", code.text}}; }
 };
 
-Json document_json(const Document& document) {
+Json in_blocks(const Document& document) {
   Json blocks = Json::array();
   for (const Block& block : document.blocks) blocks.push_back(std::visit(BlockJson(), block));
   return {{"title", document.title}, {"blocks", std::move(blocks)}};
 }
 
 Json parse_result(const std::string& text) {
-  Json json = Json::parse(text, nullptr, false);
+  Json json = try_parse_json<Json>(text);
   if (!json.is_object() || !json.contains("command") || !json.contains("schema_version"))
     throw Error("[html] no result of Vernier: give files that a command wrote with -f json");
   if (json["schema_version"] != json_schema_version)
@@ -81,11 +83,26 @@ Json parse_result(const std::string& text) {
 
 Json result_json(const HtmlResult& result) {
   Json json = {{"result", parse_result(result.json)}};
-  if (result.document) json["document"] = document_json(*result.document);
+  if (result.document) json["document"] = in_blocks(*result.document);
   if (!result.command_line.empty()) json["command_line"] = result.command_line;
   if (!result.graph.empty()) json["graph"] = Json::parse(result.graph);
   if (!result.detail.empty()) json["detail"] = Json::parse(result.detail);
   return json;
+}
+
+// Texts as they are shown: none hides others or moves them.
+Json shown(Json json) {
+  if (json.is_string()) return printable_lines(json.get_ref<const std::string&>());
+  if (json.is_array())
+    for (Json& value : json) value = shown(std::move(value));
+  if (!json.is_object()) return json;
+  Json result = Json::object();
+  for (auto& [key, value] : json.items()) result[printable_lines(key)] = shown(std::move(value));
+  return result;
+}
+
+std::string dumped(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 // JSON inside a script element. In JSON these characters are only in strings, where they may be
@@ -118,10 +135,12 @@ std::string render_html(std::span<const HtmlResult> results) {
   const std::string_view page = html_page();
   const std::size_t mark = page.find(data_mark);
   std::string text(page.substr(0, mark));
-  text += escape_for_script(data.dump(-1, ' ', false, Json::error_handler_t::replace));
+  text += escape_for_script(dumped(shown(std::move(data))));
   text += page.substr(mark + data_mark.size());
   return text;
 }
+
+std::string document_json(const Document& document) { return dumped(in_blocks(document)); }
 
 std::string render_html(const HtmlResult& result) { return render_html(std::span(&result, 1)); }
 

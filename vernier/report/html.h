@@ -22,6 +22,10 @@ struct HtmlResult {
 std::string render_html(std::span<const HtmlResult> results);
 std::string render_html(const HtmlResult& result);
 
+// A document as JSON: {"title", "blocks": [{"kind": "panel" | "table" | "paragraph" | "code",
+// ...}]}. A cell of it is a text, or [text, tone] where its tone is not plain.
+std::string document_json(const Document& document);
+
 // Throws Error where the library was built without the page: call it before the long work.
 void require_html();
 

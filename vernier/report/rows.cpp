@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
@@ -27,8 +28,10 @@ constexpr RowList row_lists[] = {
     {"model_outputs", "output", "output_name"},
     {"findings", "finding", "id"},
     {"metrics", "metric", "name"},
-    {"configurations", "configuration", "name"},
+    {"configurations", "configuration", "precision"},
     {"decisions", "decision", "choice"},
+    {"rows", "model", "name"},
+    {"curve", "point", "kept_nodes"},
 };
 
 struct Row {
@@ -146,6 +149,20 @@ std::optional<double> figure_of(const Json& row) {
   return std::nullopt;
 }
 
+// The nodes that write tensors, by tensor. Those without a name are not called as they are shown.
+std::map<std::string, std::string> writers_of(const std::string& graph) {
+  std::map<std::string, std::string> writers;
+  if (graph.empty()) return writers;
+  const Json json = Json::parse(graph);
+  for (const Json& node : json["nodes"]) {
+    const auto name = node["name"].get<std::string>();
+    if (name.starts_with(node["op"].get<std::string>() + "(")) continue;
+    for (const Json& tensor : node["out"])
+      if (tensor >= 0) writers[json["tensors"][tensor.get<std::size_t>()]] = name;
+  }
+  return writers;
+}
+
 }  // namespace
 
 std::string render_csv(const std::string& json) {
@@ -203,14 +220,17 @@ std::string render_junit(const std::string& json) {
       tests, failures, xml(suite), cases);
 }
 
-std::string render_model_explorer(const std::string& json) {
+std::string render_model_explorer(const std::string& json, const std::string& graph) {
   const Json result = Json::parse(json);
+  const std::map<std::string, std::string> writers = writers_of(graph);
   Json nodes = Json::object();
   for (const Row& row : rows_of(deepest(result))) {
     const std::string tensor =
         row.json->contains("tensor") ? text_of((*row.json)["tensor"]) : row.name;
     const auto figure = figure_of(*row.json);
-    if (!tensor.empty() && figure) nodes[tensor] = {{"value", *figure}};
+    if (tensor.empty() || !figure) continue;
+    const auto writer = writers.find(tensor);
+    nodes[writer == writers.end() ? tensor : writer->second] = {{"value", *figure}};
   }
   // Colours up to a value, as the page has them: below 20 dB much is lost, above 40 little.
   const auto below = [](double value, const char* colour) {

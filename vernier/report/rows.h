@@ -14,7 +14,9 @@ std::string render_csv(const std::string& json);
 // exceeds its tolerance, and a finding that is an error.
 std::string render_junit(const std::string& json);
 
-// Node data of Google's Model Explorer: a figure for each tensor of the candidate's graph.
-std::string render_model_explorer(const std::string& json);
+// Node data of Google's Model Explorer: a figure for each tensor of the candidate's graph, under
+// the name of the node that writes it, by which its reader of ONNX files knows it, as far as the
+// graph (JSON of graph_json, or empty) tells, else under the tensor's.
+std::string render_model_explorer(const std::string& json, const std::string& graph = "");
 
 }  // namespace vernier

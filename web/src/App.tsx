@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { Blocks } from "./Blocks";
-import { Compare } from "./Compare";
+import { comparable, Compare, is_comparable } from "./Compare";
 import { as_object, as_text, type ReportData, type ReportResult } from "./data";
 import { fold_graph } from "./graph";
 import { GraphView } from "./GraphView";
@@ -8,6 +8,7 @@ import { Inspector } from "./Inspector";
 import { Navigator } from "./Navigator";
 import { Points } from "./Points";
 import { Profile } from "./Profile";
+import { RunMap } from "./RunMap";
 import { badness, make_rows, signal_of, type Row, type Rows } from "./rows";
 import { read_state, write_state, type State } from "./state";
 import { Task } from "./Task";
@@ -38,7 +39,12 @@ export function App({ data }: { data: ReportData }) {
     if (report) document.title = `${outcome_of(report).toUpperCase()} ${title_of(report)} – Vernier`.trim();
   }, [report]);
   if (!report) return <main><p>This page holds no result.</p></main>;
-  const twin = data.results.findIndex((other, i) => i !== at && other.result.command === report.result.command && all_rows[i]!.rows.length > 0);
+  // Results behind a zoo are of different models: none is before another.
+  const is_zoo = data.results[0]?.result.command === "zoo";
+  const compared = data.results.map((each, i) => comparable(each, all_rows[i]!));
+  const kind = (each: ReportResult) => `${as_text(each.result.command)} ${Array.isArray(each.result.metrics)}`;
+  const other = is_zoo ? -1 : data.results.findIndex((each, i) => i !== at && kind(each) === kind(report) && is_comparable(compared[i]!) && is_comparable(compared[at]!));
+  const [before, after] = [Math.min(at, other), Math.max(at, other)];
   return (
     <>
       <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); document.getElementById("main")?.focus(); }}>Skip to the result</a>
@@ -55,10 +61,11 @@ export function App({ data }: { data: ReportData }) {
       <main id="main" tabIndex={-1}>
         {data.results.length > 1 && <h1 class="hidden">{title_of(report)}</h1>}
         <Verdict report={report} />
-        {Array.isArray(report.result.metrics) && <Task result={report.result} />}
+        {Array.isArray(report.result.metrics) && <Task report={report} />}
         <Points result={report.result} />
+        <RunMap result={report.result} />
         {all_rows[at]!.rows.length > 0 && <Workspace key={at} report={report} rows={all_rows[at]!} state={state} change={change} />}
-        {twin >= 0 && <Compare before={all_rows[Math.min(at, twin)]!} after={all_rows[Math.max(at, twin)]!} names={[title_of(data.results[Math.min(at, twin)]!), title_of(data.results[Math.max(at, twin)]!)]} />}
+        {other >= 0 && <Compare before={compared[before]!} after={compared[after]!} names={[title_of(data.results[before]!), title_of(data.results[after]!)]} />}
         {report.document && <Tables report={report} open={all_rows[at]!.rows.length === 0} />}
       </main>
     </>

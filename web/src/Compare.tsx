@@ -1,5 +1,6 @@
 // Two results of one kind: before and after, row by row.
 import { useMemo, useState } from "preact/hooks";
+import { as_list, as_number, as_text, type ReportResult } from "./data";
 import { decibels } from "./format";
 import { value_text } from "./Navigator";
 import { type Row, type Rows, type Signal } from "./rows";
@@ -35,6 +36,37 @@ function difference(before: number | null, after: number | null, signal: Signal)
   const change = signal.higher_is_better ? after - before : before - after;
   return Number.isNaN(change) ? null : change;
 }
+
+// What is compared of a result: its rows; of a task its metrics and classes; of findings whether they are there.
+export function comparable(report: ReportResult, rows: Rows): Rows {
+  const { result } = report;
+  const row = (id: string, name: string, op: string, values: Row["values"]): Row => ({ id, kind: "output", name, label: name, path: [], op, order: 0, node: null, tensor: "", status: "none", verdict: "", values, raw: {} });
+  if (Array.isArray(result.metrics)) {
+    const score: Signal = { key: "score", label: "score, %", decibels: false, higher_is_better: true };
+    return {
+      rows: [
+        ...as_list(result.metrics).map((each) => row(`m:${as_text(each.name)}`, as_text(each.name).replaceAll("_", " "), "metric", { score: as_number(each.candidate) })),
+        ...as_list(result.classes).map((each) => row(`c:${as_number(each.label)}`, as_text(each.name), `class, ${as_text(result.class_metric)}`, { score: as_number(each.candidate) })),
+      ],
+      signals: [score], origin: null,
+    };
+  }
+  if (rows.rows.length > 0 && rows.rows.every((each) => each.kind === "finding")) {
+    const times: Signal = { key: "times", label: "times found", decibels: false, higher_is_better: false };
+    const found = new Map<string, Row>();
+    for (const each of rows.rows) {
+      const id = `${each.op} ${each.name}`;
+      const known = found.get(id) ?? row(id, each.name, each.op, { times: 0 });
+      known.values.times = (known.values.times ?? 0) + 1;
+      found.set(id, known);
+    }
+    return { rows: [...found.values()], signals: [times], origin: null };
+  }
+  return rows;
+}
+
+// Whether there is anything of two results to hold against each other.
+export const is_comparable = (rows: Rows): boolean => rows.rows.length > 0 && rows.signals.length > 0;
 
 export function Compare({ before, after, names }: { before: Rows; after: Rows; names: [string, string] }) {
   const signals = after.signals.filter((signal) => before.signals.some((each) => each.key === signal.key));

@@ -6,6 +6,7 @@ import { lay_out, type Box, type Layout, type Wire } from "./layout";
 import { status_symbol, value_text } from "./Navigator";
 import { badness, goodness, type Row, type Rows, type Signal } from "./rows";
 import type { State } from "./state";
+import { visible_height } from "./visible";
 
 interface View {
   x: number;
@@ -94,25 +95,42 @@ export function GraphView({ graph, rows, signal, largest, state, change }: Props
     if (!target) return; // its module is being opened
     centre_on.current = "";
     const [left, top] = [target.x * view.k + view.x, target.y * view.k + view.y];
-    const inside = view.k > 0.35 && left > 10 && top > 10 && left + target.width * view.k < size.width - 10 && top + target.height * view.k < size.height - 10;
+    const height = box.current ? visible_height(box.current) : size.height;
+    const inside = view.k > 0.35 && left > 10 && top > 10 && left + target.width * view.k < size.width - 10 && top + target.height * view.k < height - 10;
     if (inside && started.current && !(view.k === 1 && view.x === 0)) return;
     const k = Math.max(0.75, Math.min(view.k, 1.2));
-    set_view({ k, x: size.width / 2 - (target.x + target.width / 2) * k, y: size.height / 2 - (target.y + Math.min(target.height, 80) / 2) * k });
+    set_view({ k, x: size.width / 2 - (target.x + target.width / 2) * k, y: height / 2 - (target.y + Math.min(target.height, 80) / 2) * k });
   };
   useEffect(() => {
     if (centre_on.current) centre();
   }, [layout, size]);
 
-  const set_open = (next: Set<string>, keep?: Box) => {
+  // What is opened or closed stays where it is on the screen; all at once begins anew.
+  const keep = useRef<{ id: string; x: number; y: number } | null>(null);
+  const set_open = (next: Set<string>) => {
     set_opened(next);
     change({ open: [...next] });
-    if (keep) centre_on.current = keep.id;
   };
   const toggle = (group: Group) => {
     const next = new Set(opened);
     if (!next.delete(group.id)) next.add(group.id);
+    const shown = layout.box_of.get(group.id);
+    if (shown) keep.current = { id: group.id, x: (shown.x + shown.width / 2) * view.k + view.x, y: shown.y * view.k + view.y };
     set_open(next);
   };
+  const set_all = (next: Set<string>) => {
+    keep.current = { id: "", x: 0, y: 0 };
+    centre_on.current = node_id;
+    set_open(next);
+  };
+  useLayoutEffect(() => {
+    const kept = keep.current;
+    keep.current = null;
+    const shown = kept && layout.box_of.get(kept.id);
+    if (shown) set_view({ ...view, x: kept.x - (shown.x + shown.width / 2) * view.k, y: kept.y - shown.y * view.k });
+    else if (kept && opened.size > 0) fit();
+    else if (kept) begin();
+  }, [layout]);
   const select = (target: Box) => {
     if (target.node && target.node.index >= 0) {
       const own = rows.rows.find((row) => row.node !== null && row.kind !== "weight" && graph.by_index.get(row.node) === target.node) ?? worst.get(target.id);
@@ -206,15 +224,15 @@ export function GraphView({ graph, rows, signal, largest, state, change }: Props
         </span>
         {closable && (
           <span class="segment" role="group" aria-label="Modules">
-            <button onClick={() => set_open(new Set([...graph.groups.keys()].filter((id) => id !== "g:")))} title="Open all modules">open all</button>
-            <button onClick={() => set_open(new Set())} title="Close all modules">close all</button>
+            <button onClick={() => set_all(new Set([...graph.groups.keys()].filter((id) => id !== "g:")))} title="Open all modules">open all</button>
+            <button onClick={() => set_all(new Set())} title="Close all modules">close all</button>
           </span>
         )}
         <span class="count">{graph.nodes.filter((node) => node.index >= 0).length} nodes</span>
       </div>
       <div class="canvas" ref={box} role="application" tabIndex={0} aria-label="Graph: arrow keys follow the wires, Shift and arrow keys move, plus and minus zoom, f fits, Enter opens a module" onKeyDown={on_key} onPointerDown={on_down} onPointerMove={on_move} onPointerUp={() => (drag.current = null)} onPointerLeave={() => (drag.current = null)} onWheel={on_wheel}>
         <svg width={size.width} height={size.height} role="presentation">
-          <defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" markerHeight="6" orient="auto"><path d="M0 0.6L7.4 4L0 7.4z" /></marker></defs>
+          <defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerUnits="userSpaceOnUse" markerWidth="8" markerHeight="8" orient="auto"><path d="M0 0.6L7.4 4L0 7.4z" /></marker></defs>
           <g transform={`translate(${view.x} ${view.y}) scale(${view.k})`}>
             {boxes.filter((each) => each.open).map((each) => <GroupBox key={each.id} box={each} selected={each.id === node_id} select={() => select(each)} toggle={() => each.group && toggle(each.group)} />)}
             {wires.map((wire) => <WireLine key={wire.id} wire={wire} near={wire.from.id === node_id || wire.to.id === node_id} arrow={view.k > 0.3} />)}

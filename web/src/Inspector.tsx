@@ -24,7 +24,7 @@ export function Inspector({ report, rows, graph, selected, signal, select }: Pro
       <aside class="pane inspector" aria-label="Inspector" tabIndex={0}>
         <RowHead row={row} />
         {row.kind === "finding" ? <Finding row={row} /> : <Figures row={row} rows={rows} />}
-        <Detail detail={report.detail?.tensors[row.id]} sample={report.detail?.sample ?? 0} row={row} recorded={report.detail !== undefined} />
+        <Detail detail={report.detail?.tensors?.[row.id]} sample={report.detail?.sample ?? 0} row={row} recorded={report.detail !== undefined} />
         {report.graph && node && <NodeFacts data={report.graph} node={node} rows={rows} graph={graph!} row={row} select={select} />}
       </aside>
     );
@@ -84,7 +84,7 @@ const RowHead = ({ row }: { row: Row }) => (
 
 const Finding = ({ row }: { row: Row }) => (
   <>
-    <p>{as_text(row.raw.evidence)}</p>
+    <p class="evidence">{as_text(row.raw.evidence)}</p>
     <h3>Remedy</h3>
     <p>{as_text(row.raw.remedy)}</p>
   </>

@@ -1,9 +1,10 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ramp_colour } from "./colour";
-import { decibels, figure } from "./format";
+import { decibels, elide_middle, figure } from "./format";
 import { goodness, type Row, type Rows, type Signal } from "./rows";
 import type { State } from "./state";
 import { lines_of, type Line } from "./tree";
+import { visible_height } from "./visible";
 
 export const status_symbol = { bad: "✗", fair: "▲", good: "✓", none: "–" } as const;
 const status_word = { bad: "bad", fair: "fair", good: "good", none: "no verdict" } as const;
@@ -78,8 +79,12 @@ function Lines({ lines, signal, largest, selected, select, toggle }: LinesProps)
   const box = useRef<HTMLDivElement>(null);
   const [top, set_top] = useState(0);
   const [height, set_height] = useState(600);
+  const [width, set_width] = useState(400);
   useLayoutEffect(() => {
-    const measure = () => set_height(box.current?.clientHeight ?? 600);
+    const measure = () => {
+      set_height(box.current?.clientHeight ?? 600);
+      set_width(box.current?.clientWidth ?? 400);
+    };
     measure();
     const observer = new ResizeObserver(measure);
     if (box.current) observer.observe(box.current);
@@ -88,9 +93,9 @@ function Lines({ lines, signal, largest, selected, select, toggle }: LinesProps)
   const at = lines.findIndex((line) => line.id === selected);
   useEffect(() => {
     if (at < 0 || !box.current) return;
-    const y = at * row_height;
+    const y = at * row_height, shown = visible_height(box.current);
     if (y < box.current.scrollTop) box.current.scrollTop = y - 2 * row_height;
-    else if (y + row_height > box.current.scrollTop + box.current.clientHeight) box.current.scrollTop = y - box.current.clientHeight + 3 * row_height;
+    else if (y + row_height > box.current.scrollTop + shown) box.current.scrollTop = y - shown + 3 * row_height;
   }, [selected, at]);
   const first = Math.max(0, Math.floor(top / row_height) - 10);
   const last = Math.min(lines.length, Math.ceil((top + height) / row_height) + 10);
@@ -111,7 +116,7 @@ function Lines({ lines, signal, largest, selected, select, toggle }: LinesProps)
     <div class="lines" ref={box} role="tree" aria-label="Rows" tabIndex={0} aria-activedescendant={at >= first && at < last ? `line-${at}` : undefined} onScroll={(event) => set_top(event.currentTarget.scrollTop)} onKeyDown={on_key}>
       <div role="presentation" style={{ height: `${lines.length * row_height}px`, position: "relative" }}>
         {lines.slice(first, last).map((line, i) => (
-          <LineView key={line.id} line={line} index={first + i} total={lines.length} signal={signal} largest={largest} selected={line.id === selected} select={select} toggle={toggle} />
+          <LineView key={line.id} line={line} index={first + i} total={lines.length} width={width} signal={signal} largest={largest} selected={line.id === selected} select={select} toggle={toggle} />
         ))}
       </div>
       {lines.length === 0 && <p class="empty">Nothing passes the filter.</p>}
@@ -119,28 +124,33 @@ function Lines({ lines, signal, largest, selected, select, toggle }: LinesProps)
   );
 }
 
-function LineView({ line, index, total, signal, largest, selected, select, toggle }: { line: Line; index: number; total: number; signal: Signal; largest: number; selected: boolean; select: (id: string) => void; toggle: (id: string) => void }) {
+function LineView({ line, index, total, width, signal, largest, selected, select, toggle }: { line: Line; index: number; total: number; width: number; signal: Signal; largest: number; selected: boolean; select: (id: string) => void; toggle: (id: string) => void }) {
   const value = line.worst?.values[signal.key];
   const good = goodness(value, signal, largest);
   const text = value_text(value, signal);
   const module = line.row === null;
+  const finding = line.worst?.kind === "finding";
+  const op = !line.row ? `${line.count}` : finding ? (line.label === line.row.name || line.row.path.length === 0 ? "" : line.label === line.row.op ? line.row.name : "") : line.row.op;
+  const indent = 8 + Math.min(line.depth, 9) * 14;
+  // Names differ at their ends as often as at their beginnings: what is too long loses its middle.
+  const room = Math.floor((width - indent - 46 - (finding ? 0 : 92) - Math.min(120, 6.3 * op.length)) / 6.9);
   const description = `${line.label}, ${module ? `${line.count} rows, worst ` : ""}${signal.label} ${text}, ${line.row ? line.row.verdict : status_word[line.status]}`;
   return (
     <div
       id={`line-${index}`} role="treeitem" aria-level={line.depth + 1} aria-setsize={total} aria-posinset={index + 1} aria-selected={selected} aria-label={description}
       {...(module ? { "aria-expanded": line.open } : {})}
       class={`line ${module ? "module" : "leaf"} ${selected ? "selected" : ""}`}
-      style={{ transform: `translateY(${index * row_height}px)`, paddingLeft: `${8 + Math.min(line.depth, 9) * 14}px` }}
+      style={{ transform: `translateY(${index * row_height}px)`, paddingLeft: `${indent}px` }}
       title={line.row ? `${line.row.name}\n${line.row.op} · ${line.row.verdict}` : `${line.label}: ${line.count} rows`}
       onClick={() => select(line.id)} onDblClick={() => module && toggle(line.id)}
     >
       <span class="twist" aria-hidden="true" onClick={(event) => { if (module) { event.stopPropagation(); toggle(line.id); } }}>{module ? (line.open ? "▾" : "▸") : ""}</span>
       <span class={`status ${line.status}`} aria-hidden="true">{status_symbol[line.status]}</span>
-      <span class="name">{line.label}</span>
-      <span class="op">{line.row ? line.row.op : `${line.count}`}</span>
-      <span class="value"><span class="figure">{module && text !== "–" ? <small>worst </small> : ""}{text}</span>
+      <span class="name">{elide_middle(line.label, Math.max(8, room))}</span>
+      <span class="op">{op}</span>
+      {!finding && <span class="value"><span class="figure">{module && text !== "–" ? <small>worst </small> : ""}{text}</span>
         {good !== null && <span class="bar"><span style={{ width: `${Math.round(100 * Math.max(0.03, good))}%`, background: ramp_colour(good) }} /></span>}
-      </span>
+      </span>}
     </div>
   );
 }

@@ -1,13 +1,13 @@
-// What sweep and tune found: points of cost against quality with their Pareto front, and a curve of steps.
+// What sweep found: configurations of cost against quality, with their Pareto front. What tune found: its
+// metric by how many nodes are kept in float.
 import { useState } from "preact/hooks";
-import { as_number, as_text, type JsonObject } from "./data";
-import { figure, words } from "./format";
+import { as_list, as_number, as_text, type JsonObject } from "./data";
+import { figure } from "./format";
 
 export interface Point {
   label: string;
   x: number;
   y: number;
-  raw: JsonObject;
 }
 
 // What no other point beats in both: less on x, more on y.
@@ -23,60 +23,127 @@ export function pareto_front(points: Point[]): Point[] {
   return front;
 }
 
-const cost = /bytes|size|latency|seconds|_ms$|quantized/;
-const quality = /sqnr|_db$|accuracy|agreement|top\d|miou|score/;
+interface Axis {
+  key: string;
+  label: string;
+  text: (value: number) => string;
+}
 
-// A list whose entries have figures of cost and of quality, whatever they are called.
-export function find_points(result: JsonObject): { list: JsonObject[]; costs: string[]; qualities: string[]; steps: boolean } | null {
-  for (const key of ["trials", "points", "candidates", "variants", "steps", "sweep", "results"]) {
-    const list = result[key];
-    if (!Array.isArray(list) || list.length < 2) continue;
-    const entries = list.filter((each): each is JsonObject => each !== null && typeof each === "object" && !Array.isArray(each));
-    const numeric = Object.keys(entries[0] ?? {}).filter((name) => entries.some((entry) => as_number(entry[name]) !== null));
-    const costs = numeric.filter((name) => cost.test(name)), qualities = numeric.filter((name) => quality.test(name));
-    if (qualities.length > 0) return { list: entries, costs, qualities, steps: key === "steps" || costs.length === 0 };
-  }
+function bytes_text(bytes: number): string {
+  const units = ["B", "kB", "MB", "GB"];
+  let unit = 0;
+  for (; Math.abs(bytes) >= 1000 && unit + 1 < units.length; ++unit) bytes /= 1000;
+  return `${Number(bytes.toPrecision(3))} ${units[unit]}`;
+}
+
+const costs: Axis[] = [
+  { key: "bytes", label: "size", text: bytes_text },
+  { key: "latency_ratio", label: "latency (1 is the float model)", text: figure },
+  { key: "peak_bytes", label: "peak memory", text: bytes_text },
+];
+const qualities: Axis[] = [
+  { key: "accuracy", label: "accuracy, %", text: figure },
+  { key: "sqnr_db", label: "SQNR of the output, dB", text: figure },
+  { key: "deployed_sqnr_db", label: "SQNR as deployed here, dB", text: figure },
+  { key: "agreement", label: "agreement with the float model", text: figure },
+];
+
+const points_of = (list: JsonObject[], x: Axis, y: Axis): Point[] =>
+  list
+    .map((raw): Point => ({ label: as_text(raw.precision), x: as_number(raw[x.key]) ?? NaN, y: as_number(raw[y.key]) ?? NaN }))
+    .filter((point) => Number.isFinite(point.x) && Number.isFinite(point.y));
+
+export function Points({ result }: { result: JsonObject }) {
+  if (result.command === "sweep") return <Sweep list={as_list(result.configurations)} />;
+  if (result.command === "tune") return <Tune result={result} />;
   return null;
 }
 
-export function Points({ result }: { result: JsonObject }) {
-  const found = find_points(result);
-  const [x_key, set_x] = useState(""), [y_key, set_y] = useState("");
-  if (!found) return null;
-  const xs = found.costs.length ? found.costs : ["step"];
-  const x_name = xs.includes(x_key) ? x_key : xs[0]!, y_name = found.qualities.includes(y_key) ? y_key : found.qualities[0]!;
-  const points = found.list
-    .map((raw, i): Point => ({ label: as_text(raw.name) || as_text(raw.label) || as_text(raw.id) || as_text(raw.kind) || `step ${i + 1}`, x: x_name === "step" ? i + 1 : (as_number(raw[x_name]) ?? NaN), y: as_number(raw[y_name]) ?? NaN, raw }))
-    .filter((point) => Number.isFinite(point.x) && Number.isFinite(point.y));
-  if (points.length < 2) return null;
-  const [width, height, left, bottom] = [720, 300, 64, 36];
+function Choice({ label, axes, chosen, choose }: { label: string; axes: Axis[]; chosen: Axis; choose: (key: string) => void }) {
+  return <span class="segment" role="group" aria-label={label}>{axes.map((axis) => <button key={axis.key} aria-pressed={axis === chosen} onClick={() => choose(axis.key)}>{axis.label}</button>)}</span>;
+}
+
+function Sweep({ list }: { list: JsonObject[] }) {
+  const [x_key, set_x] = useState("bytes"), [y_key, set_y] = useState("");
+  const known = (axes: Axis[]) => axes.filter((axis) => list.filter((raw) => Number.isFinite(as_number(raw[axis.key]) ?? NaN)).length > 1);
+  const [xs, ys] = [known(costs), known(qualities)];
+  const x = xs.find((axis) => axis.key === x_key) ?? xs[0], y = ys.find((axis) => axis.key === y_key) ?? ys[0];
+  if (!x || !y) return null;
+  const points = points_of(list, x, y);
+  const front = pareto_front(points);
+  const exact = list.filter((raw) => as_number(raw[y.key]) === Infinity).map((raw) => `${as_text(raw.precision)} (${x.text(as_number(raw[x.key]) ?? NaN)})`);
+  return (
+    <section class="points" aria-label="Cost against quality">
+      <header><h2>Cost against quality</h2><Choice label="Quality" axes={ys} chosen={y} choose={set_y} /><Choice label="Cost" axes={xs} chosen={x} choose={set_x} /></header>
+      <Chart points={points} line={front} x={x} y={y} description={`${points.length} configurations; on the Pareto front: ${front.map((point) => point.label).join(", ")}`} />
+      <p class="sub"><span class="key front-key" /> Pareto front: no other configuration is better in both{exact.length > 0 && ` · exact, above the chart: ${exact.join(", ")}`}</p>
+    </section>
+  );
+}
+
+// "sqnr_db>=30"
+const target_value = (target: string): number => Number(/-?[\d.]+(e[-+]?\d+)?$/.exec(target)?.[0] ?? NaN);
+
+function Tune({ result }: { result: JsonObject }) {
+  const curve = as_list(result.curve).map((raw): Point => ({ label: `${as_number(raw.kept_nodes) ?? 0} kept`, x: as_number(raw.kept_nodes) ?? NaN, y: as_number(raw.value) ?? NaN })).filter((point) => Number.isFinite(point.x) && Number.isFinite(point.y));
+  if (curve.length < 2) return null;
+  const target = as_text(result.target);
+  const metric = /^\w+/.exec(target)?.[0] ?? "value";
+  const x: Axis = { key: "kept_nodes", label: "nodes kept in float", text: (value) => String(Math.round(value)) };
+  const y: Axis = { key: "value", label: metric === "sqnr_db" ? "SQNR, dB" : metric.replaceAll("_", " "), text: figure };
+  return (
+    <section class="points" aria-label="Tuning curve">
+      <header><h2>Tuning curve</h2></header>
+      <Chart points={curve} line={curve} x={x} y={y} level={{ value: target_value(target), label: target }} description={`${y.label} by nodes kept in float, target ${target}`} />
+    </section>
+  );
+}
+
+interface ChartProps {
+  points: Point[];
+  line: Point[];
+  x: Axis;
+  y: Axis;
+  level?: { value: number; label: string };
+  description: string;
+}
+
+// Round numbers within the span, about so many.
+export function round_ticks([low, high]: [number, number], about: number): number[] {
+  const raw = (high - low) / about;
+  const unit = 10 ** Math.floor(Math.log10(raw));
+  const step = unit * ([1, 2, 5, 10].find((factor) => factor * unit >= raw) ?? 10);
+  const ticks: number[] = [];
+  for (let i = Math.ceil(low / step); i * step <= high; ++i) ticks.push(Number((i * step).toPrecision(12)));
+  return ticks;
+}
+
+function Chart({ points, line, x, y, level, description }: ChartProps) {
+  const [width, height, left, right, top, bottom] = [860, 340, 64, 130, 28, 42];
   const span = (values: number[]): [number, number] => {
     const [low, high] = [Math.min(...values), Math.max(...values)];
     const slack = (high - low || Math.abs(high) || 1) * 0.08;
     return [low - slack, high + slack];
   };
-  const [x0, x1] = span(points.map((point) => point.x)), [y0, y1] = span(points.map((point) => point.y));
-  const x = (value: number) => left + ((value - x0) / (x1 - x0)) * (width - left - 16), y = (value: number) => 12 + (1 - (value - y0) / (y1 - y0)) * (height - bottom - 12);
-  const front = x_name === "step" ? points : pareto_front(points);
-  const path = front.map((point, i) => `${i ? "L" : "M"}${x(point.x).toFixed(1)} ${y(point.y).toFixed(1)}`).join("");
+  const shown_level = level && Number.isFinite(level.value) ? [level.value] : [];
+  const x_span = span(points.map((point) => point.x)), y_span = span([...points.map((point) => point.y), ...shown_level]);
+  const at_x = (value: number) => left + ((value - x_span[0]) / (x_span[1] - x_span[0])) * (width - left - right);
+  const at_y = (value: number) => top + (1 - (value - y_span[0]) / (y_span[1] - y_span[0])) * (height - bottom - top);
+  const path = line.map((point, i) => `${i ? "L" : "M"}${at_x(point.x).toFixed(1)} ${at_y(point.y).toFixed(1)}`).join("");
   return (
-    <section class="points" aria-label={x_name === "step" ? "Tuning curve" : "Cost against quality"}>
-      <header>
-        <h2>{x_name === "step" ? "Step by step" : "Cost against quality"}</h2>
-        {xs.length > 1 && <select aria-label="Cost" value={x_name} onChange={(event) => set_x(event.currentTarget.value)}>{xs.map((name) => <option key={name} value={name}>{words(name)}</option>)}</select>}
-        {found.qualities.length > 1 && <select aria-label="Quality" value={y_name} onChange={(event) => set_y(event.currentTarget.value)}>{found.qualities.map((name) => <option key={name} value={name}>{words(name)}</option>)}</select>}
-      </header>
-      <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-label={`${points.length} points of ${words(y_name)} against ${words(x_name)}; on the front: ${front.map((point) => point.label).join(", ")}`}>
-        <line class="axis" x1={left} x2={width - 16} y1={height - bottom} y2={height - bottom} />
-        <line class="axis" x1={left} x2={left} y1="12" y2={height - bottom} />
-        {[y0, (y0 + y1) / 2, y1].map((value, i) => <text key={i} x={left - 6} y={y(value) + 4} text-anchor="end">{figure(Number(value.toPrecision(3)))}</text>)}
-        {[x0, (x0 + x1) / 2, x1].map((value, i) => <text key={i} x={x(value)} y={height - bottom + 16} text-anchor={["start", "middle", "end"][i]}>{figure(Number(value.toPrecision(3)))}</text>)}
-        <text x={(left + width) / 2} y={height - 2} text-anchor="middle">{words(x_name)}</text>
-        <path class="front" d={path} />
-        {points.map((point, i) => (
-          <g key={i} class={front.includes(point) ? "on-front" : ""}><circle cx={x(point.x)} cy={y(point.y)} r="5"><title>{`${point.label}: ${words(y_name)} ${figure(point.y)}, ${words(x_name)} ${figure(point.x)}`}</title></circle>{front.includes(point) && points.length <= 40 && <text x={x(point.x) + 8} y={y(point.y) - 6}>{point.label}</text>}</g>
-        ))}
-      </svg>
-    </section>
+    <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-label={`${y.label} against ${x.label}: ${description}`}>
+      {round_ticks(y_span, 5).map((value) => <g key={value}><line class="grid" x1={left} x2={width - right} y1={at_y(value)} y2={at_y(value)} /><text x={left - 8} y={at_y(value) + 4} text-anchor="end">{y.text(value)}</text></g>)}
+      {round_ticks(x_span, 6).map((value) => <g key={value}><line class="grid" x1={at_x(value)} x2={at_x(value)} y1={top} y2={height - bottom} /><text x={at_x(value)} y={height - bottom + 16} text-anchor="middle">{x.text(value)}</text></g>)}
+      <text class="axis-title" x={left} y="14">{y.label}</text>
+      <text class="axis-title" x={(left + width - right) / 2} y={height - 6} text-anchor="middle">{x.label}</text>
+      {shown_level.map((value) => <g key={value} class="level"><line x1={left} x2={width - right} y1={at_y(value)} y2={at_y(value)} /><text x={width - right + 6} y={at_y(value) + 4}>{level!.label}</text></g>)}
+      <path class="front" d={path} />
+      {points.map((point, i) => (
+        <g key={i} class={line.includes(point) ? "on-front" : ""}>
+          <circle cx={at_x(point.x)} cy={at_y(point.y)} r="5"><title>{`${point.label}: ${y.label} ${y.text(point.y)}, ${x.label} ${x.text(point.x)}`}</title></circle>
+          {points.length <= 40 && <text x={at_x(point.x) + 9} y={at_y(point.y) + 4}>{point.label}</text>}
+        </g>
+      ))}
+    </svg>
   );
 }

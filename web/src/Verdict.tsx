@@ -94,12 +94,12 @@ export function Verdict({ report }: { report: ReportResult }) {
   const saved = !report.document && as_text(result.conclusion);
   return (
     <section class="verdict" aria-label="Verdict">
-      <div class={`outcome ${judged ? outcome : "none"}`}>
+      {result.verdict && <div class={`outcome ${judged ? outcome : "none"}`}>
         <span class="badge" role="img" aria-label={judged ? outcome.toUpperCase() : "not judged"}>
           <span aria-hidden="true">{judged ? symbols[outcome] : "·"}</span> {judged ? outcome.toUpperCase() : "NOT JUDGED"}
         </span>
         <p class="reason">{verdict_text(report) || (outcome === "pass" ? "Every limit was kept." : result.verdict ? "no limits were given: nothing was judged" : "")}</p>
-      </div>
+      </div>}
       <dl class="facts">
         {facts.map(([name, value]) => (
           <div key={name}><dt>{words(name)}</dt><dd>{fact_text(value)}</dd></div>

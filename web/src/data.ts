@@ -52,7 +52,7 @@ export interface ReportResult {
   document?: { title: string; blocks: Block[] };
   command_line?: string;
   graph?: GraphData;
-  detail?: { sample: number; tensors: { [row: string]: TensorDetail } };
+  detail?: { sample?: number; tensors?: { [row: string]: TensorDetail }; thumbnails?: { [sample: string]: string } };
 }
 
 export interface ReportData {

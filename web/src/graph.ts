@@ -72,11 +72,24 @@ export function fold_graph(data: GraphData): FoldedGraph {
   };
   data.nodes.forEach((node) => node.in.forEach((tensor) => tensor >= 0 && origin(tensor)));
   data.graphs.forEach((graph) => graph.outputs.forEach((tensor) => origin(tensor)));
+  // What is computed from weights alone is a constant too.
+  const owners = new Set(data.graphs.map((graph) => graph.owner));
+  const constants = new Map<number, boolean>();
   const is_constant = (tensor: number): boolean => {
     const maker = producer.get(tensor);
-    return weights.has(tensor) || (maker !== undefined && data.nodes[maker]!.op === "Constant");
+    return weights.has(tensor) || (maker !== undefined && is_constant_node(maker));
   };
-  const hidden = data.nodes.map((node) => node.op === "Constant" || is_quantize(node.op));
+  const is_constant_node = (index: number): boolean => {
+    const known = constants.get(index);
+    if (known !== undefined) return known;
+    constants.set(index, false); // while it is looked at
+    const { op, in: inputs } = data.nodes[index]!;
+    const given = inputs.filter((tensor) => tensor >= 0);
+    const found = op === "Constant" || (given.length > 0 && !owners.has(index) && given.every(is_constant));
+    constants.set(index, found);
+    return found;
+  };
+  const hidden = data.nodes.map((node, index) => is_quantize(node.op) || is_constant_node(index));
 
   const nodes: GNode[] = [];
   const by_index = new Map<number, GNode>();
@@ -148,15 +161,18 @@ export function fold_graph(data: GraphData): FoldedGraph {
     const output = add(root, -1, "output", data.tensors[tensor]!, `o:${tensor}`);
     connect(maker_of(tensor), output, tensor);
   }
-  // A module of one node is that node.
+  // A module of one node is that node; one that is called in several places is each of these.
+  const is_joined = (group: Group) => edges.some(({ from, to }) => from.group === group && to.group === group);
   const hoist = (group: Group) => {
     for (const inner of [...group.groups]) {
       hoist(inner);
-      const [only] = inner.nodes;
-      if (!only || inner.nodes.length > 1 || inner.groups.length > 0 || inner.owner || group.owner) continue;
-      only.module = only.module ? `${inner.label}.${only.module}` : inner.label;
-      only.group = group;
-      group.nodes.push(only);
+      if (inner.nodes.length === 0 || inner.groups.length > 0 || inner.owner || group.owner) continue;
+      if (inner.nodes.length > 1 && is_joined(inner)) continue;
+      for (const node of inner.nodes) {
+        node.module = node.module ? `${inner.label}.${node.module}` : inner.label;
+        node.group = group;
+        group.nodes.push(node);
+      }
       group.groups.splice(group.groups.indexOf(inner), 1);
       groups.delete(inner.id);
     }
@@ -200,17 +216,19 @@ export function ancestors(group: Group | null): Group[] {
   return list;
 }
 
-// The groups to open at first: all of a small graph; else down to where something is to choose from.
+const most_at_first = 45; // boxes
+
+// The groups to open at first, from the outside in, as long as there are few boxes to look at.
 export function opened_at_first(root: Group): string[] {
   const open: string[] = [];
-  const visit = (group: Group) => {
-    for (const inner of group.groups) {
-      const alone = group.groups.length === 1 && group.nodes.every((node) => node.index < 0);
-      if (root.size > 45 && !alone) continue;
-      open.push(inner.id);
-      visit(inner);
-    }
-  };
-  visit(root);
+  let shown = root.nodes.length + root.groups.length;
+  const next = [...root.groups];
+  for (let group = next.shift(); group; group = next.shift()) {
+    const more = group.nodes.length + group.groups.length - 1;
+    if (shown + more > most_at_first) continue;
+    shown += more;
+    open.push(group.id);
+    next.push(...group.groups);
+  }
   return open;
 }

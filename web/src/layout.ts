@@ -1,6 +1,6 @@
 // Places the visible part of a graph from top to bottom: each open group by itself, from the inside out,
 // then as one box in the group around it.
-import dagre from "@dagrejs/dagre";
+import { arrange, type Point } from "./arrange";
 import { caption, type FoldedGraph, type GEdge, type GNode, type Group } from "./graph";
 
 export interface Box {
@@ -21,11 +21,6 @@ export interface Wire {
   to: Box;
   tensor: number;
   route: Point[]; // where it passes on its way
-}
-
-export interface Point {
-  x: number;
-  y: number;
 }
 
 export interface Layout {
@@ -66,7 +61,12 @@ export function lay_out(graph: FoldedGraph, open: Set<string>): Layout {
   const is_open = (group: Group) => open.has(group.id);
   // Edges by the level on which both ends are items.
   const levels = new Map<Group, Map<string, [string, string]>>();
-  const route_of = new Map<GEdge, string>();
+  const wires_of = (level: Group): Map<string, [string, string]> => {
+    let wires = levels.get(level);
+    if (!wires) levels.set(level, (wires = new Map()));
+    return wires;
+  };
+  const ways = new Map<GEdge, string[]>(); // the keys of an edge's wires on each level that it passes
   const chain = (node: GNode): Group[] => {
     const list: Group[] = [];
     for (let at: Group | null = node.group; at; at = at.parent) list.push(at);
@@ -79,10 +79,17 @@ export function lay_out(graph: FoldedGraph, open: Set<string>): Layout {
     const level = a[depth]!;
     const from = representative(edge.from, level), to = representative(edge.to, level);
     if (!from || !to || from === to) continue;
-    let wires = levels.get(level);
-    if (!wires) levels.set(level, (wires = new Map()));
-    wires.set(`${from} ${to}`, [from, to]);
-    route_of.set(edge, `${from} ${to}`);
+    const way: string[] = [];
+    const pass = (inside: Group, begin: string | null, end: string | null) => {
+      if (!begin || !end) return;
+      wires_of(inside).set(`${begin} ${end}`, [begin, end]);
+      way.push(`${begin} ${end}`);
+    };
+    // Out of the groups around one end, across, and into those around the other.
+    for (const group of a.slice(depth + 1).reverse()) pass(group, representative(edge.from, group), `out:${group.id}`);
+    pass(level, from, to);
+    for (const group of b.slice(depth + 1)) pass(group, `in:${group.id}`, representative(edge.to, group));
+    ways.set(edge, way);
   }
   const place = (group: Group): Placed => {
     const items: Item[] = group.nodes.map((node) => ({
@@ -97,7 +104,9 @@ export function lay_out(graph: FoldedGraph, open: Set<string>): Layout {
         items.push({ id: inner.id, node: null, group: inner, inner: null, width: Math.max(90, text_width(`${inner.label} · ${inner.size}`)), height: node_height + 6 });
       }
     }
-    return arrange(items, [...(levels.get(group)?.values() ?? [])]);
+    // Where wires enter and leave, so that they find their way around what is inside.
+    const ends = ["in", "out"].map((end): Item => ({ id: `${end}:${group.id}`, width: 2, height: 0, node: null, group: null, inner: null }));
+    return place_items(items, group.parent ? ends : [], [...(levels.get(group)?.values() ?? [])]);
   };
   const whole = place(graph.root);
   const boxes: Box[] = [];
@@ -122,78 +131,13 @@ export function lay_out(graph: FoldedGraph, open: Set<string>): Layout {
   const wires = new Map<string, Wire>();
   for (const edge of graph.edges) {
     const from = visible(edge.from), to = visible(edge.to);
-    if (from && to && from !== to) wires.set(`${from.id} ${to.id}`, { id: `${from.id} ${to.id}`, from, to, tensor: edge.tensor, route: routes.get(route_of.get(edge) ?? "") ?? [] });
+    if (from && to && from !== to) wires.set(`${from.id} ${to.id}`, { id: `${from.id} ${to.id}`, from, to, tensor: edge.tensor, route: (ways.get(edge) ?? []).flatMap((key) => routes.get(key) ?? []) });
   }
   return { boxes, wires: [...wires.values()], width: whole.width + 2 * padding, height: whole.height + 2 * padding, box_of };
 }
 
-function arrange(items: Item[], edges: [string, string][]): Placed {
-  if (items.length > 150) return in_layers(items, edges);
-  const graph = new dagre.graphlib.Graph();
-  graph.setGraph({ rankdir: "TB", nodesep: 22, ranksep: 30, edgesep: 10, ranker: items.length > 40 ? "longest-path" : "network-simplex" });
-  graph.setDefaultEdgeLabel(() => ({}));
-  for (const item of items) graph.setNode(item.id, { width: item.width, height: item.height });
-  for (const [from, to] of edges) if (graph.hasNode(from) && graph.hasNode(to)) graph.setEdge(from, to);
-  dagre.layout(graph);
-  const placed = items.map((item) => {
-    const at = graph.node(item.id);
-    return { item, x: at.x - item.width / 2, y: at.y - item.height / 2 };
-  });
-  // The first and the last point are on the borders of the items, which wires may pass through.
-  const routes = new Map<string, Point[]>();
-  for (const [from, to] of edges) {
-    const points = graph.hasNode(from) && graph.hasNode(to) ? (graph.edge(from, to)?.points ?? []) : [];
-    if (points.length > 3) routes.set(`${from} ${to}`, points.slice(1, -1));
-  }
-  return bounded(placed, routes);
-}
-
-// For very many on one level: layers by the longest way, ordered once by where their inputs are.
-function in_layers(items: Item[], edges: [string, string][]): Placed {
-  const rank = new Map(items.map((item) => [item.id, 0]));
-  const inputs = new Map<string, string[]>();
-  for (const [from, to] of edges) inputs.set(to, [...(inputs.get(to) ?? []), from]);
-  for (let round = 0, changed = true; changed && round < items.length; ++round) {
-    changed = false;
-    for (const [from, to] of edges) {
-      const next = rank.get(from)! + 1;
-      if (rank.get(to)! < next && next < items.length) {
-        rank.set(to, next);
-        changed = true;
-      }
-    }
-  }
-  const layers: Item[][] = [];
-  for (const item of items) (layers[rank.get(item.id)!] ??= []).push(item);
-  const centre = new Map<string, number>();
-  const placed: Placed["items"] = [];
-  let y = 0;
-  for (const layer of layers.filter(Boolean)) {
-    const wish = (item: Item) => {
-      const known = (inputs.get(item.id) ?? []).map((id) => centre.get(id)).filter((value): value is number => value !== undefined);
-      return known.length ? known.reduce((a, b) => a + b) / known.length : 0;
-    };
-    layer.sort((a, b) => wish(a) - wish(b));
-    const width = layer.reduce((sum, item) => sum + item.width + 22, -22);
-    let x = layer.reduce((sum, item) => sum + wish(item), 0) / layer.length - width / 2;
-    for (const item of layer) {
-      placed.push({ item, x, y });
-      centre.set(item.id, x + item.width / 2);
-      x += item.width + 22;
-    }
-    y += Math.max(...layer.map((item) => item.height)) + 30;
-  }
-  return bounded(placed);
-}
-
-function bounded(items: Placed["items"], routes = new Map<string, Point[]>()): Placed {
-  if (items.length === 0) return { items, routes, width: 0, height: 0 };
-  const left = Math.min(...items.map(({ x }) => x)), top = Math.min(...items.map(({ y }) => y));
-  const moved = items.map(({ item, x, y }) => ({ item, x: x - left, y: y - top }));
-  return {
-    items: moved,
-    routes: new Map([...routes].map(([wire, points]) => [wire, points.map((point) => ({ x: point.x - left, y: point.y - top }))])),
-    width: Math.max(...moved.map(({ item, x }) => x + item.width)),
-    height: Math.max(...moved.map(({ item, y }) => y + item.height)),
-  };
+function place_items(items: Item[], ends: Item[], edges: [string, string][]): Placed {
+  const used = ends.filter((end) => edges.some(([from, to]) => from === end.id || to === end.id));
+  const { places, routes, width, height } = arrange([...items, ...used], edges);
+  return { items: items.map((item, i) => ({ item, ...places[i]! })), routes, width, height };
 }

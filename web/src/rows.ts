@@ -174,12 +174,19 @@ function node_finder(graph: GraphData | undefined): (row: Draft) => number | nul
     for (const tensor of node.out) if (tensor >= 0) writers.set(graph.tensors[tensor]!, index);
     for (const tensor of node.in) if (tensor >= 0 && !readers.has(graph.tensors[tensor]!)) readers.set(graph.tensors[tensor]!, index);
   });
-  return (row) =>
-    names.get(as_text(row.raw.node)) ??
-    (row.kind === "finding" ? names.get(row.tensor) : undefined) ??
-    writers.get(row.tensor) ??
-    (row.kind === "weight" || row.kind === "finding" ? readers.get(row.tensor) : undefined) ??
-    null;
+  const find = (row: Draft, tensor: string): number | undefined =>
+    (row.kind === "finding" ? names.get(tensor) : undefined) ??
+    writers.get(tensor) ??
+    (row.kind === "weight" || row.kind === "finding" ? readers.get(tensor) : undefined);
+  return (row) => {
+    let node = names.get(as_text(row.raw.node)) ?? find(row, row.tensor);
+    // What is in a subgraph is named with it: "If_0.then_branch/weight".
+    for (let rest = row.tensor; node === undefined && row.kind === "finding" && rest.includes("/"); ) {
+      rest = rest.slice(rest.indexOf("/") + 1);
+      node = find(row, rest);
+    }
+    return node ?? null;
+  };
 }
 
 // A diagnosis holds the results that it rests on; the one that looked deepest has the rows.

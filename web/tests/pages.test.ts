@@ -193,6 +193,85 @@ describe.skipIf(!binary || !chrome)("pages", { timeout: 120_000 }, () => {
     expect(await page.textContent(".compare h2")).toBe("Before and after");
     await page.click(".results button >> nth=1");
     expect(await page.textContent(".badge")).toContain("FAIL");
+    expect(await page.locator(".compare").count()).toBe(0);
+    await page.close();
+    execFileSync(binary, ["report", file("check.json"), file("check.json"), "-o", file("twice.html")]);
+    const twice = await open(file("twice.html"));
+    expect(await twice.textContent(".compare .count")).toContain("0 worse, 0 better");
+    await twice.close();
+  });
+
+  it("of layers begin at the fault, and say how it is known", async () => {
+    // One Sqrt of the network became another operator, as long a word.
+    const model = readFileSync(mnist("mnist_vit.onnx"));
+    const at = model.indexOf(Buffer.from("\x22\x04Sqrt", "latin1"));
+    expect(at).toBeGreaterThan(0);
+    model.write("Ceil", at + 2, "latin1");
+    writeFileSync(file("fault.onnx"), model);
+    const { page: path, json } = make("layers", ["layers", file("fault.onnx"), "--reference", mnist("mnist_vit.onnx"), "--input-data", mnist("mnist_inputs.npz"), "--samples", "2"]);
+    const page = await open(path);
+    expect(json.drift_origin).toBeTruthy();
+    expect(await page.textContent(".badge")).toContain("FAIL");
+    expect(await page.locator(".origin text").count()).toBe(1);
+    await page.keyboard.press("o");
+    expect(await page.textContent(".inspector h2")).toBe(json.drift_origin);
+    const row = json.layers.find((each: any) => each.layer === json.drift_origin);
+    expect(await page.textContent(".cause")).toContain(row.cause.replaceAll("_", " "));
+    expect(await page.locator(".histogram svg").count()).toBe(1);
+    await page.waitForSelector(".node.selected");
+    expect(await violations(page)).toEqual([]);
+    await page.close();
+  });
+
+  it("of a task show its intervals, which answers became which, and the examples", async () => {
+    const { page: path, json } = make("flips", ["eval", "-m", mnist("mnist_cnn.int8_unscaled.onnx"), "--reference", mnist("mnist_cnn.onnx"), "--task", "image-classification", "--dataset", mnist("mnist_labelled.npz"), "--samples", "100", "--exact"]);
+    const page = await open(path);
+    const flips = json.flipped_samples;
+    expect(flips.length).toBe(json.agreement.flipped);
+    expect(flips.length).toBeGreaterThan(24);
+    expect(await page.locator(".metric svg").count()).toBe(json.metrics.length);
+    expect(await page.textContent(".confusion .sub")).toContain(`${flips.length} flipped: ${json.agreement.flipped_to_wrong} from right to wrong`);
+    const cells = (await page.locator(".matrix td").allTextContents()).map(Number);
+    expect(cells.reduce((a, b) => a + b, 0)).toBe(flips.length);
+    expect(await page.locator(".thumbnails img").count()).toBe(24);
+    const width = await page.locator(".thumbnails img").first().evaluate((image) => (image as HTMLImageElement).naturalWidth);
+    expect(width).toBe(28);
+    await page.click(".examples button");
+    expect(await page.locator(".thumbnails li").count()).toBe(flips.length);
+    const first = flips.find((each: any) => each.reference === each.label);
+    expect(await page.locator(".thumbnails li", { hasText: `sample ${first.sample}` }).first().textContent()).toContain(`candidate ${first.candidate}`);
+    expect(await violations(page)).toEqual([]);
+    await page.close();
+  });
+
+  it("of sweep and tune show cost against quality", async () => {
+    const data = ["--fast", "--data", mnist("mnist_inputs.npz"), "--samples", "16"];
+    for (const [name, args] of [["sweep", ["sweep", mnist("mnist_cnn.onnx"), "--precisions", "fp16,w8,w8a8", "--runs", "1", "-o", file("sweep"), ...data]], ["tune", ["tune", mnist("mnist_cnn.onnx"), "--target", "sqnr_db>40", "-o", file("tuned.onnx"), ...data]]] as const) {
+      const ran = spawnSync(binary, [...args, "--report", file(`${name}.html`)], { encoding: "utf8" });
+      expect(ran.stderr).toBe("");
+      spawnSync(binary, [...args, "--report", file(`${name}.json`)]);
+      const json = JSON.parse(readFileSync(file(`${name}.json`), "utf8"));
+      const page = await open(file(`${name}.html`));
+      // What is exact no chart reaches.
+      const values = name === "sweep" ? json.configurations.map((each: any) => each.sqnr_db) : json.curve.map((each: any) => each.value);
+      expect(await page.locator(".points circle").count()).toBe(values.filter((value: any) => value !== "inf").length);
+      if (name === "sweep") expect(await page.textContent(".points .sub")).toContain("fp32");
+      else expect(await page.textContent(".level text")).toBe(json.target);
+      expect(await violations(page)).toEqual([]);
+      await page.close();
+    }
+  });
+
+  it("are small, and can be printed", async () => {
+    const inspect = make("small", ["inspect", mnist("mnist_cnn.onnx")]);
+    expect(readFileSync(inspect.page).length).toBeLessThan(1_500_000);
+    expect(readFileSync(file("debug.html")).length).toBeLessThan(1_500_000);
+    const page = await open(file("debug.html"), "at=o:logits");
+    await page.emulateMedia({ media: "print" });
+    expect(await page.isVisible(".top")).toBe(false);
+    expect(await page.isVisible(".copy")).toBe(false);
+    for (const part of [".verdict", ".plot", ".navigator .line", ".graph", ".inspector"]) expect(await page.locator(part).first().isVisible()).toBe(true);
+    expect((await page.pdf()).length).toBeGreaterThan(10_000);
     await page.close();
   });
 

@@ -1,15 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { changes } from "../src/Compare";
+import { arrange } from "../src/arrange";
+import { changes, comparable } from "../src/Compare";
 import type { GraphData, ReportResult } from "../src/data";
 import { as_number } from "../src/data";
 import { decibels, elide_middle, figure } from "../src/format";
 import { fold_graph, opened_at_first } from "../src/graph";
 import { lay_out } from "../src/layout";
 import { find_repeats, module_of_name } from "../src/modules";
-import { find_points, pareto_front } from "../src/Points";
+import { pareto_front, round_ticks } from "../src/Points";
 import { make_scale } from "../src/Profile";
 import { badness, goodness, make_rows, signal_of } from "../src/rows";
 import { initial_state, read_state, write_state } from "../src/state";
+import { count_flips, flips_of } from "../src/Task";
 import { lines_of } from "../src/tree";
 
 const debug_result = (rows: [string, number | string | null, string][]): ReportResult => ({
@@ -137,6 +139,55 @@ describe("the graph", () => {
   });
 });
 
+describe("what a graph shows", () => {
+  const node = (name: string, op: string, inputs: number[], out: number, module = "") => ({ name, op, graph: 0, in: inputs, out: [out], module });
+  it("leaves out what is computed from weights alone", () => {
+    const folded = fold_graph({
+      tensors: ["x", "w", "copy", "y"], types: {}, weights: [1], sources: {}, graphs: [{ name: "", inputs: [0], outputs: [3] }],
+      nodes: [node("same", "Identity", [1], 2), node("mul", "MatMul", [0, 2], 3)],
+    });
+    expect(folded.nodes.filter((each) => each.index >= 0).map((each) => each.op)).toEqual(["MatMul"]);
+    expect(folded.by_index.get(0)?.op).toBe("MatMul");
+  });
+  it("shows a module that is called twice at both places", () => {
+    const folded = fold_graph({
+      tensors: ["x", "a", "b", "c", "y"], types: {}, weights: [], sources: {}, graphs: [{ name: "", inputs: [0], outputs: [4] }],
+      nodes: [node("c1", "Conv", [0], 1, "block.conv1"), node("r1", "Relu", [1], 2, "block.relu"), node("c2", "Conv", [2], 3, "block.conv2"), node("r2", "Relu", [3], 4, "block.relu")],
+    });
+    const [block] = folded.root.groups;
+    expect(block!.label).toBe("block");
+    expect(block!.groups).toEqual([]);
+    expect(block!.nodes.map((each) => each.module).sort()).toEqual(["conv1", "conv2", "relu", "relu"]);
+  });
+});
+
+describe("layers of boxes", () => {
+  const box = (id: string, width = 80) => ({ id, width, height: 30 });
+  const arranged = (ids: string[], edges: [string, string][]) => {
+    const { places, routes } = arrange(ids.map((id, i) => box(id, 60 + 13 * i)), edges);
+    return { at: new Map(ids.map((id, i) => [id, { ...places[i]!, width: 60 + 13 * i }])), routes };
+  };
+  it("lead downwards, chains straight, and nothing overlaps", () => {
+    const { at, routes } = arranged(["a", "b", "c", "d", "e", "f"], [["a", "b"], ["b", "c"], ["c", "d"], ["a", "d"], ["d", "e"], ["c", "f"]]);
+    for (const [from, to] of [["a", "b"], ["b", "c"], ["c", "d"], ["d", "e"]]) expect(at.get(to!)!.y).toBeGreaterThan(at.get(from!)!.y);
+    expect(routes.get("a d")).toHaveLength(2);
+    const list = [...at.values()];
+    for (const one of list) for (const other of list) if (one !== other && one.y === other.y) expect(one.x + one.width <= other.x || other.x + other.width <= one.x).toBe(true);
+    const centre = (id: string) => at.get(id)!.x + at.get(id)!.width / 2;
+    expect(Math.abs(centre("d") - centre("e"))).toBeLessThan(1);
+  });
+  it("cross as little as they can", () => {
+    const { at } = arranged(["a", "b", "y", "x"], [["a", "x"], ["b", "y"]]);
+    expect(at.get("a")!.x < at.get("b")!.x).toBe(at.get("x")!.x < at.get("y")!.x);
+  });
+  it("stand modules that feed each other, and inputs that are read late", () => {
+    const { at } = arranged(["a", "b", "late"], [["a", "b"], ["b", "a"], ["late", "b"]]);
+    expect(at.get("b")!.y).toBeGreaterThan(at.get("a")!.y);
+    expect(arranged(["in", "p", "q", "r", "s"], [["p", "q"], ["q", "r"], ["r", "s"], ["in", "s"]]).at.get("in")!.y).toBeGreaterThan(0);
+    expect(arrange([], []).width).toBe(0);
+  });
+});
+
 describe("other parts", () => {
   it("keep their state in the fragment", () => {
     const state = { ...initial_state, result: 1, selected: "t:/a b&c", signal: "local_sqnr_db", sort: "worst" as const, zoom: [3, 9] as [number, number], tree: false, open: ["g:a", "g:b c"] };
@@ -144,10 +195,24 @@ describe("other parts", () => {
     expect(read_state("#zoom=9-3&sort=x").zoom).toBeNull();
   });
   it("find the Pareto front", () => {
-    const points = [[1, 10], [2, 9], [3, 20], [3, 15], [4, 20]].map(([x, y]) => ({ label: "", x: x!, y: y!, raw: {} }));
+    const points = [[1, 10], [2, 9], [3, 20], [3, 15], [4, 20]].map(([x, y]) => ({ label: "", x: x!, y: y! }));
     expect(pareto_front(points).map((point) => [point.x, point.y])).toEqual([[1, 10], [3, 20]]);
-    expect(find_points({ trials: [{ name: "a", bytes: 1, sqnr_db: 2 }, { name: "b", bytes: 2, sqnr_db: 3 }] })!.costs).toEqual(["bytes"]);
-    expect(find_points({ metrics: [] })).toBeNull();
+    expect(round_ticks([0.3, 9.7], 5)).toEqual([2, 4, 6, 8]);
+  });
+  it("count which answers became which, the most frequent first", () => {
+    const flips = flips_of({ flipped_samples: [[7, 1, 1, 2], [9, 2, 1, 2], [4, 0, 3, 0]].map(([sample, label, reference, candidate]) => ({ sample: sample!, label: label!, reference: reference!, candidate: candidate! })) });
+    expect(count_flips(flips)).toEqual([
+      { reference: 1, candidate: 2, count: 2, to_wrong: 1, to_right: 1 },
+      { reference: 3, candidate: 0, count: 1, to_wrong: 0, to_right: 1 },
+    ]);
+  });
+  it("compare metrics and classes of tasks, and findings that come and go", () => {
+    const task = (candidate: number): ReportResult => ({ result: { command: "eval", metrics: [{ name: "top1_accuracy", candidate }], classes: [{ label: 3, name: "cat", candidate: 50 }], class_metric: "accuracy" } });
+    const [before, after] = [task(90), task(88)].map((each) => comparable(each, make_rows(each)));
+    expect(changes(before!.rows, after!.rows, after!.signals[0]!).map((each) => [each.name, each.change])).toEqual([["top1 accuracy", -2], ["cat", 0]]);
+    const check = (names: string[]): ReportResult => ({ result: { command: "check", findings: names.map((name) => ({ id: "dead-node", severity: "warning", subject: { name } })) } });
+    const [old, now] = [check(["a", "b"]), check(["b", "c"])].map((each) => comparable(each, make_rows(each)));
+    expect(changes(old!.rows, now!.rows, now!.signals[0]!).map((each) => [each.name, each.before, each.after])).toEqual([["b", 1, 1], ["c", null, 1], ["a", 1, null]]);
   });
   it("scale decibels and magnitudes", () => {
     const scale = make_scale([10, Infinity, 70], signal_of("sqnr_db"));
