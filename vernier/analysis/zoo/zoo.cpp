@@ -1,0 +1,148 @@
+#include "vernier/analysis/zoo/zoo.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+using Json = nlohmann::json;
+
+std::optional<double> number_of(const Json& json) {
+  if (json.is_number()) return json.get<double>();
+  if (!json.is_string()) return std::nullopt;
+  const double infinity = std::numeric_limits<double>::infinity();
+  if (json == "inf") return infinity;
+  if (json == "-inf") return -infinity;
+  return json == "nan" ? std::optional(std::nan("")) : std::nullopt;
+}
+
+// Of similarities as their table says; of tasks accuracies rise, and what is a loss falls.
+Better better_of(std::string_view metric) {
+  for (const Metric& known : similarity_metrics)
+    if (metric.starts_with(known.name)) return known.better;
+  for (const std::string_view loss : {"perplexity", "nll", "kl", "errors"})
+    if (metric.starts_with(loss)) return Better::lower;
+  return Better::higher;
+}
+
+// The worst of a number over rows; NaN is worse than all.
+std::optional<ZooFigure> worst_of(const Json& rows, const std::string& metric, const char* inside,
+                                  const std::string& key) {
+  std::optional<ZooFigure> worst;
+  for (const Json& row : rows) {
+    const Json& numbers = *inside && row.contains(inside) ? row[inside] : row;
+    const auto value = numbers.contains(key) ? number_of(numbers[key]) : std::nullopt;
+    if (!value) continue;
+    const Better better = better_of(metric);
+    const bool is_worse =
+        !worst || std::isnan(*value) ||
+        (better == Better::higher ? *value < worst->value : *value > worst->value);
+    if (is_worse) worst = {metric, *value, better};
+  }
+  return worst;
+}
+
+std::optional<ZooFigure> task_figure(const Json& metrics, const std::string& wanted) {
+  for (const Json& metric : metrics) {
+    const std::string name = metric.value("name", "");
+    if (!wanted.empty() && name != wanted) continue;
+    if (const auto value = number_of(metric.value("candidate", Json())))
+      return ZooFigure{name, *value, better_of(name)};
+  }
+  return std::nullopt;
+}
+
+std::optional<ZooFigure> compare_figure(const Json& result, const std::string& wanted) {
+  const bool exact = result.contains("exact_outputs") && !result["exact_outputs"].empty();
+  const std::string metric = wanted.empty() ? "sqnr_db_mean" : wanted;
+  return worst_of(result[exact ? "exact_outputs" : "outputs"], metric, "metrics", metric);
+}
+
+std::optional<ZooFigure> layers_figure(const Json& result, const std::string& wanted) {
+  const std::string metric = wanted.empty() ? "max_abs_diff" : wanted;
+  const Json& outputs = result.value("model_outputs", Json::array());
+  return worst_of(outputs.empty() ? result["layers"] : outputs, metric, "", metric);
+}
+
+ZooFigure check_figure(const Json& findings) {
+  const auto errors = std::ranges::count_if(
+      findings, [](const Json& finding) { return finding.value("severity", "") == "error"; });
+  return {"errors", static_cast<double>(errors), Better::lower};
+}
+
+std::optional<ZooFigure> figure_of(const Json& result, const std::string& wanted) {
+  for (const char* deeper : {"eval", "debug", "layers"})  // that a diagnosis rests on
+    if (result.value("command", "") == "diagnose" && result.contains(deeper))
+      return figure_of(result[deeper], wanted);
+  if (result.contains("metrics")) return task_figure(result["metrics"], wanted);
+  if (result.contains("outputs")) return compare_figure(result, wanted);
+  if (result.contains("layers")) return layers_figure(result, wanted);
+  if (result.contains("activations"))
+    return worst_of(result["model_outputs"], "sqnr_db", "", "cumulative_sqnr_db");
+  if (result.contains("findings")) return check_figure(result["findings"]);
+  return std::nullopt;
+}
+
+Outcome parse_outcome(const std::string& name) {
+  for (const Outcome outcome : {Outcome::pass, Outcome::fail, Outcome::inconclusive})
+    if (name == outcome_name(outcome)) return outcome;
+  throw Error("[zoo] a result without a verdict");
+}
+
+}  // namespace
+
+std::string_view zoo_state_name(ZooState state) {
+  switch (state) {
+    case ZooState::measured: return "measured";
+    case ZooState::cached: return "cached";
+    case ZooState::failed: return "failed";
+    case ZooState::missing: return "missing";
+  }
+  return "";
+}
+
+void set_result(ZooRow& row, const std::string& json) {
+  const Json result = Json::parse(json, nullptr, false);
+  if (!result.is_object() || !result.contains("verdict") || !result["verdict"].is_object())
+    throw Error(
+        fmt::format("[zoo] {}: {} wrote no result", row_name(row.entry), row.entry.command));
+  row.outcome = parse_outcome(result["verdict"].value("outcome", ""));
+  row.figure = figure_of(result, row.entry.metric);
+  row.verdict = result["verdict"].dump();
+}
+
+std::optional<double> delta(const ZooRow& row) {
+  if (!row.figure || !row.last || !row.last->figure ||
+      row.last->figure->metric != row.figure->metric)
+    return std::nullopt;
+  const double now = row.figure->value, before = row.last->figure->value;
+  return now == before ? 0 : now - before;  // infinities, too
+}
+
+int exit_code(const ZooResult& result) {
+  constexpr int could_not_be_measured = 2;
+  const auto any = [&](auto is) { return std::ranges::any_of(result.rows, is); };
+  if (any([](const ZooRow& row) { return row.state == ZooState::failed; }))
+    return could_not_be_measured;
+  return exit_code(outcome_of(result));
+}
+
+Outcome outcome_of(const ZooResult& result) {
+  const auto any = [&](auto is) { return std::ranges::any_of(result.rows, is); };
+  if (any([](const ZooRow& row) {
+        return row.state == ZooState::failed || row.outcome == Outcome::fail;
+      }))
+    return Outcome::fail;
+  const bool all_pass = std::ranges::all_of(
+      result.rows, [](const ZooRow& row) { return row.outcome == Outcome::pass; });
+  return all_pass && !result.interrupted ? Outcome::pass : Outcome::inconclusive;
+}
+
+}  // namespace vernier

@@ -1,0 +1,264 @@
+#include "vernier/report/zoo.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "vernier/report/number.h"
+
+namespace vernier {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string word_of(Outcome outcome) {
+  std::string word(outcome_name(outcome));
+  std::ranges::transform(word, word.begin(), [](unsigned char c) { return std::toupper(c); });
+  return word;
+}
+
+Tone tone_of(const ZooRow& row) {
+  if (row.state == ZooState::failed) return Tone::bad;
+  if (row.state == ZooState::missing) return Tone::faint;
+  switch (row.outcome) {
+    case Outcome::pass: return Tone::good;
+    case Outcome::fail: return Tone::bad;
+    case Outcome::inconclusive: return Tone::fair;
+  }
+  return Tone::plain;
+}
+
+// What it was in the last run, where it is another now.
+std::string outcome_before(const ZooRow& row) {
+  if (!row.last || row.state == ZooState::missing) return "";
+  const bool has_result = row.state != ZooState::failed;
+  if (!row.last->outcome) return has_result ? " (was ERROR)" : "";
+  const bool same = has_result && *row.last->outcome == row.outcome;
+  return same ? "" : fmt::format(" (was {})", word_of(*row.last->outcome));
+}
+
+// "sqnr_db_mean" reads as sqnr_db does.
+std::string figure_text(const std::string& metric, double value) {
+  for (const Metric& known : similarity_metrics)
+    if (metric.starts_with(known.name)) return format_metric(known.name, value);
+  return std::isfinite(value) ? fmt::format("{:.2f}", value) : std::string(nonfinite_name(value));
+}
+
+Cell figure_cell(const ZooRow& row) {
+  if (!row.figure) return {"-", Tone::faint};
+  return figure_text(row.figure->metric, row.figure->value);
+}
+
+Cell delta_cell(const ZooRow& row) {
+  const auto change = delta(row);
+  if (!change) return {row.figure && !row.last ? "new" : "-", Tone::faint};
+  if (*change == 0) return {"0", Tone::faint};
+  const std::string text = figure_text(row.figure->metric, std::abs(*change));
+  const bool better = (*change > 0) == (row.figure->better == Better::higher);
+  return {fmt::format("{}{}",
+                      *change > 0           ? "+"
+                      : std::isnan(*change) ? ""
+                                            : "-",
+                      text),
+          better ? Tone::good : Tone::bad};
+}
+
+// Why it is measured again; empty for a row that was not there before.
+std::string state_text(const ZooRow& row) {
+  if (row.state != ZooState::measured || row.changed.empty())
+    return std::string(zoo_state_name(row.state));
+  return fmt::format("changed: {}", fmt::join(row.changed, ", "));
+}
+
+std::string value_text(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  return value.is_number() ? fmt::format("{:.6g}", value.get<double>()) : value.dump();
+}
+
+// Its command's failures and doubts in short.
+std::vector<std::string> reasons_of(const ZooRow& row) {
+  if (!row.error.empty()) return {row.error};
+  std::vector<std::string> reasons;
+  if (row.verdict.empty() || row.outcome == Outcome::pass) return reasons;
+  const Json verdict = Json::parse(row.verdict);
+  for (const Json& failure : verdict.value("failures", Json::array())) {
+    const std::string subject = failure.value("subject", "");
+    std::string text = subject.empty() ? "" : subject + ": ";
+    text += failure.value("kind", "") == "broken"
+                ? fmt::format("{} {}", failure.value("metric", ""), value_text(failure["value"]))
+                : fmt::format("{} {}", failure.value("kind", ""), failure.value("metric", ""));
+    if (failure["limit"].is_string())
+      text += fmt::format(" (fails if {})", value_text(failure["limit"]));
+    reasons.push_back(std::move(text));
+  }
+  for (const Json& doubt : verdict.value("doubts", Json::array())) {
+    std::string text = doubt.value("kind", "");
+    std::ranges::replace(text, '_', ' ');
+    const std::string subject = doubt.value("subject", "");
+    reasons.push_back(subject.empty() ? text : fmt::format("{} ({})", text, subject));
+  }
+  return reasons;
+}
+
+std::string shown_reasons(const ZooRow& row) {
+  constexpr std::size_t shown = 3;
+  std::vector<std::string> reasons = reasons_of(row);
+  const std::size_t all = reasons.size();
+  if (all > shown) reasons.resize(shown);
+  return fmt::format("{}{}", fmt::join(reasons, "; "),
+                     all > shown ? fmt::format("; and {} more", all - shown) : "");
+}
+
+std::int64_t count(const ZooResult& result, auto is) {
+  return std::ranges::count_if(result.rows, is);
+}
+
+std::int64_t count_state(const ZooResult& result, ZooState state) {
+  return count(result, [&](const ZooRow& row) { return row.state == state; });
+}
+
+std::int64_t count_outcome(const ZooResult& result, Outcome outcome) {
+  return count(result,
+               [&](const ZooRow& row) { return !row.verdict.empty() && row.outcome == outcome; });
+}
+
+// "FAIL: of 12 rows 1 could not be measured, 2 FAIL"
+Paragraph last_line(const ZooResult& result) {
+  std::vector<std::string> parts;
+  const auto add = [&](std::int64_t number, const char* what) {
+    if (number > 0) parts.push_back(fmt::format("{} {}", number, what));
+  };
+  add(count_state(result, ZooState::failed), "could not be measured");
+  add(count_outcome(result, Outcome::fail), "FAIL");
+  add(count_outcome(result, Outcome::inconclusive), "INCONCLUSIVE");
+  add(count_state(result, ZooState::missing), "not measured");
+  const Outcome outcome = outcome_of(result);
+  const std::string rows = format_count(std::ssize(result.rows), "row");
+  if (outcome == Outcome::pass) return {{fmt::format("PASS: all {}", rows), Tone::good}};
+  return {{fmt::format("{}: of {} {}", word_of(outcome), rows, fmt::join(parts, ", ")),
+           outcome == Outcome::fail ? Tone::bad : Tone::fair}};
+}
+
+Table rows_table(const ZooResult& result) {
+  Table table{.title = "Models",
+              .columns = {{"model", Align::left},
+                          {"precision", Align::left},
+                          {"verdict", Align::left},
+                          {"metric", Align::left},
+                          {"value"},
+                          {"since last run"},
+                          {"", Align::left}},
+              .rows = {},
+              .note = ""};
+  for (const ZooRow& row : result.rows)
+    table.rows.push_back({row.entry.model,
+                          row.entry.precision,
+                          {verdict_word(row) + outcome_before(row), tone_of(row)},
+                          row.figure ? Cell(row.figure->metric) : Cell("-", Tone::faint),
+                          figure_cell(row),
+                          delta_cell(row),
+                          {state_text(row), Tone::faint}});
+  return table;
+}
+
+template <typename Each>
+void add_all(Json& list, const Json& verdict, const char* key, Each each) {
+  for (Json item : verdict.value(key, Json::array())) list.push_back(each(std::move(item)));
+}
+
+// The rows' own verdicts in one; what could not be measured is a failure of its row.
+Json verdict_json_of(const ZooResult& result) {
+  Json failures = Json::array(), doubts = Json::array(), limits = Json::array();
+  for (const ZooRow& row : result.rows) {
+    const std::string name = row_name(row.entry);
+    if (row.state == ZooState::failed)
+      failures.push_back({{"subject", name},
+                          {"group", "model"},
+                          {"metric", row.entry.command},
+                          {"value", "nan"},
+                          {"limit", nullptr},
+                          {"kind", "unmeasured"}});
+    if (row.verdict.empty()) continue;
+    const Json verdict = Json::parse(row.verdict);
+    const auto of_row = [&](Json item) {
+      const std::string subject = item.value("subject", "");
+      item["subject"] = subject.empty() ? name : fmt::format("{}: {}", name, subject);
+      return item;
+    };
+    add_all(failures, verdict, "failures", of_row);
+    add_all(doubts, verdict, "doubts", of_row);
+    for (const Json& limit : verdict.value("limits", Json::array()))
+      if (std::ranges::find(limits, limit) == limits.end()) limits.push_back(limit);
+  }
+  return {{"outcome", std::string(outcome_name(outcome_of(result)))},
+          {"failures", std::move(failures)},
+          {"doubts", std::move(doubts)},
+          {"limits", std::move(limits)}};
+}
+
+Json figure_json(const std::optional<ZooFigure>& figure) {
+  if (!figure) return nullptr;
+  return {{"name", figure->metric},
+          {"value", json_number<Json>(figure->value)},
+          {"higher_is_better", figure->better == Better::higher}};
+}
+
+Json row_json(const ZooRow& row) {
+  Json json = {{"name", row_name(row.entry)},
+               {"model", row.entry.model},
+               {"precision", row.entry.precision},
+               {"command", row.entry.command},
+               {"state", std::string(zoo_state_name(row.state))},
+               {"outcome",
+                row.verdict.empty() ? Json(nullptr) : Json(std::string(outcome_name(row.outcome)))},
+               {"pass", !row.verdict.empty() && row.outcome == Outcome::pass},
+               {"failures", reasons_of(row)},
+               {"metric", figure_json(row.figure)}};
+  const auto change = delta(row);
+  json["delta"] = change ? json_number<Json>(*change) : Json(nullptr);
+  json["last"] = nullptr;
+  if (row.last)
+    json["last"] = {
+        {"outcome",
+         row.last->outcome ? Json(std::string(outcome_name(*row.last->outcome))) : Json(nullptr)},
+        {"metric", figure_json(row.last->figure)}};
+  json["changed"] = row.changed;
+  return json;
+}
+
+}  // namespace
+
+std::string verdict_word(const ZooRow& row) {
+  if (row.state == ZooState::failed) return "ERROR";
+  return row.state == ZooState::missing ? "-" : word_of(row.outcome);
+}
+
+Document describe_zoo(const RunDescription& run, const ZooResult& result) {
+  std::vector<Block> blocks = {rows_table(result)};
+  for (const ZooRow& row : result.rows)
+    if (const std::string reasons = shown_reasons(row); !reasons.empty())
+      blocks.emplace_back(
+          Paragraph{{fmt::format("{}: {}", row_name(row.entry), reasons), tone_of(row)}});
+  if (result.interrupted)
+    blocks.emplace_back(Paragraph{{"interrupted: the same command goes on from here", Tone::fair}});
+  blocks.emplace_back(last_line(result));
+  return report_document({.run = run}, std::move(blocks));
+}
+
+std::string zoo_json(const RunDescription& run, const ZooResult& result) {
+  Json json = report_json<Json>({.run = run});
+  // As every result has it; here it is made of the rows' own.
+  Json verdict = verdict_json_of(result);
+  json["pass"] = verdict["outcome"] == "pass";
+  json["verdict"] = std::move(verdict);
+  json["interrupted"] = result.interrupted;
+  json["rows"] = Json::array();
+  for (const ZooRow& row : result.rows) json["rows"].push_back(row_json(row));
+  return json_text(json);
+}
+
+}  // namespace vernier
