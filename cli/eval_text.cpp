@@ -5,7 +5,9 @@
 
 #include "cli/command.h"
 #include "cli/eval.h"
+#include "cli/parts.h"
 #include "cli/progress.h"
+#include "vernier/analysis/parts/content_hash.h"
 #include "vernier/analysis/text/text_generation.h"
 #include "vernier/error.h"
 #include "vernier/exporting/tokenizer.h"
@@ -106,6 +108,14 @@ TextModels open_text_models(const EvalOptions& options, const ResolvedModel& arg
   return models;
 }
 
+// The tokenizer may be one that was found beside the model: its tokens tell.
+std::string hash_of(const TokenBlocks& text) {
+  std::string hashes;
+  for (const std::vector<std::int64_t>& block : text.blocks)
+    hashes += content_hash(std::as_bytes(std::span(block))).text();
+  return content_hash(hashes).text();
+}
+
 }  // namespace
 
 bool scores_text(const EvalOptions& options) {
@@ -126,7 +136,7 @@ int run_text(const EvalOptions& options) {
   require_text_options(options);
   const ResolvedModel argument = resolve_model_argument(options.models.models, options.models.id);
   Model candidate = load_candidate(argument.model, options.precision);
-  const std::string precision(precision_name(precision_of(candidate)));
+  const std::string precision(precision_name(candidate));
   const auto tokenizer = open_tokenizer(options, argument.model);
   const TextModels models = open_text_models(options, argument, std::move(candidate));
   TokenBlocks text = read_text(options, tokenizer, models.candidate->decoder());
@@ -141,10 +151,17 @@ int run_text(const EvalOptions& options) {
       .second = models.second.get()};
   evaluated.bootstrap.seed = options.input.seed;
   if (options.steps) evaluated.steps = *options.steps;
+  MeasuredParts parts(options.parts, options.output,
+                      {.candidate = argument.model,
+                       .reference = models.reference_path,
+                       .inputs = hash_of(text),
+                       .sections = {{text_section, text_runs(text, evaluated.batch)}}});
+  evaluated.records = parts.records();
   const TextGenerationResult result = with_progress("scoring", [&](Progress progress) {
     evaluated.progress = std::move(progress);
     return evaluate_text(models.reference.get(), *models.candidate, text, evaluated);
   });
+  if (parts.is_part()) return parts.write();
   RunDescription run = describe_run("eval", argument, models.reference_path, options.runtime);
   run.task = options.models.id.task;
   run.precision = precision;

@@ -45,6 +45,57 @@ TEST(DecoderInputs, of_a_batch_hold_a_row_for_each_sequence) {
   EXPECT_THAT(inputs[3].shape, ElementsAre(2, 1, 8));
 }
 
+TEST(DecoderInputs, a_mask_of_what_an_encoder_found_is_as_long_as_that) {
+  const Dim batch{-1, "n"}, own{-1, "s"}, encoded{-1, "e"};
+  const std::vector<TensorSpec> specs = {
+      {.name = "ids", .dtype = DType::i64, .shape = {batch, own}},
+      {.name = "mask", .dtype = DType::i64, .shape = {batch, encoded}},
+      {.name = "found", .dtype = DType::f32, .shape = {batch, encoded, {8, ""}}}};
+  const Decoder decoder{.roles = {DecoderRole::tokens, DecoderRole::mask, DecoderRole::values},
+                        .tokens = "ids",
+                        .logits = "y",
+                        .vocabulary = 32};
+  const std::vector<std::int64_t> fed = {5, 6, 7};
+  const auto inputs = decoder_inputs(decoder, specs, {fed});
+  EXPECT_EQ(inputs[1].shape[1], inputs[2].shape[1]);
+}
+
+// Tokens at places are one token each, behind the cache of those before.
+TEST(DecoderSamples, at_places_are_single_tokens_behind_the_teachers_cache) {
+  const Model model = small_decoder(), other = small_decoder({.weight_error = 2});
+  const std::vector<TensorSpec> specs = other.inputs();
+  InputSpec spec{.tokens = {{1, 2, 3, 4, 5, 6}, {7, 8, 9, 10}},
+                 .at = parse_token_places("first,last,2")};
+  const InputTarget target{.inputs = specs, .onnx = &other, .teacher = &model};
+  auto made = decoder_samples(target, spec);
+  ASSERT_TRUE(made);
+  ASSERT_EQ(made->samples->size(), 6);
+  OrtRunner runner(model.clone());
+  const auto whole =
+      runner.run(decoder_inputs(*find_decoder(model), specs, {.tokens = spec.tokens[1]}));
+  const std::vector<Tensor> last = made->samples->sample(5);
+  EXPECT_THAT(numbers(named(last, "x0")), ElementsAre(10));
+  EXPECT_THAT(named(last, "c0").shape, ElementsAre(1, 3, 8));
+  const auto step = runner.run(last);
+  const Tensor& expected = named(whole, "y");
+  const TensorView row{"", DType::f32, std::span(step[0].shape),
+                       std::span(expected.bytes).last(step[0].bytes.size())};
+  EXPECT_GT(similarity(row, step[0]).sqnr_db, 100);
+  // Out of their order, too.
+  EXPECT_THAT(named(made->samples->sample(0), "c0").shape, ElementsAre(1, 0, 8));
+  EXPECT_THAT(named(made->samples->sample(4), "c0").shape, ElementsAre(1, 2, 8));
+
+  spec.at = parse_token_places("worst");
+  EXPECT_EQ(decoder_samples(target, spec)->samples->size(), 2);
+  spec.at = parse_token_places("5");
+  EXPECT_THAT([&] { decoder_samples(target, spec); },
+              ::testing::ThrowsMessage<Error>(HasSubstr("--at 5: a sequence has 4 tokens")));
+  spec.at = parse_token_places("worst");
+  EXPECT_THAT([&] { decoder_samples({.inputs = specs, .onnx = &other}, spec); },
+              ::testing::ThrowsMessage<Error>(HasSubstr("pass --reference")));
+  EXPECT_THROW(parse_token_places("best"), Error);
+}
+
 // Steps behind a cache say what one run of all tokens says.
 TEST(DecoderSamples, feed_the_caches_and_the_best_tokens_of_the_run_before) {
   const Model model = small_decoder();

@@ -59,8 +59,10 @@ TEST(Classification, every_label_that_occurs_has_its_accuracy) {
 
 TEST(Classification, flips_are_counted_by_where_they_go) {
   const Rankings reference{5, 1, {0, 1, 2, 3, -1}}, candidate{5, 1, {0, 2, 1, 0, 4}};
-  EXPECT_EQ(count_flips(reference, candidate, Labels{0, 1, 1, 7, 4}),
-            (Flips{.flipped = 4, .to_wrong = 1, .to_right = 2}));
+  const auto flipped = flipped_samples(reference, candidate, Labels{0, 1, 1, 7, 4});
+  EXPECT_EQ(flipped,
+            (std::vector<FlippedSample>{{1, 1, 1, 2}, {2, 1, 2, 1}, {3, 7, 3, 0}, {4, 4, -1, 4}}));
+  EXPECT_EQ(count_flips(flipped), (Flips{.flipped = 4, .to_wrong = 1, .to_right = 2}));
 }
 
 TEST(Classification, chance_is_naming_the_commonest_labels) {
@@ -86,7 +88,7 @@ TEST(Classification, unusable_arrays_are_errors) {
   EXPECT_THROW(hits(rank_logits(f32({1, 2}, {1, 2})), Labels{0, 1}, 1), Error);
   EXPECT_THROW(accuracy_by_class(Hits{1}, Labels{}), Error);
   const Rankings one{1, 1, {0}}, two{2, 1, {0, 1}};
-  EXPECT_THROW(count_flips(one, two, Labels{0}), Error);
+  EXPECT_THROW(flipped_samples(one, two, Labels{0}), Error);
 }
 
 TEST(Classification, the_digits_have_their_known_accuracy) {

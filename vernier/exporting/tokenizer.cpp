@@ -3,6 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -40,6 +45,49 @@ std::vector<std::int64_t> Tokenizer::encode(const fs::path& text) const {
   std::vector<std::int64_t> ids;
   for (std::int64_t id = 0; numbers >> id;) ids.push_back(id);
   return ids;
+}
+
+namespace {
+
+// A file that is there as long as this is.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::string& content)
+      : path_((fs::temp_directory_path() / "vernier-XXXXXX").string()) {
+    const int file = mkstemp(path_.data());
+    if (file < 0) throw Error("[text] no temporary file could be made; is TMPDIR writable?");
+    close(file);
+    std::ofstream(path_) << content;
+  }
+  ~TemporaryFile() { std::remove(path_.c_str()); }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace
+
+EncodedTexts Tokenizer::encode(std::span<const TextToEncode> texts, std::int64_t most) const {
+  nlohmann::json request = {{"most", most}, {"texts", nlohmann::json::array()}};
+  for (const TextToEncode& each : texts)
+    request["texts"].push_back({{"text", each.text}, {"pair", each.pair}, {"words", each.words}});
+  const TemporaryFile file(request.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  const auto answer =
+      nlohmann::json::parse(run({"texts", path_.string(), file.path()}, "a table of texts"));
+  EncodedTexts encoded;
+  if (!answer["mask"].is_null()) encoded.mask = answer["mask"].get<std::int64_t>();
+  for (const auto& each : answer["texts"])
+    encoded.texts.push_back({.ids = each["ids"],
+                             .kinds = each["kinds"],
+                             .added = each["added"],
+                             .text = each["text"],
+                             .word = each["word"],
+                             .begin = each["begin"],
+                             .end = each["end"]});
+  return encoded;
 }
 
 std::vector<std::string> Tokenizer::decode(std::span<const std::vector<std::int64_t>> lists) const {

@@ -86,17 +86,23 @@ std::vector<ClassAccuracy> accuracy_by_class(std::span<const std::uint8_t> hits,
   return result;
 }
 
-Flips count_flips(const Rankings& reference, const Rankings& candidate,
-                  std::span<const std::int64_t> labels) {
+std::vector<FlippedSample> flipped_samples(const Rankings& reference, const Rankings& candidate,
+                                           std::span<const std::int64_t> labels) {
   require_one_label_each(reference.samples, labels.size());
   require_one_label_each(candidate.samples, labels.size());
+  std::vector<FlippedSample> flipped;
+  for (std::int64_t i = 0; i < std::ssize(labels); ++i)
+    if (const std::int64_t before = reference.of(i)[0], after = candidate.of(i)[0]; before != after)
+      flipped.push_back({i, labels[static_cast<std::size_t>(i)], before, after});
+  return flipped;
+}
+
+Flips count_flips(std::span<const FlippedSample> samples) {
   Flips flips;
-  for (std::size_t i = 0; i < labels.size(); ++i) {
-    const std::int64_t before = reference.of(i)[0], after = candidate.of(i)[0];
-    if (before == after) continue;
+  for (const FlippedSample& each : samples) {
     ++flips.flipped;
-    flips.to_wrong += before == labels[i] && before >= 0;
-    flips.to_right += after == labels[i] && after >= 0;
+    flips.to_wrong += each.reference == each.label && each.reference >= 0;
+    flips.to_right += each.candidate == each.label && each.candidate >= 0;
   }
   return flips;
 }

@@ -44,7 +44,20 @@ struct ClassAccuracy {
 std::vector<ClassAccuracy> accuracy_by_class(std::span<const std::uint8_t> hits,
                                              std::span<const std::int64_t> labels);
 
-// Samples whose best class differs between reference and candidate.
+// A sample whose best class differs between reference and candidate; -1 is no answer.
+struct FlippedSample {
+  std::int64_t sample = 0;  // counted from 0
+  std::int64_t label = 0;
+  std::int64_t reference = 0;
+  std::int64_t candidate = 0;
+  bool operator==(const FlippedSample&) const = default;
+};
+
+// In the order of the samples.
+std::vector<FlippedSample> flipped_samples(const Rankings& reference, const Rankings& candidate,
+                                           std::span<const std::int64_t> labels);
+
+// How many of them there are.
 struct Flips {
   std::int64_t flipped = 0;
   std::int64_t to_wrong = 0;  // the reference was right
@@ -52,8 +65,7 @@ struct Flips {
   bool operator==(const Flips&) const = default;
 };
 
-Flips count_flips(const Rankings& reference, const Rankings& candidate,
-                  std::span<const std::int64_t> labels);
+Flips count_flips(std::span<const FlippedSample> samples);
 
 // The accuracy in percent that guessing without looking could reach: always naming the commonest
 // label, or for depth > 1 the `depth` commonest.

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
+
+#include "vernier/tensor/convert.h"
 
 namespace vernier {
 namespace {
@@ -21,7 +24,33 @@ bool is_valid(std::span<const float> logits) {
   return std::ranges::all_of(logits, [](float logit) { return logit < INFINITY; });
 }
 
+double divergence(std::span<const float> reference, double reference_log,
+                  std::span<const float> candidate, double candidate_log) {
+  double kl = 0;
+  for (std::size_t i = 0; i < reference.size(); ++i) {
+    const double expected = static_cast<double>(reference[i]) - reference_log;
+    if (expected == -INFINITY) continue;
+    const double found = static_cast<double>(candidate[i]) - candidate_log;
+    kl += std::exp(expected) * (expected - found);
+  }
+  return kl;
+}
+
 }  // namespace
+
+KlSum kl_of_rows(const TensorView& reference, const TensorView& candidate) {
+  const std::int64_t columns = reference.shape.empty() ? 0 : reference.shape.back();
+  KlSum total{.rows = columns > 0 ? reference.size() / columns : 0};
+  std::vector<float> expected(static_cast<std::size_t>(columns)), found = expected;
+  for (std::int64_t row = 0; row < total.rows; ++row) {
+    widen(reference, row * columns, expected);
+    widen(candidate, row * columns, found);
+    total.sum += is_valid(expected) && is_valid(found)
+                     ? divergence(expected, log_sum_exp(expected), found, log_sum_exp(found))
+                     : NAN;
+  }
+  return total;
+}
 
 double token_nll(std::span<const float> logits, std::int64_t next) {
   if (!is_valid(logits)) return NAN;
@@ -45,13 +74,7 @@ TokenScore score_token(std::span<const float> reference, std::span<const float> 
   const bool valid = is_valid(reference), both = valid && is_valid(candidate);
   const double reference_log = valid ? log_sum_exp(reference) : NAN;
   const double candidate_log = is_valid(candidate) ? log_sum_exp(candidate) : NAN;
-  score.kl = both ? 0 : NAN;
-  for (std::size_t i = 0; i < reference.size() && both; ++i) {
-    const double expected = static_cast<double>(reference[i]) - reference_log;
-    if (expected == -INFINITY) continue;
-    const double found = static_cast<double>(candidate[i]) - candidate_log;
-    score.kl += std::exp(expected) * (expected - found);
-  }
+  score.kl = both ? divergence(reference, reference_log, candidate, candidate_log) : NAN;
   if (next < 0) return score;
   const auto token = static_cast<std::size_t>(next);
   score.reference_nll = reference_log - static_cast<double>(reference[token]);

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <span>
 
+#include "vernier/tensor/tensor.h"
+
 namespace vernier {
 
 // What two models say of one token, in nats and float64: logarithms of softmax of rows of logits.
@@ -19,6 +21,15 @@ struct TokenScore {
 // below 0: no token follows, and likelihoods are 0. Ties go to the lowest id.
 TokenScore score_token(std::span<const float> reference, std::span<const float> candidate,
                        std::int64_t next);
+
+// KL of the candidate from the reference summed over the rows of two tensors of logits of equal
+// dims, in nats.
+struct KlSum {
+  double sum = 0;
+  std::int64_t rows = 0;
+  bool operator==(const KlSum&) const = default;
+};
+KlSum kl_of_rows(const TensorView& reference, const TensorView& candidate);
 
 // The negative log-likelihood of a token under one row.
 double token_nll(std::span<const float> logits, std::int64_t next);

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "vernier/error.h"
+#include "vernier/model/genai_config.h"
 #include "vernier/model/input_uses.h"
 #include "vernier/tensor/name_pattern.h"
 
@@ -261,8 +262,28 @@ std::pair<std::string, DecoderRole> parse_role(std::string_view text) {
   return {std::string(text.substr(0, equals)), *role};
 }
 
+namespace {
+
+// What a genai_config.json beside the model says of its inputs, as far as it has them.
+RoleOverrides configured_roles(const Model& model) {
+  if (model.path().empty()) return {};
+  const auto config = read_genai_config(model.path().parent_path());
+  if (!config || config->model.filename() != model.path().filename()) return {};
+  RoleOverrides roles = config->roles;
+  const std::vector<TensorSpec> inputs = model.inputs();
+  std::erase_if(roles, [&](const auto& role) {
+    return std::ranges::none_of(
+        inputs, [&](const TensorSpec& input) { return matches_name(role.first, input.name); });
+  });
+  return roles;
+}
+
+}  // namespace
+
 std::optional<Decoder> find_decoder(const Model& model, const RoleOverrides& overrides) {
-  return DecoderFinder(model, overrides).find();
+  RoleOverrides roles = configured_roles(model);
+  roles.insert(roles.end(), overrides.begin(), overrides.end());
+  return DecoderFinder(model, roles).find();
 }
 
 }  // namespace vernier

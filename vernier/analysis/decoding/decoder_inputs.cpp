@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,7 @@ class RunShapes {
     Shape shape = row_shape(input, run_.batch, total());
     const Dim& last = input.shape.back();
     if (!last.is_dynamic()) shape.back() = last.size;
+    if (const auto length = length_of_values(last)) shape.back() = *length;
     const bool declared = !last.symbol.empty() && last == tokens_->shape.back();
     if (declared && decoder_.caches.empty()) shape.back() = run_.length();
     if (shape.size() >= 3) shape[shape.size() - 2] = run_.length();
@@ -60,6 +62,18 @@ class RunShapes {
   }
 
  private:
+  // The size of a dim of that name in an input that tokens do not decide, as what an encoder found:
+  // a mask of it is as long.
+  std::optional<std::int64_t> length_of_values(const Dim& dim) const {
+    if (dim.symbol.empty() || dim == tokens_->shape.back()) return std::nullopt;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      if (decoder_.roles[i] != DecoderRole::values) continue;
+      for (std::size_t axis = 1; axis < inputs_[i].shape.size(); ++axis)
+        if (inputs_[i].shape[axis] == dim) return of_values(i)[axis];
+    }
+    return std::nullopt;
+  }
+
   Shape cache_shape(const TensorSpec& input, const CacheSpec& cache) const {
     const std::string& batch = tokens_->shape.front().symbol;
     Shape shape;

@@ -1,15 +1,17 @@
 #include "vernier/analysis/decoding/decoder_samples.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <mutex>
 
 #include "vernier/analysis/decoding/decoder_inputs.h"
 #include "vernier/analysis/decoding/fed_decoder.h"
+#include "vernier/analysis/decoding/token_samples.h"
 #include "vernier/data/npz_batches.h"
 #include "vernier/error.h"
-#include "vernier/runtime/ort_runner.h"
 #include "vernier/tensor/convert.h"
 #include "vernier/tensor/sample_archive.h"
 
@@ -17,12 +19,6 @@ namespace vernier {
 namespace {
 
 constexpr std::int64_t default_sequences = 8;
-
-// A model that is fed, and what its inputs are to it.
-struct Teacher {
-  Decoder decoder;
-  OrtRunner runner;
-};
 
 // Runs of sequences in turn. The teacher runs only as far as the samples that are asked for, and
 // from the prompt on where they are asked for out of their order.
@@ -44,12 +40,11 @@ class SequenceSamples : public Samples {
     const std::int64_t sequence = index / runs_, step = index % runs_;
     if (sequence != sequence_ || step < step_) begin(sequence);
     while (step_ < step) advance();
-    return decoder_inputs(decoder_, inputs_, run(), caches_for(decoder_, inputs_));
+    return decoder_inputs(decoder_, inputs_, {tokens_, past_},
+                          caches_for(decoder_, inputs_, caches_));
   }
 
  private:
-  DecoderRun run() const { return {tokens_, past_}; }
-
   void begin(std::int64_t sequence) {
     const Tensor ids = convert(prompts_->sample(sequence).at(0), DType::i64);
     const auto row = elements<std::int64_t>(ids);
@@ -65,31 +60,13 @@ class SequenceSamples : public Samples {
   }
 
   void advance() {
-    const std::vector<TensorSpec>& own = teacher_.runner.inputs();
-    std::vector<Tensor> outputs = teacher_.runner.run(
-        decoder_inputs(teacher_.decoder, own, run(), caches_for(teacher_.decoder, own)));
+    std::vector<Tensor> outputs = teacher_.run(tokens_, past_, caches_);
     const auto logits = std::ranges::find(outputs, teacher_.decoder.logits, &Tensor::name);
     const std::int64_t next = best_token(*logits);
     past_ += std::ssize(tokens_);
     tokens_ = {next};
     caches_ = take_caches(teacher_.decoder, outputs);
     ++step_;
-  }
-
-  // The teacher's caches under the names, and in the types, of a model's inputs: both have them in
-  // one order where names differ.
-  std::vector<Tensor> caches_for(const Decoder& decoder, std::span<const TensorSpec> inputs) const {
-    std::vector<Tensor> caches = caches_;
-    for (std::size_t i = 0; i < std::min(caches.size(), decoder.caches.size()); ++i) {
-      const std::string& name = decoder.caches[i].input;
-      const auto same = std::ranges::find(caches_, name, &Tensor::name);
-      if (same != caches_.end()) caches[i] = *same;
-      const auto spec = std::ranges::find(inputs, name, &TensorSpec::name);
-      if (spec != inputs.end() && spec->dtype != caches[i].dtype)
-        caches[i] = convert(caches[i], spec->dtype);
-      caches[i].name = name;
-    }
-    return caches;
   }
 
   Decoder decoder_;
@@ -101,6 +78,23 @@ class SequenceSamples : public Samples {
   std::int64_t sequence_ = -1, step_ = 0, past_ = 0;
   std::vector<std::int64_t> tokens_;
   std::vector<Tensor> caches_;  // named by the teacher's inputs
+};
+
+// The blocks of a text.
+class TextSamples : public Samples {
+ public:
+  TextSamples(const std::vector<std::vector<std::int64_t>>& blocks, std::int64_t count)
+      : blocks_(blocks.begin(), blocks.begin() + count) {}
+  std::int64_t size() const override { return std::ssize(blocks_); }
+  std::vector<Tensor> sample(std::int64_t index) override {
+    const std::vector<std::int64_t>& block = blocks_.at(static_cast<std::size_t>(index));
+    Tensor tokens = make_tensor("tokens", DType::i64, {1, std::ssize(block)});
+    std::ranges::copy(block, elements<std::int64_t>(tokens).begin());
+    return {std::move(tokens)};
+  }
+
+ private:
+  std::vector<std::vector<std::int64_t>> blocks_;
 };
 
 bool holds_every_input(const InputSpec& spec, std::span<const TensorSpec> inputs) {
@@ -128,6 +122,13 @@ TensorSpec tokens_spec(const Decoder& decoder, std::span<const TensorSpec> input
 Inputs make_prompts(const Decoder& decoder, std::span<const TensorSpec> inputs,
                     const InputSpec& spec, const IoMapping& io, std::int64_t sequences) {
   const TensorSpec tokens = tokens_spec(decoder, inputs);
+  if (!spec.tokens.empty()) {
+    const std::int64_t size = std::ssize(spec.tokens);
+    return {std::make_unique<TextSamples>(
+                spec.tokens, spec.samples || spec.sample_index ? std::min(sequences, size) : size),
+            spec.text,
+            {}};
+  }
   if (!spec.data.empty()) {
     std::map<std::string, std::string> names = io.inputs;
     const SampleArchive archive(spec.data);
@@ -151,12 +152,66 @@ Inputs make_prompts(const Decoder& decoder, std::span<const TensorSpec> inputs,
           {}};
 }
 
-Teacher open_teacher(const InputTarget& target, const Decoder& own) {
-  const Model& model = target.teacher ? *target.teacher : *target.onnx;
-  auto decoder = target.teacher ? find_decoder(model) : own;
-  // What does not keep a cache itself cannot fill one.
-  const bool fits = decoder && decoder->caches.size() == own.caches.size();
-  return {fits ? *decoder : own, OrtRunner((fits ? model : *target.onnx).clone())};
+std::string_view place_name(TokenPlace::Kind kind) {
+  constexpr std::array<std::string_view, 3> names = {"first", "last", "worst"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+std::string places_text(const InputSpec& spec) {
+  std::vector<std::string> texts;
+  for (const TokenPlace& place : spec.at)
+    texts.push_back(place.kind == TokenPlace::Kind::number ? fmt::format("{}", place.number)
+                                                           : std::string(place_name(place.kind)));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+// What was drawn is continued by the teacher, as far as steps go.
+void continue_sequence(std::vector<std::int64_t>& tokens, Teacher& teacher, std::int64_t steps) {
+  std::vector<Tensor> caches;
+  std::int64_t past = 0;
+  for (std::int64_t step = 0; step < steps; ++step) {
+    std::vector<Tensor> outputs =
+        teacher.run(std::span<const std::int64_t>(tokens).subspan(past), past, caches);
+    past = std::ssize(tokens);
+    tokens.push_back(
+        best_token(*std::ranges::find(outputs, teacher.decoder.logits, &Tensor::name)));
+    caches = take_caches(teacher.decoder, outputs);
+  }
+}
+
+// Sequences that are run at once, or at some of their tokens.
+Inputs sequence_samples(const InputTarget& target, const InputSpec& spec, const Decoder& decoder) {
+  if (spec.sample_index)
+    throw Error("[inputs] --sample-index does not go with --at; pass --at N and --samples");
+  if (std::ranges::count(spec.at, TokenPlace::Kind::worst, &TokenPlace::kind) > 0 &&
+      !target.teacher)
+    throw Error(
+        "[inputs] --at worst: the token whose distribution changes most is found beside a float "
+        "model; pass --reference MODEL.onnx, or the number of a token");
+  const std::int64_t asked = spec.samples.value_or(default_sequences);
+  Inputs inputs = make_prompts(decoder, target.inputs, spec, target.io, asked);
+  FedSequences fed{.decoder = decoder, .inputs = {target.inputs.begin(), target.inputs.end()}};
+  const bool drawn = spec.tokens.empty() && spec.data.empty();
+  std::optional<Teacher> teacher;
+  if (drawn || !spec.at.empty()) teacher.emplace(open_teacher(target, decoder));
+  for (std::int64_t i = 0; i < std::min(asked, inputs.samples->size()); ++i) {
+    const Tensor ids = convert(inputs.samples->sample(i).at(0), DType::i64);
+    const auto row = elements<std::int64_t>(ids);
+    std::vector<std::int64_t> tokens(row.begin(), row.end());
+    if (drawn) continue_sequence(tokens, *teacher, target.io.decode_steps);
+    if (!tokens.empty()) fed.sequences.push_back(std::move(tokens));
+  }
+  if (fed.sequences.empty()) throw Error("[inputs] there are no tokens to feed");
+  if (spec.at.empty()) {
+    inputs.description += fmt::format(", {} sequences", fed.sequences.size());
+    inputs.samples = whole_sequences(std::move(fed));
+    return inputs;
+  }
+  inputs.description +=
+      fmt::format(", tokens {} of {} sequences", places_text(spec), fed.sequences.size());
+  auto places = find_places(fed, *teacher, *target.onnx, spec.at);
+  inputs.samples = tokens_at(std::move(fed), std::move(*teacher), std::move(places));
+  return inputs;
 }
 
 }  // namespace
@@ -164,7 +219,16 @@ Teacher open_teacher(const InputTarget& target, const Decoder& own) {
 std::optional<Inputs> decoder_samples(const InputTarget& target, const InputSpec& spec) {
   if (!target.onnx) return std::nullopt;
   auto decoder = find_decoder(*target.onnx, target.io.roles);
-  if (!decoder || !makes_sequences(spec, *decoder, target.inputs)) return std::nullopt;
+  const bool whole_without_cache = decoder && spec.whole_sequences && decoder->caches.empty();
+  if (whole_without_cache) return sequence_samples(target, spec, *decoder);
+  if (!decoder || !makes_sequences(spec, *decoder, target.inputs)) {
+    if (spec.at.empty() && spec.tokens.empty() && !spec.whole_sequences) return std::nullopt;
+    throw Error(fmt::format(
+        "[inputs] {}: tokens are fed to decoders with a cache, and the graph shows none; name its "
+        "inputs by --role, as in 'past.*=cache'",
+        target.onnx->name()));
+  }
+  if (!spec.at.empty() || spec.whole_sequences) return sequence_samples(target, spec, *decoder);
   const std::int64_t runs = 1 + target.io.decode_steps;
   const bool whole = target.io.steps > 1;
   const std::int64_t unit = whole ? runs : 1;

@@ -8,6 +8,7 @@
 #include <functional>
 #include <thread>
 
+#include "vernier/analysis/parts/record.h"
 #include "vernier/error.h"
 #include "vernier/metrics/parallel.h"
 #include "vernier/metrics/token_scores.h"
@@ -59,6 +60,37 @@ double quantile(std::vector<float> values, double share) {
   return low + (high - low) * (place - static_cast<double>(below));
 }
 
+// Blocks of one length that are run at once.
+struct Group {
+  std::int64_t first = 0, count = 1;
+};
+
+std::vector<Group> groups_of(const TokenBlocks& text, std::int64_t batch) {
+  std::vector<Group> groups;
+  for (std::int64_t i = 0; i < std::ssize(text.blocks); ++i) {
+    const bool goes_on = !groups.empty() && groups.back().count < batch &&
+                         text.blocks[i].size() == text.blocks[groups.back().first].size();
+    if (goes_on)
+      ++groups.back().count;
+    else
+      groups.push_back({.first = i});
+  }
+  return groups;
+}
+
+// What both say of the token at a place.
+struct Scored {
+  std::int64_t block = 0, position = 0;
+  TokenScore score;
+};
+
+template <typename Archive>
+void fields(Archive& archive, Scored& scored) {
+  TokenScore& score = scored.score;
+  archive(scored.block, scored.position, score.kl, score.reference_nll, score.candidate_nll,
+          score.reference_best, score.candidate_best, score.margin, score.in_top5);
+}
+
 void read_row(const Tensor& logits, std::int64_t row, std::vector<float>& into) {
   into.resize(static_cast<std::size_t>(logits.shape.back()));
   widen(logits, row * logits.shape.back(), into);
@@ -68,25 +100,32 @@ class TextEvaluation {
  public:
   TextEvaluation(TextModel* reference, TextModel& candidate, const TokenBlocks& text,
                  const TextGenerationOptions& options)
-      : reference_(reference), candidate_(candidate), text_(text), options_(options) {}
+      : reference_(reference),
+        candidate_(candidate),
+        text_(text),
+        options_(options),
+        groups_(groups_of(text, options.batch)) {}
 
   TextGenerationResult run() {
     require_ids();
     const auto total = std::ssize(text_.blocks);
-    std::int64_t done = 0;
+    std::int64_t done = 0, passed = 0;  // those of other parts are passed by
     bool go_on = !options_.progress || options_.progress(0, total);
     try {
-      while (go_on && done < total) {
-        done += add_group(done);
-        if (options_.progress) go_on = options_.progress(done, total);
+      for (std::size_t i = 0; go_on && i < groups_.size(); ++i) {
+        if (add_group(i)) done += groups_[i].count;
+        passed += groups_[i].count;
+        if (options_.progress) go_on = options_.progress(passed, total);
       }
     } catch (const Stopped&) {
       if (done == 0) throw;
       resume_runs();
     }
+    if (options_.records && options_.records->is_part()) return {.interrupted = passed < total};
     result_.blocks = done;
     result_.block_length = text_.length;
     result_.interrupted = done < total;
+    if (reference_ && options_.second && !result_.rounding) measure_rounding();
     if (reference_ && !result_.interrupted) compare_continuations();
     count_near_ties();
     add_figures();
@@ -109,18 +148,31 @@ class TextEvaluation {
     if (text_.blocks.empty()) throw Error("[text] there are no tokens to score");
   }
 
-  // Blocks of one length from `first` on; how many.
-  std::int64_t add_group(std::int64_t first) {
-    const auto length = std::ssize(text_.blocks[first]);
-    std::int64_t count = 1;
-    while (count < options_.batch && first + count < std::ssize(text_.blocks) &&
-           std::ssize(text_.blocks[first + count]) == length)
-      ++count;
-    if (first == 0) require_causal(text_.blocks[0]);
-    const std::int64_t chunk = chunk_length(count, length);
+  // Whether the group is here: as a record, or measured now.
+  bool add_group(std::size_t index) {
+    const auto number = static_cast<std::int64_t>(index);
+    SampleRecords* records = options_.records;
+    if (const auto record = records ? records->find(text_section, number) : std::nullopt) {
+      if (records->is_part()) return true;
+      for (const Scored& scored : from_record<std::vector<Scored>>(*record)) add(scored);
+      return true;
+    }
+    if (records && !records->runs(number, std::ssize(groups_))) return false;
+    const std::vector<Scored> scores = measure(groups_[index]);
+    if (records) records->keep(text_section, number, to_record(scores));
+    if (!records || !records->is_part())
+      for (const Scored& scored : scores) add(scored);
+    return true;
+  }
+
+  std::vector<Scored> measure(const Group& group) {
+    const auto length = std::ssize(text_.blocks[group.first]);
+    if (group.first == 0) require_causal(text_.blocks[0]);
+    const std::int64_t chunk = chunk_length(group.count, length);
+    std::vector<Scored> scores;
     for (std::int64_t past = 0; past < length; past += chunk)
-      add_chunk(first, count, past, std::min(chunk, length - past));
-    return count;
+      add_chunk(group, past, std::min(chunk, length - past), scores);
+    return scores;
   }
 
   // A model without a cache sees all of a block at once.
@@ -148,21 +200,29 @@ class TextEvaluation {
     }
   }
 
-  void add_chunk(std::int64_t first, std::int64_t count, std::int64_t past, std::int64_t length) {
+  std::vector<std::int64_t> tokens_of(const Group& group, std::int64_t past,
+                                      std::int64_t length) const {
     std::vector<std::int64_t> tokens;
-    for (std::int64_t i = first; i < first + count; ++i) {
+    for (std::int64_t i = group.first; i < group.first + group.count; ++i) {
       const auto begin = text_.blocks[i].begin() + past;
       tokens.insert(tokens.end(), begin, begin + length);
     }
-    const DecoderRun run{.tokens = tokens, .past = past, .batch = count};
+    return tokens;
+  }
+
+  void add_chunk(const Group& group, std::int64_t past, std::int64_t length,
+                 std::vector<Scored>& scores) {
+    const std::vector<std::int64_t> tokens = tokens_of(group, past, length);
+    const DecoderRun run{.tokens = tokens, .past = past, .batch = group.count};
     const Tensor candidate = candidate_.logits(run);
     const Tensor reference = reference_ ? reference_->logits(run) : Tensor{};
     if (reference_ && reference.shape.back() != candidate.shape.back())
       throw Error(fmt::format("[text] the reference scores {} tokens, the candidate {}",
                               reference.shape.back(), candidate.shape.back()));
-    if (reference_ && options_.second && first == 0 && past == 0) measure_rounding(run, reference);
+    if (reference_ && options_.second && group.first == 0 && past == 0)
+      measure_rounding(run, reference);
     const auto score = [&](std::int64_t row) {
-      const std::int64_t block = first + row / length, position = past + row % length;
+      const std::int64_t block = group.first + row / length, position = past + row % length;
       const auto& ids = text_.blocks[block];
       const std::int64_t next = position + 1 < std::ssize(ids) ? ids[position + 1] : -1;
       std::vector<float> expected, found;
@@ -175,16 +235,11 @@ class TextEvaluation {
     const int threads = options_.threads > 0
                             ? options_.threads
                             : static_cast<int>(std::thread::hardware_concurrency());
-    parallel_in_order(0, count * length, threads, score, [&](const Scored& scored) {
-      add(scored);
+    parallel_in_order(0, group.count * length, threads, score, [&](const Scored& scored) {
+      scores.push_back(scored);
       return true;
     });
   }
-
-  struct Scored {
-    std::int64_t block = 0, position = 0;
-    TokenScore score;
-  };
 
   void add(const Scored& scored) {
     const auto& [block, position, score] = scored;
@@ -238,6 +293,16 @@ class TextEvaluation {
     for (std::size_t i = 0; i < std::min(first.size(), second.size()); ++i)
       most = std::max(most, std::abs(static_cast<double>(first[i]) - second[i]));
     result_.rounding = most;
+  }
+
+  // Where the first blocks were measured elsewhere.
+  void measure_rounding() {
+    const Group& group = groups_.front();
+    const auto length = std::ssize(text_.blocks[group.first]);
+    const std::int64_t chunk = std::min(chunk_length(group.count, length), length);
+    const std::vector<std::int64_t> tokens = tokens_of(group, 0, chunk);
+    const DecoderRun run{.tokens = tokens, .batch = group.count};
+    measure_rounding(run, reference_->logits(run));
   }
 
   // Two logits are each off by as much as the rounding.
@@ -369,6 +434,7 @@ class TextEvaluation {
   TextModel& candidate_;
   const TokenBlocks& text_;
   const TextGenerationOptions& options_;
+  std::vector<Group> groups_;
   std::vector<Segment> segments_;
   std::int64_t segment_block_ = -1, segment_number_ = -1;
   std::vector<float> kl_;
@@ -388,6 +454,10 @@ std::vector<std::string> text_limit_metrics(bool has_reference) {
   if (!has_reference) return {"perplexity", "nll"};
   return {"perplexity", "perplexity_ratio", "nll",           "kl_mean", "kl_p99",
           "kl_max",     "top1_agreement",   "top5_agreement"};
+}
+
+std::int64_t text_runs(const TokenBlocks& text, std::int64_t batch) {
+  return std::ssize(groups_of(text, batch));
 }
 
 TextGenerationResult evaluate_text(TextModel* reference, TextModel& candidate,

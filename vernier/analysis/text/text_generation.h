@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "vernier/analysis/parts/records.h"
 #include "vernier/analysis/progress.h"
 #include "vernier/analysis/text/text_model.h"
 #include "vernier/analysis/text/token_blocks.h"
@@ -24,7 +25,12 @@ struct TextGenerationOptions {
   BootstrapOptions bootstrap;
   Runner* second = nullptr;  // the reference in other arithmetic, to measure its rounding; or null
   Progress progress;
+  SampleRecords* records = nullptr;  // of runs that are measured in parts; or null
 };
+
+// What evaluate_text() calls the records of blocks that are run at once, and how many these are.
+inline constexpr const char* text_section = "blocks";
+std::int64_t text_runs(const TokenBlocks& text, std::int64_t batch);
 
 // A figure, with the interval of its change where there is a reference, else of itself.
 struct TextFigure {

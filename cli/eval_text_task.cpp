@@ -1,0 +1,108 @@
+#include <fmt/format.h>
+
+#include <array>
+
+#include "cli/command.h"
+#include "cli/eval.h"
+#include "cli/progress.h"
+#include "vernier/analysis/text/text_tasks.h"
+#include "vernier/data/text_rows.h"
+#include "vernier/error.h"
+#include "vernier/model/precision.h"
+#include "vernier/report/task.h"
+
+namespace vernier::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t default_rows = 1000;
+
+// The tokenizer that was given, else the one beside the model or in the reference's folder.
+Tokenizer open_tokenizer(const EvalOptions& options, const fs::path& model,
+                         const fs::path& reference) {
+  if (!options.tokenizer.empty()) return Tokenizer(options.tokenizer, options.models.id.python);
+  for (const fs::path& folder : {model.parent_path(), reference.parent_path()})
+    if (fs::is_regular_file(folder / "tokenizer.json"))
+      return Tokenizer(folder, options.models.id.python);
+  throw Error(
+      fmt::format("[text] --task {}: there is no tokenizer.json beside the model; pass --tokenizer",
+                  options.models.id.task));
+}
+
+TextColumns columns_of(const EvalOptions& options) {
+  TextColumns columns;
+  const auto add = [&](const char* role, const std::string& name) {
+    if (!name.empty()) columns[role] = name;
+  };
+  add("text", options.text_column);
+  add("pair", options.pair_column);
+  add("label", options.input.dataset.options.label_column);
+  return columns;
+}
+
+}  // namespace
+
+bool is_text_task(const EvalOptions& options) {
+  return parse_text_task(options.models.id.task).has_value();
+}
+
+int run_text_task(const EvalOptions& options) {
+  require_writable(options.output);
+  const TextTask task = *parse_text_task(options.models.id.task);
+  const std::string& dataset = options.input.dataset.name;
+  if (dataset.empty())
+    throw Error(fmt::format(
+        "[eval] --task {} scores a table of texts: pass --dataset FILE (.csv, .jsonl, .parquet or "
+        ".arrow)",
+        options.models.id.task));
+  const ResolvedModel argument = resolve_model_argument(options.models.models, options.models.id);
+  Model candidate = load_candidate(argument.model, options.precision);
+  const std::string precision(precision_name(candidate));
+  const EncoderInputs inputs = find_encoder_inputs(candidate);
+  fs::path reference_path;
+  if (!options.models.reference.empty() || !argument.reference.empty())
+    reference_path = resolve_reference(options.models, argument);
+  const Tokenizer tokenizer = open_tokenizer(options, argument.model, reference_path);
+  const std::array beside = {fs::path(argument.model), tokenizer.path()};
+  TextTaskOptions evaluated{
+      .task = task, .judge = options.judge, .labels = read_label_names(beside)};
+  const std::vector<TextExample> examples =
+      read_examples(task, read_text_rows(dataset, options.input.samples.value_or(default_rows)),
+                    columns_of(options), evaluated.labels);
+  OrtRunner runner(std::move(candidate), runner_options(options.runtime).onnx);
+  std::unique_ptr<Runner> reference;
+  if (!reference_path.empty()) {
+    std::vector<Tensor> example;
+    for (const TensorSpec& input : runner.inputs()) {
+      example.push_back(make_tensor(input.name, input.dtype, {1, inputs.length.value_or(8)}));
+      std::ranges::fill(example.back().bytes, std::byte{0});
+    }
+    reference = open_reference(
+        options, reference_path,
+        described_by(host_options(options.models, argument), example, runner.outputs()));
+  }
+  evaluated.judge.bootstrap.seed = options.input.seed;
+  evaluated.judge.limits =
+      limits_in_force(options.fail_if, options.baseline,
+                      task_limit_metrics(text_task_metrics(task), reference != nullptr));
+  const TextTaskModels models{.reference = reference.get(), .candidate = runner, .inputs = inputs};
+  const TaskResult result = with_progress("evaluating", [&](Progress progress) {
+    evaluated.progress = std::move(progress);
+    return evaluate_text_task(models, tokenizer, examples, evaluated);
+  });
+  RunDescription run = describe_run("eval", argument, reference_path, options.runtime);
+  run.task = options.models.id.task;
+  run.precision = precision;
+  run.inputs = display_name(dataset);
+  run.samples = result.samples;
+  run.interrupted = result.interrupted;
+  run.settings.emplace_back("tokenizer", tokenizer.path().filename().string());
+  if (reference) describe_host(run, reference->versions());
+  write_result(options.output, describe_task(run, evaluated.judge, result),
+               [&] { return task_json(run, evaluated.judge, result); });
+  update_baseline(options.baseline, result);
+  return exit_code(result.verdict, result.interrupted);
+}
+
+}  // namespace vernier::cli

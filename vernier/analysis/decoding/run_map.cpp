@@ -1,0 +1,105 @@
+#include "vernier/analysis/decoding/run_map.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "vernier/analysis/decoding/decoder_inputs.h"
+#include "vernier/metrics/token_scores.h"
+#include "vernier/model/index.h"
+#include "vernier/runtime/ort_runner.h"
+#include "vernier/tensor/convert.h"
+
+namespace vernier {
+namespace {
+
+// A row of the map: the tensor, and what it is called.
+struct MappedTensor {
+  std::string tensor, label;
+};
+
+// In a layer, what attention reads comes first.
+std::vector<MappedTensor> mapped_tensors(const Model& candidate,
+                                         std::span<const PlacedProjection> projections) {
+  const ModelIndex index(candidate);
+  std::vector<MappedTensor> rows;
+  std::map<int, int> seen;
+  for (const PlacedProjection& each : projections) {
+    if (each.kind != Projection::norm) continue;
+    const int place = seen[each.layer]++;
+    if (!index.tensor(each.tensor)) continue;
+    rows.push_back({each.tensor, each.layer < 0 ? "head"
+                                                : fmt::format("layer {}, {}", each.layer,
+                                                              place == 0 ? "attention" : "MLP")});
+  }
+  return rows;
+}
+
+// What a model computes of a sequence: the mapped tensors by name, and the logits.
+std::map<std::string, Tensor, std::less<>> run_once(const Model& model, const Decoder& decoder,
+                                                    const std::vector<MappedTensor>& rows,
+                                                    std::span<const std::int64_t> tokens) {
+  std::vector<std::string> watched;
+  for (const MappedTensor& row : rows) watched.push_back(row.tensor);
+  OrtRunner runner(model.clone(), {.watch = Watch::only(watched), .exact = true});
+  std::map<std::string, Tensor, std::less<>> found;
+  auto outputs = runner.run(
+      decoder_inputs(decoder, runner.inputs(), {.tokens = tokens}),
+      [&](const ObservedTensor& tensor) { found.emplace(std::string(tensor.name), copy(tensor)); });
+  const auto logits = std::ranges::find(outputs, decoder.logits, &Tensor::name);
+  if (logits != outputs.end()) found.emplace(decoder.logits, std::move(*logits));
+  return found;
+}
+
+std::vector<double> sqnr_of_rows(const Tensor& reference, const Tensor& candidate,
+                                 std::int64_t rows) {
+  std::vector<double> decibels;
+  if (reference.shape != candidate.shape || reference.size() % rows != 0) return decibels;
+  const std::int64_t columns = reference.size() / rows;
+  const std::vector<float> expected = to_f32(reference), found = to_f32(candidate);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    double signal = 0, noise = 0;
+    for (std::int64_t i = row * columns; i < (row + 1) * columns; ++i) {
+      const double error = double(expected[i]) - found[i];
+      signal += double(expected[i]) * expected[i];
+      noise += error * error;
+    }
+    decibels.push_back(noise == 0 ? INFINITY : 10 * std::log10(signal / noise));
+  }
+  return decibels;
+}
+
+}  // namespace
+
+RunMap map_run(const Model& reference, const Model& candidate, const Decoder& decoder,
+               std::span<const PlacedProjection> projections,
+               std::span<const std::int64_t> tokens) {
+  const std::vector<MappedTensor> rows = mapped_tensors(candidate, projections);
+  const auto own = find_decoder(reference);
+  const auto expected = run_once(reference, own ? *own : decoder, rows, tokens);
+  const auto found = run_once(candidate, decoder, rows, tokens);
+  RunMap map{.tokens = {tokens.begin(), tokens.end()}};
+  for (const MappedTensor& row : rows) {
+    const auto before = expected.find(row.tensor), after = found.find(row.tensor);
+    if (before == expected.end() || after == found.end()) continue;
+    std::vector<double> decibels = sqnr_of_rows(before->second, after->second, std::ssize(tokens));
+    if (decibels.empty()) continue;
+    map.rows.push_back(row.label);
+    map.sqnr_db.push_back(std::move(decibels));
+  }
+  const auto before = expected.find(own ? own->logits : decoder.logits);
+  const auto after = found.find(decoder.logits);
+  if (before == expected.end() || after == found.end()) return map;
+  std::vector<float> first(static_cast<std::size_t>(before->second.shape.back()));
+  std::vector<float> second = first;
+  for (std::int64_t row = 0; row < std::ssize(tokens); ++row) {
+    widen(before->second, row * std::ssize(first), first);
+    widen(after->second, row * std::ssize(first), second);
+    map.kl.push_back(score_token(first, second, -1).kl);
+  }
+  return map;
+}
+
+}  // namespace vernier

@@ -1,0 +1,135 @@
+#include "vernier/analysis/decoding/token_samples.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+
+#include "vernier/analysis/decoding/decoder_inputs.h"
+#include "vernier/error.h"
+#include "vernier/metrics/token_scores.h"
+#include "vernier/tensor/convert.h"
+
+namespace vernier {
+namespace {
+
+class WholeSequences : public Samples {
+ public:
+  explicit WholeSequences(FedSequences fed) : fed_(std::move(fed)) {}
+  std::int64_t size() const override { return std::ssize(fed_.sequences); }
+  std::vector<Tensor> sample(std::int64_t index) override {
+    return decoder_inputs(fed_.decoder, fed_.inputs, {.tokens = fed_.sequences.at(index)});
+  }
+
+ private:
+  FedSequences fed_;
+};
+
+class TokensAt : public Samples {
+ public:
+  TokensAt(FedSequences fed, Teacher teacher, std::vector<std::vector<std::int64_t>> places)
+      : fed_(std::move(fed)), teacher_(std::move(teacher)) {
+    for (std::size_t i = 0; i < places.size(); ++i)
+      for (const std::int64_t place : places[i]) places_.emplace_back(i, place);
+  }
+
+  std::int64_t size() const override { return std::ssize(places_); }
+
+  std::vector<Tensor> sample(std::int64_t index) override {
+    const std::lock_guard lock(mutex_);
+    const auto [sequence, place] = places_.at(static_cast<std::size_t>(index));
+    const std::span<const std::int64_t> tokens = fed_.sequences[sequence];
+    if (sequence != sequence_ || place < past_ || past_ == 0) {
+      caches_.clear();
+      past_ = 0;
+    }
+    sequence_ = sequence;
+    if (place > past_) {
+      std::vector<Tensor> outputs =
+          teacher_.run(tokens.subspan(past_, place - past_), past_, caches_);
+      caches_ = take_caches(teacher_.decoder, outputs);
+      past_ = place;
+    }
+    return decoder_inputs(fed_.decoder, fed_.inputs, {tokens.subspan(place, 1), place},
+                          caches_for(fed_.decoder, fed_.inputs, caches_));
+  }
+
+ private:
+  FedSequences fed_;
+  Teacher teacher_;
+  std::vector<std::pair<std::size_t, std::int64_t>> places_;
+  std::mutex mutex_;
+  std::size_t sequence_ = static_cast<std::size_t>(-1);
+  std::int64_t past_ = 0;
+  std::vector<Tensor> caches_;  // named by the teacher's inputs
+};
+
+const Tensor& logits_of(const std::vector<Tensor>& outputs, const Decoder& decoder) {
+  return *std::ranges::find(outputs, decoder.logits, &Tensor::name);
+}
+
+// Where KL is largest; NaN is larger than all.
+std::int64_t worst_row(const Tensor& reference, const Tensor& candidate) {
+  const std::int64_t columns = reference.shape.back();
+  if (candidate.shape != reference.shape)
+    throw Error(fmt::format("[inputs] --at worst: logits of shape {} and {} cannot be compared",
+                            format_shape(reference.shape), format_shape(candidate.shape)));
+  std::vector<float> expected(static_cast<std::size_t>(columns)), found = expected;
+  std::int64_t worst = 0;
+  double most = -1;
+  for (std::int64_t row = 0; row * columns < reference.size(); ++row) {
+    widen(reference, row * columns, expected);
+    widen(candidate, row * columns, found);
+    const double kl = score_token(expected, found, -1).kl;
+    if (std::isnan(kl)) return row;
+    if (kl <= most) continue;
+    most = kl;
+    worst = row;
+  }
+  return worst;
+}
+
+}  // namespace
+
+std::unique_ptr<Samples> whole_sequences(FedSequences fed) {
+  return std::make_unique<WholeSequences>(std::move(fed));
+}
+
+std::unique_ptr<Samples> tokens_at(FedSequences fed, Teacher teacher,
+                                   std::vector<std::vector<std::int64_t>> places) {
+  return std::make_unique<TokensAt>(std::move(fed), std::move(teacher), std::move(places));
+}
+
+std::vector<std::vector<std::int64_t>> find_places(const FedSequences& fed, Teacher& teacher,
+                                                   const Model& candidate,
+                                                   std::span<const TokenPlace> at) {
+  const bool worst = std::ranges::count(at, TokenPlace::Kind::worst, &TokenPlace::kind) > 0;
+  std::optional<OrtRunner> beside;
+  if (worst) beside.emplace(candidate.clone());
+  std::vector<std::vector<std::int64_t>> places;
+  for (const std::vector<std::int64_t>& tokens : fed.sequences) {
+    std::vector<std::int64_t>& here = places.emplace_back();
+    for (const TokenPlace& place : at) {
+      if (place.kind == TokenPlace::Kind::number && place.number >= std::ssize(tokens))
+        throw Error(fmt::format("[inputs] --at {}: a sequence has {} tokens, counted from 0",
+                                place.number, tokens.size()));
+      switch (place.kind) {
+        case TokenPlace::Kind::first: here.push_back(0); break;
+        case TokenPlace::Kind::last: here.push_back(std::ssize(tokens) - 1); break;
+        case TokenPlace::Kind::number: here.push_back(place.number); break;
+        case TokenPlace::Kind::worst:
+          here.push_back(worst_row(
+              logits_of(teacher.run(tokens, 0, {}), teacher.decoder),
+              logits_of(beside->run(decoder_inputs(fed.decoder, fed.inputs, {.tokens = tokens})),
+                        fed.decoder)));
+      }
+    }
+    std::ranges::sort(here);
+    const auto repeated = std::ranges::unique(here);
+    here.erase(repeated.begin(), repeated.end());
+  }
+  return places;
+}
+
+}  // namespace vernier
