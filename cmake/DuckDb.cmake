@@ -1,5 +1,5 @@
-# DuckDb::Headers: duckdb.h, and where libduckdb.so was at build time. The library is opened when a
-# Parquet file is, not linked. DUCKDB_ROOT (cache, then environment), else what scripts/setup.sh makes.
+# DuckDb::Headers: duckdb.h. The library is opened when a Parquet file is, not linked.
+# DUCKDB_ROOT (cache, then environment), else what scripts/setup.sh makes.
 if(DEFINED ENV{DUCKDB_ROOT})
   set(default_root $ENV{DUCKDB_ROOT})
 else()
@@ -11,6 +11,3 @@ find_path(DUCKDB_INCLUDE_DIR duckdb.h HINTS ${DUCKDB_ROOT}/include NO_CACHE REQU
 add_library(DuckDb::Headers INTERFACE IMPORTED)
 set_target_properties(DuckDb::Headers PROPERTIES
   INTERFACE_INCLUDE_DIRECTORIES ${DUCKDB_INCLUDE_DIR})
-# Only the file that loads it: a path in every command line would make every compilation differ.
-set_source_files_properties(vernier/data/duckdb_query.cpp PROPERTIES
-  COMPILE_DEFINITIONS VERNIER_DUCKDB_LIBRARY="${DUCKDB_ROOT}/lib/libduckdb.so")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Builds the Python package: scripts/wheel.py --prebuilt BUILD_FOLDER [--python PROGRAM]... OUT
+"""Builds the Python package: scripts/wheel.py OUT --prebuilt BUILD_FOLDER [--python PROGRAM]...
 
 The library comes from a build folder, where it was made before, so each Python only compiles the module.
 A wheel is made portable by auditwheel, which copies the libraries that it needs into it. Run it with the
@@ -25,16 +25,27 @@ NOT_BUNDLED = ["libonnxruntime.so*", "libduckdb.so*"]
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--prebuilt", type=Path, required=True)
+    parser.add_argument("out", type=Path, nargs="?", default=Path("build/wheels"))
+    parser.add_argument("--prebuilt", type=Path, help="the build folder")
     parser.add_argument("--python", action="append", help="default: every one found, from 3.10 on")
     parser.add_argument("--largest", type=int, help="bytes that a wheel may have")
     parser.add_argument("--sdist", action="store_true", help="the sources as well")
+    only_print = parser.add_mutually_exclusive_group()
+    only_print.add_argument("--newest", action="store_true", help="print the newest Python from 3.12 on, if any")
+    only_print.add_argument("--oldest", action="store_true", help="print the oldest likewise")
     options = parser.parse_args()
+    if options.newest or options.oldest:
+        found = list(from_312(found_pythons()).values())
+        return print((found or [""])[-1 if options.newest else 0])
+    if not options.prebuilt:
+        parser.error("--prebuilt is missing")
     options.out.mkdir(parents=True, exist_ok=True)
     if options.sdist:
-        build_sdist(options.out)
-    for python in options.python or found_pythons():
+        build_sdist(options.out, options.prebuilt)
+    pythons = options.python or pythons_of_wheels(found_pythons())
+    if not pythons:
+        sys.exit("wheel: no Python from 3.10 on has its headers; install python3-dev")
+    for python in pythons:
         with tempfile.TemporaryDirectory() as work:
             wheel = repaired(build(python, options.prebuilt.resolve(), Path(work)), Path(work))
             wheel = Path(shutil.copy(wheel, options.out))
@@ -44,7 +55,7 @@ def main():
 
 
 def found_pythons():
-    """One of each version that a wheel is made for: 3.10 and 3.11, and one for all from 3.12 on."""
+    """The Pythons from 3.10 on that have their headers, by the second number of their versions."""
     found = {}
     folders = os.environ.get("PATH", "").split(os.pathsep)
     folders += [str(each) for each in Path.home().glob(".pyenv/versions/*/bin")]
@@ -52,10 +63,18 @@ def found_pythons():
         for folder in folders:
             python = Path(folder, f"python3.{minor}")
             if python.exists() and ".pyenv/shims" not in folder and has_headers(python):
-                found.setdefault(min(minor, 12), str(python))
-    if not found:
-        sys.exit("wheel: no Python from 3.10 on has its headers; install python3-dev")
-    return list(found.values())
+                found.setdefault(minor, str(python))
+    return found
+
+
+def from_312(pythons):
+    return {minor: each for minor, each in pythons.items() if minor >= 12}
+
+
+def pythons_of_wheels(pythons):
+    """3.10 and 3.11, and the oldest from 3.12 on: its wheel serves all that follow."""
+    oldest = sorted(from_312(pythons))[:1]
+    return [each for minor, each in pythons.items() if minor < 12 or minor in oldest]
 
 
 def has_headers(python):
@@ -73,9 +92,14 @@ def tool_path():
     return os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 
 
-def build_sdist(out):
-    code = "import sys; from scikit_build_core.build import build_sdist; build_sdist(sys.argv[1])"
-    run([sys.executable, "-c", code, str(out.resolve())], cwd=SOURCE, env=tools())
+def build_sdist(out, prebuilt):
+    """The sources, with the report page ready made: whoever builds them needs no Node.js."""
+    page = Path(shutil.copy(prebuilt / "generated" / "html_page.cpp", SOURCE / "web"))
+    try:
+        code = "import sys; from scikit_build_core.build import build_sdist; build_sdist(sys.argv[1])"
+        run([sys.executable, "-c", code, str(out.resolve())], cwd=SOURCE, env=tools())
+    finally:
+        page.unlink()
 
 
 def build(python, prebuilt, work):

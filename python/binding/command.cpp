@@ -23,9 +23,11 @@ constexpr std::chrono::milliseconds signal_interval{50};
 class Work {
  public:
   Work(const std::vector<std::string>& arguments, nb::handle progress) : progress_(progress) {
-    session_.result = [this](const Document& document, std::string json) {
-      report_.document = document;
-      report_.json = std::move(json);
+    session_.result = [this](const HtmlResult& result) {
+      report_.document = *result.document;
+      report_.json = result.json;
+      report_.graph = result.graph;
+      report_.detail = result.detail;
     };
     session_.message = [this](const std::string& text) { report_.messages.push_back(text); };
     session_.progress = [this](const std::string& label, std::int64_t done, std::int64_t total) {

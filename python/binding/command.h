@@ -15,6 +15,7 @@ struct Report {
   int exit_code = 0;
   Document document;
   std::string json;                   // the bytes of -f json
+  std::string graph, detail;          // what the page shows besides, as JSON
   std::vector<std::string> messages;  // warnings
 };
 

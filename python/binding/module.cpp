@@ -4,13 +4,14 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "cli/program.h"
 #include "python/binding/arrays.h"
-#include "python/binding/blocks.h"
 #include "python/binding/command.h"
 #include "python/binding/python_model.h"
 #include "vernier/error.h"
 #include "vernier/installation.h"
 #include "vernier/metrics/similarity.h"
+#include "vernier/report/html.h"
 #include "vernier/report/markdown.h"
 #include "vernier/report/terminal.h"
 #include "vernier/runtime/ort_options.h"
@@ -81,15 +82,30 @@ void bind_reports(nb::module_& module) {
             return render_terminal(report.document, false, width);
           },
           "width"_a = 0, "The report as the terminal shows it; 0: lines of any length.")
-      .def_prop_ro("title", [](const Report& report) { return report.document.title; })
-      .def_prop_ro(
-          "blocks", [](const Report& report) { return blocks_of(report.document); },
-          nb::for_getter(nb::sig("def blocks(self) -> list[dict[str, typing.Any]]")))
       .def(
           "markdown", [](const Report& report) { return render_markdown(report.document); },
-          "The report in Markdown.");
+          "The report in Markdown.")
+      .def(
+          "page",
+          [](const Report& report) {
+            return render_html({.json = report.json,
+                                .document = &report.document,
+                                .graph = report.graph,
+                                .detail = report.detail});
+          },
+          "The page of -f html.")
+      .def(
+          "document", [](const Report& report) { return document_json(report.document); },
+          "The report's title and blocks, as JSON.");
   module.def("run", &run_command, "arguments"_a, "progress"_a.none(), "models"_a,
              "Runs a command as `vernier ARGUMENTS` does.");
+}
+
+int run_main(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "vernier");
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  return cli::supervised_program(static_cast<int>(argv.size()), argv.data());
 }
 
 }  // namespace
@@ -124,6 +140,14 @@ NB_MODULE(_vernier, module) {
   module.def("onnxruntime_library", &vernier::onnxruntime_library, "Its file.");
   module.def("providers", &vernier::available_providers,
              "The execution providers of that ONNX Runtime.");
+  module.def(
+      "set_environment",
+      [](const std::string& program, const std::vector<std::string>& folders) {
+        vernier::set_python_environment({program, {folders.begin(), folders.end()}});
+      },
+      "program"_a, "folders"_a, "Says which Python this is, and where it finds packages.");
+  module.def("main", &run_main, "arguments"_a,
+             "Runs `vernier ARGUMENTS` on the terminal; returns its exit code.");
   module.def(
       "companions", [] { return vernier::installed_file("python").string(); },
       "The folder of the packages that export and host models.");

@@ -19,7 +19,9 @@ the command line with underscores: `fail_if="sqnr_db<30"` is `--fail-if 'sqnr_db
     metrics              the measures themselves, on arrays
 """
 
-from vernier import metrics
+import sys
+
+from vernier import _vernier, metrics
 from vernier._api import check, compare, debug_quantization, evaluate, layers, providers
 from vernier._results import (
     CheckResult,
@@ -30,10 +32,10 @@ from vernier._results import (
     TaskResult,
 )
 from vernier._vernier import Error
-from vernier._vernier import version as _version
 
-__version__ = _version()
+__version__ = _vernier.version()
 Error.__module__ = "vernier"
+_vernier.set_environment(sys.executable or "", [each for each in sys.path if each])
 __all__ = [
     "CheckResult",
     "CompareResult",

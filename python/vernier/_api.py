@@ -175,7 +175,8 @@ class Call:
     """A command line, and what must live until it has been run."""
 
     def __init__(self, command: str, options: Mapping[str, Any]) -> None:
-        self.arguments = [command, "--format=json"]
+        # What tensors look like is recorded for pages only.
+        self.arguments = [command, "--format=html" if "detail" in options else "--format=json"]
         self.kept: list[_vernier.Model | _vernier.Arrays] = []
         self.open_attention = bool(options.get("open_attention"))
         for name, value in options.items():

@@ -61,10 +61,10 @@ def model(value: Any, open_attention: bool = False) -> _vernier.Model | _vernier
 def onnx_path(value: Any) -> str:
     """The file of a model that must be ONNX's: a path, or a session that was made from one."""
     if _arrays.is_path(value):
-        return os.fspath(value)
+        return str(os.fspath(value))
     path = getattr(value, "_model_path", None) if is_session(value) else None
     if path:
-        return os.fspath(path)
+        return str(os.fspath(path))
     raise Error(
         f"[model] {type(value).__name__}: the candidate must be an .onnx model here, by its path or as "
         "an InferenceSession that was made from a file"

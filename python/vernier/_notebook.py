@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from html import escape
-from typing import Any
+from typing import Any, Union
+
+# A text, or a text and its tone.
+Cell = Union[str, tuple[str, str]]
 
 COLOURS = {"good": "#1a7f37", "fair": "#9a6700", "bad": "#cf222e"}
 MOST_ROWS = 30  # of one table
 
 
-def essentials(title: str, blocks: list[dict[str, Any]]) -> str:
+def essentials(document: dict[str, Any]) -> str:
+    title = document["title"]
     parts = [f"<h4>{escape(title)}</h4>"] if title else []
-    parts += [SHOWN[block["kind"]](block) for block in blocks]
+    parts += [SHOWN[block["kind"]](block) for block in document["blocks"]]
     return "<div>" + "\n".join(parts) + "</div>"
 
 
-def cell(entry: tuple[str, str], tag: str = "td", align: str = "left") -> str:
-    content, tone = entry
+def cell(entry: Cell, tag: str = "td", align: str = "left") -> str:
+    content, tone = (entry, "plain") if isinstance(entry, str) else entry
     styles = [f"text-align:{align}"]
     if tone in COLOURS:
         styles.append(f"color:{COLOURS[tone]}")
@@ -31,7 +35,7 @@ def panel(block: dict[str, Any]) -> str:
 
 
 def table(block: dict[str, Any]) -> str:
-    columns = block["columns"]
+    columns = [(each["title"], "left" if each["left"] else "right") for each in block["columns"]]
     head = "".join(cell((name, "strong"), "th", align) for name, align in columns)
     rows = [
         "<tr>" + "".join(cell(each, "td", align) for each, (_, align) in zip(row, columns)) + "</tr>"

@@ -45,7 +45,7 @@ class Record:
         return [*super().__dir__(), *self._data]
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and self._data == other._data  # type: ignore[attr-defined]
+        return type(other) is type(self) and self._data == other._data
 
     def __hash__(self) -> int:
         return hash(json.dumps(self._data, sort_keys=True))
@@ -292,9 +292,9 @@ class Result(Record):
         return str(self._report.markdown())
 
     def to_html(self) -> str:
-        """A page that stands alone."""
-        body = self._repr_html_()
-        return f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>Vernier</title>{body}</html>\n'
+        """The page that the command writes with -f html: one file that needs no network. With
+        `detail="worst:20"` among the options it shows tensors as well."""
+        return str(self._report.page())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the report in the format that the file's ending says: .json, .md, .html or .txt."""
@@ -324,7 +324,7 @@ class Result(Record):
         return f"<{type(self).__name__}: {self.verdict.reason}>"
 
     def _repr_html_(self) -> str:
-        return essentials(self._report.title, self._report.blocks)
+        return essentials(json.loads(self._report.document()))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Result) and self.to_json() == other.to_json()

@@ -72,9 +72,9 @@ def module_host(module: Any, open_attention: bool) -> Any:
                 self.use(copied(module))  # which describe() widens
             return super().describe(request, inputs)
 
-        def forward(self, inputs: Any, show: Any) -> Any:
+        def forward(self, tensors: Any, show: Any) -> Any:
             with lock_of(module), evaluating(self.model):
-                return super().forward(inputs, show)
+                return super().forward(tensors, show)
 
     return ModuleHost()
 

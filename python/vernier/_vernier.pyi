@@ -1,8 +1,7 @@
 """The library behind the package vernier. Not meant to be used directly."""
 
-import collections.abc
 from collections.abc import Sequence
-import typing
+from typing import Any
 
 
 class Error(RuntimeError):
@@ -24,7 +23,7 @@ class Model:
 class Arrays:
     """Arrays in Python that a command can be given."""
 
-    def __init__(self, name: str, samples: collections.abc.Sequence[collections.abc.Sequence[tuple[str, typing.Any]]], stacked: bool) -> None: ...
+    def __init__(self, name: str, samples: Sequence[Sequence[tuple[str, Any]]], stacked: bool) -> None: ...
 
     @property
     def path(self) -> str:
@@ -52,19 +51,19 @@ class Report:
     def text(self, width: int = 0) -> str:
         """The report as the terminal shows it; 0: lines of any length."""
 
-    @property
-    def title(self) -> str: ...
-
-    @property
-    def blocks(self) -> list[dict[str, typing.Any]]: ...
-
     def markdown(self) -> str:
         """The report in Markdown."""
+
+    def page(self) -> str:
+        """The page of -f html."""
+
+    def document(self) -> str:
+        """The report's title and blocks, as JSON."""
 
 def run(arguments: Sequence[str], progress: object | None, models: Sequence[Model]) -> Report:
     """Runs a command as `vernier ARGUMENTS` does."""
 
-def measure(reference: typing.Any, candidate: typing.Any, ulp: bool = False, argmax: bool = False) -> dict[str, float | None]:
+def measure(reference: Any, candidate: Any, ulp: bool = False, argmax: bool = False) -> dict[str, float | None]:
     """Every metric of a pair of arrays, by name."""
 
 def version() -> str:
@@ -78,6 +77,12 @@ def onnxruntime_library() -> str:
 
 def providers() -> list[str]:
     """The execution providers of that ONNX Runtime."""
+
+def set_environment(program: str, folders: Sequence[str]) -> None:
+    """Says which Python this is, and where it finds packages."""
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs `vernier ARGUMENTS` on the terminal; returns its exit code."""
 
 def companions() -> str:
     """The folder of the packages that export and host models."""

@@ -1,10 +1,15 @@
 """The questions: each answer is the command's, byte for byte."""
 
+import importlib.util
 import json
+import subprocess
+import sys
+import tempfile
 import unittest
+from pathlib import Path
 
 import numpy
-from support import FLOAT, INPUTS, INT8, LABELLED, command
+from support import FLOAT, INPUTS, INT8, LABELLED, PARQUET, PROGRAM, command
 
 import vernier
 
@@ -129,6 +134,38 @@ class Arrays(unittest.TestCase):
                 self.outputs(inputs)
 
 
+def data_of(page):
+    """What the page shows, but for the command that made it."""
+    data = next(line for line in page.read_text().splitlines() if '{"results":' in line)
+    result = json.JSONDecoder().raw_decode(data[data.index('{"results":') :])[0]
+    result["results"][0].pop("command_line", None)
+    return result
+
+
+class Program(unittest.TestCase):
+    def test_python_runs_it_too(self):
+        result = subprocess.run(
+            [sys.executable, "-m", "vernier", "eval", INT8, "--reference", FLOAT, "--samples", "2", "-f", "json"],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        self.assertEqual((result.stdout, result.returncode), command("eval", INT8, "--reference", FLOAT, "--samples", "2"))
+
+    def test_it_takes_no_longer_ways(self):
+        wrong = subprocess.run([sys.executable, "-m", "vernier", "evil"], capture_output=True, text=True, check=False)
+        self.assertEqual(wrong.returncode, 2)
+        self.assertRegex(wrong.stderr, "^vernier: .*eval")
+
+    def test_parquet_is_read_by_the_duckdb_of_python(self):
+        if not list(Path(vernier.__file__).parent.parent.glob("_duckdb*.so")):
+            self.skipTest("no duckdb")
+        arguments = ["--task", "image-classification", "--dataset", str(PARQUET), "--samples", "2"]
+        for program in ([sys.executable, "-m", "vernier"], [PROGRAM]):
+            result = subprocess.run(
+                [*program, "eval", FLOAT, *arguments, "-f", "json"], capture_output=True, text=True, check=False
+            )
+            self.assertRegex(result.stderr, "an image of 24x40")  # which it read there
+
+
 class Results(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -158,6 +195,7 @@ class Results(unittest.TestCase):
         same = vernier.compare(FLOAT, FLOAT, INPUTS, samples=2)
         self.assertEqual(same.outputs["logits"].sqnr_db.min, float("inf"))
 
+    @unittest.skipUnless(importlib.util.find_spec("pandas"), "no pandas")
     def test_become_a_dataframe(self):
         frame = self.result.to_dataframe()
         row = frame[frame.metric == "sqnr_db"].iloc[0]
@@ -169,14 +207,17 @@ class Results(unittest.TestCase):
         self.assertIn("<table>", self.result._repr_html_())
 
     def test_are_saved(self):
-        import tempfile
-        from pathlib import Path
-
         with tempfile.TemporaryDirectory() as folder:
             for ending, expected in [("json", '"outputs"'), ("md", "| sqnr_db |"), ("html", "<!doctype html>"), ("txt", "sqnr_db")]:
                 path = Path(folder, f"report.{ending}")
                 self.result.save(path)
-                self.assertIn(expected.lower(), path.read_text().lower())
+                self.assertTrue(expected.lower() in path.read_text().lower(), ending)
+            self.assertIn("graph", data_of(Path(folder, "report.html"))["results"][0])
+            result = vernier.layers(FLOAT, INT8, samples=1, detail="worst:2")
+            result.save(Path(folder, "detail.html"))
+            command("layers", INT8, "--reference", FLOAT, "--samples", "1", "--detail", "worst:2", "-o", Path(folder, "command.html"), format="html")
+            self.assertTrue(data_of(Path(folder, "detail.html")) == data_of(Path(folder, "command.html")))
+            self.assertIn("detail", data_of(Path(folder, "detail.html"))["results"][0])
             with self.assertRaisesRegex(vernier.Error, "expected .json"):
                 self.result.save(Path(folder, "report.pdf"))
 

@@ -64,6 +64,25 @@ class Modules(unittest.TestCase):
         self.assertEqual(result.run.reference, "Net")
         self.assertGreater(result.outputs["y"].sqnr_db.min, 100)
 
+    def test_a_module_as_the_candidate(self):
+        for reference in (self.path, self.model, lambda x: self.model.eval()(torch.from_numpy(x.copy()))):
+            result = vernier.compare(reference, self.model, self.inputs)
+            self.assertTrue(result.passed, str(result))
+        changed = Net()
+        with torch.no_grad():
+            changed.second.weight[1, 2] += 0.5
+        self.assertFalse(vernier.compare(self.path, changed, self.inputs).passed)
+
+    def test_a_task_of_a_module(self):
+        labels = self.model.eval()(torch.from_numpy(self.inputs)).argmax(1).numpy()
+        dataset = self.folder.name + "/labelled.npz"
+        numpy.savez(dataset, x=self.inputs, label=labels)
+        result = vernier.evaluate(
+            self.path, task="image-classification", dataset=dataset, reference=self.model, k=1, samples="all"
+        )
+        self.assertEqual(result.metrics["top1_accuracy"].reference, 100)
+        self.assertEqual(result.metrics["top1_accuracy"].candidate, 100)
+
     def test_layers_of_a_module(self):
         result = vernier.layers(self.model, self.path)
         self.assertTrue(result.passed, str(result))
@@ -174,6 +193,39 @@ class Others(unittest.TestCase):
         shown = vernier.layers(Runner(), FLOAT, {self.name: self.array[:1]})
         self.assertEqual([each.layer for each in shown.layers], ["logits"])
         self.assertTrue(shown.passed, str(shown))
+
+    def test_candidates(self):
+        inner = session()
+
+        class Runner:
+            def run(self, inputs, observer):
+                return {"logits": inner.run(None, inputs)[0]}
+
+        run = lambda image: inner.run(None, {self.name: image})[0]  # noqa: E731
+        recorded = {"logits": numpy.stack([run(each[None]) for each in self.array])}
+        for candidate in (inner, run, Runner(), recorded):
+            with self.subTest(type(candidate).__name__):
+                result = self.outputs(FLOAT, candidate)
+                self.assertTrue(result.passed, str(result))
+                self.assertEqual(result.outputs["logits"].sqnr_db.min, float("inf"))
+        self.assertEqual(self.outputs(FLOAT, run).run.candidate, "lambda")
+        self.assertIn("python", self.outputs(FLOAT, run).run.candidate_runs_in)
+        self.assertFalse(self.outputs(FLOAT, lambda image: 1.1 * run(image)).passed)
+        self.assertFalse(self.outputs(FLOAT, session(INT8)).passed)
+
+    def test_neither_is_onnx(self):
+        double = lambda image: 2 * image  # noqa: E731
+        self.assertTrue(self.outputs(double, double).passed)
+        self.assertFalse(self.outputs(double, lambda image: 3 * image).passed)
+        self.assertTrue(self.outputs({"y": self.array}, {"y": self.array}).passed)
+        with self.assertRaisesRegex(vernier.Error, "expected 4 samples, as arrays has, found 3"):
+            vernier.compare({"y": self.array}, {"y": self.array[:3]})
+
+    def test_limits_of_a_candidate_are_those_of_float_unless_it_is_said_otherwise(self):
+        self.assertFalse(vernier.compare(FLOAT, session(INT8), {self.name: self.array}).passed)
+        result = vernier.compare(FLOAT, session(INT8), {self.name: self.array}, precision="int8")
+        self.assertEqual(result.run.precision, "int8")
+        self.assertNotEqual(result.verdict.limits, vernier.compare(FLOAT, FLOAT, samples=1).verdict.limits)
 
     def test_refused(self):
         for model, message in [

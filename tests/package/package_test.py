@@ -18,7 +18,7 @@ from vernier import _api, metrics
 class Wheel(unittest.TestCase):
     def test_is_portable(self):
         wheel = Path(os.environ["VERNIER_TEST_WHEEL"])
-        self.assertRegex(wheel.name, r"manylinux_2_(2\d|3[0-6])_")
+        self.assertRegex(wheel.name, r"manylinux_2_(2\d|3[0-4])_")
         names = zipfile.ZipFile(wheel).namelist()
         self.assertIn("vernier/py.typed", names)
         for absent in ("onnxruntime", "duckdb", "libtorch", "__pycache__"):
@@ -116,13 +116,14 @@ class Metrics(unittest.TestCase):
             metrics.mse(numpy.zeros(3, dtype=complex), numpy.zeros(3))
 
     def test_memory_stays_flat(self):
+        """An array that was kept would be 8 kB, so 80 MB after so many calls."""
         import resource
 
         for _ in range(1000):
-            metrics.sqnr_db(self.reference, self.candidate)
+            metrics.sqnr_db(self.reference.T, self.candidate.T)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         for _ in range(10_000):
-            metrics.sqnr_db(self.reference, self.candidate)
+            metrics.sqnr_db(self.reference.T, self.candidate.T)
         self.assertLess(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, 2048)  # KB
 
 

@@ -10,13 +10,14 @@ PROGRAM = Path(sys.executable).parent / "vernier"
 FLOAT = str(MNIST / "mnist_cnn.onnx")
 INT8 = str(MNIST / "mnist_cnn.int8.onnx")
 INPUTS = str(MNIST / "mnist_inputs.npz")
+PARQUET = SOURCE / "tests" / "fixtures" / "parquet" / "images.parquet"
 LABELLED = str(MNIST / "mnist_labelled.npz")
 
 
-def command(*arguments):
+def command(*arguments, format="json"):
     """The JSON that the installed program prints, and its exit code."""
     result = subprocess.run(
-        [str(PROGRAM), *arguments, "-f", "json"], capture_output=True, text=True, check=False
+        [str(PROGRAM), *arguments, "-f", format], capture_output=True, text=True, check=False
     )
     return result.stdout, result.returncode
 
