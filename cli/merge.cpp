@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -10,8 +11,10 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/parts.h"
 #include "vernier/analysis/parts/part_file.h"
 #include "vernier/error.h"
+#include "vernier/runtime/host_runner.h"
 
 namespace vernier::cli {
 namespace {
@@ -20,7 +23,7 @@ namespace fs = std::filesystem;
 
 struct Options {
   std::vector<std::string> parts;
-  bool allow_missing = false;
+  bool allow_missing = false, allow_code = false;
   OutputOptions output;
 };
 
@@ -52,6 +55,26 @@ void add_part(const std::string& file, const Part& part, Found& found) {
                       "of them out",
                       owner->second, file, key.second));
   found.shards.emplace(part.header.shard.count, part.header.shard.number);
+}
+
+// A part names the command that is run: one that measures, writes nothing but the result, and loads
+// no code unless the parts are trusted.
+void require_harmless(const PartHeader& header, const Options& options) {
+  constexpr std::array commands = {"eval", "debug", "layers"};
+  const auto refuse = [&](const std::string& what) {
+    throw Error(fmt::format("[merge] {}: its command {}", options.parts.front(), what));
+  };
+  if (std::ranges::count(commands, header.command) == 0)
+    refuse(fmt::format("'{}' is none that measures parts", header.command));
+  for (const std::string& argument : header.arguments) {
+    if (!is_part_argument(argument)) refuse(fmt::format("has '{}', as no part does", argument));
+    const std::string name = argument.substr(0, argument.find('='));
+    const bool loads_code =
+        name == "--onnxruntime" || name == "--python" ||
+        is_host_source(argument.substr(std::min(name.size() + 1, argument.size())));
+    if (loads_code && !options.allow_code)
+      refuse(fmt::format("loads code, {}; pass --allow-code if the parts are yours", argument));
+  }
 }
 
 // "part 3 of 16", or where parts were cut differently, the samples.
@@ -125,6 +148,7 @@ int run(const Options& options) {
   require_writable(options.output);
   Found found;
   for (const std::string& file : options.parts) add_part(file, read_part(file), found);
+  require_harmless(found.header, options);
   const bool complete = is_complete(found);
   if (!complete && !options.allow_missing)
     throw Error(fmt::format(
@@ -154,6 +178,9 @@ void add_merge(CLI::App& program, int& exit_code) {
   OptionGroup(*command, main_group)
       .flag("--allow-missing", options->allow_missing,
             "Show what the parts that are there say, as INCONCLUSIVE, where others are missing");
+  OptionGroup(*command, main_group)
+      .flag("--allow-code", options->allow_code,
+            "Load the code that the parts' command names: a Python model, or an ONNX Runtime");
   add_output_options(*command, options->output);
   command->footer("Example:\n  vernier merge part*.vpart -o result.json\n");
   command->callback([options, &exit_code] { exit_code = run(*options); });

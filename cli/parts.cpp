@@ -21,9 +21,10 @@ namespace fs = std::filesystem;
 
 // Options that change no number of a result, and those that make a part.
 constexpr std::array irrelevant = {
-    "--shard",   "--checkpoint",   "--from-part",     "--output",       "--format",
-    "--threads", "--no-color",     "--detail",        "--timings",      "--verbose",
-    "--timeout", "--memory-limit", "--inflate-limit", "--host-timeout", "--save-inputs"};
+    "--shard",        "--checkpoint",  "--from-part",    "--output",
+    "--format",       "--no-color",    "--detail",       "--timings",
+    "--verbose",      "--timeout",     "--memory-limit", "--inflate-limit",
+    "--host-timeout", "--save-inputs", "--report",       "--save-ranges"};
 
 std::string name_of(const CLI::Option& option) {
   if (!option.get_lnames().empty()) return "--" + option.get_lnames().front();
@@ -106,16 +107,26 @@ void require_part_file(const std::string& file) {
 }  // namespace
 
 void add_part_options(CLI::App& command, PartOptions& options) {
-  options.command = &command;
-  OptionGroup group(command, "Parts");
-  group.add("--shard", options.shard,
-            "Measure this part of the samples alone, as 3/16, and write it to -o PART.vpart, for "
-            "vernier merge",
-            "N/COUNT");
-  group.add("--checkpoint", options.checkpoint,
-            "Keep what is measured of each sample here: the same command goes on from there",
-            "FOLDER");
+  OptionGroup(command, "Parts")
+      .add("--shard", options.shard,
+           "Measure this part of the samples alone, as 3/16, and write it to -o PART.vpart, for "
+           "vernier merge",
+           "N/COUNT");
+  add_checkpoint_option(command, options);
   command.add_option("--from-part", options.parts)->allow_extra_args(false)->group("");
+}
+
+void add_checkpoint_option(CLI::App& command, PartOptions& options) {
+  options.command = &command;
+  OptionGroup(command, "Parts")
+      .add("--checkpoint", options.checkpoint,
+           "Keep what is measured of each sample here: the same command goes on from there",
+           "FOLDER");
+}
+
+bool is_part_argument(const std::string& argument) {
+  return argument.starts_with("--") &&
+         std::ranges::count(irrelevant, argument.substr(0, argument.find('='))) == 0;
 }
 
 void refuse_parts(const PartOptions& options) {

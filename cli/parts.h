@@ -23,9 +23,14 @@ struct PartOptions {
 
 // --shard --checkpoint
 void add_part_options(CLI::App& command, PartOptions& options);
+// --checkpoint alone, of what is no measurement of single samples.
+void add_checkpoint_option(CLI::App& command, PartOptions& options);
 
 // Throws Error where the options ask for parts: for what is measured in one piece alone.
 void refuse_parts(const PartOptions& options);
+
+// Whether a part that a command wrote may hold this argument.
+bool is_part_argument(const std::string& argument);
 
 // What a command is about to measure.
 struct Measured {

@@ -168,7 +168,10 @@ int report(const End& end, SharedActivity& activity, int argc, char** argv,
 
 }  // namespace
 
-void print_error(const char* message) {
+void print_error(std::string message) {
+  // A name out of a file may have a megabyte.
+  constexpr std::size_t most = 4000, kept = most / 2;
+  if (message.size() > most) message.replace(kept, message.size() - 2 * kept, " ... ");
   std::fprintf(stderr, "%svernier: %s\n", isatty(STDERR_FILENO) == 1 ? "\r\x1b[K" : "",
                printable(message).c_str());
 }

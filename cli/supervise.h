@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 namespace vernier::cli {
 
 // Runs `work` in a process of its own and returns its exit code. If a signal ends that process, one
@@ -9,6 +11,6 @@ namespace vernier::cli {
 int supervise(int argc, char** argv, int (*work)(int argc, char** argv));
 
 // Lines on stderr that replace a progress bar.
-void print_error(const char* message);
+void print_error(std::string message);
 
 }  // namespace vernier::cli

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "vernier/error.h"
 
 namespace vernier {
@@ -63,6 +65,33 @@ std::string printable(std::string_view text) {
     else
       shown += text.substr(0, length);
     text.remove_prefix(length);
+  }
+  return shown;
+}
+
+std::string printable_lines(std::string_view text) {
+  if (std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; }))
+    return std::string(text);
+  std::string shown;
+  while (true) {
+    const std::size_t end = text.find('\n');
+    shown += printable(text.substr(0, end));
+    if (end == text.npos) return shown;
+    shown += '\n';
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::string printable_json(std::string_view json) {
+  std::string shown;
+  while (!json.empty()) {
+    const Decoded decoded = decode_one(json);
+    const std::size_t length = decoded.length == 0 ? 1 : decoded.length;
+    if (decoded.code >= 0x7f && is_unprintable(decoded.code))
+      shown += fmt::format("\\u{:04x}", static_cast<unsigned>(decoded.code));
+    else
+      shown += json.substr(0, length);
+    json.remove_prefix(length);
   }
   return shown;
 }

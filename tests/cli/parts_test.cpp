@@ -254,8 +254,30 @@ TEST_F(MergeErrors, a_part_that_is_cut_off_is_named) {
 TEST_F(MergeErrors, other_files_are_no_parts) {
   expect_error(run_vernier({"merge", int8}), "is no part of a measurement");
   std::ofstream(path("new.vpart")) << "vernier part 99\n{}\n";
-  expect_error(run_vernier({"merge", path("new.vpart")}), "has version 99, this program reads 1");
+  expect_error(run_vernier({"merge", path("new.vpart")}), "has version 99, this program reads 2");
   expect_error(run_vernier({"merge", path("none.vpart")}), "none.vpart");
+}
+
+TEST_F(MergeErrors, a_part_from_a_stranger_runs_nothing_and_writes_nothing) {
+  const auto merge = [&](const std::string& command, const std::string& argument) {
+    const Json header = {{"command", command},      {"arguments", {argument}}, {"folder", path("")},
+                         {"facts", Json::object()}, {"samples", {{"", 1}}},    {"shard", {1, 1}}};
+    // A whole part: the record that ends it says that there is none before it.
+    std::filesystem::copy_file(part("1/1", "own.vpart"), path("own"),
+                               std::filesystem::copy_options::overwrite_existing);
+    const std::string own = read_text(path("own"));
+    const std::string records = own.substr(own.find('\n', own.find('\n') + 1) + 1);
+    std::ofstream(path("theirs.vpart"))
+        << own.substr(0, own.find('\n') + 1) << header.dump() << "\n"
+        << records;
+    return run_vernier({"merge", path("theirs.vpart")});
+  };
+  expect_error(merge("convert", "--output=" + path("a.onnx")), "is none that measures parts");
+  for (const std::string argument : {"--output=x", "--save-inputs=x", "-o", "x"})
+    expect_error(merge("eval", argument), "has '" + argument + "', as no part does");
+  for (const std::string argument :
+       {"--onnxruntime=./evil.so", "--python=./evil", "--reference=evil.py:model"})
+    expect_error(merge("eval", argument), "loads code, " + argument + "; pass --allow-code");
 }
 
 TEST_F(MergeErrors, a_shard_is_a_number_of_a_count_and_goes_to_a_part) {

@@ -6,10 +6,13 @@
 #include <stdexcept>
 
 #include "tests/fixture.h"
+#include "vernier/analysis/baseline.h"
 #include "vernier/analysis/inputs.h"
 #include "vernier/analysis/inspect.h"
 #include "vernier/analysis/io_mapping.h"
 #include "vernier/analysis/limits.h"
+#include "vernier/analysis/parts/part_file.h"
+#include "vernier/analysis/quantize/ranges.h"
 #include "vernier/data/arrow_file.h"
 #include "vernier/data/dataset.h"
 #include "vernier/data/dataset_formats.h"
@@ -152,6 +155,16 @@ void limits(Bytes input, const fs::path&) {
     require(parse_limit(format_limit(limit), metrics) == limit, "the limit differs");
 }
 
+void baseline(Bytes input, const fs::path& folder) {
+  read_baseline(written(input, folder / "baseline.json"), metrics);
+}
+
+void ranges(Bytes input, const fs::path& folder) {
+  read_ranges(written(input, folder / "ranges.json"));
+}
+
+void part(Bytes input, const fs::path& folder) { read_part(written(input, folder / "x.vpart")); }
+
 void arguments(Bytes input, const fs::path&) {
   const auto attempt = [](auto parse) {
     try {
@@ -198,6 +211,17 @@ const std::vector<Target>& targets() {
        {},
        {R"({"type": "description", "inputs": [{"name": "x", "dtype": "float32", "shape": [1, 4]}], "outputs": [{"name": "y", "dtype": "float32"}], "layers": [{"name": "fc", "type": "Linear", "module": "fc", "call": 0, "source": "m.py:3", "constants": {"eps": 1e-5}}], "parameters": [{"name": "fc.weight", "dtype": "float32", "shape": [4, 4]}], "unwatched": [{"name": "a", "reason": "b"}], "warnings": ["w"], "versions": {"python": "3.11"}})"}},
       {"limits", limits, {}, {"sqnr_db<30", "conv*:max_abs_diff>=1e-3"}},
+      {"baseline",
+       baseline,
+       {},
+       {R"({"vernier_baseline": 1, "figures": [{"subject": "y", "metric": "sqnr_db", "accepted": 27.3, "tolerance": 0.5}, {"subject": "y", "metric": "cosine", "worse": "lower", "accepted": 1}]})"}},
+      {"ranges", ranges, {}, {R"({"ranges": {"x": {"low": -1, "high": 2.5, "rule": "minmax"}}})"}},
+      {"part",
+       part,
+       {},
+       {"vernier part 2\n"
+        R"({"command": "eval", "arguments": ["--seed=1"], "folder": "/", "facts": {"inputs": "x"}, "samples": {"": 2}, "shard": [1, 2]})"
+        "\n"}},
       {"arguments",
        arguments,
        {},

@@ -68,6 +68,22 @@ TEST(Exact, int8_activations_keep_int8_weights) {
   EXPECT_EQ(model.graph().node(0).input(1), "w");
 }
 
+// ONNX Runtime's optimiser writes QLinearConv with channels last, in a domain of its own.
+TEST(Exact, convolutions_of_graphs_that_were_optimised_have_no_int8_weights_either) {
+  Model model = optimize(Model::load(fixture("mnist/mnist_cnn.int8.onnx")), Optimization::all);
+  make_weights_unsigned(model);
+  int convolutions = 0;
+  for (const auto& node : model.graph().node()) {
+    if (node.op_type() != "QLinearConv") continue;
+    ++convolutions;
+    for (const auto& weight : model.graph().initializer())
+      if (weight.name() == node.input(3)) {
+        EXPECT_EQ(weight.data_type(), vernier_onnx::TensorProto::UINT8) << node.name();
+      }
+  }
+  EXPECT_GT(convolutions, 0);
+}
+
 TEST(Exact, quantizers_in_pairs_are_told_from_those_around_integer_operators) {
   GraphBuilder operators;
   operators.input("x", DType::f32, {{4}}).weight(tensor_of<float>("s", DType::f32, {}, {0.5f}));

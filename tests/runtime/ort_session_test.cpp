@@ -48,5 +48,35 @@ TEST(OrtEnvironment, errors_name_model_and_node_in_one_line) {
                "[onnxruntime] m.onnx: node 'sum' (Add): shapes differ");
 }
 
+TEST(OrtEnvironment, errors_name_no_places_in_its_sources) {
+  const auto shown = [](const std::string& message) {
+    return std::string(ort_error("m.onnx", message).what());
+  };
+  EXPECT_EQ(shown("Exception during initialization: [ONNXRuntimeError] : 1 : FAIL : "
+                  "tensorprotoutils.cc:1540 ValidateEmbeddedTensorProtoDataSizeAndShape "
+                  "Initializer 'w': data field count (0) does not match"),
+            "[onnxruntime] m.onnx: Initializer 'w': data field count (0) does not match");
+  EXPECT_EQ(shown("Deserialize tensor w failed.endian_utils.cc:66 CopyLittleEndian source and "
+                  "destination buffer size mismatch"),
+            "[onnxruntime] m.onnx: Deserialize tensor w failed.source and destination buffer size "
+            "mismatch");
+  EXPECT_EQ(
+      shown("status.IsOK() was false. [ONNXRuntimeError] : 1 : FAIL : tensorprotoutils.cc:2370 "
+            "CopySparseData Sparse tensor: w index is out of bounds."),
+      "[onnxruntime] m.onnx: Sparse tensor: w index is out of bounds.");
+}
+
+TEST(OrtEnvironment, lack_of_memory_is_no_fault_of_the_model) {
+  for (const char* message :
+       {"std::bad_alloc",
+        "Non-zero status code returned while running Expand node. Name:'' Status Message: bad "
+        "allocation",
+        "bfc_arena.cc:376 void* onnxruntime::BFCArena::AllocateRawInternal(size_t, bool) Failed to "
+        "allocate memory for requested buffer of size 4398046511104"})
+    EXPECT_THAT(ort_error("m.onnx", message).what(),
+                ::testing::AllOf(::testing::StartsWith("[memory] m.onnx: "),
+                                 ::testing::HasSubstr("there is not enough memory; ")));
+}
+
 }  // namespace
 }  // namespace vernier

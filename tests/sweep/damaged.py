@@ -21,7 +21,7 @@ from pathlib import Path
 
 SKIPPED = 77
 SECONDS = 10
-FOREIGN = (b"std::", b"json.exception", b"tensorprotoutils", b".cc:", b"google.protobuf", b"basic_string")
+FOREIGN = (b"std::", b"json.exception", b"tensorprotoutils", b".cc:", b".cpp:", b"google.protobuf", b"basic_string", b"ONNXRuntimeError", b"onnxruntime_src", b"IsOK", b"filesystem error")
 DAMAGES = ("whole", "cut off", "one byte", "eight bytes")
 # {whole} is the model, {file} the damaged one, {out} a file to write.
 COMMANDS = {

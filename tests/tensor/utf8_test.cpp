@@ -52,5 +52,12 @@ TEST(Utf8, what_is_shown_cannot_move_the_cursor_or_reorder_text) {
   EXPECT_EQ(printable("\xff\xc3"), "\\xff\\xc3");
 }
 
+TEST(Utf8, json_is_shown_without_them_and_says_the_same) {
+  EXPECT_EQ(printable_json("{\"a\\u001b\": \"\u202e\u009b\x7f é\"}\n"),
+            "{\"a\\u001b\": \"\\u202e\\u009b\\u007f é\"}\n");
+  EXPECT_EQ(printable_lines("a\u202e\nb\x1b"), "a\\u{202e}\nb\\x1b");
+  EXPECT_EQ(printable_lines("plain"), "plain");
+}
+
 }  // namespace
 }  // namespace vernier

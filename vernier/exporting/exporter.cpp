@@ -141,6 +141,7 @@ ExportedModel export_model(const ExportOptions& options, const fs::path& folder)
 bool is_export_source(const std::string& text) {
   if (fs::is_directory(text))  // of Hugging Face, before anything was exported from it
     return fs::exists(fs::path(text) / "config.json") && !fs::exists(exported_in(text).onnx);
+  if (text.starts_with('/') || text.starts_with('.')) return is_function(text);  // a path
   constexpr std::array<std::string_view, 9> files = {
       ".onnx", ".pt", ".pt2", ".pth", ".jit", ".ts", ".torchscript", ".npz", ".npy"};
   return !fs::exists(text) && std::ranges::find(files, fs::path(text).extension()) == files.end();

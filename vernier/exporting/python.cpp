@@ -15,13 +15,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// That of an active environment, then every python3 on PATH: the first one is often a bare one of a
-// version manager.
+// That of the environment Vernier belongs to, that of an active one, then every python3 on PATH:
+// the first one there is often a bare one of a version manager.
 std::vector<std::string> interpreters() {
   std::vector<std::string> found;
   const auto add = [&](const fs::path& program) {
     if (access(program.c_str(), X_OK) == 0) found.push_back(program.string());
   };
+  add(python_environment().program);
   for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"})
     if (const std::string folder = environment_variable(variable); !folder.empty())
       add(fs::path(folder) / "bin" / "python");

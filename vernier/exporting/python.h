@@ -5,9 +5,9 @@
 
 namespace vernier {
 
-// The interpreter that was chosen, else that of the active environment if it has PyTorch, else the
-// first python3 on PATH that has it. Throws Error, which begins with `area` ("[export]"), if there
-// is none.
+// The interpreter that was chosen, else the first that has PyTorch: that of the environment which
+// Vernier is installed into, that of the active environment, every python3 on PATH. Throws Error,
+// which begins with `area` ("[export]"), if there is none.
 std::string find_python(const std::string& area, const std::string& chosen);
 
 // The same of another module, as "tokenizers".

@@ -7,6 +7,7 @@
 
 #include "vernier/error.h"
 #include "vernier/json_reason.h"
+#include "vernier/parse_json.h"
 #include "vernier/tensor/inflate_limit.h"
 
 namespace vernier {
@@ -71,8 +72,8 @@ std::vector<SidecarTensor> tensors_of(const json& sidecar) {
   return tensors;
 }
 
-std::optional<Sidecar> parse(std::ifstream& file) {
-  const json sidecar = json::parse(file);
+std::optional<Sidecar> parse(std::string_view text) {
+  const json sidecar = parse_json<json>(text);
   if (!sidecar.is_object() || (!sidecar.contains("inputs") && !sidecar.contains("outputs")))
     return std::nullopt;
   return Sidecar{.inputs = specs_of(sidecar, "inputs"),
@@ -90,7 +91,7 @@ std::optional<Sidecar> read_sidecar(const std::filesystem::path& model) {
   std::ifstream file(path);
   if (!file) return std::nullopt;
   try {
-    return parse(file);
+    return parse(std::string(std::istreambuf_iterator<char>(file), {}));
   } catch (const json::exception& error) {
     throw Error(fmt::format("[sidecar] {}: is not JSON ({}); correct or remove the file",
                             path.string(), json_reason(error)));

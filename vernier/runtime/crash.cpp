@@ -73,6 +73,10 @@ ProcessEnded crash_error(int status, const ActivityPage& page) {
                         "with more memory",
                         circumstance(page))};
   const auto activity = last_activity(page);
+  if (!activity && signal == SIGBUS)
+    return {Cause::crashed,
+            "[file] a file was cut off while it was read; restore it, and leave it alone while it "
+            "is in use"};
   if (!activity)
     return {Cause::crashed,
             fmt::format("[vernier] crashed ({}) in its own code; please report the command and "

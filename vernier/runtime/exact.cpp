@@ -32,6 +32,7 @@ struct IntegerOperator {
 
 constexpr IntegerOperator integer_operators[] = {
     {"QLinearConv", "", 3, 5, 2},
+    {"QLinearConv", microsoft, 3, 5, 2},  // channels last: of graphs that were optimised
     {"QLinearMatMul", "", 3, 5, 2},
     {"MatMulInteger", "", 1, 3, 2},
     {"ConvInteger", "", 1, 3, 2},

@@ -12,6 +12,7 @@
 #include "vernier/error.h"
 #include "vernier/exporting/python.h"
 #include "vernier/json_reason.h"
+#include "vernier/parse_json.h"
 #include "vernier/runtime/host_channel.h"
 #include "vernier/runtime/host_description.h"
 #include "vernier/runtime/in_process_model.h"
@@ -226,7 +227,7 @@ class HostRunner final : public Runner {
   // What the host says, unless that is an error.
   json receive() const {
     const std::string line = channel_.receive_line();
-    json message = json::parse(line, nullptr, false);
+    json message = try_parse_json<json>(line);
     if (!message.is_object() || !message.value("type", json()).is_string())
       fail(fmt::format("its host sent what is no message: {}", line.substr(0, 80)));
     if (message["type"] == "error") {
@@ -319,7 +320,7 @@ std::string describe_request(const HostOptions& options) {
 }
 
 HostDescription read_description(const std::string& message, const HostOptions& options) {
-  return description_of(json::parse(message, nullptr, false), options);
+  return description_of(try_parse_json<json>(message), options);
 }
 
 std::unique_ptr<Runner> open_host_runner(const HostOptions& options) {

@@ -28,6 +28,8 @@ constexpr char warning = '!', version_of = 'v', ready = 'R', error = 'E';
 constexpr char seek_to = 's', input = 'I', run_plain = 'r', run_observed = 'b';
 constexpr char observed = 'T', output = 'O';
 
+constexpr std::string_view memory_tag = "[memory]";  // what errors for want of memory begin with
+
 std::vector<std::string> texts_of(const TensorSpec& spec) {
   std::vector<std::string> texts = {spec.name, std::to_string(static_cast<int>(spec.dtype)),
                                     spec.ranked ? "1" : ""};
@@ -91,7 +93,7 @@ void serve(const OpenRunner& open, TensorStream& stream) {
   try {
     serve(open, stream);
   } catch (const std::bad_alloc&) {
-    stream.send(error, {"[memory] there is not enough memory for the model"});
+    stream.send(error, {std::string(memory_tag) + " there is not enough memory for the model"});
   } catch (const std::exception& thrown) {
     stream.send(error, {thrown.what()});
   }
@@ -229,7 +231,11 @@ class IsolatedRunner final : public Runner {
   // The next message, which is no error.
   StreamMessage receive(TensorStream& stream, const TensorStream::Deadline& deadline) {
     std::optional<StreamMessage> message = stream.receive(deadline);
-    if (message && message->kind == error) throw Error(message->texts[0]);
+    if (message && message->kind == error) {
+      if (message->texts[0].starts_with(memory_tag))
+        throw ProcessEnded(ProcessEnded::Cause::out_of_memory, message->texts[0]);
+      throw Error(message->texts[0]);
+    }
     if (message) return *std::move(message);
     if (stream.state() == TensorStream::State::late) {
       process_->end();

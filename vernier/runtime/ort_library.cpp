@@ -23,14 +23,19 @@ std::mutex mutex;
 fs::path chosen;
 std::optional<OrtLibrary> loaded;
 
-// The C library of the package `onnxruntime` beside which Vernier is installed.
+// The C library of Python's package `onnxruntime`, which is not imported. Throws Error for a
+// package that is too old to have one.
 fs::path of_python() {
-  for (fs::path folder = installation_folder(); folder.has_relative_path();
-       folder = folder.parent_path()) {
-    if (folder.filename() != "site-packages" && folder.filename() != "dist-packages") continue;
-    std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(folder / "onnxruntime" / "capi", ignored))
+  for (const fs::path& folder : python_environment().folders) {
+    const fs::path package = folder / "onnxruntime" / "capi";
+    if (!fs::is_directory(package)) continue;
+    for (const auto& entry : fs::directory_iterator(package))
       if (entry.path().filename().string().starts_with("libonnxruntime.so")) return entry.path();
+    throw Error(
+        fmt::format("[onnxruntime] {}: is too old to have a libonnxruntime.so, Vernier needs 1.{} "
+                    "or later; pip "
+                    "install --upgrade onnxruntime, or name another with --onnxruntime FILE",
+                    package.string(), ORT_API_VERSION));
   }
   return {};
 }
@@ -60,6 +65,12 @@ void* open(const Choice& choice) {
       choice.file.string(), choice.origin, reason));
 }
 
+// 20 of "1.20.1".
+int minor_of(const std::string& version) {
+  const std::size_t dot = version.find('.');
+  return dot == std::string::npos ? 0 : std::atoi(version.c_str() + dot + 1);
+}
+
 OrtLibrary load(const Choice& choice) {
   // ONNX Runtime 1.29 and later read this variable when they start.
   setenv("ORT_DISABLE_TELEMETRY", "1", 1);
@@ -73,7 +84,9 @@ OrtLibrary load(const Choice& choice) {
   dladdr(symbol, &info);
   std::error_code ignored;
   OrtLibrary library{fs::weakly_canonical(info.dli_fname, ignored), base->GetVersionString()};
-  const OrtApi* const api = base->GetApi(ORT_API_VERSION);
+  // One that is too old prints a line of its own when it is asked.
+  const OrtApi* const api =
+      minor_of(library.version) < ORT_API_VERSION ? nullptr : base->GetApi(ORT_API_VERSION);
   if (api == nullptr)
     throw Error(fmt::format("[onnxruntime] {} ({}) is version {}; Vernier needs 1.{} or later",
                             choice.file.string(), choice.origin, library.version, ORT_API_VERSION));

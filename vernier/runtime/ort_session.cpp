@@ -111,6 +111,23 @@ Model smallest_model() {
   return Model(std::move(model), {});
 }
 
+bool tells_of_memory(const std::string& message) {
+  static const std::regex pattern(
+      "std::bad_alloc|bad allocation|Failed to allocate memory|ran out of memory|vector::_M_");
+  return std::regex_search(message, pattern);
+}
+
+// Without places in ONNX Runtime's sources, its functions and the conditions that it checks.
+std::string without_internals(const std::string& message) {
+  static const std::regex internals(R"(Load model from /proc/self/fd/\d+ failed:\s*)"
+                                    R"(|/onnxruntime_src/\S+:\d+ .*?\) (\[with [^\]]*\] )?)"
+                                    R"(|(\.\.?/)*[\w/-]+\.(cc|cpp|h|hpp):\d+ [\w:~<>]+(\(.*?\))? )"
+                                    R"(|\[ONNXRuntimeError\] : \d+ : \w+ : )"
+                                    R"(|Exception during initialization: )"
+                                    R"(|[\w.]+\(\) was false\. )");
+  return std::regex_replace(message, internals, "");
+}
+
 }  // namespace
 
 void register_domain(OrtCustomOpDomain* domain) {
@@ -152,14 +169,20 @@ Ort::Session create_session_by_reference(const Model& model, Ort::SessionOptions
 }
 
 Error ort_error(const std::string& model, std::string message) {
-  static const std::regex noise(
-      R"(Load model from /proc/self/fd/\d+ failed:\s*|/onnxruntime_src/\S+:\d+ .*?\) (\[with [^\]]*\] )?)");
   static const std::regex at_node(
       R"(.*while running (\S+) node\. Name:'([^']*)'\s*(?:Status Message:\s*)?(.*))");
-  message = std::regex_replace(one_line(std::move(message)), noise, "");
-  if (std::smatch match; std::regex_match(message, match, at_node))
-    message = fmt::format("node '{}' ({}): {}", match[2].str(), match[1].str(), match[3].str());
-  return Error(fmt::format("[onnxruntime] {}: {}", model, message));
+  message = one_line(std::move(message));
+  std::string node;
+  if (std::smatch match; std::regex_match(message, match, at_node)) {
+    node = fmt::format("node '{}' ({}): ", match[2].str(), match[1].str());
+    message = match[3].str();
+  }
+  if (tells_of_memory(message))
+    return Error(
+        fmt::format("[memory] {}: {}there is not enough memory; use a smaller --batch or --shape, "
+                    "or a machine with more memory",
+                    model, node));
+  return Error(fmt::format("[onnxruntime] {}: {}{}", model, node, without_internals(message)));
 }
 
 }  // namespace vernier

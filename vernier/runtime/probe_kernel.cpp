@@ -10,6 +10,7 @@
 #include "vernier/activity.h"
 #include "vernier/error.h"
 #include "vernier/model/onnx_type.h"
+#include "vernier/runtime/custom_op.h"
 #include "vernier/runtime/ort_library.h"
 
 namespace vernier {
@@ -146,17 +147,6 @@ OrtStatusPtr create_kernel(const OrtCustomOp* op, const OrtApi*, const OrtKernel
   }
 }
 
-std::size_t output_is_input(int** input, int** output) {
-  *input = new int[1]{0};
-  *output = new int[1]{0};
-  return 1;
-}
-
-void release_map(int* input, int* output) {
-  delete[] input;
-  delete[] output;
-}
-
 // Passes the shape on where it is fully known. ORT hands unknown ranks and dimensions over as 0 and
 // -1 and would take these back as facts; the type it passes on by itself.
 OrtStatusPtr same_shape(const OrtCustomOp*, OrtShapeInferContext* context) {
@@ -174,13 +164,12 @@ OrtStatusPtr same_shape(const OrtCustomOp*, OrtShapeInferContext* context) {
 // One input of any type, and for a pair one of float32; a mark has two such outputs, too.
 Op make_op(std::string_view name, std::vector<UnwatchedTensor>& unreadable) {
   Op op{};
-  op.version = ORT_API_VERSION;
+  set_common_parts(op);
   op.name = name;
   op.mark = name == mark_op;
   op.pair = op.mark || name == pair_probe_op;
   op.unreadable = &unreadable;
   op.GetName = [](const OrtCustomOp* self) { return static_cast<const Op*>(self)->name.data(); };
-  op.GetExecutionProviderType = [](const OrtCustomOp*) -> const char* { return nullptr; };
   op.GetInputTypeCount = [](const OrtCustomOp* self) -> std::size_t {
     return static_cast<const Op*>(self)->pair ? 2 : 1;
   };
@@ -192,13 +181,6 @@ Op make_op(std::string_view name, std::vector<UnwatchedTensor>& unreadable) {
                       : ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
   };
   op.GetOutputType = op.GetInputType;
-  op.GetInputCharacteristic = [](const OrtCustomOp*, std::size_t) { return INPUT_OUTPUT_REQUIRED; };
-  op.GetOutputCharacteristic = op.GetInputCharacteristic;
-  op.GetInputMemoryType = [](const OrtCustomOp*, std::size_t) { return OrtMemTypeDefault; };
-  op.GetVariadicInputMinArity = [](const OrtCustomOp*) { return 1; };
-  op.GetVariadicOutputMinArity = op.GetVariadicInputMinArity;
-  op.GetVariadicInputHomogeneity = op.GetVariadicInputMinArity;
-  op.GetVariadicOutputHomogeneity = op.GetVariadicInputMinArity;
   op.CreateKernelV2 = create_kernel;
   op.KernelComputeV2 = guarded_compute;
   op.KernelDestroy = [](void* kernel) { delete static_cast<Kernel*>(kernel); };
@@ -208,13 +190,9 @@ Op make_op(std::string_view name, std::vector<UnwatchedTensor>& unreadable) {
     op.KernelComputeV2 = compute_mark;
     op.KernelDestroy = [](void* kernel) { delete static_cast<MarkKernel*>(kernel); };
   }
-  op.GetStartVersion = [](const OrtCustomOp*) { return 1; };
-  op.GetEndVersion = [](const OrtCustomOp*) { return 1; };
   if (name == copying_probe_op) return op;
-  op.GetMayInplace = output_is_input;
-  op.ReleaseMayInplace = release_map;
-  op.GetAliasMap = output_is_input;
-  op.ReleaseAliasMap = release_map;
+  op.GetMayInplace = op.GetAliasMap = OutputInPlaceOf<0>::map;
+  op.ReleaseMayInplace = op.ReleaseAliasMap = OutputInPlaceOf<0>::release;
   return op;
 }
 

@@ -12,6 +12,7 @@
 #include "vernier/error.h"
 #include "vernier/model/onnx_type.h"
 #include "vernier/model/switch_nodes.h"
+#include "vernier/runtime/custom_op.h"
 #include "vernier/runtime/ort_library.h"
 
 namespace vernier {
@@ -166,27 +167,14 @@ OrtStatusPtr create_kernel(const OrtCustomOp* op, const OrtApi*, const OrtKernel
   }
 }
 
-// What the file's quantizer wrote is not read by others: the output may take its place.
-std::size_t output_is_second(int** input, int** output) {
-  *input = new int[1]{1};
-  *output = new int[1]{0};
-  return 1;
-}
-
-void release_map(int* input, int* output) {
-  delete[] input;
-  delete[] output;
-}
-
 // ONNX Runtime takes the output's type from the one input whose type is not said.
 Op make_op(std::string_view name, ONNXTensorElementDataType second) {
   Op op{};
-  op.version = ORT_API_VERSION;
+  set_common_parts(op);
   op.name = name;
   op.has_choice = second != ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
   op.second = second;
   op.GetName = [](const OrtCustomOp* self) { return static_cast<const Op*>(self)->name.data(); };
-  op.GetExecutionProviderType = [](const OrtCustomOp*) -> const char* { return nullptr; };
   op.GetInputTypeCount = [](const OrtCustomOp* self) -> std::size_t {
     return static_cast<const Op*>(self)->has_choice ? 2 : 1;
   };
@@ -196,24 +184,16 @@ Op make_op(std::string_view name, ONNXTensorElementDataType second) {
                       : static_cast<const Op*>(self)->second;
   };
   op.GetOutputType = op.GetInputType;
-  op.GetInputCharacteristic = [](const OrtCustomOp*, std::size_t) { return INPUT_OUTPUT_REQUIRED; };
-  op.GetOutputCharacteristic = op.GetInputCharacteristic;
-  op.GetInputMemoryType = [](const OrtCustomOp*, std::size_t) { return OrtMemTypeDefault; };
-  op.GetVariadicInputMinArity = [](const OrtCustomOp*) { return 1; };
-  op.GetVariadicOutputMinArity = op.GetVariadicInputMinArity;
-  op.GetVariadicInputHomogeneity = op.GetVariadicInputMinArity;
-  op.GetVariadicOutputHomogeneity = op.GetVariadicInputMinArity;
   op.CreateKernelV2 = create_kernel;
   op.KernelComputeV2 = guarded_compute;
   op.KernelDestroy = [](void* kernel) { delete static_cast<Kernel*>(kernel); };
   op.InferOutputShapeFn = [](const OrtCustomOp*, OrtShapeInferContext*) -> OrtStatusPtr {
     return nullptr;
   };
-  op.GetStartVersion = [](const OrtCustomOp*) { return 1; };
-  op.GetEndVersion = [](const OrtCustomOp*) { return 1; };
   if (!op.has_choice) return op;
-  op.GetMayInplace = output_is_second;
-  op.ReleaseMayInplace = release_map;
+  // What the file's quantizer wrote is not read by others: the output may take its place.
+  op.GetMayInplace = OutputInPlaceOf<1>::map;
+  op.ReleaseMayInplace = OutputInPlaceOf<1>::release;
   return op;
 }
 

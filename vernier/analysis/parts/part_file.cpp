@@ -16,6 +16,7 @@
 
 #include "vernier/analysis/parts/content_hash.h"
 #include "vernier/error.h"
+#include "vernier/parse_json.h"
 #include "vernier/tensor/atomic_file.h"
 #include "vernier/tensor/mapped_file.h"
 
@@ -80,7 +81,7 @@ std::string header_bytes(const PartHeader& header) {
 }
 
 PartHeader parse_header(std::string_view line) {
-  const Json json = Json::parse(line);
+  const Json json = parse_json<Json>(line);
   PartHeader header{.command = json.at("command"),
                     .arguments = json.at("arguments"),
                     .folder = json.at("folder"),

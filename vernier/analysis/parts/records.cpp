@@ -48,6 +48,7 @@ std::optional<std::string> SampleRecords::find(const std::string& section,
   const auto found = records_.find({section, sample});
   if (found == records_.end()) return std::nullopt;
   const Record& record = found->second;
+  if (!record.file && record.bytes.empty()) return std::nullopt;
   if (!record.file) return record.bytes;
   std::string bytes(record.stored);
   forget(std::as_bytes(std::span(record.stored.data(), record.stored.size())));
@@ -58,7 +59,8 @@ void SampleRecords::keep(const std::string& section, std::int64_t sample, std::s
   const std::lock_guard lock(mutex_);
   const Key key{section, sample};
   if (keep_) keep_(key, record);
-  // Where it is kept elsewhere and no part is to be written, it is not asked for again.
+  // Where it is kept elsewhere and no part is to be written, it is hardly asked for again, and then
+  // not found.
   const bool is_elsewhere = keep_ && runs_ == Runs::all;
   records_[key] = {.bytes = is_elsewhere ? "" : std::move(record), .stored = {}, .file = nullptr};
 }

@@ -14,7 +14,10 @@ std::string what_failed(const std::exception& error) {
   // The interpreter's message is a traceback that ends with the cause.
   const auto cause = text.rfind("RuntimeError: ");
   // "Unknown builtin op" begins with an empty line.
-  const auto begin = cause == std::string::npos ? text.find_first_not_of(" \n") : cause;
+  auto begin = cause == std::string::npos ? text.find_first_not_of(" \n") : cause;
+  // "[enforce fail at inline_container.cc:129] . file not found": the place says nothing to users.
+  if (begin != std::string::npos && text.compare(begin, 9, "[enforce ") == 0)
+    begin = text.find_first_not_of("]. \n", std::min(text.find(']', begin), text.size()));
   if (begin == std::string::npos) return "it does not say why";
   return text.substr(begin, text.find('\n', begin) - begin);
 }
