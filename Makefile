@@ -1,8 +1,8 @@
 # Two commands do everything: `make demo` and `make test`. Both install what they need.
-# `make zoo` validates four models of torchvision layer by layer, `make sweep` ten that PyTorch 2 exports in
-# four forms each; `make fuzz` looks for files that bring a reader down; `make fresh suite=trixie` runs
-# both commands on a Debian made for it (root needed).
-.PHONY: demo zoo sweep damaged fuzz test build setup wheel asan tsan lint format check-format install fresh clean
+# `make zoo` measures examples/zoo.json, four models of torchvision layer by layer, `make sweep` ten that
+# PyTorch 2 exports in four forms each; `make fuzz` looks for files that bring a reader down; `make fresh
+# suite=trixie` runs both commands on a Debian made for it (root needed).
+.PHONY: demo zoo sweep verdicts damaged crafted fuzz test build setup wheel asan tsan lint format check-format install fresh clean
 preset ?= dev
 steps ?= build
 targets ?= all
@@ -22,7 +22,7 @@ build: setup
 	  { cmake --preset $(preset) $(options) >/dev/null && echo "$(options)" >$(build_dir)/options; }
 	@cmake --build --preset $(preset) --target $(targets)
 
-test: steps = build test torch torch2 wheel
+test: steps = build test torch torch2 wheel cluster
 test: build
 	@ctest --preset $(preset) -j$$(nproc) --output-junit $(CURDIR)/$(build_dir)/tests.xml; \
 	  result=$$?; scripts/skipped.py $(build_dir)/tests.xml; exit $$result
@@ -51,7 +51,7 @@ demo: build
 zoo: steps = build torch
 zoo: targets = vernier_cli
 zoo: build
-	@scripts/zoo.sh $(build_dir)/bin/vernier
+	@$(build_dir)/bin/vernier zoo examples/zoo.json --cache build/zoo --reports build/zoo/reports $(arguments)
 
 # Models of PyTorch 2, exported, simplified and optimised, sound and with injected faults, layer by layer:
 # half an hour with small configurations; VERNIER_SWEEP=full takes the published sizes.
@@ -59,7 +59,13 @@ sweep: steps = build torch2
 sweep: targets = vernier_cli
 sweep: build
 	@.deps/torch2/bin/python -B tests/sweep/sweep.py $(build_dir)/bin/vernier $(arguments)
-	@$(MAKE) damaged preset=asan
+	@$(MAKE) damaged crafted preset=asan
+
+# The verdict on right pairs of models and on the same with faults in them, of `folders`: see the script.
+verdicts: steps = build torch2
+verdicts: targets = vernier_cli
+verdicts: build
+	@.deps/torch2/bin/python -B tests/sweep/verdicts.py $(build_dir)/bin/vernier $(folders) $(arguments)
 
 # Every model of libonnx-testdata, whole and damaged, through every command: 43,000 runs, of which
 # `make test` draws a few.
@@ -67,6 +73,12 @@ damaged: steps = build test
 damaged: targets = vernier_cli
 damaged: build
 	@.deps/python/bin/python -B tests/sweep/damaged.py $(build_dir)/bin/vernier $(arguments)
+
+# Files that were made to bring programs down, through every command that takes them: 3,000 runs.
+crafted: steps = build test
+crafted: targets = vernier_cli
+crafted: build
+	@.deps/python/bin/python -B tests/sweep/crafted.py $(build_dir)/bin/vernier $(arguments)
 
 # Readers of files and texts against libFuzzer, with both sanitizers; `seconds` for each of them.
 seconds ?= 60

@@ -1,5 +1,6 @@
 // How fast a pair is measured, as ratios to what the core can read and to what numpy takes.
 //   metrics_bench            float32 pairs of 10^4, 10^6 and 2*10^7 elements
+//   metrics_bench ELEMENTS   one pair of so many
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -129,11 +130,12 @@ void bench(std::int64_t count, int rounds, int repeats) {
 }  // namespace
 }  // namespace vernier
 
-int main() {
+int main(int argc, char** argv) {
   fmt::print("float32 pairs, GB/s of both tensors, best of several runs on {}\n",
              hwy::TargetName(hwy::SupportedTargets() & -hwy::SupportedTargets()));
   fmt::print("{:>9} {:>10} {:>10} {:>10} {:>9} {:>9} {:>10}\n", "elements", "plain read",
              "similarity", "numpy", "of read", "x numpy", "numpy/read");
+  if (argc > 1) return vernier::bench(std::stoll(argv[1]), 15, 1), 0;
   vernier::bench(10'000, 200, 100);
   vernier::bench(1'000'000, 200, 1);
   vernier::bench(20'000'000, 15, 1);

@@ -32,5 +32,6 @@ void add_report(CLI::App& program, int& exit_code);
 void add_score(CLI::App& program, int& exit_code);
 void add_sweep(CLI::App& program, int& exit_code);
 void add_tune(CLI::App& program, int& exit_code);
+void add_zoo(CLI::App& program, int& exit_code);
 
 }  // namespace vernier::cli

@@ -14,6 +14,8 @@
 #include "vernier/analysis/compare_models.h"
 #include "vernier/analysis/pick_inputs.h"
 #include "vernier/error.h"
+#include "vernier/exporting/tokenizer.h"
+#include "vernier/model/decoder.h"
 #include "vernier/report/debug.h"
 #include "vernier/report/detail.h"
 #include "vernier/report/graph_json.h"
@@ -24,6 +26,7 @@ namespace {
 struct Options {
   ModelOptions models;
   InputSpec input{.default_samples = 8};
+  TextInput text;
   IoMapping io;
   std::string model_id;  // whose preprocessing is taken; empty: what lies beside the model
   RuntimeOptions runtime;
@@ -67,6 +70,41 @@ std::unique_ptr<Samples> held_out_samples(const ComparedModels& models, const Op
   }
 }
 
+// Advice on a decoder is chosen, and judged, by the KL of the tokens of whole sequences.
+struct AdviceSequences {
+  std::unique_ptr<Samples> chosen_on, held_out;
+};
+
+constexpr std::int64_t most_logit_bytes = std::int64_t{1} << 28;
+
+AdviceSequences advice_sequences(const ComparedModels& models, const Options& options,
+                                 const CompareModelsOptions& compared) {
+  const auto decoder = find_decoder(models.candidate, options.io.roles);
+  if (!decoder || options.quick || !has_real_inputs(options.input)) return {};
+  InputSpec spec = options.input;
+  spec.at.clear();
+  spec.whole_sequences = true;
+  spec.sample_index.reset();
+  const auto make = [&](std::int64_t first, std::int64_t count) {
+    spec.samples = first + count;
+    std::unique_ptr<Samples> all = compare_inputs(models, spec, compared).samples;
+    const std::int64_t size = all->size();
+    return select_samples(std::move(all), first, std::min(count, size - first));
+  };
+  try {
+    const std::int64_t size = make(0, 2 * options.advice_samples)->size();
+    const std::int64_t length = make(0, 1)->sample(0).at(0).size();
+    // The float model's logits of all of them are kept.
+    const std::int64_t most = most_logit_bytes / (4 * length * decoder->vocabulary);
+    const std::int64_t half =
+        std::clamp<std::int64_t>(size / 2, 0, std::max<std::int64_t>(1, most));
+    if (half < 1) return {};
+    return {make(0, half), make(half, half)};
+  } catch (const Error&) {
+    return {};  // the file holds every input
+  }
+}
+
 int run(Options& options) {
   require_writable(options.output);
   DebugOptions debug_options{
@@ -85,6 +123,7 @@ int run(Options& options) {
   if (!options.model_id.empty())
     options.input.dataset.preprocessing.file =
         preprocessing_of_model(options.model_id, options.models.id);
+  read_text(options.text, resolved.model, options.models.id.python, options.input);
   const ComparedModels models{.reference = &reference, .candidate = candidate};
   CompareModelsOptions compared{.candidate_runtime = debug_options.runtime};
   compared.compare.io = options.io;
@@ -92,8 +131,11 @@ int run(Options& options) {
   print_warnings(inputs.warnings);
   debug_options.judge_outputs = true;
   debug_options.real_inputs = has_real_inputs(options.input);
-  const std::unique_ptr<Samples> held_out =
-      held_out_samples(models, options, compared, inputs.samples->size());
+  AdviceSequences sequences = advice_sequences(models, options, compared);
+  std::unique_ptr<Samples> held_out =
+      sequences.chosen_on ? std::move(sequences.held_out)
+                          : held_out_samples(models, options, compared, inputs.samples->size());
+  debug_options.advice = sequences.chosen_on.get();
   debug_options.held_out = held_out.get();
   DetailRecord detail;
   debug_options.show_pair = detail_recorder(options.output, detail);
@@ -117,7 +159,12 @@ int run(Options& options) {
                        .low_db = options.low_db,
                        .good_db = options.good_db,
                        .top = options.top};
-  subject.run.precision = precision_name(precision_of(candidate));
+  subject.run.precision = precision_name(candidate);
+  if (result.run_map && !options.text.tokenizer.empty()) {
+    std::vector<std::vector<std::int64_t>> lists;
+    for (const std::int64_t id : result.run_map->tokens) lists.push_back({id});
+    subject.tokens = Tokenizer(options.text.tokenizer, options.models.id.python).decode(lists);
+  }
   subject.run.inputs = inputs.description;
   subject.run.samples = result.samples;
   subject.run.settings = {{"arithmetic", std::string("exact")},
@@ -148,6 +195,8 @@ void add_debug(CLI::App& program, int& exit_code) {
                     "repeatable");
   add_baseline_options(*command, options->baseline);
   add_input_options(*command, options->input);
+  add_text_options(*command, options->text);
+  add_token_places(*command, options->input);
   add_io_options(*command, options->io);
   OptionGroup report(*command, "Report");
   report.add("--top", options->top, "Rows of each table of the worst", "N")->check(at_least(1));

@@ -11,8 +11,10 @@
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "vernier/analysis/compare_models.h"
+#include "vernier/analysis/compare_runners.h"
 #include "vernier/analysis/record.h"
 #include "vernier/analysis/task/task.h"
+#include "vernier/analysis/text/text_tasks.h"
 #include "vernier/error.h"
 #include "vernier/exporting/exporter.h"
 #include "vernier/report/compare.h"
@@ -47,10 +49,60 @@ void require_feedback(const IoMapping& asked, const IoMapping& io) {
                     option));
 }
 
+// A candidate that is no ONNX model: outputs are all that can be compared, and --precision only
+// says which limits it is held to.
+int run_compare_runners(const EvalOptions& options, const ResolvedModel& resolved,
+                        const std::filesystem::path& reference) {
+  refuse_parts(options.parts);
+  if (options.stages)
+    throw Error(fmt::format("[eval] --stages: {} is no ONNX model; leave it out", resolved.name));
+  CompareOptions compared{.allow_missing = options.allow_missing, .io = options.io};
+  compared.limits = limits_in_force(options.fail_if, options.baseline, pair_limit_metrics());
+  compared.evidence = {.real_inputs = has_real_inputs(options.input),
+                       .quantized = !options.precision.empty() && options.precision != "fp32" &&
+                                    options.precision != "fp16",
+                       .own_limits = !compared.limits.empty()};
+  if (compared.limits.empty())
+    compared.limits = default_limits(compared.evidence.quantized   ? Precision::int8
+                                     : options.precision == "fp16" ? Precision::fp16
+                                                                   : Precision::fp32);
+  const HostOptions host = host_options(options.models, resolved);
+  RunnerOptions own = runner_options(options.runtime);
+  own.host = own_host(host, options.models.id, options.input);
+  const OpenedRunners opened = open_runners(
+      reference, resolved.model, options.input,
+      {.reference = reference_runtime(options, own_host(host, options.models.id, options.input)),
+       .candidate = own,
+       .io = options.io});
+  print_warnings(opened.inputs.warnings);
+  for (const Runner* runner : {opened.reference.get(), opened.candidate.get()})
+    print_warnings(runner->warnings());
+  compared.outputs_by_position =
+      opened.reference->outputs_are_positional() || opened.candidate->outputs_are_positional();
+  const CompareResult result = with_progress("comparing", [&](Progress progress) {
+    compared.progress = std::move(progress);
+    return compare(*opened.reference, *opened.candidate, *opened.inputs.samples, compared);
+  });
+  RunDescription run = describe_run("eval", resolved, reference, options.reference_runtime);
+  run.precision = options.precision;
+  run.inputs = opened.inputs.description;
+  run.samples = result.samples;
+  describe_io(compared.io, run);
+  run.interrupted = result.interrupted;
+  describe_host(run, opened.reference->versions());
+  describe_host(run, opened.candidate->versions(), "candidate_runs_in");
+  write_result(options.output, describe_compare(run, result),
+               [&] { return compare_json(run, result); });
+  update_baseline(options.baseline, result);
+  return exit_code(result.verdict, result.interrupted);
+}
+
 int run_compare(const EvalOptions& options) {
   require_writable(options.output);
   const ResolvedModel resolved = resolve_model_argument(options.models.models, options.models.id);
   const auto reference_path = resolve_reference(options.models, resolved);
+  if (model_format(resolved.model) != ModelFormat::onnx)
+    return run_compare_runners(options, resolved, reference_path);
   CompareModelsOptions compare_options{.weights = !options.no_weights,
                                        .candidate_runtime = runner_options(options.runtime).onnx,
                                        .reference_runtime = reference_runtime(options).onnx};
@@ -91,8 +143,7 @@ int run_compare(const EvalOptions& options) {
 
   RunDescription run = describe_run("eval", resolved, reference_path, options.runtime);
   run.task = options.models.id.task;
-  run.precision = options.precision.empty() ? precision_name(precision_of(opened.candidate))
-                                            : options.precision;
+  run.precision = options.precision.empty() ? precision_name(opened.candidate) : options.precision;
   run.inputs = inputs.description;
   run.samples = result.samples;
   describe_io(compared.io, run);
@@ -148,6 +199,10 @@ void add_task_options(CLI::App& command, EvalOptions& options) {
             "LABEL");
   group.add("--output-name", options.output_name, "The output that is scored (default: the first)",
             "NAME");
+  group.add("--text-column", options.text_column,
+            "Tasks on texts: the column of the text, or of the question", "NAME");
+  group.add("--pair-column", options.pair_column,
+            "Tasks on texts: the column of the second text, or of the context", "NAME");
   group.add("--text", options.text, "text-generation: the text that is scored, UTF-8", "FILE");
   group.add("--tokenizer", options.tokenizer,
             "text-generation: tokenizer.json, or the folder that has it (default: beside the "
@@ -215,15 +270,14 @@ void add_eval(CLI::App& program, int& exit_code) {
   const auto options = std::make_shared<EvalOptions>();
   auto* command = program.add_subcommand("eval", "Measure a converted model against its reference");
   add_model_options(*command, options->models,
-                    "The candidate: .onnx file, folder of an export, or an id (see vernier export)",
-                    ",--candidate")
+                    "The candidate: an .onnx file, folder of an export, or an id", ",--candidate")
       ->required();
   OptionGroup main(*command, main_group);
   main.add("--precision", options->precision, "Convert the candidate to this precision first")
       ->check(CLI::IsMember(precisions));
   main.add("--task", options->models.id.task,
-           fmt::format("Score a task on a --dataset: {}; or on a --text: text-generation",
-                       fmt::join(task_names(), ", ")),
+           fmt::format("Score a task: {}, {}", fmt::join(task_names(), ", "),
+                       fmt::join(text_task_names(), ", ")),
            "TASK");
   main.add("--mode", options->mode,
            "compare: outputs on identical inputs (default); task: how well both do a --task; "
@@ -258,9 +312,10 @@ void add_eval(CLI::App& program, int& exit_code) {
   command->callback([options, command, &exit_code] {
     if (options->mode.empty()) options->mode = default_mode(*options);
     refuse_options_of_other_modes(*command, *options);
-    if (options->mode != "compare" && scores_text(*options)) refuse_parts(options->parts);
+    if (options->mode != "compare" && is_text_task(*options)) refuse_parts(options->parts);
     exit_code = options->mode == "compare" ? run_compare(*options)
                 : scores_text(*options)    ? run_text(*options)
+                : is_text_task(*options)   ? run_text_task(*options)
                                            : run_task(*options);
   });
 }

@@ -34,6 +34,7 @@ struct EvalOptions {
   // Of text-generation.
   std::string text, tokenizer;
   std::optional<std::int64_t> block_length;
+  std::string text_column, pair_column;  // of tasks on texts
 
   // Of tasks.
   JudgeOptions judge;
@@ -57,5 +58,9 @@ int run_task(const EvalOptions& options);
 bool scores_text(const EvalOptions& options);
 // The same of such a task: eval_text.cpp.
 int run_text(const EvalOptions& options);
+
+// Whether the task is one on a table of texts, and the same of such a task: eval_text_task.cpp.
+bool is_text_task(const EvalOptions& options);
+int run_text_task(const EvalOptions& options);
 
 }  // namespace vernier::cli

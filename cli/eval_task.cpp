@@ -7,10 +7,12 @@
 #include "cli/eval.h"
 #include "cli/progress.h"
 #include "vernier/analysis/task/evaluate.h"
+#include "vernier/analysis/text/text_tasks.h"
 #include "vernier/error.h"
 #include "vernier/model/precision.h"
 #include "vernier/report/task.h"
 #include "vernier/report/terminal.h"
+#include "vernier/report/thumbnails.h"
 
 namespace vernier::cli {
 namespace {
@@ -20,11 +22,11 @@ namespace fs = std::filesystem;
 void require_task_options(const EvalOptions& options) {
   const auto task = parse_task(options.models.id.task);
   if (!task)
-    throw Error(
-        fmt::format("[eval] --task {}: expected one of {}; other models can be compared "
-                    "with --mode compare",
-                    options.models.id.task.empty() ? "is missing" : options.models.id.task,
-                    fmt::join(task_names(), ", ")));
+    throw Error(fmt::format(
+        "[eval] --task {}: expected one of {}; other models can be compared "
+        "with --mode compare",
+        options.models.id.task.empty() ? "is missing" : options.models.id.task,
+        fmt::format("{}, {}", fmt::join(task_names(), ", "), fmt::join(text_task_names(), ", "))));
   if (options.input.dataset.name.empty())
     throw Error(
         fmt::format("[eval] --task {} scores a labelled dataset: pass --dataset, or --mode "
@@ -88,8 +90,8 @@ Models open_models(const EvalOptions& options, const ResolvedModel& argument) {
                 .reference_path = options.models.reference.empty()
                                       ? argument.reference
                                       : resolve_reference(options.models, argument)};
-  models.precision = options.precision.empty() ? std::string(precision_name(precision_of(model)))
-                                               : options.precision;
+  models.precision =
+      options.precision.empty() ? std::string(precision_name(model)) : options.precision;
   models.candidate =
       std::make_unique<OrtRunner>(std::move(model), runner_options(options.runtime).onnx);
   if (!models.reference_path.empty())
@@ -171,7 +173,7 @@ int run_task(const EvalOptions& options) {
   EvaluateOptions evaluated = evaluate_options(options, models.reference != nullptr);
   const TaskOptions& task = evaluated.task;
   const fs::path recording = is_recorded(models.reference_path) ? models.reference_path : "";
-  const TaskExamples examples =
+  TaskExamples examples =
       open_task_examples(options.input, task, *models.candidate, models.path, recording);
   const std::optional<TaskExamples> bank = open_bank(options, models, task, examples);
   const TaskModels runners{
@@ -193,8 +195,10 @@ int run_task(const EvalOptions& options) {
   if (parts.is_part()) return parts.write();
   run.samples = result.samples;
   run.interrupted = result.interrupted;
+  examples.loader.reset();  // it may still read the dataset
   write_result(options.output, describe_task(run, evaluated.judge, result),
-               [&] { return task_json(run, evaluated.judge, result); });
+               [&] { return task_json(run, evaluated.judge, result); },
+               {.detail = [&] { return thumbnails_json(*examples.dataset, result.flipped); }});
   update_baseline(options.baseline, result);
   if (options.timings)
     fmt::print(stderr, "{}", render_terminal(describe_timings(result.timings), false));

@@ -35,6 +35,7 @@ struct Options {
   int around = 3;
   int top = 10;
   InputSpec input{.default_distribution = Distribution::normal};
+  TextInput text;
   IoMapping io;
   RuntimeOptions runtime;
   OutputOptions output;
@@ -81,14 +82,15 @@ Validated validate(const Options& options, const fs::path& path, LayersOptions l
                                     }),
                       inputs.description};
   if (parts.is_part()) validated.part = parts.write();
-  if (output_format(options.output) == "html") validated.graph = graph_json(candidate);
+  if (shows_graph(options.output)) validated.graph = graph_json(candidate);
   describe_placement(validated.run, candidate, options.runtime, *inputs.samples);
   return validated;
 }
 
-int run(const Options& options) {
+int run(Options& options) {
   require_writable(options.output);
   const ResolvedModel resolved = resolve_model_argument(options.models.models, options.models.id);
+  read_text(options.text, resolved.model, options.models.id.python, options.input);
   const bool recorded = model_format(resolved.model) == ModelFormat::recorded;
   DetailRecord detail;
   const LayersOptions layers{.reference = resolve_reference(options.models, resolved),
@@ -144,6 +146,8 @@ void add_layers(CLI::App& program, int& exit_code) {
            "T")
       ->check(CLI::NonNegativeNumber);
   add_input_options(*command, options->input);
+  add_text_options(*command, options->text);
+  add_token_places(*command, options->input);
   add_io_options(*command, options->io);
   OptionGroup report(*command, "Report");
   report

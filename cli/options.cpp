@@ -12,8 +12,10 @@
 #include <sstream>
 
 #include "cli/output.h"
+#include "vernier/analysis/text/token_blocks.h"
 #include "vernier/data/npz_batches.h"
 #include "vernier/error.h"
+#include "vernier/exporting/tokenizer.h"
 #include "vernier/metrics/pooling.h"
 #include "vernier/runtime/placement.h"
 #include "vernier/tensor/in_process.h"
@@ -274,6 +276,40 @@ void add_input_options(CLI::App& command, InputSpec& spec) {
       ->check(CLI::IsMember({"auto", "uniform", "normal"}));
 }
 
+void add_text_options(CLI::App& command, TextInput& text) {
+  OptionGroup group(command, "Inputs");
+  group.add("--text", text.file, "A text that a decoder is fed, UTF-8", "FILE");
+  group.add("--tokenizer", text.tokenizer,
+            "Of --text: tokenizer.json, or the folder that has it (default: beside the model)",
+            "PATH");
+  group
+      .add("--block-length", text.block_length,
+           "Of --text: tokens of a block, with nothing before them", "N")
+      ->check(at_least(2));
+}
+
+void add_token_places(CLI::App& command, InputSpec& spec) {
+  OptionGroup(command, "Inputs")
+      .each(
+          "--at", [&spec](const std::string& text) { spec.at = parse_token_places(text); },
+          "Of a decoder: the tokens of each sequence that are run, behind the reference's cache: "
+          "first, last, worst (its next token's distribution changes most) or numbers",
+          "LIST");
+}
+
+void read_text(const TextInput& text, const std::filesystem::path& model, const std::string& python,
+               InputSpec& spec) {
+  if (text.file.empty()) return;
+  const auto beside = model.parent_path() / "tokenizer.json";
+  if (text.tokenizer.empty() && !std::filesystem::is_regular_file(beside))
+    throw Error("[text] --text: its tokens are needed; pass --tokenizer tokenizer.json");
+  const Tokenizer tokenizer(text.tokenizer.empty() ? beside : std::filesystem::path(text.tokenizer),
+                            python);
+  spec.tokens = cut_blocks(tokenizer.encode(text.file), text.block_length).blocks;
+  if (spec.tokens.empty()) throw Error(fmt::format("[text] {}: holds no tokens", text.file));
+  spec.text = std::filesystem::path(text.file).filename().string();
+}
+
 void add_constant_options(CLI::App& command, IoMapping& io) {
   OptionGroup group(command, "Inputs");
   group.each(
@@ -402,11 +438,11 @@ std::string display_name(const std::filesystem::path& model) {
 }
 
 void describe_host(RunDescription& run,
-                   const std::vector<std::pair<std::string, std::string>>& versions) {
+                   const std::vector<std::pair<std::string, std::string>>& versions,
+                   const std::string& fact) {
   std::vector<std::string> texts;
   for (const auto& [name, version] : versions) texts.push_back(name + " " + version);
-  if (!texts.empty())
-    run.settings.emplace_back("reference_runs_in", fmt::format("{}", fmt::join(texts, ", ")));
+  if (!texts.empty()) run.settings.emplace_back(fact, fmt::format("{}", fmt::join(texts, ", ")));
 }
 
 RunDescription describe_run(const std::string& command, const ResolvedModel& candidate,

@@ -104,6 +104,19 @@ HostOptions host_options(const ModelOptions& options, const ResolvedModel& model
 // --input-range --input-dist; and those of datasets.
 void add_input_options(CLI::App& command, InputSpec& spec);
 
+// A text that decoders are fed.
+struct TextInput {
+  std::string file, tokenizer;
+  std::int64_t block_length = 128;
+};
+// --text --tokenizer --block-length
+void add_text_options(CLI::App& command, TextInput& text);
+// --at
+void add_token_places(CLI::App& command, InputSpec& spec);
+// The text as tokens, where one was given: by --tokenizer, or the one beside the model.
+void read_text(const TextInput& text, const std::filesystem::path& model, const std::string& python,
+               InputSpec& spec);
+
 // --set, for commands that run one model.
 void add_constant_options(CLI::App& command, IoMapping& io);
 // --map-input --map-output --set, for those that run two.
@@ -134,9 +147,11 @@ RunnerOptions runner_options(const RuntimeOptions& options);
 RunDescription describe_run(const std::string& command, const ResolvedModel& candidate,
                             const std::filesystem::path& reference, const RuntimeOptions& runtime);
 
-// Adds what the reference ran in, if it was a host: "python 3.11.2, torch 2.13.0".
+// Adds what the reference, or as `fact` says the candidate, ran in, if it was a host: "python
+// 3.11.2, torch 2.13.0".
 void describe_host(RunDescription& run,
-                   const std::vector<std::pair<std::string, std::string>>& versions);
+                   const std::vector<std::pair<std::string, std::string>>& versions,
+                   const std::string& fact = "reference_runs_in");
 
 // Says what each execution provider computes of the model, where one besides the CPU's was asked
 // for, and warns of what fell back to the CPU.

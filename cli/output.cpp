@@ -59,13 +59,13 @@ std::string& command_line() {
   return line;
 }
 
-std::string page_of(const Document& document, const std::function<std::string()>& json,
-                    const PageParts& parts) {
-  return render_html({.json = json(),
-                      .document = &document,
-                      .command_line = command_line(),
-                      .graph = parts.graph ? parts.graph() : "",
-                      .detail = parts.detail ? parts.detail() : ""});
+HtmlResult page_of(const Document& document, const std::function<std::string()>& json,
+                   const PageParts& parts) {
+  return {.json = json(),
+          .document = &document,
+          .command_line = command_line(),
+          .graph = parts.graph ? parts.graph() : "",
+          .detail = parts.detail ? parts.detail() : ""};
 }
 
 }  // namespace
@@ -103,6 +103,10 @@ ShowPair detail_recorder(const OutputOptions& options, DetailRecord& record) {
   return shown && output_format(options) == "html" ? record.recorder() : ShowPair();
 }
 
+bool shows_graph(const OutputOptions& options) {
+  return session() || output_format(options) == "html";
+}
+
 void require_writable(const OutputOptions& options) {
   if (output_format(options) == "html") require_html();
   if (options.file.empty()) return;
@@ -136,20 +140,20 @@ void write_text(const OutputOptions& options, const std::string& text) {
 
 void write_result(const OutputOptions& options, const Document& document,
                   const std::function<std::string()>& json, const PageParts& parts) {
-  if (session() && options.file.empty()) return session()->result(document, json());
+  if (session() && options.file.empty()) return session()->result(page_of(document, json, parts));
   const std::string format = output_format(options);
   if (format == "json")
-    write_text(options, json());
+    write_text(options, printable_json(json()));
   else if (format == "md")
     write_text(options, render_markdown(document));
   else if (format == "html")
-    write_text(options, page_of(document, json, parts));
+    write_text(options, render_html(page_of(document, json, parts)));
   else if (format == "csv")
     write_text(options, render_csv(json()));
   else if (format == "junit")
     write_text(options, render_junit(json()));
   else if (format == "model-explorer")
-    write_text(options, render_model_explorer(json()));
+    write_text(options, render_model_explorer(json(), parts.graph ? parts.graph() : ""));
   else
     write_text(options, render_terminal(is_ascii_terminal(options) ? in_ascii(document) : document,
                                         use_colour(options), width_of(options)));

@@ -30,6 +30,9 @@ void add_detail_option(CLI::App& command, OutputOptions& options);
 // none.
 ShowPair detail_recorder(const OutputOptions& options, DetailRecord& record);
 
+// Whether the result is shown with the candidate's graph.
+bool shows_graph(const OutputOptions& options);
+
 // Throws Error if the result could not be written later: call it before the long work.
 void require_writable(const OutputOptions& options);
 

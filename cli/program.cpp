@@ -6,16 +6,21 @@
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
+#include <exception>
+#include <filesystem>
 #include <memory>
+#include <new>
 
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/supervise.h"
 #include "vernier/activity.h"
 #include "vernier/error.h"
 #include "vernier/runtime/ort_library.h"
 #include "vernier/runtime/ort_runner.h"
+#include "vernier/runtime/stopping.h"
 #include "vernier/tensor/inflate_limit.h"
 #include "vernier/version.h"
 
@@ -77,6 +82,27 @@ void add_limits(CLI::App& command) {
       ->check(CLI::Validator(require_positive, ""));
 }
 
+int run_and_tell(int argc, char** argv) {
+  try {
+    return run_program(argc, argv);
+  } catch (const Stopped& stopped) {
+    print_error(stopped.what());
+    return exit_interrupted;
+  } catch (const std::bad_alloc&) {
+    print_error(
+        "[memory] not enough memory; use fewer --threads, a smaller --batch or --shape, or a "
+        "machine with more memory");
+  } catch (const Error& error) {
+    print_error(error.what());
+  } catch (const std::filesystem::filesystem_error& error) {
+    print_error("[file] " + error.path1().string() + ": " + error.code().message());
+  } catch (const std::exception& error) {
+    print_error("[vernier] a fault in its own code (" + std::string(error.what()) +
+                "); please report the command and the files that it was given");
+  }
+  return exit_error;
+}
+
 }  // namespace
 
 int run_program(int argc, const char* const* argv) {
@@ -90,10 +116,10 @@ int run_program(int argc, const char* const* argv) {
   program.require_subcommand(1);
 
   int exit_code = exit_pass;
-  for (const auto add :
-       {add_diagnose, add_eval, add_debug, add_layers, add_check, add_diff, add_inspect, add_record,
-        add_report, add_merge, add_score, add_quantize, add_tune, add_repair, add_sweep,
-        add_convert, add_export, add_providers, add_completion})
+  for (const auto add : {add_diagnose, add_eval,     add_debug,  add_layers,    add_check,
+                         add_diff,     add_inspect,  add_record, add_report,    add_merge,
+                         add_score,    add_quantize, add_tune,   add_repair,    add_sweep,
+                         add_zoo,      add_convert,  add_export, add_providers, add_completion})
     add(program, exit_code);
   bool verbose = false;
   for (CLI::App* command : subcommands(program)) {
@@ -130,6 +156,16 @@ int run_program(const std::vector<std::string>& arguments, const Session& sessio
   std::vector<const char*> argv = {"vernier"};
   for (const std::string& argument : arguments) argv.push_back(argument.c_str());
   return run_program(static_cast<int>(argv.size()), argv.data());
+}
+
+int supervised_program(int argc, char** argv) {
+  try {
+    remember_command_line({argv, static_cast<std::size_t>(argc)});
+    return supervise(argc, argv, run_and_tell);
+  } catch (const std::exception& error) {
+    print_error(error.what());
+    return exit_error;
+  }
 }
 
 }  // namespace vernier::cli

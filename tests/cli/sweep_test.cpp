@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "tests/cli/run.h"
 #include "tests/temporary_directory.h"
@@ -70,6 +71,64 @@ TEST_F(Sweep, one_that_was_stopped_goes_on_where_it_was) {
   rows = json::parse(sweep("fp16,w8", {"--data", mnist + "mnist_inputs.npz", "--samples", "20"})
                          .out)["configurations"];
   EXPECT_FALSE(rows[1]["was_there"]);
+}
+
+// All but the times and the memory that were measured, and which rows were there before.
+json without_times(const std::string& text) {
+  json result = json::parse(text);
+  for (json& row : result["configurations"])
+    for (const char* key : {"latency_ratio", "peak_bytes", "best", "was_there"}) row.erase(key);
+  return result;
+}
+
+TEST_F(Sweep, one_that_is_killed_goes_on_to_the_same_figures) {
+  const std::vector<std::string> more = {"--data",       mnist + "mnist_inputs.npz",
+                                         "--samples",    "16",
+                                         "--checkpoint", folder / "checkpoint"};
+  const json expected = without_times(sweep("fp16,w8a8,w8").out);
+  std::filesystem::remove_all(out);
+  std::vector<std::string> command = {"timeout",
+                                      "-s",
+                                      "KILL",
+                                      "",
+                                      VERNIER_BINARY,
+                                      "sweep",
+                                      mnist + "mnist_cnn.onnx",
+                                      "-o",
+                                      out,
+                                      "--fast",
+                                      "--runs",
+                                      "1",
+                                      "--precisions",
+                                      "fp16,w8a8,w8"};
+  command.insert(command.end(), more.begin(), more.end());
+  std::mt19937 random(5);
+  for (int kill = 0; kill < 5; ++kill) {
+    command[3] = "0." + std::to_string(200 + random() % 800);
+    testing::run_program(command);
+  }
+  const Outcome resumed = sweep("fp16,w8a8,w8", more);
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_EQ(without_times(resumed.out), expected);
+}
+
+TEST_F(Sweep, another_model_of_the_same_name_and_size_is_another_sweep) {
+  const std::string copy = folder / "mnist_cnn.onnx";
+  std::string bytes = testing::read_text(mnist + "mnist_cnn.onnx");
+  std::ofstream(copy) << bytes;
+  const auto was_there = [&] {
+    const Outcome outcome =
+        run_vernier({"sweep", copy, "--precisions", "fp16", "-o", out, "--runs", "1", "-f", "json",
+                     "--data", mnist + "mnist_inputs.npz", "--samples", "16"});
+    return json::parse(outcome.out)["configurations"][1]["was_there"].get<bool>();
+  };
+  EXPECT_FALSE(was_there());
+  EXPECT_TRUE(was_there());
+  // The exporter's name has as many letters.
+  const std::size_t at = bytes.find("pytorch");
+  ASSERT_NE(at, std::string::npos);
+  std::ofstream(copy) << bytes.replace(at, 7, "pytorcH");
+  EXPECT_FALSE(was_there());
 }
 
 TEST_F(Sweep, errors_come_before_anything_is_written) {

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "tests/cli/run.h"
 #include "tests/temporary_directory.h"
@@ -67,6 +68,29 @@ TEST_F(Tune, sixteen_bits_may_be_what_nodes_fall_back_to) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
 }
 
+TEST_F(Tune, one_that_is_killed_goes_on_to_the_same_bytes) {
+  const std::string target = "sqnr_db>32";
+  const std::string expected = tune(target, data).out, model = testing::read_text(out);
+  const std::string checkpoint = folder / "checkpoint";
+  auto more = data;
+  more.insert(more.end(), {"--checkpoint", checkpoint});
+  std::vector<std::string> command = {
+      "timeout",  "-s",   "KILL", "",  VERNIER_BINARY, "tune", mnist + "mnist_cnn.onnx",
+      "--target", target, "-o",   out, "--fast",       "-f",   "json"};
+  command.insert(command.end(), more.begin(), more.end());
+  std::mt19937 random(5);
+  for (int kill = 0; kill < 5; ++kill) {
+    command[3] = "0." + std::to_string(200 + random() % 800);
+    testing::run_program(command);
+  }
+  const Outcome resumed = tune(target, more);
+  EXPECT_EQ(resumed.out, expected) << resumed.err;
+  EXPECT_EQ(testing::read_text(out), model);
+  const Outcome again = tune(target, more);
+  EXPECT_THAT(again.err, HasSubstr("[checkpoint] goes on from"));
+  EXPECT_EQ(again.out, expected);
+}
+
 TEST_F(Tune, a_target_that_is_no_metric_is_refused) {
   for (const char* target : {"beauty>3", "sqnr_db", "sqnr_db>much"})
     expect_error(tune(target, data), "expected METRIC>VALUE");
@@ -85,8 +109,62 @@ TEST_F(Tune, without_data_or_with_too_little_nothing_is_written) {
   EXPECT_FALSE(std::filesystem::exists(out));
 }
 
-TEST_F(Tune, a_quantized_model_says_so) {
-  expect_error(tune("sqnr_db>30", data, "mnist_cnn.int8.onnx"), "quantized already");
+TEST_F(Tune, a_quantized_model_asks_for_the_float_one) {
+  expect_error(tune("sqnr_db>30", data, "mnist_cnn.int8.onnx"),
+               "quantized already; give --reference");
+}
+
+Outcome tune_shipped(const std::string& model, const std::string& reference,
+                     const std::string& target, const std::string& out,
+                     std::vector<std::string> more = {}) {
+  std::vector<std::string> arguments = {"tune",        mnist + model,
+                                        "--reference", mnist + reference,
+                                        "--data",      mnist + "mnist_inputs.npz",
+                                        "--target",    target,
+                                        "-o",          out,
+                                        "-f",          "json"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run_vernier(arguments);
+}
+
+TEST_F(Tune, of_a_quantized_model_the_fewest_nodes_are_put_back_into_float) {
+  const Outcome easy =
+      tune_shipped("mnist_cnn.int8.onnx", "mnist_cnn.float.onnx", "sqnr_db>15", out);
+  ASSERT_EQ(easy.exit_code, 0) << easy.err;
+  EXPECT_TRUE(json::parse(easy.out)["kept"].empty());
+  for (const char* cost : {"nodes", "bytes", "latency"}) {
+    const Outcome hard = tune_shipped("mnist_cnn.int8.onnx", "mnist_cnn.float.onnx", "sqnr_db>33",
+                                      out, {"--cost", cost});
+    ASSERT_EQ(hard.exit_code, 0) << hard.err;
+    const json result = json::parse(hard.out);
+    EXPECT_GT(result["kept"].size(), 0U);
+    EXPECT_LT(result["kept"].size(), 12U);
+    EXPECT_GT(result["value"], 33);
+  }
+  // What eval measures of the file is what was promised.
+  const Outcome compared =
+      run_vernier({"eval", out, "--reference", mnist + "mnist_cnn.float.onnx", "--input-data",
+                   mnist + "mnist_inputs.npz", "--exact", "--fail-if", "sqnr_db_mean<32"});
+  EXPECT_EQ(compared.exit_code, 0) << compared.out << compared.err;
+}
+
+TEST_F(Tune, all_nodes_of_a_quantized_model_in_float_are_the_float_model) {
+  const Outcome all =
+      tune_shipped("mnist_vit.int8.onnx", "mnist_vit.float.onnx", "sqnr_db>500", out);
+  EXPECT_EQ(all.exit_code, 1) << all.err;
+  EXPECT_FALSE(json::parse(all.out)["reached"]);
+}
+
+TEST_F(Tune, what_cannot_be_tuned_with_a_reference_is_refused) {
+  expect_error(tune_shipped("mnist_cnn.onnx", "mnist_cnn.onnx", "sqnr_db>30", out),
+               "has no Q-DQ pairs");
+  expect_error(tune_shipped("mnist_cnn.int8.onnx", "mnist_cnn.int8.onnx", "sqnr_db>30", out),
+               "is quantized; give the float model");
+  EXPECT_EQ(
+      tune_shipped("mnist_cnn.int8.onnx", "mnist_cnn.float.onnx", "sqnr_db>30", out, {"--fast"})
+          .exit_code,
+      2);
+  EXPECT_FALSE(std::filesystem::exists(out));
 }
 
 }  // namespace

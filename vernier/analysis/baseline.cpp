@@ -13,6 +13,7 @@
 #include "vernier/data/read_file.h"
 #include "vernier/error.h"
 #include "vernier/json_reason.h"
+#include "vernier/parse_json.h"
 #include "vernier/tensor/atomic_file.h"
 
 namespace vernier {
@@ -121,7 +122,7 @@ Baseline read_baseline(const fs::path& path, std::span<const std::string> metric
   if (!fs::exists(path)) fail(path, "there is no such file");
   Baseline baseline;
   try {
-    const Json json = Json::parse(as_text(read_file(path, "baseline")));
+    const Json json = parse_json<Json>(as_text(read_file(path, "baseline")));
     if (json.at("vernier_baseline") != baseline_version)
       fail(path, "is of another version of Vernier");
     for (const Json& entry : json.at("figures")) baseline.push_back(figure_of(entry, metrics));

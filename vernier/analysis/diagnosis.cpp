@@ -2,20 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <iterator>
 #include <utility>
 
 #include "vernier/analysis/check/explanations.h"
-#include "vernier/analysis/layers/plan.h"
 #include "vernier/analysis/model_argument.h"
 #include "vernier/analysis/quantize/repair.h"
-#include "vernier/analysis/quantize/shipped.h"
+#include "vernier/analysis/remedies.h"
+#include "vernier/analysis/substitution.h"
 #include "vernier/error.h"
 #include "vernier/model/precision.h"
 #include "vernier/runtime/ort_runner.h"
 #include "vernier/runtime/stopping.h"
-#include "vernier/tensor/convert.h"
 
 namespace vernier {
 namespace {
@@ -28,7 +26,6 @@ constexpr std::int64_t samples_of_layers = 2;  // every layer of each is compare
 constexpr std::int64_t samples_of_repair =
     32;  // half measure ranges, a quarter chooses, one judges
 constexpr double noticeable_db = 0.5;
-constexpr double most_of_it = 0.6;  // of a gain
 
 AnswerKind& answer(DiagnosisResult& result, Question question) {
   return std::ranges::find(result.answers, question, &Answer::question)->kind;
@@ -228,64 +225,14 @@ bool is_optimizers_fault(DiagnosisResult& result, const ComparedModels& models, 
   return true;
 }
 
-// The reference, with one of its layers kept from each run.
-class Capturing : public Runner {
- public:
-  Capturing(Runner& runner, std::string layer) : runner_(runner), layer_(std::move(layer)) {}
-  const std::vector<TensorSpec>& inputs() const override { return runner_.inputs(); }
-  const std::vector<TensorSpec>& outputs() const override { return runner_.outputs(); }
-  bool outputs_are_positional() const override { return runner_.outputs_are_positional(); }
-  std::vector<Tensor> run(std::span<const Tensor> inputs, const Observer&) override {
-    return runner_.run(inputs, [&](const ObservedTensor& tensor) {
-      if (tensor.name == layer_) captured_ = copy(tensor);
-    });
-  }
-  const Tensor& captured() const { return captured_; }
-
- private:
-  Runner& runner_;
-  std::string layer_;
-  Tensor captured_;
-};
-
-// The candidate, with what the reference computed in the place of one of its tensors.
-class Substituting : public Runner {
- public:
-  Substituting(OrtRunner& runner, const Capturing& reference)
-      : runner_(runner), reference_(reference) {}
-  const std::vector<TensorSpec>& inputs() const override { return runner_.inputs(); }
-  const std::vector<TensorSpec>& outputs() const override { return runner_.outputs(); }
-  std::vector<Tensor> run(std::span<const Tensor> inputs, const Observer&) override {
-    return runner_.run(inputs, [&](const ObservedTensor& tensor) {
-      const Tensor right = convert(reference_.captured(), tensor.dtype);
-      is_substituted_ = right.bytes.size() == tensor.writable.size();
-      if (is_substituted_) std::ranges::copy(right.bytes, tensor.writable.begin());
-    });
-  }
-  bool is_substituted() const { return is_substituted_; }
-
- private:
-  OrtRunner& runner_;
-  const Capturing& reference_;
-  bool is_substituted_ = false;
-};
-
-// The worst output's SQNR when the row's layer is right, all else as it is; nothing where the layer
-// cannot be put in the place of its tensor.
+// The worst output's SQNR when the row's layer is right, all else as it is.
 std::optional<double> sqnr_with_layer(const LayerRow& row, const Model& candidate, Samples& samples,
                                       const DiagnosisOptions& options) {
-  if (row.tensor.empty() || !row.compared || row.layout) return std::nullopt;
-  LayersReference reference = open_layers_reference(options.layers);
-  Capturing capturing(*reference.runner, row.layer);
-  OrtOptions runtime = options.compare.candidate_runtime;
-  runtime.watch = Watch::only({row.tensor});
-  OrtRunner watched(candidate.clone(), runtime);
-  Substituting substituting(watched, capturing);
-  CompareOptions compare_options{.io = options.compare.compare.io};
-  compare_options.outputs_by_position = capturing.outputs_are_positional();
-  const CompareResult result = compare(capturing, substituting, samples, compare_options);
-  if (!substituting.is_substituted()) return std::nullopt;
-  return worst_db(result.outputs);
+  const auto outputs = outputs_with_layer(row, candidate, samples,
+                                          {.reference = options.layers,
+                                           .candidate_runtime = options.compare.candidate_runtime,
+                                           .io = options.compare.compare.io});
+  return outputs ? std::optional(worst_db(*outputs)) : std::nullopt;
 }
 
 // The output whose values are those of a tensor inside the reference, where what follows that is
@@ -331,47 +278,6 @@ void ask_place_in_float(DiagnosisResult& result, const ComparedModels& models, S
                              .after_db = *right_db});
 }
 
-Remedy::Kind kind_of(QuantizerRemedy::Kind kind) {
-  switch (kind) {
-    case QuantizerRemedy::Kind::range: return Remedy::Kind::range;
-    case QuantizerRemedy::Kind::per_channel: return Remedy::Kind::per_channel;
-    case QuantizerRemedy::Kind::sixteen_bits: break;
-  }
-  return Remedy::Kind::sixteen_bits;
-}
-
-Remedy measured_remedy(Remedy::Kind kind, std::vector<std::string> subjects,
-                       const MeasuredGain& gain) {
-  return {.kind = kind,
-          .subjects = std::move(subjects),
-          .before_db = gain.before_db,
-          .after_db = gain.after_db,
-          .interval_db = (gain.gain_db.high - gain.gain_db.low) / 2};
-}
-
-// repair writes scales into Q-DQ pairs that are there; it does not make them wider.
-bool is_repairable(QuantizerRemedy::Kind kind, const ComparedModels& models) {
-  return kind != QuantizerRemedy::Kind::sixteen_bits &&
-         !find_shipped(ModelIndex(models.candidate), ModelIndex(*models.reference))
-              .activations.empty();
-}
-
-// The cheapest that helps, and the largest set to keep in float.
-std::vector<Remedy> measured_remedies(const Sensitivity& sensitivity,
-                                      const ComparedModels& models) {
-  std::vector<Remedy> remedies;
-  if (!sensitivity.remedies.empty()) {
-    const QuantizerRemedy& best = sensitivity.remedies.front();
-    remedies.push_back(measured_remedy(kind_of(best.kind), {best.tensor}, best.gain));
-    remedies.back().repairable = is_repairable(best.kind, models);
-  }
-  if (!sensitivity.keep_in_float.empty()) {
-    const FloatSet& set = sensitivity.keep_in_float.back();
-    remedies.push_back(measured_remedy(Remedy::Kind::keep_in_float, set.nodes, set.gain));
-  }
-  return remedies;
-}
-
 void ask_place_in_quantized(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
                             const DiagnosisOptions& options) {
   const auto few = first_samples(samples, samples_of_place);
@@ -395,8 +301,6 @@ void ask_place_in_quantized(DiagnosisResult& result, const ComparedModels& model
     found(result, DiagnosedCause::spread_quantization);
 }
 
-double gain_of(const Remedy& remedy) { return remedy.after_db - remedy.before_db; }
-
 // What the node gains that is best kept in float alone: much where one quantizer is to blame.
 double gain_of_one_node(const DiagnosisResult& result) {
   if (!result.debug || !result.debug->sensitivity) {
@@ -407,21 +311,6 @@ double gain_of_one_node(const DiagnosisResult& result) {
   for (const FloatSet& set : result.debug->sensitivity->keep_in_float)
     if (set.nodes.size() == 1) best = std::max(best, set.gain.after_db - set.gain.before_db);
   return best;
-}
-
-// Whether the model stays as fast as it is.
-bool is_free(const Remedy& remedy) {
-  return remedy.kind == Remedy::Kind::ranges || remedy.kind == Remedy::Kind::range ||
-         remedy.kind == Remedy::Kind::per_channel;
-}
-
-// The best first, but what costs nothing before what costs speed and gains little more.
-void rank_remedies(std::vector<Remedy>& remedies) {
-  double best = 0;
-  for (const Remedy& remedy : remedies) best = std::max(best, gain_of(remedy));
-  std::ranges::stable_sort(remedies, std::greater{}, [&](const Remedy& remedy) {
-    return std::pair(is_free(remedy) && gain_of(remedy) >= most_of_it * best, remedy.after_db);
-  });
 }
 
 // What ranges of these inputs would gain, if they are real. It was calibrated on others if that is
@@ -551,7 +440,7 @@ DiagnosisResult diagnose(const fs::path& reference, const fs::path& candidate,
   Samples& samples = *opened.inputs.samples;
   result.inputs = opened.inputs.description;
   result.warnings = opened.inputs.warnings;
-  result.precision = precision_name(precision_of(opened.candidate));
+  result.precision = precision_name(opened.candidate);
   if (models.reference_runner) result.versions = models.reference_runner->versions();
   ask_outputs(result, models, samples, options);
   if (result.interrupted) return result;

@@ -201,7 +201,7 @@ bool InputSpec::is_default() const {
 }
 
 bool has_real_inputs(const InputSpec& spec) {
-  return !spec.data.empty() || !spec.dataset.name.empty();
+  return !spec.data.empty() || !spec.dataset.name.empty() || !spec.tokens.empty();
 }
 
 std::int64_t parse_samples(std::string_view text) {
@@ -211,6 +211,25 @@ std::int64_t parse_samples(std::string_view text) {
     throw Error(fmt::format(
         "[inputs] --samples: expected a whole number of at least 1, or all; found '{}'", text));
   return *count;
+}
+
+std::vector<TokenPlace> parse_token_places(std::string_view text) {
+  std::vector<TokenPlace> places;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view name = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), name.size() + 1));
+    const auto number = parse_number<std::int64_t>(name);
+    if (number && *number >= 0)
+      places.push_back({TokenPlace::Kind::number, *number});
+    else if (name == "first" || name == "last" || name == "worst")
+      places.push_back({name == "first"  ? TokenPlace::Kind::first
+                        : name == "last" ? TokenPlace::Kind::last
+                                         : TokenPlace::Kind::worst});
+    else
+      throw Error(fmt::format(
+          "[inputs] --at {}: expected first, last, worst or numbers from 0, with commas", text));
+  }
+  return places;
 }
 
 std::pair<std::string, Shape> parse_input_shape(std::string_view text) {
@@ -251,7 +270,9 @@ void require_consistent(const InputSpec& spec) {
   refuse_together(file && draws, "--input-data", "--input-range or --input-dist");
   refuse_together(dataset && (draws || file || !spec.shapes.empty()), "--dataset",
                   "--input-data, --shape, --input-range or --input-dist");
-  if (spec.samples == all_samples && !file && !dataset)
+  refuse_together(!spec.tokens.empty() && (draws || file || dataset || !spec.shapes.empty()),
+                  "--text", "--input-data, --dataset, --shape, --input-range or --input-dist");
+  if (spec.samples == all_samples && !file && !dataset && spec.tokens.empty())
     throw Error(
         "[inputs] --samples all: random inputs have no end; give a number, --input-data or "
         "--dataset");

@@ -23,6 +23,21 @@ namespace vernier {
 // As InputSpec::samples: all that a file or dataset holds.
 inline constexpr std::int64_t all_samples = std::numeric_limits<std::int64_t>::max();
 
+// A token of a sequence that a decoder is fed.
+struct TokenPlace {
+  enum class Kind {
+    first,
+    last,
+    worst,  // whose next token's distribution the candidate changes most
+    number
+  };
+  Kind kind = Kind::first;
+  std::int64_t number = 0;  // counted from 0
+  bool operator==(const TokenPlace&) const = default;
+};
+// The value of --at: "first,last,worst", or numbers. Throws Error for anything else.
+std::vector<TokenPlace> parse_token_places(std::string_view text);
+
 // What a model is fed: the examples of a dataset, the arrays of a file, or else random values.
 struct InputSpec {
   std::optional<std::int64_t> samples;  // unset: default_samples; of a file, all
@@ -35,6 +50,11 @@ struct InputSpec {
   Distribution default_distribution = Distribution::uniform;
   std::filesystem::path data;  // .npz, or a folder of them
   DatasetSpec dataset;
+  // Of decoders: a text as tokens, in blocks, and its name; and which tokens of a sequence are run.
+  std::vector<std::vector<std::int64_t>> tokens = {};
+  std::string text = {};
+  std::vector<TokenPlace> at = {};  // one token each, behind the cache; empty: a prompt, and steps
+  bool whole_sequences = false;     // instead, all tokens of a sequence at once
 
   // Whether anything says what to feed, or how much of it.
   bool is_default() const;

@@ -11,8 +11,10 @@
 #include "vernier/exporting/exporter.h"
 #include "vernier/exporting/sidecar.h"
 #include "vernier/model/convert_fp16.h"
+#include "vernier/model/genai_config.h"
 #include "vernier/model/precision.h"
 #include "vernier/runtime/open_runner.h"
+#include "vernier/tensor/in_process.h"
 
 namespace vernier {
 namespace {
@@ -56,6 +58,8 @@ ResolvedModel resolved_export(const ExportedModel& exported, std::string name) {
 ResolvedModel resolve_folder(const fs::path& folder) {
   if (fs::exists(folder / "model.json") && fs::exists(folder / "model.onnx"))
     return resolved_export(exported_in(folder), "model.onnx");
+  if (const auto config = read_genai_config(folder))
+    return {config->model, {}, config->model.filename()};
   const std::vector<std::string> files = onnx_files(folder);
   if (files.empty())
     throw Error(
@@ -77,12 +81,15 @@ ResolvedModel resolve_model_argument(const std::vector<std::string>& arguments,
                                      const ModelIdOptions& options) {
   if (arguments.size() > 1) refuse_composite("-m", arguments);
   const std::string argument = without_role(arguments.front());
-  if (is_export_source(argument)) return resolve_id(argument, options);
   const fs::path path = argument;
+  if (is_in_process(path)) return {path, {}, path.filename()};
+  if (is_export_source(argument)) return resolve_id(argument, options);
   return fs::is_directory(path) ? resolve_folder(path) : ResolvedModel{path, {}, path.filename()};
 }
 
 fs::path resolve_reference(const std::string& named, const ResolvedModel& model) {
+  if (const auto config = named.empty() ? std::nullopt : read_genai_config(named))
+    return config->model;
   if (!named.empty()) return named;
   if (!model.reference.empty()) return model.reference;
   throw Error(

@@ -1,9 +1,18 @@
 #include "vernier/analysis/switched_models.h"
 
+#include <vernier_onnx.pb.h>
+
+#include <cmath>
+#include <map>
+
 #include "vernier/analysis/pairing/weight_counterpart.h"
+#include "vernier/metrics/similarity.h"
+#include "vernier/tensor/convert.h"
 
 namespace vernier {
 namespace {
+
+using vernier_onnx::NodeProto;
 
 std::optional<Tensor> float_weight(const ModelIndex& float_model, const QuantizedWeight& weight,
                                    const Weight& counterpart) {
@@ -14,7 +23,7 @@ std::optional<Tensor> float_weight(const ModelIndex& float_model, const Quantize
 
 // Of the operator that reads the weight: its third input.
 std::optional<Tensor> float_bias(const Weight& weight) {
-  for (const vernier_onnx::NodeProto* reader : weight.graph->consumers(weight.name))
+  for (const NodeProto* reader : weight.graph->consumers(weight.name))
     if (const std::string bias = input_name(*reader, 2); !bias.empty())
       return weight.graph->value(bias);
   return std::nullopt;
@@ -23,6 +32,94 @@ std::optional<Tensor> float_bias(const Weight& weight) {
 std::optional<RealRange> range_of(const std::optional<ClipRange>& folded) {
   return folded ? std::optional(RealRange{folded->low, folded->high, 0}) : std::nullopt;
 }
+
+// Of what the float model bounds, that which the quantizer's codes bound, too.
+std::optional<RealRange> kept_bounds(const std::optional<ClipRange>& folded,
+                                     const Quantizer& quantizer) {
+  const auto range = representable_range(quantizer);
+  if (!folded || !range) return std::nullopt;
+  RealRange kept{-INFINITY, INFINITY, 0};
+  if (range->low >= folded->low - range->step) kept.low = folded->low;
+  if (range->high <= folded->high + range->step) kept.high = folded->high;
+  return kept;
+}
+
+// The weight beside a bias: both are read by one node.
+const NodeProto* bias_reader(const ModelIndex& model, const QuantizedWeight& bias) {
+  const FoundNode* reader = bias.reader_input == 2 ? model.node(bias.reader) : nullptr;
+  return reader ? reader->node : nullptr;
+}
+
+class FloatParts {
+ public:
+  FloatParts(const ModelIndex* reference, const ModelIndex& candidate,
+             const WeightEvidence& weights)
+      : reference_(reference), candidate_(candidate) {
+    if (reference) weights_ = float_weights_of(*reference, candidate, weights);
+  }
+
+  FloatCounterparts of(const Quantization& quantization) const {
+    FloatCounterparts counterparts;
+    for (const QuantizedActivation& activation : quantization.activations)
+      counterparts.folded.push_back(folded(activation));
+    for (const QuantizedWeight& weight : quantization.weights) {
+      const auto found = weights_.find(weight.name);
+      const bool is_paired = found != weights_.end();
+      counterparts.weights.push_back(is_paired ? std::optional(copy(found->second.weight.view()))
+                                               : vector_of(weight));
+      const bool stores_bias = is_paired && weight.form == WeightForm::q_operator;
+      counterparts.biases.push_back(stores_bias ? copied(found->second.bias) : std::nullopt);
+    }
+    return counterparts;
+  }
+
+ private:
+  static std::optional<Tensor> copied(const std::optional<Tensor>& tensor) {
+    return tensor ? std::optional(copy(tensor->view())) : std::nullopt;
+  }
+
+  std::optional<RealRange> folded(const QuantizedActivation& activation) const {
+    if (activation.dynamic || !reference_) return std::nullopt;
+    const auto found =
+        fold_clip(*reference_, candidate_, activation, find_counterpart(*reference_, activation));
+    return kept_bounds(found.folded, activation.quantizer);
+  }
+
+  // Biases, and what else has too few axes to be compared as a weight.
+  std::optional<Tensor> vector_of(const QuantizedWeight& weight) const {
+    const Tensor real = weight.real();
+    if (real.shape.size() > 1 && real.size() >= 16) return std::nullopt;
+    if (const NodeProto* reader = bias_reader(candidate_, weight)) {
+      const WeightSource beside = candidate_.main().weight_source(reader->input(1));
+      const auto found = beside ? weights_.find(beside.stored->name()) : weights_.end();
+      if (found != weights_.end() && found->second.bias &&
+          found->second.bias->size() == real.size()) {
+        Tensor bias = copy(found->second.bias->view());
+        bias.shape = real.shape;
+        return bias;
+      }
+    }
+    return by_name(weight, real);
+  }
+
+  // A constant of the same name that is the same but for rounding.
+  std::optional<Tensor> by_name(const QuantizedWeight& weight, const Tensor& real) const {
+    constexpr double rounded_db = 20;
+    if (!reference_) return std::nullopt;
+    const Counterpart found = find_counterpart(*reference_, weight);
+    const Weight* counterpart = found ? reference_->weight(found.tensor) : nullptr;
+    if (!counterpart) return std::nullopt;
+    Tensor value = convert(reference_->model().view(*counterpart->proto), DType::f32);
+    if (value.size() != real.size()) return std::nullopt;
+    value.shape = real.shape;
+    if (!(sqnr_db(measure_noise(value, real)) >= rounded_db)) return std::nullopt;
+    return value;
+  }
+
+  const ModelIndex* reference_;
+  const ModelIndex& candidate_;
+  std::map<std::string, FloatWeight> weights_;
+};
 
 }  // namespace
 
@@ -47,6 +144,13 @@ SwitchedModel switch_quantizers(const ModelIndex& float_model, const ModelIndex&
     counterparts.biases.push_back(stores_bias ? float_bias(*counterpart) : std::nullopt);
   }
   return insert_switches(quantized_model, quantization, counterparts);
+}
+
+SwitchedModel switch_quantizers(const ModelIndex* float_model, const ModelIndex& quantized_model,
+                                const WeightEvidence& weights) {
+  const Quantization quantization = find_quantization(quantized_model);
+  return insert_switches(quantized_model, quantization,
+                         FloatParts(float_model, quantized_model, weights).of(quantization));
 }
 
 }  // namespace vernier

@@ -12,6 +12,7 @@
 #include "vernier/data/read_file.h"
 #include "vernier/data/split.h"
 #include "vernier/error.h"
+#include "vernier/parse_json.h"
 
 namespace vernier {
 namespace {
@@ -225,7 +226,7 @@ class ArrowDataset : public Dataset {
 
 Json read_json(const fs::path& path) {
   const auto bytes = read_file(path, "dataset");
-  return Json::parse(vernier::as_text(bytes), nullptr, false);
+  return try_parse_json<Json>(vernier::as_text(bytes));
 }
 
 // The folder of a split that `datasets` saved with others.

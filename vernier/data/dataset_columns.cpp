@@ -7,6 +7,7 @@
 
 #include "vernier/data/read_file.h"
 #include "vernier/error.h"
+#include "vernier/parse_json.h"
 
 namespace vernier {
 namespace {
@@ -17,7 +18,7 @@ using Holds = DatasetColumn::Holds;
 // The object of features: {"info": {"features": {"label": {"_type": "ClassLabel", "names":
 // [...]}}}}.
 Json features_in(std::string_view metadata) {
-  Json json = Json::parse(metadata, nullptr, false);
+  Json json = try_parse_json<Json>(metadata);
   for (const char* key : {"info", "features"}) {
     if (!json.is_object() || !json.contains(key)) return Json::object();
     json = Json(json[key]);

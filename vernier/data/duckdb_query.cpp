@@ -5,22 +5,70 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 #include "vernier/error.h"
+#include "vernier/installation.h"
 
 namespace vernier {
 namespace {
 
+namespace fs = std::filesystem;
+
+// Python's package `duckdb` is a module that has DuckDB's C interface as well.
+std::vector<fs::path> modules_of_python() {
+  std::vector<fs::path> found;
+  for (const fs::path& packages : python_environment().folders)
+    for (const fs::path& folder : {packages, packages / "duckdb"}) {
+      std::error_code ignored;
+      for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+        const std::string name = entry.path().filename();
+        if (name.starts_with("_duckdb.") || name.starts_with("duckdb.cpython"))
+          found.push_back(entry.path());
+      }
+    }
+  return found;
+}
+
+std::vector<fs::path> libraries() {
+  if (const char* chosen = std::getenv("VERNIER_DUCKDB")) return {chosen};
+  std::vector<fs::path> found = modules_of_python();
+  if (fs::path ours = installed_file("libduckdb.so"); !ours.empty()) found.push_back(ours);
+  found.push_back("libduckdb.so");
+  return found;
+}
+
+// What PREFIX/lib/python3.11/site-packages/MODULE needs of Python, for a program that is none:
+// nothing of it is called. A virtual environment says whose it is.
+void load_libpython(fs::path module) {
+  while (module.has_relative_path() && !module.filename().string().starts_with("python3"))
+    module = module.parent_path();
+  if (!module.has_relative_path()) return;
+  const fs::path prefix = module.parent_path().parent_path();
+  const std::string name = fmt::format("lib{}.so.1.0", module.filename().string());
+  std::vector<fs::path> candidates = {prefix / "lib" / name, name};
+  std::ifstream settings(prefix / "pyvenv.cfg");
+  for (std::string line; std::getline(settings, line);)
+    if (line.starts_with("home = "))
+      candidates.push_back(fs::path(line.substr(7)).parent_path() / "lib" / name);
+  for (const fs::path& candidate : candidates)
+    if (dlopen(candidate.c_str(), RTLD_LAZY | RTLD_GLOBAL)) return;
+}
+
 void* open_library() {
-  const char* chosen = std::getenv("VERNIER_DUCKDB");
-  for (const char* name :
-       {chosen, chosen ? nullptr : VERNIER_DUCKDB_LIBRARY, chosen ? nullptr : "libduckdb.so"})
-    if (name != nullptr)
-      if (void* handle = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return handle;
+  std::string reason;
+  for (const fs::path& library : libraries()) {
+    for (const bool again : {false, true}) {
+      if (again) load_libpython(library);
+      if (void* handle = dlopen(library.c_str(), RTLD_LAZY | RTLD_LOCAL)) return handle;
+    }
+    if (reason.empty()) reason = dlerror();
+  }
   throw Error(fmt::format(
-      "[parquet] DuckDB cannot be loaded ({}); run scripts/setup.sh, or set VERNIER_DUCKDB to "
-      "libduckdb.so",
-      dlerror()));
+      "[parquet] DuckDB cannot be loaded ({}); pip install duckdb, run scripts/setup.sh, or set "
+      "VERNIER_DUCKDB to libduckdb.so",
+      reason));
 }
 
 // A function of the library, of the type that duckdb.h declares.

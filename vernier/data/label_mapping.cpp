@@ -10,6 +10,7 @@
 
 #include "vernier/data/read_file.h"
 #include "vernier/error.h"
+#include "vernier/parse_json.h"
 
 namespace vernier {
 namespace {
@@ -112,7 +113,7 @@ LabelMapping read_label_mapping(const std::filesystem::path& path,
     return Error(fmt::format("[labels] {}: {}", path.string(), reason));
   };
   const auto bytes = read_file(path, "labels");
-  const Json json = Json::parse(as_text(bytes), nullptr, false);
+  const Json json = try_parse_json<Json>(as_text(bytes));
   if (!json.is_object()) throw fail("expected a JSON object from dataset labels to model labels");
   if (const auto names = label_names(json); !names.empty()) {
     LabelMapping mapping;
@@ -146,7 +147,7 @@ std::optional<std::filesystem::path> find_label_names(const std::filesystem::pat
   if (model.empty() || classes.empty() || !std::filesystem::is_regular_file(path))
     return std::nullopt;
   const auto bytes = read_file(path, "labels");
-  const Json json = Json::parse(as_text(bytes), nullptr, false);
+  const Json json = try_parse_json<Json>(as_text(bytes));
   if (!json.is_object() || !json.contains("id2label")) return std::nullopt;
   const auto names = label_names(json);
   const bool all = std::ranges::all_of(

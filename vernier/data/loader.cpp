@@ -196,6 +196,7 @@ struct Loader::State {
     }
     ++block;
     ++prefetched;
+    counts.positions = loaded.positions;
     add(counts);
     if (rows.empty()) return ExampleBlock{.batch = std::nullopt, .report = std::move(counts)};
     loaded.input = stack(std::move(rows), has_fixed_batch(input) ? batch : 1);

@@ -46,7 +46,8 @@ std::int64_t batch_size(const TensorSpec& input, std::int64_t wanted);
 struct BlockReport {
   std::int64_t unreadable = 0, without_label = 0, unknown_labels = 0;  // as in DatasetReport
   std::vector<std::string> problems;                                   // of every bad one
-  std::vector<std::int64_t> labels;  // the dataset's, of those that are of use and have one
+  std::vector<std::int64_t> labels;     // the dataset's, of those that are of use and have one
+  std::vector<std::int64_t> positions;  // in the dataset, of those that are of use
   std::int64_t used = 0;
   bool operator==(const BlockReport&) const = default;
 };

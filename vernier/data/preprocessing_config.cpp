@@ -12,6 +12,7 @@
 #include "vernier/data/read_file.h"
 #include "vernier/error.h"
 #include "vernier/json_reason.h"
+#include "vernier/parse_json.h"
 
 namespace vernier {
 namespace {
@@ -274,7 +275,7 @@ Preprocessing from_processor(const Settings& settings) {
 Json read_json(const std::filesystem::path& path) {
   const auto bytes = read_file(path, "preprocess");
   try {
-    return Json::parse(as_text(bytes));
+    return parse_json<Json>(as_text(bytes));
   } catch (const Json::exception& error) {
     throw Error(
         fmt::format("[preprocess] {}: not valid JSON: {}", path.string(), json_reason(error)));

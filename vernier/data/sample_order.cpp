@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vernier/error.h"
+#include "vernier/parse_json.h"
 #include "vernier/tensor/npz.h"
 
 namespace vernier {
@@ -37,7 +38,7 @@ std::string format_order(const SampleOrder& order) {
 }
 
 std::optional<SampleOrder> parse_order(const std::string& comment) {
-  const Json json = Json::parse(comment, nullptr, false);
+  const Json json = try_parse_json<Json>(comment);
   if (!json.is_object() || !json.contains("vernier_samples")) return std::nullopt;
   try {
     const Json& samples = json["vernier_samples"];

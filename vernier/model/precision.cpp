@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string>
 
 #include "vernier/model/graph.h"
@@ -53,6 +54,25 @@ Precision precision_of(const Model& model) {
     single += weight_elements(*subgraph.graph, false);
   }
   return half > single ? Precision::fp16 : Precision::fp32;
+}
+
+std::string_view precision_name(const Model& model) {
+  std::int64_t narrow = 0, others = 0;
+  for (const Subgraph& subgraph : all_subgraphs(model.graph())) {
+    std::set<std::string_view> narrow_weights;
+    for (const auto& tensor : subgraph.graph->initializer())
+      if (tensor.data_type() == vernier_onnx::TensorProto::INT4 ||
+          tensor.data_type() == vernier_onnx::TensorProto::UINT4)
+        narrow_weights.insert(tensor.name());
+    for (const auto& node : subgraph.graph->node()) {
+      if (!quantizes(node)) continue;
+      const bool is_narrow = node.op_type() == "MatMulNBits"
+                                 ? attribute_int(node, "bits", 4) == 4
+                                 : narrow_weights.contains(input_name(node, 0));
+      ++(is_narrow ? narrow : others);
+    }
+  }
+  return narrow > others ? "int4" : precision_name(precision_of(model));
 }
 
 }  // namespace vernier

@@ -15,4 +15,7 @@ std::string_view precision_name(Precision precision);
 // products, of whatever width), fp16 when most weight bytes are float16 or bfloat16, else fp32.
 Precision precision_of(const Model& model);
 
+// What reports call it: "int4" where most of what is quantized are weights of 4 bits.
+std::string_view precision_name(const Model& model);
+
 }  // namespace vernier

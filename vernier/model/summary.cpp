@@ -103,7 +103,7 @@ ModelSummary summarize(const Model& model) {
   if (!proto.producer_version().empty()) summary.producer += " " + proto.producer_version();
   for (const auto& import : proto.opset_import())
     summary.opsets.push_back({domain_name(import.domain()), import.version()});
-  summary.precision = precision_name(precision_of(model));
+  summary.precision = precision_name(model);
   summary.quantization = summarize_quantization(model);
   summary.functions = summarize_functions(model, summary.operators);
   summary.index_lengths = index_lengths(model);

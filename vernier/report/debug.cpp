@@ -68,8 +68,39 @@ std::vector<Row> worst(const std::vector<Row>& rows, std::optional<double> Row::
 
 Table outputs_table(const DebugSubject& subject, const DebugResult& result) {
   Table table{.title = "Graph outputs", .columns = {{"output", Align::left}, {"cumulative dB"}}};
-  for (const DebugOutput& row : result.model_outputs)
+  const bool scores_tokens = std::ranges::any_of(
+      result.model_outputs, [](const DebugOutput& row) { return row.kl_mean.has_value(); });
+  if (scores_tokens) table.columns.push_back({"KL, nats"});
+  for (const DebugOutput& row : result.model_outputs) {
     table.rows.push_back({row.output_name, decibel_cell(subject, row.cumulative_sqnr_db)});
+    if (scores_tokens) table.rows.back().push_back(kl_text(row.kl_mean));
+  }
+  return table;
+}
+
+Table projections_table(const DebugSubject& subject, const DebugResult& result) {
+  Table table{.title = "By layer and projection",
+              .columns = {{"layer"},
+                          {"projection", Align::left},
+                          {"weight dB"},
+                          {"introduced dB"},
+                          {"cumulative dB"},
+                          {"KL alone"},
+                          {"KL without"},
+                          {"node", Align::left}}};
+  for (const ProjectionRow& row : result.projections) {
+    const PlacedProjection& at = row.projection;
+    table.rows.push_back(
+        {at.layer < 0 ? "" : fmt::format("{}", at.layer), std::string(projection_name(at.kind)),
+         decibel_cell(subject, row.weight_sqnr_db), decibel_cell(subject, row.introduced_sqnr_db),
+         decibel_cell(subject, row.cumulative_sqnr_db), kl_text(row.kl_alone),
+         kl_text(row.kl_without), at.node});
+  }
+  if (result.sensitivity && result.sensitivity->kl)
+    table.note = fmt::format(
+        "KL of the next token, in nats: {} as in the file, with this projection alone quantized, "
+        "and with all but it",
+        kl_text(result.sensitivity->kl));
   return table;
 }
 
@@ -114,6 +145,34 @@ Table weights_table(const DebugSubject& subject, const DebugResult& result) {
         {row.weight_name, decibel_cell(subject, row.weight_sqnr_db),
          fmt::format("{}, {}", dtype_name(row.dtype), granularity_name(row.granularity)), channel,
          row.per_channel_gain_db ? fmt::format("{:+.1f} dB", *row.per_channel_gain_db) : ""});
+  }
+  return table;
+}
+
+// Blocks that share a scale: where the error is, and which input channels are outliers.
+Table blocks_table(const DebugSubject& subject, const DebugResult& result) {
+  Table table{.title = "Worst blocks of weights",
+              .columns = {{"weight", Align::left},
+                          {"dB"},
+                          {"worst block", Align::left},
+                          {"outlier blocks"},
+                          {"their noise"},
+                          {"outlier input channels", Align::left}},
+              .note = "an outlier block's largest weight is above 4 times its root mean square"};
+  for (const DebugWeight& row : worst(result.weights, &DebugWeight::weight_sqnr_db, subject.top)) {
+    if (!row.blocks || row.blocks->worst.empty()) continue;
+    const BlockStatistics& blocks = *row.blocks;
+    const BlockDamage& block = blocks.worst[0];
+    std::vector<std::string> channels;
+    for (const OutlierChannel& channel : blocks.outlier_channels)
+      channels.push_back(fmt::format("{} ({} blocks)", channel.channel, channel.blocks));
+    table.rows.push_back(
+        {row.weight_name, decibel_cell(subject, row.weight_sqnr_db),
+         fmt::format("channel {}, inputs {}-{}: {} dB, crest {:.1f}", block.channel, block.first,
+                     block.last, format_decibels(block.sqnr_db), block.crest),
+         fmt::format("{} of {}", blocks.outlier_blocks, blocks.blocks),
+         fmt::format("{:.0f}%", 100 * blocks.outlier_noise_share),
+         fmt::format("{}", fmt::join(channels, ", "))});
   }
   return table;
 }
@@ -164,6 +223,13 @@ std::string note_text(const DebugNote& note) {
   return "";
 }
 
+NodeLabels projection_labels(const std::vector<ProjectionRow>& rows) {
+  NodeLabels labels;
+  for (const ProjectionRow& row : rows)
+    labels.emplace(row.projection.node, projection_label(row.projection));
+  return labels;
+}
+
 std::string cumulative_line(const DebugResult& result) {
   std::vector<std::optional<double>> decibels;
   for (const DebugActivation& row : result.activations) decibels.push_back(row.cumulative_sqnr_db);
@@ -186,7 +252,8 @@ std::string debug_conclusion(const DebugResult& result) {
     text += fmt::format(" {} {} damaged by what comes before {}.", inheritors,
                         inheritors == 1 ? "is" : "are", inheritors == 1 ? "it" : "them");
   if (!result.sensitivity) return text;
-  const std::string advice = sensitivity_conclusion(*result.sensitivity);
+  const std::string advice =
+      sensitivity_conclusion(*result.sensitivity, projection_labels(result.projections));
   return advice.empty() ? text : text + " " + advice;
 }
 
@@ -200,21 +267,27 @@ Document describe_debug(const DebugSubject& subject, const DebugResult& result) 
     evidence.facts.emplace_back("weights", weights_text(*weights));
   if (const auto& fit = result.evidence.calibration)
     evidence.facts.emplace_back("inputs fit", calibration_text(*fit));
+  if (const auto& arithmetic = result.arithmetic; arithmetic && arithmetic->precise_db)
+    evidence.facts.emplace_back("arithmetic", arithmetic_text(*arithmetic));
   if (const std::string line = cumulative_line(result); !line.empty())
     evidence.facts.emplace_back("drift", line + " cumulative SQNR along the network, 0 to 60 dB");
   if (!evidence.facts.empty()) blocks.emplace_back(std::move(evidence));
   add_table(outputs_table(subject, result));
+  add_table(projections_table(subject, result));
   add_table(activations_table(subject, result, "Worst local: a tensor's own quantizer",
                               &DebugActivation::local_sqnr_db, result.local));
   add_table(activations_table(subject, result, "Worst cumulative: against the float model",
                               &DebugActivation::cumulative_sqnr_db, result.cumulative));
   add_table(weights_table(subject, result));
+  add_table(blocks_table(subject, result));
   blocks.emplace_back(Paragraph{debug_conclusion(result)});
-  if (result.sensitivity) describe_sensitivity(*result.sensitivity, subject.top, blocks);
+  if (result.sensitivity)
+    describe_sensitivity(*result.sensitivity, projection_labels(result.projections), subject.top,
+                         blocks);
   std::vector<std::string> warnings = debug_notes(result);
   if (result.verdict.pass())
     for (const Doubt& doubt : result.verdict.doubts) warnings.push_back(doubt_text(doubt));
-  if (std::string loss = runtime_loss_text(result.runtime_loss_db); !loss.empty())
+  if (std::string loss = runtime_loss_text(result.runtime_loss_db()); !loss.empty())
     warnings.push_back(std::move(loss));
   return report_document({subject.run, warnings, &result.verdict}, std::move(blocks));
 }

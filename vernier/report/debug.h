@@ -9,9 +9,10 @@ namespace vernier {
 
 struct DebugSubject {
   RunDescription run;
-  double low_db = 20;   // below: red
-  double good_db = 40;  // above: green
-  int top = 10;         // rows of each table of the worst
+  double low_db = 20;                    // below: red
+  double good_db = 40;                   // above: green
+  int top = 10;                          // rows of each table of the worst
+  std::vector<std::string> tokens = {};  // of the run map, as text; empty: their ids are shown
 };
 
 std::vector<std::string> debug_notes(const DebugResult& result);

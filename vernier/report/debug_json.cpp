@@ -69,34 +69,92 @@ Json activation_json(const DebugActivation& row) {
   return json;
 }
 
+Json blocks_json(const BlockStatistics& blocks) {
+  Json worst = Json::array(), channels = Json::array();
+  for (const BlockDamage& block : blocks.worst)
+    worst.push_back({{"channel", block.channel},
+                     {"inputs", {block.first, block.last}},
+                     {"sqnr_db", json_number<Json>(block.sqnr_db)},
+                     {"crest", json_number<Json>(block.crest)}});
+  for (const OutlierChannel& channel : blocks.outlier_channels)
+    channels.push_back({{"input_channel", channel.channel}, {"blocks", channel.blocks}});
+  return {{"block_size", blocks.block_size},
+          {"blocks", blocks.blocks},
+          {"outlier_blocks", blocks.outlier_blocks},
+          {"outlier_noise_share", json_number<Json>(blocks.outlier_noise_share)},
+          {"worst", std::move(worst)},
+          {"outlier_channels", std::move(channels)}};
+}
+
 Json weight_json(const DebugWeight& row) {
   Json channels = Json::array();
   for (const ChannelDamage& channel : row.worst_channels)
     channels.push_back(
         {{"channel", channel.channel}, {"sqnr_db", json_number<Json>(channel.sqnr_db)}});
-  return {{"weight_name", row.weight_name},
-          {"weight_sqnr_db", optional_number(row.weight_sqnr_db)},
-          {"float_tensor", counterpart_json(row.counterpart)},
-          {"matched_by", std::string(match_name(row.counterpart.match))},
-          {"dtype", std::string(dtype_name(row.dtype))},
-          {"granularity", std::string(granularity_name(row.granularity))},
-          {"worst_channels", std::move(channels)},
-          {"per_channel_gain_db", optional_number(row.per_channel_gain_db)}};
+  Json json = {{"weight_name", row.weight_name},
+               {"weight_sqnr_db", optional_number(row.weight_sqnr_db)},
+               {"float_tensor", counterpart_json(row.counterpart)},
+               {"matched_by", std::string(match_name(row.counterpart.match))},
+               {"dtype", std::string(dtype_name(row.dtype))},
+               {"granularity", std::string(granularity_name(row.granularity))},
+               {"worst_channels", std::move(channels)},
+               {"per_channel_gain_db", optional_number(row.per_channel_gain_db)}};
+  if (row.blocks) json["blocks"] = blocks_json(*row.blocks);
+  return json;
 }
 
 Json gain_json(const MeasuredGain& gain) {
-  return {{"before_db", json_number<Json>(gain.before_db)},
-          {"after_db", json_number<Json>(gain.after_db)},
-          {"gain_db_low", json_number<Json>(gain.gain_db.low)},
-          {"gain_db_high", json_number<Json>(gain.gain_db.high)}};
+  Json json = {{"before_db", json_number<Json>(gain.before_db)},
+               {"after_db", json_number<Json>(gain.after_db)},
+               {"gain_db_low", json_number<Json>(gain.gain_db.low)},
+               {"gain_db_high", json_number<Json>(gain.gain_db.high)}};
+  if (!gain.kl) return json;
+  json["before_kl"] = json_number<Json>(gain.kl->before);
+  json["after_kl"] = json_number<Json>(gain.kl->after);
+  json["kl_change_low"] = json_number<Json>(gain.kl->change.low);
+  json["kl_change_high"] = json_number<Json>(gain.kl->change.high);
+  return json;
 }
 
 Json node_json(const NodeSensitivity& row) {
-  return {{"node", row.node},
-          {"op", row.op},
-          {"noise_share", json_number<Json>(row.noise_share)},
-          {"gain_db", optional_number(row.gain_db)},
-          {"chain", row.chain}};
+  Json json = {{"node", row.node},
+               {"op", row.op},
+               {"noise_share", json_number<Json>(row.noise_share)},
+               {"gain_db", optional_number(row.gain_db)},
+               {"chain", row.chain}};
+  if (!row.kl_alone) return json;
+  json["kl_alone"] = optional_number(row.kl_alone);
+  json["kl_without"] = optional_number(row.kl_without);
+  return json;
+}
+
+Json projection_json(const ProjectionRow& row) {
+  const PlacedProjection& at = row.projection;
+  return {{"layer", at.layer < 0 ? Json(nullptr) : Json(at.layer)},
+          {"projection", std::string(projection_name(at.kind))},
+          {"node", at.node},
+          {"tensor", at.tensor},
+          {"weight_sqnr_db", optional_number(row.weight_sqnr_db)},
+          {"introduced_sqnr_db", optional_number(row.introduced_sqnr_db)},
+          {"cumulative_sqnr_db", optional_number(row.cumulative_sqnr_db)},
+          {"kl_alone", optional_number(row.kl_alone)},
+          {"kl_without", optional_number(row.kl_without)}};
+}
+
+Json run_map_json(const RunMap& map, const std::vector<std::string>& texts) {
+  const auto numbers = [](const std::vector<double>& values) {
+    Json list = Json::array();
+    for (const double value : values) list.push_back(json_number<Json>(value));
+    return list;
+  };
+  Json rows = Json::array(), tokens = Json::array();
+  for (const std::vector<double>& row : map.sqnr_db) rows.push_back(numbers(row));
+  for (std::size_t i = 0; i < map.tokens.size(); ++i)
+    tokens.push_back(i < texts.size() ? Json(texts[i]) : Json(std::to_string(map.tokens[i])));
+  return {{"tokens", std::move(tokens)},
+          {"rows", map.rows},
+          {"sqnr_db", std::move(rows)},
+          {"kl", numbers(map.kl)}};
 }
 
 Json remedy_json(const QuantizerRemedy& remedy) {
@@ -127,6 +185,8 @@ Json sensitivity_json(const Sensitivity& sensitivity) {
                {"remedies", Json::array()},
                {"flips", Json::array()},
                {"unswitched", Json::array()}};
+  if (sensitivity.kl) json["kl_mean"] = optional_number(sensitivity.kl);
+  if (sensitivity.kept_bits > 0) json["kept_bits"] = sensitivity.kept_bits;
   for (const NodeSensitivity& row : sensitivity.nodes) json["nodes"].push_back(node_json(row));
   for (const FloatSet& set : sensitivity.keep_in_float)
     json["keep_in_float"].push_back({{"nodes", set.nodes}, {"output", gain_json(set.gain)}});
@@ -134,6 +194,18 @@ Json sensitivity_json(const Sensitivity& sensitivity) {
     json["remedies"].push_back(remedy_json(remedy));
   for (const Flip& flip : sensitivity.flips) json["flips"].push_back(flip_json(flip));
   for (const Unswitched& each : sensitivity.unswitched) json["unswitched"].push_back(each.subject);
+  return json;
+}
+
+Json arithmetic_json(const ArithmeticLoss& loss) {
+  Json json = {{"output_name", loss.output},
+               {"exact_sqnr_db", json_number<Json>(loss.exact_db)},
+               {"as_run_sqnr_db", json_number<Json>(loss.as_run_db)},
+               {"precise_sqnr_db", optional_number(loss.precise_db)},
+               {"first_operator", nullptr}};
+  if (const auto& found = loss.first_operator)
+    json["first_operator"] = {
+        {"node", found->node}, {"op", found->op}, {"sqnr_db", json_number<Json>(found->sqnr_db)}};
   return json;
 }
 
@@ -153,17 +225,26 @@ std::string debug_json(const DebugSubject& subject, const DebugResult& result) {
   json["weights"] = Json::array();
   for (const DebugWeight& row : result.weights) json["weights"].push_back(weight_json(row));
   json["model_outputs"] = Json::array();
-  for (const DebugOutput& row : result.model_outputs)
+  for (const DebugOutput& row : result.model_outputs) {
     json["model_outputs"].push_back(
         {{"output_name", row.output_name},
          {"status", std::string(pair_status_name(row.status))},
          {"cumulative_sqnr_db", optional_number(row.cumulative_sqnr_db)},
          {"nonfinite", row.nonfinite}});
+    if (row.kl_mean) json["model_outputs"].back()["kl_mean"] = optional_number(row.kl_mean);
+  }
+  if (result.run_map) json["run_map"] = run_map_json(*result.run_map, subject.tokens);
+  if (!result.projections.empty()) {
+    json["projections"] = Json::array();
+    for (const ProjectionRow& row : result.projections)
+      json["projections"].push_back(projection_json(row));
+  }
   json["summary"] = {{"local", summary_json(result.local)},
                      {"cumulative", summary_json(result.cumulative)},
                      {"weight", summary_json(result.weight)}};
   json["evidence"] = evidence_json<Json>(result.evidence);
-  json["runtime_loss_db"] = optional_number(result.runtime_loss_db);
+  json["runtime_loss_db"] = optional_number(result.runtime_loss_db());
+  json["arithmetic"] = result.arithmetic ? arithmetic_json(*result.arithmetic) : Json(nullptr);
   json["conclusion"] = debug_conclusion(result);
   json["keep_in_float"] = kept_in_float(result);
   json["sensitivity"] = result.sensitivity ? sensitivity_json(*result.sensitivity) : Json(nullptr);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "vernier/report/number.h"
 
 namespace vernier {
@@ -18,6 +20,9 @@ Table decisions_table(std::span<const Decision> decisions, std::int64_t samples,
                           {"gain dB"},
                           {"95% of gain"},
                           {"kept", Align::left}}};
+  const bool by_kl = std::ranges::any_of(
+      decisions, [](const Decision& decision) { return decision.kl_mean.has_value(); });
+  if (by_kl) table.columns[2] = {"KL, nats"};
   int refused = 0, left_out = 0;
   for (const Decision& decision : decisions) {
     if (!decision.kept && ++refused > top) {
@@ -26,8 +31,9 @@ Table decisions_table(std::span<const Decision> decisions, std::int64_t samples,
     }
     table.rows.push_back(
         {decision.choice, decision.subject.empty() ? Cell("all", Tone::faint) : decision.subject,
-         format_decibels(decision.sqnr_db), fmt::format("{:+.2f}", decision.gain.db),
-         interval_text(decision.gain.interval),
+         decision.kl_mean ? format_significant(*decision.kl_mean)
+                          : format_decibels(decision.sqnr_db),
+         fmt::format("{:+.2f}", decision.gain.db), interval_text(decision.gain.interval),
          decision.kept ? Cell("yes", Tone::good) : Cell("no", Tone::faint)});
   }
   table.note =

@@ -23,13 +23,15 @@ Json interval_json(const ConfidenceInterval& interval) {
 template <typename Json>
 Json decisions_json(std::span<const Decision> decisions) {
   Json json = Json::array();
-  for (const Decision& decision : decisions)
+  for (const Decision& decision : decisions) {
     json.push_back({{"choice", decision.choice},
                     {"tensor", decision.subject},
                     {"sqnr_db", json_number<Json>(decision.sqnr_db)},
                     {"gain_db", json_number<Json>(decision.gain.db)},
                     {"gain_db_interval", interval_json<Json>(decision.gain.interval)},
                     {"kept", decision.kept}});
+    if (decision.kl_mean) json.back()["kl_mean"] = json_number<Json>(*decision.kl_mean);
+  }
   return json;
 }
 

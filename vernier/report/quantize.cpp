@@ -20,6 +20,19 @@ std::string kernels_text(const QuantizeResult& result) {
   return texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", "));
 }
 
+std::string weights_text(const QuantizationChoices& choices) {
+  const int bits = choices.precision.weight_bits;
+  std::string text = fmt::format("{} bits", bits);
+  if (bits == 8) text += fmt::format(", {}", weight_storage_name(choices.storage));
+  if (bits != 4) return text;
+  text += fmt::format(" in blocks of {}, {}, {}", choices.blocks.block_size,
+                      choices.blocks.symmetric ? "symmetric" : "with zero points",
+                      block_rule_name(choices.blocks.rule));
+  if (!choices.weight_bits.empty())
+    text += fmt::format("; {} in 8 bits", choices.weight_bits.size());
+  return text;
+}
+
 Panel model_panel(const QuantizeSubject& subject, const QuantizeResult& result) {
   Panel panel{.title = "Quantized"};
   const auto add = [&](const char* name, std::string text) {
@@ -37,10 +50,7 @@ Panel model_panel(const QuantizeSubject& subject, const QuantizeResult& result) 
   add("operators",
       fmt::format("{} quantized, {} in float", result.quantized_nodes, result.float_nodes));
   if (result.quantizers > 0) add("activations", format_count(result.quantizers, "quantizer"));
-  add("weights", fmt::format("{} bits{}", result.choices.precision.weight_bits,
-                             result.choices.precision.weight_bits == 8
-                                 ? fmt::format(", {}", weight_storage_name(result.choices.storage))
-                                 : ""));
+  add("weights", weights_text(result.choices));
   add("kernels", kernels_text(result));
   return panel;
 }
@@ -61,6 +71,10 @@ Panel held_back_panel(const QuantizeResult& result) {
     add("with int8 weights",
         fmt::format("{} exact, {} as deployed here: what the target CPU is spared",
                     format_decibels(*held.int8_sqnr_db), format_decibels(*held.int8_deployed_db)));
+  if (held.kl_mean)
+    add("kl_mean", fmt::format("{} [{}, {}] nats", format_significant(*held.kl_mean),
+                               format_significant(held.kl_interval.low),
+                               format_significant(held.kl_interval.high)));
   if (held.agreement) add("agreement", fmt::format("{:.2f} %", 100 * *held.agreement));
   if (held.accuracy)
     add("accuracy", fmt::format("{:.2f} %, float {:.2f} %", *held.accuracy,
@@ -73,15 +87,20 @@ Json optional_number(const std::optional<double>& value) {
 }
 
 Json held_back_json(const HeldBackResult& held) {
-  return {{"samples", held.samples},
-          {"sqnr_db", json_number<Json>(held.sqnr_db)},
-          {"sqnr_db_interval", interval_json<Json>(held.interval)},
-          {"deployed_sqnr_db", json_number<Json>(held.deployed_sqnr_db)},
-          {"int8_sqnr_db", optional_number(held.int8_sqnr_db)},
-          {"int8_deployed_sqnr_db", optional_number(held.int8_deployed_db)},
-          {"agreement", optional_number(held.agreement)},
-          {"accuracy", optional_number(held.accuracy)},
-          {"reference_accuracy", optional_number(held.reference_accuracy)}};
+  Json json = {{"samples", held.samples},
+               {"sqnr_db", json_number<Json>(held.sqnr_db)},
+               {"sqnr_db_interval", interval_json<Json>(held.interval)},
+               {"deployed_sqnr_db", json_number<Json>(held.deployed_sqnr_db)},
+               {"int8_sqnr_db", optional_number(held.int8_sqnr_db)},
+               {"int8_deployed_sqnr_db", optional_number(held.int8_deployed_db)},
+               {"agreement", optional_number(held.agreement)},
+               {"accuracy", optional_number(held.accuracy)},
+               {"reference_accuracy", optional_number(held.reference_accuracy)}};
+  if (held.kl_mean) {
+    json["kl_mean"] = json_number<Json>(*held.kl_mean);
+    json["kl_mean_interval"] = interval_json<Json>(held.kl_interval);
+  }
+  return json;
 }
 
 Envelope envelope_of(const QuantizeSubject& subject, const QuantizeResult& result) {

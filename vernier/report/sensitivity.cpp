@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "vernier/report/number.h"
 
@@ -14,8 +15,10 @@ std::string samples_text(std::int64_t count) {
   return fmt::format("{} {}", count, count == 1 ? "sample" : "samples");
 }
 
-// Half the width of the interval.
 std::string gain_text(const MeasuredGain& gain) {
+  if (gain.kl)
+    return fmt::format("{:+.2g} [{:.2g}, {:.2g}]", gain.kl->after - gain.kl->before,
+                       gain.kl->change.low, gain.kl->change.high);
   return fmt::format("{:+.1f} dB [{:.1f}, {:.1f}]", gain.after_db - gain.before_db,
                      gain.gain_db.low, gain.gain_db.high);
 }
@@ -28,6 +31,27 @@ std::string remedy_text(const QuantizerRemedy& remedy) {
     case QuantizerRemedy::Kind::sixteen_bits: return "16 bits";
   }
   return "";
+}
+
+std::string label_of(const std::string& node, const NodeLabels& labels) {
+  const auto found = labels.find(node);
+  return found == labels.end() ? node : found->second;
+}
+
+std::string labels_text(const std::vector<std::string>& nodes, const NodeLabels& labels) {
+  std::vector<std::string> texts;
+  for (const std::string& node : nodes) texts.push_back(label_of(node, labels));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+// What the nodes that are kept have: "float", or "8 bits".
+std::string kept_text(const Sensitivity& sensitivity) {
+  return sensitivity.kept_bits > 0 ? fmt::format("{} bits", sensitivity.kept_bits) : "float";
+}
+
+// What the outputs are after a change: decibels, or KL.
+std::string after_text(const MeasuredGain& gain) {
+  return gain.kl ? kl_text(gain.kl->after) : format_decibels(gain.after_db);
 }
 
 Table nodes_table(const Sensitivity& sensitivity, int top) {
@@ -50,15 +74,17 @@ Table nodes_table(const Sensitivity& sensitivity, int top) {
   return table;
 }
 
-Table sets_table(const Sensitivity& sensitivity) {
-  Table table{
-      .title = "Kept in float together",
-      .columns = {{"nodes"}, {"output dB"}, {"gain, 95%", Align::left}, {"which", Align::left}},
-      .note = fmt::format("measured on {} that they were not chosen on",
-                          samples_text(sensitivity.held_out))};
+Table sets_table(const Sensitivity& sensitivity, const NodeLabels& labels) {
+  Table table{.title = fmt::format("Kept in {} together", kept_text(sensitivity)),
+              .columns = {{"nodes"},
+                          {sensitivity.kl ? "KL, nats" : "output dB"},
+                          {sensitivity.kl ? "change, 95%" : "gain, 95%", Align::left},
+                          {"which", Align::left}},
+              .note = fmt::format("measured on {} that they were not chosen on",
+                                  samples_text(sensitivity.held_out))};
   for (const FloatSet& set : sensitivity.keep_in_float)
-    table.rows.push_back({fmt::format("{}", set.nodes.size()), format_decibels(set.gain.after_db),
-                          gain_text(set.gain), fmt::format("{}", fmt::join(set.nodes, ", "))});
+    table.rows.push_back({fmt::format("{}", set.nodes.size()), after_text(set.gain),
+                          gain_text(set.gain), labels_text(set.nodes, labels)});
   return table;
 }
 
@@ -66,12 +92,12 @@ Table remedies_table(const Sensitivity& sensitivity, int top) {
   Table table{.title = "Cheaper remedies, one at a time",
               .columns = {{"tensor", Align::left},
                           {"remedy", Align::left},
-                          {"output dB"},
-                          {"gain, 95%", Align::left}}};
+                          {sensitivity.kl ? "KL, nats" : "output dB"},
+                          {sensitivity.kl ? "change, 95%" : "gain, 95%", Align::left}}};
   for (const QuantizerRemedy& remedy : sensitivity.remedies) {
     if (std::ssize(table.rows) == top) break;
-    table.rows.push_back({remedy.tensor, remedy_text(remedy), format_decibels(remedy.gain.after_db),
-                          gain_text(remedy.gain)});
+    table.rows.push_back(
+        {remedy.tensor, remedy_text(remedy), after_text(remedy.gain), gain_text(remedy.gain)});
   }
   return table;
 }
@@ -100,32 +126,48 @@ const FloatSet& pasted(const std::vector<FloatSet>& sets) {
 
 }  // namespace
 
-std::string sensitivity_conclusion(const Sensitivity& sensitivity) {
+std::string kl_text(const std::optional<double>& kl) {
+  if (!kl) return "-";
+  return *kl != 0 && std::abs(*kl) < 1e-3 ? fmt::format("{:.2g}", *kl) : fmt::format("{:.4f}", *kl);
+}
+
+std::string sensitivity_conclusion(const Sensitivity& sensitivity, const NodeLabels& labels) {
   std::string text;
   for (const FloatSet& set : sensitivity.keep_in_float) {
     const MeasuredGain& gain = set.gain;
-    const double half = (gain.gain_db.high - gain.gain_db.low) / 2;
-    text +=
-        text.empty()
-            ? fmt::format(
-                  "Keep {} in float: {:.1f} -> {:.1f} dB (±{:.1f})",
-                  set.nodes.size() == 1 ? set.nodes[0] : fmt::format("these {}", set.nodes.size()),
-                  gain.before_db, gain.after_db, half)
-            : fmt::format("; these {}: {:.1f} dB (±{:.1f})", set.nodes.size(), gain.after_db, half);
+    const ConfidenceInterval& interval = gain.kl ? gain.kl->change : gain.gain_db;
+    const double half = (interval.high - interval.low) / 2;
+    const std::string after = gain.kl
+                                  ? fmt::format("{} (±{})", kl_text(gain.kl->after), kl_text(half))
+                                  : fmt::format("{:.1f} dB (±{:.1f})", gain.after_db, half);
+    const std::string before =
+        gain.kl ? "KL " + kl_text(gain.kl->before) : fmt::format("{:.1f}", gain.before_db);
+    text += text.empty()
+                ? fmt::format("Keep {} in {}: {} -> {}",
+                              set.nodes.size() == 1 ? label_of(set.nodes[0], labels)
+                                                    : fmt::format("these {}", set.nodes.size()),
+                              kept_text(sensitivity), before, after)
+                : fmt::format("; these {}: {}", set.nodes.size(), after);
   }
   return text.empty() ? text : text + ".";
 }
 
-void describe_sensitivity(const Sensitivity& sensitivity, int top, std::vector<Block>& blocks) {
+void describe_sensitivity(const Sensitivity& sensitivity, const NodeLabels& labels, int top,
+                          std::vector<Block>& blocks) {
   const auto add = [&](Table table) {
     if (!table.rows.empty()) blocks.emplace_back(std::move(table));
   };
-  add(nodes_table(sensitivity, top));
-  add(sets_table(sensitivity));
+  // Of a decoder, the table of its projections says the same in KL.
+  if (!sensitivity.kl || labels.empty()) add(nodes_table(sensitivity, top));
+  add(sets_table(sensitivity, labels));
   if (!sensitivity.keep_in_float.empty()) {
     const std::vector<std::string>& nodes = pasted(sensitivity.keep_in_float).nodes;
-    blocks.emplace_back(Code{fmt::format("nodes_to_exclude=['{}']", fmt::join(nodes, "', '"))});
-    blocks.emplace_back(Code{fmt::format("--keep-fp32 node:{}", fmt::join(nodes, ",node:"))});
+    if (sensitivity.kept_bits > 0) {
+      blocks.emplace_back(Code{fmt::format("--keep-8bit {}", fmt::join(nodes, ","))});
+    } else {
+      blocks.emplace_back(Code{fmt::format("nodes_to_exclude=['{}']", fmt::join(nodes, "', '"))});
+      blocks.emplace_back(Code{fmt::format("--keep-fp32 node:{}", fmt::join(nodes, ",node:"))});
+    }
   }
   add(remedies_table(sensitivity, top));
   add(flips_table(sensitivity));

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,10 +10,18 @@
 
 namespace vernier {
 
-// "Keep these 3 in float: 22.1 -> 24.7 dB (±0.3); these 8: 25.8 dB."; empty: nothing is advised.
-std::string sensitivity_conclusion(const Sensitivity& sensitivity);
+// What nodes of a decoder are called, as in "layer 2 down"; of other models empty.
+using NodeLabels = std::map<std::string, std::string>;
+
+// "0.0097", "1.2e-05"; "-": not measured.
+std::string kl_text(const std::optional<double>& kl);
+
+// "Keep these 3 in float: 22.1 -> 24.7 dB (±0.3); these 8: 25.8 dB."; of a decoder "Keep layer 2
+// down in 8 bits: KL 0.0097 -> 0.0061 (±0.0002)."; empty: nothing is advised.
+std::string sensitivity_conclusion(const Sensitivity& sensitivity, const NodeLabels& labels = {});
 
 // What each node does to the outputs, and what was measured to help.
-void describe_sensitivity(const Sensitivity& sensitivity, int top, std::vector<Block>& blocks);
+void describe_sensitivity(const Sensitivity& sensitivity, const NodeLabels& labels, int top,
+                          std::vector<Block>& blocks);
 
 }  // namespace vernier

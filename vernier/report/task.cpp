@@ -165,6 +165,13 @@ Json class_json(const ClassResult& entry, const RunDescription& run) {
   return json;
 }
 
+Json flipped_json(const FlippedSample& flip) {
+  return {{"sample", flip.sample},
+          {"label", flip.label},
+          {"reference", flip.reference},
+          {"candidate", flip.candidate}};
+}
+
 Json bootstrap_json(const BootstrapOptions& bootstrap) {
   return {{"resamples", bootstrap.resamples}, {"seed", bootstrap.seed}, {"level", bootstrap.level}};
 }
@@ -196,6 +203,12 @@ std::string task_json(const RunDescription& run, const JudgeOptions& options,
   for (const MetricResult& metric : result.metrics)
     json["metrics"].push_back(metric_json(metric, run));
   json["agreement"] = agreement_json(result.agreement);
+  json["flipped_samples"] = Json::array();
+  for (const FlippedSample& flip : result.flipped)
+    json["flipped_samples"].push_back(flipped_json(flip));
+  json["flipped_names"] = Json::object();
+  for (const auto& [label, name] : result.flipped_names)
+    json["flipped_names"][std::to_string(label)] = name;
   json["class_metric"] = result.class_metric;
   json["classes"] = Json::array();
   for (const ClassResult& entry : result.classes) json["classes"].push_back(class_json(entry, run));

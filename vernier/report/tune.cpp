@@ -52,8 +52,7 @@ std::string conclusion(const TuneSubject& subject, const TuneResult& result) {
   if (result.reached)
     return fmt::format("{} is reached with {} kept: {} {} on {} held-back samples",
                        target_text(subject), format_count(std::ssize(result.kept), "node"),
-                       subject.target.metric, value,
-                       result.quantized->held_back ? result.quantized->held_back->samples : 0);
+                       subject.target.metric, value, result.held_back_samples);
   return fmt::format("{} is not reached: {} {} is the best that was found, with {} kept",
                      target_text(subject), subject.target.metric, value,
                      format_count(std::ssize(result.kept), "node"));
@@ -65,16 +64,15 @@ Document describe_tune(const TuneSubject& subject, const TuneResult& result) {
   std::vector<Block> blocks;
   if (!result.groups.empty()) blocks.emplace_back(groups_table(subject, result));
   blocks.emplace_back(curve_table(subject, result));
-  if (!result.kept.empty())
-    blocks.emplace_back(Code{fmt::format("--keep-float '{}'", fmt::join(result.kept, ","))});
+  if (!result.kept.empty() && result.float_model)  // as quantize takes it
+    blocks.emplace_back(Code{fmt::format("{} '{}'", subject.kept_by, fmt::join(result.kept, ","))});
   blocks.emplace_back(
       Paragraph{Cell(conclusion(subject, result), result.reached ? Tone::good : Tone::bad)});
-  return report_document({.run = subject.run, .warnings = result.quantized->warnings},
-                         std::move(blocks));
+  return report_document({.run = subject.run, .warnings = result.warnings}, std::move(blocks));
 }
 
 std::string tune_json(const TuneSubject& subject, const TuneResult& result) {
-  Json json = report_json<Json>({.run = subject.run, .warnings = result.quantized->warnings});
+  Json json = report_json<Json>({.run = subject.run, .warnings = result.warnings});
   json["target"] = target_text(subject);
   json["cost"] = std::string(tune_cost_name(subject.cost));
   json["reached"] = result.reached;

@@ -57,8 +57,8 @@ Tensor make_tensor(std::string name, DType dtype, Shape shape) {
     std::vector<std::byte> bytes(static_cast<std::size_t>(size));
     return {std::move(name), dtype, std::move(shape), std::move(bytes)};
   } catch (const std::bad_alloc&) {
-    throw Error(fmt::format("[tensor] '{}': {} {} takes {} bytes: out of memory", name,
-                            dtype_name(dtype), format_shape(shape), size));
+    throw Error(fmt::format("[memory] '{}': {} {} takes {} bytes, and there is not enough memory",
+                            name, dtype_name(dtype), format_shape(shape), size));
   }
 }
 

@@ -8,6 +8,7 @@
 #include "tests/onnx_edits.h"
 #include "vernier/data/npz_batches.h"
 #include "vernier/error.h"
+#include "vernier/runtime/ort_runner.h"
 
 namespace vernier {
 namespace {
@@ -80,6 +81,33 @@ TEST(Sensitivity, a_scale_that_is_50_times_too_large_is_named_first) {
     EXPECT_EQ(result.nodes[0].node, activation.writer) << activation.name;
     ASSERT_FALSE(result.keep_in_float.empty()) << activation.name;
     EXPECT_EQ(result.keep_in_float[0].nodes[0], activation.writer);
+  }
+}
+
+std::int64_t answer(const Model& model, const std::vector<Tensor>& sample) {
+  const Tensor logits = OrtRunner(model.clone(), {.exact = true}).run(sample)[0];
+  return std::ranges::max_element(elements<float>(logits)) - elements<float>(logits).begin();
+}
+
+// The one quantizer that is wrong changes answers, and its node in float brings them back.
+TEST(Sensitivity, a_changed_answer_is_explained_by_the_node_that_changed_it) {
+  const Model real = Model::load(fixture("mnist/mnist_cnn.float.onnx"));
+  Model broken = Model::load(fixture("mnist/mnist_cnn.int8.onnx"));
+  const Quantization quantization = find_quantization(broken);
+  const auto wrong =
+      std::ranges::find(quantization.activations, "Add", &QuantizedActivation::writer_op);
+  ASSERT_NE(wrong, quantization.activations.end());
+  edit_weight(broken, wrong->quantizer.scale.name, [](std::span<float> scale) { scale[0] /= 20; });
+  const auto samples = digits(broken);
+  const DebugOptions options{.switches = true, .advice_samples = 8, .explain_flips = true};
+  const Sensitivity result = *debug(real, broken, *samples, options).sensitivity;
+  ASSERT_FALSE(result.flips.empty());
+  for (const Flip& flip : result.flips) {
+    EXPECT_EQ(flip.output, "logits");
+    EXPECT_NE(flip.real, flip.quantized);
+    EXPECT_EQ(flip.real, answer(real, samples->sample(flip.sample)));
+    EXPECT_EQ(flip.quantized, answer(broken, samples->sample(flip.sample)));
+    EXPECT_THAT(flip.nodes, testing::ElementsAre(wrong->writer));
   }
 }
 

@@ -1,5 +1,7 @@
 #include "vernier/analysis/quantize/weights.h"
 
+#include "vernier/analysis/quantize/blocks.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -65,7 +67,7 @@ TEST(PackNBits, blocks_hold_the_extreme_of_each_exactly) {
   std::vector<float> values(64);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 7) - 3;
   values[40] = -16;
-  const PackedWeight packed = pack_n_bits(tensor_of("w", DType::f32, {64, 1}, values), 32);
+  const PackedWeight packed = pack_blocks(tensor_of("w", DType::f32, {64, 1}, values), {});
   EXPECT_EQ(packed.packed.shape, (Shape{1, 2, 16}));
   EXPECT_EQ(to_f32(packed.scales)[1], 2);
   const auto bytes = elements<std::uint8_t>(packed.packed.view());

@@ -25,8 +25,13 @@ double finite(double value) { return std::isfinite(value) ? value : 1e300; }
 class SetChooser {
  public:
   SetChooser(const SwitchedNoise& noise, const SwitchSettings& as_in_file,
-             std::span<const SwitchGroup> groups, const GroupSignals& signals)
-      : noise_(noise), as_in_file_(as_in_file), groups_(groups), signals_(signals) {}
+             const SwitchSettings& better, std::span<const SwitchGroup> groups,
+             const GroupSignals& signals)
+      : noise_(noise),
+        as_in_file_(as_in_file),
+        better_(better),
+        groups_(groups),
+        signals_(signals) {}
 
   std::vector<GroupSet> choose() {
     const std::size_t most = std::min(largest_set, groups_.size());
@@ -91,10 +96,10 @@ class SetChooser {
   void measure_candidates() {
     std::vector<SwitchSettings> settings;
     for (const GroupSet& set : candidates_)
-      settings.push_back(with(as_in_file_, groups_, set, SwitchSetting::off()));
+      settings.push_back(with(as_in_file_, groups_, set, better_));
     const std::vector<OutputNoise> measured = noise_.measure_all(settings);
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      const double noise = finite(measured[i].total());
+      const double noise = finite(measured[i].score());
       const std::size_t size = candidates_[i].size();
       const auto found = best_.find(size);
       if (found == best_.end() || noise < found->second.second)
@@ -123,6 +128,7 @@ class SetChooser {
 
   const SwitchedNoise& noise_;
   const SwitchSettings& as_in_file_;
+  const SwitchSettings& better_;
   std::span<const SwitchGroup> groups_;
   const GroupSignals& signals_;
   std::map<GroupSet, int> known_;
@@ -133,9 +139,9 @@ class SetChooser {
 }  // namespace
 
 std::vector<GroupSet> choose_sets(const SwitchedNoise& noise, const SwitchSettings& as_in_file,
-                                  std::span<const SwitchGroup> groups,
+                                  const SwitchSettings& better, std::span<const SwitchGroup> groups,
                                   const GroupSignals& signals) {
-  return SetChooser(noise, as_in_file, groups, signals).choose();
+  return SetChooser(noise, as_in_file, better, groups, signals).choose();
 }
 
 }  // namespace vernier

@@ -9,12 +9,15 @@
 #include "vernier/analysis/debug/diagnose.h"
 #include "vernier/analysis/debug/measure.h"
 #include "vernier/analysis/debug/plan.h"
+#include "vernier/analysis/debug/projection_rows.h"
 #include "vernier/analysis/debug/weights.h"
 #include "vernier/analysis/evidence.h"
 #include "vernier/analysis/pairing/by_name.h"
 #include "vernier/analysis/switched_models.h"
 #include "vernier/error.h"
+#include "vernier/model/decoder.h"
 #include "vernier/runtime/ort_session.h"
+#include "vernier/tensor/convert.h"
 
 namespace vernier {
 namespace {
@@ -76,9 +79,21 @@ void judge_outputs(DebugResult& result, const Model& float_model, const Model& q
       result.warnings.push_back(std::move(warning));
 }
 
-// Nodes as the float model names them, by the name in the quantized one.
+// The node that reads a weight; empty: none does.
+std::string reader_of(const ModelIndex& model, const std::string& weight) {
+  const Weight* found = model.weight(weight);
+  const auto readers = found ? found->graph->consumers(found->name)
+                             : std::span<const vernier_onnx::NodeProto* const>();
+  return readers.empty() ? std::string() : node_label(*readers.front());
+}
+
+// Nodes as the float model names them, by the name in the quantized one: who writes the activation,
+// or reads the weight.
 std::map<std::string, std::string> float_nodes(const DebugPlan& plan,
-                                               const std::vector<Switch>& switches) {
+                                               const std::vector<Switch>& switches,
+                                               const Quantization& quantization,
+                                               const std::vector<DebugWeight>& weights,
+                                               const ModelIndex& float_model) {
   std::map<std::string, std::string> writers, nodes;
   for (const PlannedTensor& planned : plan.tensors)
     writers.emplace(planned.activation.name, planned.activation.writer);
@@ -86,6 +101,12 @@ std::map<std::string, std::string> float_nodes(const DebugPlan& plan,
     const auto writer = writers.find(each.name);
     if (each.kind == Switch::Kind::activation && writer != writers.end() && !writer->second.empty())
       nodes.emplace(each.node, writer->second);
+    if (each.kind != Switch::Kind::weight) continue;
+    for (std::size_t i = 0; i < weights.size(); ++i)
+      if (quantization.weights[i].name == each.name && weights[i].counterpart)
+        if (const std::string reader = reader_of(float_model, weights[i].counterpart.tensor);
+            !reader.empty())
+          nodes.emplace(each.node, reader);
   }
   return nodes;
 }
@@ -100,18 +121,36 @@ void add_sensitivity(DebugResult& result, const DebugPlan& plan, const ModelInde
     for (std::size_t i = 0; i < quantization.activations.size(); ++i)
       folded.push_back(plan.tensors[i].folded);
     SwitchedModel model = switch_quantizers(float_model, quantized_model, quantization, folded);
-    SensitivityOptions wanted{.samples = options.advice_samples,
-                              .held_out = options.held_out,
-                              .explain_flips = options.explain_flips,
-                              .float_nodes = float_nodes(plan, model.switches),
-                              .runtime = options.runtime,
-                              .progress = options.progress};
-    result.sensitivity = measure_sensitivity(std::move(model), samples, wanted);
+    SensitivityOptions wanted{
+        .samples = options.advice_samples,
+        .held_out = options.held_out,
+        .explain_flips = options.explain_flips,
+        .float_nodes = float_nodes(plan, model.switches, quantization, result.weights, float_model),
+        .logits = plan.logits,
+        .runtime = options.runtime,
+        .progress = options.progress};
+    result.sensitivity =
+        measure_sensitivity(std::move(model), options.advice ? *options.advice : samples, wanted);
     result.interrupted = result.sensitivity->interrupted;
   } catch (const Error& error) {
     result.warnings.push_back(
         fmt::format("what nodes do to the output was not measured: {}", error.what()));
   }
+}
+
+constexpr std::int64_t most_mapped = 256;
+
+RunMap map_of_run(const Model& float_model, const Model& quantized_model, const Decoder& decoder,
+                  const DebugResult& result, Samples& sequences) {
+  const std::vector<Tensor> first = sequences.sample(0);
+  const auto ids = std::ranges::find(first, decoder.tokens, &Tensor::name);
+  if (ids == first.end()) return {};
+  const Tensor tokens = convert(*ids, DType::i64);
+  const auto values = elements<std::int64_t>(tokens.view());
+  std::vector<PlacedProjection> projections;
+  for (const ProjectionRow& row : result.projections) projections.push_back(row.projection);
+  return map_run(float_model, quantized_model, decoder, projections,
+                 values.first(std::min<std::size_t>(values.size(), most_mapped)));
 }
 
 }  // namespace
@@ -128,7 +167,9 @@ DebugResult debug(const Model& float_model, const Model& quantized_model, Sample
   const ModelIndex float_index(float_model), quantized_index(quantized_model);
   const Quantization quantization = require_quantization(float_model, quantized_index);
   std::vector<DebugWeight> weights = measure_weights(quantization.weights, float_index);
-  const DebugPlan plan = make_plan(float_index, quantized_index, quantization, first, options);
+  DebugPlan plan = make_plan(float_index, quantized_index, quantization, first, options);
+  const auto decoder = find_decoder(quantized_model, options.io.roles);
+  if (decoder) plan.logits = decoder->logits;
   require_related(plan, weights, float_index, quantized_model);
   const Measurements measured =
       measure(float_model, quantized_model, plan, first, samples, options);
@@ -139,6 +180,10 @@ DebugResult debug(const Model& float_model, const Model& quantized_model, Sample
   judge_outputs(result, float_model, quantized_model, samples, options);
   if (options.records && options.records->is_part()) return result;
   add_sensitivity(result, plan, float_index, quantized_index, quantization, samples, options);
+  if (!decoder) return result;
+  result.projections = projection_rows(float_index, result);
+  if (options.advice && !result.interrupted)
+    result.run_map = map_of_run(float_model, quantized_model, *decoder, result, *options.advice);
   return result;
 }
 

@@ -1,13 +1,16 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "vernier/analysis/arithmetic.h"
 #include "vernier/analysis/debug/calibration_range.h"
 #include "vernier/analysis/debug/sensitivity.h"
+#include "vernier/analysis/decoding/run_map.h"
 #include "vernier/analysis/evidence.h"
 #include "vernier/analysis/io_mapping.h"
 #include "vernier/analysis/pair.h"
@@ -18,6 +21,7 @@
 #include "vernier/analysis/verdict.h"
 #include "vernier/data/samples.h"
 #include "vernier/metrics/statistics.h"
+#include "vernier/model/projections.h"
 #include "vernier/model/quantization.h"
 #include "vernier/runtime/ort_options.h"
 
@@ -60,6 +64,32 @@ struct ChannelDamage {
   bool operator==(const ChannelDamage&) const = default;
 };
 
+// A block of a weight: elements that share a scale.
+struct BlockDamage {
+  std::int64_t channel = 0;          // of the output
+  std::int64_t first = 0, last = 0;  // of the input channels that it multiplies
+  double sqnr_db = 0;
+  double crest = 0;  // its largest magnitude over its root mean square
+  bool operator==(const BlockDamage&) const = default;
+};
+
+// An input channel whose weights are the largest of their blocks, far beyond the others.
+struct OutlierChannel {
+  std::int64_t channel = 0;
+  std::int64_t blocks = 0;
+  bool operator==(const OutlierChannel&) const = default;
+};
+
+// How the error of a weight is spread over its blocks. A block has an outlier where its crest is
+// above 4: a few large weights set the scale of many small ones.
+struct BlockStatistics {
+  std::int64_t block_size = 0, blocks = 0, outlier_blocks = 0;
+  double outlier_noise_share = 0;                // of the weight's noise, 0 to 1
+  std::vector<BlockDamage> worst;                // the three with the most noise, the worst first
+  std::vector<OutlierChannel> outlier_channels;  // the three of most outlier blocks, of 2 or more
+  bool operator==(const BlockStatistics&) const = default;
+};
+
 struct DebugWeight {
   std::string weight_name;
   std::optional<double> weight_sqnr_db;
@@ -67,8 +97,9 @@ struct DebugWeight {
   WeightForm form = WeightForm::dequantized;
   Granularity granularity = Granularity::per_tensor;
   DType dtype = DType::i8;
-  std::vector<ChannelDamage> worst_channels;  // the three worst, the worst first
-  std::optional<double> per_channel_gain_db;  // of going per channel, where it is per tensor
+  std::vector<ChannelDamage> worst_channels;   // the three worst, the worst first
+  std::optional<double> per_channel_gain_db;   // of going per channel, where it is per tensor
+  std::optional<BlockStatistics> blocks = {};  // of a blockwise weight of two axes
 };
 
 // An output of either model. The float model is the reference, the quantized one the candidate.
@@ -79,6 +110,18 @@ struct DebugOutput {
   std::int64_t nonfinite = 0;        // elements that are NaN or infinite only in the candidate
   bool reference_nonfinite = false;  // the float model's holds NaN or infinity
   Shape reference_shape, candidate_shape;  // of a shape mismatch
+  std::optional<double> kl_mean = {};      // of logits: KL of the next token, in nats
+};
+
+// A projection of a decoder, as the float model has it.
+struct ProjectionRow {
+  PlacedProjection projection;
+  std::optional<double> weight_sqnr_db;
+  // What it computes, as of DebugActivation.
+  std::optional<double> cumulative_sqnr_db, introduced_sqnr_db;
+  // KL of the next token with only it quantized, and with all but it.
+  std::optional<double> kl_alone, kl_without;
+  bool operator==(const ProjectionRow&) const = default;
 };
 
 // Indices of the activations that their own quantizer damages, lowest own SQNR first.
@@ -111,13 +154,20 @@ struct DebugResult {
   Statistics local, cumulative, weight;
   DebugAdvice advice;
   std::optional<Sensitivity> sensitivity;  // what nodes do to the outputs; nothing: not measured
+  std::vector<ProjectionRow> projections;  // of a decoder
+  std::optional<RunMap> run_map = {};  // likewise: of the first sequence that advice is chosen on
   std::vector<DebugNote> notes;
   std::vector<std::string> warnings;  // how inputs and outputs were paired, where names do not say
   Evidence evidence;  // whether the two models hold the same weights, and S of the inputs
-  std::optional<double> runtime_loss_db;  // of the outputs on this CPU, beside exact arithmetic
+  std::optional<ArithmeticLoss> arithmetic;  // what this CPU makes of the outputs
   Verdict verdict;
   std::int64_t samples = 0;
   bool interrupted = false;
+
+  // What this CPU's integer kernels cost, at least 0; nothing: not measured.
+  std::optional<double> runtime_loss_db() const {
+    return arithmetic ? std::optional(std::max(0.0, arithmetic->db())) : std::nullopt;
+  }
 };
 
 struct DebugOptions {
@@ -127,6 +177,7 @@ struct DebugOptions {
   // outputs and what helps; so many samples choose advice, as many others judge it.
   bool switches = false;
   std::int64_t advice_samples = 32;
+  Samples* advice = nullptr;    // that choose advice; null: those that are measured
   Samples* held_out = nullptr;  // that judge advice; null: the second half of the samples
   bool explain_flips = false;
   std::vector<Limit> limits;

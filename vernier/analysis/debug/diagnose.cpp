@@ -264,7 +264,7 @@ DebugResult diagnose(const DebugPlan& plan, const Measurements& measured,
   DebugResult result{.activations = activation_rows(plan, measured, options.low_db),
                      .weights = std::move(weights),
                      .evidence = std::move(evidence),
-                     .runtime_loss_db = measured.runtime_loss_db,
+                     .arithmetic = measured.arithmetic,
                      .samples = measured.samples,
                      .interrupted = measured.interrupted};
   for (const OutputSums& output : measured.sums.outputs)
@@ -276,7 +276,9 @@ DebugResult diagnose(const DebugPlan& plan, const Measurements& measured,
          .reference_nonfinite =
              output.cumulative && !std::isfinite(output.cumulative->reference_squares),
          .reference_shape = output.reference_shape,
-         .candidate_shape = output.candidate_shape});
+         .candidate_shape = output.candidate_shape,
+         .kl_mean = output.kl.rows > 0 ? std::optional(output.kl.sum / double(output.kl.rows))
+                                       : std::nullopt});
   result.advice = advise(result.activations);
   result.notes = notes_of(plan, measured, result);
   result.local = summarise(result.activations, &DebugActivation::local_sqnr_db);

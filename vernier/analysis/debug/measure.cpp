@@ -57,42 +57,8 @@ OrtOptions session_options(OrtOptions runtime, const Model& model,
   return runtime;
 }
 
+// That the arithmetic of this machine is tried on.
 constexpr std::int64_t runtime_samples = 3;
-
-// A sample, and what both models make of it in exact arithmetic.
-struct ExactSample {
-  std::vector<Tensor> inputs;
-  LockstepOutputs outputs;
-};
-
-// How much better the outputs are in exact arithmetic than as this machine runs the model by
-// default, for the output that loses most; nothing where none could be compared, or it is to be run
-// in exact arithmetic.
-std::optional<double> runtime_loss_db(const Model& model, OrtOptions runtime,
-                                      const std::map<std::int64_t, ExactSample>& samples) {
-  if (runtime.exact) return std::nullopt;
-  OrtRunner runner(model.clone(), runtime);
-  std::map<std::string, std::pair<NoiseSums, NoiseSums>> sums;  // exact, and as it runs
-  for (const auto& [number, sample] : samples) {
-    const std::vector<Tensor> as_run = runner.run(sample.inputs);
-    for (std::size_t i = 0; i < as_run.size(); ++i)
-      for (const Tensor& expected : sample.outputs.reference) {
-        const Tensor& exact = sample.outputs.candidate[i];
-        if (expected.name != exact.name || expected.shape != exact.shape ||
-            as_run[i].shape != exact.shape || !is_float(exact.dtype))
-          continue;
-        auto& [best, run] = sums[exact.name];
-        best = pool(best, measure_noise(expected, exact));
-        run = pool(run, measure_noise(expected, as_run[i]));
-      }
-  }
-  std::optional<double> loss;
-  for (const auto& [name, pair] : sums) {
-    const double best = sqnr_db(pair.first), run = sqnr_db(pair.second);
-    if (std::isfinite(best) && std::isfinite(run)) loss = std::max(loss.value_or(0), best - run);
-  }
-  return loss;
-}
 
 struct MeasuredSample {
   std::int64_t number = 0;
@@ -154,13 +120,17 @@ class ModelPair {
   }
 
   // The first samples, in their order.
-  const std::map<std::int64_t, ExactSample>& kept() const { return kept_; }
+  std::vector<ExactSample> take_kept() {
+    std::vector<ExactSample> samples;
+    for (auto& [number, sample] : kept_) samples.push_back(std::move(sample));
+    return samples;
+  }
 
  private:
   void keep(std::int64_t number, const std::vector<Tensor>& sample, LockstepOutputs outputs) {
     if (number >= runtime_samples) return;
     const std::lock_guard lock(idle_mutex_);
-    kept_[number] = {sample, std::move(outputs)};
+    kept_[number] = {sample, std::move(outputs.reference), std::move(outputs.candidate)};
   }
 
   std::vector<Tensor> float_inputs(const std::vector<Tensor>& sample) const {
@@ -242,7 +212,8 @@ Measurements measure(const Model& float_model, const Model& quantized_model, Deb
   total.wanted_samples = samples.size();
 
   if (!total.interrupted)
-    total.runtime_loss_db = runtime_loss_db(quantized_model, options.runtime, models.kept());
+    total.arithmetic =
+        measure_arithmetic_loss(quantized_model, options.runtime, models.take_kept());
   SharedObservations& shared = models.shared();
   for (std::size_t i = 0; i < total.sums.tensors.size(); ++i)
     total.tensor_layouts.push_back(shared.layout(i));

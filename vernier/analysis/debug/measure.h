@@ -14,8 +14,8 @@ struct Measurements {
   SampleSums sums;  // of all samples
   // How the float model's tensor was permuted before it was compared; empty: not at all.
   std::vector<std::string> tensor_layouts, output_layouts;
-  std::vector<std::string> other_outputs;  // of either model: no tensors of numbers
-  std::optional<double> runtime_loss_db;   // of a few samples
+  std::vector<std::string> other_outputs;    // of either model: no tensors of numbers
+  std::optional<ArithmeticLoss> arithmetic;  // of a few samples
   std::int64_t samples = 0;
   bool interrupted = false;
   std::int64_t wanted_samples = 0;

@@ -84,6 +84,7 @@ std::vector<OutputSums> compare_outputs(const LockstepOutputs& outputs, SharedOb
     row.status = relaid ? PairStatus::compared : PairStatus::shape_mismatch;
     if (relaid) {
       compare_with_float(*relaid, candidate, row);
+      if (candidate.name == shared.plan.logits) row.kl = kl_of_rows(*relaid, candidate);
       if (shared.show_pair && sample == 0)
         shared.show_pair("output", candidate.name, *relaid, candidate);
     } else {
@@ -127,6 +128,7 @@ void pool_into(SampleSums& total, const SampleSums& sample) {
     OutputSums& sums = total.outputs[i];
     add_to(sums.cumulative, more.cumulative);
     sums.nonfinite += more.nonfinite;
+    sums.kl = {sums.kl.sum + more.kl.sum, sums.kl.rows + more.kl.rows};
     if (more.status != PairStatus::shape_mismatch) continue;
     sums.status = more.status;
     sums.reference_shape = more.reference_shape;

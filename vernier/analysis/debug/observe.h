@@ -11,6 +11,7 @@
 #include "vernier/analysis/relayout.h"
 #include "vernier/analysis/tensor_detail.h"
 #include "vernier/metrics/kernels.h"
+#include "vernier/metrics/token_scores.h"
 
 namespace vernier {
 
@@ -34,6 +35,7 @@ struct OutputSums {
   std::int64_t nonfinite = 0;
   Shape reference_shape, candidate_shape;  // of a shape mismatch
   std::string reference_in_place = {};     // the float model's, paired only by its position
+  KlSum kl = {};                           // of logits: of every token
 };
 
 // Of one sample, or pooled over several.

@@ -37,6 +37,7 @@ struct DebugPlan {
   std::vector<UnreadQuantization> unread;
   InputBindings bindings;                             // what the float model is fed
   std::map<std::string, std::string> mapped_outputs;  // the float model's name: the quantized one's
+  std::string logits;  // the quantized model's output that scores tokens; empty: it is no decoder
 
   const Observed* at(std::string_view tensor) const;
 };

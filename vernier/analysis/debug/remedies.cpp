@@ -104,11 +104,11 @@ std::vector<std::size_t> best_of_each(const std::vector<Change>& changes,
   for (std::size_t i = 0; i < changes.size(); ++i) {
     const auto [found, is_new] =
         best.emplace(std::pair{changes[i].index, changes[i].remedy.kind}, i);
-    if (!is_new && noise[i].total() < noise[found->second].total()) found->second = i;
+    if (!is_new && noise[i].score() < noise[found->second].score()) found->second = i;
   }
   std::vector<std::size_t> kept;
   for (const auto& [key, i] : best)
-    if (noise_db(noise[i].total()) - noise_db(before) > least_gain_db) kept.push_back(i);
+    if (noise_db(noise[i].score()) - noise_db(before) > least_gain_db) kept.push_back(i);
   return kept;
 }
 
@@ -178,7 +178,7 @@ std::vector<QuantizerRemedy> find_remedies(std::span<const Switch> switches,
   for (std::size_t i = 0; i < promising.size(); ++i) {
     QuantizerRemedy remedy = changes[promising[i]].remedy;
     remedy.gain = gain_of(judged[0], judged[i + 1]);
-    if (remedy.gain.gain_db.low > 0) remedies.push_back(std::move(remedy));
+    if (remedy.gain.is_proven()) remedies.push_back(std::move(remedy));
   }
   std::ranges::stable_sort(remedies, std::greater(),
                            [](const QuantizerRemedy& remedy) { return remedy.gain.after_db; });

@@ -19,6 +19,8 @@ constexpr std::int64_t many_passes = 4096;
 constexpr std::size_t noisiest_nodes = 32;
 // A larger set is shown where it gains this much more than the one before.
 constexpr double worthwhile_db = 0.1;
+// Of KL, the share of it that a larger set must leave at most.
+constexpr double worthwhile_share = 0.98;
 constexpr std::size_t shown_sizes[] = {1, 3, 5, 8};
 
 std::vector<std::vector<Tensor>> read(Samples& samples, std::int64_t first, std::int64_t count) {
@@ -95,7 +97,8 @@ class Pass {
     const bool apart = options_.held_out && options_.held_out->size() > 0;
     result_.samples = std::clamp<std::int64_t>(apart ? all : all / 2, 1, options_.samples);
     const int threads = options_.runtime.threads;
-    const SwitchedNoise noise(*board_, read(samples_, 0, result_.samples), threads);
+    const SwitchedNoise noise(*board_, read(samples_, 0, result_.samples), threads,
+                              options_.logits);
     measure_signals(noise);
     if (result_.interrupted) return std::move(result_);
     signals_.chains = find_chains(noise, groups_, off_, signals_);
@@ -109,7 +112,8 @@ class Pass {
       result_.held_out = 0;
       return std::move(result_);
     }
-    const SwitchedNoise judge(*board_, read(others, first, result_.held_out), threads);
+    const SwitchedNoise judge(*board_, read(others, first, result_.held_out), threads,
+                              options_.logits);
     add_sets(noise, judge);
     result_.remedies = find_remedies(board_->switches(), noise, judge, on_, groups_, signals_);
     return std::move(result_);
@@ -125,13 +129,15 @@ class Pass {
       result_.interrupted = !options_.progress(finished + static_cast<std::int64_t>(now), total);
       return !result_.interrupted;
     };
-    signals_.all_on = noise.measure(on_).total();
-    result_.output_db = noise_db(signals_.all_on);
+    const OutputNoise as_in_file = noise.measure(on_);
+    signals_.all_on = as_in_file.score();
+    result_.output_db = noise_db(as_in_file.total());
+    if (!as_in_file.kl.empty()) result_.kl = as_in_file.kl_mean();
     std::vector<SwitchSettings> settings;
     for (std::size_t i = 0; i < groups_.size(); ++i)
       settings.push_back(with(off_, groups_, {i}, SwitchSetting::as_in_file()));
     for (const OutputNoise& each : noise.measure_all(settings, done))
-      signals_.alone_on.push_back(each.total());
+      signals_.alone_on.push_back(each.score());
     finished = count;
     signals_.off_alone.assign(groups_.size(), NAN);
     if (result_.interrupted) return;
@@ -142,8 +148,11 @@ class Pass {
     for (const std::size_t i : wanted)
       settings.push_back(with(on_, groups_, {i}, SwitchSetting::off()));
     const std::vector<OutputNoise> measured = noise.measure_all(settings, done);
-    for (std::size_t i = 0; i < wanted.size(); ++i)
-      signals_.off_alone[wanted[i]] = measured[i].total();
+    gain_db_.assign(groups_.size(), NAN);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      signals_.off_alone[wanted[i]] = measured[i].score();
+      gain_db_[wanted[i]] = noise_db(measured[i].total()) - result_.output_db;
+    }
   }
 
   void add_nodes() {
@@ -152,27 +161,35 @@ class Pass {
           .node = groups_[i].node,
           .op = groups_[i].op,
           .noise_share = signals_.all_on > 0 ? signals_.alone_on[i] / signals_.all_on : 0};
-      if (!std::isnan(signals_.off_alone[i]))
-        row.gain_db = noise_db(signals_.off_alone[i]) - noise_db(signals_.all_on);
+      const bool measured = !std::isnan(signals_.off_alone[i]);
+      if (measured) row.gain_db = gain_db_[i];
+      if (result_.kl) row.kl_alone = signals_.alone_on[i];
+      if (result_.kl && measured) row.kl_without = signals_.off_alone[i];
       for (std::size_t c = 0; c < signals_.chains.size(); ++c)
         if (std::ranges::count(signals_.chains[c], i) > 0) row.chain = c + 1;
       result_.nodes.push_back(std::move(row));
     }
   }
 
+  static bool is_worthwhile(const MeasuredGain& shown, const MeasuredGain& more) {
+    return more.kl ? more.kl->after < worthwhile_share * shown.kl->after
+                   : more.after_db > shown.after_db + worthwhile_db;
+  }
+
   // Sets that are proven to gain on the samples that they were not chosen on.
   void add_sets(const SwitchedNoise& noise, const SwitchedNoise& judge) {
-    const std::vector<GroupSet> sets = choose_sets(noise, on_, groups_, signals_);
+    const SwitchSettings better = better_settings(board_->switches(), noise, on_);
+    if (better != off_) result_.kept_bits = 8;
+    const std::vector<GroupSet> sets = choose_sets(noise, on_, better, groups_, signals_);
     std::vector<SwitchSettings> settings = {on_};
-    for (const GroupSet& set : sets)
-      settings.push_back(with(on_, groups_, set, SwitchSetting::off()));
+    for (const GroupSet& set : sets) settings.push_back(with(on_, groups_, set, better));
     const std::vector<OutputNoise> judged = judge.measure_all(settings);
-    double shown_db = noise_db(judged[0].total());
+    MeasuredGain shown = gain_of(judged[0], judged[0]);
     for (std::size_t i = 0; i < sets.size(); ++i) {
       if (std::ranges::count(shown_sizes, sets[i].size()) == 0) continue;
       FloatSet set{.nodes = {}, .gain = gain_of(judged[0], judged[i + 1])};
-      if (!(set.gain.gain_db.low > 0) || !(set.gain.after_db > shown_db + worthwhile_db)) continue;
-      shown_db = set.gain.after_db;
+      if (!set.gain.is_proven() || !is_worthwhile(shown, set.gain)) continue;
+      shown = set.gain;
       GroupSet order = sets[i];
       std::ranges::stable_sort(order, std::greater(),
                                [&](std::size_t group) { return signals_.alone_on[group]; });
@@ -187,6 +204,7 @@ class Pass {
   std::vector<SwitchGroup> groups_;
   SwitchSettings on_, off_;
   GroupSignals signals_;
+  std::vector<double> gain_db_;  // of each group off alone; NaN: not measured
   Sensitivity result_;
 };
 

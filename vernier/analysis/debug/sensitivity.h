@@ -21,17 +21,29 @@ struct NodeSensitivity {
   double noise_share = 0;         // of the output's noise, with only this node quantized
   std::optional<double> gain_db;  // at the output, with all but this node quantized
   std::size_t chain = 0;          // nodes of one number have parallel errors; 0: none has
+  // Of a decoder: KL of the next token with only this node quantized, and with all but it.
+  std::optional<double> kl_alone = {}, kl_without = {};
   bool operator==(const NodeSensitivity&) const = default;
+};
+
+// What a change does to the KL of the next token, in nats.
+struct KlChange {
+  double before = 0, after = 0;
+  ConfidenceInterval change;  // of the second less the first
+  bool operator==(const KlChange&) const = default;
 };
 
 // What a change does to the outputs, on samples that it was not chosen on.
 struct MeasuredGain {
   double before_db = 0, after_db = 0;
   ConfidenceInterval gain_db;
+  std::optional<KlChange> kl = {};  // of a decoder
+  // Whether the whole interval says that the outputs are nearer: of a decoder, that KL is less.
+  bool is_proven() const { return kl ? kl->change.high < 0 : gain_db.low > 0; }
   bool operator==(const MeasuredGain&) const = default;
 };
 
-// Nodes kept in float together.
+// Nodes kept in float together, or in more bits.
 struct FloatSet {
   std::vector<std::string> nodes;
   MeasuredGain gain;
@@ -62,11 +74,13 @@ struct Flip {
 };
 
 struct Sensitivity {
-  std::vector<NodeSensitivity> nodes;     // the noisiest first
-  std::vector<FloatSet> keep_in_float;    // the smallest first
+  std::vector<NodeSensitivity> nodes;   // the noisiest first
+  std::vector<FloatSet> keep_in_float;  // the smallest first
+  int kept_bits = 0;  // of the weights of these nodes, where those of the file have fewer; 0: float
   std::vector<QuantizerRemedy> remedies;  // the best first
   std::vector<Flip> flips;
-  double output_db = 0;  // as in the file, on the samples that advice was chosen on
+  double output_db = 0;           // as in the file, on the samples that advice was chosen on
+  std::optional<double> kl = {};  // likewise, of a decoder
   std::int64_t samples = 0, held_out = 0;
   std::vector<Unswitched> unswitched;
   bool interrupted = false;
@@ -77,6 +91,7 @@ struct SensitivityOptions {
   Samples* held_out = nullptr;  // null: the second half of the samples
   bool explain_flips = false;
   std::map<std::string, std::string> float_nodes;  // by the quantized model's node
+  std::string logits;  // the output that scores tokens: advice is chosen by KL; empty: none
   OrtOptions runtime;
   Progress progress;
 };

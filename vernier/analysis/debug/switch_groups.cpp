@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "vernier/tensor/convert.h"
+
 namespace vernier {
 
 std::vector<SwitchGroup> group_by_node(std::span<const Switch> switches,
@@ -33,6 +35,71 @@ SwitchSettings with(SwitchSettings settings, std::span<const SwitchGroup> groups
   return settings;
 }
 
+SwitchSettings with(SwitchSettings settings, std::span<const SwitchGroup> groups,
+                    const GroupSet& changed, const SwitchSettings& others) {
+  for (const std::size_t group : changed)
+    for (const std::size_t index : groups[group].switches) settings[index] = others[index];
+  return settings;
+}
+
+namespace {
+
+constexpr int more_bits = 8;
+
+bool has_few_bits(const Switch& what) {
+  return what.kind == Switch::Kind::weight && what.in_file && is_integer(what.in_file->dtype) &&
+         bits(what.in_file->dtype) < more_bits;
+}
+
+// Symmetric, with a scale for each block that the file's quantizer has.
+SimulatedQuantizer in_more_bits(const TensorView& weight, const Quantizer& in_file) {
+  SimulatedQuantizer quantizer = simulated(in_file);
+  quantizer.zero_point.clear();
+  quantizer.low = -128;
+  quantizer.high = 127;
+  std::ranges::fill(quantizer.scale, 0.0F);
+  const ScaleIndex index(weight.shape, in_file);
+  const std::vector<float> values = to_f32(weight);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    float& most = quantizer.scale[static_cast<std::size_t>(index(static_cast<std::int64_t>(i)))];
+    most = std::max(most, std::abs(values[i]));
+  }
+  for (float& scale : quantizer.scale)
+    scale = scale > 0 ? scale / static_cast<float>(quantizer.high) : 1.0F;
+  return quantizer;
+}
+
+KlChange kl_change_of(const OutputNoise& before, const OutputNoise& after) {
+  // Samples may be of different lengths: the share of each in the mean is that of its tokens.
+  const auto change = [&](std::span<const std::int64_t> samples) {
+    double sum = 0;
+    for (const std::int64_t sample : samples)
+      sum +=
+          after.kl[static_cast<std::size_t>(sample)] - before.kl[static_cast<std::size_t>(sample)];
+    return sum;
+  };
+  return {before.kl_mean(), after.kl_mean(), bootstrap_interval(std::ssize(before.kl), change)};
+}
+
+}  // namespace
+
+SwitchSettings better_settings(std::span<const Switch> switches, const SwitchedNoise& noise,
+                               const SwitchSettings& as_in_file) {
+  SwitchSettings better(switches.size(), SwitchSetting::off());
+  std::map<std::string, std::size_t, std::less<>> wanted;
+  for (std::size_t i = 0; i < switches.size(); ++i)
+    if (has_few_bits(switches[i])) wanted.emplace(switches[i].name, i);
+  if (wanted.empty()) return better;
+  noise.observe_first(as_in_file, [&](const ObservedTensor& tensor) {
+    const auto found = wanted.find(tensor.name);
+    if (found == wanted.end()) return;
+    better[found->second] =
+        SwitchSetting::simulate(in_more_bits(tensor, *switches[found->second].in_file));
+    wanted.erase(found);
+  });
+  return better;
+}
+
 MeasuredGain gain_of(const OutputNoise& before, const OutputNoise& after) {
   const auto gain = [&](std::span<const std::int64_t> samples) {
     double first = 0, second = 0;
@@ -43,7 +110,8 @@ MeasuredGain gain_of(const OutputNoise& before, const OutputNoise& after) {
     return noise_db(second) - noise_db(first);
   };
   return {noise_db(before.total()), noise_db(after.total()),
-          bootstrap_interval(std::ssize(before.samples), gain)};
+          bootstrap_interval(std::ssize(before.samples), gain),
+          before.kl.empty() ? std::nullopt : std::optional(kl_change_of(before, after))};
 }
 
 }  // namespace vernier

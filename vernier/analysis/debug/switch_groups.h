@@ -28,21 +28,31 @@ using GroupSet = std::vector<std::size_t>;  // indices of groups
 SwitchSettings with(SwitchSettings settings, std::span<const SwitchGroup> groups,
                     const GroupSet& changed, const SwitchSetting& setting);
 
+// The settings with the groups set as in others.
+SwitchSettings with(SwitchSettings settings, std::span<const SwitchGroup> groups,
+                    const GroupSet& changed, const SwitchSettings& others);
+
+// What is better than the file's quantizers: weights of fewer than 8 bits have 8, with as many
+// scales, all other quantizers are off. `noise` shows the float weights.
+SwitchSettings better_settings(std::span<const Switch> switches, const SwitchedNoise& noise,
+                               const SwitchSettings& as_in_file);
+
 // The gain of a change, on the samples of the two measurements, with its bootstrap interval.
 MeasuredGain gain_of(const OutputNoise& before, const OutputNoise& after);
 
 // What one node does by itself.
 struct GroupSignals {
-  std::vector<double> alone_on;   // noise with only this group quantized
-  std::vector<double> off_alone;  // noise with all but this group quantized; NaN: not measured
-  double all_on = 0;              // noise as in the file
+  std::vector<double> alone_on;   // score with only this group quantized
+  std::vector<double> off_alone;  // score with all but this group quantized; NaN: not measured
+  double all_on = 0;              // score as in the file
   std::vector<std::vector<std::size_t>> chains;  // groups whose errors are parallel
 };
 
 // Sets of 1 to 8 groups that leave the least noise, each chosen from several rankings and by
-// growing the set before it, all measured.
+// growing the set before it, all measured with the set as in `better`.
 std::vector<GroupSet> choose_sets(const SwitchedNoise& noise, const SwitchSettings& as_in_file,
-                                  std::span<const SwitchGroup> groups, const GroupSignals& signals);
+                                  const SwitchSettings& better, std::span<const SwitchGroup> groups,
+                                  const GroupSignals& signals);
 
 // Changes to single quantizers that leave less noise, proven on `held_out`.
 std::vector<QuantizerRemedy> find_remedies(std::span<const Switch> switches,

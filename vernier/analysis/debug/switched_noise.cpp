@@ -10,6 +10,7 @@
 #include "vernier/error.h"
 #include "vernier/metrics/parallel.h"
 #include "vernier/metrics/similarity.h"
+#include "vernier/metrics/token_scores.h"
 #include "vernier/tensor/convert.h"
 
 namespace vernier {
@@ -41,11 +42,17 @@ std::vector<Tensor> stacked(std::span<const std::vector<Tensor>> samples) {
 
 double OutputNoise::total() const { return std::accumulate(samples.begin(), samples.end(), 0.0); }
 
+double OutputNoise::kl_mean() const { return std::accumulate(kl.begin(), kl.end(), 0.0); }
+
+double OutputNoise::score() const { return kl.empty() ? total() : kl_mean(); }
+
 double noise_db(double noise) { return -10 * std::log10(noise); }
 
 SwitchedNoise::SwitchedNoise(Switchboard& board, std::vector<std::vector<Tensor>> samples,
-                             int threads)
+                             int threads, const std::string& logits)
     : board_(board), threads_(thread_count(threads)), count_(std::ssize(samples)) {
+  for (std::size_t i = 0; i < board.outputs().size(); ++i)
+    if (!logits.empty() && board.outputs()[i].name == logits) logits_ = i;
   if (can_be_stacked(samples))
     stack(samples);
   else
@@ -102,6 +109,11 @@ void SwitchedNoise::run_off() {
     Batch& batch = batches_[static_cast<std::size_t>(i)];
     batch.real = board_.run(batch.inputs, off);
   });
+  if (logits_)
+    for (const Batch& batch : batches_) {
+      const Tensor& logits = batch.real[*logits_];
+      tokens_ += logits.size() / std::max<std::int64_t>(1, logits.shape.back());
+    }
   weights_.assign(board_.outputs().size(), 0);
   for (std::size_t i = 0; i < weights_.size(); ++i)
     for (const Batch& batch : batches_)
@@ -126,6 +138,10 @@ OutputNoise SwitchedNoise::measure(const SwitchSettings& settings) const {
                                              row_of(outputs[i], batch.samples, s))
                                    .difference_squares;
       noise.samples.push_back(std::isnan(sum) ? INFINITY : sum);
+      if (!logits_) continue;
+      const KlSum kl = kl_of_rows(row_of(batch.real[*logits_], batch.samples, s),
+                                  row_of(outputs[*logits_], batch.samples, s));
+      noise.kl.push_back(std::isnan(kl.sum) ? INFINITY : kl.sum / static_cast<double>(tokens_));
     }
   }
   return noise;
@@ -166,6 +182,10 @@ std::vector<float> SwitchedNoise::error(const SwitchSettings& settings) const {
 
 void SwitchedNoise::observe(const SwitchSettings& settings, const Observer& observer) const {
   for (const Batch& batch : batches_) board_.run(batch.inputs, settings, observer);
+}
+
+void SwitchedNoise::observe_first(const SwitchSettings& settings, const Observer& observer) const {
+  if (!batches_.empty()) board_.run(batches_.front().inputs, settings, observer);
 }
 
 std::vector<Tensor> SwitchedNoise::outputs(std::int64_t sample,

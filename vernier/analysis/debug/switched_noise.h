@@ -16,7 +16,13 @@ namespace vernier {
 // is -10 log10 of it.
 struct OutputNoise {
   std::vector<double> samples;  // of each; the sum is that of all
+  // Of a decoder: KL of each sample's tokens, over the tokens of all samples; so the sum is the
+  // mean. Empty: the model scores no tokens.
+  std::vector<double> kl;
   double total() const;
+  double kl_mean() const;  // in nats
+  // What is to be least: KL where there is one, else the noise.
+  double score() const;
 };
 
 double noise_db(double noise);
@@ -26,8 +32,10 @@ double noise_db(double noise);
 // changes nothing.
 class SwitchedNoise {
  public:
-  // Throws Error when no output holds float numbers.
-  SwitchedNoise(Switchboard& board, std::vector<std::vector<Tensor>> samples, int threads);
+  // `logits` is the output that scores tokens; empty: none does. Throws Error when no output holds
+  // float numbers.
+  SwitchedNoise(Switchboard& board, std::vector<std::vector<Tensor>> samples, int threads,
+                const std::string& logits = "");
 
   std::int64_t size() const { return count_; }
   OutputNoise measure(const SwitchSettings& settings) const;
@@ -39,6 +47,8 @@ class SwitchedNoise {
 
   // Shows what reaches each switch, sample by sample or several at once.
   void observe(const SwitchSettings& settings, const Observer& observer) const;
+  // The same of one run.
+  void observe_first(const SwitchSettings& settings, const Observer& observer) const;
   // Outputs of one sample.
   std::vector<Tensor> outputs(std::int64_t sample, const SwitchSettings& settings) const;
 
@@ -58,6 +68,8 @@ class SwitchedNoise {
   std::int64_t count_ = 0;
   std::vector<Batch> batches_;
   std::vector<double> weights_;  // of each output: 0 where it is no float
+  std::optional<std::size_t> logits_;
+  std::int64_t tokens_ = 0;  // that the logits of all samples score
 };
 
 }  // namespace vernier

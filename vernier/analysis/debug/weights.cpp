@@ -2,15 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <map>
 
 #include "vernier/analysis/pairing/weight_counterpart.h"
 #include "vernier/metrics/similarity.h"
+#include "vernier/model/blocks.h"
 #include "vernier/tensor/convert.h"
 
 namespace vernier {
 namespace {
 
 constexpr std::size_t shown_channels = 3;
+// A normal distribution's 32 values seldom have a largest beyond 3.3 root mean squares.
+constexpr double outlier_crest = 4;
 
 std::int64_t channel_axis(const QuantizedWeight& weight, std::int64_t rank) {
   const std::int64_t axis = granularity(weight.quantizer) == Granularity::per_channel
@@ -93,6 +98,69 @@ void measure_channels(DebugWeight& row, const TensorView& reference, const Tenso
   if (one_scale) row.per_channel_gain_db = sqnr_db(per_channel) - *row.weight_sqnr_db;
 }
 
+// A block that is summed up.
+struct BlockSums {
+  double signal = 0, noise = 0;
+  float largest = 0;
+  std::int64_t at = 0;  // the element that is largest
+  std::int64_t first = 0, count = 0;
+  double crest() const {
+    return signal > 0 ? largest / std::sqrt(signal / static_cast<double>(count)) : 0;
+  }
+};
+
+std::vector<BlockSums> sum_blocks(const TensorView& reference, const TensorView& candidate,
+                                  const Quantizer& quantizer) {
+  std::vector<BlockSums> blocks(static_cast<std::size_t>(quantizer.scale.size()));
+  const ScaleIndex index(reference.shape, quantizer);
+  const auto expected = elements<float>(reference), found = elements<float>(candidate);
+  for (std::int64_t i = 0; i < reference.size(); ++i) {
+    BlockSums& block = blocks[static_cast<std::size_t>(index(i))];
+    if (block.count++ == 0) block.first = i;
+    const double value = expected[i], error = value - found[i];
+    block.signal += value * value;
+    block.noise += error * error;
+    if (!(std::fabs(expected[i]) > block.largest)) continue;
+    block.largest = std::fabs(expected[i]);
+    block.at = i;
+  }
+  return blocks;
+}
+
+// Of weights [N, K] in blocks along K, or [K, N].
+BlockStatistics measure_blocks(const TensorView& reference, const TensorView& candidate,
+                               const Quantizer& quantizer) {
+  std::vector<BlockSums> blocks = sum_blocks(reference, candidate, quantizer);
+  BlockStatistics result{.block_size = quantizer.block_size, .blocks = std::ssize(blocks)};
+  const std::int64_t columns = reference.shape[1];
+  const bool along_columns = quantizer.axis == 1 || quantizer.axis == -1;
+  const auto input = [&](std::int64_t element) {
+    return along_columns ? element % columns : element / columns;
+  };
+  double noise = 0, outlier_noise = 0;
+  std::map<std::int64_t, std::int64_t> outliers;
+  for (const BlockSums& block : blocks) {
+    noise += block.noise;
+    if (!(block.crest() > outlier_crest)) continue;
+    ++result.outlier_blocks;
+    outlier_noise += block.noise;
+    ++outliers[input(block.at)];
+  }
+  result.outlier_noise_share = noise > 0 ? outlier_noise / noise : 0;
+  const auto shown = std::min(blocks.size(), shown_channels);
+  std::ranges::partial_sort(blocks, blocks.begin() + static_cast<std::ptrdiff_t>(shown),
+                            std::greater(), &BlockSums::noise);
+  for (const BlockSums& block : std::span(blocks).first(shown))
+    result.worst.push_back({along_columns ? block.first / columns : block.first % columns,
+                            input(block.first), input(block.first) + block.count - 1,
+                            10 * std::log10(block.signal / block.noise), block.crest()});
+  for (const auto& [channel, count] : outliers)
+    if (count > 1) result.outlier_channels.push_back({channel, count});
+  std::ranges::stable_sort(result.outlier_channels, std::greater(), &OutlierChannel::blocks);
+  result.outlier_channels.resize(std::min(result.outlier_channels.size(), shown_channels));
+  return result;
+}
+
 bool has_channels(const Tensor& tensor) { return tensor.shape.size() >= 2 && tensor.size() > 0; }
 
 DebugWeight measure_weight(const QuantizedWeight& weight, const ModelIndex& float_model) {
@@ -110,6 +178,9 @@ DebugWeight measure_weight(const QuantizedWeight& weight, const ModelIndex& floa
   if (has_channels(candidate))
     measure_channels(row, reference->view, candidate,
                      channel_axis(weight, std::ssize(candidate.shape)));
+  if (row.granularity == Granularity::blockwise && candidate.shape.size() == 2 &&
+      is_aligned_f32(reference->view) && ScaleIndex::fits(candidate.shape, weight.quantizer))
+    row.blocks = measure_blocks(reference->view, candidate, weight.quantizer);
   return row;
 }
 

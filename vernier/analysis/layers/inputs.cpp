@@ -8,8 +8,9 @@
 namespace vernier {
 
 Inputs layers_inputs(const Model& candidate, const InputSpec& spec, const LayersOptions& options) {
-  if (!is_automatic(spec) || model_format(options.reference) != ModelFormat::onnx ||
-      precision_of(candidate) != Precision::int8)
+  const bool beside = is_automatic(spec) && precision_of(candidate) == Precision::int8;
+  const bool taught = !spec.tokens.empty() || !spec.at.empty();
+  if ((!beside && !taught) || model_format(options.reference) != ModelFormat::onnx)
     return make_inputs(candidate, spec, options.io, declared_inputs(options.reference));
   const Model reference = Model::load(options.reference);
   CompareModelsOptions compared{.candidate_runtime = options.runtime};

@@ -15,6 +15,8 @@
 
 namespace vernier {
 
+class SampleRecords;
+
 // Samples that several threads may read.
 class SharedSamples {
  public:
@@ -33,6 +35,7 @@ struct SampleRuns {
   SharedSamples& samples;
   std::vector<std::int64_t> indices;  // of the samples to run
   int threads = 0;                    // 0: one for each core
+  SampleRecords* records = nullptr;   // of what was measured before; null: none are kept
 };
 
 // The values of each placed tensor that is a root, over the samples, as the float model computes

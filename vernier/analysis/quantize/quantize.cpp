@@ -11,6 +11,7 @@
 #include "vernier/error.h"
 #include "vernier/model/graph.h"
 #include "vernier/runtime/ort_runner.h"
+#include "vernier/tensor/name_pattern.h"
 
 namespace vernier {
 namespace {
@@ -50,7 +51,12 @@ Quantizing::Quantizing(const Model& model, Samples* samples, const QuantizeOptio
         model.name(), options.precision.name));
   if (!options.limits.empty() && !shared_)
     throw Error("[quantize] --fail-if: nothing can be measured without --data or --dataset");
-  choices_ = {.precision = options_.precision, .storage = storage_for(options_)};
+  choices_ = {.precision = options_.precision,
+              .storage = storage_for(options_),
+              .blocks = {.bits = std::min(options_.precision.weight_bits, 8),
+                         .block_size = options_.block_size,
+                         .symmetric = options_.symmetric_weights}};
+  keep_in_8_bits();
   const std::int64_t count = shared_ ? shared_->size() : 0;
   parts_ = split_samples(count, options_.effort != Effort::fast || options_.set_choosing_apart);
   if (shared_ && count < few_samples)
@@ -77,7 +83,7 @@ Model Quantizing::write(const PlacementPlan& plan, QuantizationChoices choices) 
 }
 
 SampleRuns Quantizing::runs(std::vector<std::int64_t> indices) {
-  return {*shared_, std::move(indices), options_.threads};
+  return {*shared_, std::move(indices), options_.threads, options_.records};
 }
 
 void Quantizing::report(std::int64_t done) {
@@ -114,23 +120,43 @@ void Quantizing::set_activation_bits(std::map<std::string, int> bits) {
   choices_.activation_bits = std::move(bits);
 }
 
+void Quantizing::set_weight_bits(std::map<std::string, int> bits) {
+  choices_.weight_bits = std::move(bits);
+}
+
+void Quantizing::keep_in_8_bits() {
+  for (const std::string& pattern : options_.keep_8bit) {
+    bool found = false;
+    for (const PlacedNode& node : plan_.nodes) {
+      if (!matches_name(pattern, node.name)) continue;
+      found = true;
+      for (const std::size_t weight : node.weights)
+        choices_.weight_bits[plan_.weights[weight].name] = 8;
+    }
+    if (!found)
+      throw Error(
+          fmt::format("[quantize] --keep-8bit {}: no node that is quantized fits", pattern));
+  }
+}
+
 QuantizeResult Quantizing::finish() {
   Model quantized = write(plan_, choices_);
-  QuantizeResult result{.float_model = std::move(prepared_.model),
-                        .model = std::move(quantized),
-                        .nodes_before = prepared_.nodes_before,
-                        .float_model_nodes = prepared_.nodes_after,
-                        .batch_norms = prepared_.batch_norms,
-                        .quantized_nodes = std::ssize(plan_.nodes),
-                        .quantizers = std::ssize(plan_.tensors),
-                        .choices = choices_,
-                        .decisions = std::move(decisions_),
-                        .calibration_samples = options_.precision.needs_calibration()
-                                                   ? std::ssize(parts_.calibration)
-                                                   : 0,
-                        .choosing_samples = std::ssize(parts_.choosing),
-                        .warnings = std::move(warnings_),
-                        .interrupted = !go_on_};
+  QuantizeResult result{
+      .float_model = std::move(prepared_.model),
+      .model = std::move(quantized),
+      .nodes_before = prepared_.nodes_before,
+      .float_model_nodes = prepared_.nodes_after,
+      .batch_norms = prepared_.batch_norms,
+      .quantized_nodes = std::ssize(plan_.nodes),
+      .quantizers = std::ssize(plan_.tensors),
+      .choices = choices_,
+      .decisions = std::move(decisions_),
+      .calibration_samples = options_.precision.needs_calibration() || choices_.packed
+                                 ? std::ssize(parts_.calibration)
+                                 : 0,
+      .choosing_samples = std::ssize(parts_.choosing),
+      .warnings = std::move(warnings_),
+      .interrupted = !go_on_};
   for (const auto& node : result.float_model.graph().node())
     for (const char* op : {"Conv", "ConvTranspose", "Gemm", "MatMul"})
       result.float_nodes += is_op(node, op);
@@ -155,6 +181,10 @@ HeldBackResult Quantizing::judge_held_back(const QuantizeResult& result) {
                       .accuracy = exact.accuracy,
                       .reference_accuracy = scorer.reference_accuracy(),
                       .deployed_sqnr_db = deployed.sqnr_db()};
+  if (scorer.scores_tokens()) {
+    held.kl_mean = exact.kl_mean();
+    held.kl_interval = kl_interval(exact);
+  }
   if (choices_.storage == WeightStorage::int8 || plan_.nodes.empty()) return held;
   QuantizationChoices signed_weights = choices_;
   signed_weights.storage = WeightStorage::int8;
@@ -170,7 +200,8 @@ Verdict Quantizing::verdict_of(const QuantizeResult& result) const {
     Judged judged{.name = "output", .group = "output"};
     judged.metrics = {{"sqnr_db", held->sqnr_db},
                       {"deployed_sqnr_db", held->deployed_sqnr_db},
-                      {"agreement", held->agreement}};
+                      {"agreement", held->agreement},
+                      {"kl_mean", held->kl_mean}};
     std::optional<double> drop;
     if (held->accuracy && held->reference_accuracy)
       drop = *held->reference_accuracy - *held->accuracy;
@@ -207,7 +238,7 @@ bool saturates_here() {
 }
 
 std::vector<std::string> quantize_limit_metrics() {
-  return {"sqnr_db", "deployed_sqnr_db", "agreement", "top1_accuracy_drop"};
+  return {"sqnr_db", "deployed_sqnr_db", "agreement", "top1_accuracy_drop", "kl_mean"};
 }
 
 SampleParts split_samples(std::int64_t count, bool choose) {

@@ -30,9 +30,13 @@ struct QuantizeOptions {
   Effort effort = Effort::normal;
   bool set_choosing_apart = false;  // samples to choose by, even where the effort tries nothing
   std::vector<std::string> keep_nodes = {};  // names or globs: in float
+  std::vector<std::string> keep_8bit = {};   // likewise: of weights of 4 bits, in 8
+  std::int64_t block_size = 32;              // of weights of 4 bits
+  bool symmetric_weights = true;             // likewise: without zero points
   CalibratedRanges given_ranges = {};        // by tensor: used as they are
   std::vector<Limit> limits = {};
   int threads = 0;
+  SampleRecords* records = nullptr;  // of scores that were measured before; null: none are kept
   Progress progress = {};
 };
 
@@ -43,6 +47,8 @@ struct HeldBackResult {
   ConfidenceInterval interval;
   std::optional<double> agreement;                     // share of rows whose first maximum stays
   std::optional<double> accuracy, reference_accuracy;  // percent of labels
+  std::optional<double> kl_mean;                       // of a decoder's next token, in nats
+  ConfidenceInterval kl_interval = {};
   double deployed_sqnr_db = 0;  // as ONNX Runtime computes it here, with optimisations
   // The same with 8-bit int8 weights, where the target made it store others.
   std::optional<double> int8_sqnr_db, int8_deployed_db;

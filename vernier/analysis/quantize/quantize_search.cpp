@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
@@ -38,11 +39,51 @@ void Quantizing::search() {
   if (options_.effort == Effort::fast || parts_.choosing.empty() || !go_on_) return;
   const OutputScorer scorer(prepared_.model, runs(parts_.choosing));
   equalize_channels(scorer);
+  search_blocks(scorer);
+  // Biases that the model has not would be nodes of their own in front of every product.
+  if (choices_.precision.weight_bits == 4 && scorer.scores_tokens()) return;
   search_choices_by(scorer);
   if (options_.effort != Effort::tune || !options_.precision.needs_calibration()) return;
   const std::size_t kept = kept_.size();
   keep_noisiest_in_float(scorer);
   if (kept_.size() > kept) search_choices_by(scorer);
+}
+
+// How weights in blocks are rounded: what a product reads says which errors matter.
+void Quantizing::search_blocks(const OutputScorer& scorer) {
+  if (choices_.precision.weight_bits != 4 || choices_.precision.activation_bits > 0) return;
+  const std::vector<TensorSpec> graph_inputs = prepared_.model.inputs();
+  std::vector<std::string> inputs;
+  for (const PlacedWeight& weight : plan_.weights) {
+    const auto& node = prepared_.model.graph().node(weight.reader.node);
+    const bool is_product = is_op(node, "MatMul") || is_op(node, "Gemm");
+    if (!is_product || weight.reader.input != 1 || std::ranges::count(inputs, node.input(0)) > 0 ||
+        std::ranges::count(graph_inputs, node.input(0), &TensorSpec::name) > 0)
+      continue;
+    inputs.push_back(node.input(0));
+  }
+  if (inputs.empty()) return;
+  choices_.packed = std::make_shared<PackedWeights>(
+      measure_moments(prepared_.model, inputs, runs(parts_.calibration)));
+  OutputScore best = scorer.score(write(plan_, choices_));
+  for (const BlockRule rule : {BlockRule::scales, BlockRule::feedback}) {
+    report(std::ssize(parts_.calibration));
+    if (!go_on_) return;
+    QuantizationChoices tried = choices_;
+    tried.blocks.rule = rule;
+    OutputScore score = scorer.score(write(plan_, tried));
+    Decision decision{
+        .choice = fmt::format("weights: {}", block_rule_name(rule)),
+        .sqnr_db = score.sqnr_db(),
+        .gain = gain(best, score),
+        .kl_mean = scorer.scores_tokens() ? std::optional(score.kl_mean()) : std::nullopt};
+    decision.kept = decision.gain.proven();
+    if (decision.kept) {
+      choices_ = std::move(tried);
+      best = std::move(score);
+    }
+    decisions_.push_back(std::move(decision));
+  }
 }
 
 void Quantizing::search_choices_by(const OutputScorer& scorer) {

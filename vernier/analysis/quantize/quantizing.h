@@ -15,6 +15,7 @@ class Quantizing {
   // Keeps nodes in float, besides those that are already.
   void keep_in_float(std::vector<std::string> nodes);
   void set_activation_bits(std::map<std::string, int> bits);  // by root
+  void set_weight_bits(std::map<std::string, int> bits);      // by weight
   QuantizeResult finish();
 
   // What quantizers are put into: prepared, its channels perhaps scaled.
@@ -36,6 +37,8 @@ class Quantizing {
  private:
   void equalize_channels(const OutputScorer& scorer);
   void search_choices_by(const OutputScorer& scorer);
+  void search_blocks(const OutputScorer& scorer);
+  void keep_in_8_bits();
   void keep_noisiest_in_float(const OutputScorer& scorer);
   std::vector<std::string> noisiest_nodes();
   void forget_unplaced();

@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "vernier/data/read_file.h"
 #include "vernier/error.h"
+#include "vernier/parse_json.h"
 
 namespace vernier {
 namespace {
@@ -246,9 +247,7 @@ CalibratedRange range_by(RangeRule rule, const ValueCounts& values, double steps
 
 CalibratedRanges read_ranges(const std::filesystem::path& file) {
   const std::string where = fmt::format("[quantize] --ranges {}", file.filename().string());
-  std::ifstream stream(file);
-  if (!stream) throw Error(where + ": cannot be read");
-  const Json json = Json::parse(stream, nullptr, false);
+  const Json json = try_parse_json<Json>(as_text(read_file(file, "quantize")));
   if (json.is_discarded() || !json.is_object() || !json.contains("ranges") ||
       !json["ranges"].is_object())
     throw Error(where + ": expected a JSON object with \"ranges\", as --save-ranges writes it");

@@ -12,11 +12,6 @@
 namespace vernier {
 namespace {
 
-bool has_clips(const Model& model) {
-  return std::ranges::any_of(model.graph().node(),
-                             [](const auto& node) { return is_op(node, "Clip"); });
-}
-
 // The roots of a plan that calibrate() takes: each group of quantizers by its first tensor.
 PlacementPlan calibration_plan(const ShippedQuantizers& shipped) {
   PlacementPlan plan;
@@ -85,12 +80,12 @@ RepairResult repair(const Model& candidate, const Model& reference, Samples& sam
   report();
   const SampleRuns calibration{shared, parts.calibration, options.threads};
   const bool clips = has_clips(reference);
-  const CalibrationValues values =
-      calibrate(without_activation_quantizers(candidate, shipped, clips), calibration_plan(shipped),
-                calibration, [&] {
-                  ++done;
-                  report();
-                });
+  const CalibrationValues values = calibrate(
+      without_quantizers(candidate, shipped, clips, [](const std::string&) { return true; }),
+      calibration_plan(shipped), calibration, [&] {
+        ++done;
+        report();
+      });
   QuantizationChoices choices{.precision = parse_quantized_precision("int8"), .per_channel = false};
   std::map<std::string, CalibratedRange> ranges_as_shipped;
   for (const auto& activation : shipped.activations)

@@ -1,15 +1,22 @@
 #include "vernier/analysis/quantize/score.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "vernier/analysis/parts/content_hash.h"
+#include "vernier/analysis/parts/record.h"
+#include "vernier/analysis/parts/records.h"
 #include "vernier/error.h"
 #include "vernier/metrics/kernels.h"
 #include "vernier/metrics/parallel.h"
 #include "vernier/metrics/similarity.h"
+#include "vernier/metrics/token_scores.h"
+#include "vernier/model/decoder.h"
+#include "vernier/model/skeleton.h"
 #include "vernier/runtime/ort_runner.h"
 #include "vernier/tensor/convert.h"
 
@@ -17,6 +24,30 @@ namespace vernier {
 namespace {
 
 constexpr std::int64_t resamples = 400;
+
+struct SampleScore {
+  double noise = 0, agreement = 0, right = 0, rows = 0, kl = 0;
+  bool has_agreement = false, nonfinite = false;
+};
+template <typename Archive>
+void fields(Archive& archive, SampleScore& score) {
+  archive(score.noise, score.agreement, score.right, score.rows, score.kl, score.has_agreement,
+          score.nonfinite);
+}
+
+std::string hash_of(const Model& model) { return content_hash(flatten(model.pieces())).text(); }
+
+// What `measure` gives for a sample, or what it gave before the program was ended.
+template <typename Measure>
+auto recorded(SampleRecords* records, const std::string& section, std::int64_t sample,
+              Measure measure) -> decltype(measure()) {
+  if (!records) return measure();
+  if (const auto found = records->find(section, sample))
+    return from_record<decltype(measure())>(*found);
+  auto measured = measure();
+  records->keep(section, sample, to_record(measured));
+  return measured;
+}
 
 double decibels(double signal_over_noise) { return 10 * std::log10(signal_over_noise); }
 
@@ -61,9 +92,28 @@ double OutputScore::sqnr_db() const {
   return sum == 0 ? std::numeric_limits<double>::infinity() : decibels(1 / sum);
 }
 
+double OutputScore::kl_mean() const {
+  if (kl.empty()) return std::numeric_limits<double>::quiet_NaN();
+  double sum = 0;
+  for (const double each : kl) sum += each;
+  return sum;
+}
+
+ConfidenceInterval kl_interval(const OutputScore& score) {
+  const auto count = static_cast<double>(score.kl.size());
+  return bootstrap_interval(std::ssize(score.kl),
+                            [&](std::span<const std::int64_t> samples) {
+                              return sum_of(score.kl, samples) * count /
+                                     static_cast<double>(samples.size());
+                            },
+                            {.resamples = resamples});
+}
+
 Gain gain(const OutputScore& before, const OutputScore& after) {
+  const bool by_kl = !before.kl.empty() && before.kl.size() == after.kl.size();
   const auto ratio = [&](std::span<const std::int64_t> samples) {
-    const double first = sum_of(before.noise, samples), second = sum_of(after.noise, samples);
+    const double first = sum_of(by_kl ? before.kl : before.noise, samples);
+    const double second = sum_of(by_kl ? after.kl : after.noise, samples);
     if (first == 0 && second == 0) return 0.0;
     return std::clamp(decibels(first / std::max(second, 1e-300)), -300.0, 300.0);
   };
@@ -97,6 +147,12 @@ OutputScorer::OutputScorer(const Model& reference, SampleRuns runs) : runs_(std:
   parallel_for(std::ssize(runs_.indices), thread_count(runs_.threads), [&](std::int64_t i) {
     outputs_[i] = runner.run(runs_.samples.sample(runs_.indices[i]));
   });
+  const auto decoder = find_decoder(reference);
+  for (std::size_t i = 0; decoder && i < runner.outputs().size(); ++i)
+    if (runner.outputs()[i].name == decoder->logits) logits_ = i;
+  for (const auto& sample : outputs_)
+    if (logits_)
+      tokens_ += sample[*logits_].size() / std::max<std::int64_t>(1, sample[*logits_].shape.back());
   signal_.resize(compared_.size());
   for (const auto& sample : outputs_)
     for (std::size_t i = 0; i < compared_.size(); ++i)
@@ -111,6 +167,14 @@ OutputScorer::OutputScorer(const Model& reference, SampleRuns runs) : runs_(std:
     labels_.push_back(std::move(*labels));
   }
   if (labels_.size() == outputs_.size() && rows > 0) reference_accuracy_ = 100 * right / rows;
+  if (runs_.records)
+    against_ = content_hash(fmt::format("{} {}", hash_of(reference), fmt::join(runs_.indices, " ")))
+                   .text();
+}
+
+std::string OutputScorer::section(std::string_view measured, const Model& candidate) const {
+  if (!runs_.records) return "";
+  return fmt::format("{} of {} against {}", measured, hash_of(candidate), against_);
 }
 
 OutputScore OutputScorer::score(const Model& candidate, Arithmetic arithmetic) const {
@@ -123,19 +187,21 @@ OutputScore OutputScorer::score_first(const Model& candidate, std::int64_t sampl
 
 std::vector<float> OutputScorer::errors(const Model& candidate, std::int64_t samples) const {
   OrtRunner runner(candidate.clone(), run_options(Arithmetic::exact));
+  const std::string where = section("errors", candidate);
+  const auto measure = [&](std::int64_t i) {
+    std::vector<float> sample;
+    const std::vector<Tensor> outputs = runner.run(runs_.samples.sample(runs_.indices[i]));
+    for (const std::size_t j : compared_) {
+      const std::vector<float> reference = to_f32(outputs_[i][j]), output = to_f32(outputs[j]);
+      for (std::size_t k = 0; k < std::min(reference.size(), output.size()); ++k)
+        sample.push_back(output[k] - reference[k]);
+    }
+    return sample;
+  };
   std::vector<float> errors;
   parallel_in_order(
       0, std::min(samples, this->samples()), thread_count(runs_.threads),
-      [&](std::int64_t i) {
-        std::vector<float> sample;
-        const std::vector<Tensor> outputs = runner.run(runs_.samples.sample(runs_.indices[i]));
-        for (const std::size_t j : compared_) {
-          const std::vector<float> reference = to_f32(outputs_[i][j]), output = to_f32(outputs[j]);
-          for (std::size_t k = 0; k < std::min(reference.size(), output.size()); ++k)
-            sample.push_back(output[k] - reference[k]);
-        }
-        return sample;
-      },
+      [&](std::int64_t i) { return recorded(runs_.records, where, i, [&] { return measure(i); }); },
       [&](const std::vector<float>& sample) {
         errors.insert(errors.end(), sample.begin(), sample.end());
         return true;
@@ -146,37 +212,41 @@ std::vector<float> OutputScorer::errors(const Model& candidate, std::int64_t sam
 OutputScore OutputScorer::score(const Model& candidate, Arithmetic arithmetic,
                                 std::int64_t samples) const {
   OrtRunner runner(candidate.clone(), run_options(arithmetic));
-  struct SampleScore {
-    double noise = 0, agreement = 0, right = 0, rows = 0;
-    bool has_agreement = false, nonfinite = false;
+  const std::string where =
+      section(arithmetic == Arithmetic::exact ? "score" : "deployed score", candidate);
+  const auto measure = [&](std::int64_t i) {
+    SampleScore result;
+    const std::vector<Tensor> outputs = runner.run(runs_.samples.sample(runs_.indices[i]));
+    for (std::size_t j = 0; j < compared_.size(); ++j) {
+      const Tensor& reference = outputs_[i][compared_[j]];
+      const Tensor& output = outputs[compared_[j]];
+      const NoiseSums sums = measure_noise(reference, output);
+      result.nonfinite = result.nonfinite || !std::isfinite(sums.difference_squares);
+      if (signal_[j] > 0)
+        result.noise += sums.difference_squares / signal_[j] / double(compared_.size());
+      if (j == 0 && !classes(reference).empty())
+        if (const auto share = argmax_agreement(reference, output)) {
+          result.agreement = *share;
+          result.has_agreement = true;
+        }
+      if (j == 0 && reference_accuracy_)
+        std::tie(result.right, result.rows) = count_right(output, labels_[i]);
+      if (logits_ == compared_[j]) {
+        result.kl = kl_of_rows(reference, output).sum / static_cast<double>(tokens_);
+        if (std::isnan(result.kl)) result.kl = INFINITY;
+      }
+    }
+    return result;
   };
   OutputScore score;
   double agreement = 0, right = 0, rows = 0;
   std::int64_t agreeing = 0;
   parallel_in_order(
       0, samples, thread_count(runs_.threads),
-      [&](std::int64_t i) {
-        SampleScore result;
-        const std::vector<Tensor> outputs = runner.run(runs_.samples.sample(runs_.indices[i]));
-        for (std::size_t j = 0; j < compared_.size(); ++j) {
-          const Tensor& reference = outputs_[i][compared_[j]];
-          const Tensor& output = outputs[compared_[j]];
-          const NoiseSums sums = measure_noise(reference, output);
-          result.nonfinite = result.nonfinite || !std::isfinite(sums.difference_squares);
-          if (signal_[j] > 0)
-            result.noise += sums.difference_squares / signal_[j] / double(compared_.size());
-          if (j == 0 && !classes(reference).empty())
-            if (const auto share = argmax_agreement(reference, output)) {
-              result.agreement = *share;
-              result.has_agreement = true;
-            }
-          if (j == 0 && reference_accuracy_)
-            std::tie(result.right, result.rows) = count_right(output, labels_[i]);
-        }
-        return result;
-      },
+      [&](std::int64_t i) { return recorded(runs_.records, where, i, [&] { return measure(i); }); },
       [&](const SampleScore& sample) {
         score.noise.push_back(sample.noise);
+        if (logits_) score.kl.push_back(sample.kl);
         score.nonfinite += sample.nonfinite;
         agreement += sample.agreement;
         agreeing += sample.has_agreement;

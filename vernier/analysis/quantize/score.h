@@ -2,6 +2,8 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "vernier/analysis/quantize/calibrate.h"
@@ -16,7 +18,10 @@ struct OutputScore {
   std::optional<double> agreement;  // share of rows whose first maximum stays, 0 to 1
   std::optional<double> accuracy;   // of the labels, in percent; nothing without them
   std::int64_t nonfinite = 0;       // samples with NaN or infinity in the candidate alone
-  double sqnr_db() const;           // inf for none
+  // Of a decoder: KL of the next token, of each sample over the tokens of all; empty: of others.
+  std::vector<double> kl;
+  double sqnr_db() const;  // inf for none
+  double kl_mean() const;  // in nats; NaN: not measured
 };
 
 struct Gain {
@@ -25,9 +30,10 @@ struct Gain {
   bool proven() const { return interval.low > 0; }
   bool operator==(const Gain&) const = default;
 };
-// Resamples the samples, which both scores are of.
+// Resamples the samples, which both scores are of. Of decoders the gain is that of KL.
 Gain gain(const OutputScore& before, const OutputScore& after);
 ConfidenceInterval sqnr_interval(const OutputScore& score);
+ConfidenceInterval kl_interval(const OutputScore& score);
 
 enum class Arithmetic {
   exact,    // as the file says
@@ -48,14 +54,20 @@ class OutputScorer {
   std::vector<float> errors(const Model& candidate, std::int64_t samples) const;
   std::int64_t samples() const { return static_cast<std::int64_t>(runs_.indices.size()); }
   std::optional<double> reference_accuracy() const { return reference_accuracy_; }
+  bool scores_tokens() const { return logits_.has_value(); }
 
  private:
   OutputScore score(const Model& candidate, Arithmetic arithmetic, std::int64_t samples) const;
+  // What a sample's part of a measurement is recorded under.
+  std::string section(std::string_view measured, const Model& candidate) const;
 
   SampleRuns runs_;
+  std::string against_;  // that reference, on these samples; empty where nothing is recorded
   std::vector<std::vector<Tensor>> outputs_;  // of each sample
   std::vector<std::size_t> compared_;         // outputs of floats
   std::vector<double> signal_;                // of each compared output, over all samples
+  std::optional<std::size_t> logits_;         // the output of a decoder
+  std::int64_t tokens_ = 0;                   // that the logits of all samples score
   std::vector<Tensor> labels_;                // of each sample; none without labels
   std::optional<double> reference_accuracy_;
 };

@@ -20,11 +20,12 @@ enum class Effort {
 
 // Something that was tried on samples that calibration did not see.
 struct Decision {
-  std::string choice;   // "ranges: mse", "bias correction"
-  std::string subject;  // a tensor; empty: all
-  double sqnr_db = 0;   // at the output, with it
-  Gain gain;            // over what was in force
-  bool kept = false;    // the gain is more than its interval
+  std::string choice;                  // "ranges: mse", "bias correction"
+  std::string subject;                 // a tensor; empty: all
+  double sqnr_db = 0;                  // at the output, with it
+  Gain gain;                           // over what was in force
+  bool kept = false;                   // the gain is more than its interval
+  std::optional<double> kl_mean = {};  // of a decoder, with it: the gain is of it
   bool operator==(const Decision&) const = default;
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "vernier/analysis/pairing/counterpart.h"
 #include "vernier/analysis/quantize/graph_writer.h"
@@ -280,6 +281,11 @@ Model write_shipped(const Model& candidate, const ShippedQuantizers& shipped,
   return Writing(candidate, shipped, choices).write();
 }
 
+bool has_clips(const Model& model) {
+  return std::ranges::any_of(model.graph().node(),
+                             [](const NodeProto& node) { return is_op(node, "Clip"); });
+}
+
 ActivationBounds bounds_of(const CalibratedRange& shipped, bool has_clips) {
   ActivationBounds bounds;
   if (shipped.low == 0) bounds.low = 0;
@@ -288,9 +294,10 @@ ActivationBounds bounds_of(const CalibratedRange& shipped, bool has_clips) {
   return bounds;
 }
 
-Model without_activation_quantizers(const Model& candidate, const ShippedQuantizers& shipped,
-                                    bool has_clips) {
-  GraphWriter writer(candidate.clone());
+namespace {
+
+void remove_quantizers(GraphWriter& writer, const ShippedQuantizers& shipped, bool has_clips,
+                       const std::function<bool(const std::string& tensor)>& is_removed) {
   const auto constant = [&](const std::string& stem, double value) {
     Tensor tensor = make_tensor("", DType::f32, {});
     elements<float>(tensor)[0] = static_cast<float>(value);
@@ -302,10 +309,12 @@ Model without_activation_quantizers(const Model& candidate, const ShippedQuantiz
     for (const int number : activation.nodes) {
       NodeProto& node = writer.node(number);
       if (is_either(node, "QuantizeLinear")) {
-        sources[node.output(0)] = node.input(0);
+        if (is_removed(node.input(0))) sources[node.output(0)] = node.input(0);
         continue;
       }
-      std::string source = sources.at(node.input(0));
+      const auto found = sources.find(node.input(0));
+      if (found == sources.end()) continue;
+      std::string source = found->second;
       const auto bound = [&](const char* op, double value) {
         const std::string bounded = writer.fresh_name(source + "_bounded");
         writer.insert_before(number, op, {source, constant(bounded + "_by", value)}, {bounded});
@@ -316,6 +325,36 @@ Model without_activation_quantizers(const Model& candidate, const ShippedQuantiz
       writer.insert_before(number, "Identity", {source}, {node.output(0)});
       writer.drop(number);
     }
+  }
+}
+
+}  // namespace
+
+Model without_quantizers(const Model& candidate, const ShippedQuantizers& shipped, bool has_clips,
+                         const std::function<bool(const std::string& tensor)>& is_removed) {
+  GraphWriter writer(candidate.clone());
+  remove_quantizers(writer, shipped, has_clips, is_removed);
+  return writer.finish();
+}
+
+std::string owner_of(const ModelIndex& candidate, const std::string& tensor) {
+  const NodeProto* writer = candidate.main().producer(tensor);
+  return writer ? node_label(*writer) : tensor;
+}
+
+Model keep_in_float(const ModelIndex& candidate, const ShippedQuantizers& shipped, bool has_clips,
+                    const std::vector<std::string>& nodes) {
+  const std::set<std::string> kept(nodes.begin(), nodes.end());
+  GraphWriter writer(candidate.model().clone());
+  remove_quantizers(writer, shipped, has_clips, [&](const std::string& tensor) {
+    return kept.contains(owner_of(candidate, tensor));
+  });
+  for (const auto& node : shipped.nodes) {
+    if (!kept.contains(node.name) || !node.weight.original) continue;
+    const std::string stem = writer.node(node.weight.dequantize).input(0);
+    writer.node(node.node).set_input(1,
+                                     writer.add_constant(stem + "_float", *node.weight.original));
+    writer.drop(node.weight.dequantize);
   }
   return writer.finish();
 }

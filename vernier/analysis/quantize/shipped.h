@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cmath>
+#include <functional>
 
 #include "vernier/analysis/quantize/search.h"
 #include "vernier/model/index.h"
@@ -48,11 +49,20 @@ Model write_shipped(const Model& candidate, const ShippedQuantizers& shipped,
 struct ActivationBounds {
   double low = -INFINITY, high = INFINITY;
 };
+// Whether the float model has nodes that a quantizer may stand for with both of its ends.
+bool has_clips(const Model& model);
 ActivationBounds bounds_of(const CalibratedRange& shipped, bool has_clips);
 
-// The model without its activations' Q-DQ pairs, but with their bounds: its tensors are what no
-// shipped range has cut off, so that ranges can be measured on it.
-Model without_activation_quantizers(const Model& candidate, const ShippedQuantizers& shipped,
-                                    bool has_clips);
+// The model without the Q-DQ pairs of the activations that are asked for, but with their bounds.
+// Without any, its tensors are what no shipped range has cut off, so that ranges can be measured.
+Model without_quantizers(const Model& candidate, const ShippedQuantizers& shipped, bool has_clips,
+                         const std::function<bool(const std::string& tensor)>& is_removed);
+
+// The same for what these nodes compute, with their float weights as far as they are known.
+Model keep_in_float(const ModelIndex& candidate, const ShippedQuantizers& shipped, bool has_clips,
+                    const std::vector<std::string>& nodes);
+
+// The node that computes a tensor, or the tensor itself where it is an input.
+std::string owner_of(const ModelIndex& candidate, const std::string& tensor);
 
 }  // namespace vernier

@@ -4,13 +4,18 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "vernier/analysis/parts/content_hash.h"
+#include "vernier/analysis/parts/cpu.h"
+#include "vernier/data/read_file.h"
 #include "vernier/error.h"
 #include "vernier/model/convert_fp16.h"
+#include "vernier/parse_json.h"
 #include "vernier/runtime/ort_runner.h"
+#include "vernier/runtime/stopping.h"
 #include "vernier/tensor/atomic_file.h"
+#include "vernier/version.h"
 
 namespace vernier {
 namespace {
@@ -64,8 +69,10 @@ class Sweeping {
         samples_(samples),
         shared_(samples),
         parts_(split_samples(samples.size(), options.quantize.effort != Effort::fast)),
-        scorer_(model, {shared_, parts_.held_back, options.quantize.threads}) {
+        scorer_(model,
+                {shared_, parts_.held_back, options.quantize.threads, options.quantize.records}) {
     fs::create_directories(options.folder);
+    signature_ = signature();
   }
 
   SweepResult run() {
@@ -77,7 +84,12 @@ class Sweeping {
         result_.interrupted = true;
         break;
       }
-      result_.rows.push_back(row(precision));
+      try {
+        result_.rows.push_back(row(precision));
+      } catch (const Stopped&) {
+        result_.interrupted = true;
+        break;
+      }
     }
     mark_best();
     return std::move(result_);
@@ -99,12 +111,16 @@ class Sweeping {
     return options_.folder / fmt::format("{}.{}.onnx", model_.path().stem().string(), precision);
   }
 
-  // What a row depends on besides the precision.
-  std::string signature() const {
+  // What a row depends on besides the precision: contents, options, and what computes here.
+  std::string signature() {
+    std::string hashes;
+    for (std::int64_t i = 0; i < shared_.size(); ++i)
+      for (const Tensor& input : shared_.sample(i)) hashes += content_hash(input.bytes).text();
     return fmt::format(
-        "{} {} bytes, {} samples of {}, {} {} {}", model_.name(), bytes_of(model_.path()),
-        samples_.size(), options_.inputs, placement_name(options_.quantize.placement),
-        target_cpu_name(options_.quantize.target), static_cast<int>(options_.quantize.effort));
+        "{} {}, {} samples of {} {}, {} {} {}, vernier {}, ONNX Runtime {}, {}", model_.name(),
+        model_hash(model_.path()), samples_.size(), options_.inputs, content_hash(hashes).text(),
+        placement_name(options_.quantize.placement), target_cpu_name(options_.quantize.target),
+        static_cast<int>(options_.quantize.effort), version(), onnxruntime_version(), cpu_kind());
   }
 
   SweepRow row(const std::string& precision) {
@@ -115,6 +131,8 @@ class Sweeping {
       write(precision, file);
       measure(file, made);
       write_row(made, file);
+    } catch (const Stopped&) {
+      throw;
     } catch (const Error& error) {
       made.failure = error.what();
     }
@@ -158,7 +176,7 @@ class Sweeping {
   fs::path row_file(const fs::path& file) const { return fs::path(file).concat(".json"); }
 
   void write_row(const SweepRow& row, const fs::path& file) const {
-    const Json json = {{"signature", signature()},
+    const Json json = {{"signature", signature_},
                        {"bytes", row.bytes},
                        {"sqnr_db", number_json(row.sqnr_db)},
                        {"deployed_sqnr_db", number_json(row.deployed_sqnr_db)},
@@ -173,10 +191,9 @@ class Sweeping {
   }
 
   std::optional<SweepRow> read_row(const std::string& precision, const fs::path& file) const {
-    std::ifstream stream(row_file(file));
-    if (!stream || !fs::exists(file)) return std::nullopt;
-    const Json json = Json::parse(stream, nullptr, false);
-    if (!json.is_object() || json.value("signature", "") != signature() ||
+    if (!fs::is_regular_file(row_file(file)) || !fs::exists(file)) return std::nullopt;
+    const Json json = try_parse_json<Json>(as_text(read_file(row_file(file), "sweep")));
+    if (!json.is_object() || json.value("signature", "") != signature_ ||
         json.value("bytes", std::int64_t{-1}) != bytes_of(file))
       return std::nullopt;
     const auto number = [&](const char* key) {
@@ -216,6 +233,7 @@ class Sweeping {
   SharedSamples shared_;
   SampleParts parts_;
   OutputScorer scorer_;
+  std::string signature_;
   SweepResult result_;
 };
 

@@ -12,8 +12,9 @@ enum class TuneCost { nodes, bytes, latency };
 std::string_view tune_cost_name(TuneCost cost);
 TuneCost parse_tune_cost(std::string_view name);
 
-// What a node is that is not quantized to 8 bits.
-enum class TuneFallback { floating, bits16 };
+// What a node is that is not quantized as the others: in float, with activations of 16 bits, or,
+// where weights have 4 bits, with weights of 8.
+enum class TuneFallback { floating, bits16, weights8 };
 
 struct TuneOptions {
   QuantizeOptions quantize;
@@ -36,20 +37,41 @@ struct CurvePoint {
 };
 
 struct TuneResult {
-  std::optional<QuantizeResult> quantized;  // with the kept nodes
-  std::vector<SensitiveGroup> groups;       // most noise for its cost first
-  std::vector<std::string> kept;            // node names
-  std::vector<CurvePoint> curve;            // by kept nodes
-  double base_value = 0;                    // with all quantized, on the same samples as the curve
-  double value = 0;                         // of the model that is written, on held-back samples
-  bool reached = false;                     // on held-back samples
+  std::optional<Model> model;          // with the kept nodes
+  std::optional<Model> float_model;    // that it corresponds to, where that is made with it
+  std::vector<SensitiveGroup> groups;  // most noise for its cost first
+  std::vector<std::string> kept;       // node names
+  std::vector<CurvePoint> curve;       // by kept nodes
+  double base_value = 0;               // with all quantized, on the same samples as the curve
+  double value = 0;                    // of the model that is written, on held-back samples
+  bool reached = false;                // on held-back samples
+  std::int64_t held_back_samples = 0;
+  std::vector<std::string> warnings;
+  bool interrupted = false;
 };
 
-// "sqnr_db>30", "top1_accuracy_drop<0.5", "agreement>0.99". Throws Error for anything else.
+// "sqnr_db>30", "top1_accuracy_drop<0.5", "agreement>0.99", "kl_mean<0.01" of a decoder. Throws
+// Error for anything else.
 Limit parse_target(const std::string& text);
 
 // The fewest nodes in float, or 16 bits, with which the target is reached. The samples must be
 // real.
 TuneResult tune(const Model& model, Samples& samples, const TuneOptions& options);
+
+struct TuneShippedOptions {
+  Limit target;
+  TuneCost cost = TuneCost::nodes;
+  int threads = 0;
+  SampleRecords* records = nullptr;  // as of QuantizeOptions
+  Progress progress = {};
+};
+
+// The same for somebody's Q-DQ model: nodes that are kept get the reference's weights and lose the
+// quantizers of what they compute; all else stays as it is. Throws Error as repair() does.
+TuneResult tune_shipped(const Model& candidate, const Model& reference, Samples& samples,
+                        const TuneShippedOptions& options);
+
+// Throws Error where there are no samples to choose by.
+void require_choosing(const SampleParts& parts, const Samples& samples);
 
 }  // namespace vernier

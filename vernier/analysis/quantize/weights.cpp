@@ -128,34 +128,4 @@ StoredWeight quantize_weight(const TensorView& weight, const WeightOptions& opti
   return result;
 }
 
-PackedWeight pack_n_bits(const TensorView& weight, std::int64_t block_size) {
-  const std::int64_t rows = weight.shape[0], columns = weight.shape[1];
-  const std::int64_t blocks = (rows + block_size - 1) / block_size;
-  const std::vector<float> values = to_f32(weight);
-  PackedWeight result{.packed = make_tensor("", DType::u8, {columns, blocks, block_size / 2}),
-                      .scales = make_tensor("", DType::f32, {columns * blocks})};
-  const auto packed = elements<std::uint8_t>(result.packed);
-  const auto scales = elements<float>(result.scales);
-  for (std::int64_t column = 0; column < columns; ++column)
-    for (std::int64_t block = 0; block < blocks; ++block) {
-      const std::int64_t first = block * block_size, last = std::min(rows, first + block_size);
-      // The value of largest magnitude takes -8, which the positive side does not have.
-      float largest = 0;
-      for (std::int64_t row = first; row < last; ++row)
-        if (const float value = values[row * columns + column];
-            std::fabs(value) > std::fabs(largest))
-          largest = value;
-      const float scale = largest == 0 ? 1.0F : largest / -8;
-      scales[column * blocks + block] = scale;
-      for (std::int64_t row = first; row < first + block_size; ++row) {
-        const float value = row < last ? values[row * columns + column] : 0;
-        const int stored =
-            static_cast<int>(std::clamp(std::nearbyint(value / scale), -8.0F, 7.0F)) + 8;
-        const std::int64_t at = (column * blocks + block) * block_size + row - first;
-        packed[at / 2] |= static_cast<std::uint8_t>(stored << (at % 2 * 4));
-      }
-    }
-  return result;
-}
-
 }  // namespace vernier

@@ -34,11 +34,4 @@ struct StoredWeight {
 // one, or 1.
 StoredWeight quantize_weight(const TensorView& weight, const WeightOptions& options);
 
-// In blocks of `block_size` along the first of two axes [K, N], 4 bits, packed for MatMulNBits:
-// `stored` is uint8 [N, K / block_size, block_size / 2], the scales are [N * K / block_size].
-struct PackedWeight {
-  Tensor packed, scales;
-};
-PackedWeight pack_n_bits(const TensorView& weight, std::int64_t block_size);
-
 }  // namespace vernier

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "vernier/analysis/quantize/blocks.h"
 #include "vernier/analysis/quantize/placement.h"
 #include "vernier/analysis/quantize/precision.h"
 #include "vernier/analysis/quantize/ranges.h"
@@ -21,6 +23,10 @@ struct QuantizationChoices {
   std::map<std::string, WeightRule> weight_rules = {};  // by weight; others: minmax
   bool symmetric = false;  // activations: zero is in the middle of the range
   bool per_channel = true;
+  // Of weights in blocks: how they are stored, but for those of other bits, by weight.
+  BlockOptions blocks = {};
+  std::map<std::string, int> weight_bits = {};
+  std::shared_ptr<PackedWeights> packed = {};  // null: packed when written
   // Added to each output channel of a node, by its name: bias correction.
   std::map<std::string, std::vector<double>> shifts = {};
 };
@@ -33,7 +39,8 @@ Quantizer activation_quantizer(const CalibratedRange& range, int bits, bool symm
 Model write_static(const Model& model, const PlacementPlan& plan,
                    const QuantizationChoices& choices);
 
-// Weights alone: int8 behind DequantizeLinear, or 4 bits in MatMulNBits (MatMul) in blocks of 32.
+// Weights alone: int8 behind DequantizeLinear; of matrix products 4 bits, or 8 where the choices
+// say so, in blocks (MatMulNBits).
 Model write_weight_only(const Model& model, const PlacementPlan& plan,
                         const QuantizationChoices& choices);
 

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
@@ -12,7 +13,6 @@ namespace {
 
 using vernier_onnx::NodeProto;
 
-constexpr std::int64_t block_size = 32;
 constexpr const char* microsoft = "com.microsoft";
 
 Tensor transposed(const TensorView& matrix) {
@@ -53,20 +53,28 @@ void write_product(GraphWriter& writer, const NodeProto& node, int number,
 }
 
 void write_n_bits(GraphWriter& writer, const NodeProto& node, int number, const Tensor& matrix,
-                  const std::string& stem) {
-  PackedWeight packed = pack_n_bits(matrix, block_size);
+                  const std::string& stem, const QuantizationChoices& choices) {
+  BlockOptions options = choices.blocks;
+  if (const auto bits = choices.weight_bits.find(stem); bits != choices.weight_bits.end())
+    options.bits = bits->second;
+  const auto packed = choices.packed
+                          ? choices.packed->pack(stem, matrix, node.input(0), options)
+                          : std::make_shared<const PackedWeight>(pack_blocks(matrix, options));
   const bool has_bias = is_op(node, "Gemm") && !input_name(node, 2).empty();
   const std::string product =
       has_bias ? writer.fresh_name(node.output(0) + "_product") : node.output(0);
-  NodeProto& product_node = writer.insert_before(
-      number, "MatMulNBits",
-      {node.input(0), writer.add_constant(stem + "_Q4", std::move(packed.packed)),
-       writer.add_constant(stem + "_scales", std::move(packed.scales))},
-      {product}, microsoft);
+  std::vector<std::string> inputs = {
+      node.input(0), writer.add_constant(fmt::format("{}_Q{}", stem, options.bits), packed->packed),
+      writer.add_constant(stem + "_scales", packed->scales)};
+  if (packed->zero_points)
+    inputs.push_back(writer.add_constant(stem + "_zero_points", *packed->zero_points));
+  NodeProto& product_node =
+      writer.insert_before(number, "MatMulNBits", inputs, {product}, microsoft);
+  product_node.set_name(node.name());
   set_attribute(product_node, "K", matrix.shape[0]);
   set_attribute(product_node, "N", matrix.shape[1]);
-  set_attribute(product_node, "bits", 4);
-  set_attribute(product_node, "block_size", block_size);
+  set_attribute(product_node, "bits", options.bits);
+  set_attribute(product_node, "block_size", options.block_size);
   if (has_bias)
     write_product(writer, node, number, product);
   else
@@ -198,7 +206,7 @@ Model write_weight_only(const Model& model, const PlacementPlan& plan,
     const NodeProto& node = model.graph().node(weight.reader.node);
     if (choices.precision.weight_bits == 4)
       if (const auto matrix = matrix_of(index.main(), node, weight)) {
-        write_n_bits(writer, node, weight.reader.node, *matrix, weight.name);
+        write_n_bits(writer, node, weight.reader.node, *matrix, weight.name, choices);
         continue;
       }
     std::string& name = written[{weight.name, weight.axis}];

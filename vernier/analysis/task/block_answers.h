@@ -22,7 +22,7 @@ struct BlockAnswers {
 template <typename Archive>
 void fields(Archive& archive, BlockReport& report) {
   archive(report.unreadable, report.without_label, report.unknown_labels, report.problems,
-          report.labels, report.used);
+          report.labels, report.positions, report.used);
 }
 
 template <typename Archive>

@@ -64,10 +64,12 @@ struct Answers {
   Predictions candidate;
   std::int64_t compared = 0;  // pixels or tokens
   std::int64_t changed = 0;
+  std::vector<std::int64_t> positions;  // of the examples in their dataset
 
   void add(const BlockAnswers& block) {
     reference.append(block.reference);
     candidate.append(block.candidate);
+    positions.insert(positions.end(), block.report.positions.begin(), block.report.positions.end());
     compared += block.compared;
     changed += block.changed;
   }
@@ -306,9 +308,11 @@ TaskResult evaluate(const TaskModels& models, const TaskExamples& examples,
   require_every_label(report, models.recording);
   JudgeOptions judge = options.judge;
   judge.class_names = examples.class_names;
+  const std::vector<std::int64_t> positions = std::move(answers.positions);
   TaskResult result = timed(run.timings().scoring, [&] {
     return score(std::move(answers), std::move(bank_answers), models.reference != nullptr, judge);
   });
+  for (FlippedSample& flip : result.flipped) flip.sample = positions.at(flip.sample);
   add_counts(result, report);
   result.warnings.insert(result.warnings.begin(), run.warnings().begin(), run.warnings().end());
   std::ranges::move(data_warnings(report, bank ? bank->loader->report() : DatasetReport{}),

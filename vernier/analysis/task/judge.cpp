@@ -59,8 +59,6 @@ void require_same_samples(const Scores& reference, const Scores& candidate) {
 Agreement agreement(const Scores& reference, const Scores& candidate) {
   Agreement result;
   if (candidate.changed_share) result.changed_share = rounded(*candidate.changed_share);
-  if (candidate.rankings.samples > 0)
-    result.flips = count_flips(reference.rankings, candidate.rankings, candidate.labels);
   if (candidate.neighbours.queries > 0) {
     result.neighbour_overlap =
         rounded(mean_neighbour_overlap(reference.neighbours, candidate.neighbours));
@@ -68,6 +66,16 @@ Agreement agreement(const Scores& reference, const Scores& candidate) {
         rounded(similarity_rank_correlation(reference.embeddings, candidate.embeddings));
   }
   return result;
+}
+
+void add_flips(TaskResult& result, const Scores& reference, const Scores& candidate,
+               const JudgeOptions& options) {
+  result.flipped = flipped_samples(reference.rankings, candidate.rankings, candidate.labels);
+  result.agreement.flips = count_flips(result.flipped);
+  for (const FlippedSample& flip : result.flipped)
+    for (const std::int64_t label : {flip.label, flip.reference, flip.candidate})
+      if (const auto name = options.class_names.find(label); name != options.class_names.end())
+        result.flipped_names.insert(*name);
 }
 
 std::vector<ClassResult> class_results(const Scores* reference, const Scores& candidate,
@@ -250,7 +258,10 @@ TaskResult judge_scores(const Scores* reference, const Scores& candidate,
         reference ? beside(reference->metrics[i], candidate.metrics[i], candidate.samples,
                            options.bootstrap)
                   : alone(candidate.metrics[i], candidate.samples, options.bootstrap));
-  if (reference) result.agreement = agreement(*reference, candidate);
+  if (reference) {
+    result.agreement = agreement(*reference, candidate);
+    if (candidate.rankings.samples > 0) add_flips(result, *reference, candidate, options);
+  }
   result.classes = class_results(reference, candidate, options.class_names);
   require_classes(result, options.limits);
   result.warnings = candidate.warnings;

@@ -57,6 +57,10 @@ struct TaskResult {
   std::int64_t samples = 0;
   std::vector<MetricResult> metrics;
   Agreement agreement;
+  // Those that the two sides answer otherwise, by their number: in the dataset, where they are from
+  // one, else among the samples.
+  std::vector<FlippedSample> flipped;
+  std::map<std::int64_t, std::string> flipped_names;  // of the classes in them that have names
   std::string class_metric;
   std::vector<ClassResult> classes;
   std::vector<std::pair<std::string, std::int64_t>> counts;  // of the candidate

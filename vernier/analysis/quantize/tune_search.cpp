@@ -1,0 +1,213 @@
+#include "vernier/analysis/quantize/tune_search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+constexpr std::int64_t ranking_samples = 8;
+constexpr double parallel_cosine = 0.9;
+// How often more is asked for where held-back samples miss the target, and how much beyond it.
+constexpr int most_attempts = 4;
+constexpr double margin_db = 0.1;
+constexpr double kl_margin = 0.98;
+
+// The target's metric; of SQNR and KL the end of its interval that is worse, so that the target
+// holds on other samples too.
+double value_of(const OutputScore& score, const OutputScorer& scorer, const std::string& metric,
+                bool careful) {
+  if (metric == "sqnr_db") {
+    const double value = score.sqnr_db();
+    return careful && std::isfinite(value) ? sqnr_interval(score).low : value;
+  }
+  if (metric == "kl_mean")
+    return careful && !score.kl.empty() ? kl_interval(score).high : score.kl_mean();
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  if (metric == "agreement") return score.agreement.value_or(none);
+  if (!score.accuracy || !scorer.reference_accuracy()) return none;
+  return *scorer.reference_accuracy() - *score.accuracy;
+}
+
+bool is_reached(const Limit& target, double value) {
+  return !std::isnan(value) && !within(target, value);
+}
+
+double cosine(const std::vector<float>& first, const std::vector<float>& second) {
+  double product = 0, squares = 0, other_squares = 0;
+  for (std::size_t i = 0; i < std::min(first.size(), second.size()); ++i) {
+    product += double(first[i]) * second[i];
+    squares += double(first[i]) * first[i];
+    other_squares += double(second[i]) * second[i];
+  }
+  return squares > 0 && other_squares > 0 ? product / std::sqrt(squares * other_squares) : 0;
+}
+
+class Search {
+ public:
+  Search(const TunedModel& model, const Limit& target)
+      : model_(model), target_(target), wanted_(target) {}
+
+  TuneResult run() {
+    result_.base_value = evaluate(0);
+    require_measured();
+    if (!is_reached(wanted_, result_.base_value)) rank();
+    for (int attempt = 0; attempt < most_attempts; ++attempt) {
+      if (!is_reached(wanted_, evaluate_kept()) && !choose()) break;
+      result_.value = held_back_value();
+      if (is_reached(target_, result_.value) || !ask_for_more()) break;
+      if (result_.groups.empty()) rank();
+    }
+    return finish();
+  }
+
+ private:
+  double held_back_value() const {
+    return value_of(model_.held_back.score(model_.write(kept_nodes())), model_.held_back,
+                    target_.metric, false);
+  }
+
+  // What was reached on the samples that chose is missed on others: of those that chose, as much
+  // more is wanted. Only of decibels and KL, of which there is always more to be had.
+  bool ask_for_more() {
+    if (!model_.go_on()) return false;
+    if (target_.metric == "kl_mean") {
+      wanted_.value = evaluate_kept() * target_.value / result_.value * kl_margin;
+      return wanted_.value > 0;
+    }
+    if (target_.metric != "sqnr_db") return false;
+    wanted_.value = evaluate_kept() + target_.value - result_.value + margin_db;
+    return std::isfinite(wanted_.value);
+  }
+
+  void require_measured() const {
+    if (!std::isnan(result_.base_value)) return;
+    throw Error(fmt::format("[tune] --target {}: could not be measured; {}", target_.metric,
+                            target_.metric == "top1_accuracy_drop"
+                                ? "give a labelled --dataset and a model that returns class scores"
+                            : target_.metric == "kl_mean"
+                                ? "the model is no decoder, whose next token could be compared"
+                                : "the output is no table of class scores, or not finite"));
+  }
+
+  std::vector<std::string> kept_nodes() const {
+    std::vector<std::string> names;
+    for (const SensitiveGroup& group : result_.groups)
+      if (group.kept) names.insert(names.end(), group.nodes.begin(), group.nodes.end());
+    return names;
+  }
+
+  // With the first groups kept.
+  double evaluate(std::size_t groups) {
+    for (std::size_t i = 0; i < result_.groups.size(); ++i) result_.groups[i].kept = i < groups;
+    return evaluate_kept();
+  }
+
+  double evaluate_kept() {
+    const std::vector<std::string> kept = kept_nodes();
+    const double value =
+        value_of(model_.choosing.score(model_.write(kept)), model_.choosing, target_.metric, true);
+    result_.curve.push_back({std::ssize(kept), value});
+    return value;
+  }
+
+  // The noise of each node alone, and which of them err in parallel.
+  void rank() {
+    std::vector<std::vector<float>> errors;
+    std::vector<double> noise;
+    for (std::size_t i = 0; i < model_.nodes.size() && model_.go_on(); ++i) {
+      const Model alone = model_.write_alone(i);
+      errors.push_back(model_.choosing.errors(alone, ranking_samples));
+      double sum = 0;
+      if (target_.metric == "kl_mean")
+        sum = model_.choosing.score_first(alone, ranking_samples).kl_mean();
+      else
+        for (const float error : errors.back()) sum += double(error) * error;
+      noise.push_back(sum);
+    }
+    group(errors, noise);
+  }
+
+  void group(const std::vector<std::vector<float>>& errors, const std::vector<double>& noise) {
+    double total = 0;
+    for (const double each : noise) total += each;
+    std::vector<bool> taken(noise.size());
+    for (std::size_t i = 0; i < noise.size(); ++i) {
+      if (taken[i]) continue;
+      SensitiveGroup group{.nodes = {model_.nodes[i].name},
+                           .noise_share = total > 0 ? noise[i] / total : 0,
+                           .cost = model_.nodes[i].cost};
+      for (std::size_t j = i + 1; j < noise.size(); ++j)
+        if (!taken[j] && cosine(errors[i], errors[j]) > parallel_cosine) {
+          taken[j] = true;
+          group.nodes.push_back(model_.nodes[j].name);
+          group.noise_share += total > 0 ? noise[j] / total : 0;
+          group.cost += model_.nodes[j].cost;
+        }
+      result_.groups.push_back(std::move(group));
+    }
+    std::ranges::stable_sort(result_.groups, std::greater{}, [](const SensitiveGroup& each) {
+      return each.noise_share / std::max(each.cost, 1.0);
+    });
+  }
+
+  // The shortest prefix that reaches what is wanted, less what it is reached without; false where
+  // all groups together do not.
+  bool choose() {
+    std::size_t low = 0, high = result_.groups.size();
+    if (!is_reached(wanted_, evaluate(high))) return false;
+    while (high - low > 1) {
+      const std::size_t middle = (low + high) / 2;
+      (is_reached(wanted_, evaluate(middle)) ? high : low) = middle;
+      if (!model_.go_on()) break;
+    }
+    for (std::size_t i = 0; i < result_.groups.size(); ++i) result_.groups[i].kept = i < high;
+    for (std::size_t i = high; i-- > 0 && model_.go_on();) {
+      result_.groups[i].kept = false;
+      if (!is_reached(wanted_, evaluate_kept())) result_.groups[i].kept = true;
+    }
+    return true;
+  }
+
+  TuneResult finish() {
+    result_.kept = kept_nodes();
+    const auto key = [](const CurvePoint& point) {
+      return std::pair(point.kept_nodes, point.value);
+    };
+    std::ranges::sort(result_.curve, {}, key);
+    const auto repeated = std::ranges::unique(result_.curve, {}, key);
+    result_.curve.erase(repeated.begin(), repeated.end());
+    result_.value = held_back_value();
+    result_.reached = is_reached(target_, result_.value);
+    result_.held_back_samples = model_.held_back.samples();
+    return std::move(result_);
+  }
+
+  const TunedModel& model_;
+  const Limit& target_;
+  Limit wanted_;  // on the samples that choose
+  TuneResult result_;
+};
+
+}  // namespace
+
+TuneResult search_kept(const TunedModel& model, const Limit& target) {
+  return Search(model, target).run();
+}
+
+double tune_cost(TuneCost cost, double weights, std::int64_t channels, const Shape* output) {
+  if (cost == TuneCost::nodes) return 1;
+  if (cost == TuneCost::bytes || channels == 0) return std::max(weights, 1.0);
+  double values = 1;
+  if (output)
+    for (const std::int64_t dim : *output)
+      values *= static_cast<double>(std::max<std::int64_t>(dim, 1));
+  return std::max(1.0, values * weights / static_cast<double>(channels));
+}
+
+}  // namespace vernier

@@ -1,0 +1,96 @@
+#include <fmt/format.h>
+#include <vernier_onnx.pb.h>
+
+#include <algorithm>
+
+#include "vernier/analysis/quantize/shipped.h"
+#include "vernier/analysis/quantize/tune_search.h"
+#include "vernier/error.h"
+#include "vernier/model/precision.h"
+
+namespace vernier {
+namespace {
+
+// Every node that a quantizer belongs to, in the order of the graph.
+std::vector<std::string> quantized_nodes(const ModelIndex& candidate,
+                                         const ShippedQuantizers& shipped) {
+  std::vector<std::string> names;
+  const auto add = [&](const std::string& name) {
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  };
+  for (const auto& activation : shipped.activations)
+    for (const std::string& tensor : activation.tensors) add(owner_of(candidate, tensor));
+  for (const auto& node : shipped.nodes) add(node.name);
+  return names;
+}
+
+double cost_of(const std::string& name, TuneCost cost, const ModelIndex& candidate,
+               const ShippedQuantizers& shipped) {
+  const auto found = std::ranges::find(shipped.nodes, name, &ShippedQuantizers::Node::name);
+  if (found == shipped.nodes.end() || !found->weight.original)
+    return tune_cost(cost, 0, 0, nullptr);
+  const Tensor& weight = *found->weight.original;
+  const int axis = found->weight.channel_axis;
+  const auto output =
+      candidate.main().declared_shape(candidate.model().graph().node(found->node).output(0));
+  return tune_cost(cost, static_cast<double>(weight.size()),
+                   axis < 0 ? 0 : weight.shape[static_cast<std::size_t>(axis)],
+                   output ? &*output : nullptr);
+}
+
+}  // namespace
+
+TuneResult tune_shipped(const Model& candidate, const Model& reference, Samples& samples,
+                        const TuneShippedOptions& options) {
+  if (precision_of(reference) == Precision::int8)
+    throw Error(
+        fmt::format("[tune] --reference {}: is quantized; give the float model", reference.name()));
+  const ModelIndex candidate_index(candidate), reference_index(reference);
+  const ShippedQuantizers shipped = find_shipped(candidate_index, reference_index);
+  if (shipped.activations.empty() && shipped.nodes.empty())
+    throw Error(fmt::format(
+        "[tune] {}: has no Q-DQ pairs of constant scales; of quantized models only such can be "
+        "tuned. A float model is quantized and tuned without --reference",
+        candidate.name()));
+  SharedSamples shared(samples);
+  const SampleParts parts = split_samples(samples.size(), true);
+  require_choosing(parts, samples);
+  std::vector<std::int64_t> choosing = parts.calibration;  // nothing is calibrated
+  choosing.insert(choosing.end(), parts.choosing.begin(), parts.choosing.end());
+  std::ranges::sort(choosing);
+  const OutputScorer chooser(reference, {shared, choosing, options.threads, options.records});
+  const OutputScorer held_back(reference,
+                               {shared, parts.held_back, options.threads, options.records});
+  const std::vector<std::string> names = quantized_nodes(candidate_index, shipped);
+  const bool clips = has_clips(reference);
+  const auto total = std::ssize(names);
+  std::int64_t done = 0;
+  bool go_on = true;
+  TunedModel tuned{.nodes = {},
+                   .write =
+                       [&](const std::vector<std::string>& kept) {
+                         return keep_in_float(candidate_index, shipped, clips, kept);
+                       },
+                   .write_alone =
+                       [&](std::size_t node) {
+                         std::vector<std::string> others = names;
+                         others.erase(others.begin() + static_cast<std::ptrdiff_t>(node));
+                         return keep_in_float(candidate_index, shipped, clips, others);
+                       },
+                   .choosing = chooser,
+                   .held_back = held_back,
+                   .go_on =
+                       [&] {
+                         if (options.progress && !options.progress(std::min(done++, total), total))
+                           go_on = false;
+                         return go_on;
+                       }};
+  for (const std::string& name : names)
+    tuned.nodes.push_back({name, cost_of(name, options.cost, candidate_index, shipped)});
+  TuneResult result = search_kept(tuned, options.target);
+  result.model = tuned.write(result.kept);
+  result.interrupted = !go_on;
+  return result;
+}
+
+}  // namespace vernier

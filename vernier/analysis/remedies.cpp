@@ -1,0 +1,68 @@
+#include "vernier/analysis/remedies.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "vernier/analysis/quantize/shipped.h"
+
+namespace vernier {
+namespace {
+
+Remedy::Kind kind_of(QuantizerRemedy::Kind kind) {
+  switch (kind) {
+    case QuantizerRemedy::Kind::range: return Remedy::Kind::range;
+    case QuantizerRemedy::Kind::per_channel: return Remedy::Kind::per_channel;
+    case QuantizerRemedy::Kind::sixteen_bits: break;
+  }
+  return Remedy::Kind::sixteen_bits;
+}
+
+Remedy measured_remedy(Remedy::Kind kind, std::vector<std::string> subjects,
+                       const MeasuredGain& gain) {
+  return {.kind = kind,
+          .subjects = std::move(subjects),
+          .before_db = gain.before_db,
+          .after_db = gain.after_db,
+          .interval_db = (gain.gain_db.high - gain.gain_db.low) / 2};
+}
+
+// repair writes scales into Q-DQ pairs that are there; it does not make them wider.
+bool is_repairable(QuantizerRemedy::Kind kind, const ComparedModels& models) {
+  return kind != QuantizerRemedy::Kind::sixteen_bits &&
+         !find_shipped(ModelIndex(models.candidate), ModelIndex(*models.reference))
+              .activations.empty();
+}
+
+// Whether the model stays as fast as it is.
+bool is_free(const Remedy& remedy) {
+  return remedy.kind == Remedy::Kind::ranges || remedy.kind == Remedy::Kind::range ||
+         remedy.kind == Remedy::Kind::per_channel;
+}
+
+}  // namespace
+
+std::vector<Remedy> measured_remedies(const Sensitivity& sensitivity,
+                                      const ComparedModels& models) {
+  std::vector<Remedy> remedies;
+  if (!sensitivity.remedies.empty()) {
+    const QuantizerRemedy& best = sensitivity.remedies.front();
+    remedies.push_back(measured_remedy(kind_of(best.kind), {best.tensor}, best.gain));
+    remedies.back().repairable = is_repairable(best.kind, models);
+  }
+  if (!sensitivity.keep_in_float.empty()) {
+    const FloatSet& set = sensitivity.keep_in_float.back();
+    remedies.push_back(measured_remedy(Remedy::Kind::keep_in_float, set.nodes, set.gain));
+  }
+  return remedies;
+}
+
+void rank_remedies(std::vector<Remedy>& remedies) {
+  double best = 0;
+  for (const Remedy& remedy : remedies) best = std::max(best, gain_of(remedy));
+  std::ranges::stable_sort(remedies, std::greater{}, [&](const Remedy& remedy) {
+    return std::pair(is_free(remedy) && gain_of(remedy) >= most_of_it * best, remedy.after_db);
+  });
+}
+
+}  // namespace vernier
