@@ -85,6 +85,18 @@ TEST(LayersReport, truth_adds_its_columns_and_weights_and_warnings_are_noted) {
   EXPECT_THAT(text(result), HasSubstr("warning: traced in training mode"));
 }
 
+TEST(LayersReport, a_weight_of_another_shape_shows_both) {
+  LayersResult result{.rows = {row("fc", 0)}};
+  result.weight_mismatches = {{.parameter = "fc.weight",
+                               .initializer = "w",
+                               .elements = 8,
+                               .difference = {.differing = 8},
+                               .shape = {2, 4},
+                               .found_shape = {4, 4}}};
+  EXPECT_THAT(text(result), HasSubstr("[2,4] vs [4,4]"));
+  EXPECT_THAT(text(result), Not(HasSubstr("8 of 8")));
+}
+
 TEST(LayersReport, the_worst_are_what_could_not_be_compared_and_then_the_largest) {
   const LayersResult result{.rows = {row("small", 0.1),
                                      {.layer = "gone", .exceeds = true},

@@ -159,6 +159,15 @@ std::vector<LayerRow> rows_around(const LayersResult& result, int around) {
           result.rows.begin() + std::min(size, origin + around + 1)};
 }
 
+// What differs, and by how much at most; of another shape, the shapes.
+std::pair<Cell, Cell> difference_cells(const ComparedWeight& weight) {
+  if (weight.shape != weight.found_shape)
+    return {fmt::format("{} vs {}", format_shape(weight.shape), format_shape(weight.found_shape)),
+            Cell("-", Tone::faint)};
+  return {fmt::format("{} of {}", weight.difference.differing, weight.elements),
+          format_scientific(weight.difference.max_abs_diff)};
+}
+
 // As many as are shown of the worst layers.
 Table weights_table(const LayersSubject& subject, const LayersResult& result) {
   const auto& weights = result.weight_mismatches;
@@ -168,10 +177,10 @@ Table weights_table(const LayersSubject& subject, const LayersResult& result) {
                           {"elements", Align::left},
                           {"max_abs_diff"}}};
   const std::size_t shown = std::min<std::size_t>(weights.size(), subject.top);
-  for (const ComparedWeight& weight : std::span(weights).first(shown))
-    table.rows.push_back({weight.parameter, weight.initializer,
-                          fmt::format("{} of {}", weight.difference.differing, weight.elements),
-                          format_scientific(weight.difference.max_abs_diff)});
+  for (const ComparedWeight& weight : std::span(weights).first(shown)) {
+    auto [what, most] = difference_cells(weight);
+    table.rows.push_back({weight.parameter, weight.initializer, std::move(what), std::move(most)});
+  }
   if (shown < weights.size()) table.note = fmt::format("{} more", weights.size() - shown);
   return table;
 }
