@@ -72,9 +72,15 @@ TEST(CalibrationFit, the_score_is_octaves_and_clipped_percent) {
   EXPECT_EQ(fit_of(full, one({-255, 0, 0, -1})).score, 0);
   EXPECT_DOUBLE_EQ(fit_of(full, one({-127.5F, 0, 0, -1})).score, 1);
   const CalibrationFit clipped = fit_of(full, one({-510, 0, 0, -1}));
-  EXPECT_DOUBLE_EQ(clipped.score, 1 + 25);
+  EXPECT_DOUBLE_EQ(clipped.score, 1 + 100 * clipped.surely_clipped);
+  EXPECT_LT(clipped.surely_clipped, 0.1);  // one of four elements says little
   EXPECT_EQ(clipped.clipped_share, 0.25);
   EXPECT_EQ(clipped.most_clipped, "y");  // as users know it: the output
+}
+
+TEST(CalibrationFit, what_is_cut_off_by_little_is_not_clipped) {
+  EXPECT_EQ(fit_of(quantizer(0), one({-258, -258, -258, 0})).clipped_share, 0);
+  EXPECT_EQ(fit_of(quantizer(0), one({-260, -260, -260, 0})).clipped_share, 0.75);
 }
 
 TEST(CalibrationFit, a_side_without_codes_stands_for_a_relu) {

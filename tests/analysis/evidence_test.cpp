@@ -14,7 +14,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 const Limit limit{.metric = "sqnr_db_mean", .fails = Limit::Fails::below, .value = 15};
-const Failure broken{.subject = "y", .metric = "sqnr_db_mean", .value = 7, .limit = limit};
+const Failure broken{.subject = "y", .metric = "sqnr_db_mean", .value = 6, .limit = limit};
 const Failure missing{.subject = "z", .metric = "candidate", .kind = FailureKind::missing};
 
 Evidence quantized(double score, double clipped = 0) {
@@ -58,8 +58,8 @@ TEST(Evidence, a_limit_that_others_break_makes_a_pass_doubtful) {
   evidence.others = broken;
   const Verdict verdict = make_verdict({limit}, {}, evidence);
   EXPECT_EQ(verdict.outcome, Outcome::inconclusive);
-  EXPECT_EQ(verdict.doubts, (std::vector<Doubt>{{DoubtKind::other_inputs, "y", 7, 15}}));
-  EXPECT_THAT(doubt_text(verdict.doubts[0]), testing::HasSubstr("output y has 7.0 dB (< 15)"));
+  EXPECT_EQ(verdict.doubts, (std::vector<Doubt>{{DoubtKind::other_inputs, "y", 6, 15}}));
+  EXPECT_THAT(doubt_text(verdict.doubts[0]), testing::HasSubstr("output y has 6.0 dB (< 15)"));
 }
 
 TEST(Evidence, broken_limits_prove_nothing_on_inputs_unlike_the_calibration_data) {
@@ -76,7 +76,27 @@ TEST(Evidence, real_inputs_unlike_the_calibration_data_are_not_asked_for_again) 
   real.real_inputs = true;
   const Verdict verdict = make_verdict({limit}, {}, real);
   EXPECT_EQ(verdict.outcome, Outcome::inconclusive);
-  EXPECT_EQ(verdict.doubts, (std::vector<Doubt>{{DoubtKind::other_calibration, "", 0.95, 0.4}}));
+  EXPECT_EQ(verdict.doubts, (std::vector<Doubt>{{DoubtKind::other_calibration, "", 0.95, 0.8}}));
+}
+
+TEST(Evidence, real_inputs_may_fit_less_than_made_up_ones) {
+  Evidence real = quantized(0.6);
+  EXPECT_EQ(outcome({}, real), Outcome::inconclusive);
+  real.real_inputs = true;
+  EXPECT_EQ(outcome({}, real), Outcome::pass);
+}
+
+TEST(Evidence, limits_that_made_up_inputs_nearly_keep_prove_nothing) {
+  Failure near = broken;
+  near.value = 14;
+  const Verdict verdict = make_verdict({limit}, {near}, quantized(0.1));
+  EXPECT_EQ(verdict.outcome, Outcome::inconclusive);
+  EXPECT_EQ(verdict.doubts, (std::vector<Doubt>{{DoubtKind::near_limit, "", 8}}));
+  EXPECT_THAT(doubt_text(verdict.doubts[0]), testing::HasSubstr("up to 8 dB better"));
+  EXPECT_EQ(outcome({near}, {.half = true}), Outcome::inconclusive);
+  EXPECT_EQ(outcome({broken}, {.half = true}), Outcome::fail);
+  EXPECT_EQ(outcome({near}, {}), Outcome::fail);
+  EXPECT_EQ(outcome({near}, {.real_inputs = true, .half = true}), Outcome::fail);
 }
 
 TEST(Evidence, the_worst_sample_fails_where_the_mean_would) {
@@ -173,7 +193,8 @@ TEST(Evidence, the_input_of_a_final_activation_is_found_behind_what_only_carries
       .output("y", DType::f32, {{1, ""}, {4, ""}})
       .output("z", DType::f32, {{1, ""}, {4, ""}});
   const Model model = builder.model();
-  EXPECT_THAT(find_final_activations(model), ElementsAre(FinalActivation{"y", "logits", true}));
+  EXPECT_THAT(find_final_activations(model),
+              ElementsAre(FinalActivation{"y", "logits", true, "Softmax", 1}));
   EXPECT_EQ(with_outputs(model, {"logits"}).graph().output_size(), 3);
   EXPECT_EQ(with_outputs(model, {"z"}).graph().output_size(), 2);
 }

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cmath>
+
 #include "tests/fixture.h"
 #include "tests/injected_faults.h"
 #include "vernier/model/convert_fp16.h"
@@ -162,6 +165,78 @@ TEST(WeightEvidence, parameters_of_a_module_are_compared_with_its_batch_norm_fol
   EXPECT_EQ(answer(folded), Answer::same);
   folded[0] = 100;
   EXPECT_NE(answer(folded), Answer::same);
+}
+
+// y = conv(x) through a batch norm whose parameters are nodes, a product and a sum; with all of
+// them folded into the weight, or as far as the batch norm.
+constexpr std::array<float, 2> gains = {1.1F, 0.9F};
+
+std::vector<float> kernel_values(const std::array<float, 2>& factors) {
+  std::vector<float> values(36);
+  for (int i = 0; i < 36; ++i)
+    values[i] = (static_cast<float>(i * i % 17) - 8) * factors[i < 18 ? 0 : 1];
+  return values;
+}
+
+Model convolution_and_more() {
+  GraphBuilder builder;
+  const auto constant = [&](const char* name, std::vector<float> values) {
+    builder.node("Constant", {}, {name},
+                 {tensor_attribute("value", tensor_of<float>(name, DType::f32, {2}, values))});
+  };
+  builder.input("x", DType::f32, {{1}, {2}, {8}, {8}})
+      .weight(tensor_of("w", DType::f32, {2, 2, 3, 3}, kernel_values({1, 1})))
+      .weight(tensor_of<float>("two", DType::f32, {1}, {2}))
+      .weight(tensor_of<float>("shift", DType::f32, {1, 2, 1, 1}, {5, 6}));
+  constant("gain", {gains[0], gains[1]});
+  constant("offset", {1, 2});
+  constant("mean", {0, 0});
+  constant("variance", {1 - 1e-5F, 1 - 1e-5F});
+  builder.node("Conv", {"x", "w"}, {"a"})
+      .node("BatchNormalization", {"a", "gain", "offset", "mean", "variance"}, {"b"})
+      .node("Mul", {"two", "b"}, {"c"})
+      .node("Add", {"c", "shift"}, {"y"})
+      .output("y");
+  return builder.model();
+}
+
+TEST(WeightEvidence, what_stands_behind_a_layer_is_folded_in_as_far_as_it_is) {
+  const Model reference = convolution_and_more();
+  const auto answer = [&](std::array<float, 2> factors) {
+    const Model candidate =
+        convolution("Conv", tensor_of("v", DType::f32, {2, 2, 3, 3}, kernel_values(factors)));
+    return compare_weights_of(reference, candidate).answer;
+  };
+  EXPECT_EQ(answer({1, 1}), Answer::same);
+  EXPECT_EQ(answer({gains[0], gains[1]}), Answer::same);
+  EXPECT_EQ(answer({2 * gains[0], 2 * gains[1]}), Answer::same);
+  EXPECT_NE(answer({1.5F, 1.5F}), Answer::same);
+}
+
+// Of a quantized weight that is like the one without the norm, 20 dB, and the same with it.
+TEST(WeightEvidence, the_float_weight_is_the_form_that_is_nearest_with_the_biases_that_go_with_it) {
+  const Model reference = convolution_and_more();
+  const std::vector<float> folded = kernel_values({gains[0], gains[1]});
+  std::vector<std::int8_t> stored(36);
+  std::ranges::transform(folded, stored.begin(), [](float value) {
+    return static_cast<std::int8_t>(std::lround(value / 0.08F));
+  });
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{1}, {2}, {8}, {8}})
+      .weight(tensor_of("v_quantized", DType::i8, {2, 2, 3, 3}, stored))
+      .weight(tensor_of<float>("scale", DType::f32, {}, {0.08F}))
+      .weight(tensor_of<std::int8_t>("zero", DType::i8, {}, {0}))
+      .node("DequantizeLinear", {"v_quantized", "scale", "zero"}, {"v"})
+      .node("Conv", {"x", "v"}, {"y"})
+      .output("y");
+  const Model candidate = builder.model();
+  const WeightEvidence evidence = compare_weights_of(reference, candidate);
+  EXPECT_LE(*evidence.worst_steps, 0.501);
+  const auto weights = float_weights_of(ModelIndex(reference), ModelIndex(candidate), evidence);
+  const FloatWeight& found = weights.at("v_quantized");
+  EXPECT_FLOAT_EQ(elements<float>(found.weight.view())[1], folded[1]);
+  ASSERT_EQ(found.biases.size(), 1u);  // the product behind it would change the weight
+  EXPECT_FLOAT_EQ(elements<float>(found.biases[0].view())[1], 2);
 }
 
 TEST(WeightEvidence, a_runner_without_parameters_tells_nothing) {

@@ -57,11 +57,14 @@ bool same_inputs(const Model& reference, const Model& candidate) {
   return input_names(reference) == input_names(candidate);
 }
 
+// How far such an operator's output fills its range says little of the inputs.
 bool bounds_its_values(const std::unordered_map<std::string, std::string>& writers,
                        const std::string& tensor) {
+  static const std::set<std::string, std::less<>> bounded = {
+      "Clip",    "HardSigmoid", "HardSwish",      "Softmax", "QLinearSoftmax",
+      "Sigmoid", "Tanh",        "QLinearSigmoid", "Erf"};
   const auto found = writers.find(tensor);
-  return found != writers.end() && (found->second == "Clip" || found->second == "HardSigmoid" ||
-                                    found->second == "HardSwish");
+  return found != writers.end() && bounded.contains(found->second);
 }
 
 // Calibration that has seen zeros alone writes a scale of 1.
@@ -115,7 +118,8 @@ std::vector<WatchedQuantizer> find_quantizers(const Model& candidate, const Mode
     };
     auto watched = activation.dynamic ? std::nullopt : watch(activation);
     if (!watched) continue;
-    watched->bounded = bounded(activation.name) || bounded(activation.before);
+    watched->bounded =
+        bounded(activation.name) || bounded(activation.before) || bounded(activation.stored);
     const bool in_reference = side == CalibrationProbe::Watched::reference || watched->bounded;
     const bool is_counterpart = (watched->stored || in_reference) && reference_index &&
                                 watch_counterpart(*watched, activation, *reference_index, index);
@@ -124,10 +128,11 @@ std::vector<WatchedQuantizer> find_quantizers(const Model& candidate, const Mode
   return found;
 }
 
-// What goes into the quantizer; codes at the end of the range count as clipped.
+// What goes into the quantizer; codes at the end of the range count as clipped. What is cut off by
+// no more than a 64th of the range, as where a tanh or Erf levels off, does not.
 QuantizerUse use_of(std::span<const float> values, const WatchedQuantizer& quantizer) {
   const double half = quantizer.range.step / 2;
-  const double margin = quantizer.stored ? -half : half;
+  const double margin = quantizer.stored ? -half : std::max(half, quantizer.largest() / 64);
   const double low = quantizer.range.low - margin, high = quantizer.range.high + margin;
   QuantizerUse use{.elements = static_cast<std::int64_t>(values.size())};
   for (const float value : values) {
@@ -164,10 +169,11 @@ bool tells(const UsedRange& range) {
   return range.use.elements > 0 && !range.bounded && !as_calibrated;
 }
 
-// How far one quantizer's range is from what goes into it, in octaves, and clipped percent.
+// How far one quantizer's range is from what goes into it, in octaves, and percent that is surely
+// clipped: of a tensor of few elements one says little.
 double misfit(const UsedRange& range) {
   const double octaves = std::abs(std::log2(range.use.largest / range.representable));
-  return (octaves <= most_octaves ? octaves : most_octaves) + 100 * clipped_share(range.use);
+  return (octaves <= most_octaves ? octaves : most_octaves) + 100 * surely_clipped(range.use);
 }
 
 std::vector<std::string> watched_names(const std::vector<WatchedQuantizer>& quantizers,

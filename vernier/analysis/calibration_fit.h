@@ -25,7 +25,8 @@ QuantizerUse pool(const QuantizerUse& first, const QuantizerUse& second);
 // Whether inputs are like those that a model's quantizers were calibrated on.
 struct CalibrationFit {
   // S: the mean of |log2(largest observed / largest representable)| over the quantizers, and 100
-  // times the mean clipped share. Real data give 0.07 to 0.35, noise mostly more than 0.4.
+  // times the mean share that is surely clipped. Real data give 0.07 to 0.43, noise mostly more
+  // than 0.4.
   double score = 0;
   double without_worst = 0;     // S without the quantizer that fits worst
   std::string most_clipped;     // the tensor whose quantizer most surely clips, and
@@ -54,14 +55,19 @@ CalibrationFit fit_of(std::span<const UsedRange> ranges);
 double score_without_worst(std::span<const UsedRange> ranges);
 
 inline constexpr double fitting_score = 0.40;  // at most, of inputs like the calibration data
+// Of real ones, which are a few: another preprocessing is an octave off or more.
+inline constexpr double fitting_real_score = 0.80;
+inline constexpr double most_score(bool real_inputs) {
+  return real_inputs ? fitting_real_score : fitting_score;
+}
 inline constexpr double most_clipped_share = 0.03;
 inline constexpr double most_overflow =
     2.4;  // picked inputs of right pairs exceed a range 1.7 times
 
 // Runs a quantized model in exact arithmetic and watches what goes into its activation quantizers:
 // those per tensor of integers. The side of zero where a quantizer has no codes stands for a Relu
-// and does not count; of a quantizer whose tensor a Clip or HardSigmoid writes, in either model,
-// only what exceeds it in the reference does.
+// and does not count; of a quantizer whose tensor an operator bounds (Clip, Softmax...), in either
+// model, only what exceeds it in the reference does.
 class CalibrationProbe {
  public:
   enum class Watched {

@@ -24,14 +24,16 @@ const std::string& counterpart(const IoMapping& io, const std::string& output) {
   return mapped == io.outputs.end() ? output : mapped->second;
 }
 
-// The final activations that both models have, by the candidate's name of the output.
+// The final activations that both models have, along the same axis, by the candidate's name of the
+// output.
 std::vector<BeforeActivation> before_activations(const Model& reference, const Model& candidate,
                                                  const IoMapping& io) {
   std::vector<BeforeActivation> pairs;
   const std::vector<FinalActivation> found = find_final_activations(candidate);
   for (const FinalActivation& expected : find_final_activations(reference))
     for (const FinalActivation& activation : found)
-      if (activation.output == counterpart(io, expected.output))
+      if (activation.output == counterpart(io, expected.output) && activation.op == expected.op &&
+          activation.axis == expected.axis)
         pairs.push_back(
             {activation.output, expected.before, activation.before, expected.is_tensor});
   return pairs;
@@ -214,7 +216,9 @@ CompareResult compare_models(const ComparedModels& models, Samples& samples,
                              CompareModelsOptions options) {
   CompareOptions& compare_options = options.compare;
   Evidence& evidence = compare_options.evidence;
-  evidence.quantized = precision_of(models.candidate) == Precision::int8;
+  const Precision precision = precision_of(models.candidate);
+  evidence.quantized = precision == Precision::int8;
+  evidence.half = precision == Precision::fp16;
   if (evidence.quantized) evidence.bias = find_mismatched_bias(models.candidate);
   if (models.reference) {
     if (options.weights) evidence.weights = compare_weights_of(*models.reference, models.candidate);

@@ -101,7 +101,8 @@ AnswerKind weights_answer(const Evidence& evidence) {
 // A float model is judged on any inputs.
 AnswerKind inputs_answer(const Evidence& evidence) {
   if (evidence.calibration)
-    return evidence.calibration->score <= fitting_score ? AnswerKind::good : AnswerKind::bad;
+    return evidence.calibration->score <= most_score(evidence.real_inputs) ? AnswerKind::good
+                                                                           : AnswerKind::bad;
   if (evidence.norms && !evidence.real_inputs)
     return evidence.norms->score <= fitting_norm_score ? AnswerKind::good : AnswerKind::bad;
   return evidence.real_inputs || !evidence.quantized ? AnswerKind::good : AnswerKind::unknown;
@@ -143,7 +144,7 @@ const Doubt* doubt_of(const Verdict& verdict, std::initializer_list<DoubtKind> k
 
 bool has_other_calibration(const Evidence& evidence) {
   return evidence.real_inputs && evidence.calibration &&
-         evidence.calibration->score > fitting_score;
+         evidence.calibration->score > fitting_real_score;
 }
 
 // What the comparison itself tells. False where it must be looked for inside the models.

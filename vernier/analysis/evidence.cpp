@@ -39,10 +39,11 @@ Failure structure_failure(const StructureEvidence& structure) {
 std::vector<Doubt> doubts_of(const Evidence& evidence) {
   std::vector<Doubt> doubts;
   if (const auto& fit = evidence.calibration) {
-    if (!(fit->score <= fitting_score))
+    const double most = most_score(evidence.real_inputs);
+    if (!(fit->score <= most))
       doubts.push_back(
           {evidence.real_inputs ? DoubtKind::other_calibration : DoubtKind::unlike_calibration, "",
-           fit->score, fitting_score});
+           fit->score, most});
     if (fit->surely_clipped > most_clipped_share)
       doubts.push_back(
           {DoubtKind::clipping, fit->most_clipped, fit->clipped_share, most_clipped_share});
@@ -79,9 +80,20 @@ std::vector<Doubt> doubts_of(const Evidence& evidence) {
   return doubts;
 }
 
+// Whether all limits are broken by no more than made-up inputs may lose.
+bool is_near(const std::vector<Failure>& failures) {
+  return std::ranges::all_of(failures, [](const Failure& failure) {
+    return failure.limit && failure.metric.starts_with("sqnr_db") &&
+           failure.value >= failure.limit->value - made_up_loss_db;
+  });
+}
+
 // Whether broken limits say something of the candidate and not of its inputs.
-bool proves_loss(const Evidence& evidence) {
-  if (evidence.real_inputs || evidence.own_limits || !evidence.quantized) return true;
+bool proves_loss(const Evidence& evidence, const std::vector<Failure>& failures) {
+  if (evidence.real_inputs || evidence.own_limits) return true;
+  if (!evidence.quantized && !evidence.half) return true;
+  if (is_near(failures)) return false;
+  if (evidence.half) return true;
   if (const auto& fit = evidence.calibration) return fit->score <= fitting_score;
   return evidence.norms && evidence.norms->score <= fitting_norm_score;
 }
@@ -100,11 +112,14 @@ Verdict make_verdict(std::vector<Limit> limits, std::vector<Failure> failures,
   }
   const bool only_broken = std::ranges::all_of(
       verdict.failures, [](const Failure& failure) { return failure.kind == FailureKind::broken; });
-  if (verdict.outcome == Outcome::fail && (!only_broken || proves_loss(evidence))) return verdict;
+  if (verdict.outcome == Outcome::fail && (!only_broken || proves_loss(evidence, verdict.failures)))
+    return verdict;
   verdict.doubts = doubts_of(evidence);
   if (evidence.own_limits) return verdict;
   if (verdict.outcome == Outcome::fail && verdict.doubts.empty())
-    verdict.doubts.push_back({.kind = DoubtKind::unknown_inputs});
+    verdict.doubts.push_back(is_near(verdict.failures)
+                                 ? Doubt{DoubtKind::near_limit, "", made_up_loss_db}
+                                 : Doubt{.kind = DoubtKind::unknown_inputs});
   if (!verdict.doubts.empty()) verdict.outcome = Outcome::inconclusive;
   return verdict;
 }
@@ -115,6 +130,19 @@ Verdict with_weights(Verdict verdict, const WeightEvidence& weights) {
   verdict.outcome = Outcome::fail;
   return verdict;
 }
+
+namespace {
+
+// Of a Softmax: from the front, where the rank is known.
+std::int64_t softmax_axis(const vernier_onnx::NodeProto& node, const ModelIndex& models,
+                          const std::string& output) {
+  if (!node.op_type().ends_with("Softmax")) return 0;
+  const std::int64_t axis = attribute_int(node, "axis", models.model().opset("") < 13 ? 1 : -1);
+  const auto shape = models.main().declared_shape(output);
+  return axis < 0 && shape ? axis + std::ssize(*shape) : axis;
+}
+
+}  // namespace
 
 std::vector<FinalActivation> find_final_activations(const Model& model) {
   constexpr std::array<std::string_view, 3> activations = {"Softmax", "LogSoftmax", "Sigmoid"};
@@ -129,7 +157,9 @@ std::vector<FinalActivation> find_final_activations(const Model& model) {
   std::vector<FinalActivation> found;
   const auto add = [&](const std::string& output, const vernier_onnx::NodeProto& node,
                        bool tensor) {
-    if (index.producer(node.input(0))) found.push_back({output, node.input(0), tensor});
+    if (index.producer(node.input(0)))
+      found.push_back(
+          {output, node.input(0), tensor, node.op_type(), softmax_axis(node, models, output)});
   };
   for (const TensorSpec& output : model.outputs()) {
     const vernier_onnx::NodeProto* node = index.producer(output.name);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@ namespace vernier {
 struct Evidence {
   bool real_inputs = false;                    // from a dataset or a file
   bool quantized = false;                      // how good such a model is depends on its inputs
+  bool half = false;                           // likewise, a little
   bool own_limits = false;                     // the user's: these are judged as they are
   std::optional<WeightEvidence> weights;       // nothing: not compared
   std::optional<StructureEvidence> structure;  // of a quantized candidate; nothing: not run
@@ -35,9 +37,12 @@ struct Evidence {
 };
 
 inline constexpr double least_diversity = 0.01;
+// What outputs on made-up inputs that fit may lose beside real ones: up to 8.1 dB on right pairs.
+inline constexpr double made_up_loss_db = 8;
 
-// Another weight fails. Limits that are broken fail on real inputs, for models that are not
-// quantized, and on inputs that fit the calibration; else they prove nothing. Limits that are kept
+// Another weight fails. Limits that are broken fail on real inputs, for models in float32, and on
+// made-up inputs that fit the calibration where they are broken by more than these may lose; else
+// they prove nothing. Limits that are kept
 // prove nothing where the inputs do not fit the calibration, where a quantizer clips or has too
 // narrow a range, where all samples are one to the network and the weights are not known to be the
 // same, where an activation function is missing, or where made-up inputs are drawn for a model of
@@ -55,6 +60,8 @@ struct FinalActivation {
   std::string output;
   std::string before;     // the tensor that goes into it
   bool is_tensor = true;  // the output
+  std::string op;
+  std::int64_t axis = 0;  // of a Softmax: from the front, where the rank is known
   bool operator==(const FinalActivation&) const = default;
 };
 

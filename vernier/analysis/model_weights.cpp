@@ -26,8 +26,106 @@ int channel_axis(const NodeProto& node, int input) {
   if (is_op(node, "Conv")) return 0;
   if (is_op(node, "ConvTranspose")) return 1;
   if (is_op(node, "Gemm")) return attribute_int(node, "transB", 0) != 0 ? 0 : 1;
+  if (is_op(node, "MatMul")) return 1;
   return -1;
 }
+
+// A constant, also where it is given another shape first.
+std::optional<Tensor> constant_value(const GraphIndex& index, const std::string& tensor) {
+  if (auto value = index.value(tensor)) return value;
+  const NodeProto* node = index.producer(tensor);
+  if (!node || !(is_op(*node, "Reshape") || is_op(*node, "Identity"))) return std::nullopt;
+  auto value = index.value(node->input(0));
+  if (!value || is_op(*node, "Identity")) return value;
+  const auto dims = index.numbers(input_name(*node, 1));
+  if (!dims) return std::nullopt;
+  const std::int64_t elements = value->size();
+  value->shape.assign(dims->begin(), dims->end());
+  std::int64_t known = 1;
+  for (const std::int64_t dim : value->shape) known *= dim > 0 ? dim : 1;
+  for (std::int64_t& dim : value->shape)
+    if (dim < 0) dim = elements / known;
+  return value->size() == elements ? value : std::nullopt;
+}
+
+// What is done to each channel by the operators behind a weight's reader.
+class ChannelSteps {
+ public:
+  ChannelSteps(const GraphIndex& index, ChannelScale unchanged, int axes_behind)
+      : index_(index), total_(std::move(unchanged)), axes_behind_(axes_behind) {}
+
+  // With one operator more each, as long as they do nothing else.
+  std::vector<ChannelScale> behind(const NodeProto& reader) {
+    std::vector<ChannelScale> folds;
+    for (const NodeProto* node = &reader;;) {
+      const auto next = index_.consumers(node->output(0));
+      if (next.size() != 1 || !add(*next[0], node->output(0))) return folds;
+      folds.push_back(total_);
+      node = next[0];
+    }
+  }
+
+ private:
+  bool add(const NodeProto& node, const std::string& input) {
+    if (is_op(node, "BatchNormalization")) return add_norm(node);
+    const int other = node.input_size() == 2 && node.input(0) == input ? 1 : 0;
+    if (is_op(node, "Mul")) return multiply(channels_of(node.input(other)));
+    if (is_op(node, "Add")) return shift(channels_of(node.input(other)), 1);
+    if (other == 1 && is_op(node, "Sub")) return shift(channels_of(node.input(1)), -1);
+    if (other == 1 && is_op(node, "Div")) return multiply(inverse(channels_of(node.input(1))));
+    return false;
+  }
+
+  bool add_norm(const NodeProto& norm) {
+    if (norm.input_size() != 5) return false;
+    auto factors = index_.numbers(norm.input(1));
+    const auto variances = index_.numbers(norm.input(4));
+    if (!factors || !variances || factors->size() != variances->size()) return false;
+    const double epsilon = attribute_float(norm, "epsilon", 1e-5F);
+    for (std::size_t i = 0; i < factors->size(); ++i)
+      (*factors)[i] /= std::sqrt((*variances)[i] + epsilon);
+    return shift(index_.numbers(norm.input(3)), -1) && multiply(factors) &&
+           shift(index_.numbers(norm.input(2)), 1);
+  }
+
+  // A number, or one for each channel.
+  std::optional<std::vector<double>> channels_of(const std::string& tensor) const {
+    const auto value = constant_value(index_, tensor);
+    if (!value || !is_float(value->dtype)) return std::nullopt;
+    std::vector<double> numbers = to_f64(*value);
+    const std::size_t channels = total_.factors.size();
+    if (numbers.size() == 1) return std::vector(channels, numbers[0]);
+    const auto axis = std::ssize(value->shape) - 1 - axes_behind_;
+    if (numbers.size() != channels || axis < 0 || value->shape[axis] != std::ssize(numbers))
+      return std::nullopt;
+    return numbers;
+  }
+
+  static std::optional<std::vector<double>> inverse(std::optional<std::vector<double>> numbers) {
+    if (numbers)
+      for (double& number : *numbers) number = 1 / number;
+    return numbers;
+  }
+
+  bool multiply(const std::optional<std::vector<double>>& by) {
+    if (!by || by->size() != total_.factors.size()) return false;
+    for (std::size_t i = 0; i < by->size(); ++i) {
+      total_.factors[i] *= (*by)[i];
+      total_.shifts[i] *= (*by)[i];
+    }
+    return true;
+  }
+
+  bool shift(const std::optional<std::vector<double>>& by, double sign) {
+    if (!by || by->size() != total_.shifts.size()) return false;
+    for (std::size_t i = 0; i < by->size(); ++i) total_.shifts[i] += sign * (*by)[i];
+    return true;
+  }
+
+  const GraphIndex& index_;
+  ChannelScale total_;
+  int axes_behind_;  // of channels, in what the reader writes
+};
 
 // Names without what quantizers append.
 std::vector<std::string> stems(const std::string& name) {
@@ -72,12 +170,13 @@ class WeightList {
     const auto dtype = dtype_of_onnx(proto.data_type());
     Shape shape(proto.dims().begin(), proto.dims().end());
     if (!dtype || !is_float(*dtype) || shape.size() < 2 || element_count(shape) == 0) return;
+    std::vector<ChannelScale> folds = folds_behind(*weight.graph, weight.name, shape);
     weights_.push_back({.name = weight.name,
                         .shape = std::move(shape),
                         .stored = *dtype,
                         .read = [&model = index_.model(),
                                  &proto] { return convert(model.view(proto), DType::f32); },
-                        .fold = fold_behind(*weight.graph, weight.name),
+                        .folds = std::move(folds),
                         .bias = bias_beside(*weight.graph, weight.name),
                         .aliases = {weight.name},
                         .transposes = is_read_by(weight, {"ConvTranspose"}),
@@ -103,34 +202,22 @@ class WeightList {
     return index.numbers(input_name(*readers[0], 2)).value_or(std::vector<double>());
   }
 
-  // Of the batch norm that alone reads what the weight's only reader writes.
-  std::optional<ChannelScale> fold_behind(const GraphIndex& index, const std::string& name) const {
+  static std::vector<ChannelScale> folds_behind(const GraphIndex& index, const std::string& name,
+                                                const Shape& shape) {
     const auto readers = index.consumers(name);
-    if (readers.size() != 1 || readers[0]->output_size() == 0) return std::nullopt;
-    const auto at = std::ranges::find(readers[0]->input(), name);
-    const int axis = channel_axis(*readers[0], static_cast<int>(at - readers[0]->input().begin()));
-    const auto next = index.consumers(readers[0]->output(0));
-    if (axis < 0 || next.size() != 1 || !is_op(*next[0], "BatchNormalization")) return std::nullopt;
-    const NodeProto& norm = *next[0];
-    const TensorProto* scale = norm.input_size() == 5 ? index.initializer(norm.input(1)) : nullptr;
-    const TensorProto* variance = scale ? index.initializer(norm.input(4)) : nullptr;
-    if (!variance) return std::nullopt;
-    ChannelScale fold{axis, to_f64(index_.model().tensor(*scale))};
-    const std::vector<double> variances = to_f64(index_.model().tensor(*variance));
-    const double epsilon = attribute_float(norm, "epsilon", 1e-5F);
-    if (variances.size() != fold.factors.size()) return std::nullopt;
-    for (std::size_t i = 0; i < variances.size(); ++i)
-      fold.factors[i] /= std::sqrt(variances[i] + epsilon);
-    add_shifts(fold, index.numbers(norm.input(2)), index.numbers(norm.input(3)));
-    return fold;
-  }
-
-  static void add_shifts(ChannelScale& fold, const std::optional<std::vector<double>>& biases,
-                         const std::optional<std::vector<double>>& means) {
-    const std::size_t channels = fold.factors.size();
-    if (!biases || !means || biases->size() != channels || means->size() != channels) return;
-    for (std::size_t i = 0; i < channels; ++i)
-      fold.shifts.push_back((*biases)[i] - (*means)[i] * fold.factors[i]);
+    if (readers.size() != 1 || readers[0]->output_size() == 0) return {};
+    const NodeProto& reader = *readers[0];
+    const auto at = std::ranges::find(reader.input(), name) - reader.input().begin();
+    const int axis = channel_axis(reader, static_cast<int>(at));
+    if (axis < 0 || axis >= std::ssize(shape)) return {};
+    const bool convolves = is_op(reader, "Conv") || is_op(reader, "ConvTranspose");
+    if (!convolves && shape.size() != 2) return {};
+    const auto groups = is_op(reader, "ConvTranspose") ? attribute_int(reader, "group", 1) : 1;
+    const auto channels = static_cast<std::size_t>(shape[axis] * groups);
+    ChannelScale unchanged{axis, std::vector(channels, 1.0), std::vector(channels, 0.0)};
+    return ChannelSteps(index, std::move(unchanged),
+                        convolves ? static_cast<int>(shape.size()) - 2 : 0)
+        .behind(reader);
   }
 
   const ModelIndex& index_;
@@ -208,7 +295,7 @@ std::vector<ModelWeight> parameters_of(const Runner& runner) {
     weight->transposes = leaves[i].type.starts_with("ConvTranspose");
     if (i + 1 == leaves.size()) continue;
     if (auto factors = norm_factors(leaves[i + 1], vectors))
-      weight->fold = ChannelScale{weight->transposes ? 1 : 0, *std::move(factors)};
+      weight->folds = {ChannelScale{weight->transposes ? 1 : 0, *std::move(factors)}};
   }
   return weights;
 }

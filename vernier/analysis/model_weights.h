@@ -13,7 +13,7 @@ namespace vernier {
 
 class Runner;
 
-// What a batch norm multiplies each channel by, and adds to it then.
+// What each channel is multiplied by, and what is added to it then.
 struct ChannelScale {
   int axis = -1;
   std::vector<double> factors;
@@ -26,8 +26,10 @@ struct ModelWeight {
   Shape shape;  // of a float weight
   DType stored = DType::f32;
   std::optional<Quantizer> quantizer;
-  std::function<Tensor()> read;      // in float32
-  std::optional<ChannelScale> fold;  // of the batch norm behind its only reader
+  std::function<Tensor()> read;  // in float32
+  // What may be folded into it: a batch norm, products and sums behind its only reader, one more
+  // each.
+  std::vector<ChannelScale> folds;
   std::vector<double> bias = {};     // that its only reader adds; empty: none, or computed
   std::vector<std::string> aliases;  // other names by which the other model may know it
   bool transposes = false;           // a ConvTranspose reads it

@@ -27,6 +27,7 @@ constexpr std::int64_t most_samples = 4;
 constexpr std::int64_t most_trial_samples = 16;
 // Of a range that may be too narrow, by inputs that the model was made for, and by others.
 constexpr double least_real_overflow = 1.2, least_drawn_overflow = 1.75;
+constexpr double clearly_good_db = 30;  // outputs on real inputs: whatever is cut off costs nothing
 
 // The float inputs that go into a quantizer as they are.
 std::set<std::string> quantized_inputs(const Model& candidate) {
@@ -145,15 +146,6 @@ std::vector<CutOffs> cut_off_together(const Switchboard& board, CutOffs ranges, 
   return groups;
 }
 
-// On real inputs right models had no range that is cut off by a fifth; on made-up ones up to 1.9
-// times the range, and gained at most 1.3 dB there.
-bool is_costly(const NarrowRange& range, bool real_inputs) {
-  constexpr double any_gain_db = 0.4, real_gain_db = 1, large_local_gain_db = 6;
-  if (!real_inputs) return range.gain_db > costly_db;
-  return range.gain_db > real_gain_db ||
-         (range.gain_db > any_gain_db && range.local_gain_db > large_local_gain_db);
-}
-
 // As in the file, but for these ranges. Operators that hold their bias in steps of a scale that is
 // changed get the float one: weights are simulated then.
 SwitchSettings widened(const Switchboard& board, std::span<const CutOff> ranges) {
@@ -199,25 +191,25 @@ std::optional<NarrowRange> find_costly_range(SwitchedModel model, Samples& sampl
   const std::vector<CutOffs> groups = cut_off_together(board, find_cut_off(board, noise), least);
   if (groups.empty()) return std::nullopt;
   const double as_in_file = noise_db(noise.measure(board.all(SwitchSetting::as_in_file())).total());
+  if (real_inputs && as_in_file >= clearly_good_db) return std::nullopt;
   const auto gain_of = [&](std::span<const CutOff> wide) {
     return noise_db(noise.measure(widened(board, wide)).total()) - as_in_file;
   };
   const auto described = [&](const CutOff& worst, double gain_db) {
     return NarrowRange{.tensor = board.switches()[worst.index].name,
                        .overflow = worst.factor(),
-                       .gain_db = gain_db,
-                       .local_gain_db = worst.gain_db()};
+                       .gain_db = gain_db};
   };
   std::optional<NarrowRange> found;
   CutOffs all;
   for (const CutOffs& group : groups) {
     const NarrowRange tried = described(group[0], gain_of(group));
-    if (is_costly(tried, real_inputs) && (!found || tried.gain_db > found->gain_db)) found = tried;
+    if (tried.gain_db > costly_db && (!found || tried.gain_db > found->gain_db)) found = tried;
     all.insert(all.end(), group.begin(), group.end());
   }
   if (found || !real_inputs) return found;
   const NarrowRange together = described(all[0], gain_of(all));
-  return is_costly(together, real_inputs) ? std::optional(together) : std::nullopt;
+  return together.gain_db > costly_db ? std::optional(together) : std::nullopt;
 }
 
 std::optional<NarrowRange> find_narrow_input(const Model& reference, const Model& candidate,

@@ -16,7 +16,6 @@ struct NarrowRange {
   std::string tensor;
   double overflow = 0;            // what goes into it, or should, over the largest representable
   std::optional<double> gain_db;  // of the outputs with a range that is wide enough, if measured
-  std::optional<double> local_gain_db;  // of the tensor itself
   bool operator==(const NarrowRange&) const = default;
 };
 
@@ -30,8 +29,8 @@ std::optional<NarrowRange> find_narrow_input(const Model& reference, const Model
 
 // Runs a candidate on the first samples with ranges that hold what goes into them, as all of its
 // quantizers off show it. Of those that cut something off, the one whose wider range betters the
-// outputs most, where that is more than right models gain, which on made-up inputs is more. `model`
-// as switch_quantizers() made it of weights that are the same.
+// outputs most, where that is costly; nothing where the outputs are good on real inputs. `model` as
+// switch_quantizers() made it of weights that are the same.
 std::optional<NarrowRange> find_costly_range(SwitchedModel model, Samples& samples,
                                              const OrtOptions& runtime, bool real_inputs);
 

@@ -10,7 +10,7 @@ namespace vernier {
 struct StructureEvidence {
   std::string output;           // that agrees least
   double sqnr_db = 0;           // of it, on the mean
-  std::int64_t unswitched = 0;  // quantizers that stayed on, besides those of biases, and
+  std::int64_t unswitched = 0;  // quantizers that stayed on and may show, and
   std::string first_unswitched;
   bool operator==(const StructureEvidence&) const = default;
 };

@@ -22,11 +22,11 @@ std::optional<Tensor> float_weight(const ModelIndex& float_model, const Quantize
 }
 
 // Of the operator that reads the weight: its third input.
-std::optional<Tensor> float_bias(const Weight& weight) {
+std::vector<Tensor> float_bias(const Weight& weight) {
+  std::vector<Tensor> found;
   for (const NodeProto* reader : weight.graph->consumers(weight.name))
-    if (const std::string bias = input_name(*reader, 2); !bias.empty())
-      return weight.graph->value(bias);
-  return std::nullopt;
+    if (auto bias = weight.graph->value(input_name(*reader, 2))) found.push_back(*std::move(bias));
+  return found;
 }
 
 std::optional<RealRange> range_of(const std::optional<ClipRange>& folded) {
@@ -68,16 +68,15 @@ class FloatParts {
       counterparts.weights.push_back(is_paired ? std::optional(copy(found->second.weight.view()))
                                                : vector_of(weight));
       const bool stores_bias = is_paired && weight.form == WeightForm::q_operator;
-      counterparts.biases.push_back(stores_bias ? copied(found->second.bias) : std::nullopt);
+      counterparts.biases.emplace_back();
+      if (stores_bias)
+        for (const Tensor& bias : found->second.biases)
+          counterparts.biases.back().push_back(copy(bias.view()));
     }
     return counterparts;
   }
 
  private:
-  static std::optional<Tensor> copied(const std::optional<Tensor>& tensor) {
-    return tensor ? std::optional(copy(tensor->view())) : std::nullopt;
-  }
-
   std::optional<RealRange> folded(const QuantizedActivation& activation) const {
     if (activation.dynamic || !reference_) return std::nullopt;
     const auto found =
@@ -92,11 +91,12 @@ class FloatParts {
     if (const NodeProto* reader = bias_reader(candidate_, weight)) {
       const WeightSource beside = candidate_.main().weight_source(reader->input(1));
       const auto found = beside ? weights_.find(beside.stored->name()) : weights_.end();
-      if (found != weights_.end() && found->second.bias &&
-          found->second.bias->size() == real.size()) {
-        Tensor bias = copy(found->second.bias->view());
-        bias.shape = real.shape;
-        return bias;
+      const Tensor* bias =
+          found == weights_.end() ? nullptr : nearest_bias(found->second.biases, real);
+      if (bias) {
+        Tensor shaped = copy(bias->view());
+        shaped.shape = real.shape;
+        return shaped;
       }
     }
     return by_name(weight, real);
@@ -141,7 +141,7 @@ SwitchedModel switch_quantizers(const ModelIndex& float_model, const ModelIndex&
     const bool stores_bias = counterpart && weight.form == WeightForm::q_operator;
     counterparts.weights.push_back(counterpart ? float_weight(float_model, weight, *counterpart)
                                                : std::nullopt);
-    counterparts.biases.push_back(stores_bias ? float_bias(*counterpart) : std::nullopt);
+    counterparts.biases.push_back(stores_bias ? float_bias(*counterpart) : std::vector<Tensor>());
   }
   return insert_switches(quantized_model, quantization, counterparts);
 }

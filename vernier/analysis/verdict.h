@@ -53,6 +53,7 @@ enum class DoubtKind {
   missing_activation,  // the candidate has fewer activation functions than the reference
   alike_samples,       // to the network all samples are one sample
   unknown_inputs,      // made-up inputs, and nothing tells whether they are like real ones
+  near_limit,          // broken by no more than made-up inputs may lose beside real ones
   few_samples,         // a difference that so few samples show by chance; the limit would decide
   interrupted          // only some of the samples were run
 };

@@ -116,6 +116,12 @@ bool is_better(const PairedWeight& row, const PairedWeight& than) {
   return row.sqnr_db > than.sqnr_db;
 }
 
+// Whether no other form can be nearer: one that is only like it may be the same with something
+// folded in.
+bool is_certain(const PairedWeight& row) {
+  return row.same && (!row.steps || *row.steps <= same_steps);
+}
+
 // Calls visit with the weight's axes in every order that gives the shape, until it says so.
 template <typename Visit>
 bool visit_orders(const Tensor& weight, const Shape& wanted, const Visit& visit) {
@@ -133,21 +139,24 @@ bool visit_orders(const Tensor& weight, const Shape& wanted, const Visit& visit)
   return false;
 }
 
-// Calls visit(reference, candidate, folded) with every form in which the two may be the same, until
-// it says so: as stored, with the batch norm of either side folded in, and with the kernel flipped.
+// Calls visit(reference, candidate, fold) with every form in which the two may be the same, until
+// it says so: as stored, with what stands behind either side folded in, and with the kernel
+// flipped.
 template <typename Visit>
 void visit_forms(const ModelWeight& reference, const ModelWeight& candidate, const Tensor& real,
                  const Visit& visit) {
   const Tensor stored = reference.read();
-  const auto visit_against = [&](const Tensor& weight, const Tensor& found, bool folded = false) {
+  const auto visit_against = [&](const Tensor& weight, const Tensor& found,
+                                 const ChannelScale* fold = nullptr) {
     return visit_orders(weight, found.shape,
-                        [&](const TensorView& ordered) { return visit(ordered, found, folded); });
+                        [&](const TensorView& ordered) { return visit(ordered, found, fold); });
   };
   if (visit_against(stored, real)) return;
-  if (reference.fold && visit_against(folded(stored, *reference.fold), real, true)) return;
-  if (candidate.fold && !candidate.quantizer &&
-      visit_against(stored, folded(real, *candidate.fold)))
-    return;
+  for (const ChannelScale& fold : reference.folds)
+    if (visit_against(folded(copy(stored.view()), fold), real, &fold)) return;
+  if (!candidate.quantizer)
+    for (const ChannelScale& fold : candidate.folds)
+      if (visit_against(stored, folded(copy(real.view()), fold))) return;
   if (reference.transposes != candidate.transposes && stored.shape.size() > 2)
     visit_against(flip_kernel(stored), real);
 }
@@ -160,23 +169,22 @@ PairedWeight compare_pair(const ModelWeight& reference, const ModelWeight& candi
                          .sqnr_db = -INFINITY};
   PairedWeight best = row;
   visit_forms(reference, candidate, real,
-              [&](const TensorView& expected, const Tensor& found, bool) {
+              [&](const TensorView& expected, const Tensor& found, const ChannelScale*) {
                 const PairedWeight compared = compare_values(row, expected, found, candidate);
                 if (is_better(compared, best)) best = compared;
-                return best.same;
+                return is_certain(best);
               });
   return best;
 }
 
-// What a layer adds, with the batch norm behind it where that is folded.
-std::optional<Tensor> float_bias(const ModelWeight& reference, bool folded) {
+// What a layer adds, with what is folded into it; nothing where that is not known.
+std::optional<Tensor> float_bias(const ModelWeight& reference, const ChannelScale* fold) {
   std::vector<double> values = reference.bias;
-  if (folded) {
-    const ChannelScale& fold = *reference.fold;
-    if (fold.shifts.empty()) return std::nullopt;
-    values.resize(fold.shifts.size());
+  if (fold) {
+    if (fold->shifts.empty()) return std::nullopt;
+    values.resize(fold->shifts.size());
     for (std::size_t i = 0; i < values.size(); ++i)
-      values[i] = values[i] * fold.factors[i] + fold.shifts[i];
+      values[i] = values[i] * fold->factors[i] + fold->shifts[i];
   }
   if (values.empty()) return std::nullopt;
   Tensor bias = make_tensor("", DType::f32, {std::ssize(values)});
@@ -185,14 +193,38 @@ std::optional<Tensor> float_bias(const ModelWeight& reference, bool folded) {
   return bias;
 }
 
-// The first form of the reference's weight that is the same.
+bool leaves_weights(const ChannelScale& fold) {
+  return std::ranges::all_of(fold.factors, [](double factor) { return factor == 1; });
+}
+
+bool changes_weights(std::span<const ChannelScale> folds) {
+  return std::ranges::any_of(folds, [](const auto& fold) { return !leaves_weights(fold); });
+}
+
+// The biases that go with a weight into which so much is folded: a sum behind it changes no weight,
+// and may be folded in as well.
+std::vector<Tensor> float_biases(const ModelWeight& reference, const ChannelScale* fold) {
+  std::vector<Tensor> biases;
+  if (auto bias = float_bias(reference, fold)) biases.push_back(*std::move(bias));
+  const std::size_t behind = fold ? fold - reference.folds.data() + 1 : 0;
+  for (const ChannelScale& next : std::span(reference.folds).subspan(behind)) {
+    if (!(fold ? next.factors == fold->factors : leaves_weights(next))) break;
+    if (auto bias = float_bias(reference, &next)) biases.push_back(*std::move(bias));
+  }
+  return biases;
+}
+
+// The form of the reference's weight that is the same, or most like it.
 std::optional<FloatWeight> same_form(const ModelWeight& reference, const ModelWeight& candidate) {
   std::optional<FloatWeight> same;
+  PairedWeight best{.sqnr_db = -INFINITY};
   visit_forms(reference, candidate, candidate.read(),
-              [&](const TensorView& expected, const Tensor& found, bool folded) {
-                if (!compare_values({}, expected, found, candidate).same) return false;
-                same = FloatWeight{copy(expected), float_bias(reference, folded)};
-                return true;
+              [&](const TensorView& expected, const Tensor& found, const ChannelScale* fold) {
+                const PairedWeight compared = compare_values({}, expected, found, candidate);
+                if (!compared.same || !is_better(compared, best)) return false;
+                best = compared;
+                same = FloatWeight{copy(expected), float_biases(reference, fold)};
+                return is_certain(best);
               });
   return same;
 }
@@ -263,7 +295,7 @@ class Pairing {
 
   // Rounding hardly changes the norm, and no order of the axes does.
   bool may_be_same(std::size_t reference, const Tensor& real) {
-    if (reference_[reference].fold) return true;
+    if (changes_weights(reference_[reference].folds)) return true;
     std::optional<double>& expected = norms_[reference];
     if (!expected) expected = norm(reference_[reference].read());
     const double ratio = norm(real) / *expected;

@@ -54,11 +54,11 @@ WeightEvidence compare_weights_of(const Model& reference, const Model& candidate
 // the runner does not watch its leaves.
 std::optional<WeightEvidence> compare_weights_of(const Runner& reference, const Model& candidate);
 
-// A weight of the reference as the candidate would hold it were it not quantized: a batch norm
+// A weight of the reference as the candidate would hold it were it not quantized: with what is
 // folded in, and the axes in its order.
 struct FloatWeight {
   Tensor weight;
-  std::optional<Tensor> bias;  // of the layer, likewise; nothing: it has none, or is not known
+  std::vector<Tensor> biases;  // that the layer may add, likewise; none: it has none, or unknown
 };
 
 // Those of the candidate's weights that are the same, by name.

@@ -78,9 +78,13 @@ struct FloatCounterparts {
   std::vector<std::optional<RealRange>> folded;
   // The float weight in the shape of the stored one; nothing: unknown.
   std::vector<std::optional<Tensor>> weights;
-  // The float bias of the operator that reads the weight, where the operator stores it as integers.
-  std::vector<std::optional<Tensor>> biases;
+  // What the operator that reads the weight may add in float, where it stores its bias as integers:
+  // the nearest to that is taken.
+  std::vector<std::vector<Tensor>> biases;
 };
+
+// The bias that differs least from the stored one; null if none has its size.
+const Tensor* nearest_bias(std::span<const Tensor> biases, const TensorView& stored);
 
 // Puts a switch at each quantizer of a quantized model, of which `quantization` was found.
 SwitchedModel insert_switches(const ModelIndex& quantized_model, const Quantization& quantization,

@@ -55,7 +55,7 @@ struct SwitchList {
 struct OperandWeight {
   const QuantizedWeight* weight = nullptr;
   const std::optional<Tensor>* real = nullptr;
-  const std::optional<Tensor>* bias = nullptr;
+  std::span<const Tensor> biases = {};
 };
 
 // Rewrites one graph. Stored tensors get a real one beside them, which is what everybody reads:
@@ -255,11 +255,15 @@ class GraphSwitches {
     list_.add_weight(name, bias);
     const auto operand = operands_.find(weight);
     const auto index = list_.weight_switches.find(weight);
-    if (operand == operands_.end() || index == list_.weight_switches.end() ||
-        !operand->second.bias || !*operand->second.bias ||
-        (*operand->second.bias)->shape != bias.shape)
+    if (operand == operands_.end() || index == list_.weight_switches.end()) return name;
+    const Tensor* float_bias = nearest_bias(operand->second.biases, bias);
+    if (!float_bias) {
+      list_.unswitched.push_back({Unswitched::Reason::no_float_counterpart, stored});
       return name;
-    list_.add_weight(float_name(name), **operand->second.bias);
+    }
+    Tensor shaped = copy(float_bias->view());
+    shaped.shape = bias.shape;
+    list_.add_weight(float_name(name), std::move(shaped));
     emit(selector_node({index->second}, float_name(name), name, "vernier.switched:" + name));
     return "vernier.switched:" + name;
   }
@@ -453,7 +457,7 @@ class ModelSwitches {
     for (std::size_t i = 0; i < quantization.activations.size(); ++i)
       add(quantization.activations[i], counterparts.folded[i]);
     for (std::size_t i = 0; i < quantization.weights.size(); ++i)
-      add({&quantization.weights[i], &counterparts.weights[i], &counterparts.biases[i]});
+      add({&quantization.weights[i], &counterparts.weights[i], counterparts.biases[i]});
     for (const UnreadQuantization& unread : quantization.unread)
       list_.unswitched.push_back({Unswitched::Reason::unknown_operator, unread.subject});
   }
@@ -544,6 +548,23 @@ class ModelSwitches {
 };
 
 }  // namespace
+
+const Tensor* nearest_bias(std::span<const Tensor> biases, const TensorView& stored) {
+  const std::vector<double> expected = to_f64(stored);
+  const Tensor* nearest = nullptr;
+  double least = INFINITY;
+  for (const Tensor& bias : biases) {
+    if (bias.size() != stored.size()) continue;
+    const std::vector<double> values = to_f64(bias);
+    double noise = 0;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      noise += (values[i] - expected[i]) * (values[i] - expected[i]);
+    if (nearest && !(noise < least)) continue;
+    nearest = &bias;
+    least = noise;
+  }
+  return nearest;
+}
 
 SwitchedModel insert_switches(const ModelIndex& quantized_model, const Quantization& quantization,
                               const FloatCounterparts& counterparts) {

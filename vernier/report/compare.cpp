@@ -37,7 +37,7 @@ Panel evidence_panel(const CompareResult& result) {
   };
   if (result.evidence.weights) add("weights", weights_text(*result.evidence.weights));
   if (result.evidence.calibration)
-    add("inputs fit", calibration_text(*result.evidence.calibration));
+    add("inputs fit", calibration_text(*result.evidence.calibration, result.evidence.real_inputs));
   add("exact", exact_text(result));
   return panel;
 }

@@ -266,7 +266,7 @@ Document describe_debug(const DebugSubject& subject, const DebugResult& result) 
   if (const auto& weights = result.evidence.weights)
     evidence.facts.emplace_back("weights", weights_text(*weights));
   if (const auto& fit = result.evidence.calibration)
-    evidence.facts.emplace_back("inputs fit", calibration_text(*fit));
+    evidence.facts.emplace_back("inputs fit", calibration_text(*fit, result.evidence.real_inputs));
   if (const auto& arithmetic = result.arithmetic; arithmetic && arithmetic->precise_db)
     evidence.facts.emplace_back("arithmetic", arithmetic_text(*arithmetic));
   if (const std::string line = cumulative_line(result); !line.empty())

@@ -50,7 +50,8 @@ std::string soundness_text(const DiagnosisResult& result) {
 }
 
 std::string inputs_text(const CompareResult& compare) {
-  if (compare.evidence.calibration) return calibration_text(*compare.evidence.calibration);
+  if (compare.evidence.calibration)
+    return calibration_text(*compare.evidence.calibration, compare.evidence.real_inputs);
   if (compare.evidence.real_inputs) return "given";
   if (compare.evidence.norms)
     return fmt::format("{} those of training, by {} batch norms",

@@ -30,9 +30,9 @@ std::string weights_text(const WeightEvidence& evidence) {
   return text;
 }
 
-std::string calibration_text(const CalibrationFit& fit) {
+std::string calibration_text(const CalibrationFit& fit, bool real_inputs) {
   return fmt::format("S {:.2f}, {} the calibration data", fit.score,
-                     fit.score <= fitting_score ? "like" : "unlike");
+                     fit.score <= most_score(real_inputs) ? "like" : "unlike");
 }
 
 std::string runtime_loss_text(std::optional<double> runtime_loss_db) {

@@ -12,7 +12,7 @@ namespace vernier {
 std::string weights_text(const WeightEvidence& evidence);
 
 // "S 0.21, like the calibration data"
-std::string calibration_text(const CalibrationFit& fit);
+std::string calibration_text(const CalibrationFit& fit, bool real_inputs);
 
 // "3.2 dB are lost in this CPU's integer kernels, ..."; empty where it is too little to be told.
 std::string runtime_loss_text(std::optional<double> runtime_loss_db);

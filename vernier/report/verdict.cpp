@@ -155,6 +155,11 @@ std::string doubt_text(const Doubt& doubt) {
     case DoubtKind::unknown_inputs:
       return "nothing tells whether these made-up inputs are like real ones: give --dataset or "
              "--input-data";
+    case DoubtKind::near_limit:
+      return fmt::format(
+          "these inputs were made up, and real ones may be up to {:g} dB better: give --dataset or "
+          "--input-data",
+          doubt.value);
     case DoubtKind::few_samples:
       return fmt::format(
           "{:g} samples show such a {} by chance, too: about {:g} would decide (--samples)",

@@ -183,6 +183,7 @@ struct LayersOptions {
   bool truth = false;           // run the reference in float64 as well (PyTorch only)
   bool weight_evidence = true;  // fail where the models do not hold the same weights
   bool real_inputs = false;     // from a dataset or a file
+  bool judge_outputs = true;    // of a quantized candidate without a tolerance
   IoMapping io;
   OrtOptions runtime;  // with an optimisation level: the graph that the optimiser makes is compared
   ShowPair show_pair = {};  // of the first sample

@@ -46,9 +46,15 @@ bool is_clipped(const ModelIndex& model, const std::string& tensor) {
 // none.
 std::string clipped_output(const ModelIndex& model, const std::string& tensor) {
   const FoundTensor* found = model.tensor(tensor);
-  if (!found || !found->graph->has_one_reader(found->name())) return "";
-  const NodeProto& reader = *found->graph->consumers(found->name())[0];
-  return clip_range(reader, *found->graph) ? found->graph->label(reader.output(0)) : "";
+  if (!found) return "";
+  std::string name = found->name();
+  while (found->graph->has_one_reader(name)) {
+    const NodeProto& reader = *found->graph->consumers(name)[0];
+    if (clip_range(reader, *found->graph)) return found->graph->label(reader.output(0));
+    if (!is_op(reader, "Identity")) return "";
+    name = reader.output(0);
+  }
+  return "";
 }
 
 }  // namespace
