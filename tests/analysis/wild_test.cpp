@@ -167,12 +167,14 @@ TEST_F(WildPairs, no_narrow_range_passes) {
       if (!scale_constant(narrow, activation.quantizer.scale.name, 0.25F)) continue;
       ++injected;
       const std::string name = pair.candidate + ", " + activation.name;
-      EXPECT_FALSE(verdict_of(reference, narrow, {}, pair.shapes).pass()) << name;
-      if (!pair.real) continue;
-      // On real data a range passes that costs less than a wider one has to gain.
-      const CompareResult result = result_of(reference, narrow, pair.real);
-      EXPECT_TRUE(!result.verdict.pass() || exact_db(result) > right_db - costly_db)
-          << name << ", real";
+      // A range passes that costs less on real data than a wider one has to gain.
+      bool harmless = false;
+      if (pair.real) {
+        const CompareResult result = result_of(reference, narrow, pair.real);
+        harmless = exact_db(result) > right_db - costly_db;
+        EXPECT_TRUE(!result.verdict.pass() || harmless) << name << ", real";
+      }
+      EXPECT_TRUE(!verdict_of(reference, narrow, {}, pair.shapes).pass() || harmless) << name;
     }
   }
   EXPECT_GE(injected, 60);

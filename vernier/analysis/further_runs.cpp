@@ -58,7 +58,7 @@ bool is_fine(const QuantizedWeight& bias) {
     signal += values[i] * values[i];
     noise += steps[i % steps.size()] * steps[i % steps.size()] / 12;
   }
-  return 10 * std::log10(signal / noise) >= same_structure_db;
+  return signal == 0 || 10 * std::log10(signal / noise) >= same_structure_db;
 }
 
 // What stays quantized and may show.

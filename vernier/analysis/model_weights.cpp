@@ -33,7 +33,7 @@ int channel_axis(const NodeProto& node, int input) {
 // A constant, also where it is given another shape first.
 std::optional<Tensor> constant_value(const GraphIndex& index, const std::string& tensor) {
   if (auto value = index.value(tensor)) return value;
-  const NodeProto* node = index.producer(tensor);
+  const NodeProto* node = tensor.empty() ? nullptr : index.producer(tensor);
   if (!node || !(is_op(*node, "Reshape") || is_op(*node, "Identity"))) return std::nullopt;
   auto value = index.value(node->input(0));
   if (!value || is_op(*node, "Identity")) return value;
@@ -199,7 +199,8 @@ class WeightList {
   static std::vector<double> bias_beside(const GraphIndex& index, const std::string& name) {
     const auto readers = index.consumers(name);
     if (readers.size() != 1 || channel_axis(*readers[0], 1) < 0) return {};
-    return index.numbers(input_name(*readers[0], 2)).value_or(std::vector<double>());
+    const auto bias = constant_value(index, input_name(*readers[0], 2));
+    return bias ? to_f64(*bias) : std::vector<double>();
   }
 
   static std::vector<ChannelScale> folds_behind(const GraphIndex& index, const std::string& name,
