@@ -1,5 +1,6 @@
 """examples/cluster/slurm.sh on a real slurmctld and slurmd, started here for this test alone."""
 
+import contextlib
 import os
 import pathlib
 import shutil
@@ -23,10 +24,13 @@ def program(name):
 HAS_PLAIN_LOGIN = any(pathlib.Path("/usr/lib").glob("*/slurm-wlm/auth_none.so"))
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+def free_ports(count):
+    """Ports that nobody listens at, all different."""
+    with contextlib.ExitStack() as held:
+        probes = [held.enter_context(socket.socket()) for _ in range(count)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [probe.getsockname()[1] for probe in probes]
 
 
 @unittest.skipIf(os.geteuid() != 0, "slurmd needs root")
@@ -39,6 +43,7 @@ class Slurm(unittest.TestCase):
         for name in ("state", "spool"):
             (self.folder / name).mkdir()
         host = socket.gethostname().split(".")[0]
+        control_port, node_port = free_ports(2)
         (self.folder / "cgroup.conf").write_text("CgroupAutomount=no\n")
         (self.folder / "slurm.conf").write_text(f"""
 ClusterName=test
@@ -46,8 +51,8 @@ SlurmctldHost={host}(127.0.0.1)
 SlurmUser=root
 AuthType=auth/none
 CredType=cred/none
-SlurmctldPort={free_port()}
-SlurmdPort={free_port()}
+SlurmctldPort={control_port}
+SlurmdPort={node_port}
 StateSaveLocation={self.folder}/state
 SlurmdSpoolDir={self.folder}/spool
 SlurmctldPidFile={self.folder}/slurmctld.pid
