@@ -236,6 +236,16 @@ TEST_F(Zoo, every_command_that_judges_may_be_asked) {
   }
   EXPECT_THAT(metrics, ::testing::ElementsAre("sqnr_db_mean", "sqnr_db", "max_abs_diff",
                                               "sqnr_db_mean", "errors", "top5_accuracy"));
+  // Of layers the worst counts, which need not be an output.
+  const Outcome alone = run_vernier(
+      {"layers", path("mnist_cnn.int8.onnx"), "--reference", path("mnist_cnn.onnx"), "--input-data",
+       path("mnist_inputs.npz"), "--samples", "4", "--exact", "--threads", "1", "-f", "json"});
+  double worst = 0;
+  const Json result = Json::parse(alone.out);
+  for (const Json& layer : result["layers"])
+    if (layer["max_abs_diff"].is_number())
+      worst = std::max(worst, layer["max_abs_diff"].get<double>());
+  EXPECT_EQ(all[2]["metric"]["value"].get<double>(), worst);
 }
 
 TEST_F(Zoo, shards_measure_what_a_last_run_collects) {

@@ -67,8 +67,9 @@ std::optional<ZooFigure> compare_figure(const Json& result, const std::string& w
 
 std::optional<ZooFigure> layers_figure(const Json& result, const std::string& wanted) {
   const std::string metric = wanted.empty() ? "max_abs_diff" : wanted;
-  const Json& outputs = result.value("model_outputs", Json::array());
-  return worst_of(outputs.empty() ? result["layers"] : outputs, metric, "", metric);
+  Json rows = result["layers"];
+  for (const Json& output : result.value("model_outputs", Json::array())) rows.push_back(output);
+  return worst_of(rows, metric, "", metric);
 }
 
 ZooFigure check_figure(const Json& findings) {
