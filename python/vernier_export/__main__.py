@@ -1,5 +1,6 @@
 """python PATH/vernier_export, as Vernier starts it, or python -m vernier_export."""
 
+import signal
 import sys
 
 # Started by the path of this folder, so that the current one is not searched for modules: only what
@@ -9,4 +10,6 @@ if not __package__:
 
 from vernier_export.cli import main  # noqa: E402
 
+# Asked to end, as when the program that started it was: as an exception, so that what is half written goes.
+signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
 sys.exit(main(sys.argv[1:]))

@@ -125,6 +125,33 @@ TEST_F(ExportTest, why_a_model_cannot_be_exported_is_one_line) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
 }
 
+TEST_F(ExportTest, one_that_is_interrupted_leaves_nothing_running_and_nothing_written) {
+  std::ofstream(folder_ / "slow.py") << "import os, time, torch\n"
+                                        "class Slow(torch.nn.Module):\n"
+                                        "    def forward(self, x):\n"
+                                        "        open('pid.new', 'w').write(str(os.getpid()))\n"
+                                        "        os.rename('pid.new', 'pid')\n"
+                                        "        time.sleep(1000)\n"
+                                        "        return x\n"
+                                        "def model():\n"
+                                        "    return Slow(), torch.zeros(1, 2)\n";
+  // While Python sleeps in the model: 130, and its process is gone.
+  const std::string script =
+      "\"$0\" export slow.py:model -o there/out & "
+      "for i in $(seq 2400); do [ -e pid ] && break; kill -0 $! || break; sleep 0.05; done; "
+      "kill -INT $!; wait $!; code=$?; "
+      "runs() { grep -q 'State:.[^Z]' /proc/$(cat pid)/status 2>/dev/null; }; "
+      "for i in $(seq 1200); do runs || break; sleep 0.05; done; "
+      "runs && echo still running; exit $code";
+  const Outcome outcome = run_program({"sh", "-c", script, VERNIER_BINARY}, folder_.path());
+  EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "pid"));
+  EXPECT_TRUE(!std::filesystem::exists(folder_ / "there") ||
+              std::filesystem::is_empty(folder_ / "there"));
+}
+
 TEST_F(ExportTest, an_interpreter_that_does_not_run_is_an_error) {
   expect_error(run_vernier({"export", "torchvision/resnet18", "-o", "out", "--python", "/nowhere"},
                            folder_.path()),

@@ -2,7 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,19 +27,19 @@ class Streams {
   Streams() {
     if (pipe2(ends_.data(), O_CLOEXEC) != 0)
       throw Error(std::string("[process] no pipe: ") + std::strerror(errno));
-    posix_spawn_file_actions_init(&actions_);
-    posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions_, ends_[1], STDOUT_FILENO);
   }
   ~Streams() {
-    posix_spawn_file_actions_destroy(&actions_);
     close_writing_end();
     close(ends_[0]);
   }
   Streams(const Streams&) = delete;
   Streams& operator=(const Streams&) = delete;
 
-  const posix_spawn_file_actions_t* actions() const { return &actions_; }
+  // In the child.
+  bool take() const {
+    const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    return nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 && dup2(ends_[1], STDOUT_FILENO) >= 0;
+  }
 
   std::string read_to_end() {
     close_writing_end();
@@ -58,7 +59,6 @@ class Streams {
   }
 
   std::array<int, 2> ends_{-1, -1};
-  posix_spawn_file_actions_t actions_{};
 };
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
@@ -66,6 +66,18 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   for (std::string& text : texts) result.push_back(text.data());
   result.push_back(nullptr);
   return result;
+}
+
+// A program that ends with this process, however that ends, and by nobody else: Ctrl-C goes to the
+// process group of whoever has the terminal. Between fork and exec nothing may allocate.
+pid_t start(const Streams& streams, char** arguments, char** environment) {
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child != 0) return child;
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() == parent && streams.take()) execvpe(arguments[0], arguments, environment);
+  _exit(could_not_start);
 }
 
 int wait_for(pid_t child) {
@@ -97,10 +109,8 @@ ProcessResult run_process(const std::vector<std::string>& command,
   std::vector<std::string> arguments = command;
   std::vector<std::string> variables = environment_with(environment);
   Streams streams;
-  pid_t child = 0;
-  if (posix_spawnp(&child, command.at(0).c_str(), streams.actions(), nullptr,
-                   pointers(arguments).data(), pointers(variables).data()) != 0)
-    return {.exit_code = could_not_start};
+  const pid_t child = start(streams, pointers(arguments).data(), pointers(variables).data());
+  if (child < 0) return {.exit_code = could_not_start};
   std::string out = streams.read_to_end();
   return {wait_for(child), std::move(out)};
 }

@@ -12,7 +12,8 @@ struct ProcessResult {
 };
 
 // Runs a program, found on PATH unless it has a slash, and waits for it. `environment` is added to
-// this process's own. Standard input is empty; standard error is this process's.
+// this process's own. Standard input is empty; standard error is this process's. It is asked to end
+// (SIGTERM) when this process ends.
 ProcessResult run_process(const std::vector<std::string>& command,
                           const std::map<std::string, std::string>& environment = {});
 
