@@ -126,6 +126,30 @@ TEST(CheckCommand, other_weights_than_the_references_fail) {
   EXPECT_EQ(without.exit_code, 0) << without.out;
 }
 
+TEST(CheckCommand, what_could_not_be_run_for_want_of_memory_is_inconclusive) {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{1}});
+  builder.weight(tensor_of<std::int64_t>("shape", DType::i64, {2}, {1 << 24, 1 << 24}));  // 1 PB
+  builder.node("Expand", {"x", "shape"}, {"a"}).node("ReduceMax", {"a"}, {"y"}).output("y");
+  const TemporaryDirectory folder;
+  const std::string model = folder / "huge.onnx";
+  builder.model().save(model);
+  for (const std::vector<std::string>& strict : {std::vector<std::string>{}, {"--strict"}}) {
+    std::vector<std::string> command = {"check", model, "--disable", "missing-shapes"};
+    command.insert(command.end(), strict.begin(), strict.end());
+    const Outcome outcome = run_vernier(command);
+    EXPECT_EQ(outcome.exit_code, 3) << outcome.out;
+    EXPECT_THAT(outcome.out, HasSubstr("there is not enough memory"));
+    EXPECT_THAT(outcome.out, HasSubstr("INCONCLUSIVE: the model could not be tried"));
+    EXPECT_THAT(outcome.out, HasSubstr("--input-data"));
+  }
+  const Outcome json = run_vernier({"check", model, "-f", "json"});
+  expect_valid_json("check", json.out);
+  EXPECT_EQ(nlohmann::json::parse(json.out)["verdict"]["doubts"][0]["kind"], "not_run");
+  // What was found is still a failure, and who does not ask for it is not told.
+  EXPECT_EQ(run_vernier({"check", model, "--disable", "not-run"}).exit_code, 0);
+}
+
 TEST(CheckCommand, a_damaged_file_is_a_finding) {
   const TemporaryDirectory folder;
   std::ofstream(folder / "broken.onnx") << "no model";

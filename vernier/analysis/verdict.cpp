@@ -59,6 +59,7 @@ std::string_view doubt_kind_name(DoubtKind kind) {
     case DoubtKind::near_limit: return "near_limit";
     case DoubtKind::few_samples: return "few_samples";
     case DoubtKind::interrupted: return "interrupted";
+    case DoubtKind::not_run: return "not_run";
   }
   return "";
 }

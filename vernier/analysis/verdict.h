@@ -55,7 +55,8 @@ enum class DoubtKind {
   unknown_inputs,      // made-up inputs, and nothing tells whether they are like real ones
   near_limit,          // broken by no more than made-up inputs may lose beside real ones
   few_samples,         // a difference that so few samples show by chance; the limit would decide
-  interrupted          // only some of the samples were run
+  interrupted,         // only some of the samples were run
+  not_run              // check could not try the model, or not in every way: see its findings
 };
 std::string_view doubt_kind_name(DoubtKind kind);
 

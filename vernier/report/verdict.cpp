@@ -167,6 +167,9 @@ std::string doubt_text(const Doubt& doubt) {
     case DoubtKind::interrupted:
       return fmt::format("the run was interrupted after {:g} of {:g} samples: run it to its end",
                          doubt.value, doubt.limit);
+    case DoubtKind::not_run:
+      return "the model could not be tried, so what needs a run was not checked (not-run): give "
+             "--shape or --input-data that it takes, or more memory where that was short";
   }
   return "";
 }

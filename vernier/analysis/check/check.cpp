@@ -180,13 +180,19 @@ std::pair<int, std::ptrdiff_t> rank(const Finding& finding) {
   return {-static_cast<int>(finding.severity), &explanation(finding.id) - explanations().data()};
 }
 
+// A model that could not be tried is no defect of the model, and no pass either.
 Verdict judge(const CheckResult& result, bool strict) {
   using enum Limit::Fails;
+  const auto untried = std::ranges::count(result.findings, "not-run", &Finding::id);
   std::vector<Limit> limits = {{.metric = "errors", .fails = above}};
   if (strict) limits.push_back({.metric = "warnings", .fails = above});
   const Judged model{.metrics = {{"errors", result.count(Severity::error)},
-                                 {"warnings", result.count(Severity::warning)}}};
-  return make_verdict(limits, vernier::judge(limits, {&model, 1}));
+                                 {"warnings", result.count(Severity::warning) - untried}}};
+  Verdict verdict = make_verdict(limits, vernier::judge(limits, {&model, 1}));
+  if (untried == 0 || !verdict.pass()) return verdict;
+  verdict.outcome = Outcome::inconclusive;
+  verdict.doubts.push_back({.kind = DoubtKind::not_run});
+  return verdict;
 }
 
 }  // namespace

@@ -58,9 +58,12 @@ constexpr std::array table = {
         "not-run", runs, warning, "The model could not be tried",
         "No inputs could be generated: their shapes are not declared, they are no tensors, no size "
         "that was tried for the dynamic axes runs, or an input is a number (a size, a rate) whose "
-        "value matters.",
-        "Everything that needs a run was not checked.",
-        "Pass --shape NAME=DIMS with a size that the model takes, or --input-data."},
+        "value matters. Or there was not enough memory for a run.",
+        "Everything that needs a run was not checked: the verdict is INCONCLUSIVE unless something "
+        "else fails.",
+        "Pass --shape NAME=DIMS with a size that the model takes, or --input-data; where memory "
+        "was "
+        "short, use a machine with more of it."},
     Explanation{
         "nondeterministic", runs, error, "Two runs on the same inputs differ",
         "A second run on the same inputs gives other bytes.",
