@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -59,7 +60,9 @@ struct End {
 // A process that runs `work`, and this one, which waits for its end.
 class Supervision {
  public:
-  explicit Supervision(SharedActivity& activity) : activity_(activity) {
+  // `seconds`: that the work may take, whatever it says of its own limits; 0: as long as it likes.
+  explicit Supervision(SharedActivity& activity, double seconds = 0)
+      : activity_(activity), longest_(seconds) {
     const sigset_t signals = supervised_signals();
     sigprocmask(SIG_BLOCK, &signals, &mask_);
   }
@@ -110,21 +113,23 @@ class Supervision {
   }
 
   void keep_limits(End& end) {
-    const double seconds = activity_.page().timeout_seconds;
     const double gigabytes = activity_.page().memory_gigabytes;
-    end.timed_out |= seconds > 0 && Clock::now() - begin_ > std::chrono::duration<double>(seconds);
+    const std::chrono::duration<double> took = Clock::now() - begin_;
+    for (const double seconds : {longest_, activity_.page().timeout_seconds.load()})
+      end.timed_out |= seconds > 0 && took.count() > seconds;
     end.out_of_memory |= gigabytes > 0 && memory_in_use(child_) > gigabytes * 1e9;
     if (end.timed_out || end.out_of_memory) kill(child_, SIGKILL);
   }
 
   SharedActivity& activity_;
+  double longest_;
   sigset_t mask_;
   pid_t child_ = -1;
   Clock::time_point begin_, asked_;
 };
 
 // Runs the work again, node by node and without a trace, to record the node that it crashed in.
-// Whether that crashed too.
+// Whether that crashed too. --timeout is of both runs.
 bool find_node(SharedActivity& activity, const End& first, int argc, char** argv,
                int (*work)(int, char**)) {
   if (first.took > retraced_at_most) return false;
@@ -132,10 +137,13 @@ bool find_node(SharedActivity& activity, const End& first, int argc, char** argv
   if (!activity_then || activity_then->code != ForeignCode::onnxruntime ||
       activity_then->work != ForeignWork::running)
     return false;
+  const double took = std::chrono::duration<double>(first.took).count();
+  const double limit = activity.page().timeout_seconds;
+  const double left = limit > 0 ? std::min(limit - took, 2 + 3 * took) : 2 + 3 * took;
+  if (left <= 0) return false;
   activity.clear();
   activity.page().records_nodes = true;
-  activity.page().timeout_seconds = 2 + 3 * std::chrono::duration<double>(first.took).count();
-  if (const auto end = Supervision(activity).start()) return is_crash(end->status);
+  if (const auto end = Supervision(activity, left).start()) return is_crash(end->status);
   const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
   for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) dup2(nowhere, stream);
   try {

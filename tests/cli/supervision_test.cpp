@@ -39,6 +39,20 @@ Model endless() {
   return builder.model();
 }
 
+// The same with something in it that can be quantized.
+Model quantizable_endless() {
+  Model model = endless();
+  const Tensor weight = tensor_of<float>("weight", DType::f32, {2, 2}, {1, 2, 3, 4});
+  *model.graph().add_initializer() = make_tensor_proto(weight);
+  auto& node = *model.graph().add_node();
+  node.set_op_type("MatMul");
+  node.add_input("y");
+  node.add_input("weight");
+  node.add_output("z");
+  model.graph().mutable_output(0)->set_name("z");
+  return model;
+}
+
 // Takes two gigabytes.
 Model large() {
   GraphBuilder builder;
@@ -55,10 +69,12 @@ class Supervision : public ::testing::Test {
     model.save(folder_ / name);
     return folder_ / name;
   }
-  // After three seconds, in which also a busy machine has begun, and what it says then.
+  // After three seconds, in which also a busy machine has begun, and what it says then. One that
+  // goes on for a minute after that is killed.
   static Outcome signalled(const std::string& signal, std::vector<std::string> command) {
-    std::vector<std::string> whole = {"timeout", "--foreground", "--preserve-status", "-s", signal,
-                                      "3",       VERNIER_BINARY};
+    std::vector<std::string> whole = {
+        "timeout", "--foreground", "--preserve-status", "-s", signal, "-k", "60",
+        "3",       VERNIER_BINARY};
     whole.insert(whole.end(), command.begin(), command.end());
     return run_program(whole);
   }
@@ -130,6 +146,55 @@ TEST_F(Supervision, one_signal_ends_a_loop_that_does_not) {
   EXPECT_THAT(outcome.err, HasSubstr("interrupted"));
   EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
   EXPECT_FALSE(std::filesystem::exists(folder_ / "a.npz"));
+}
+
+TEST_F(Supervision, one_signal_ends_every_command_whatever_it_runs) {
+  const std::string model = saved(endless(), "endless.onnx");
+  const std::string out = folder_ / "out.onnx";
+  const std::vector<std::vector<std::string>> commands = {
+      {"eval", model, "--reference", model, "-o", folder_ / "out.json"},
+      {"layers", model, "--reference", model, "-o", folder_ / "out.json"},
+      {"check", model, "-o", folder_ / "out.json"},
+      {"diagnose", model, model, "-o", folder_ / "out.json"},
+      {"quantize", saved(quantizable_endless(), "gemm.onnx"), "--synthetic", "-o", out}};
+  for (const auto& command : commands) {
+    const Outcome outcome = signalled("INT", command);
+    EXPECT_EQ(outcome.exit_code, 130) << command[0] << ": " << outcome.err;
+    EXPECT_LE(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
+    EXPECT_FALSE(std::filesystem::exists(out));
+  }
+}
+
+// `script` with the program as $0, the model as $1 and the data as $2; `until_mapped` waits until
+// the process that $! supervises has the data in its memory.
+Outcome while_mapped(const std::string& script, const std::string& model, const std::string& data) {
+  const std::string functions =
+      "until_mapped() { for i in $(seq 1000); do "
+      "grep -q \"$2\" /proc/$(ps -o pid= --ppid $! | tr -d ' ')/maps 2>/dev/null && return; "
+      "kill -0 $! || return; sleep 0.05; done; }; ";
+  return run_program({"sh", "-c", functions + script, VERNIER_BINARY, model, data});
+}
+
+TEST_F(Supervision, data_that_is_cut_off_while_it_is_mapped_is_one_line) {
+  GraphBuilder builder;
+  constexpr std::int64_t count = 1 << 20;
+  builder.input("x", DType::f32, {{count}});
+  builder.weight(make_tensor("w", DType::f32, {count})).node("Add", {"x", "w"}, {"y"}).output("y");
+  Model model = builder.model();
+  auto& weight = *model.graph().mutable_initializer(0);
+  weight.clear_raw_data();
+  set_external_data(weight, {"weights.bin", 0, count * 4});
+  std::ofstream(folder_ / "outside.onnx", std::ios::binary) << model.proto().SerializeAsString();
+  const std::string data = folder_ / "weights.bin";
+  std::ofstream(data).close();
+  std::filesystem::resize_file(data, count * 4);
+  const Outcome outcome = while_mapped(
+      "\"$0\" record \"$1\" -o \"$1.npz\" --samples 100000000 & "
+      "until_mapped \"$1\" \"$2\"; : > \"$2\"; wait $!",
+      folder_ / "outside.onnx", data);
+  expect_error(outcome,
+               "outside.onnx: ONNX Runtime crashed (bus error: a file that is mapped was cut off)");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "outside.onnx.npz"));
 }
 
 TEST_F(Supervision, an_interrupted_run_says_so_and_is_inconclusive) {

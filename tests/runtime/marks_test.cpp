@@ -49,5 +49,16 @@ TEST_F(Marks, stand_before_and_behind_every_node_in_its_order) {
                                            "Relu", "Mark"}));
 }
 
+TEST_F(Marks, name_nodes_as_the_file_does) {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{2}}).node("Neg", {"x"}, {"y"}).output("y");
+  Model model = builder.model();
+  model.graph().mutable_node(0)->clear_name();
+  insert_probes(model);
+  insert_marks(model);
+  EXPECT_EQ(model.graph().node(0).op_type(), "Mark");
+  EXPECT_EQ(model.graph().node(0).attribute(0).s(), "Neg(y)");
+}
+
 }  // namespace
 }  // namespace vernier

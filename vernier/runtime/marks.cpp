@@ -31,6 +31,14 @@ void add_attribute(NodeProto& node, std::string_view name, const std::string& va
   attribute.set_s(value);
 }
 
+// As in the file: a node without a name is known by its output, which a probe may have renamed.
+std::string label_of(const NodeProto& node) {
+  std::string label = node_label(node);
+  if (const auto at = label.find(probed_prefix); at != std::string::npos)
+    label.erase(at, probed_prefix.size());
+  return label;
+}
+
 class MarkInserter {
  public:
   explicit MarkInserter(const ModelProto& model) : model_(model) {}
@@ -84,7 +92,7 @@ class MarkInserter {
     node.add_output(target);
     token = fmt::format("{}:{}", first_token, count_);
     node.add_output(token);
-    add_attribute(node, marked_node_attribute, node_label(marked));
+    add_attribute(node, marked_node_attribute, label_of(marked));
     add_attribute(node, marked_op_attribute, marked.op_type());
     return node;
   }

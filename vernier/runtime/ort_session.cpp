@@ -89,9 +89,17 @@ Ort::Session from_bytes(const Model& model, const std::string& bytes,
   return Ort::Session(ort_environment(), bytes.data(), bytes.size(), options);
 }
 
-Ort::Session from_pipe(const Rope& rope, const Ort::SessionOptions& options) {
+Ort::Session from_pipe(const Model& model, const Rope& rope, const Ort::SessionOptions& options) {
   const Pipe pipe(rope);
-  return Ort::Session(ort_environment(), pipe.path().c_str(), options);
+  try {
+    return Ort::Session(ort_environment(), pipe.path().c_str(), options);
+  } catch (const Ort::Exception&) {
+    if (!pipe.was_cut_off()) throw;
+    throw Error(
+        fmt::format("[file] {}: was cut off while it was read; restore it, and leave it "
+                    "alone while it is in use",
+                    model.name()));
+  }
 }
 
 Model smallest_model() {
@@ -152,7 +160,8 @@ Ort::Session create_session(const Model& model, Ort::SessionOptions& options) {
     return create_session_by_reference(model, options);
   const Activity loading(ForeignCode::onnxruntime, ForeignWork::loading, model.name());
   try {
-    return external_files ? from_bytes(model, flatten(rope), options) : from_pipe(rope, options);
+    return external_files ? from_bytes(model, flatten(rope), options)
+                          : from_pipe(model, rope, options);
   } catch (const Ort::Exception& error) {
     throw ort_error(model.name(), error.what());
   }

@@ -53,10 +53,13 @@ Pipe::Pipe(const Rope& rope) {
   read_end_ = ends[0];
   fcntl(ends[1], F_SETPIPE_SZ, static_cast<int>(chunk_bytes));  // fewer turns; a wish, not a need
   path_ = fmt::format("/proc/self/fd/{}", read_end_);
-  writer_ = std::jthread([&rope, fd = ends[1]] {
+  writer_ = std::jthread([this, &rope, fd = ends[1]] {
     block_pipe_signal();
     for (const Rope::Piece& piece : rope.pieces)
-      if (!write_piece(fd, piece)) break;
+      if (!write_piece(fd, piece)) {
+        cut_off_ = errno == EFAULT;  // mapped, and no longer in its file
+        break;
+      }
     close(fd);
   });
 }

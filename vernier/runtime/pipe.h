@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <thread>
 
@@ -18,10 +19,13 @@ class Pipe {
   ~Pipe();
 
   const std::string& path() const { return path_; }
+  // Whether bytes of the rope were gone from their file before they were read.
+  bool was_cut_off() const { return cut_off_; }
 
  private:
   int read_end_ = -1;
   std::string path_;
+  std::atomic<bool> cut_off_ = false;
   std::jthread writer_;
 };
 
