@@ -74,11 +74,13 @@ damaged: targets = vernier_cli
 damaged: build
 	@.deps/python/bin/python -B tests/sweep/damaged.py $(build_dir)/bin/vernier $(arguments)
 
-# Files that were made to bring programs down, through every command that takes them: 3,000 runs.
+# Files that were made to bring programs down, through every command that takes them: 3,000 runs. And arrays of
+# more than 4 GiB.
 crafted: steps = build test
 crafted: targets = vernier_cli
 crafted: build
 	@.deps/python/bin/python -B tests/sweep/crafted.py $(build_dir)/bin/vernier $(arguments)
+	@.deps/python/bin/python -B tests/sweep/large_members.py $(build_dir)/bin/vernier
 
 # Readers of files and texts against libFuzzer, with both sanitizers; `seconds` for each of them.
 seconds ?= 60
