@@ -312,7 +312,6 @@ void add_eval(CLI::App& program, int& exit_code) {
   command->callback([options, command, &exit_code] {
     if (options->mode.empty()) options->mode = default_mode(*options);
     refuse_options_of_other_modes(*command, *options);
-    if (options->mode != "compare" && is_text_task(*options)) refuse_parts(options->parts);
     exit_code = options->mode == "compare" ? run_compare(*options)
                 : scores_text(*options)    ? run_text(*options)
                 : is_text_task(*options)   ? run_text_task(*options)

@@ -1,10 +1,13 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <span>
 
 #include "cli/command.h"
 #include "cli/eval.h"
+#include "cli/parts.h"
 #include "cli/progress.h"
+#include "vernier/analysis/parts/content_hash.h"
 #include "vernier/analysis/text/text_tasks.h"
 #include "vernier/data/text_rows.h"
 #include "vernier/error.h"
@@ -41,6 +44,13 @@ TextColumns columns_of(const EvalOptions& options) {
   return columns;
 }
 
+// The tokenizer may be one that was found beside the model.
+std::string hash_of(std::span<const std::string> rows, const Tokenizer& tokenizer) {
+  std::string hashes = data_hash(tokenizer.path());
+  for (const std::string& row : rows) hashes += content_hash(row).text();
+  return content_hash(hashes).text();
+}
+
 }  // namespace
 
 bool is_text_task(const EvalOptions& options) {
@@ -67,9 +77,10 @@ int run_text_task(const EvalOptions& options) {
   const std::array beside = {fs::path(argument.model), tokenizer.path()};
   TextTaskOptions evaluated{
       .task = task, .judge = options.judge, .labels = read_label_names(beside)};
+  const std::vector<std::string> rows =
+      read_text_rows(dataset, options.input.samples.value_or(default_rows));
   const std::vector<TextExample> examples =
-      read_examples(task, read_text_rows(dataset, options.input.samples.value_or(default_rows)),
-                    columns_of(options), evaluated.labels);
+      read_examples(task, rows, columns_of(options), evaluated.labels);
   OrtRunner runner(std::move(candidate), runner_options(options.runtime).onnx);
   std::unique_ptr<Runner> reference;
   if (!reference_path.empty()) {
@@ -87,10 +98,17 @@ int run_text_task(const EvalOptions& options) {
       limits_in_force(options.fail_if, options.baseline,
                       task_limit_metrics(text_task_metrics(task), reference != nullptr));
   const TextTaskModels models{.reference = reference.get(), .candidate = runner, .inputs = inputs};
+  MeasuredParts parts(options.parts, options.output,
+                      {.candidate = argument.model,
+                       .reference = reference_path,
+                       .inputs = hash_of(rows, tokenizer),
+                       .sections = {{text_task_section, std::ssize(examples)}}});
+  evaluated.records = parts.records();
   const TaskResult result = with_progress("evaluating", [&](Progress progress) {
     evaluated.progress = std::move(progress);
     return evaluate_text_task(models, tokenizer, examples, evaluated);
   });
+  if (parts.is_part()) return parts.write();
   RunDescription run = describe_run("eval", argument, reference_path, options.runtime);
   run.task = options.models.id.task;
   run.precision = precision;

@@ -1,5 +1,4 @@
 #include "cli/output.h"
-#include "cli/supervise.h"
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -153,6 +154,54 @@ TEST_F(TextTask, a_worse_candidate_fails_beside_its_reference) {
   };
   EXPECT_EQ(run("good.onnx"), 0);
   EXPECT_EQ(run("bad.onnx"), 1);
+}
+
+TEST_F(TextTask, parts_and_checkpoints_make_the_bytes_of_one_run) {
+  write("config.json", R"({"id2label": {"0": "O", "1": "B-PER", "2": "B-LOC"}})");
+  save_model("mean.onnx", 3, {{{2, 1}, 5.0F}, {{3, 0}, 5.0F}, {{6, 2}, 2.0F}}, true);
+  save_model("table.onnx", 3, {{{4, 1}, 1.0F}, {{5, 1}, 2.0F}, {{6, 2}, 1.0F}, {{7, 0}, 1.0F}});
+  save_model("span.onnx", 2, {{{4, 0}, 5.0F}, {{5, 1}, 5.0F}});
+  save_model("words.onnx", words, {{{0, 11}, 2.0F}});
+  write("classes.csv", "text,label\ngood cat,1\nbad cat,0\ngood,0\nbad,0\nin Paris,2\n");
+  write("tags.jsonl",
+        "{\"tokens\": [\"Ann\", \"in\", \"Paris\"], \"ner_tags\": [1, 0, 2]}\n"
+        "{\"tokens\": [\"Bob\"], \"ner_tags\": [1]}\n"
+        "{\"tokens\": [\"cat\", \"lives\"], \"ner_tags\": [2, 0]}\n"
+        "{\"tokens\": [\"Paris\"], \"ner_tags\": [1]}\n");
+  write(
+      "questions.jsonl",
+      "{\"question\": \"where\", \"context\": \"lives Ann Bob\", \"answers\": {\"text\": [\"Ann "
+      "Bob\"]}}\n"
+      "{\"question\": \"is\", \"context\": \"in Paris\", \"answers\": {\"text\": []}}\n"
+      "{\"question\": \"where\", \"context\": \"Ann Bob\", \"answers\": {\"text\": [\"Ann\"]}}\n");
+  write("texts.jsonl", "{\"text\": \"cat in\"}\n{\"text\": \"good cat\"}\n{\"text\": \"Ann\"}\n");
+  write("pairs.csv",
+        "sentence1,sentence2,score\ngood,cat,5\ngood,bad,0\ngood,Paris,4\nbad,bad,1\n");
+  const std::vector<std::array<const char*, 3>> measured = {
+      {"text-classification", "mean.onnx", "classes.csv"},
+      {"token-classification", "table.onnx", "tags.jsonl"},
+      {"question-answering", "span.onnx", "questions.jsonl"},
+      {"fill-mask", "words.onnx", "texts.jsonl"},
+      {"sentence-similarity", "mean.onnx", "pairs.csv"}};
+  for (const auto& [task, model, data] : measured) {
+    const auto run = [&](std::vector<std::string> more) {
+      more.insert(more.begin(), {"eval", path(model), "--reference", path(model), "--task", task,
+                                 "--dataset", path(data), "--python", VERNIER_TORCH2_PYTHON});
+      return run_vernier(more);
+    };
+    const Outcome whole = run({"-f", "json"});
+    EXPECT_EQ(run({"-f", "json", "--checkpoint", path(task)}).out, whole.out) << task;
+    EXPECT_EQ(run({"-f", "json", "--checkpoint", path(task)}).out, whole.out) << task;
+    std::vector<std::string> merge = {"merge", "--allow-code", "-f", "json"};
+    for (const char* shard : {"3/3", "1/3", "2/3"}) {
+      merge.push_back(path(std::string(task) + shard[0] + ".vpart"));
+      const Outcome part = run({"--shard", shard, "-o", merge.back()});
+      EXPECT_EQ(part.exit_code, 0) << part.err;
+    }
+    const Outcome merged = run_vernier(merge);
+    EXPECT_EQ(merged.exit_code, whole.exit_code) << merged.err;
+    EXPECT_EQ(merged.out, whole.out) << task;
+  }
 }
 
 TEST_F(TextTask, what_cannot_be_scored_is_a_one_line_error) {

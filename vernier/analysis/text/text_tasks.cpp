@@ -9,6 +9,7 @@
 #include <set>
 
 #include "vernier/analysis/bind_inputs.h"
+#include "vernier/analysis/parts/record.h"
 #include "vernier/error.h"
 #include "vernier/metrics/answers.h"
 #include "vernier/metrics/entities.h"
@@ -17,6 +18,24 @@
 #include "vernier/tensor/convert.h"
 
 namespace vernier {
+
+template <typename Archive>
+void fields(Archive& archive, EntityCounts& counts) {
+  archive(counts.right, counts.predicted, counts.expected);
+}
+
+template <typename Archive>
+void fields(Archive& archive, TaggedWords& tagged) {
+  std::vector<std::pair<std::string, EntityCounts>> types(tagged.types.begin(), tagged.types.end());
+  archive(types, tagged.right, tagged.words);
+  tagged.types = {types.begin(), types.end()};
+}
+
+template <typename Archive>
+void fields(Archive& archive, AnswerScore& score) {
+  archive(score.exact_match, score.f1);
+}
+
 namespace {
 
 constexpr std::int64_t longest_answer = 30;
@@ -56,7 +75,36 @@ struct TextAnswers {
   std::vector<std::pair<double, std::int64_t>> masked;  // negative log-likelihood, tokens
   std::vector<double> cosines;
   std::int64_t non_finite = 0;
+
+  TextAnswers& operator+=(const TextAnswers& more) {
+    const auto append = [](auto& values, const auto& others) {
+      values.insert(values.end(), others.begin(), others.end());
+    };
+    append(logits, more.logits);
+    append(tagged, more.tagged);
+    append(answers, more.answers);
+    append(masked, more.masked);
+    append(cosines, more.cosines);
+    non_finite += more.non_finite;
+    return *this;
+  }
 };
+
+template <typename Archive>
+void fields(Archive& archive, TextAnswers& answers) {
+  archive(answers.logits, answers.tagged, answers.answers, answers.masked, answers.cosines,
+          answers.non_finite);
+}
+
+// Of one example, or of all so far.
+struct AnswersOfBoth {
+  TextAnswers reference, candidate;
+};
+
+template <typename Archive>
+void fields(Archive& archive, AnswersOfBoth& both) {
+  archive(both.reference, both.candidate);
+}
 
 const Tensor& output_of_rank(const std::vector<Tensor>& outputs, std::size_t rank,
                              std::string_view what) {
@@ -90,24 +138,33 @@ class TextTaskRun {
 
   const InputBindings& bindings() const { return bindings_; }
 
-  void answer(const TextExample& example, const EncodedText& text, const EncodedText* second,
-              std::optional<std::int64_t> mask) {
+  AnswersOfBoth answer(const TextExample& example, const EncodedText& text,
+                       const EncodedText* second, std::optional<std::int64_t> mask) {
+    AnswersOfBoth both;
     const auto candidate = [&](const EncodedText& some) {
       return models_.candidate.run(text_inputs(some, models_.inputs, models_.candidate.inputs()));
     };
-    add(candidate_, example, text, second, mask, candidate);
-    if (!models_.reference) return;
+    add(both.candidate, example, text, second, mask, candidate);
+    if (!models_.reference) return both;
     const auto reference = [&](const EncodedText& some) {
       const auto inputs = text_inputs(some, models_.inputs, models_.candidate.inputs());
       return models_.reference->run(apply_bindings(bindings_, models_.reference->inputs(), inputs));
     };
-    add(reference_, example, text, second, mask, reference);
+    add(both.reference, example, text, second, mask, reference);
+    return both;
   }
 
-  TaskResult judge(std::span<const TextExample> examples) {
-    const Scores candidate = scores_of(candidate_, examples);
+  void add(const TextExample& example, const AnswersOfBoth& both) {
+    answered_.push_back(example);
+    reference_ += both.reference;
+    candidate_ += both.candidate;
+  }
+  std::int64_t answered() const { return std::ssize(answered_); }
+
+  TaskResult judge() {
+    const Scores candidate = scores_of(candidate_, answered_);
     if (!models_.reference) return judge_scores(nullptr, candidate, judge_options(nullptr));
-    const Scores reference = scores_of(reference_, examples);
+    const Scores reference = scores_of(reference_, answered_);
     return judge_scores(&reference, candidate, judge_options(&reference));
   }
 
@@ -394,6 +451,7 @@ class TextTaskRun {
   const TextTaskOptions& options_;
   InputBindings bindings_;
   bool has_unanswerable_ = false;
+  std::vector<TextExample> answered_;
   TextAnswers candidate_, reference_;
 };
 
@@ -415,20 +473,28 @@ TaskResult evaluate_text_task(const TextTaskModels& models, const Tokenizer& tok
         fmt::format("[text] {}: the tokenizer has no [MASK] or <mask>", tokenizer.path().string()));
   TextTaskRun run(models, options, examples);
   const auto total = std::ssize(examples);
-  std::int64_t done = 0;
-  for (bool go_on = !options.progress || options.progress(0, total); go_on && done < total;) {
-    run.answer(examples[done], encoded.texts.at(done),
-               seconds.empty() ? nullptr : &others.texts.at(done), encoded.mask);
-    ++done;
-    if (options.progress) go_on = options.progress(done, total);
+  SampleRecords* records = options.records;
+  bool go_on = !options.progress || options.progress(0, total);
+  for (std::int64_t i = 0; i < total && go_on; ++i) {
+    const auto record = records ? records->find(text_task_section, i) : std::nullopt;
+    if (!record && records && !records->runs(i, total)) continue;  // somebody else does
+    const AnswersOfBoth both =
+        record ? from_record<AnswersOfBoth>(*record)
+               : run.answer(examples[i], encoded.texts.at(i),
+                            seconds.empty() ? nullptr : &others.texts.at(i), encoded.mask);
+    if (!record && records) records->keep(text_task_section, i, to_record(both));
+    run.add(examples[i], both);
+    if (options.progress) go_on = options.progress(i + 1, total);
   }
-  if (done == 0) throw Error("[task] interrupted before there was anything to score");
-  TaskResult result = run.judge(examples.first(static_cast<std::size_t>(done)));
+  const bool interrupted = run.answered() < total;
+  if (records && records->is_part()) return {.interrupted = interrupted};
+  if (run.answered() == 0) throw Error("[task] interrupted before there was anything to score");
+  TaskResult result = run.judge();
   const auto& warnings = run.bindings().warnings;
   result.warnings.insert(result.warnings.begin(), warnings.begin(), warnings.end());
-  result.interrupted = done < total;
-  if (result.interrupted)
-    result.verdict = interrupted_verdict(std::move(result.verdict), done, total);
+  result.interrupted = interrupted;
+  if (interrupted)
+    result.verdict = interrupted_verdict(std::move(result.verdict), run.answered(), total);
   return result;
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "vernier/analysis/parts/records.h"
 #include "vernier/analysis/progress.h"
 #include "vernier/analysis/task/judge.h"
 #include "vernier/exporting/tokenizer.h"
@@ -73,7 +74,10 @@ struct TextTaskOptions {
   std::map<std::int64_t, std::string> labels;
   std::int64_t most_tokens = 512;
   Progress progress;
+  // What was measured of single examples, and which are measured here; null: all, and none is kept.
+  SampleRecords* records = nullptr;
 };
+inline constexpr const char* text_task_section = "examples";
 
 // Runs both models on each text by itself, scores their answers and judges the scores. Answers to
 // questions are spans of 30 tokens at most; tags are those of the first token of a word; sentences
