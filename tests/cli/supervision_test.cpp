@@ -208,6 +208,32 @@ TEST_F(Supervision, an_interrupted_run_says_so_and_is_inconclusive) {
   }
 }
 
+TEST_F(Supervision, an_interrupted_run_says_so_in_every_report) {
+  for (const char* format : {"text", "md", "html"}) {
+    const Outcome outcome = signalled("INT", {"eval", int8, "--reference", cnn, "--samples",
+                                              "1000000", "--inputs", "uniform", "-f", format});
+    EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr("interrupted")) << format;
+    EXPECT_THAT(outcome.out, ::testing::AnyOf(HasSubstr("INCONCLUSIVE"),
+                                              HasSubstr("\"outcome\": \"inconclusive\"")))
+        << format;
+  }
+}
+
+TEST_F(Supervision, an_interrupted_task_is_inconclusive) {
+  constexpr std::int64_t count = 200'000;
+  NpzWriter data(folder_ / "many.npz");
+  data.add("input", make_tensor("input", DType::u8, {count, 1, 28, 28}));
+  data.add("label", make_tensor("label", DType::i64, {count}));
+  data.finish();
+  const Outcome outcome = signalled(
+      "INT", {"eval", int8, "--reference", cnn, "--task", "image-classification", "--dataset",
+              folder_ / "many.npz", "--samples", "all", "--threads", "1", "-f", "json"});
+  EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("\"interrupted\": true"));
+  EXPECT_THAT(outcome.out, HasSubstr("\"outcome\": \"inconclusive\""));
+}
+
 TEST_F(Supervision, what_is_no_file_is_refused_at_once) {
   const std::string pipe = folder_ / "pipe.onnx";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
