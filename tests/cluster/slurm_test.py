@@ -1,6 +1,7 @@
 """examples/cluster/slurm.sh on a real slurmctld and slurmd, started here for this test alone."""
 
 import contextlib
+import json
 import os
 import pathlib
 import shutil
@@ -106,6 +107,18 @@ PartitionName=all Nodes={host} Default=YES MaxTime=INFINITE State=UP
                 self.fail(self.run_here("squeue").stdout + self.logs())
             time.sleep(0.5)
 
+    def submit(self, parts, *command):
+        """The result, when it is there."""
+        end = time.monotonic() + 60
+        # The daemons may take a moment to answer.
+        while self.run_here("sinfo", "--noheader").returncode and time.monotonic() < end:
+            time.sleep(0.5)
+        result = self.folder / "result.json"
+        submitted = self.run_here(ROOT / "examples" / "cluster" / "slurm.sh", parts, result, *command)
+        self.assertEqual(submitted.returncode, 0, submitted.stdout + self.logs())
+        self.wait_for(result)
+        return result
+
     def test_parts_of_an_array_job_make_the_bytes_of_one_run(self):
         mnist = ROOT / "tests" / "fixtures" / "mnist"
         command = [
@@ -114,17 +127,22 @@ PartitionName=all Nodes={host} Default=YES MaxTime=INFINITE State=UP
         ]
         whole = self.folder / "whole.json"
         self.run_here(VERNIER, *command, "-o", whole)
-        result = self.folder / "result.json"
-        end = time.monotonic() + 60
-        submit = [ROOT / "examples" / "cluster" / "slurm.sh", 3, result, *command]
-        # The daemons may take a moment to answer.
-        while self.run_here("sinfo", "--noheader").returncode and time.monotonic() < end:
-            time.sleep(0.5)
-        submitted = self.run_here(*submit)
-        self.assertEqual(submitted.returncode, 0, submitted.stdout + self.logs())
-        self.wait_for(result)
+        result = self.submit(3, *command)
         self.assertEqual(result.read_bytes(), whole.read_bytes())
         self.assertEqual(len(list(self.folder.glob("result.json.parts/*.vpart"))), 3)
+
+    def test_rows_of_a_zoo_are_tasks_of_an_array_job(self):
+        for name in ("mnist_cnn.onnx", "mnist_cnn.int8.onnx", "mnist_inputs.npz"):
+            shutil.copy(ROOT / "tests" / "fixtures" / "mnist" / name, self.folder)
+        zoo = {
+            "vernier_zoo": 1,
+            "options": {"input-data": "mnist_inputs.npz", "samples": 3},
+            "models": {"cnn": {"reference": "mnist_cnn.onnx",
+                               "precisions": {"int8": "mnist_cnn.int8.onnx", "fp16": {}}}},
+        }
+        (self.folder / "zoo.json").write_text(json.dumps(zoo))
+        rows = json.loads(self.submit(2, "zoo", self.folder / "zoo.json").read_text())["rows"]
+        self.assertEqual([row["state"] for row in rows], ["cached", "cached"])
 
 
 if __name__ == "__main__":
