@@ -38,7 +38,7 @@ void stop_late_runs(const std::stop_token& done) {
     ended.wait_for(lock, done, pause, [] { return false; });
     if (signal_seen) waited += pause;
   }
-  if (!done.stop_requested()) stop_runs();
+  if (!done.stop_requested()) run_group()->stop();
 }
 
 }  // namespace

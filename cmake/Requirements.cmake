@@ -10,14 +10,22 @@ function(refuse_without missing)
     "include/duckdb.h.")
 endfunction()
 
-# Before project(), which ends where there is none.
+# Before project(), which ends where there is none. CXX is set by whoever calls, and by pip: to the one that
+# its Python was built with, which need not be there.
 function(require_compiler)
-  if(DEFINED CMAKE_CXX_COMPILER OR DEFINED ENV{CXX})
+  if(DEFINED CMAKE_CXX_COMPILER)
     return()
   endif()
-  find_program(compiler NAMES c++ g++ clang++ NO_CACHE)
+  set(names c++ g++ clang++)
+  set(wanted "a C++ compiler")
+  if(DEFINED ENV{CXX})
+    separate_arguments(command UNIX_COMMAND "$ENV{CXX}")
+    list(GET command 0 names)
+    set(wanted "the C++ compiler ${names}")
+  endif()
+  find_program(compiler NAMES ${names} NO_CACHE)
   if(NOT compiler)
-    refuse_without("a C++ compiler")
+    refuse_without("${wanted}")
   endif()
 endfunction()
 

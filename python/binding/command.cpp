@@ -5,6 +5,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -41,7 +42,10 @@ class Work {
     std::unique_lock lock(mutex_);
     return ended_.wait_for(lock, signal_interval, [&] { return has_ended_; });
   }
-  void stop() { stopped_ = true; }
+  void stop() {
+    stopped_ = true;
+    runs_->stop();
+  }
 
   // After the end. With the GIL, which what Python raised needs.
   Report result() {
@@ -52,6 +56,7 @@ class Work {
 
  private:
   void run(const std::vector<std::string>& arguments) {
+    const RunGroupScope scope(runs_);
     try {
       report_.exit_code = cli::run_program(arguments, session_);
     } catch (...) {
@@ -77,6 +82,7 @@ class Work {
   nb::handle progress_;
   cli::Session session_;
   std::atomic<bool> stopped_ = false;
+  std::shared_ptr<RunGroup> runs_ = std::make_shared<RunGroup>();  // other threads' go on
   Report report_;
   std::optional<nb::python_error> raised_;
   std::exception_ptr thrown_;
@@ -101,10 +107,8 @@ Report run_command(const std::vector<std::string>& arguments, nb::object progres
     if (!ended && !interrupt && PyErr_CheckSignals() != 0) interrupt.emplace();
     if (ended || !interrupt) continue;
     work.stop();
-    stop_runs();
     for (const PythonModel* model : models) model->interrupt();
   }
-  resume_runs();
   if (interrupt) throw std::move(*interrupt);
   return work.result();
 }

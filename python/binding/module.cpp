@@ -1,8 +1,11 @@
+#include <fmt/format.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+
+#include <algorithm>
 
 #include "cli/program.h"
 #include "python/binding/arrays.h"
@@ -51,10 +54,14 @@ class PythonArrays {
 
 nb::dict measure(AnyArray reference, AnyArray candidate, bool ulp, bool argmax) {
   const Array left("reference", std::move(reference)), right("candidate", std::move(candidate));
+  const TensorView expected = left.view(), measured = right.view();
+  if (!std::ranges::equal(expected.shape, measured.shape))
+    throw Error(fmt::format("[metrics] the reference is {}, the candidate {}; reshape one of them",
+                            format_shape(expected.shape), format_shape(measured.shape)));
   Similarity result;
   {
     const nb::gil_scoped_release release;
-    result = similarity(left.view(), right.view(), {.ulp = ulp, .argmax = argmax});
+    result = similarity(expected, measured, {.ulp = ulp, .argmax = argmax});
   }
   nb::dict metrics;
   for (const Metric& metric : similarity_metrics)

@@ -70,8 +70,8 @@ def debug_quantization(
     16
     """
     call = Call("debug", options)
-    call.option("reference", _models.onnx_path(float_model))
-    call.option("model", _models.onnx_path(quant_model))
+    call.option("reference", _models.onnx_path(float_model, "float_model"))
+    call.option("model", _models.onnx_path(quant_model, "quant_model"))
     call.inputs(inputs)
     call.option("samples", samples)
     call.option("model_id", model_id)
@@ -102,7 +102,7 @@ def layers(
     if isinstance(candidate, Mapping):
         call.model("model", candidate)
     else:
-        call.option("model", _models.onnx_path(candidate))
+        call.option("model", _models.onnx_path(candidate, "the candidate"))
     call.inputs(inputs)
     call.option("samples", samples)
     call.option("tolerance", tolerance)
@@ -124,7 +124,7 @@ def check(
     True
     """
     call = Call("check", options)
-    call.option("model", _models.onnx_path(model))
+    call.option("model", _models.onnx_path(model, "the model"))
     if reference is not None:
         call.model("reference", reference)
     call.inputs(inputs)
@@ -152,7 +152,7 @@ def evaluate(
     True
     """
     call = Call("eval", options)
-    call.option("model", _models.onnx_path(candidate))
+    call.option("model", _models.onnx_path(candidate, "the candidate"))
     call.option("task", task)
     call.option("dataset", dataset)
     if reference is not None:
@@ -171,10 +171,23 @@ def providers() -> list[str]:
     return _vernier.providers()
 
 
+# Options of the command line that choose where the result goes.
+NOT_HERE = {
+    "format": "results are objects; see to_json(), to_markdown(), to_html() and to_dataframe()",
+    "output": "the result is returned; write it with save()",
+    "help": "help(vernier), or `vernier COMMAND --help-all` for the options",
+    "help_all": "help(vernier), or `vernier COMMAND --help-all` for the options",
+    "shard": "shards are measured by the command, or by vernier.distributed",
+}
+
+
 class Call:
     """A command line, and what must live until it has been run."""
 
     def __init__(self, command: str, options: Mapping[str, Any]) -> None:
+        for name in options:
+            if name.strip("_") in NOT_HERE:
+                raise Error(f"[{command}] {name}: {NOT_HERE[name.strip('_')]}")
         # What tensors look like is recorded for pages only.
         self.arguments = [command, "--format=html" if "detail" in options else "--format=json"]
         self.kept: list[_vernier.Model | _vernier.Arrays] = []
@@ -246,7 +259,7 @@ def telling(progress: Progress) -> Any:
         from tqdm.auto import tqdm  # type: ignore[import-not-found,import-untyped,unused-ignore]
     except ImportError as error:
         raise Error("[progress] tqdm is not installed; pip install tqdm, or pass a function") from error
-    with tqdm(unit="sample") as bar:
+    with tqdm(unit=" samples") as bar:
 
         def tell(label: str, done: int, total: int) -> None:
             bar.set_description(label, refresh=False)

@@ -10,6 +10,8 @@ from vernier import _vernier
 from vernier._vernier import Error
 
 Sample = list[tuple[str, Any]]
+# What to do with a Dataset of PyTorch's, whose samples have no batch axis.
+LOADER = "; a Dataset is given as torch.utils.data.DataLoader(dataset)"
 
 
 def is_array(value: Any) -> bool:
@@ -41,7 +43,7 @@ def named(name: str, value: Any) -> _vernier.Arrays:
     if not isinstance(value, Iterable):
         raise Error(
             f"[arrays] {name}: expected arrays by name, an array, or a sequence of samples, found "
-            f"{type(value).__name__}"
+            f"{type(value).__name__}{LOADER if hasattr(value, '__getitem__') else ''}"
         )
     return _vernier.Arrays(name, [sample_of(each) for each in value], False)
 

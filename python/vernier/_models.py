@@ -58,7 +58,7 @@ def model(value: Any, open_attention: bool = False) -> _vernier.Model | _vernier
     return _vernier.Model(name_of(value), host)
 
 
-def onnx_path(value: Any) -> str:
+def onnx_path(value: Any, argument: str) -> str:
     """The file of a model that must be ONNX's: a path, or a session that was made from one."""
     if _arrays.is_path(value):
         return str(os.fspath(value))
@@ -66,8 +66,8 @@ def onnx_path(value: Any) -> str:
     if path:
         return str(os.fspath(path))
     raise Error(
-        f"[model] {type(value).__name__}: the candidate must be an .onnx model here, by its path or as "
-        "an InferenceSession that was made from a file"
+        f"[model] {type(value).__name__}: {argument} must be an .onnx model here, by its path or as an "
+        "InferenceSession that was made from a file"
     )
 
 

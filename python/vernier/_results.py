@@ -54,6 +54,9 @@ class Record:
         shown = ", ".join(f"{key}={value!r}" for key, value in self._data.items())
         return f"{type(self).__name__}({shown})"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._data,)
+
     def to_dict(self) -> dict[str, Any]:
         """A copy of the JSON's object."""
         copy: dict[str, Any] = json.loads(json.dumps(self._data))
@@ -258,6 +261,26 @@ class Score(Record):
     delta: float | None
 
 
+class KeptReport:
+    """What a Report tells, without the library's objects: results are copied and pickled with it."""
+
+    def __init__(self, report: Report | KeptReport) -> None:
+        self.exit_code, self.json, self.conclusion = report.exit_code, report.json, report.conclusion
+        self._forms = report.text(), report.markdown(), report.page(), report.document()
+
+    def text(self) -> str:
+        return self._forms[0]
+
+    def markdown(self) -> str:
+        return self._forms[1]
+
+    def page(self) -> str:
+        return self._forms[2]
+
+    def document(self) -> str:
+        return self._forms[3]
+
+
 class Result(Record):
     """A report. In a notebook it shows itself; `print` shows it as the terminal does."""
 
@@ -267,9 +290,12 @@ class Result(Record):
     interrupted: bool
     warnings: tuple[str, ...]
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report | KeptReport) -> None:
         super().__init__(json.loads(report.json))
         object.__setattr__(self, "_report", report)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (KeptReport(self._report),)
 
     @property
     def passed(self) -> bool:

@@ -49,6 +49,18 @@ TEST(Providers, a_file_that_is_no_onnx_runtime_is_refused) {
                "libz.so.1 (VERNIER_ONNXRUNTIME) is no ONNX Runtime");
 }
 
+TEST(Providers, one_that_is_too_old_is_refused_with_what_to_do) {
+  const std::string file = VERNIER_OLD_ONNXRUNTIME;
+  for (std::vector<std::string> command :
+       {std::vector<std::string>{"providers"}, {"eval", model, "--reference", model}}) {
+    command.insert(command.end(), {"--onnxruntime", file});
+    expect_error(run_vernier(command),
+                 file +
+                     " (--onnxruntime) is version 1.20.1; Vernier needs 1.21 or later: pip "
+                     "install --upgrade onnxruntime, or name another with --onnxruntime FILE");
+  }
+}
+
 TEST(Providers, a_python_environment_is_asked_for_its_onnx_runtime_before_our_own_is_taken) {
   const TemporaryDirectory folder;
   const fs::path site = fs::path(folder / "lib/python3/site-packages");
@@ -62,6 +74,8 @@ TEST(Providers, a_python_environment_is_asked_for_its_onnx_runtime_before_our_ow
   };
   EXPECT_THAT(providers(), HasSubstr("site-packages/vernier/lib/vernier/libonnxruntime.so.1)"));
   fs::create_directories(site / "onnxruntime/capi");
+  expect_error(run_program({site / "vernier/bin/vernier", "providers"}),
+               "onnxruntime/capi: is too old to have a libonnxruntime.so; Vernier needs 1.21");
   fs::copy(onnxruntime_library(), site / "onnxruntime/capi/libonnxruntime.so.1.99.0");
   EXPECT_THAT(providers(), HasSubstr("site-packages/onnxruntime/capi/libonnxruntime.so.1.99.0)"));
 }

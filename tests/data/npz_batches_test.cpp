@@ -102,6 +102,14 @@ TEST_F(NpzBatchesTest, an_array_that_is_no_input_is_ignored_with_a_warning) {
               ElementsAre(HasSubstr("'label' is no input of the model")));
 }
 
+TEST_F(NpzBatchesTest, arrays_without_names_that_are_left_over_are_told_together) {
+  const auto path =
+      write_npz(folder_ / "a.npz", {ramp("arr_0", {4, 3}), ramp("arr_1", {4}), ramp("arr_2", {4})});
+  EXPECT_THAT(npz_batches(path, std::vector{dynamic}).warnings,
+              ElementsAre(HasSubstr("of 3 arrays without names the model's inputs take the first "
+                                    "1; the rest is ignored")));
+}
+
 TEST_F(NpzBatchesTest, a_folder_holds_one_sample_a_file_and_dynamic_dims_may_differ) {
   write_npz(folder_ / "1.npz", {ramp("x", {1, 3})});
   write_npz(folder_ / "2.npz", {ramp("x", {2, 3})});

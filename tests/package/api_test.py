@@ -1,7 +1,9 @@
 """The questions: each answer is the command's, byte for byte."""
 
+import copy
 import importlib.util
 import json
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -88,6 +90,28 @@ class ByPaths(unittest.TestCase):
         with self.assertRaisesRegex(vernier.Error, "fail-if|sqnr"):
             vernier.compare(FLOAT, INT8, fail_if="nothing<3")
 
+    def test_options_that_say_where_the_result_goes_are_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for option, value, remedy in [
+                ("output", Path(folder, "x.html"), r"save\(\)"),
+                ("format", "csv", r"to_dataframe\(\)"),
+                ("shard", "1/2", "vernier.distributed"),
+                ("help", True, "--help-all"),
+            ]:
+                with self.subTest(option), self.assertRaisesRegex(vernier.Error, rf"^\[eval\] {option}: .*{remedy}"):
+                    vernier.compare(FLOAT, INT8, samples=1, **{option: value})
+            self.assertEqual(list(Path(folder).iterdir()), [])
+
+    def test_what_must_be_onnx_is_named(self):
+        model = lambda image: image  # noqa: E731
+        for ask, argument in [
+            (lambda: vernier.debug_quantization(model, INT8), "float_model"),
+            (lambda: vernier.debug_quantization(FLOAT, model), "quant_model"),
+            (lambda: vernier.layers(FLOAT, model), "the candidate"),
+        ]:
+            with self.subTest(argument), self.assertRaisesRegex(vernier.Error, f"function: {argument} must be an .onnx"):
+                ask()
+
 
 class Arrays(unittest.TestCase):
     def setUp(self):
@@ -111,7 +135,8 @@ class Arrays(unittest.TestCase):
         self.assertEqual(self.outputs(samples), self.expected)
         self.assertEqual(self.outputs([each[self.name] for each in samples]), self.expected)
         labelled = [(each[self.name], numpy.array([3])) for each in samples]  # as a loader gives
-        self.assertEqual(self.outputs(labelled), self.expected)
+        with self.assertWarnsRegex(UserWarning, "of 2 arrays without names the model's inputs take the first 1"):
+            self.assertEqual(self.outputs(labelled), self.expected)
 
     def test_a_strided_array_is_copied(self):
         turned = numpy.ascontiguousarray(numpy.moveaxis(self.array, 0, -1))
@@ -122,7 +147,15 @@ class Arrays(unittest.TestCase):
             self.assertEqual(self.outputs(self.array.astype(numpy.float64)), self.expected)
 
     def test_refused(self):
+        class Dataset:  # as torch.utils.data's are
+            def __len__(self):
+                return 1
+
+            def __getitem__(self, index):
+                return numpy.zeros((1, 28, 28), numpy.float32)
+
         for inputs, message in [
+            (Dataset(), r"DataLoader\(dataset\)"),
             ({}, "there are none"),
             ([], "there are none"),
             (3, "expected arrays by name"),
@@ -184,6 +217,16 @@ class Results(unittest.TestCase):
         with self.assertRaisesRegex(KeyError, "there is logits"):
             self.result.outputs["logit"]
         self.assertIn("outputs", dir(self.result))
+
+    def test_are_copied_and_pickled_whole(self):
+        for each in (copy.deepcopy(self.result), pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(self.result))))):
+            self.assertEqual(each, self.result)
+            self.assertEqual(each.verdict.reason, self.result.verdict.reason)
+            self.assertEqual((str(each), each.exit_code), (str(self.result), self.result.exit_code))
+            self.assertEqual(each.to_html(), self.result.to_html())
+            self.assertEqual(each._repr_html_(), self.result._repr_html_())
+        output = self.result.outputs["logits"]
+        self.assertEqual(pickle.loads(pickle.dumps(output)), output)
 
     def test_are_equal_to_their_like(self):
         again = vernier.compare(FLOAT, INT8, INPUTS, samples=2)

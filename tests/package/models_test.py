@@ -272,7 +272,44 @@ except KeyboardInterrupt:
 """
 
 
+BESIDE_ANOTHER = """
+import os, signal, sys, threading, time
+import vernier
+told, done, results = [], [], []
+def stubborn(image):
+    os.kill(os.getpid(), signal.SIGINT)
+    while not done:
+        try:
+            while not done:
+                try:
+                    time.sleep(0.01)
+                except KeyboardInterrupt:  # comes again and again
+                    told.append(1)
+        except KeyboardInterrupt:
+            pass
+    return image
+def another():
+    while not told:
+        time.sleep(0.01)
+    try:
+        results.append(vernier.compare(*sys.argv[1:4], samples=4))
+    finally:
+        done.append(1)
+thread = threading.Thread(target=another)
+thread.start()
+try:
+    vernier.compare(stubborn, sys.argv[1], sys.argv[3])
+except KeyboardInterrupt:
+    thread.join()
+    print("interrupted", [(each.interrupted, each.run.samples) for each in results])
+"""
+
+
 class Interruption(unittest.TestCase):
+    def test_ctrl_c_leaves_what_other_threads_run(self):
+        result = python(BESIDE_ANOTHER, FLOAT, INT8, INPUTS)
+        self.assertEqual(result.stdout, "interrupted [(False, 4)]\n", result.stderr)
+
     def test_ctrl_c_ends_a_long_run_and_leaves_no_thread(self):
         begin = time.monotonic()
         result = python(INTERRUPTED, FLOAT, INPUTS)

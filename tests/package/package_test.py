@@ -110,8 +110,9 @@ class Metrics(unittest.TestCase):
         self.assertEqual(metrics.max_abs_diff(half, half + 1), 1)
 
     def test_refuse_what_does_not_fit(self):
-        with self.assertRaisesRegex(vernier.Error, "element"):
-            metrics.mse(numpy.zeros(3), numpy.zeros(4))
+        for other in (numpy.zeros(6), numpy.zeros((3, 2)), numpy.zeros(4)):
+            with self.assertRaisesRegex(vernier.Error, r"the reference is \[?2.3\]?, the candidate .*; reshape"):
+                metrics.mse(numpy.zeros((2, 3)), other)
         with self.assertRaisesRegex(vernier.Error, "no numbers"):
             metrics.mse(numpy.zeros(3, dtype=complex), numpy.zeros(3))
 

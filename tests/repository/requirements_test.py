@@ -38,6 +38,9 @@ class Requirements(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             self.refuses("a C++ compiler", PATH=folder)
 
+    def test_so_is_the_compiler_that_pip_names(self):
+        self.refuses("the C++ compiler no-such-g++", CXX="no-such-g++ -pthread")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -10,6 +10,7 @@
 #include "vernier/error.h"
 #include "vernier/model/edit.h"
 #include "vernier/runtime/ort_runner.h"
+#include "vernier/version.h"
 
 namespace vernier {
 namespace {
@@ -80,10 +81,15 @@ Tensor boolean(const std::string& name, bool value) {
   return tensor_of<bool>(name, DType::boolean, {}, {value});
 }
 
+// Whether the ONNX Runtime that is loaded is older than 1.`minor`.
+bool is_before(int minor) { return std::stoi(onnxruntime_version().substr(2)) < minor; }
+
 class EveryDType : public testing::TestWithParam<int> {};
 
 TEST_P(EveryDType, passes_through_unchanged) {
   const auto dtype = static_cast<DType>(GetParam());
+  if ((dtype == DType::i4 || dtype == DType::u4) && is_before(23))
+    GTEST_SKIP() << "no Cast to 4 bits before ONNX Runtime 1.23";
   GraphBuilder builder;
   builder.input("x", DType::f32, {{2}, {3}}).output("y", DType::f32, {{2}, {3}});
   builder.node("Abs", {"x"}, {"a"});
@@ -302,6 +308,7 @@ TEST(OrtGuard, strings_pass_a_probe_and_are_reported) {
 }
 
 TEST(OrtGuard, types_that_no_probe_takes_are_reported) {
+  if (is_before(24)) GTEST_SKIP() << "no int2 before ONNX Runtime 1.24";
   constexpr int int2 = 26;
   GraphBuilder builder;
   builder.input("x", DType::f32, {{3}}).output("y", DType::f32, {{3}}).output("f");

@@ -422,7 +422,7 @@ CompareResult compare(Runner& reference, Runner& candidate, Samples& samples,
     }
   } catch (const Stopped&) {
     if (done == 0) throw;
-    resume_runs();
+    run_group()->resume();
   }
   CompareResult result = comparison.finish();
   result.interrupted = done < sequences;

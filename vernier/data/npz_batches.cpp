@@ -180,10 +180,21 @@ std::vector<std::string> warnings_of(const SampleArchive& archive,
                       "of {}; left out",
                       archive.subject(), rest, archive.rows(plan.array), name, plan.batch));
   }
+  std::vector<std::string> others;
   for (const std::string& name : archive.names())
     if (std::ranges::none_of(plans, [&](const auto& plan) { return plan.array == name; }))
-      warnings.push_back(
-          fmt::format("[npz] {}: '{}' is no input of the model; ignored", archive.subject(), name));
+      others.push_back(name);
+  // Such as the labels that a loader of PyTorch's gives with each sample.
+  if (!others.empty() && are_numbered(archive.names())) {
+    warnings.push_back(
+        fmt::format("[npz] {}: of {} arrays without names the model's inputs take the first {}; "
+                    "the rest is ignored",
+                    archive.subject(), archive.names().size(), plans.size()));
+    return warnings;
+  }
+  for (const std::string& name : others)
+    warnings.push_back(
+        fmt::format("[npz] {}: '{}' is no input of the model; ignored", archive.subject(), name));
   return warnings;
 }
 

@@ -19,6 +19,11 @@ namespace fs = std::filesystem;
 
 constexpr const char* system_name = "libonnxruntime.so.1";
 
+// Of any library, and what to do about one that is older.
+const std::string needed = fmt::format(
+    "1.{} or later: pip install --upgrade onnxruntime, or name another with --onnxruntime FILE",
+    ORT_API_VERSION);
+
 std::mutex mutex;
 fs::path chosen;
 std::optional<OrtLibrary> loaded;
@@ -32,10 +37,8 @@ fs::path of_python() {
     for (const auto& entry : fs::directory_iterator(package))
       if (entry.path().filename().string().starts_with("libonnxruntime.so")) return entry.path();
     throw Error(
-        fmt::format("[onnxruntime] {}: is too old to have a libonnxruntime.so, Vernier needs 1.{} "
-                    "or later; pip "
-                    "install --upgrade onnxruntime, or name another with --onnxruntime FILE",
-                    package.string(), ORT_API_VERSION));
+        fmt::format("[onnxruntime] {}: is too old to have a libonnxruntime.so; Vernier needs {}",
+                    package.string(), needed));
   }
   return {};
 }
@@ -88,8 +91,8 @@ OrtLibrary load(const Choice& choice) {
   const OrtApi* const api =
       minor_of(library.version) < ORT_API_VERSION ? nullptr : base->GetApi(ORT_API_VERSION);
   if (api == nullptr)
-    throw Error(fmt::format("[onnxruntime] {} ({}) is version {}; Vernier needs 1.{} or later",
-                            choice.file.string(), choice.origin, library.version, ORT_API_VERSION));
+    throw Error(fmt::format("[onnxruntime] {} ({}) is version {}; Vernier needs {}",
+                            choice.file.string(), choice.origin, library.version, needed));
   Ort::InitApi(api);
   return library;
 }

@@ -101,6 +101,7 @@ std::string shape_hint(std::span<const TensorSpec> specs, std::span<const Tensor
 }  // namespace
 
 struct OrtRunner::State {
+  std::shared_ptr<RunGroup> runs = run_group();
   std::string model;
   std::string provider;
   std::vector<TensorSpec> inputs;
@@ -211,7 +212,7 @@ std::vector<Tensor> OrtRunner::run(std::span<const Tensor> inputs, const Observe
   ProbeRun probes{.observer = observer ? &observer : nullptr};
   const ThreadProbes watching(probes);
   Ort::RunOptions run_options;
-  const StoppableRun run([&run_options] { run_options.SetTerminate(); });
+  const StoppableRun run(*state.runs, [&run_options] { run_options.SetTerminate(); });
   std::vector<Ort::Value> values;
   try {
     values = state.session.Run(run_options, input_names.data(), feeds.data(), feeds.size(),

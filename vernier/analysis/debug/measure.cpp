@@ -70,7 +70,8 @@ class ModelPair {
  public:
   ModelPair(const Model& float_model, const Model& quantized_model, DebugPlan plan,
             const OrtOptions& runtime, const ShowPair& show_pair) {
-    auto opened = std::async(opening_policy(float_model, quantized_model), [&] {
+    auto opened = std::async(opening_policy(float_model, quantized_model), [&, runs = run_group()] {
+      const RunGroupScope scope(runs);
       return open_watching(float_model, keys_of(requests_of(plan)), runtime);
     });
     quantized_ = open_watching(quantized_model, keys_of(plan.observed), runtime);
@@ -206,7 +207,7 @@ Measurements measure(const Model& float_model, const Model& quantized_model, Deb
     if (add(measure_sample(0))) parallel_in_order(1, samples.size(), at_once, measure_sample, add);
   } catch (const Stopped&) {
     if (total.samples == 0) throw;
-    resume_runs();
+    run_group()->resume();
   }
   total.interrupted = total.samples < samples.size();
   total.wanted_samples = samples.size();

@@ -119,7 +119,7 @@ class TextEvaluation {
       }
     } catch (const Stopped&) {
       if (done == 0) throw;
-      resume_runs();
+      run_group()->resume();
     }
     if (options_.records && options_.records->is_part()) return {.interrupted = passed < total};
     result_.blocks = done;
