@@ -2,11 +2,15 @@
 # all that is missing in one message.
 function(refuse_without missing)
   list(JOIN missing ", " missing)
+  set(steps "build")
+  if(VERNIER_BUILD_PYTHON)
+    set(steps "build wheel")
+  endif()
   message(FATAL_ERROR "Vernier is built with these, which were not found: ${missing}.\n"
-    "In a clone on Debian or Ubuntu, scripts/setup.sh build installs all of them. Elsewhere, install what "
+    "In a clone on Debian or Ubuntu, scripts/setup.sh ${steps} installs all of them. Elsewhere, install what "
     "these are the packages of: g++ pkg-config protobuf-compiler libprotobuf-dev libcli11-dev "
-    "nlohmann-json3-dev libfmt-dev libhwy-dev libzip-dev zlib1g-dev libjpeg-dev libpng-dev libwebp-dev; "
-    "set ONNXRUNTIME_ROOT to a folder with include/, lib/ and share/onnx.proto, and DUCKDB_ROOT to one with "
+    "nlohmann-json3-dev libfmt-dev libhwy-dev libzip-dev zlib1g-dev libjpeg-dev libpng-dev libwebp-dev "
+    "python3-dev; set ONNXRUNTIME_ROOT to a folder with include/, lib/ and share/onnx.proto, and DUCKDB_ROOT to one with "
     "include/duckdb.h.")
 endfunction()
 
@@ -58,6 +62,12 @@ function(require_libraries)
   if(NOT DEFINED ENV{DUCKDB_ROOT} AND NOT DUCKDB_ROOT AND NOT EXISTS ${PROJECT_SOURCE_DIR}/.deps/duckdb
      AND NOT EXISTS /usr/include/duckdb.h)
     list(APPEND missing "the header of DuckDB")
+  endif()
+  if(VERNIER_BUILD_PYTHON)
+    find_package(Python 3.10 QUIET COMPONENTS Interpreter Development.Module)
+    if(NOT Python_FOUND)
+      list(APPEND missing "the headers of Python")
+    endif()
   endif()
   if(missing)
     refuse_without("${missing}")

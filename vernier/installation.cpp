@@ -2,8 +2,10 @@
 
 #include <dlfcn.h>
 
+#include <fstream>
 #include <mutex>
 #include <optional>
+#include <string>
 
 namespace vernier {
 
@@ -14,13 +16,32 @@ namespace {
 std::mutex mutex;
 std::optional<PythonEnvironment> loaded_by;
 
+// Where the Python that a virtual environment was made from keeps its packages, if the environment
+// sees them. Its pyvenv.cfg says `home = /usr/bin` and `include-system-site-packages = true`.
+std::vector<fs::path> packages_of_base(const fs::path& prefix, const fs::path& version) {
+  std::ifstream file(prefix / "pyvenv.cfg");
+  fs::path home;
+  bool included = false;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("home = ")) home = line.substr(7);
+    if (line == "include-system-site-packages = true") included = true;
+  }
+  if (!included || home.empty()) return {};
+  const fs::path base = home.parent_path();
+  return {base / "lib" / version / "site-packages", base / "local/lib" / version / "dist-packages",
+          base / "lib/python3/dist-packages"};
+}
+
 // PREFIX/lib/python3.11/site-packages belongs to PREFIX/bin/python3.11.
 PythonEnvironment environment_around(fs::path folder) {
   for (; folder.has_relative_path(); folder = folder.parent_path()) {
     if (folder.filename() != "site-packages" && folder.filename() != "dist-packages") continue;
     const fs::path versioned = folder.parent_path();
-    const fs::path program = versioned.parent_path().parent_path() / "bin" / versioned.filename();
-    return {fs::exists(program) ? program : fs::path(), {folder}};
+    const fs::path prefix = versioned.parent_path().parent_path();
+    const fs::path program = prefix / "bin" / versioned.filename();
+    std::vector<fs::path> folders = packages_of_base(prefix, versioned.filename());
+    folders.insert(folders.begin(), folder);
+    return {fs::exists(program) ? program : fs::path(), std::move(folders)};
   }
   return {};
 }

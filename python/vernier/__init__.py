@@ -16,7 +16,9 @@ the command line with underscores: `fail_if="sqnr_db<30"` is `--fail-if 'sqnr_db
     layers               at which layer do they start to differ, and why?
     check                what is wrong with this model?
     evaluate             how well do both do their task on labelled data?
+    providers            which execution providers are there?
     metrics              the measures themselves, on arrays
+    distributed          the same questions over a Ray cluster
 """
 
 import sys

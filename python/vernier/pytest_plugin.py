@@ -64,7 +64,8 @@ class Comparisons:
         __tracebackhide__ = True
         if result.passed or (self._updates() and only_limits_failed(result)):
             return
-        pytest.fail(f"{result}\n{self._keep(result)}", pytrace=False)
+        # The first line is what pytest's summary shows.
+        pytest.fail(f"{result.verdict.reason}\n\n{result}\n{self._keep(result)}", pytrace=False)
 
     def _keep(self, result: Result) -> str:
         cache = getattr(self._request.config, "cache", None)

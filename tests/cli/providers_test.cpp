@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "tests/cli/run.h"
 #include "tests/temporary_directory.h"
@@ -73,6 +74,18 @@ TEST(Providers, a_python_environment_is_asked_for_its_onnx_runtime_before_our_ow
     return run_program({site / "vernier/bin/vernier", "providers"}).out;
   };
   EXPECT_THAT(providers(), HasSubstr("site-packages/vernier/lib/vernier/libonnxruntime.so.1)"));
+  // Those that a virtual environment was made from, if it sees their packages.
+  const fs::path of_base = fs::path(folder / "base/lib/python3/dist-packages/onnxruntime/capi");
+  fs::create_directories(of_base);
+  fs::copy(onnxruntime_library(), of_base / "libonnxruntime.so.1.98.0");
+  const auto write_settings = [&](const std::string& seen) {
+    std::ofstream(folder / "pyvenv.cfg") << "home = " << folder / "base/bin"
+                                         << "\ninclude-system-site-packages = " << seen << "\n";
+  };
+  write_settings("false");
+  EXPECT_THAT(providers(), HasSubstr("site-packages/vernier/lib/vernier/libonnxruntime.so.1)"));
+  write_settings("true");
+  EXPECT_THAT(providers(), HasSubstr("dist-packages/onnxruntime/capi/libonnxruntime.so.1.98.0)"));
   fs::create_directories(site / "onnxruntime/capi");
   expect_error(run_program({site / "vernier/bin/vernier", "providers"}),
                "onnxruntime/capi: is too old to have a libonnxruntime.so; Vernier needs 1.21");

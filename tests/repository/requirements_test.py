@@ -26,12 +26,17 @@ class Requirements(unittest.TestCase):
         code, text = configure(*options, **variables)
         self.assertEqual(code, 1, text)
         self.assertIn(f"which were not found: {expected}.", text)
-        self.assertIn("scripts/setup.sh build installs all", text)
+        self.assertRegex(text, "scripts/setup.sh build( wheel)? installs all")
         self.assertIn("libfmt-dev", text)
 
     def test_libraries_that_are_missing_are_told_together(self):
         self.refuses(
             "fmt, CLI11", "-DCMAKE_DISABLE_FIND_PACKAGE_fmt=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_CLI11=ON"
+        )
+
+    def test_so_are_the_headers_of_python_where_its_module_is_built(self):
+        self.refuses(
+            "the headers of Python", "-DVERNIER_BUILD_PYTHON=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_Python=ON"
         )
 
     def test_so_is_a_missing_compiler(self):
