@@ -79,7 +79,7 @@ TEST(Providers, a_python_environment_is_asked_for_its_onnx_runtime_before_our_ow
   fs::create_directories(of_base);
   fs::copy(onnxruntime_library(), of_base / "libonnxruntime.so.1.98.0");
   const auto write_settings = [&](const std::string& seen) {
-    std::ofstream(folder / "pyvenv.cfg") << "home = " << folder / "base/bin"
+    std::ofstream(folder / "pyvenv.cfg") << "home = " << (folder / "base/bin").string()
                                          << "\ninclude-system-site-packages = " << seen << "\n";
   };
   write_settings("false");
