@@ -36,7 +36,7 @@ def test_export(vernier):
     vernier.assert_same({FLOAT!r}, {INT8!r}, {INPUTS!r}, samples=2, fail_if="sqnr_db<90")
 """)
         self.assertEqual(result.returncode, 1)
-        self.assertIn("FAIL: output logits: sqnr_db", result.stdout)
+        self.assertRegex(result.stdout, "\nFAILED export_test.py::test_export - .*FAIL: output logits: sqnr_db")
         self.assertEqual(len(list(self.folder.glob(".pytest_cache/d/vernier/*test_export.html"))), 1)
 
     def test_a_baseline_is_written_when_asked_for_and_then_held(self):
