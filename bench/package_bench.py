@@ -108,6 +108,7 @@ def interruption():
             time.sleep(0.01)
         return image
 
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background ignores it
     many = numpy.zeros((20_000, 1, 28, 28), numpy.float32)
     for name, work in {
         "ONNX Runtime": lambda: vernier.compare(FLOAT, INT8, many),

@@ -259,6 +259,7 @@ class Progress(unittest.TestCase):
 INTERRUPTED = """
 import os, signal, sys, threading, time
 import vernier
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background ignores it
 def slow(image):
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
     for _ in range(6000):  # five minutes, unless they are interrupted
@@ -274,6 +275,7 @@ except KeyboardInterrupt:
 BESIDE_ANOTHER = """
 import os, signal, sys, threading, time
 import vernier
+signal.signal(signal.SIGINT, signal.default_int_handler)
 inside, told, done, results = set(), set(), set(), []
 def stubborn(image):
     while not done:
