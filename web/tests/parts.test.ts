@@ -9,6 +9,7 @@ import { lay_out } from "../src/layout";
 import { find_repeats, module_of_name } from "../src/modules";
 import { pareto_front, round_ticks } from "../src/Points";
 import { make_scale } from "../src/Profile";
+import { scale_of } from "../src/RunMap";
 import { badness, goodness, make_rows, signal_of } from "../src/rows";
 import { initial_state, read_state, write_state } from "../src/state";
 import { count_flips, flips_of } from "../src/Task";
@@ -33,6 +34,20 @@ describe("numbers", () => {
   it("shorten names in the middle", () => {
     expect(elide_middle("/layer1/conv/Conv_output_0", 11)).toHaveLength(11);
     expect(elide_middle("short", 11)).toBe("short");
+  });
+});
+
+describe("the map of a run", () => {
+  it("is coloured over the figures that there are", () => {
+    const decibels = scale_of([20, 30, Infinity, null, 25], false);
+    expect([decibels.worst, decibels.best]).toEqual([20, 30]);
+    expect([20, 25, 30, Infinity, null].map(decibels.goodness)).toEqual([0, 0.5, 1, 1, null]);
+  });
+  it("takes KL by its logarithm, lower being better", () => {
+    const nats = scale_of([1e-4, 1e-2], true);
+    expect([nats.worst, nats.best]).toEqual([1e-2, 1e-4]);
+    expect(nats.goodness(1e-3)).toBeCloseTo(0.5);
+    expect(scale_of([0, 0], true).goodness(0)).toBe(0.5);
   });
 });
 
