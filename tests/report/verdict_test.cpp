@@ -29,10 +29,10 @@ TEST(VerdictReport, every_kind_of_failure_has_its_words) {
       {.subject = "f", .kind = FailureKind::shape, .reference_shape = {2}, .candidate_shape = {3}}};
   std::vector<std::string> texts;
   for (const Failure& failure : failures) texts.push_back(failure_text(failure));
-  EXPECT_THAT(texts, ElementsAre("output a: sqnr_db 9.5 < 20", "b: sqnr_db was not measured",
-                                 "c: 3 NaN in the candidate", "d: NaN or infinity in the candidate",
-                                 "bleu is NaN", "e: missing in the candidate",
-                                 "f: shape [2] against [3]"));
+  EXPECT_THAT(
+      texts, ElementsAre("output a: sqnr_db 9.5 < 20", "b: sqnr_db was not measured",
+                         "c: 3 NaN in the candidate", "d: NaN or infinity in the candidate",
+                         "bleu is NaN", "e: missing in the candidate", "f: shape [2] against [3]"));
   EXPECT_EQ(text(make_verdict({}, {failures.begin(), failures.begin() + 2})),
             "FAIL: output a: sqnr_db 9.5 < 20; b: sqnr_db was not measured");
 }
