@@ -70,6 +70,14 @@ TEST(Optimize, fuses_and_folds) {
   EXPECT_EQ(optimized.inputs(), model.inputs());
 }
 
+TEST(Optimize, imports_the_domains_that_it_uses_and_no_others) {
+  const Model model = Model::load(fixture("mnist/mnist_cnn.onnx"));
+  const std::vector<Tensor> inputs = {image()};
+  OrtRunner(model.clone(), {.watch = Watch::all()}).run(inputs);  // registers a domain of its own
+  const Model optimized = optimize(model, Optimization::basic);
+  for (const auto& import : optimized.proto().opset_import()) EXPECT_EQ(import.domain(), "");
+}
+
 TEST(Optimize, weights_of_the_optimised_model_can_be_read) {
   const Model optimized =
       optimize(Model::load(fixture("mnist/mnist_vit.onnx")), Optimization::basic);

@@ -147,6 +147,18 @@ void restore_names(GraphProto& graph, const Names& tensors, Names around) {
       if (attribute.has_g()) restore_names(*attribute.mutable_g(), tensors, around);
 }
 
+// ONNX Runtime writes every domain that this process has ever registered, ours too: what the file
+// holds would depend on what ran before it.
+void drop_unused_imports(Model& model) {
+  Names used = {"", "ai.onnx"};
+  for (const Subgraph& subgraph : all_subgraphs(model.graph()))
+    for (const NodeProto& node : subgraph.graph->node()) used.insert(node.domain());
+  auto& imports = *model.proto().mutable_opset_import();
+  imports.erase(std::remove_if(imports.begin(), imports.end(),
+                               [&](const auto& each) { return !used.contains(each.domain()); }),
+                imports.end());
+}
+
 }  // namespace
 
 bool runs_another_graph(const Model& model) {
@@ -170,6 +182,7 @@ Model executed_graph(const Model& model, const OrtOptions& options, Optimization
   Model executed = by_reference ? model.with(read_proto(file.path, model.name()))
                                 : Model::load_derived(file.path, model);
   restore_names(executed.graph(), all_outputs(model.graph()), {});
+  drop_unused_imports(executed);
   return executed;
 }
 
