@@ -246,6 +246,51 @@ TEST_F(DecoderCommand, a_folder_of_onnxruntime_genai_says_which_file_and_which_i
   expect_error(run_vernier({"check", folder.string()}), "is no JSON");
 }
 
+TEST_F(DecoderCommand, a_merged_decoder_takes_the_branch_of_its_cache) {
+  for (const bool encoder : {false, true}) {
+    merged_decoder({}, encoder).save(path("merged.onnx"));
+    merged_decoder({.weight_error = 2}, encoder).save(path("merged_bad.onnx"));
+    merged_decoder({.swapped = true}, encoder).save(path("merged_swapped.onnx"));
+    const auto run = [&](const std::string& command, const std::string& candidate) {
+      return run_vernier(
+          {command, path(candidate), "--reference", path("merged.onnx"), "--samples", "3"});
+    };
+    EXPECT_EQ(run("eval", "merged.onnx").exit_code, 0) << run("eval", "merged.onnx").err;
+    EXPECT_EQ(run("eval", "merged_bad.onnx").exit_code, 1);
+    EXPECT_THAT(run("eval", "merged_swapped.onnx").out,
+                HasSubstr("caches 'd0' and 'd2' are swapped"));
+    EXPECT_EQ(run("layers", "merged.onnx").exit_code, 0) << run("layers", "merged.onnx").err;
+    EXPECT_EQ(run("layers", "merged_bad.onnx").exit_code, 1);
+    const Outcome checked = run_vernier({"check", path("merged.onnx")});
+    EXPECT_EQ(checked.exit_code, 0) << checked.out << checked.err;
+    const Outcome text =
+        run_vernier({"eval", path("merged.onnx"), "--reference", path("merged.onnx"), "--task",
+                     "text-generation", "--dataset", save_tokens(12, 20)});
+    EXPECT_EQ(text.exit_code, 0) << text.out << text.err;
+  }
+  // It is the decoder that it was made of.
+  EXPECT_EQ(run_vernier({"eval", path("float.onnx"), "--reference", path("float.onnx")}).exit_code,
+            0);
+  merged_decoder().save(path("merged.onnx"));
+  const Outcome apart = run_vernier(
+      {"eval", path("merged.onnx"), "--reference", path("float.onnx"), "--samples", "2"});
+  EXPECT_EQ(apart.exit_code, 0) << apart.out << apart.err;
+}
+
+// A live model names its caches in its own way: they are paired in their order.
+TEST_F(DecoderCommand, layers_run_at_the_worst_token_beside_a_live_model) {
+  const std::filesystem::path folder = shared_data("lm");
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no folder of large models";
+  if (!std::filesystem::exists(VERNIER_TORCH2_PYTHON))
+    GTEST_SKIP() << "no PyTorch 2: scripts/setup.sh torch2";
+  const Outcome outcome = run_vernier(
+      {"layers", (folder / "model.onnx").string(), "--reference", "hf:" + (folder / "hf").string(),
+       "--task", "text-generation", "--input-data", (folder / "tokens.npz").string(), "--at",
+       "first,worst", "--samples", "2", "--python", VERNIER_TORCH2_PYTHON, "-f", "json"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  expect_valid_json("layers", outcome.out);
+}
+
 // The figures that the files' makers have, on every CPU where they do not depend on it.
 TEST(DecoderFigures, of_a_real_model_equal_those_that_are_known) {
   const std::filesystem::path folder = shared_data("lm");

@@ -31,6 +31,16 @@ TEST(DecoderRoles, a_cache_belongs_to_the_output_that_holds_it_whatever_the_orde
                                            CacheSpec{"c2", "d0", 1}, CacheSpec{"c3", "d3", 1}));
 }
 
+TEST(DecoderRoles, of_a_merged_decoder_are_found_in_its_branches) {
+  const auto decoder = find_decoder(merged_decoder({}, true));
+  ASSERT_TRUE(decoder);
+  EXPECT_THAT(decoder->roles, ElementsAre(tokens, mask, positions, cache, cache, cache, cache,
+                                          cache, values, use_cache));
+  // What the encoder found does not grow.
+  EXPECT_EQ(decoder->caches.front().length_axis, 1);
+  EXPECT_EQ(decoder->caches.back(), (CacheSpec{"c4", "d4", -1}));
+}
+
 TEST(DecoderRoles, fused_attention_says_its_lengths_and_caches) {
   GraphBuilder builder;
   const std::vector<Dim> past = {{-1, "n"}, {2, ""}, {-1, "p"}, {16, ""}};

@@ -45,6 +45,17 @@ TEST(DecoderInputs, of_a_batch_hold_a_row_for_each_sequence) {
   EXPECT_THAT(inputs[3].shape, ElementsAre(2, 1, 8));
 }
 
+TEST(DecoderInputs, a_cache_that_comes_back_empty_stays_what_it_was) {
+  const Decoder decoder{.caches = {{"c", "d", 1}, {"e", "f", -1}}};
+  const std::vector<Tensor> fed = {tensor_of<float>("c", DType::f32, {1, 1}, {1}),
+                                   tensor_of<float>("e", DType::f32, {1, 1}, {2})};
+  std::vector<Tensor> outputs = {tensor_of<float>("d", DType::f32, {1, 2}, {1, 3}),
+                                 make_tensor("f", DType::f32, {0, 1})};
+  const auto caches = take_caches(decoder, outputs, fed);
+  EXPECT_THAT(caches[0].shape, ElementsAre(1, 2));
+  EXPECT_EQ(caches[1], fed[1]);
+}
+
 TEST(DecoderInputs, a_mask_of_what_an_encoder_found_is_as_long_as_that) {
   const Dim batch{-1, "n"}, own{-1, "s"}, encoded{-1, "e"};
   const std::vector<TensorSpec> specs = {

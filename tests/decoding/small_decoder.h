@@ -15,6 +15,7 @@ struct DecoderFaults {
   bool position = false;   // behind a cache, positions are one too high
   bool cut = false;        // the first layer's keys lose their oldest token
   float weight_error = 0;  // added to every tenth number of the head
+  float query_error = 0;   // the same of the first layer's queries
   // No fault: positions are no input, but follow from the cache.
   bool own_positions = false;
 };
@@ -105,8 +106,11 @@ class SmallDecoder {
     const std::string n = std::to_string(layer);
     for (const char* part : {"q", "k", "v"}) {
       const std::string weight = part + ("w" + n);
-      builder_.weight(noise(weight, {width, width}, 10 * layer + part[0], 0.6F))
-          .node("MatMul", {hidden_, weight}, {part + n});
+      Tensor values = noise(weight, {width, width}, 10 * layer + part[0], 0.6F);
+      if (layer == 0 && part[0] == 'q')
+        for (std::size_t i = 0; i < elements<float>(values).size(); i += 10)
+          elements<float>(values)[i] += faults_.query_error;
+      builder_.weight(values).node("MatMul", {hidden_, weight}, {part + n});
     }
     const int keys = 2 * layer, swapped = faults_.swapped ? 2 - keys : keys;
     const std::string values = "d" + std::to_string(keys + 1);
@@ -141,6 +145,69 @@ class SmallDecoder {
 
 inline Model small_decoder(const DecoderFaults& faults = {}) {
   return SmallDecoder(faults).model();
+}
+
+// The nodes of a decoder as one branch of a merged one: with a cache, or without, as the prompt's.
+// Beside an encoder, tokens also see the mean of what `d4` holds: the prompt computes it, and
+// behind it the branch with the cache reads it as `c4` and passes nothing on.
+inline vernier_onnx::GraphProto decoder_branch(const vernier_onnx::GraphProto& whole,
+                                               bool with_cache, bool encoder) {
+  vernier_onnx::AttributeProto axes;
+  axes.set_name("axes");
+  axes.set_type(vernier_onnx::AttributeProto::INTS);
+  axes.add_ints(1);
+  GraphBuilder branch(with_cache ? "with_cache" : "without_cache");
+  for (const auto& output : whole.output()) *branch.graph().add_output() = output;
+  for (const auto& node : whole.node()) {
+    std::vector<std::string> inputs(node.input().begin(), node.input().end());
+    const bool is_head = node.output(0) == "y";
+    if (encoder && is_head) {
+      if (with_cache)
+        branch.node("Slice", {"c4", "none", "none", "none"}, {"d4"});
+      else
+        branch.node("MatMul", {"e", "encoder_weight"}, {"d4"});
+      branch.node("ReduceMean", {with_cache ? "c4" : "d4"}, {"seen_of_encoder"}, {axes})
+          .node("Add", {inputs[0], "seen_of_encoder"}, {"with_encoder"});
+      inputs[0] = "with_encoder";
+    }
+    const bool joins_cache = node.op_type() == "Concat" && inputs[0].starts_with("c");
+    if (joins_cache && !with_cache)
+      branch.node("Identity", {inputs[1]}, {node.output(0)});
+    else
+      branch.node(node.op_type(), inputs, {node.output().begin(), node.output().end()},
+                  {node.attribute().begin(), node.attribute().end()});
+  }
+  return branch;
+}
+
+// The decoder in one file, as exporters merge two: `b` says whether there is a cache. With an
+// encoder, `e` is what that found, and `c4`, `d4` are its keys, whose length stays.
+inline Model merged_decoder(const DecoderFaults& faults = {}, bool encoder = false) {
+  Model model = small_decoder(faults);
+  vernier_onnx::GraphProto& graph = model.graph();
+  GraphBuilder merged;
+  for (const auto& input : graph.input()) *merged.graph().add_input() = input;
+  for (const auto& weight : graph.initializer()) *merged.graph().add_initializer() = weight;
+  if (encoder) {
+    const std::vector<Dim> keys = {{-1, "n"}, {-1, "t_out"}, {8, ""}};
+    merged.input("c4", DType::f32, keys).input("e", DType::f32, {{-1, "n"}, {-1, "t"}, {8, ""}});
+    Tensor weight = make_tensor("encoder_weight", DType::f32, {8, 8});
+    for (std::int64_t i = 0; i < 8; ++i) elements<float>(weight)[i * 8 + (i + 3) % 8] = 0.5F;
+    merged.weight(weight);
+    GraphBuilder more;
+    more.output("d4", DType::f32, keys);
+    *graph.add_output() = more.graph().output(0);
+  }
+  merged.input("b", DType::boolean, {{1, ""}});
+  std::vector<std::string> outputs;
+  for (const auto& output : graph.output()) {
+    *merged.graph().add_output() = output;
+    outputs.push_back(output.name());
+  }
+  merged.node("If", {"b"}, outputs,
+              {graph_attribute("then_branch", decoder_branch(graph, true, encoder)),
+               graph_attribute("else_branch", decoder_branch(graph, false, encoder))});
+  return merged.model();
 }
 
 }  // namespace vernier

@@ -9,6 +9,7 @@
 #include "vernier/analysis/decoding/cache_faults.h"
 #include "vernier/analysis/decoding/decoder_samples.h"
 #include "vernier/analysis/decoding/fed_decoder.h"
+#include "vernier/analysis/decoding/pair_caches.h"
 #include "vernier/analysis/further_runs.h"
 #include "vernier/analysis/pick_inputs.h"
 #include "vernier/model/precision.h"

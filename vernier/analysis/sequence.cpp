@@ -134,10 +134,12 @@ PairResult PairOverSteps::result() const {
 }
 
 void ModelState::keep(std::span<const Feedback> feedback, std::span<const Tensor> outputs) {
-  for (const Feedback& state : feedback)
-    if (const auto output = std::ranges::find(outputs, state.output, &Tensor::name);
-        output != outputs.end())
-      tensors_.insert_or_assign(state.input, state.greedy ? greedy_token(*output) : *output);
+  for (const Feedback& state : feedback) {
+    const auto output = std::ranges::find(outputs, state.output, &Tensor::name);
+    if (output == outputs.end()) continue;
+    if (output->size() == 0 && tensors_.contains(state.input)) continue;
+    tensors_.insert_or_assign(state.input, state.greedy ? greedy_token(*output) : *output);
+  }
 }
 
 void ModelState::feed(std::vector<Tensor>& inputs) const {

@@ -51,6 +51,7 @@ class PairOverSteps {
 class ModelState {
  public:
   void reset() { tensors_.clear(); }
+  // An output that holds nothing leaves the state as it is.
   void keep(std::span<const Feedback> feedback, std::span<const Tensor> outputs);
   // Puts the state, if there is any yet, in the place of the inputs that it feeds.
   void feed(std::vector<Tensor>& inputs) const;

@@ -43,17 +43,24 @@ bool has_known_dim(const TensorSpec& input) {
   return std::ranges::any_of(input.shape, [](const Dim& dim) { return dim.size > 1; });
 }
 
+// The axes whose dims have other names in the output than in the input.
+std::vector<int> differing_axes(const TensorSpec& input, const TensorSpec& output) {
+  std::vector<int> differing;
+  for (int i = 0; i < static_cast<int>(input.shape.size()); ++i)
+    if (input.shape[i].is_dynamic() && input.shape[i].symbol != output.shape[i].symbol)
+      differing.push_back(i);
+  return differing;
+}
+
 // The axis along which the output is longer than the input: where their dims have other names, else
 // the usual place of it.
 int length_axis(const TensorSpec& input, const TensorSpec& output) {
   const int rank = static_cast<int>(input.shape.size());
-  std::vector<int> differing, open;
-  for (int i = 0; i < rank; ++i) {
-    if (!input.shape[i].is_dynamic()) continue;
-    if (i > 0) open.push_back(i);
-    if (input.shape[i].symbol != output.shape[i].symbol) differing.push_back(i);
-  }
+  const std::vector<int> differing = differing_axes(input, output);
   if (differing.size() == 1) return differing[0];
+  std::vector<int> open;
+  for (int i = 1; i < rank; ++i)
+    if (input.shape[i].is_dynamic()) open.push_back(i);
   if (std::ranges::count(open, rank - 2) > 0) return rank - 2;
   return open.empty() ? -1 : open.back();
 }
@@ -153,6 +160,21 @@ class DecoderFinder {
       output_of[i] = found->name;
     }
     for (std::size_t i = 0; i < inputs_.size(); ++i) add_cache(i, output_of[i]);
+    fix_encoder_lengths();
+  }
+
+  // Where names of dims say that caches grow, one whose names are the same on both sides does not:
+  // keys and values of an encoder, which the prompt's run computes.
+  void fix_encoder_lengths() {
+    std::vector<CacheSpec*> fixed;
+    for (CacheSpec& cache : decoder_.caches) {
+      const TensorSpec& input = *std::ranges::find(inputs_, cache.input, &TensorSpec::name);
+      const TensorSpec& output = *std::ranges::find(outputs_, cache.output, &TensorSpec::name);
+      const bool named = cache.length_axis >= 0 && !input.shape[cache.length_axis].symbol.empty();
+      if (named && differing_axes(input, output).empty()) fixed.push_back(&cache);
+    }
+    if (fixed.size() == decoder_.caches.size()) return;
+    for (CacheSpec* cache : fixed) cache->length_axis = -1;
   }
 
   bool may_be_cache(std::size_t i) const {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -66,7 +67,7 @@ struct Reached {
 
 class ProjectionFinder {
  public:
-  explicit ProjectionFinder(const ModelIndex& model) : graph_(model.main()) {
+  explicit ProjectionFinder(const GraphIndex& graph) : graph_(graph) {
     int number = 0;
     for (const NodeProto& node : graph_.graph().node()) {
       order_[&node] = number++;
@@ -94,13 +95,21 @@ class ProjectionFinder {
     for (const auto& [node, placed] : placed_) ordered.emplace_back(order_[node], placed);
     std::ranges::stable_sort(ordered, {}, [](const auto& entry) { return entry.first; });
     std::vector<PlacedProjection> result;
-    for (auto& [number, placed] : ordered) result.push_back(std::move(placed));
+    for (auto& [number, placed] : ordered) {
+      placed.tensor = graph_.label(placed.tensor);
+      result.push_back(std::move(placed));
+    }
     return result;
   }
 
  private:
   bool is_constant(const std::string& tensor) const {
     return !tensor.empty() && (graph_.constant(tensor) || graph_.weight_source(tensor));
+  }
+  bool is_model_input(const std::string& tensor) const {
+    const GraphIndex* graph = &graph_;
+    while (graph->outer() && !graph->defines(tensor)) graph = graph->outer();
+    return graph->is_input(tensor);
   }
   bool is_product(const NodeProto& node) const {
     return std::ranges::find(products_, &node) != products_.end();
@@ -149,7 +158,7 @@ class ProjectionFinder {
       if (name.empty() || !seen.insert(name).second) return;
       const NodeProto* node = graph_.producer(name);
       if (!node) {
-        if (graph_.is_input(name)) sources.inputs.insert(name);
+        if (is_model_input(name)) sources.inputs.insert(name);
         return;
       }
       if (is_one_of(*node, ends) || std::ranges::count(carried_outputs(*node), name) == 0) return;
@@ -385,7 +394,10 @@ std::string projection_label(const PlacedProjection& projection) {
 }
 
 std::vector<PlacedProjection> find_projections(const ModelIndex& model) {
-  return ProjectionFinder(model).find();
+  std::vector<PlacedProjection> found;
+  for (const GraphIndex& graph : model.graphs())
+    std::ranges::move(ProjectionFinder(graph).find(), std::back_inserter(found));
+  return found;
 }
 
 }  // namespace vernier

@@ -83,7 +83,7 @@ class CacheRuns {
     Run result = run_reference(run, before.reference);
     auto outputs = candidate_.runner.run(
         decoder_inputs(paired_, candidate_.runner.inputs(), run, before.candidate));
-    result.candidate = take_caches(paired_, outputs);
+    result.candidate = take_caches(paired_, outputs, before.candidate);
     return result;
   }
 
@@ -107,7 +107,7 @@ class CacheRuns {
     Run result;
     const auto logits = std::ranges::find(outputs, reference_.decoder.logits, &Tensor::name);
     if (logits != outputs.end()) result.next = best_token(*logits);
-    result.reference = take_caches(reference_.decoder, outputs);
+    result.reference = take_caches(reference_.decoder, outputs, caches);
     return result;
   }
 

@@ -156,15 +156,27 @@ std::vector<Tensor> decoder_inputs(const Decoder& decoder, std::span<const Tenso
   return made;
 }
 
-std::vector<Tensor> take_caches(const Decoder& decoder, std::vector<Tensor>& outputs) {
+std::vector<Tensor> take_caches(const Decoder& decoder, std::vector<Tensor>& outputs,
+                                std::span<const Tensor> fed) {
   std::vector<Tensor> caches;
   for (const CacheSpec& cache : decoder.caches) {
     const auto output = std::ranges::find(outputs, cache.output, &Tensor::name);
     if (output == outputs.end()) continue;
-    caches.push_back(std::move(*output));
+    const auto before = std::ranges::find(fed, cache.input, &Tensor::name);
+    caches.push_back(output->size() == 0 && before != fed.end() ? *before : std::move(*output));
     caches.back().name = cache.input;
   }
   return caches;
+}
+
+const Tensor* find_logits(const Decoder& decoder, std::span<const Tensor> outputs) {
+  auto found = std::ranges::find(outputs, decoder.logits, &Tensor::name);
+  if (found == outputs.end())
+    found = std::ranges::find_if(outputs, [&](const Tensor& output) {
+      return is_float(output.dtype) && !output.shape.empty() &&
+             output.shape.back() == decoder.vocabulary;
+    });
+  return found == outputs.end() ? nullptr : &*found;
 }
 
 std::int64_t best_token(const TensorView& logits) {

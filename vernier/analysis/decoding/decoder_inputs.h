@@ -24,8 +24,15 @@ struct DecoderRun {
 std::vector<Tensor> decoder_inputs(const Decoder& decoder, std::span<const TensorSpec> inputs,
                                    const DecoderRun& run, std::span<const Tensor> caches = {});
 
-// The outputs of a run that are caches, named by the inputs that they are fed into.
-std::vector<Tensor> take_caches(const Decoder& decoder, std::vector<Tensor>& outputs);
+// The outputs of a run that are caches, named by the inputs that they are fed into. One that holds
+// nothing leaves what was fed as it is: a decoder beside an encoder computes the encoder's keys and
+// values with the prompt, and passes none on behind it.
+std::vector<Tensor> take_caches(const Decoder& decoder, std::vector<Tensor>& outputs,
+                                std::span<const Tensor> fed = {});
+
+// The output that scores tokens: by name, else the first with a column for each token, as a model
+// that names its outputs in its own way has it. Null: none does.
+const Tensor* find_logits(const Decoder& decoder, std::span<const Tensor> outputs);
 
 // The token that the last row of logits scores highest, the lowest id of equal ones.
 std::int64_t best_token(const TensorView& logits);

@@ -65,7 +65,7 @@ class SequenceSamples : public Samples {
     const std::int64_t next = best_token(*logits);
     past_ += std::ssize(tokens_);
     tokens_ = {next};
-    caches_ = take_caches(teacher_.decoder, outputs);
+    caches_ = take_caches(teacher_.decoder, outputs, caches_);
     ++step_;
   }
 
@@ -175,19 +175,20 @@ void continue_sequence(std::vector<std::int64_t>& tokens, Teacher& teacher, std:
     past = std::ssize(tokens);
     tokens.push_back(
         best_token(*std::ranges::find(outputs, teacher.decoder.logits, &Tensor::name)));
-    caches = take_caches(teacher.decoder, outputs);
+    caches = take_caches(teacher.decoder, outputs, caches);
   }
 }
 
 // Sequences that are run at once, or at some of their tokens.
-Inputs sequence_samples(const InputTarget& target, const InputSpec& spec, const Decoder& decoder) {
+Inputs sequence_samples(const InputTarget& target, const InputSpec& spec, const Decoder& decoder,
+                        const SequenceLogits& reference) {
   if (spec.sample_index)
     throw Error("[inputs] --sample-index does not go with --at; pass --at N and --samples");
   if (std::ranges::count(spec.at, TokenPlace::Kind::worst, &TokenPlace::kind) > 0 &&
-      !target.teacher)
+      !target.teacher && !reference)
     throw Error(
         "[inputs] --at worst: the token whose distribution changes most is found beside a float "
-        "model; pass --reference MODEL.onnx, or the number of a token");
+        "model; pass --reference MODEL, or the number of a token");
   const std::int64_t asked = spec.samples.value_or(default_sequences);
   Inputs inputs = make_prompts(decoder, target.inputs, spec, target.io, asked);
   FedSequences fed{.decoder = decoder, .inputs = {target.inputs.begin(), target.inputs.end()}};
@@ -209,18 +210,23 @@ Inputs sequence_samples(const InputTarget& target, const InputSpec& spec, const 
   }
   inputs.description +=
       fmt::format(", tokens {} of {} sequences", places_text(spec), fed.sequences.size());
-  auto places = find_places(fed, *teacher, *target.onnx, spec.at);
+  const auto says = [&](std::span<const std::int64_t> tokens) {
+    if (reference) return reference(tokens);
+    return *find_logits(teacher->decoder, teacher->run(tokens, 0, {}));
+  };
+  auto places = find_places(fed, says, *target.onnx, spec.at);
   inputs.samples = tokens_at(std::move(fed), std::move(*teacher), std::move(places));
   return inputs;
 }
 
 }  // namespace
 
-std::optional<Inputs> decoder_samples(const InputTarget& target, const InputSpec& spec) {
+std::optional<Inputs> decoder_samples(const InputTarget& target, const InputSpec& spec,
+                                      const SequenceLogits& reference) {
   if (!target.onnx) return std::nullopt;
   auto decoder = find_decoder(*target.onnx, target.io.roles);
   const bool whole_without_cache = decoder && spec.whole_sequences && decoder->caches.empty();
-  if (whole_without_cache) return sequence_samples(target, spec, *decoder);
+  if (whole_without_cache) return sequence_samples(target, spec, *decoder, reference);
   if (!decoder || !makes_sequences(spec, *decoder, target.inputs)) {
     if (spec.at.empty() && spec.tokens.empty() && !spec.whole_sequences) return std::nullopt;
     throw Error(fmt::format(
@@ -228,7 +234,8 @@ std::optional<Inputs> decoder_samples(const InputTarget& target, const InputSpec
         "inputs by --role, as in 'past.*=cache'",
         target.onnx->name()));
   }
-  if (!spec.at.empty() || spec.whole_sequences) return sequence_samples(target, spec, *decoder);
+  if (!spec.at.empty() || spec.whole_sequences)
+    return sequence_samples(target, spec, *decoder, reference);
   const std::int64_t runs = 1 + target.io.decode_steps;
   const bool whole = target.io.steps > 1;
   const std::int64_t unit = whole ? runs : 1;
@@ -266,23 +273,6 @@ void follow_decoder(const Model& candidate, const Model* reference, const InputS
         {(fits ? counterpart_cache(*trusted, *decoder, i) : decoder->caches[i]).output,
          decoder->caches[i].input});
   if (io.generate) io.feedback.push_back({decoder->logits, decoder->tokens, true});
-}
-
-void pair_cache_outputs(const Model& candidate, std::span<const TensorSpec> reference_outputs,
-                        IoMapping& io) {
-  const auto decoder = find_decoder(candidate, io.roles);
-  if (!decoder || decoder->caches.empty()) return;
-  std::vector<std::string> caches;
-  for (const TensorSpec& output : reference_outputs) {
-    if (output.name == decoder->logits || io.outputs.contains(output.name)) continue;
-    if (std::ranges::find(decoder->caches, output.name, &CacheSpec::output) !=
-        decoder->caches.end())
-      return;
-    caches.push_back(output.name);
-  }
-  if (caches.size() != decoder->caches.size()) return;
-  for (std::size_t i = 0; i < caches.size(); ++i)
-    io.outputs.emplace(caches[i], decoder->caches[i].output);
 }
 
 }  // namespace vernier

@@ -48,7 +48,7 @@ class TokensAt : public Samples {
     if (place > past_) {
       std::vector<Tensor> outputs =
           teacher_.run(tokens.subspan(past_, place - past_), past_, caches_);
-      caches_ = take_caches(teacher_.decoder, outputs);
+      caches_ = take_caches(teacher_.decoder, outputs, caches_);
       past_ = place;
     }
     return decoder_inputs(fed_.decoder, fed_.inputs, {tokens.subspan(place, 1), place},
@@ -64,10 +64,6 @@ class TokensAt : public Samples {
   std::int64_t past_ = 0;
   std::vector<Tensor> caches_;  // named by the teacher's inputs
 };
-
-const Tensor& logits_of(const std::vector<Tensor>& outputs, const Decoder& decoder) {
-  return *std::ranges::find(outputs, decoder.logits, &Tensor::name);
-}
 
 // Where KL is largest; NaN is larger than all.
 std::int64_t worst_row(const Tensor& reference, const Tensor& candidate) {
@@ -101,7 +97,8 @@ std::unique_ptr<Samples> tokens_at(FedSequences fed, Teacher teacher,
   return std::make_unique<TokensAt>(std::move(fed), std::move(teacher), std::move(places));
 }
 
-std::vector<std::vector<std::int64_t>> find_places(const FedSequences& fed, Teacher& teacher,
+std::vector<std::vector<std::int64_t>> find_places(const FedSequences& fed,
+                                                   const SequenceLogits& reference,
                                                    const Model& candidate,
                                                    std::span<const TokenPlace> at) {
   const bool worst = std::ranges::count(at, TokenPlace::Kind::worst, &TokenPlace::kind) > 0;
@@ -120,9 +117,9 @@ std::vector<std::vector<std::int64_t>> find_places(const FedSequences& fed, Teac
         case TokenPlace::Kind::number: here.push_back(place.number); break;
         case TokenPlace::Kind::worst:
           here.push_back(worst_row(
-              logits_of(teacher.run(tokens, 0, {}), teacher.decoder),
-              logits_of(beside->run(decoder_inputs(fed.decoder, fed.inputs, {.tokens = tokens})),
-                        fed.decoder)));
+              reference(tokens),
+              *find_logits(fed.decoder, beside->run(decoder_inputs(fed.decoder, fed.inputs,
+                                                                   {.tokens = tokens})))));
       }
     }
     std::ranges::sort(here);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "vernier/analysis/decoding/decoder_samples.h"
 #include "vernier/analysis/decoding/teacher.h"
 
 namespace vernier {
@@ -20,9 +21,10 @@ std::unique_ptr<Samples> whole_sequences(FedSequences fed);
 std::unique_ptr<Samples> tokens_at(FedSequences fed, Teacher teacher,
                                    std::vector<std::vector<std::int64_t>> places);
 
-// Which tokens of each sequence the places are: `candidate` is run beside the teacher for the
+// Which tokens of each sequence the places are: `candidate` is run beside the reference for the
 // worst. Throws Error for a number that is no token of a sequence.
-std::vector<std::vector<std::int64_t>> find_places(const FedSequences& fed, Teacher& teacher,
+std::vector<std::vector<std::int64_t>> find_places(const FedSequences& fed,
+                                                   const SequenceLogits& reference,
                                                    const Model& candidate,
                                                    std::span<const TokenPlace> at);
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "vernier/analysis/decoding/pair_caches.h"
 #include "vernier/analysis/evidence.h"
 #include "vernier/analysis/layers/absent.h"
 #include "vernier/analysis/layers/diagnose.h"
@@ -291,9 +292,10 @@ bool judges_outputs(const Model& candidate, const LayersOptions& options) {
          precision_of(candidate) == Precision::int8;
 }
 
-LayersResult validate_layers(const Model& candidate, Samples& samples,
-                             const LayersOptions& options) {
-  LayersReference reference = open_layers_reference(with_example(options, candidate, samples));
+LayersResult validate_layers(const Model& candidate, Samples& samples, const LayersOptions& given) {
+  LayersReference reference = open_layers_reference(with_example(given, candidate, samples));
+  LayersOptions options = given;
+  pair_cache_outputs(candidate, reference.runner->outputs(), options.io);
   const TensorOrigins origins = known_origins(candidate);
   const Model shipped = recalling(candidate.clone(), origins);
   const Model graph = options.runtime.optimization

@@ -12,18 +12,12 @@
 namespace vernier {
 namespace {
 
-// By name, else the first with a column for each token.
 Tensor take_logits(std::vector<Tensor>& outputs, const Decoder& decoder) {
-  auto found = std::ranges::find(outputs, decoder.logits, &Tensor::name);
-  if (found == outputs.end())
-    found = std::ranges::find_if(outputs, [&](const Tensor& output) {
-      return is_float(output.dtype) && !output.shape.empty() &&
-             output.shape.back() == decoder.vocabulary;
-    });
-  if (found == outputs.end())
+  const Tensor* logits = find_logits(decoder, outputs);
+  if (!logits)
     throw Error(fmt::format("[text] no output scores tokens: expected '{}', or one of {} columns",
                             decoder.logits, decoder.vocabulary));
-  return std::move(*found);
+  return std::move(outputs[static_cast<std::size_t>(logits - outputs.data())]);
 }
 
 // The best of the last row, and how far it is ahead.
@@ -53,7 +47,7 @@ Tensor TextModel::logits(const DecoderRun& run) {
   if (bindings_) inputs = apply_bindings(*bindings_, runner_.inputs(), inputs);
   std::vector<Tensor> outputs = runner_.run(inputs);
   Tensor logits = take_logits(outputs, decoder_);
-  if (keeps_cache()) caches_ = take_caches(decoder_, outputs);
+  if (keeps_cache()) caches_ = take_caches(decoder_, outputs, caches_);
   const std::int64_t rows = logits.shape.back() > 0 ? logits.size() / logits.shape.back() : 0;
   if (rows != std::ssize(run.tokens))
     throw Error(fmt::format(

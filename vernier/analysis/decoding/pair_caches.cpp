@@ -1,0 +1,26 @@
+#include "vernier/analysis/decoding/pair_caches.h"
+
+#include <algorithm>
+
+#include "vernier/model/decoder.h"
+
+namespace vernier {
+
+void pair_cache_outputs(const Model& candidate, std::span<const TensorSpec> reference_outputs,
+                        IoMapping& io) {
+  const auto decoder = find_decoder(candidate, io.roles);
+  if (!decoder || decoder->caches.empty()) return;
+  std::vector<std::string> caches;
+  for (const TensorSpec& output : reference_outputs) {
+    if (output.name == decoder->logits || io.outputs.contains(output.name)) continue;
+    if (std::ranges::find(decoder->caches, output.name, &CacheSpec::output) !=
+        decoder->caches.end())
+      return;
+    caches.push_back(output.name);
+  }
+  if (caches.size() != decoder->caches.size()) return;
+  for (std::size_t i = 0; i < caches.size(); ++i)
+    io.outputs.emplace(caches[i], decoder->caches[i].output);
+}
+
+}  // namespace vernier
