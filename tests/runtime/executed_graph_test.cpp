@@ -8,6 +8,7 @@
 #include "vernier/error.h"
 #include "vernier/model/graph.h"
 #include "vernier/model/index.h"
+#include "vernier/runtime/ort_runner.h"
 
 namespace vernier {
 namespace {
