@@ -156,12 +156,15 @@ TEST_P(Parts, a_part_has_a_checkpoint_too) {
 }
 
 // The same keys, texts and verdicts; numbers may differ by what rounding of the outputs makes of
-// them.
+// them. Of the candidate without its quantizers rounding is all that is left.
 void expect_alike(const Json& actual, const Json& expected, const std::string& where = "") {
   ASSERT_EQ(actual.type(), expected.type()) << where;
   if (expected.is_number_float()) {
     const double value = expected.get<double>();
-    EXPECT_NEAR(actual.get<double>(), value, 1e-3 * std::abs(value) + 1e-9) << where;
+    if (where.ends_with("/unquantized_sqnr_db"))
+      EXPECT_GT(std::min(actual.get<double>(), value), 100) << where;
+    else
+      EXPECT_NEAR(actual.get<double>(), value, 1e-3 * std::abs(value) + 1e-9) << where;
   } else if (expected.is_structured()) {
     ASSERT_EQ(actual.size(), expected.size()) << where;
     for (const auto& [key, value] : expected.items())
