@@ -265,7 +265,9 @@ class KeptReport:
     """What a Report tells, without the library's objects: results are copied and pickled with it."""
 
     def __init__(self, report: Report | KeptReport) -> None:
-        self.exit_code, self.json, self.conclusion = report.exit_code, report.json, report.conclusion
+        self.exit_code: int = report.exit_code
+        self.json: str = report.json
+        self.conclusion: str = report.conclusion
         self._forms = report.text(), report.markdown(), report.page(), report.document()
 
     def text(self) -> str:
