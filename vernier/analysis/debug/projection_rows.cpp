@@ -1,5 +1,7 @@
 #include "vernier/analysis/debug/projection_rows.h"
 
+#include <vernier_onnx.pb.h>
+
 #include <algorithm>
 
 namespace vernier {
