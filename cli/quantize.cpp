@@ -213,16 +213,21 @@ void add_quantize_output_options(CLI::App& command, OutputOptions& options) {
       .flag("--no-color", options.no_color, "No colours, even on a terminal");
 }
 
+void add_target_option(OptionGroup& group, std::string& target) {
+  group
+      .add("--target-cpu", target,
+           "CPUs that must compute it right: any (also without VNNI), native or vnni")
+      ->check(CLI::IsMember({"any", "native", "vnni"}))
+      ->capture_default_str();
+}
+
 void add_quantizing_options(CLI::App& command, QuantizeCommand& options) {
   options.input.spec.default_samples = 256;
   add_calibration_options(command, options.input);
   OptionGroup main(command, main_group);
   auto* fast = main.flag("--fast", options.fast, "Minmax ranges, per channel; try nothing");
   main.flag("--tune", options.tune, "Try every tensor until nothing is gained")->excludes(fast);
-  main.add("--target-cpu", options.target,
-           "CPUs that must compute it right: any (also without VNNI), native or vnni")
-      ->check(CLI::IsMember({"any", "native", "vnni"}))
-      ->capture_default_str();
+  add_target_option(main, options.target);
   OptionGroup placing(command, "Quantizers");
   placing
       .add("--placement", options.placement,

@@ -43,6 +43,9 @@ struct QuantizeCommand {
   PartOptions parts;  // of which only a checkpoint
   OutputOptions output;
 };
+// --target-cpu.
+void add_target_option(OptionGroup& group, std::string& target);
+
 // All but the model, where it is written, its precision and limits.
 void add_quantizing_options(CLI::App& command, QuantizeCommand& options);
 int run_quantize(QuantizeCommand& options);

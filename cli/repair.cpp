@@ -22,6 +22,7 @@ struct Options {
   std::string model, reference;
   fs::path repaired;
   bool tune = false;
+  std::string target = "any";
   CalibrationInput input;
   int threads = 0;
   OutputOptions output;
@@ -40,6 +41,7 @@ int run(Options& options) {
   RepairResult result = with_progress("repairing", [&](Progress progress) {
     return repair(candidate, reference, *data.inputs.samples,
                   {.effort = options.tune ? Effort::tune : Effort::normal,
+                   .target = parse_target_cpu(options.target),
                    .threads = options.threads,
                    .progress = std::move(progress)});
   });
@@ -52,6 +54,7 @@ int run(Options& options) {
                                       .device = "cpu",
                                       .inputs = data.inputs.description,
                                       .samples = data.inputs.samples->size(),
+                                      .settings = {{"target_cpu", options.target}},
                                       .interrupted = result.interrupted,
                                       .runtimes = {.onnxruntime = true}},
                               .file = options.repaired.filename()};
@@ -78,6 +81,7 @@ void add_repair(CLI::App& program, int& exit_code) {
       ->required();
   add_calibration_options(*command, options->input);
   main.flag("--tune", options->tune, "Try every tensor until nothing is gained");
+  add_target_option(main, options->target);
   OptionGroup(*command, "Runtime")
       .add("--threads", options->threads, "Threads; 0: one for each core", "N")
       ->check(at_least(0));

@@ -47,6 +47,21 @@ TEST_F(Repair, a_gain_is_proven_and_the_graph_stays) {
   EXPECT_EQ(before["onnx"]["operators"], after["onnx"]["operators"]);
 }
 
+TEST_F(Repair, the_output_as_deployed_is_shown_and_the_target_is_asked_for) {
+  auto arguments = data;
+  arguments.insert(arguments.end(), {"--target-cpu", "vnni"});
+  const Outcome outcome =
+      repair(mnist + "mnist_cnn.int8.onnx", mnist + "mnist_cnn.onnx", arguments);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  const json result = json::parse(outcome.out);
+  EXPECT_EQ(result["run"]["target_cpu"], "vnni");
+  EXPECT_EQ(result["unsigned_weights"], 0);
+  EXPECT_TRUE(result["held_back"]["shipped_deployed_sqnr_db"].is_number());
+  arguments.back() = "arm";
+  expect_error(repair(mnist + "mnist_cnn.int8.onnx", mnist + "mnist_cnn.onnx", arguments),
+               "--target-cpu");
+}
+
 TEST_F(Repair, nothing_is_written_unless_something_is_gained) {
   const std::string made = folder / "made.onnx";
   ASSERT_EQ(run_vernier({"quantize", mnist + "mnist_cnn.onnx", "-o", made, "--data",

@@ -186,9 +186,10 @@ double worst_db(const std::vector<PairResult>& outputs) {
 }
 
 // The gap between this machine's figures and exact arithmetic is measured already.
-void name_kernels(DiagnosisResult& result) {
+void name_kernels(DiagnosisResult& result, const ComparedModels& models) {
   if (answer(result, Question::runtime) != AnswerKind::bad) return;
   result.remedies.push_back({.kind = Remedy::Kind::exact_kernels,
+                             .repairable = repair_stores_unsigned(models),
                              .before_db = worst_db(result.compare->outputs),
                              .after_db = worst_db(result.compare->exact_outputs)});
   answer(result, Question::remedy) = AnswerKind::good;
@@ -326,16 +327,17 @@ void ask_ranges(DiagnosisResult& result, const ComparedModels& models, Samples& 
         repair(models.candidate, *models.reference, *few,
                {.effort = Effort::fast, .progress = asked(options, Question::remedy)});
     result.interrupted = result.interrupted || repaired.interrupted;
-    if (!repaired.model || repaired.gain.db < noticeable_db) return;
+    const RepairProof& proof = repaired.held_back;
+    if (!repaired.model || proof.gain.db < noticeable_db) return;
     answer(result, Question::remedy) = AnswerKind::good;
     result.remedies.push_back(
         {.kind = Remedy::Kind::ranges,
          .repairable = true,
-         .before_db = repaired.shipped_db,
-         .after_db = repaired.repaired_db,
-         .interval_db = (repaired.gain.interval.high - repaired.gain.interval.low) / 2});
+         .before_db = proof.shipped_db,
+         .after_db = proof.repaired_db,
+         .interval_db = (proof.gain.interval.high - proof.gain.interval.low) / 2});
     if (result.cause == DiagnosedCause::narrow_range) return;
-    const double enough = most_of_it * repaired.gain.db;
+    const double enough = most_of_it * proof.gain.db;
     const auto range = std::ranges::find(result.remedies, Remedy::Kind::range, &Remedy::kind);
     if (range != result.remedies.end() && gain_of(*range) >= enough)
       found(result, DiagnosedCause::wrong_range, range->subjects.front());
@@ -372,7 +374,7 @@ void ask_inside(DiagnosisResult& result, const ComparedModels& models, Samples& 
   const bool is_known = explained_by_comparison(result);
   const bool is_right = !is_known && result.verdict.pass();
   if (is_right) found(result, DiagnosedCause::none);
-  name_kernels(result);
+  name_kernels(result, models);
   if (is_known || is_right || options.quick) return;
   if (!result.compare->evidence.quantized && is_optimizers_fault(result, models, samples, options))
     return;

@@ -57,6 +57,15 @@ std::vector<Remedy> measured_remedies(const Sensitivity& sensitivity,
   return remedies;
 }
 
+bool repair_stores_unsigned(const ComparedModels& models) {
+  if (!models.reference) return false;
+  const ShippedQuantizers shipped =
+      find_shipped(ModelIndex(models.candidate), ModelIndex(*models.reference));
+  return std::ranges::any_of(shipped.nodes, [&](const ShippedQuantizers::Node& node) {
+    return becomes_unsigned(shipped, node, WeightStorage::uint8);
+  });
+}
+
 void rank_remedies(std::vector<Remedy>& remedies) {
   double best = 0;
   for (const Remedy& remedy : remedies) best = std::max(best, gain_of(remedy));

@@ -14,6 +14,9 @@ inline double gain_of(const Remedy& remedy) { return remedy.after_db - remedy.be
 // to keep in float.
 std::vector<Remedy> measured_remedies(const Sensitivity& sensitivity, const ComparedModels& models);
 
+// Whether `vernier repair` stores weights of the candidate so that no kernel saturates on them.
+bool repair_stores_unsigned(const ComparedModels& models);
+
 // The best first, but what costs nothing before what costs speed and gains little more.
 void rank_remedies(std::vector<Remedy>& remedies);
 

@@ -225,7 +225,8 @@ std::string remedy_text(const Remedy& remedy) {
                                        format_decibels(remedy.after_db), interval);
   switch (remedy.kind) {
     case Remedy::Kind::exact_kernels:
-      return fmt::format("{} in exact arithmetic (session.x64quantprecision=1)", gain);
+      return fmt::format("{} in exact arithmetic ({}session.x64quantprecision=1)", gain,
+                         remedy.repairable ? "uint8 weights or " : "");
     case Remedy::Kind::no_optimizer:
       return fmt::format("{} without {}", gain,
                          remedy.subjects.empty()

@@ -13,12 +13,22 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string conclusion(const RepairSubject& subject, const RepairResult& result) {
-  const std::string change =
-      fmt::format("{} -> {} dB at the output on {} held-back samples, gain {:+.2f} {}",
-                  format_decibels(result.shipped_db), format_decibels(result.repaired_db),
-                  result.held_back_samples, result.gain.db, interval_text(result.gain.interval));
+  const RepairProof& proof = result.held_back;
+  const std::string change = fmt::format(
+      "{} -> {} dB at the output on {} held-back samples, gain {:+.2f} {}; as deployed "
+      "here {} -> {} dB",
+      format_decibels(proof.shipped_db), format_decibels(proof.repaired_db),
+      result.held_back_samples, proof.gain.db, interval_text(proof.gain.interval),
+      format_decibels(proof.shipped_deployed_db), format_decibels(proof.repaired_deployed_db));
   return result.model ? fmt::format("{}: {}", subject.file, change)
                       : fmt::format("nothing is gained, nothing is written: {}", change);
+}
+
+std::string storage_text(const RepairResult& result) {
+  return fmt::format(
+      "{} of int8 {} stored as uint8, the same numbers: kernels for uint8 x int8 saturate on CPUs "
+      "without VNNI (--target-cpu vnni leaves them).",
+      format_count(result.unsigned_weights, "weight"), result.unsigned_weights == 1 ? "is" : "are");
 }
 
 }  // namespace
@@ -29,6 +39,8 @@ Document describe_repair(const RepairSubject& subject, const RepairResult& resul
     blocks.emplace_back(decisions_table(result.decisions, result.choosing_samples, subject.top));
   blocks.emplace_back(
       Paragraph{Cell(conclusion(subject, result), result.model ? Tone::good : Tone::fair)});
+  if (result.model && result.unsigned_weights > 0)
+    blocks.emplace_back(Paragraph{Cell(storage_text(result))});
   return report_document({.run = subject.run, .warnings = result.warnings}, std::move(blocks));
 }
 
@@ -38,12 +50,19 @@ std::string repair_json(const RepairSubject& subject, const RepairResult& result
   json["activation_quantizers"] = result.quantizers;
   json["weights"] = result.weights;
   json["unmatched_weights"] = result.unmatched_weights;
+  json["unsigned_weights"] = result.model ? result.unsigned_weights : 0;
   json["decisions"] = decisions_json<Json>(result.decisions);
-  json["held_back"] = {{"samples", result.held_back_samples},
-                       {"shipped_sqnr_db", json_number<Json>(result.shipped_db)},
-                       {"repaired_sqnr_db", json_number<Json>(result.repaired_db)},
-                       {"gain_db", json_number<Json>(result.gain.db)},
-                       {"gain_db_interval", interval_json<Json>(result.gain.interval)}};
+  const RepairProof& proof = result.held_back;
+  json["held_back"] = {
+      {"samples", result.held_back_samples},
+      {"shipped_sqnr_db", json_number<Json>(proof.shipped_db)},
+      {"repaired_sqnr_db", json_number<Json>(proof.repaired_db)},
+      {"gain_db", json_number<Json>(proof.gain.db)},
+      {"gain_db_interval", interval_json<Json>(proof.gain.interval)},
+      {"shipped_deployed_sqnr_db", json_number<Json>(proof.shipped_deployed_db)},
+      {"repaired_deployed_sqnr_db", json_number<Json>(proof.repaired_deployed_db)},
+      {"deployed_gain_db", json_number<Json>(proof.deployed_gain.db)},
+      {"deployed_gain_db_interval", interval_json<Json>(proof.deployed_gain.interval)}};
   return json_text(json);
 }
 

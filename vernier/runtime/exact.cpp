@@ -52,14 +52,6 @@ std::string input_of(const NodeProto& node, int index) {
   return index >= 0 && index < node.input_size() ? node.input(index) : "";
 }
 
-Tensor shifted(const Tensor& stored, const std::string& name) {
-  Tensor result = stored;
-  result.name = name;
-  result.dtype = DType::u8;
-  for (std::byte& byte : result.bytes) byte ^= std::byte{0x80};
-  return result;
-}
-
 class UnsignedWeights {
  public:
   explicit UnsignedWeights(Model& model) : model_(model) {
@@ -107,16 +99,20 @@ class UnsignedWeights {
 
   std::string unsigned_weight(const std::string& name) {
     const std::string result = name + ".unsigned";
-    if (done_.insert(result).second)
-      added_.push_back(make_tensor_proto(shifted(model_.tensor(*find(name)), result)));
+    if (done_.insert(result).second) add(result, model_.tensor(*find(name)));
     return result;
   }
 
   std::string added_zero_point() {
     const std::string name = "vernier.zero_point.unsigned";
-    if (done_.insert(name).second)
-      added_.push_back(make_tensor_proto(shifted(make_tensor("", DType::i8, {}), name)));
+    if (done_.insert(name).second) add(name, make_tensor("", DType::i8, {}));
     return name;
+  }
+
+  void add(const std::string& name, const Tensor& stored) {
+    Tensor raised = raise_to_unsigned(stored);
+    raised.name = name;
+    added_.push_back(make_tensor_proto(raised));
   }
 
   void remove_unread() {
@@ -155,6 +151,13 @@ bool has_dequantized_operands(const Model& model) {
   return std::ranges::any_of(all_subgraphs(model.graph()), [](const Subgraph& subgraph) {
     return has_dequantized_operands(*subgraph.graph);
   });
+}
+
+Tensor raise_to_unsigned(const TensorView& tensor) {
+  Tensor raised = copy(tensor);
+  raised.dtype = DType::u8;
+  for (std::byte& byte : raised.bytes) byte ^= std::byte{0x80};
+  return raised;
 }
 
 void make_weights_unsigned(Model& model) { UnsignedWeights(model).convert(); }

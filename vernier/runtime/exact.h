@@ -9,6 +9,9 @@ namespace vernier {
 // kernels.
 bool has_dequantized_operands(const Model& model);
 
+// An int8 tensor's numbers, each 128 higher, as uint8.
+Tensor raise_to_unsigned(const TensorView& tensor);
+
 // Makes the int8 weights of integer operators uint8, with a zero point 128 higher. The products are
 // the same, but no kernel adds pairs of them in 16 bits: those for uint8 x int8 saturate on CPUs
 // with AVX2 or AVX-512 that have no VNNI.

@@ -23,14 +23,6 @@ const std::vector<std::string> integer_ops = {
     "QLinearConv",          "QLinearMatMul", "MatMulInteger", "ConvInteger",
     "MatMulIntegerToFloat", "QGemm",         "MatMulNBits",   "DynamicQuantizeMatMul"};
 
-WeightStorage storage_for(const QuantizeOptions& options) {
-  if (options.precision.weight_bits != 8 || options.precision.activation_bits != 8)
-    return WeightStorage::int8;
-  const bool careful =
-      options.target == TargetCpu::any || (options.target == TargetCpu::native && saturates_here());
-  return careful ? WeightStorage::uint8 : WeightStorage::int8;
-}
-
 }  // namespace
 
 Quantizing::Quantizing(const Model& model, Samples* samples, const QuantizeOptions& options)
@@ -51,11 +43,14 @@ Quantizing::Quantizing(const Model& model, Samples* samples, const QuantizeOptio
         model.name(), options.precision.name));
   if (!options.limits.empty() && !shared_)
     throw Error("[quantize] --fail-if: nothing can be measured without --data or --dataset");
-  choices_ = {.precision = options_.precision,
-              .storage = storage_for(options_),
-              .blocks = {.bits = std::min(options_.precision.weight_bits, 8),
-                         .block_size = options_.block_size,
-                         .symmetric = options_.symmetric_weights}};
+  choices_ = {
+      .precision = options_.precision,
+      .storage = options_.precision.weight_bits == 8 && options_.precision.activation_bits == 8
+                     ? weight_storage(options_.target)
+                     : WeightStorage::int8,
+      .blocks = {.bits = std::min(options_.precision.weight_bits, 8),
+                 .block_size = options_.block_size,
+                 .symmetric = options_.symmetric_weights}};
   keep_in_8_bits();
   const std::int64_t count = shared_ ? shared_->size() : 0;
   parts_ = split_samples(count, options_.effort != Effort::fast || options_.set_choosing_apart);
@@ -235,6 +230,12 @@ bool saturates_here() {
 #else
   return false;
 #endif
+}
+
+WeightStorage weight_storage(TargetCpu target) {
+  const bool careful =
+      target == TargetCpu::any || (target == TargetCpu::native && saturates_here());
+  return careful ? WeightStorage::uint8 : WeightStorage::int8;
 }
 
 std::vector<std::string> quantize_limit_metrics() {

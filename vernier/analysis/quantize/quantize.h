@@ -22,6 +22,8 @@ std::string_view target_cpu_name(TargetCpu target);
 TargetCpu parse_target_cpu(std::string_view name);
 // Whether this CPU's kernels add products of uint8 x int8 in 16 bits, and saturate.
 bool saturates_here();
+// How weights of 8 bits are stored for the target, beside activations of uint8.
+WeightStorage weight_storage(TargetCpu target);
 
 struct QuantizeOptions {
   QuantizedPrecision precision;

@@ -41,6 +41,30 @@ std::vector<PlacedNode> correctable(const Model& model, const ShippedQuantizers&
   return nodes;
 }
 
+// What models are worth beside the candidate, on the same samples.
+class Proving {
+ public:
+  Proving(const Model& candidate, const Model& reference, SampleRuns samples)
+      : scorer_(reference, std::move(samples)),
+        shipped_(scorer_.score(candidate)),
+        shipped_deployed_(scorer_.score(candidate, Arithmetic::deployed)) {}
+
+  RepairProof prove(const Model& repaired) const {
+    const OutputScore exact = scorer_.score(repaired);
+    const OutputScore deployed = scorer_.score(repaired, Arithmetic::deployed);
+    return {.shipped_db = shipped_.sqnr_db(),
+            .repaired_db = exact.sqnr_db(),
+            .gain = gain(shipped_, exact),
+            .shipped_deployed_db = shipped_deployed_.sqnr_db(),
+            .repaired_deployed_db = deployed.sqnr_db(),
+            .deployed_gain = gain(shipped_deployed_, deployed)};
+  }
+
+ private:
+  OutputScorer scorer_;
+  OutputScore shipped_, shipped_deployed_;
+};
+
 }  // namespace
 
 RepairResult repair(const Model& candidate, const Model& reference, Samples& samples,
@@ -65,7 +89,10 @@ RepairResult repair(const Model& candidate, const Model& reference, Samples& sam
                       .weights = std::ssize(shipped.nodes),
                       .choosing_samples = std::ssize(parts.choosing),
                       .held_back_samples = std::ssize(parts.held_back)};
-  for (const auto& node : shipped.nodes) result.unmatched_weights += !node.weight.original;
+  for (const auto& node : shipped.nodes) {
+    result.unmatched_weights += !node.weight.original;
+    result.unsigned_weights += becomes_unsigned(shipped, node, weight_storage(options.target));
+  }
   if (samples.size() < 16)
     result.warnings.push_back(fmt::format(
         "{} samples are few: ranges and figures depend on which they are", samples.size()));
@@ -86,7 +113,9 @@ RepairResult repair(const Model& candidate, const Model& reference, Samples& sam
         ++done;
         report();
       });
-  QuantizationChoices choices{.precision = parse_quantized_precision("int8"), .per_channel = false};
+  QuantizationChoices choices{.precision = parse_quantized_precision("int8"),
+                              .storage = weight_storage(options.target),
+                              .per_channel = false};
   std::map<std::string, CalibratedRange> ranges_as_shipped;
   for (const auto& activation : shipped.activations)
     choices.ranges[activation.tensors.front()] = activation.range;
@@ -119,13 +148,18 @@ RepairResult repair(const Model& candidate, const Model& reference, Samples& sam
   result.decisions = std::move(found.decisions);
   result.interrupted = !go_on;
 
+  const Proving proving(candidate, reference, {shared, parts.held_back, options.threads});
   Model repaired = write_shipped(candidate, shipped, found.choices);
-  const OutputScorer held(reference, {shared, parts.held_back, options.threads});
-  const OutputScore before = held.score(candidate), after = held.score(repaired);
-  result.shipped_db = before.sqnr_db();
-  result.repaired_db = after.sqnr_db();
-  result.gain = gain(before, after);
-  if (result.gain.proven()) result.model = std::move(repaired);
+  result.held_back = proving.prove(repaired);
+  if (result.held_back.gain.proven()) {
+    result.model = std::move(repaired);
+  } else if (result.unsigned_weights > 0) {
+    Model stored_otherwise = write_shipped(candidate, shipped, choices);
+    const RepairProof proof = proving.prove(stored_otherwise);
+    if (!proof.deployed_gain.proven()) return result;
+    result.held_back = proof;
+    result.model = std::move(stored_otherwise);
+  }
   return result;
 }
 

@@ -9,6 +9,7 @@
 #include "vernier/analysis/pairing/counterpart.h"
 #include "vernier/analysis/quantize/graph_writer.h"
 #include "vernier/model/quantization.h"
+#include "vernier/runtime/exact.h"
 #include "vernier/tensor/convert.h"
 
 namespace vernier {
@@ -185,10 +186,15 @@ class Writing {
     if (!per_channel && rule == choices_.weight_rules.end()) return std::nullopt;
     const bool has_channels = granularity(node.weight.quantizer) == Granularity::per_channel;
     return WeightOptions{
-        .storage =
-            node.weight.quantizer.dtype == DType::u8 ? WeightStorage::uint8 : WeightStorage::int8,
+        .storage = node.weight.quantizer.dtype == DType::u8 || is_raised(node)
+                       ? WeightStorage::uint8
+                       : WeightStorage::int8,
         .rule = rule == choices_.weight_rules.end() ? WeightRule::minmax : rule->second,
         .axis = per_channel || has_channels ? node.weight.channel_axis : -1};
+  }
+
+  bool is_raised(const ShippedQuantizers::Node& node) const {
+    return becomes_unsigned(shipped_, node, choices_.storage);
   }
 
   bool can_have_axis(int dequantize) {
@@ -216,8 +222,21 @@ class Writing {
       for (int i = attributes.size() - 1; i >= 0; --i)
         if (attributes[i].name() == "axis") attributes.DeleteSubrange(i, 1);
       if (options->axis >= 0) set_attribute(dequantize, "axis", options->axis);
+    } else if (is_raised(node) && raised_.insert(node.weight.dequantize).second) {
+      raise(node.weight);
     }
     if (node.bias >= 0) write_bias(node, quantizer);
+  }
+
+  void raise(const ShippedQuantizers::Operand& weight) {
+    NodeProto& dequantize = writer_.node(weight.dequantize);
+    const std::string stem = dequantize.input(0);
+    const Tensor zero = weight.quantizer.zero_point.value_or(
+        make_tensor("", DType::i8, weight.quantizer.scale.shape));
+    dequantize.set_input(0,
+                         writer_.add_constant(stem, raise_to_unsigned(*index_.main().value(stem))));
+    while (dequantize.input_size() < 3) dequantize.add_input("");
+    dequantize.set_input(2, writer_.add_constant(stem + "_zero_point", raise_to_unsigned(zero)));
   }
 
   // In steps of both scales, as integer kernels take it.
@@ -268,6 +287,7 @@ class Writing {
   const QuantizationChoices& choices_;
   GraphWriter writer_;
   std::map<std::string, double> scales_;  // of activations
+  std::set<int> raised_;                  // DequantizeLinear of weights that are unsigned now
 };
 
 }  // namespace
@@ -279,6 +299,15 @@ ShippedQuantizers find_shipped(const ModelIndex& candidate, const ModelIndex& re
 Model write_shipped(const Model& candidate, const ShippedQuantizers& shipped,
                     const QuantizationChoices& choices) {
   return Writing(candidate, shipped, choices).write();
+}
+
+bool becomes_unsigned(const ShippedQuantizers& shipped, const ShippedQuantizers::Node& node,
+                      WeightStorage storage) {
+  const auto activation = std::ranges::find(
+      shipped.activations, node.activation,
+      [](const auto& each) -> const std::string& { return each.tensors.front(); });
+  return storage == WeightStorage::uint8 && node.weight.quantizer.dtype == DType::i8 &&
+         activation != shipped.activations.end() && activation->quantizer.dtype == DType::u8;
 }
 
 bool has_clips(const Model& model) {

@@ -41,8 +41,13 @@ ShippedQuantizers find_shipped(const ModelIndex& candidate, const ModelIndex& re
 
 // The model with the ranges, weight scales and bias shifts of the choices: what is as shipped stays
 // as it is, bit for bit. per_channel and weight rules touch only weights whose original is known.
+// Weights that become unsigned stand for the same numbers.
 Model write_shipped(const Model& candidate, const ShippedQuantizers& shipped,
                     const QuantizationChoices& choices);
+
+// Whether the storage makes a weight of int8 uint8: kernels take that beside activations of uint8.
+bool becomes_unsigned(const ShippedQuantizers& shipped, const ShippedQuantizers::Node& node,
+                      WeightStorage storage);
 
 // What a quantizer does besides rounding: one without codes on one side of zero may stand for a
 // Relu, or for a Clip where the float model has such nodes.
