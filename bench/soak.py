@@ -1,5 +1,5 @@
 """Memory over a long run: thousands of samples through eval, debug and layers.
-    soak.py VERNIER [--samples N] [CANDIDATE REFERENCE]
+    soak.py VERNIER [CANDIDATE REFERENCE] [--samples N] [--inputs auto] [--only COMMAND]
 Prints for each command how many seconds it took and the memory in use, without files that are mapped, at an
 eighth, a half and at the end of that time. Ends with 1 where the second half takes over 5 % or 8 MB more than
 the first."""
@@ -41,12 +41,16 @@ def main():
     parser.add_argument("vernier")
     parser.add_argument("models", nargs="*", default=[str(MNIST / "mnist_cnn.int8.onnx"), str(MNIST / "mnist_cnn.onnx")])
     parser.add_argument("--samples", type=int, default=10_000)
+    parser.add_argument("--inputs", default="normal", help="auto: those that are made up for the model")
+    parser.add_argument("--only", choices=COMMANDS)
     arguments = parser.parse_args()
     candidate, reference = arguments.models
     grew = False
     for name, more in COMMANDS.items():
+        if arguments.only not in (None, name):
+            continue
         line = [arguments.vernier, name, candidate, "--reference", reference, "--samples", str(arguments.samples)]
-        code, seconds, seen = soak([*line, "--inputs", "normal", *more, "-f", "json"])
+        code, seconds, seen = soak([*line, "--inputs", arguments.inputs, *more, "-f", "json"])
         if code not in (0, 1, 3):
             sys.exit(f"{name} ended with {code}")
         eighth, half, end = (max(seen[: len(seen) * part // 8]) / 1e6 for part in (1, 4, 8))

@@ -92,6 +92,19 @@ TEST(AutomaticInputs, there_are_as_many_as_were_asked_for) {
   EXPECT_EQ(automatic_inputs(model, nullptr, {.samples = 150}, {}).samples->size(), 150);
 }
 
+// As many as these held 80 GB.
+TEST(AutomaticInputs, any_number_of_large_ones_takes_little_memory) {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{1}, {1 << 20}}).node("Neg", {"x"}, {"y"}).output("y");
+  const Inputs inputs = automatic_inputs(builder.model(), nullptr, {.samples = 20'000}, {});
+  EXPECT_EQ(inputs.samples->size(), 20'000);
+  const std::vector<Tensor> last = inputs.samples->sample(19'999);
+  EXPECT_NE(inputs.samples->sample(0), last);
+  for (std::int64_t i = 1; i < 80; ++i) inputs.samples->sample(i);  // more than are kept
+  EXPECT_EQ(inputs.samples->sample(79), inputs.samples->sample(79));
+  EXPECT_EQ(inputs.samples->sample(19'999), last);
+}
+
 TEST(AutomaticInputs, the_next_best_are_others) {
   const Model model = Model::load(fixture("mnist/mnist_cnn.int8.onnx"));
   for (const InputSpec& spec :

@@ -2,6 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
 
 #include "tests/arrays.h"
 #include "tests/temporary_directory.h"
@@ -39,6 +43,31 @@ TEST(SampleArchive, an_npy_holds_rows_of_one_array) {
   write_npy(folder / "scalar.npy", ramp("x", {}));
   EXPECT_THAT([&] { SampleArchive(folder / "scalar.npy"); },
               ThrowsMessage<Error>(HasSubstr("is a scalar")));
+}
+
+TEST(SampleArchive, an_npy_is_read_row_by_row_in_any_order_of_its_elements) {
+  const TemporaryDirectory folder;
+  // A sparse file: what is not read takes neither disk nor memory.
+  const std::string header = npy_header(DType::f32, Shape{1 << 20, 1 << 14});
+  std::ofstream(folder / "large.npy", std::ios::binary) << header;
+  std::filesystem::resize_file(folder / "large.npy", header.size() + (std::size_t{1} << 36));
+  SampleArchive large(folder / "large.npy");
+  EXPECT_EQ(large.read("large", (1 << 20) - 1, 1), make_tensor("large", DType::f32, {1, 1 << 14}));
+  // Two rows of three, stored column by column.
+  std::string fortran = npy_header(DType::u8, Shape{2, 3});
+  fortran.replace(fortran.find("False"), 5, "True ");
+  std::ofstream(folder / "f.npy", std::ios::binary) << fortran << "adbecf";
+  const Tensor row = SampleArchive(folder / "f.npy").read("f", 1, 1);
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(row.bytes.data()), 3), "def");
+}
+
+TEST(SampleArchive, what_is_no_file_is_refused_at_once) {
+  const TemporaryDirectory folder;
+  ASSERT_EQ(mkfifo((folder / "x.npy").c_str(), 0600), 0);
+  EXPECT_THAT([&] { SampleArchive(folder / "x.npy"); },
+              ThrowsMessage<Error>(HasSubstr("is a pipe, not a file")));
+  EXPECT_THAT([&] { read_npy(folder / "x.npy"); },
+              ThrowsMessage<Error>(HasSubstr("is a pipe, not a file")));
 }
 
 TEST(SampleArchive, files_of_a_folder_are_rows_in_natural_order) {

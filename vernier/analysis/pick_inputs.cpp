@@ -4,10 +4,15 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
+#include <span>
 
 #include "vernier/analysis/bind_inputs.h"
 #include "vernier/analysis/decoding/decoder_samples.h"
+#include "vernier/data/synthetic.h"
 #include "vernier/error.h"
 #include "vernier/model/input_kind.h"
 #include "vernier/runtime/ort_runner.h"
@@ -22,36 +27,115 @@ constexpr int stages = 2;
 constexpr std::int64_t default_count = 12;
 constexpr std::int64_t other_count = 24;
 
+// Of all samples that are kept; what is over is made anew whenever it is asked for.
+constexpr std::size_t kept_bytes = std::size_t{512} << 20;
+
+// How a sample is made: drawn, or bred from two others.
+struct Recipe {
+  std::int64_t number = 0;
+  ImageFamily family = image_families[0];
+  std::shared_ptr<const Recipe> first = nullptr, second = nullptr;  // null: it is drawn
+};
+using SharedRecipe = std::shared_ptr<const Recipe>;
+
+std::size_t bytes_of(std::span<const Tensor> sample) {
+  std::size_t bytes = 0;
+  for (const Tensor& tensor : sample) bytes += tensor.bytes.size();
+  return bytes;
+}
+
+// Makes samples by recipes. A verdict may take many passes over them, and drawing costs about as
+// much as a small network: so the first that fit into memory are kept.
+class SampleMaker {
+ public:
+  explicit SampleMaker(SyntheticInputs inputs) : inputs_(std::move(inputs)) {}
+
+  std::vector<Tensor> make(const SharedRecipe& recipe) {
+    const std::lock_guard lock(mutex_);
+    return make_or_find(recipe);
+  }
+  // Keeps these, which will be asked for many times, where there is no room for all.
+  void prefer(std::span<const SharedRecipe> recipes) {
+    const std::lock_guard lock(mutex_);
+    const auto is_kept = [&](const SharedRecipe& recipe) { return kept_.contains(recipe); };
+    if (std::ranges::all_of(recipes, is_kept)) return;
+    drop_others(recipes);
+    for (const SharedRecipe& recipe : recipes) make_or_find(recipe);
+  }
+  // The others will not be asked for again.
+  void keep_only(std::span<const SharedRecipe> recipes) {
+    const std::lock_guard lock(mutex_);
+    drop_others(recipes);
+  }
+
+ private:
+  void drop_others(std::span<const SharedRecipe> recipes) {
+    std::erase_if(kept_, [&](const auto& each) {
+      const bool dropped = std::ranges::find(recipes, each.first) == recipes.end();
+      if (dropped) room_ += bytes_of(each.second);
+      return dropped;
+    });
+  }
+
+  std::vector<Tensor> make_or_find(const SharedRecipe& recipe) {
+    if (const auto found = kept_.find(recipe); found != kept_.end()) return found->second;
+    std::vector<Tensor> sample = recipe->first
+                                     ? breed(inputs_, make_or_find(recipe->first),
+                                             make_or_find(recipe->second), recipe->number)
+                                     : draw_sample(inputs_, recipe->number, recipe->family);
+    if (const std::size_t bytes = bytes_of(sample); bytes <= room_) {
+      room_ -= bytes;
+      kept_.emplace(recipe, sample);
+    }
+    return sample;
+  }
+
+  SyntheticInputs inputs_;
+  std::mutex mutex_;
+  std::size_t room_ = kept_bytes;
+  std::map<SharedRecipe, std::vector<Tensor>> kept_;
+};
+
+// Synthetic inputs that fit a model's calibration best, of those that were tried.
+struct PickedInputs {
+  std::vector<SharedRecipe> samples;
+  std::vector<SharedRecipe> others;  // the next best, that were not picked
+  std::string families;              // of the picked ones: "octave noise, blobs"; empty: no images
+  int stage = 0;                     // 0: drawn as they are; 1, 2: bred from the best
+  double score = 0;  // S of all of them together; 0 where the model has no quantizers
+};
+
 struct Candidate {
-  std::vector<Tensor> sample;
+  SharedRecipe recipe;
   std::vector<QuantizerUse> uses;
   double score = 0;
-  std::string family;
 };
 
 // A sample is scored without the quantizer that it fits worst: were that one's range too narrow,
 // picking by it would choose the samples that hide it.
 class Picking {
  public:
-  Picking(CalibrationProbe& probe, const SyntheticInputs& inputs, std::int64_t count)
-      : probe_(probe), inputs_(inputs), count_(static_cast<std::size_t>(count)) {}
+  Picking(CalibrationProbe& probe, SampleMaker& maker, std::int64_t count)
+      : probe_(probe), maker_(maker), count_(static_cast<std::size_t>(count)) {}
 
   void draw() {
     const auto families = std::ssize(image_families);
     const std::int64_t wanted = static_cast<std::int64_t>(count_) + other_count;
     const std::int64_t of_each = std::max(of_each_family, (wanted + families - 1) / families);
     for (const ImageFamily family : image_families)
-      for (std::int64_t i = 0; i < of_each; ++i)
-        add(draw_sample(inputs_, i, family), std::string(family_name(family)));
+      for (std::int64_t i = 0; i < of_each; ++i) add({.number = i, .family = family});
     sort();
   }
 
   void breed_from_best(int stage) {
+    std::vector<SharedRecipe> best;
+    for (std::int64_t i = 0; i < parents; ++i) best.push_back(pool_[i].recipe);
+    maker_.prefer(best);
     for (std::int64_t i = 0; i < children; ++i) {
       const std::int64_t child = stage * children + i;
-      const Candidate& first = pool_[child % parents];
-      const Candidate& second = pool_[(child / parents + child + 1) % parents];
-      add(breed(inputs_, first.sample, second.sample, child), first.family);
+      const SharedRecipe first = pool_[child % parents].recipe;
+      const SharedRecipe second = pool_[(child / parents + child + 1) % parents].recipe;
+      add({.number = child, .family = first->family, .first = first, .second = second});
     }
     sort();
   }
@@ -63,34 +147,33 @@ class Picking {
     return probe_.fit(uses).score;
   }
 
-  PickedInputs picked(int stage) {
+  PickedInputs picked(int stage) const {
     PickedInputs picked{.stage = stage, .score = score()};
-    std::vector<std::string> families;
-    for (std::size_t i = 0; i < kept(); ++i) {
-      picked.samples.push_back(std::move(pool_[i].sample));
-      if (std::ranges::find(families, pool_[i].family) == families.end())
-        families.push_back(pool_[i].family);
-    }
-    for (std::size_t i = kept(); i < std::min(kept() + other_count, pool_.size()); ++i)
-      picked.others.push_back(std::move(pool_[i].sample));
-    for (const std::string& family : families)
-      picked.families += (picked.families.empty() ? "" : ", ") + family;
+    std::vector<ImageFamily> families;
+    for (std::size_t i = 0; i < std::min(kept() + other_count, pool_.size()); ++i)
+      (i < kept() ? picked.samples : picked.others).push_back(pool_[i].recipe);
+    for (const SharedRecipe& recipe : picked.samples)
+      if (std::ranges::find(families, recipe->family) == families.end())
+        families.push_back(recipe->family);
+    for (const ImageFamily family : families)
+      picked.families.append(picked.families.empty() ? "" : ", ").append(family_name(family));
     return picked;
   }
 
  private:
   std::size_t kept() const { return std::min(count_, pool_.size()); }
 
-  void add(std::vector<Tensor> sample, std::string family) {
-    CalibrationProbe::Sample run = probe_.run(sample);
+  void add(Recipe recipe) {
+    const auto shared = std::make_shared<const Recipe>(std::move(recipe));
+    CalibrationProbe::Sample run = probe_.run(maker_.make(shared));
     const double score = score_without_worst(probe_.ranges(run.uses));
-    pool_.push_back({std::move(sample), std::move(run.uses), score, std::move(family)});
+    pool_.push_back({shared, std::move(run.uses), score});
   }
 
   void sort() { std::ranges::stable_sort(pool_, {}, &Candidate::score); }
 
   CalibrationProbe& probe_;
-  const SyntheticInputs& inputs_;
+  SampleMaker& maker_;
   std::size_t count_;
   std::vector<Candidate> pool_;
 };
@@ -100,17 +183,18 @@ bool has_images(const SyntheticInputs& inputs) {
                              [](const InputKind& kind) { return kind.role == InputRole::image; });
 }
 
-class KeptSamples : public Samples {
+class MadeSamples : public Samples {
  public:
-  explicit KeptSamples(std::vector<std::vector<Tensor>> samples,
-                       std::unique_ptr<Samples> others = nullptr)
-      : samples_(std::move(samples)), others_(std::move(others)) {}
-  std::int64_t size() const override { return std::ssize(samples_); }
-  std::vector<Tensor> sample(std::int64_t index) override { return samples_[index]; }
+  MadeSamples(std::vector<SharedRecipe> recipes, std::shared_ptr<SampleMaker> maker,
+              std::unique_ptr<Samples> others = nullptr)
+      : recipes_(std::move(recipes)), maker_(std::move(maker)), others_(std::move(others)) {}
+  std::int64_t size() const override { return std::ssize(recipes_); }
+  std::vector<Tensor> sample(std::int64_t index) override { return maker_->make(recipes_[index]); }
   Samples* others() override { return others_.get(); }
 
  private:
-  std::vector<std::vector<Tensor>> samples_;
+  std::vector<SharedRecipe> recipes_;
+  std::shared_ptr<SampleMaker> maker_;
   std::unique_ptr<Samples> others_;
 };
 
@@ -175,25 +259,31 @@ void set_constants(SyntheticInputs& synthetic, std::span<const TensorSpec> input
           i, constant_tensor(inputs[i], synthetic.draws[i].shape, found->second));
 }
 
-}  // namespace
-
-PickedInputs pick_inputs(CalibrationProbe& probe, const SyntheticInputs& inputs,
+// Draws twelve samples of each family of images, or more where more are asked for, keeps those
+// whose own S, without the quantizer that it is worst for, is lowest, and, while S of the kept ones
+// is above the limit, breeds thirty more from the best eight, twice at most: 72 to 132 runs. Inputs
+// without images, and models without quantizers, are drawn and not picked. The same seed gives the
+// same bytes. The `others` are two for each that is picked by default: a picked sample fills the
+// ranges alone, as the loudest of the calibration data do, and has more signal than most.
+PickedInputs pick_inputs(CalibrationProbe& probe, SampleMaker& maker, bool has_images,
                          std::int64_t count) {
-  if (!has_images(inputs) || probe.quantizers() == 0) {
+  if (!has_images || probe.quantizers() == 0) {
     PickedInputs drawn;
     for (std::int64_t i = 0; i < count; ++i)
-      drawn.samples.push_back(
-          draw_sample(inputs, i, image_families[i % std::ssize(image_families)]));
-    if (has_images(inputs)) drawn.families = "all families in turn";
+      drawn.samples.push_back(std::make_shared<const Recipe>(
+          Recipe{.number = i, .family = image_families[i % std::ssize(image_families)]}));
+    if (has_images) drawn.families = "all families in turn";
     return drawn;
   }
-  Picking picking(probe, inputs, count);
+  Picking picking(probe, maker, count);
   picking.draw();
   int stage = 0;
   for (; stage < stages && !(picking.score() <= fitting_score); ++stage)
     picking.breed_from_best(stage);
   return picking.picked(stage);
 }
+
+}  // namespace
 
 bool is_automatic(const InputSpec& spec) { return !has_real_inputs(spec) && !spec.distribution; }
 
@@ -224,11 +314,18 @@ Inputs automatic_inputs(const InputTarget& target, const Model* reference, const
   }
   const std::int64_t index = spec.sample_index.value_or(0), steps = target.io.steps;
   const std::int64_t count = spec.samples.value_or(std::max(default_count, index + 1));
-  PickedInputs picked = pick_inputs(probe, synthetic, count * steps);
+  const bool images = has_images(synthetic);
+  const auto maker = std::make_shared<SampleMaker>(std::move(synthetic));
+  PickedInputs picked = pick_inputs(probe, *maker, images, count * steps);
+  std::vector<SharedRecipe> used = picked.samples;
+  used.insert(used.end(), picked.others.begin(), picked.others.end());
+  maker->keep_only(used);
   Inputs result{.description = describe(picked, probe.quantizers() > 0, spec.seed)};
   std::unique_ptr<Samples> others;
-  if (!picked.others.empty()) others = std::make_unique<KeptSamples>(std::move(picked.others));
-  result.samples = std::make_unique<KeptSamples>(std::move(picked.samples), std::move(others));
+  if (!picked.others.empty())
+    others = std::make_unique<MadeSamples>(std::move(picked.others), maker);
+  result.samples =
+      std::make_unique<MadeSamples>(std::move(picked.samples), maker, std::move(others));
   if (spec.sample_index)
     result.samples = select_samples(std::move(result.samples), index * steps, steps);
   return result;

@@ -9,6 +9,7 @@
 
 #include "vernier/error.h"
 #include "vernier/parse_json.h"
+#include "vernier/tensor/inflate_limit.h"
 
 namespace vernier {
 namespace {
@@ -32,6 +33,7 @@ std::string as_pattern(std::string name) {
 }  // namespace
 
 std::optional<GenaiConfig> read_genai_config(const std::filesystem::path& folder) {
+  require_file("[model]", folder / "genai_config.json");
   std::ifstream file(folder / "genai_config.json");
   if (!file) return std::nullopt;
   const std::string text{std::istreambuf_iterator<char>(file), {}};

@@ -13,6 +13,7 @@
 #include "vernier/error.h"
 #include "vernier/tensor/atomic_file.h"
 #include "vernier/tensor/convert.h"
+#include "vernier/tensor/inflate_limit.h"
 
 namespace vernier {
 namespace {
@@ -85,6 +86,7 @@ NpyElements::NpyElements(const TensorView& tensor) : own_(tensor.bytes) {
 
 Tensor read_npy(const std::filesystem::path& path) {
   const std::string subject = path.string();
+  require_file("[npy]", path);
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
                                                              std::fclose);
   if (!file) throw Error(fmt::format("[npy] {}: cannot open: {}", subject, std::strerror(errno)));

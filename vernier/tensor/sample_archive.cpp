@@ -5,11 +5,16 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
 #include <map>
+#include <optional>
 #include <string_view>
 
 #include "vernier/error.h"
 #include "vernier/tensor/in_process.h"
+#include "vernier/tensor/inflate_limit.h"
 #include "vernier/tensor/npz.h"
 
 namespace vernier {
@@ -92,36 +97,65 @@ Tensor rows_of(const TensorView& array, std::int64_t first, std::int64_t count) 
   return part;
 }
 
-// One array of an .npy file, whose leading axis is the samples.
+// One array of an .npy file, whose leading axis is the samples: read row by row, unless it is in
+// Fortran order.
 class NpySource : public SampleArchive::Source {
  public:
   explicit NpySource(const std::filesystem::path& path)
-      : subject_(path.string()), array_(read_npy(path)), names_{array_.name} {
-    if (array_.shape.empty())
+      : subject_(path.string()), names_{path.stem().string()} {
+    require_file("[npy]", path);
+    std::error_code error;
+    const auto size = static_cast<std::int64_t>(std::filesystem::file_size(path, error));
+    file_.open(path, std::ios::binary);
+    if (error || !file_)
+      throw Error(fmt::format("[npy] {}: cannot open: {}", subject_,
+                              error ? error.message() : std::strerror(errno)));
+    header_ =
+        read_npy_header([this](std::span<std::byte> out) { read_bytes(out); }, size, subject_);
+    if (header_.shape.empty())
       throw Error(fmt::format(
           "[npy] {}: is a scalar, expected samples along a leading axis; stack them", subject_));
+    begin_ = file_.tellg();
+    if (header_.fortran_order) whole_ = read_npy(path);
   }
 
   const std::string& subject() const override { return subject_; }
   const std::vector<std::string>& names() const override { return names_; }
-  std::int64_t rows(const std::string&) const override { return array_.shape[0]; }
+  std::int64_t rows(const std::string&) const override { return header_.shape[0]; }
   bool is_folder() const override { return false; }
   Row row(const std::string&, std::int64_t) const override {
-    return {subject_, array_.dtype, {array_.shape.begin() + 1, array_.shape.end()}};
+    return {subject_, header_.dtype, {header_.shape.begin() + 1, header_.shape.end()}};
   }
   Tensor read(const std::string& name, std::int64_t first, std::int64_t count) override {
-    if (first < 0 || count < 0 || first + count > array_.shape[0])
+    if (first < 0 || count < 0 || first + count > header_.shape[0])
       throw Error(fmt::format("[npy] {}: expected {} rows from {}, found {} in all", subject_,
-                              count, first, array_.shape[0]));
-    Tensor part = rows_of(array_, first, count);
-    part.name = name;
-    return part;
+                              count, first, header_.shape[0]));
+    if (whole_) {
+      Tensor part = rows_of(*whole_, first, count);
+      part.name = name;
+      return part;
+    }
+    file_.clear();
+    file_.seekg(begin_ +
+                first * (header_.data_bytes / std::max<std::int64_t>(header_.shape[0], 1)));
+    return read_npy_rows([this](std::span<std::byte> out) { read_bytes(out); }, header_, name,
+                         count);
   }
 
  private:
+  void read_bytes(std::span<std::byte> out) {
+    file_.read(reinterpret_cast<char*>(out.data()), std::ssize(out));
+    if (file_.gcount() != std::ssize(out))
+      throw Error(fmt::format("[npy] {}: expected {} bytes, found {}", subject_, out.size(),
+                              file_.gcount()));
+  }
+
   std::string subject_;
-  Tensor array_;
   std::vector<std::string> names_;
+  std::ifstream file_;
+  NpyHeader header_;
+  std::int64_t begin_ = 0;       // of the elements, in the file
+  std::optional<Tensor> whole_;  // in Fortran order, which has no rows in one place
 };
 
 class FolderSource : public SampleArchive::Source {

@@ -11,6 +11,7 @@
 #include "vernier/error.h"
 #include "vernier/model/input_uses.h"
 #include "vernier/parse_json.h"
+#include "vernier/tensor/inflate_limit.h"
 
 namespace vernier {
 namespace {
@@ -194,8 +195,10 @@ std::map<std::int64_t, std::string> read_label_names(
     std::span<const std::filesystem::path> beside) {
   std::map<std::int64_t, std::string> labels;
   for (const std::filesystem::path& path : beside) {
-    std::ifstream file((std::filesystem::is_directory(path) ? path : path.parent_path()) /
-                       "config.json");
+    const std::filesystem::path config_file =
+        (std::filesystem::is_directory(path) ? path : path.parent_path()) / "config.json";
+    require_file("[model]", config_file);
+    std::ifstream file(config_file);
     if (!file) continue;
     const Json config = try_parse_json<Json>(std::string{std::istreambuf_iterator<char>(file), {}});
     if (!config.is_object() || !config.contains("id2label") || !config["id2label"].is_object())
