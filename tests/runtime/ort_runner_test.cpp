@@ -308,6 +308,53 @@ TEST(OrtRunner, external_data_is_run_where_it_is) {
               HasSubstr("'..'"));
 }
 
+// Bytes of a mapped file that are no longer there read as zeros in its last page.
+TEST(OrtRunner, external_data_that_changes_while_it_is_in_use_is_an_error) {
+  const TemporaryDirectory folder;
+  constexpr std::int64_t count = 500;
+  const auto write = [&](const fs::path& path) {
+    const std::vector<float> values(count, 1);
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(values.data()), count * 4);
+    // So that what is written next is later, however coarse the clock is.
+    fs::last_write_time(path, fs::last_write_time(path) - std::chrono::hours(1));
+  };
+  write(folder / "w.bin");
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{count}}).weight(make_tensor("w", DType::f32, {count}));
+  builder.node("Add", {"x", "w"}, {"y"}).output("y", DType::f32, {{count}});
+  auto proto = builder.proto();
+  set_external_data(*proto.mutable_graph()->mutable_initializer(0), {"w.bin", 0, count * 4});
+  std::ofstream(folder / "m.onnx", std::ios::binary) << proto.SerializeAsString();
+  const Model model = Model::load(folder / "m.onnx");
+  OrtRunner runner(model.clone());
+  const std::vector<Tensor> inputs = {make_tensor("x", DType::f32, {count})};
+  const std::vector<Tensor> outputs = runner.run(inputs);
+
+  fs::rename(folder / "w.bin", folder / "old.bin");
+  write(folder / "w.bin");
+  EXPECT_EQ(runner.run(inputs), outputs) << "of the file that was replaced";
+  OrtRunner cut(Model::load(folder / "m.onnx"));
+  fs::resize_file(folder / "w.bin", 100);
+  EXPECT_THAT(error_of([&] { cut.run(inputs); }),
+              HasSubstr("w.bin: was cut off while it was in use"));
+  fs::resize_file(folder / "w.bin", count * 4);
+  EXPECT_THAT(error_of([&] { cut.run(inputs); }),
+              HasSubstr("w.bin: was changed while it was in use"));
+}
+
+TEST(OrtRunner, a_model_file_that_is_cut_off_before_it_is_loaded_is_an_error) {
+  const TemporaryDirectory folder;
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{800}}).weight(make_tensor("w", DType::f32, {800}));
+  builder.node("Add", {"x", "w"}, {"y"}).output("y");
+  builder.model().save(folder / "m.onnx");
+  const Model model = Model::load(folder / "m.onnx");
+  fs::resize_file(folder / "m.onnx", fs::file_size(folder / "m.onnx") - 40);
+  EXPECT_THAT(error_of([&] { OrtRunner runner(model.clone()); }),
+              HasSubstr("m.onnx: was cut off while it was in use"));
+}
+
 // The weight is a sparse file of 2.5 GB of which one row is read.
 TEST(OrtRunner, over_two_gigabytes_of_weights_run_with_probes) {
   const TemporaryDirectory folder;

@@ -96,6 +96,7 @@ Rope Model::pieces() const {
   else
     rope.append(view);
   rope.owned.push_back(std::move(bytes));
+  rope.file = file_;
   return rope;
 }
 
@@ -104,7 +105,9 @@ std::string Model::serialize() const { return flatten(pieces()); }
 void Model::save(const fs::path& path) const {
   AtomicFile model_file(path);
   if (!needs_data_file(*this, path.parent_path())) {
-    for (const auto& piece : pieces().pieces) model_file.append(piece.bytes);
+    const Rope rope = pieces();
+    for (const auto& piece : rope.pieces) model_file.append(piece.bytes);
+    if (rope.file) rope.file->require_unchanged();
     return model_file.commit();
   }
   ModelProto proto = *proto_;

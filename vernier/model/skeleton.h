@@ -10,6 +10,8 @@
 
 namespace vernier {
 
+class MappedFile;
+
 // A serialized model whose large weights have become external data: the same model, with each
 // raw_data of at least `threshold` bytes of the main graph replaced by a reference to where these
 // bytes are in `file`, which is called `location`. So a model can be edited without a copy of its
@@ -26,6 +28,7 @@ struct Rope {
   };
   std::vector<Piece> pieces;
   std::vector<std::unique_ptr<const std::string>> owned;
+  std::shared_ptr<const MappedFile> file = nullptr;  // of the mapped pieces, if it is known
 
   std::uint64_t size() const;
   void append(std::span<const std::byte> bytes, bool mapped = false);

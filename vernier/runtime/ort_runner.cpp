@@ -20,6 +20,7 @@
 #include "vernier/runtime/stopping.h"
 #include "vernier/runtime/watch.h"
 #include "vernier/runtime/watched_outputs.h"
+#include "vernier/tensor/mapped_file.h"
 
 namespace vernier {
 namespace {
@@ -106,6 +107,7 @@ struct OrtRunner::State {
   std::string provider;
   std::vector<TensorSpec> inputs;
   SessionOutputs outputs;
+  std::vector<std::shared_ptr<const MappedFile>> files;  // that hold weights
   Watch watch;
   Probes probes;
   ProbeOp op;
@@ -143,6 +145,7 @@ OrtRunner::OrtRunner(Model model, const OrtOptions& options) : state_(std::make_
   State& state = *state_;
   state.model = model.name();
   state.inputs = model.inputs();
+  state.files = open_external_files(model);
   state.watch = options.watch;
 
   const bool exposing = options.watch.intermediates() && !is_cpu(options.provider);
@@ -222,6 +225,7 @@ std::vector<Tensor> OrtRunner::run(std::span<const Tensor> inputs, const Observe
     if (run.stopped()) throw Stopped(fmt::format("[onnxruntime] {}: interrupted", state.model));
     throw ort_error(state.model, error.what() + shape_hint(state.inputs, inputs));
   }
+  for (const auto& file : state.files) file->require_unchanged();
   std::vector<Tensor> outputs;
   for (std::size_t i = 0; i < state.outputs.tensors.size(); ++i)
     outputs.push_back(from_ort(state.outputs.tensors[i].name, values[i]));

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <regex>
 #include <unordered_map>
@@ -17,6 +18,7 @@
 #include "vernier/runtime/ort_library.h"
 #include "vernier/runtime/ort_runner.h"
 #include "vernier/runtime/pipe.h"
+#include "vernier/tensor/mapped_file.h"
 
 namespace vernier {
 namespace {
@@ -69,17 +71,6 @@ Ort::Env quiet_environment() {
   Ort::Env environment(ORT_LOGGING_LEVEL_WARNING, "vernier", log_line, nullptr);
   environment.DisableTelemetryEvents();
   return environment;
-}
-
-// Whether any weight is in a file beside the model; refuses those that are not in its folder.
-bool has_external_files(const Model& model) {
-  bool found = false;
-  for (const auto& weight : model.graph().initializer()) {
-    if (!has_external_data(weight) || model.is_inside(weight)) continue;
-    resolve_external(model.folder(), external_data(weight).location);
-    found = true;
-  }
-  return found;
 }
 
 Ort::Session from_bytes(const Model& model, const std::string& bytes,
@@ -153,25 +144,44 @@ const Ort::Env& ort_environment() {
 
 std::vector<RuntimeMessage> runtime_messages() { return message_log().messages(); }
 
+std::vector<std::shared_ptr<const MappedFile>> open_external_files(const Model& model) {
+  std::map<std::string, std::shared_ptr<const MappedFile>> files;
+  for (const auto& weight : model.graph().initializer()) {
+    if (!has_external_data(weight) || model.is_inside(weight)) continue;
+    const std::string location = external_data(weight).location;
+    auto& file = files[location];
+    if (!file)
+      file = std::make_shared<const MappedFile>(resolve_external(model.folder(), location));
+  }
+  std::vector<std::shared_ptr<const MappedFile>> opened;
+  for (auto& [location, file] : files) opened.push_back(std::move(file));
+  return opened;
+}
+
 Ort::Session create_session(const Model& model, Ort::SessionOptions& options) {
-  const bool external_files = has_external_files(model);
+  const auto external_files = open_external_files(model);
   const Rope rope = model.pieces();
   if (rope.size() > std::numeric_limits<int>::max())
     return create_session_by_reference(model, options);
   const Activity loading(ForeignCode::onnxruntime, ForeignWork::loading, model.name());
   try {
-    return external_files ? from_bytes(model, flatten(rope), options)
-                          : from_pipe(model, rope, options);
+    Ort::Session session = external_files.empty() ? from_pipe(model, rope, options)
+                                                  : from_bytes(model, flatten(rope), options);
+    if (rope.file) rope.file->require_unchanged();
+    for (const auto& file : external_files) file->require_unchanged();
+    return session;
   } catch (const Ort::Exception& error) {
     throw ort_error(model.name(), error.what());
   }
 }
 
 Ort::Session create_session_by_reference(const Model& model, Ort::SessionOptions& options) {
-  has_external_files(model);
+  const auto external_files = open_external_files(model);
   const Activity loading(ForeignCode::onnxruntime, ForeignWork::loading, model.name());
   try {
-    return from_bytes(model, model.proto().SerializeAsString(), options);
+    Ort::Session session = from_bytes(model, model.proto().SerializeAsString(), options);
+    for (const auto& file : external_files) file->require_unchanged();
+    return session;
   } catch (const Ort::Exception& error) {
     throw ort_error(model.name(), error.what());
   }

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "vernier/error.h"
 #include "vernier/model/model.h"
@@ -18,6 +20,11 @@ namespace vernier {
 // The process's ONNX Runtime environment, without telemetry; what it logs is collected for
 // runtime_messages(). Must be made before anything else of ONNX Runtime's is used.
 const Ort::Env& ort_environment();
+
+// The files beside the model that hold its weights, as they are now. Throws Error for those that
+// are not in its folder. ONNX Runtime reads weights from them during each run, so check afterwards
+// that they are unchanged.
+std::vector<std::shared_ptr<const MappedFile>> open_external_files(const Model& model);
 
 // A session that runs the model. No copy of the weights is made on the way: those in the model file
 // are streamed to ONNX Runtime, external data is opened by it.

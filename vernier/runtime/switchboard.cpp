@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 #include <onnxruntime_cxx_api.h>
 
+#include "vernier/activity.h"
 #include "vernier/error.h"
 #include "vernier/runtime/exact.h"
 #include "vernier/runtime/execution_order.h"
 #include "vernier/runtime/ort_session.h"
 #include "vernier/runtime/ort_values.h"
 #include "vernier/runtime/switch_kernel.h"
+#include "vernier/tensor/mapped_file.h"
 
 namespace vernier {
 namespace {
@@ -44,6 +46,7 @@ struct Switchboard::State {
   std::vector<Switch> switches;
   std::vector<TensorSpec> inputs;
   SessionOutputs outputs;
+  std::vector<std::shared_ptr<const MappedFile>> files;  // that hold weights
   SwitchOp op;
   Ort::Session session{nullptr};  // after the operators that it uses
 };
@@ -55,6 +58,7 @@ Switchboard::Switchboard(SwitchedModel switched, const OrtOptions& options)
   Model& model = switched.model;
   state.model = model.name();
   state.inputs = model.inputs();
+  state.files = open_external_files(model);
   state.switches = std::move(switched.switches);
   const Optimization level = options.optimization.value_or(Optimization::disabled);
   if (options.exact) make_weights_unsigned(model);
@@ -95,6 +99,7 @@ std::vector<Tensor> Switchboard::run(std::span<const Tensor> inputs, const Switc
   SwitchRun run{
       .settings = settings, .switches = state.switches, .observer = observer ? &observer : nullptr};
   const ThreadSwitches switching(run);
+  const Activity running(ForeignCode::onnxruntime, ForeignWork::running, state.model);
   std::vector<Ort::Value> values;
   try {
     values = state.session.Run(Ort::RunOptions{nullptr}, input_names.data(), feeds.data(),
@@ -103,6 +108,7 @@ std::vector<Tensor> Switchboard::run(std::span<const Tensor> inputs, const Switc
     if (run.failure) std::rethrow_exception(run.failure);
     throw ort_error(state.model, error.what());
   }
+  for (const auto& file : state.files) file->require_unchanged();
   std::vector<Tensor> outputs;
   for (std::size_t i = 0; i < state.outputs.tensors.size(); ++i)
     outputs.push_back(from_ort(state.outputs.tensors[i].name, values[i]));

@@ -15,6 +15,10 @@
 namespace vernier {
 namespace {
 
+std::int64_t change_time(const struct stat& status) {
+  return status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
+}
+
 struct Descriptor {
   int fd;
   ~Descriptor() {
@@ -33,6 +37,11 @@ MappedFile::MappedFile(const std::filesystem::path& path, std::string_view opera
   struct stat status {};
   if (file.fd < 0 || fstat(file.fd, &status) != 0) throw cannot_open(std::strerror(errno));
   if (!S_ISREG(status.st_mode)) throw cannot_open("not a file");
+  std::error_code ignored;
+  path_ = std::filesystem::absolute(path, ignored);
+  device_ = status.st_dev;
+  number_ = status.st_ino;
+  changed_ = change_time(status);
   if (status.st_size == 0) return;
   const auto size = static_cast<std::size_t>(status.st_size);
   void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd, 0);
@@ -42,6 +51,17 @@ MappedFile::MappedFile(const std::filesystem::path& path, std::string_view opera
 
 MappedFile::~MappedFile() {
   if (!bytes_.empty()) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+void MappedFile::require_unchanged() const {
+  struct stat status {};
+  if (stat(path_.c_str(), &status) != 0 || status.st_dev != device_ || status.st_ino != number_)
+    return;
+  if (static_cast<std::size_t>(status.st_size) != bytes_.size() || change_time(status) != changed_)
+    throw Error(fmt::format(
+        "[file] {}: was {} while it was in use; restore it, and leave it alone meanwhile",
+        path_.string(),
+        static_cast<std::size_t>(status.st_size) < bytes_.size() ? "cut off" : "changed"));
 }
 
 void forget(std::span<const std::byte> mapped) {

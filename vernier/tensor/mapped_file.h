@@ -1,6 +1,9 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string_view>
@@ -19,7 +22,15 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return bytes_; }
 
+  // Throws Error if the file itself was cut off or written to since: bytes beyond its end read as
+  // zeros in its last page, and end the process behind it. One that was replaced is left alone.
+  void require_unchanged() const;
+
  private:
+  std::filesystem::path path_;  // absolute
+  dev_t device_ = 0;
+  ino_t number_ = 0;
+  std::int64_t changed_ = 0;  // when, in nanoseconds
   std::span<const std::byte> bytes_;
 };
 
