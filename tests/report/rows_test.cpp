@@ -34,6 +34,17 @@ TEST(Rows, metrics_are_columns_of_their_own_name) {
   EXPECT_EQ(render_csv(R"({"command": "eval"})"), "kind\r\n");
 }
 
+TEST(Rows, an_interrupted_run_says_so) {
+  const std::string rows =
+      R"({"command": "eval", "interrupted": true, "outputs": [{"name": "y", "sqnr_db": 30.5}]})";
+  EXPECT_EQ(render_csv(rows), "kind,interrupted,name,sqnr_db\r\noutput,true,y,30.5\r\n");
+  EXPECT_EQ(render_csv(R"({"command": "sweep", "interrupted": true})"),
+            "kind,interrupted\r\nrun,true\r\n");
+  EXPECT_THAT(render_junit(rows), HasSubstr("name=\"interrupted\">\n      <failure"));
+  EXPECT_THAT(render_model_explorer(rows), HasSubstr("interrupted run"));
+  EXPECT_THAT(render_junit(layers), ::testing::Not(HasSubstr("interrupted")));
+}
+
 TEST(Rows, junit_has_the_verdict_and_every_row_as_a_test_case) {
   const std::string text = render_junit(layers);
   EXPECT_THAT(text, StartsWith("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"));

@@ -40,6 +40,8 @@ struct Row {
   const Json* json;
 };
 
+bool is_interrupted(const Json& result) { return result.value("interrupted", false); }
+
 // A diagnosis holds the results that it rests on; the one that looked deepest has the rows.
 const Json& deepest(const Json& result) {
   if (result.value("command", "") != "diagnose") return result;
@@ -73,12 +75,13 @@ void flatten(const Json& json, const std::string& prefix,
              std::vector<std::pair<std::string, std::string>>& cells) {
   for (const auto& [key, value] : json.items()) {
     if (value.is_array()) continue;
+    const std::string name = prefix + printable(key);
     if (!value.is_object())
-      cells.emplace_back(prefix + key, text_of(value));
+      cells.emplace_back(name, text_of(value));
     else if (key == "metrics")
       flatten(value, prefix, cells);
     else
-      flatten(value, prefix + key + "_", cells);
+      flatten(value, name + "_", cells);
   }
 }
 
@@ -173,8 +176,14 @@ std::string render_csv(const std::string& json) {
     auto& cells =
         lines.emplace_back(row.kind, std::vector<std::pair<std::string, std::string>>()).second;
     flatten(*row.json, "", cells);
+    // Rows are read one by one, so each says that it is of a part of the samples.
+    if (is_interrupted(result)) cells.emplace(cells.begin(), "interrupted", "true");
     for (const auto& [column, text] : cells)
       if (std::ranges::find(columns, column) == columns.end()) columns.push_back(column);
+  }
+  if (is_interrupted(result) && lines.empty()) {
+    columns.emplace_back("interrupted");
+    lines.push_back({"run", {{"interrupted", "true"}}});
   }
   std::string text = "kind";
   for (const std::string& column : columns) text += "," + csv_cell(column);
@@ -208,6 +217,8 @@ std::string render_junit(const std::string& json) {
     add(command, "verdict",
         outcome == "pass" ? std::nullopt : std::optional(verdict_text(result["verdict"])),
         outcome == "fail" ? "fail" : "inconclusive");
+  if (is_interrupted(result))
+    add(command, "interrupted", "the run was interrupted: run it to its end", "inconclusive");
   for (const Row& row : rows_of(deepest(result)))
     add(command + "." + row.kind, row.name, failure_of(row), "fail");
   const std::string suite =
@@ -236,11 +247,11 @@ std::string render_model_explorer(const std::string& json, const std::string& gr
   const auto below = [](double value, const char* colour) {
     return Json{{"value", value}, {"bgColor", colour}};
   };
-  return Json{{"name", "SQNR (dB)"},
-              {"results", nodes},
-              {"thresholds", {below(20, "#fce8df"), below(40, "#fdf1d8"), below(1e9, "#e3f3ee")}}}
-             .dump(2) +
-         "\n";
+  const Json data = {
+      {"name", is_interrupted(result) ? "SQNR (dB), interrupted run" : "SQNR (dB)"},
+      {"results", nodes},
+      {"thresholds", {below(20, "#fce8df"), below(40, "#fdf1d8"), below(1e9, "#e3f3ee")}}};
+  return printable_json(data.dump(2)) + "\n";
 }
 
 }  // namespace vernier

@@ -5,7 +5,7 @@
 namespace vernier {
 
 // A result for other people's tools, made from its JSON: one row for each output, tensor, layer,
-// weight, array, finding, metric or configuration.
+// weight, array, finding, metric or configuration. All three say so where the run was interrupted.
 
 // RFC 4180: the kind of row, then every number and text that rows have, in the JSON's words.
 std::string render_csv(const std::string& json);
