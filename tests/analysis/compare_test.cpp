@@ -7,6 +7,8 @@
 
 #include "tests/failure_texts.h"
 #include "tests/temporary_directory.h"
+#include "vernier/analysis/compared_sample.h"
+#include "vernier/analysis/parts/records.h"
 #include "vernier/error.h"
 #include "vernier/runtime/recorded_runner.h"
 #include "vernier/tensor/npz.h"
@@ -68,6 +70,27 @@ TEST_F(Compare, every_output_gets_its_statistics_over_samples) {
   EXPECT_EQ(max_abs_diff.mean, 0.5);
   EXPECT_EQ(max_abs_diff.max_sample, 1);
   EXPECT_TRUE(result.verdict.pass());
+}
+
+// A part may be anybody's.
+TEST_F(Compare, records_that_do_not_fit_the_models_are_refused) {
+  const std::vector<Tensor> outputs = {make("y", {1, 2}, {1, 2})};
+  const auto with_record = [&](const ComparedSample& sample) {
+    SampleRecords records;
+    records.keep(compare_section, 0, to_record(sample));
+    return run(outputs, outputs, {.records = &records});
+  };
+  ComparedSample sample{.reference_outputs = without_bytes(outputs),
+                        .candidate_outputs = without_bytes(outputs)};
+  sample.sketches.resize(1);
+  EXPECT_EQ(with_record(sample).samples, 1);
+  sample.sketches.assign(5000, {TensorSketch{.elements = {1}, .size = 1}});
+  EXPECT_THAT([&] { with_record(sample); },
+              ::testing::ThrowsMessage<Error>(HasSubstr("a record is damaged")));
+  sample.sketches.resize(1);
+  sample.uses.resize(5000);
+  EXPECT_THAT([&] { with_record(sample); },
+              ::testing::ThrowsMessage<Error>(HasSubstr("a record is damaged")));
 }
 
 TEST_F(Compare, outputs_pair_by_name_in_reference_order_and_the_rest_is_listed) {

@@ -7,22 +7,29 @@
 
 #include "tests/fixture.h"
 #include "vernier/analysis/baseline.h"
+#include "vernier/analysis/compared_sample.h"
+#include "vernier/analysis/debug/sample_record.h"
 #include "vernier/analysis/inputs.h"
 #include "vernier/analysis/inspect.h"
 #include "vernier/analysis/io_mapping.h"
+#include "vernier/analysis/layers/layers_sample.h"
 #include "vernier/analysis/limits.h"
 #include "vernier/analysis/parts/part_file.h"
 #include "vernier/analysis/quantize/ranges.h"
+#include "vernier/analysis/task/block_answers.h"
+#include "vernier/analysis/zoo/zoo_file.h"
 #include "vernier/data/arrow_file.h"
 #include "vernier/data/dataset.h"
 #include "vernier/data/dataset_formats.h"
 #include "vernier/data/label_mapping.h"
 #include "vernier/data/preprocess.h"
 #include "vernier/data/preprocessing_config.h"
+#include "vernier/data/text_rows.h"
 #include "vernier/error.h"
 #include "vernier/exporting/sidecar.h"
 #include "vernier/model/convert_fp16.h"
 #include "vernier/model/edit.h"
+#include "vernier/model/genai_config.h"
 #include "vernier/model/index.h"
 #include "vernier/model/model.h"
 #include "vernier/model/skeleton.h"
@@ -165,6 +172,34 @@ void ranges(Bytes input, const fs::path& folder) {
 
 void part(Bytes input, const fs::path& folder) { read_part(written(input, folder / "x.vpart")); }
 
+void records(Bytes input, const fs::path&) {
+  const auto attempt = [&]<typename Sample>(const Sample&) {
+    try {
+      from_record<Sample>(text_of(input));
+    } catch (const Error&) {
+    }
+  };
+  attempt(ComparedSample());
+  attempt(SampleSums());
+  attempt(LayersSample());
+  attempt(BlockAnswers());
+}
+
+void zoo(Bytes input, const fs::path& folder) { read_zoo(written(input, folder / "zoo.json")); }
+
+void genai_config(Bytes input, const fs::path& folder) {
+  written(input, folder / "genai_config.json");
+  read_genai_config(folder);
+}
+
+void text_rows(Bytes input, const fs::path& folder) {
+  try {
+    read_text_rows(written(input, folder / "x.json"), 10);
+  } catch (const Error&) {
+    read_text_rows(written(input, folder / "x.jsonl"), 10);
+  }
+}
+
 void arguments(Bytes input, const fs::path&) {
   const auto attempt = [](auto parse) {
     try {
@@ -222,6 +257,29 @@ const std::vector<Target>& targets() {
        {"vernier part 2\n"
         R"({"command": "eval", "arguments": ["--seed=1"], "folder": "/", "facts": {"inputs": "x"}, "samples": {"": 2}, "shard": [1, 2]})"
         "\n"}},
+      {"records",
+       records,
+       {},
+       {to_record(ComparedSample{.number = 3,
+                                 .reference_outputs = {{.name = "y", .shape = {1, 2}}},
+                                 .outputs = {{.pairs = {{.reference_shape = {1, 2}}}}},
+                                 .sketches = {{{.elements = {1, 2}, .size = 2, .hash = 7}}},
+                                 .uses = {{1, 2, 3}}}),
+        to_record(SampleSums{.tensors = {{}}, .order = {0}, .outputs = {{.name = "y"}}}),
+        to_record(LayersSample{.layers = {{1, {}}}, .outputs = {{.name = "y"}}}),
+        to_record(BlockAnswers())}},
+      {"zoo",
+       zoo,
+       {},
+       {R"({"vernier_zoo": 1, "options": {"samples": 3}, "models": {"cnn": {"reference": "a.onnx", "command": "layers", "options": {"fail-if": ["x>1", "y<2"]}, "precisions": {"int8": "b.onnx", "fp16": {}, "w8": {"convert": {"data": "c.npz"}, "metric": "m"}}}}})"}},
+      {"genai_config",
+       genai_config,
+       {},
+       {R"({"model": {"decoder": {"filename": "m.onnx", "inputs": {"input_ids": "ids", "past_key_names": "past.%d.key"}}}})"}},
+      {"text_rows",
+       text_rows,
+       {},
+       {"{\"text\": \"a\", \"label\": 1}\n{\"text\": \"b\"}\n", "[{\"a\": 1}]"}},
       {"arguments",
        arguments,
        {},

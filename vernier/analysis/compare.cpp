@@ -125,6 +125,9 @@ class Comparison {
   // In the order of the samples.
   void add(const ComparedSample& sample) {
     if (!std::exchange(is_paired_, true)) pair(sample.reference_outputs, sample.candidate_outputs);
+    if (sample.sketches.size() > diversity_.size() ||
+        sample.uses.size() != (options_.exact ? options_.exact->quantizers() : 0))
+      throw damaged_record();
     outputs_.add(sample.number, sample.outputs);
     exact_.add(sample.number, sample.exact);
     before_.add(sample.number, sample.before);

@@ -33,6 +33,9 @@ inline std::vector<Tensor> without_bytes(const std::vector<Tensor>& tensors) {
   return described;
 }
 
+constexpr DType last_value(DType) { return static_cast<DType>(dtype_count - 1); }
+constexpr PairStatus last_value(PairStatus) { return PairStatus::only_in_candidate; }
+
 template <typename Archive>
 void fields(Archive& archive, Tensor& described) {
   archive(described.name, described.dtype, described.shape);

@@ -56,6 +56,20 @@ TEST(Record, every_bit_of_a_sample_comes_back) {
     EXPECT_THROW(from_record<ComparedSample>(std::string_view(bytes).substr(0, size)), Error);
 }
 
+// Nothing else may follow from bytes that somebody made up.
+TEST(Record, what_is_no_value_of_its_type_is_refused) {
+  const auto read = [](const std::string& bytes, auto value) {
+    RecordReader reader(bytes);
+    reader(value);
+  };
+  EXPECT_NO_THROW(read(to_record(true), false));
+  EXPECT_THROW(read("\2", false), Error);
+  EXPECT_NO_THROW(read(to_record(DType::boolean), DType::f32));
+  EXPECT_THROW(read("\x13", DType::f32), Error);
+  EXPECT_THROW(read(to_record(4), PairStatus::compared), Error);
+  EXPECT_THROW(read(to_record(-1), PairStatus::compared), Error);
+}
+
 TEST(Record, histograms_of_samples_add_up_to_that_of_all) {
   ValueHistogram whole, sum;
   for (std::int64_t sample = 0; sample < 20; ++sample) {

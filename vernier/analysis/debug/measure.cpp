@@ -194,6 +194,7 @@ Measurements measure(const Model& float_model, const Model& quantized_model, Deb
   };
   const auto add = [&](const std::optional<MeasuredSample>& sample) {
     if (sample) {
+      if (total.samples > 0 && !fits(total.sums, sample->sums)) throw damaged_record();
       if (is_run(sample->number) && records && !records->find(debug_section, sample->number))
         records->keep(debug_section, sample->number, to_record(sample->sums));
       pool_into(total.sums, sample->sums);

@@ -100,6 +100,14 @@ std::vector<OutputSums> compare_outputs(const LockstepOutputs& outputs, SharedOb
 
 }  // namespace
 
+bool fits(const SampleSums& total, const SampleSums& sample) {
+  return sample.tensors.size() == total.tensors.size() &&
+         sample.histograms.size() == total.histograms.size() &&
+         sample.outputs.size() == total.outputs.size() &&
+         std::ranges::all_of(sample.order,
+                             [&](std::size_t index) { return index < total.tensors.size(); });
+}
+
 void pool_into(SampleSums& total, const SampleSums& sample) {
   total.tensors.resize(sample.tensors.size());
   for (std::size_t i = 0; i < total.tensors.size(); ++i) {

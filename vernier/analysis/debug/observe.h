@@ -46,6 +46,9 @@ struct SampleSums {
   std::vector<ValueHistogram> histograms;  // of what the quantizers of the plan's tensors read
 };
 
+// Whether a sample has as many of everything as those before it.
+bool fits(const SampleSums& total, const SampleSums& sample);
+
 // Adds a sample. Sums depend on the order of samples: they come in their order.
 void pool_into(SampleSums& total, const SampleSums& sample);
 

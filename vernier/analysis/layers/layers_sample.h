@@ -23,6 +23,11 @@ struct LayersSample {
   std::vector<OutputFigures> outputs;
 };
 
+constexpr Match last_value(Match) { return Match::none; }
+constexpr LayerEvidence::Fact last_value(LayerEvidence::Fact) {
+  return LayerEvidence::Fact::behind_layers;
+}
+
 template <typename Archive>
 void fields(Archive& archive, LayoutChange& layout) {
   archive(layout.permutation, layout.sqnr_db);

@@ -303,8 +303,10 @@ LayersSample Validation::measure_sample(std::int64_t number, const std::vector<T
 }
 
 void Validation::add(const LayersSample& measured) {
-  for (const auto& [layer, figures] : measured.layers)
-    rows_.at(layer) = with_figures(std::move(rows_.at(layer)), figures, options_.tolerance);
+  for (const auto& [layer, figures] : measured.layers) {
+    if (layer >= rows_.size()) throw damaged_record();
+    rows_[layer] = with_figures(std::move(rows_[layer]), figures, options_.tolerance);
+  }
   add_outputs(measured.outputs);
 }
 

@@ -14,10 +14,17 @@
 
 namespace vernier {
 
+// Of a record that holds something else than it should: its checksum keeps no stranger out.
+inline Error damaged_record() {
+  return Error("[part] a record is damaged; measure that part again");
+}
+
 // Plain structs as bytes, exactly: numbers are their bits, little endian. A struct lists its
 // members once, for both directions, in a function found by its argument:
 //   template <typename Archive>
 //   void fields(Archive& archive, Sums& sums) { archive(sums.count, sums.squares); }
+// An enumeration that is looked up by tells its last value likewise:
+//   constexpr Kind last_value(Kind) { return Kind::other; }
 class RecordWriter {
  public:
   template <typename... T>
@@ -72,7 +79,7 @@ class RecordReader {
 
  private:
   std::string_view take(std::uint64_t count) {
-    if (count > bytes_.size()) throw Error("[part] a record is damaged; measure that part again");
+    if (count > bytes_.size()) throw damaged_record();
     const std::string_view taken = bytes_.substr(0, count);
     bytes_.remove_prefix(count);
     return taken;
@@ -83,6 +90,13 @@ class RecordReader {
       std::memcpy(&value, take(sizeof value).data(), sizeof value);
     else
       fields(*this, value);
+    if constexpr (requires { last_value(value); })
+      if (value < T{} || value > last_value(value)) throw damaged_record();
+  }
+  void get(bool& value) {
+    const char byte = take(1)[0];
+    if (byte != 0 && byte != 1) throw damaged_record();
+    value = byte == 1;
   }
   void get(std::string& text) { text = take(size()); }
   template <typename T>
@@ -112,7 +126,7 @@ class RecordReader {
   std::uint64_t size() {
     std::uint64_t count = 0;
     get(count);
-    if (count > bytes_.size()) throw Error("[part] a record is damaged; measure that part again");
+    if (count > bytes_.size()) throw damaged_record();
     return count;
   }
 
@@ -131,7 +145,7 @@ T from_record(std::string_view bytes) {
   RecordReader reader(bytes);
   T value;
   reader(value);
-  if (!reader.at_end()) throw Error("[part] a record is damaged; measure that part again");
+  if (!reader.at_end()) throw damaged_record();
   return value;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "vernier/analysis/parts/record.h"
 #include "vernier/error.h"
 #include "vernier/metrics/tensor_statistics.h"
 #include "vernier/tensor/convert.h"
@@ -151,6 +152,14 @@ void Predictions::append(const Predictions& more) {
   images_.insert(images_.end(), more.images_.begin(), more.images_.end());
   sequences_.insert(sequences_.end(), more.sequences_.begin(), more.sequences_.end());
   nan_answers_ += more.nan_answers_;
+}
+
+void Predictions::require_whole() const {
+  const Shape& shape = rows_.shape;
+  const auto count = checked_element_count(shape);
+  const bool has_rows = shape.size() == 2 && count && static_cast<int>(rows_.dtype) < dtype_count &&
+                        byte_size(rows_.dtype, *count) == std::ssize(rows_.bytes);
+  if (!has_rows || (shape[0] != 0 && shape[0] != examples())) throw damaged_record();
 }
 
 // Rows keep the type of the first.

@@ -41,9 +41,11 @@ class Predictions {
   friend void fields(Archive& archive, Predictions& some) {
     archive(some.rows_.name, some.rows_.dtype, some.rows_.shape, some.rows_.bytes, some.labels_,
             some.images_, some.sequences_, some.nan_answers_);
+    some.require_whole();
   }
 
  private:
+  void require_whole() const;  // after it was read from a record
   void add_rows(const Tensor& rows);
   void add_image(const TensorView& prediction, const Tensor& labels);
   void add_sequence(const TensorView& prediction, const Tensor& target);
