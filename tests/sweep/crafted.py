@@ -26,11 +26,6 @@ LABELLED = str(FIXTURES / "mnist/mnist_labelled.npz")
 
 # {file} is what was crafted, {out} a file to write. Beside a model of their own stand {beside} configurations.
 MODELS = {name: [word.replace("{whole}", "{file}") for word in words] for name, words in damaged.COMMANDS.items() if name != "report"}
-MODELS |= {
-    "repair": ["{file}", "--reference", "{file}", "--synthetic", "-o", "{out}.onnx"],
-    "tune": ["{file}", "--synthetic", "--target", "sqnr_db>20", "-o", "{out}.onnx"],
-    "sweep": ["{file}", "--synthetic", "-o", "{out}"],
-}
 CLASSIFY = ["-m", CNN, "--reference", CNN, "--task", "image-classification", "--samples", "2"]
 INPUT_DATA = {
     "record": [CNN, "--input-data", "{file}", "-o", "{out}.npz"],
@@ -59,11 +54,13 @@ TEXTS = {"eval 4": [CNN, "--reference", CNN, "--task", "text-generation", "--tex
 
 def special(folder):
     """What is no file, by name."""
-    os.mkfifo(folder / "pipe")
+    for ending in ("", ".npy", ".npz", ".json", ".onnx"):
+        os.mkfifo(folder / f"pipe{ending}")
     (folder / "folder").mkdir()
     (folder / "link_to_itself").symlink_to("link_to_itself")
     (folder / "unreadable").write_bytes(b"x")
-    return {"pipe": folder / "pipe", "folder": folder / "folder", "zero": "/dev/zero", "null": "/dev/null", "random": "/dev/urandom",
+    pipes = {path.name: path for path in sorted(folder.glob("pipe*"))}
+    return pipes | {"folder": folder / "folder", "zero": "/dev/zero", "null": "/dev/null", "random": "/dev/urandom",
             "terminal": "/dev/tty", "link": folder / "link_to_itself", "missing": folder / "nobody", "own memory": "/proc/self/mem"}
 
 

@@ -34,6 +34,9 @@ COMMANDS = {
     "diagnose": ["{file}", "{whole}", "--samples", "2"],
     "convert": ["{file}", "--precision", "fp16", "-o", "{out}.onnx"],
     "quantize": ["{file}", "--synthetic", "--fast", "-o", "{out}.onnx"],
+    "repair": ["{file}", "--reference", "{whole}", "--synthetic", "-o", "{out}.onnx"],
+    "tune": ["{file}", "--synthetic", "--fast", "--target", "sqnr_db>20", "-o", "{out}.onnx"],
+    "sweep": ["{file}", "--synthetic", "--fast", "--runs", "1", "--precisions", "fp16,w8", "-o", "{out}"],
     "report": ["{file}", "-o", "{out}.html"],
 }
 
