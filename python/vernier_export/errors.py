@@ -6,3 +6,11 @@ def first_line(error):
     """The first line of an exception's text that says something, or the name of its class."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0] if lines else type(error).__name__
+
+
+def similar(name, names):
+    """The end of a line that says there is no such name: those that look like it."""
+    import difflib
+
+    close = difflib.get_close_matches(name, names, 3)
+    return f"; did you mean {', '.join(close)}?" if close else ""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from vernier_export.errors import ExportError, first_line
+from vernier_export.errors import ExportError, first_line, similar
 
 
 @dataclass
@@ -56,9 +56,11 @@ def resolve(name, options):
 def resolve_function(place, name, options):
     """FILE.py:FUNCTION or package.module:FUNCTION: a function, or class, that gives a model, or
     (model, example inputs). With options.weights the state dict is loaded into it."""
-    function = getattr(load_module(place), name, None)
+    module = load_module(place)
+    function = getattr(module, name, None)
     if not callable(function):
-        raise ExportError(f"{place} has no function '{name}'")
+        known = [each for each, value in vars(module).items() if callable(value)]
+        raise ExportError(f"{place} has no function '{name}'{similar(name, known)}")
     result = function()
     model, example = result if isinstance(result, tuple) and len(result) == 2 else (result, None)
     if not isinstance(model, torch.nn.Module):

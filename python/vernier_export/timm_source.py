@@ -5,7 +5,7 @@ import math
 
 import torch
 
-from vernier_export.errors import ExportError, first_line
+from vernier_export.errors import ExportError, first_line, similar
 from vernier_export.source import Source, load_weights, named_by_signature
 
 
@@ -31,7 +31,8 @@ def resolve_timm(name, options):
     except ImportError as error:
         raise ExportError(f"needs timm ({first_line(error)}); install it: pip install timm") from error
     if not timm.is_model(name):
-        raise ExportError(f"timm has no model '{name}'; timm.list_models() names them")
+        known = similar(name, timm.list_models()) or "; timm.list_models() names them"
+        raise ExportError(f"timm has no model '{name}'{known}")
     torch.manual_seed(options.seed)
     published = "." in name and not options.weights
     model = timm.create_model(name, pretrained=published).eval()

@@ -5,7 +5,7 @@ import re
 
 import torch
 
-from vernier_export.errors import ExportError, first_line
+from vernier_export.errors import ExportError, first_line, similar
 from vernier_export.source import Source, load_weights, named_by_signature
 
 FRAMES = 16  # of a video, unless the model needs more
@@ -40,13 +40,6 @@ def import_models():
             f"needs torchvision ({first_line(error)}); install it: pip install torchvision"
         ) from error
     return models
-
-
-def similar(name, names):
-    import difflib
-
-    close = difflib.get_close_matches(name, names, 3)
-    return f"; did you mean {', '.join(close)}?" if close else ""
 
 
 def no_download(builder):

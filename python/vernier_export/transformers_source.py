@@ -6,6 +6,7 @@ and `AutoImageProcessor`.
 """
 
 import inspect
+import os
 
 import torch
 
@@ -82,6 +83,11 @@ def model_classes(transformers, name, task):
     """The class that the configuration names, else those of the task."""
     if task and task not in TASKS:
         raise ExportError(f"--task {task}: expected one of {', '.join(TASKS)}")
+    if os.path.isdir(name) and not os.path.exists(os.path.join(name, "config.json")):
+        raise ExportError(
+            f"{name} has no config.json; write the folder with save_pretrained, or export a function: "
+            "FILE.py:FUNCTION"
+        )
     try:
         config = transformers.AutoConfig.from_pretrained(name)
     except (OSError, ValueError) as error:

@@ -246,6 +246,8 @@ class Errors(ExportTest):
         self.assert_fails("No module named 'no_such_package'", "no_such_package.models:model")
         source = self.source("def other(): pass")
         self.assert_fails("has no function 'model'", source)
+        source = self.source("def modle(): pass")
+        self.assert_fails("has no function 'model'; did you mean modle?", source)
         self.assert_fails("must return (model, example inputs)", self.source("def model(): return nn.Linear(1, 1)"))
 
     def test_a_function_that_raises(self):

@@ -134,6 +134,17 @@ class TransformersTest(ExportTest):
         sidecar = self.export(folder)
         self.assertEqual(sidecar["inputs"][0]["shape"][2:], [40, 40])
 
+    def test_a_folder_without_a_configuration(self):
+        (self.folder / "hub").mkdir()
+        self.assert_fails("hub has no config.json; write the folder with save_pretrained", f"hf:{self.folder / 'hub'}")
+
+
+@unittest.skipUnless(importlib.util.find_spec("timm"), "timm is not installed")
+class TimmTest(ExportTest):
+    def test_a_name_that_is_not_there(self):
+        self.assert_fails("timm has no model 'convnext_ato'; did you mean convnext_atto", "timm:convnext_ato")
+        self.assert_fails("timm has no model 'zzz'; timm.list_models() names them", "timm:zzz")
+
 
 @unittest.skipIf(dynamo.is_there(), "PyTorch has the dynamo exporter")
 class WithoutDynamoTest(ExportTest):

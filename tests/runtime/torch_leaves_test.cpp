@@ -84,6 +84,16 @@ TEST_F(TorchLeavesTest, a_leaf_that_returns_a_tuple_is_seen_tensor_by_tensor) {
   EXPECT_EQ(seen.at(1).shape, (Shape{1, 1, 2}));
 }
 
+TEST_F(TorchLeavesTest, an_input_that_a_traced_leaf_returns_is_no_layer) {
+  const auto runner = watch("torch/normalised.pt");
+  const auto seen = observe(*runner, {floats({1, 2}, {1, 2})});
+  EXPECT_THAT(names(seen), ElementsAre("linear", "first", "second"));
+  for (const Tensor& norm : {seen.at(1), seen.at(2)}) {
+    const auto [a, b] = std::pair(values<float>(norm)[0], values<float>(norm)[1]);
+    EXPECT_NEAR(a * a + b * b, 2, 1e-4) << norm.name;  // a mean square of one
+  }
+}
+
 TEST_F(TorchLeavesTest, every_turn_of_a_loop_is_seen_and_only_the_branch_that_ran) {
   const auto runner = watch("torch/control_flow.pt");
   EXPECT_TRUE(leaf(*runner, "step").in_control_flow);

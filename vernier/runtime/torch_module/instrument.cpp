@@ -7,6 +7,7 @@
 #include <torch/script.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
@@ -51,6 +52,26 @@ std::string why_not_captured(const c10::TypePtr& type) {
   // A traced Identity: the value it passes on was made by someone else.
   if (type->kind() == c10::TypeKind::NoneType) return "it passes its input on unchanged";
   return "returns no tensor but " + type->annotation_str();
+}
+
+// Whether a traced value is the leaf's input under another name: an operator with nothing to do, such
+// as a cast to the dtype that it has, returns its input.
+bool is_passed_on(const Value* value) {
+  const Node* node = value->node();
+  while (node->kind() == aten::to || node->kind() == aten::contiguous) node = node->input(0)->node();
+  return node->kind() == prim::Param;
+}
+
+// The one element that a leaf computes, of a tuple in which tracing returns its input as well; nothing
+// where it returns something else.
+std::optional<std::size_t> computed_element(const Graph& leaf) {
+  const Node* tuple = leaf.outputs().at(0)->node();
+  if (tuple->kind() != prim::TupleConstruct) return std::nullopt;
+  std::vector<std::size_t> computed;
+  for (std::size_t i = 0; i < tuple->inputs().size(); ++i)
+    if (!is_passed_on(tuple->input(i))) computed.push_back(i);
+  if (computed.size() != 1 || tuple->inputs().size() == 1) return std::nullopt;
+  return computed[0];
 }
 
 std::map<std::string, double> number_arguments(const Graph& graph) {
@@ -169,17 +190,24 @@ class Instrumenter {
     const std::string obstacle = why_not_captured(call->output()->type());
     if (!obstacle.empty()) unwatched_.push_back({name, obstacle, type});
     if (obstacle.empty()) {
-      if (watch_leaves_) insert_observe(call);
+      const auto& method = callee.module.get_method(call->s(attr::name)).function();
+      if (watch_leaves_) insert_observe(call, *toGraphFunction(method).graph());
       watched_.push_back(
           {name, type, number_arguments(*forward_graph(callee.module)), in_control_flow});
     }
     leaf_modules_.push_back(callee.path);
   }
 
-  void insert_observe(Node* call) {
+  void insert_observe(Node* call, const Graph& callee) {
     WithInsertPoint guard(call->next());
+    Value* value = call->output();
+    if (const auto element = computed_element(callee)) {
+      Value* index = graph_->insertConstant(static_cast<std::int64_t>(*element));
+      const auto type = value->type()->containedTypes().at(*element);
+      value = graph_->insertNode(graph_->createTupleIndex(value, index, type))->output();
+    }
     Value* leaf = graph_->insertConstant(static_cast<std::int64_t>(leaf_modules_.size()));
-    graph_->insertNode(graph_->create(observe_symbol(), {run_, call->output(), leaf}, 0));
+    graph_->insertNode(graph_->create(observe_symbol(), {run_, value, leaf}, 0));
   }
 
   void report_uncalled(const Module& root) {
