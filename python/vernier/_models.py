@@ -222,7 +222,10 @@ def message_of(name: str, value: Any) -> tuple[Message, int, int]:
     """An array's message, address and number of bytes. Whoever calls keeps the array meanwhile."""
     import numpy
 
-    array = numpy.asarray(_arrays.plain(value))
+    value = _arrays.plain(value)
+    if str(getattr(value, "dtype", "")) == "torch.bfloat16":  # which numpy does not have
+        value = value.float()
+    array = numpy.asarray(value)
     if array.dtype.kind not in "fiub":
         raise Error(f"'{name}' has {array.dtype} elements; only numbers are compared")
     contiguous = numpy.ascontiguousarray(array)

@@ -4,7 +4,7 @@ import argparse
 import json
 import sys
 
-from vernier_export.errors import ExportError, first_line
+from vernier_export.errors import ExportError, import_torch
 
 EXIT_ERROR = 2
 
@@ -83,13 +83,3 @@ def run(options):
         export(options, say)
     except ExportError as error:
         raise ExportError(f"{options.source}: {error}") from error
-
-
-def import_torch():
-    try:
-        import torch  # noqa: F401
-    except ImportError as error:
-        raise ExportError(
-            f"{sys.executable} has no PyTorch ({first_line(error)}); choose one that has with "
-            "--python, or install it: pip install torch"
-        ) from error

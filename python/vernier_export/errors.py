@@ -1,3 +1,6 @@
+import sys
+
+
 class ExportError(Exception):
     """What ends the export. One line: what was expected, what was found, what to do."""
 
@@ -6,6 +9,16 @@ def first_line(error):
     """The first line of an exception's text that says something, or the name of its class."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0] if lines else type(error).__name__
+
+
+def import_torch():
+    try:
+        import torch  # noqa: F401
+    except ImportError as error:
+        raise ExportError(
+            f"{sys.executable} has no PyTorch ({first_line(error)}); choose one that has with "
+            "--python, or install it: pip install torch"
+        ) from error
 
 
 def similar(name, names):

@@ -76,7 +76,7 @@ def resolve_function(place, name, options):
 def resolve_program(path):
     """A program that torch.export saved, with the modules it was made of."""
     if not Path(path).is_file():
-        raise ExportError(f"{path}: no such file")
+        raise ExportError("no such file")
     program = torch.export.load(path)
     arguments, _ = program.example_inputs
     names = list(program.graph_signature.user_inputs)

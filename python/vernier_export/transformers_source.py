@@ -7,6 +7,7 @@ and `AutoImageProcessor`.
 
 import inspect
 import os
+import sys
 
 import torch
 
@@ -76,6 +77,8 @@ def import_transformers(name):
             f"'{name}' is no torchvision/NAME and no FILE.py:FUNCTION; as a Hugging Face model it "
             f"needs transformers ({first_line(error)}): pip install transformers"
         ) from error
+    if not sys.stderr.isatty():
+        transformers.utils.logging.disable_progress_bar()
     return transformers
 
 

@@ -5,6 +5,7 @@ import sys
 import traceback
 from contextlib import contextmanager
 
+from vernier_export.errors import import_torch
 from vernier_host.protocol import Channel, Failure, serve
 
 
@@ -50,6 +51,7 @@ class Guarded:
 
     def describe(self, request, inputs):
         with failures():
+            import_torch()
             from vernier_host.torch_host import TorchHost
 
             if self.host is None:

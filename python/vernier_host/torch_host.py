@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 import torch
 
 from vernier_export.calling import attention_fast_path_off
+from vernier_export.errors import first_line
 from vernier_export.source import resolve
 from vernier_export.structure import flatten
 from vernier_host.calling import Calling, inputs_among
@@ -54,7 +55,8 @@ class TorchHost:
         if hasattr(self.model, "config") and any(is_of_a_cache(name) for name in names):
             self.model.config.use_cache = True
         layers, skipped = [], []
-        outputs = self.forward(tensors, self.describing(layers, skipped))
+        with explained(self.calling):
+            outputs = self.forward(tensors, self.describing(layers, skipped))
         if not outputs:
             raise Failure("it returns no tensor")
         if self.float64:
@@ -168,6 +170,21 @@ class TorchHost:
     def named_tensors(self):
         for each in (self.model.named_parameters(), self.model.named_buffers()):
             yield from ((name, tensor) for name, tensor in each if tensor.dtype in DTYPES)
+
+
+@contextmanager
+def explained(calling):
+    """What fails where names of inputs are not forward's may fail for that reason."""
+    try:
+        yield
+    except Exception as error:
+        if calling.by_name or isinstance(error, Failure):
+            raise
+        given = ", ".join(each["name"] for each in calling.given)
+        raise Failure(
+            f"{type(error).__name__}: {first_line(error)}; it was given the candidate's {given} in turn as "
+            f"{', '.join(calling.names)}"
+        ) from error
 
 
 def spec(name, tensor):

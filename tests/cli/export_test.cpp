@@ -198,7 +198,7 @@ TEST_F(ExportTest, modules_of_the_current_folder_are_not_executed) {
 TEST(ExportWithoutPython, says_how_to_get_one) {
   expect_error(run_program({"/usr/bin/env", "PATH=/nowhere", VERNIER_BINARY, "export",
                             "models.py:f", "-o", "out"}),
-               "no python3 on PATH has PyTorch (0 tried)");
+               "no python3 on PATH has PyTorch (0 tried); install it (pip install torch)");
 }
 
 // A program that came without the module says so: here it is copied away from it.
@@ -212,9 +212,11 @@ TEST(TorchModule, is_asked_for_only_when_a_model_needs_it) {
     std::filesystem::copy(built / name, folder / name);
   }
   const std::string models = VERNIER_FIXTURES "/mnist/";
-  expect_error(run_program({folder / "bin/vernier", "eval", "-m", models + "mnist_cnn.onnx",
-                            "--reference", models + "mnist_cnn.pt"}),
-               "libvernier_torch.so: not found: this build has no libtorch");
+  expect_error(
+      run_program({folder / "bin/vernier", "eval", "-m", models + "mnist_cnn.onnx", "--reference",
+                   models + "mnist_cnn.pt"}),
+      "libvernier_torch.so: not found: this build has no libtorch, which runs TorchScript; "
+      "give the model itself (FILE.py:FUNCTION");
 }
 
 }  // namespace

@@ -93,6 +93,24 @@ TEST(Providers, a_python_environment_is_asked_for_its_onnx_runtime_before_our_ow
   EXPECT_THAT(providers(), HasSubstr("site-packages/onnxruntime/capi/libonnxruntime.so.1.99.0)"));
 }
 
+TEST(Providers, the_library_of_the_system_is_taken_last_under_whatever_version_it_has) {
+  const TemporaryDirectory folder;
+  for (const std::string name : {"bin/vernier", "lib/libvernier.so.0.1"}) {
+    fs::create_directories((folder / name).parent_path());
+    fs::copy(built / name, folder / name);
+  }
+  const auto providers = [&] {
+    return run_program({"env", "LD_LIBRARY_PATH=" + folder.path().string(),
+                        (folder / "bin/vernier").string(), "providers"});
+  };
+  if (providers().exit_code == 0) GTEST_SKIP() << "this system has an ONNX Runtime of its own";
+  expect_error(providers(), "libonnxruntime.so.1 (the system's) cannot be loaded");
+  for (const std::string name : {"libonnxruntime.so.1.22", "libonnxruntime.so.1"}) {
+    fs::copy(onnxruntime_library(), folder / name);
+    EXPECT_THAT(providers().out, HasSubstr("/" + name + ")"));
+  }
+}
+
 // The provider of OpenVINO, which compiles graphs for this CPU as others do for theirs.
 class OpenVino : public ::testing::Test {
  protected:

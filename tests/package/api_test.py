@@ -244,6 +244,25 @@ class Results(unittest.TestCase):
         row = frame[frame.metric == "sqnr_db"].iloc[0]
         self.assertEqual(row["mean"], self.result.outputs["logits"].sqnr_db.mean)
 
+    def test_of_every_command_have_rows_and_show_themselves(self):
+        task = {"task": "image-classification", "dataset": LABELLED, "samples": 20, "k": 1}
+        for result, columns in [
+            (self.result, {"output", "metric", "mean", "std", "min", "max"}),
+            (vernier.layers(FLOAT, INT8), {"layer", "tensor", "max_abs_diff", "cause"}),
+            (vernier.debug_quantization(FLOAT, INT8, INPUTS, samples=2), {"tensor_name", "local_sqnr_db"}),
+            (vernier.check(INT8, reference=FLOAT), {"id", "severity", "subject", "evidence", "remedy"}),
+            (vernier.evaluate(FLOAT, **task), {"name", "candidate"}),
+        ]:
+            with self.subTest(type(result).__name__):
+                self.assertTrue(result.rows())
+                for row in result.rows():
+                    self.assertLessEqual(columns, set(row))
+                    self.assertFalse({"inf", "-inf", "nan"} & {each for each in row.values() if isinstance(each, str)})
+                self.assertIn("<table>", result._repr_html_())
+                self.assertIn("<!doctype html>", result.to_html().lower())
+                self.assertTrue(result.to_markdown() and str(result))
+                self.assertEqual(json.loads(result.to_json()), result.to_dict())
+
     def test_show_themselves(self):
         self.assertIn("sqnr_db", str(self.result))
         self.assertRegex(repr(self.result), "^<CompareResult: (PASS|FAIL|INCONCLUSIVE)")

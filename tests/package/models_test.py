@@ -162,6 +162,13 @@ class Others(unittest.TestCase):
         self.assertFalse(self.outputs(lambda image: 1.1 * inner.run(None, {self.name: image})[0]).passed)
         self.assertAlmostEqual(result.outputs["logits"].sqnr_db.mean, 60, places=1)
 
+    def test_a_callable_may_return_what_numpy_has_no_type_for(self):
+        inner = session()
+        half = lambda image: torch.from_numpy(inner.run(None, {self.name: image})[0]).bfloat16()  # noqa: E731
+        result = vernier.compare(half, half, {self.name: self.array})
+        self.assertTrue(result.passed, str(result))
+        self.assertFalse(self.outputs(half).passed)  # 8 bits of mantissa
+
     def test_inputs_cannot_be_written(self):
         def writes(image):
             image += 1

@@ -2,7 +2,9 @@
 
 import os
 import signal
+import sys
 import unittest
+from unittest import mock
 
 import torch
 
@@ -58,6 +60,13 @@ class DescriptionTest(HostTest):
         host = self.model(NET)
         description = host.describe([("input.1", "float32", [1, 2], [1, 3])])
         self.assertEqual(description["inputs"], [{"name": "x", "dtype": "float32"}])
+
+    def test_what_fails_on_inputs_in_turn_names_both_sides(self):
+        host = self.model(NET)
+        with self.assertRaisesRegex(
+            HostError, "^RuntimeError: mat1 and mat2 .*; it was given the candidate's pixels in turn as x$"
+        ):
+            host.describe([("pixels", "float32", [1, 3], [1, 3, 2])])
 
     def test_names_both_sides_when_only_some_inputs_fit(self):
         host = self.model(NET)
@@ -274,6 +283,14 @@ class SafetyTest(HostTest):
         model = self.write(NET, "models/net.py")
         host = self.start(f"{model}:model", cwd=self.folder)
         self.assertEqual(len(host.describe([X])["layers"]), 3)
+
+    def test_a_python_without_pytorch_is_named(self):
+        (self.folder / "torch").mkdir()
+        (self.folder / "torch/__init__.py").write_text("raise ImportError('not here')")
+        with mock.patch.dict(os.environ, PYTHONPATH=str(self.folder)):
+            host = self.model(NET)
+        with self.assertRaisesRegex(HostError, rf"^{sys.executable} has no PyTorch \(not here\); choose one that has"):
+            host.describe([X])
 
     def test_a_model_that_exits_is_an_error(self):
         host = self.model("def model(): raise SystemExit(4)")

@@ -56,8 +56,8 @@ std::string find_python(const std::string& area, const std::string& chosen) {
   for (const std::string& program : programs)
     if (has_module(program, "torch")) return program;
   throw Error(fmt::format(
-      "{} no python3 on PATH has PyTorch ({} tried); run `scripts/setup.sh torch`, or choose "
-      "an interpreter that has it with --python",
+      "{} no python3 on PATH has PyTorch ({} tried); install it (pip install torch), or choose an "
+      "interpreter that has it with --python",
       area, programs.size()));
 }
 

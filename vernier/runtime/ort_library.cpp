@@ -43,6 +43,9 @@ fs::path of_python() {
   return {};
 }
 
+// Debian names its own by the version: libonnxruntime.so.1.21.
+constexpr int newest_system_minor = 99;
+
 // What to load, and where that name comes from.
 struct Choice {
   fs::path file;
@@ -59,9 +62,14 @@ Choice choose() {
   return {system_name, "the system's"};
 }
 
+void* open(const fs::path& file) { return dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL); }
+
 void* open(const Choice& choice) {
-  if (void* handle = dlopen(choice.file.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
+  if (void* handle = open(choice.file)) return handle;
   const std::string reason = dlerror();
+  if (choice.file == system_name)
+    for (int minor = newest_system_minor; minor >= ORT_API_VERSION; --minor)
+      if (void* handle = open(fs::path(fmt::format("{}.{}", system_name, minor)))) return handle;
   throw Error(fmt::format(
       "[onnxruntime] {} ({}) cannot be loaded: {}; install it (pip install onnxruntime), or name "
       "its libonnxruntime.so with --onnxruntime FILE",

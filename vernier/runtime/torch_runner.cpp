@@ -20,8 +20,9 @@ fs::path find_module() {
   if (const char* chosen = std::getenv("VERNIER_TORCH_MODULE")) return chosen;
   if (const fs::path path = installed_file(module_name); !path.empty()) return path;
   throw Error(fmt::format(
-      "[torch] {}: not found: this build has no libtorch; run `scripts/setup.sh torch` and build "
-      "again, or record the model's tensors to an .npz file and use that",
+      "[torch] {}: not found: this build has no libtorch, which runs TorchScript; give the model "
+      "itself (FILE.py:FUNCTION, hf:FOLDER, timm:NAME, a .pt2), or build Vernier where libtorch is "
+      "installed",
       module_name));
 }
 

@@ -54,16 +54,17 @@ std::string why_not_captured(const c10::TypePtr& type) {
   return "returns no tensor but " + type->annotation_str();
 }
 
-// Whether a traced value is the leaf's input under another name: an operator with nothing to do, such
-// as a cast to the dtype that it has, returns its input.
+// Whether a traced value is the leaf's input under another name: an operator with nothing to do,
+// such as a cast to the dtype that it has, returns its input.
 bool is_passed_on(const Value* value) {
   const Node* node = value->node();
-  while (node->kind() == aten::to || node->kind() == aten::contiguous) node = node->input(0)->node();
+  while (node->kind() == aten::to || node->kind() == aten::contiguous)
+    node = node->input(0)->node();
   return node->kind() == prim::Param;
 }
 
-// The one element that a leaf computes, of a tuple in which tracing returns its input as well; nothing
-// where it returns something else.
+// The one element that a leaf computes, of a tuple in which tracing returns its input as well;
+// nothing where it returns something else.
 std::optional<std::size_t> computed_element(const Graph& leaf) {
   const Node* tuple = leaf.outputs().at(0)->node();
   if (tuple->kind() != prim::TupleConstruct) return std::nullopt;
