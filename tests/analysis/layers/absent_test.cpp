@@ -74,6 +74,19 @@ TEST(AbsentLayers, a_layer_that_does_nothing_is_not_missed) {
   EXPECT_THAT(result.drift_origin, Optional(1));
 }
 
+// The product before it is that of the layer before it, which has no tensor either.
+TEST(AbsentLayers, a_layer_that_does_nothing_is_not_missed_behind_a_fused_one) {
+  GraphBuilder graph = graph_of("second");
+  graph.node("FusedGemm", {"x", "w0"}, {"relu"}, {}, "com.microsoft")
+      .node("MatMul", {"relu", "w1"}, {"second"});
+  const LayersResult result = settled(
+      graph.model(), {absent("first", "Linear", Match::fused),
+                      absent("dropout", "Dropout", Match::none), wrong("second", "Linear")});
+  EXPECT_EQ(result.rows[1].match, Match::fused);
+  EXPECT_THAT(result.drift_origin, Optional(2));
+  EXPECT_EQ(result.layers_exceeding, 1);
+}
+
 TEST(AbsentLayers, one_product_is_not_two_layers) {
   GraphBuilder graph = graph_of("second");
   graph.node("MatMul", {"x", "w0"}, {"second"});

@@ -81,9 +81,17 @@ class AbsentLayers {
     });
   }
 
-  // Whether one of them is not the row's own.
+  // Layers with a weight that the row computes: its own, and those before it without a tensor.
+  std::ptrdiff_t weighted_layers_of(std::size_t row) const {
+    std::ptrdiff_t layers = takes_batch_norm(plain_type(rows_[row].type)) ? 1 : 0;
+    for (std::size_t i = row; i-- > 0 && !has_tensor(rows_[i]);)
+      layers += takes_batch_norm(plain_type(rows_[i].type)) ? 1 : 0;
+    return layers;
+  }
+
+  // Whether one of them is no layer's.
   bool has_another_product(std::size_t row) const {
-    return products_of(row) > (takes_batch_norm(plain_type(rows_[row].type)) ? 1 : 0);
+    return products_of(row) > weighted_layers_of(row);
   }
 
   // Whether what computes the reader has an operator for the layer as well.
@@ -92,10 +100,7 @@ class AbsentLayers {
     if (!takes_batch_norm(type) && !is_batch_norm(type))
       return knows_operators(type) && !lacks(index, reader);
     const auto products = products_of(reader);
-    std::int64_t layers = takes_batch_norm(rows_[reader].type) ? 1 : 0;
-    for (std::size_t i = reader; i-- > 0 && !has_tensor(rows_[i]);)
-      layers += takes_batch_norm(rows_[i].type) ? 1 : 0;
-    return products > 0 && products >= layers;
+    return products > 0 && products >= weighted_layers_of(reader);
   }
 
   static bool reads_weight(const vernier_onnx::NodeProto& node, const Region& region) {
