@@ -62,6 +62,7 @@ def debug_quantization(
     **options: Any,
 ) -> DebugResult:
     """Which tensors and weights did quantization damage? `vernier debug`. Both are ONNX models.
+    `model_id` and `task` say how the images of a `dataset` are prepared; inputs are taken as they are.
 
     >>> result = debug_quantization("mnist_cnn.onnx", "mnist_cnn.int8.onnx", "mnist_inputs.npz")
     >>> sorted(result)
@@ -74,7 +75,8 @@ def debug_quantization(
     call.option("model", _models.onnx_path(quant_model, "quant_model"))
     call.inputs(inputs)
     call.option("samples", samples)
-    call.option("model_id", model_id)
+    if inputs is None:
+        call.option("model_id", model_id)
     call.option("task", task)
     return DebugResult(call.run(progress))
 

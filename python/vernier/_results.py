@@ -301,6 +301,7 @@ class Result(Record):
 
     @property
     def passed(self) -> bool:
+        """Whether the verdict is PASS: neither FAIL nor INCONCLUSIVE."""
         return bool(self._data["pass"])
 
     @property
@@ -310,6 +311,7 @@ class Result(Record):
 
     @property
     def verdict(self) -> Verdict:
+        """The outcome and its reason in a line, with the limits, failures and doubts behind it."""
         return Verdict({**self._data["verdict"], "reason": self._report.conclusion})
 
     def to_json(self) -> str:
@@ -317,6 +319,7 @@ class Result(Record):
         return str(self._report.json)
 
     def to_markdown(self) -> str:
+        """The report in Markdown, for a pull request."""
         return str(self._report.markdown())
 
     def to_html(self) -> str:

@@ -57,6 +57,10 @@ class ByPaths(unittest.TestCase):
             self.assertEqual(list(result["summary"][part]), ["count", "mean", "std", "min", "max"])
         self.assertEqual(result["summary"]["local"]["count"], len(result["activations"]))
         self.assertIsInstance(result.conclusion, str)
+        named = vernier.debug_quantization(
+            FLOAT, INT8, inputs=INPUTS, samples=4, model_id="microsoft/resnet-50", task="image-classification"
+        )
+        self.assertEqual(dict(named), dict(result))
 
     def test_layers(self):
         result = vernier.layers(FLOAT, INT8)
