@@ -20,6 +20,10 @@ ONE_OUTPUT = (
 )
 
 
+# What their numbers are decides which weights an exporter may fold into one.
+FOLDED = ("batch_norm", "convolution")
+
+
 class Operators:
     def __init__(self, model):
         self.paths = {model: "", **traced_paths(model)}
@@ -58,7 +62,7 @@ class Mode(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         result = func(*args, **(kwargs or {}))
         if self.computes(func, args, result):
-            self.show_result(func, result)
+            self.show_result(func, args, result)
         return result
 
     def computes(self, func, args, result):
@@ -69,7 +73,7 @@ class Mode(TorchDispatchMode):
         read = [each for each in flat(args) if isinstance(each, torch.Tensor)]
         return any(id(each) not in self.weights for each in read)
 
-    def show_result(self, func, result):
+    def show_result(self, func, args, result):
         operator = func._schema.name.rpartition("::")[2]
         path = self.stack[-1] if self.stack else ""
         place = f"{path}/{operator}" if path else operator
@@ -82,6 +86,7 @@ class Mode(TorchDispatchMode):
                 "module": path,
                 "call": call,
                 "source": calling_line(),
+                "constants": numbers(func, args) if any(part in operator for part in FOLDED) else {},
             }
 
         tensors = [each for each in flat((result,)) if isinstance(each, torch.Tensor)]
@@ -89,6 +94,12 @@ class Mode(TorchDispatchMode):
             tensors = tensors[:1]
         for i, tensor in enumerate(tensors):
             self.show(name if len(tensors) == 1 else f"{name}.{i}", tensor, about)
+
+
+def numbers(func, args):
+    """The operator's numbers by their names: eps, transposed..."""
+    named = zip(func._schema.arguments, args)
+    return {each.name: float(value) for each, value in named if isinstance(value, (int, float))}
 
 
 def flat(values):

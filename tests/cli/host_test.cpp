@@ -390,6 +390,15 @@ TEST_F(DynamoExport, without_its_metadata_is_placed_by_what_the_export_wrote_bes
 }
 
 // The exporter calls the first Linear's tensor "linear", which is the name of the last.
+// Of operators too it is known which of them a convolution may have taken in.
+TEST_F(DynamoExport, has_the_weights_of_every_operator) {
+  const Outcome outcome = run_vernier({"layers", "exported/model.onnx", "--reference", "net.py:Net",
+                                       "--python", python, "--ops", "-f", "json"},
+                                      folder_.path());
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("\"weight_mismatches\": []"));
+}
+
 TEST_F(DynamoExport, names_that_lie_make_no_drift) {
   strip_metadata(folder_ / "exported/model.onnx", folder_ / "stripped.onnx");
   const Outcome outcome = layers("stripped.onnx", "md");

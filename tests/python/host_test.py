@@ -254,6 +254,12 @@ class OperatorsTest(HostTest):
         self.assertEqual([values for _, values in tensors], [[1, 3], [1, -3], [2, -2], [2, 0]])
         self.assertEqual(outputs, [("output", [2, 0])])
 
+    def test_what_may_be_folded_tells_its_numbers(self):
+        host = self.model("def model(): return nn.Sequential(nn.ConvTranspose1d(1, 2, 1), nn.BatchNorm1d(2, eps=0.25))")
+        layers = host.describe([("x", "float32", [1, 1, 2], [1, 3])], watch="operators")["layers"]
+        self.assertEqual(layers[0]["constants"]["transposed"], 1)
+        self.assertEqual(layers[1]["constants"]["eps"], 0.25)
+
     def test_statistics_of_a_normalisation_are_no_layers(self):
         host = self.model("def model(): return nn.Sequential(nn.LayerNorm(2))")
         layers = host.describe([X], watch="operators")["layers"]

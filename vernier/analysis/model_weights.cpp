@@ -264,7 +264,28 @@ std::map<std::string, std::vector<double>> read_vectors(const Runner& runner,
   return vectors;
 }
 
+WatchedTensor as_leaf(WatchedTensor watched) {
+  if (watched.module.empty() || !watched.type.starts_with("aten.")) return watched;
+  const auto names = [&](std::string_view part) {
+    return watched.type.find(part) != std::string::npos;
+  };
+  std::string type;
+  if (names("batch_norm")) type = "BatchNorm";
+  if (names("convolution")) type = watched.constants["transposed"] != 0 ? "ConvTranspose" : "Conv";
+  if (watched.type == "aten.addmm" || watched.type == "aten.mm") type = "Linear";
+  if (type.empty()) return watched;
+  watched.name = watched.module;
+  watched.type = type;
+  return watched;
+}
+
 }  // namespace
+
+std::vector<WatchedTensor> leaves_of(const Runner& runner) {
+  std::vector<WatchedTensor> leaves = runner.watched();
+  std::ranges::transform(leaves, leaves.begin(), as_leaf);
+  return leaves;
+}
 
 std::vector<ModelWeight> weights_of(const ModelIndex& index, bool any_table) {
   return WeightList(index, any_table).take();
@@ -286,7 +307,7 @@ std::vector<ModelWeight> parameters_of(const Runner& runner) {
          .aliases = {parameter.name}});
   }
   const auto vectors = read_vectors(runner, vector_names);
-  const std::vector<WatchedTensor> leaves = runner.watched();
+  const std::vector<WatchedTensor> leaves = leaves_of(runner);
   const bool has_norms = std::ranges::any_of(
       vectors, [](const auto& entry) { return entry.first.ends_with(".running_var"); });
   if (has_norms && leaves.empty()) return {};

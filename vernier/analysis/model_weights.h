@@ -12,6 +12,7 @@
 namespace vernier {
 
 class Runner;
+struct WatchedTensor;
 
 // What each channel is multiplied by, and what is added to it then.
 struct ChannelScale {
@@ -44,5 +45,9 @@ std::vector<ModelWeight> weights_of(const ModelIndex& index, bool any_table);
 // The parameters that a runner shows, which must outlive them; a batch norm that runs right behind
 // a layer may be folded into it. None where there are batch norms and the runner watches no leaves.
 std::vector<ModelWeight> parameters_of(const Runner& runner);
+
+// The leaves that the runner shows, in the order of their calls; where it shows operators, those of
+// a convolution, linear layer or batch norm as the leaf that calls them.
+std::vector<WatchedTensor> leaves_of(const Runner& runner);
 
 }  // namespace vernier

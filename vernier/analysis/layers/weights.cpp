@@ -8,6 +8,7 @@
 #include "vernier/analysis/layers/folding.h"
 #include "vernier/analysis/layers/graph.h"
 #include "vernier/analysis/layout.h"
+#include "vernier/analysis/model_weights.h"
 #include "vernier/analysis/pairing/thresholds.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/model/graph.h"
@@ -385,7 +386,7 @@ std::vector<ComparedWeight> compare_weights(const Runner& reference, const Model
   const auto visit_vectors = [&](const TensorVisitor& visitor) {
     reference.visit_parameters_named(vectors, visitor);
   };
-  const std::vector<WatchedTensor> leaves = reference.watched();
+  const std::vector<WatchedTensor> leaves = leaves_of(reference);
   return compare_each(visit, Comparison(leaves, vectors_of(visit_vectors), candidate));
 }
 
