@@ -48,6 +48,22 @@ TEST(Exact, zero_points_of_weights_are_kept) {
   EXPECT_THAT(run(model, {.exact = true}), ElementsAre(high + 4 * 255, low + 4 * 255));
 }
 
+// ONNX Runtime's optimiser would make the weights uint8, for which there is no kernel then.
+TEST(Exact, optimised_models_of_int8_activations_run) {
+  GraphBuilder builder;
+  builder.input("x", DType::i8, {{1}, {4}}).weight(weights).output("y");
+  builder.weight(tensor_of<float>("one", DType::f32, {}, {1}));
+  builder.weight(tensor_of<float>("step", DType::f32, {}, {1024}));
+  builder.weight(tensor_of<std::int8_t>("zero", DType::i8, {}, {0}));
+  builder.node("QLinearMatMul", {"x", "one", "zero", "w", "one", "zero", "step", "zero"}, {"y"});
+  const Tensor x = tensor_of<std::int8_t>("x", DType::i8, {1, 4}, {127, 127, 127, 127});
+  for (const auto level : {Optimization::all, Optimization::disabled}) {
+    OrtRunner runner(builder.model(), {.optimization = level, .exact = true});
+    const Tensor y = runner.run(std::vector{x})[0];
+    EXPECT_THAT(elements<std::int8_t>(y.view()), ElementsAre(63, -64));  // 64516, -65024 / 1024
+  }
+}
+
 TEST(Exact, a_weight_that_others_read_as_int8_stays_for_them) {
   GraphBuilder builder = products();
   builder.node("MatMulInteger", {"x", "w"}, {"y"});

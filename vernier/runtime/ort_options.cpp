@@ -75,10 +75,16 @@ Ort::SessionOptions session_options(const OrtOptions& options, Optimization leve
   session.SetExecutionMode(ORT_SEQUENTIAL);
   session.SetIntraOpNumThreads(threads_of_each(options.threads, options.models_at_once));
   if (options.models_at_once > 1) session.AddConfigEntry("session.intra_op.allow_spinning", "0");
-  if (options.exact) session.AddConfigEntry("session.x64quantprecision", "1");
-  if (!options.disabled_optimizers.empty())
+  std::vector<std::string> disabled = options.disabled_optimizers;
+  if (options.exact) {
+    session.AddConfigEntry("session.x64quantprecision", "1");
+    // What it does to weights is done already, and it makes pairs of int8 activations and uint8
+    // weights, which no kernel takes.
+    disabled.emplace_back("Avx2WeightS8ToU8Transformer");
+  }
+  if (!disabled.empty())
     session.AddConfigEntry("optimization.disable_specified_optimizers",
-                           fmt::format("{}", fmt::join(options.disabled_optimizers, ";")).c_str());
+                           fmt::format("{}", fmt::join(disabled, ";")).c_str());
   append_provider(session, options);
   return session;
 }
