@@ -105,7 +105,8 @@ ShowPair detail_recorder(const OutputOptions& options, DetailRecord& record) {
 }
 
 bool shows_graph(const OutputOptions& options) {
-  return session() || output_format(options) == "html";
+  const std::string format = output_format(options);
+  return session() || format == "html" || format == "model-explorer";
 }
 
 void require_writable(const OutputOptions& options) {

@@ -166,6 +166,14 @@ TEST_F(LayersCommand, what_cannot_be_done_is_said_in_a_line) {
   expect_error(layers({"-o", "/absent/report.md"}), "create it first");
 }
 
+TEST(QuantizedLayersCommand, model_explorer_is_told_of_nodes) {
+  const Outcome outcome =
+      run_vernier({"layers", mnist + "mnist_cnn.int8.onnx", "--reference", mnist + "mnist_cnn.onnx",
+                   "--samples", "1", "-f", "model-explorer"});
+  EXPECT_THAT(outcome.out, HasSubstr("\"/stem/Conv\": {"));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("/stem/Conv_output_0")));
+}
+
 // Every layer of a quantized model exceeds 1e-4: its outputs tell whether that is too much.
 TEST(QuantizedLayersCommand, are_judged_by_the_outputs_unless_a_tolerance_is_given) {
   const std::vector<std::string> command = {

@@ -57,6 +57,12 @@ TEST(Rows, junit_has_the_verdict_and_every_row_as_a_test_case) {
                               "message=\"broken fc x&gt;1\"/>"));
 }
 
+TEST(Rows, what_passes_has_no_failed_test_though_rows_drift) {
+  const std::string text = render_junit(R"({"command": "layers", "verdict": {"outcome": "pass"},
+      "layers": [{"layer": "conv", "exceeds_tol": true, "cause": "inherited", "max_abs_diff": 2}]})");
+  EXPECT_THAT(text, HasSubstr("tests=\"2\" failures=\"0\""));
+}
+
 TEST(Rows, an_inconclusive_verdict_is_no_pass) {
   const std::string text = render_junit(
       R"({"command": "eval", "verdict": {"outcome": "inconclusive", "failures": [],

@@ -71,6 +71,31 @@ TEST(Terminal, no_line_is_wider_than_the_terminal) {
   EXPECT_GT(longest_line(render_terminal(document, false)), 100);
 }
 
+TEST(Terminal, columns_that_can_be_spared_go_first_and_are_named) {
+  const Document document{
+      "",
+      {Table{"",
+             {{"tensor", Align::left},
+              {"op", Align::left, 1},
+              {"local dB"},
+              {.title = "clipped", .spare = 2},
+              {"cumulative dB"}},
+             {{"/encoder/layers/layer.11/output", "MatMul", "31.25", "0.02%", "22.5"}},
+             ""}}};
+  const auto shows = [&](int width, const char* text) {
+    return render_terminal(document, false, width).find(text) != std::string::npos;
+  };
+  EXPECT_TRUE(shows(100, "clipped") && !shows(100, "too narrow"));
+  EXPECT_TRUE(shows(60, "op") && shows(60, "too narrow for: clipped\n"));
+  EXPECT_TRUE(shows(46, "too narrow for: clipped, op\n"));
+  for (const int width : {46, 60, 100}) {
+    EXPECT_TRUE(shows(width, "31.25") && shows(width, "22.5")) << width;
+    EXPECT_LE(longest_line(render_terminal(document, false, width)), width);
+  }
+  // Beside a pipe nothing is left out.
+  EXPECT_TRUE(shows(0, "clipped") && !shows(0, "too narrow"));
+}
+
 TEST(Terminal, long_names_lose_their_middle) {
   EXPECT_EQ(elide_middle("/encoder/layer.11/MatMul", 11), "/enco…atMul");
   EXPECT_EQ(elide_middle("short", 5), "short");

@@ -82,12 +82,12 @@ Table projections_table(const DebugSubject& subject, const DebugResult& result) 
   Table table{.title = "By layer and projection",
               .columns = {{"layer"},
                           {"projection", Align::left},
-                          {"weight dB"},
-                          {"introduced dB"},
+                          {.title = "weight dB", .spare = 1},
+                          {.title = "introduced dB", .spare = 2},
                           {"cumulative dB"},
                           {"KL alone"},
                           {"KL without"},
-                          {"node", Align::left}}};
+                          {"node", Align::left, 3}}};
   for (const ProjectionRow& row : result.projections) {
     const PlacedProjection& at = row.projection;
     table.rows.push_back(
@@ -109,13 +109,13 @@ Table activations_table(const DebugSubject& subject, const DebugResult& result,
                         const Statistics& statistics) {
   Table table{.title = title,
               .columns = {{"tensor", Align::left},
-                          {"op", Align::left},
+                          {"op", Align::left, 3},
                           {"local dB"},
                           {"cumulative dB"},
-                          {"clipped"},
+                          {.title = "clipped", .spare = 1},
                           {"verdict", Align::left},
-                          {"range in use", Align::left},
-                          {"better range, expected gain", Align::left}},
+                          {"range in use", Align::left, 4},
+                          {"better range, expected gain", Align::left, 2}},
               .note = summary_line(statistics)};
   for (const DebugActivation& row : worst(result.activations, value, subject.top)) {
     Cell local = decibel_cell(subject, row.local_sqnr_db);
@@ -132,9 +132,9 @@ Table weights_table(const DebugSubject& subject, const DebugResult& result) {
   Table table{.title = "Worst weights",
               .columns = {{"weight", Align::left},
                           {"dB"},
-                          {"stored as", Align::left},
-                          {"worst channel", Align::left},
-                          {"per channel"}},
+                          {"stored as", Align::left, 3},
+                          {"worst channel", Align::left, 2},
+                          {.title = "per channel", .spare = 1}},
               .note = summary_line(result.weight)};
   for (const DebugWeight& row : worst(result.weights, &DebugWeight::weight_sqnr_db, subject.top)) {
     std::string channel;
@@ -155,9 +155,9 @@ Table blocks_table(const DebugSubject& subject, const DebugResult& result) {
               .columns = {{"weight", Align::left},
                           {"dB"},
                           {"worst block", Align::left},
-                          {"outlier blocks"},
-                          {"their noise"},
-                          {"outlier input channels", Align::left}},
+                          {.title = "outlier blocks", .spare = 1},
+                          {.title = "their noise", .spare = 2},
+                          {"outlier input channels", Align::left, 3}},
               .note = "an outlier block's largest weight is above 4 times its root mean square"};
   for (const DebugWeight& row : worst(result.weights, &DebugWeight::weight_sqnr_db, subject.top)) {
     if (!row.blocks || row.blocks->worst.empty()) continue;

@@ -26,7 +26,8 @@ Cell value_cell(const PairResult& pair, std::string_view name) {
 }
 
 Table single_table(const std::vector<PairResult>& pairs, const Verdict& verdict) {
-  Table table{.columns = {{"array", Align::left}, {"shape", Align::left}, {"dtype", Align::left}}};
+  Table table{
+      .columns = {{"array", Align::left}, {"shape", Align::left, 1}, {"dtype", Align::left, 2}}};
   for (const std::string_view name : shown_metrics) table.columns.push_back({std::string(name)});
   table.columns.push_back({"verdict", Align::left});
   for (const PairResult& pair : pairs) {

@@ -26,6 +26,7 @@ struct Cell {
 struct Column {
   std::string title;
   Align align = Align::right;
+  int spare = 0;  // left out where a terminal is too narrow, the highest first; 0: never
   bool operator==(const Column&) const = default;
 };
 

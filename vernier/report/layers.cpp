@@ -115,14 +115,17 @@ Columns columns_of(const LayersResult& result) {
 
 std::vector<Column> headings(const Columns& columns) {
   std::vector<Column> list = {{"layer", Align::left}};
-  if (columns.type) list.push_back({"type", Align::left});
-  list.insert(list.end(), {{"aligned by", Align::left},
-                           {"shape", Align::left},
+  if (columns.type) list.push_back({"type", Align::left, 3});
+  list.insert(list.end(), {{"aligned by", Align::left, 2},
+                           {"shape", Align::left, 4},
                            {"max_abs_diff"},
-                           {"mean_abs_diff"},
+                           {.title = "mean_abs_diff", .spare = 6},
                            {"SQNR dB"},
-                           {"cosine"}});
-  if (columns.truth) list.insert(list.end(), {{"reference error"}, {"candidate error"}, {"ratio"}});
+                           {.title = "cosine", .spare = 5}});
+  if (columns.truth)
+    list.insert(list.end(), {{.title = "reference error", .spare = 1},
+                             {.title = "candidate error", .spare = 1},
+                             {"ratio"}});
   list.push_back({"cause", Align::left});
   return list;
 }

@@ -30,10 +30,10 @@ Document describe_sweep(const SweepSubject& subject, const SweepResult& result) 
               .columns = {{"precision", Align::left},
                           {"size"},
                           {"latency"},
-                          {"peak memory"},
+                          {.title = "peak memory", .spare = 3},
                           {"output dB"},
-                          {"deployed dB"},
-                          {"agreement %"}}};
+                          {.title = "deployed dB", .spare = 1},
+                          {.title = "agreement %", .spare = 2}}};
   const bool accuracy = std::ranges::any_of(
       result.rows, [](const SweepRow& row) { return row.accuracy.has_value(); });
   if (accuracy) table.columns.push_back({"accuracy %"});

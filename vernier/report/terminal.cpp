@@ -1,6 +1,7 @@
 #include "vernier/report/terminal.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
@@ -74,8 +75,10 @@ class Writer {
     }
   }
 
-  void operator()(const Table& table) {
-    title(table.title);
+  void operator()(const Table& whole) {
+    title(whole.title);
+    std::vector<std::string> left_out;
+    const Table table = without_spare(whole, left_out);
     std::vector<int> widths = column_widths(table);
     fit(widths, table);
     std::size_t end = 0;
@@ -85,6 +88,8 @@ class Writer {
       rows(table, widths, begin, end);
     } while (end < widths.size());
     if (!table.note.empty()) paragraph({table.note, Tone::faint}, "  ");
+    if (!left_out.empty())
+      paragraph({fmt::format("too narrow for: {}", fmt::join(left_out, ", ")), Tone::faint}, "  ");
   }
 
   void operator()(const Paragraph& text) { paragraph(text.text, ""); }
@@ -111,11 +116,37 @@ class Writer {
     return widths;
   }
 
+  // What is left of a column of names at least.
+  int least_width() const { return std::max(least_column, std::min(30, width_ / 3)); }
+
+  bool can_fit(const Table& table) const {
+    std::vector<int> widths = column_widths(table);
+    for (std::size_t i = 0; i < widths.size(); ++i)
+      if (table.columns[i].align == Align::left) widths[i] = std::min(widths[i], least_width());
+    return total_width(widths) <= width_;
+  }
+
+  // The table without the columns that have to go, whose titles are added to `left_out`.
+  Table without_spare(Table table, std::vector<std::string>& left_out) const {
+    while (width_ > 0 && !can_fit(table)) {
+      std::size_t most = 0;
+      for (std::size_t i = 1; i < table.columns.size(); ++i)
+        if (table.columns[i].spare > 0 && table.columns[i].spare >= table.columns[most].spare)
+          most = i;
+      if (most == 0) break;
+      const auto at = static_cast<std::ptrdiff_t>(most);
+      left_out.push_back(table.columns[most].title);
+      table.columns.erase(table.columns.begin() + at);
+      for (auto& row : table.rows) row.erase(row.begin() + at);
+    }
+    return table;
+  }
+
   // Makes the widest columns of names narrower where that is enough. Where it is not, the table
   // goes on below itself, and only what is wider than the terminal is cut.
   void fit(std::vector<int>& widths, const Table& table) const {
     if (width_ <= 0 || total_width(widths) <= width_) return;
-    const int least = std::max(least_column, std::min(30, width_ / 3));
+    const int least = least_width();
     std::vector<int> narrow = widths;
     while (total_width(narrow) > width_) {
       int* widest = nullptr;

@@ -8,8 +8,8 @@
 namespace vernier {
 
 // Aligned text for a terminal; colours as ANSI escapes when asked for. With a width above 0 no line
-// is longer, but for code: long names in tables lose their middle, a table with too many columns
-// goes on below itself, and sentences are wrapped.
+// is longer, but for code: long names in tables lose their middle, columns that can be spared
+// are left out, a table that is still too wide goes on below itself, and sentences are wrapped.
 std::string render_terminal(const Document& document, bool colour, int width = 0);
 
 // The document with the symbols of reports in ASCII, for a terminal that shows nothing else: "+"
