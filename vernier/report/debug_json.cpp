@@ -177,7 +177,8 @@ Json flip_json(const Flip& flip) {
 }
 
 Json sensitivity_json(const Sensitivity& sensitivity) {
-  Json json = {{"samples", sensitivity.samples},
+  Json json = {{"ranking_samples", sensitivity.ranked},
+               {"samples", sensitivity.samples},
                {"held_out_samples", sensitivity.held_out},
                {"output_db", json_number<Json>(sensitivity.output_db)},
                {"nodes", Json::array()},

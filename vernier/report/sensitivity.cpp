@@ -57,13 +57,13 @@ std::string after_text(const MeasuredGain& gain) {
 Table nodes_table(const Sensitivity& sensitivity, int top) {
   Table table{.title = "Noise at the output: each node's quantizers alone, and all but them",
               .columns = {{"node", Align::left},
-                          {"op", Align::left},
+                          {"op", Align::left, 2},
                           {"noise alone"},
                           {"gain in float"},
-                          {"chain"}},
+                          {.title = "chain", .spare = 1}},
               .note = fmt::format("{} dB as in the file, on {}; shares need not add up to 100%",
                                   format_decibels(sensitivity.output_db),
-                                  samples_text(sensitivity.samples))};
+                                  samples_text(sensitivity.ranked))};
   for (const NodeSensitivity& row : sensitivity.nodes) {
     if (std::ssize(table.rows) == top) break;
     table.rows.push_back({row.node, row.op.empty() ? "input" : row.op,

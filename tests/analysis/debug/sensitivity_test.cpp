@@ -111,6 +111,33 @@ TEST(Sensitivity, a_changed_answer_is_explained_by_the_node_that_changed_it) {
   }
 }
 
+// The same samples again and again.
+class Repeated : public Samples {
+ public:
+  Repeated(std::unique_ptr<Samples> samples, std::int64_t size)
+      : samples_(std::move(samples)), size_(size) {}
+  std::int64_t size() const override { return size_; }
+  std::vector<Tensor> sample(std::int64_t index) override {
+    return samples_->sample(index % samples_->size());
+  }
+
+ private:
+  std::unique_ptr<Samples> samples_;
+  std::int64_t size_;
+};
+
+TEST(Sensitivity, of_many_samples_some_rank_the_nodes_and_all_choose_the_sets) {
+  const Model real = Model::load(fixture("mnist/mnist_cnn.float.onnx"));
+  const Model quantized = Model::load(fixture("mnist/mnist_cnn.int8.onnx"));
+  Repeated many(digits(quantized), 160);
+  const Sensitivity result = sensitivity_of(real, quantized, many, 80);
+  EXPECT_EQ(result.ranked, 64);
+  EXPECT_EQ(result.samples, 80);
+  EXPECT_EQ(result.held_out, 80);
+  ASSERT_FALSE(result.keep_in_float.empty());
+  for (const FloatSet& set : result.keep_in_float) EXPECT_GT(set.gain.gain_db.low, 0);
+}
+
 TEST(Sensitivity, without_other_samples_nothing_is_advised) {
   const Model real = Model::load(fixture("mnist/mnist_cnn.float.onnx"));
   const Model quantized = Model::load(fixture("mnist/mnist_cnn.int8.onnx"));

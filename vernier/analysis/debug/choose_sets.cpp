@@ -12,6 +12,8 @@ namespace {
 constexpr std::size_t largest_set = 8;
 // What a growing set is tried with: the first of the ranking.
 constexpr std::size_t tried_at_each_step = 12;
+// Of each size, so many sets are measured on all samples.
+constexpr std::size_t finalists = 3;
 
 GroupSet ranked(std::size_t count, const std::function<double(std::size_t)>& score) {
   GroupSet order(count);
@@ -24,10 +26,11 @@ double finite(double value) { return std::isfinite(value) ? value : 1e300; }
 
 class SetChooser {
  public:
-  SetChooser(const SwitchedNoise& noise, const SwitchSettings& as_in_file,
-             const SwitchSettings& better, std::span<const SwitchGroup> groups,
-             const GroupSignals& signals)
-      : noise_(noise),
+  SetChooser(const SwitchedNoise& screen, const SwitchedNoise& noise,
+             const SwitchSettings& as_in_file, const SwitchSettings& better,
+             std::span<const SwitchGroup> groups, const GroupSignals& signals)
+      : screen_(screen),
+        noise_(noise),
         as_in_file_(as_in_file),
         better_(better),
         groups_(groups),
@@ -44,12 +47,18 @@ class SetChooser {
     measure_candidates();
     const std::vector<GroupSet> units = units_of(by_both);
     for (std::size_t size = 1; size <= most; ++size) grow(size, units);
+    if (&screen_ != &noise_) measure_finalists();
     std::vector<GroupSet> sets;
-    for (const auto& [size, best] : best_) sets.push_back(best.first);
+    for (const auto& [size, best] : best_) sets.push_back(best.front().set);
     return sets;
   }
 
  private:
+  struct Measured {
+    GroupSet set;
+    double noise = 0;
+  };
+
   // Noise that goes when the node alone is kept in float.
   double gained(std::size_t i) const {
     const double left = signals_.off_alone[i];
@@ -92,26 +101,40 @@ class SetChooser {
     known_.emplace(std::move(set), 0);
   }
 
-  // Of each size the set with the least noise is kept.
-  void measure_candidates() {
+  std::vector<Measured> measure(const SwitchedNoise& noise, std::span<const GroupSet> sets) const {
     std::vector<SwitchSettings> settings;
-    for (const GroupSet& set : candidates_)
-      settings.push_back(with(as_in_file_, groups_, set, better_));
-    const std::vector<OutputNoise> measured = noise_.measure_all(settings);
-    for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      const double noise = finite(measured[i].score());
-      const std::size_t size = candidates_[i].size();
-      const auto found = best_.find(size);
-      if (found == best_.end() || noise < found->second.second)
-        best_[size] = {candidates_[i], noise};
+    for (const GroupSet& set : sets) settings.push_back(with(as_in_file_, groups_, set, better_));
+    const std::vector<OutputNoise> found = noise.measure_all(settings);
+    std::vector<Measured> measured;
+    for (std::size_t i = 0; i < sets.size(); ++i)
+      measured.push_back({sets[i], finite(found[i].score())});
+    return measured;
+  }
+
+  // Of each size the sets with the least noise are kept.
+  void measure_candidates() {
+    for (Measured& each : measure(screen_, candidates_))
+      best_[each.set.size()].push_back(std::move(each));
+    for (auto& [size, best] : best_) {
+      std::ranges::stable_sort(best, {}, &Measured::noise);
+      best.resize(std::min(best.size(), finalists));
     }
     candidates_.clear();
+  }
+
+  void measure_finalists() {
+    for (auto& [size, best] : best_)
+      for (Measured& each : best) candidates_.push_back(std::move(each.set));
+    best_.clear();
+    for (Measured& each : measure(noise_, candidates_))
+      best_[each.set.size()].push_back(std::move(each));
+    for (auto& [size, best] : best_) std::ranges::stable_sort(best, {}, &Measured::noise);
   }
 
   // Sets of this size that hold a best smaller set and one more unit.
   void grow(std::size_t size, const std::vector<GroupSet>& units) {
     for (std::size_t smaller = size > 3 ? size - 3 : 0; smaller < size; ++smaller) {
-      const GroupSet base = smaller == 0 ? GroupSet{} : best_.at(smaller).first;
+      const GroupSet base = smaller == 0 ? GroupSet{} : best_.at(smaller).front().set;
       std::size_t tried = 0;
       for (const GroupSet& unit : units) {
         if (tried == tried_at_each_step) break;
@@ -126,6 +149,7 @@ class SetChooser {
     measure_candidates();
   }
 
+  const SwitchedNoise& screen_;
   const SwitchedNoise& noise_;
   const SwitchSettings& as_in_file_;
   const SwitchSettings& better_;
@@ -133,15 +157,16 @@ class SetChooser {
   const GroupSignals& signals_;
   std::map<GroupSet, int> known_;
   std::vector<GroupSet> candidates_;
-  std::map<std::size_t, std::pair<GroupSet, double>> best_;  // by size
+  std::map<std::size_t, std::vector<Measured>> best_;  // by size, the best first
 };
 
 }  // namespace
 
-std::vector<GroupSet> choose_sets(const SwitchedNoise& noise, const SwitchSettings& as_in_file,
-                                  const SwitchSettings& better, std::span<const SwitchGroup> groups,
+std::vector<GroupSet> choose_sets(const SwitchedNoise& screen, const SwitchedNoise& noise,
+                                  const SwitchSettings& as_in_file, const SwitchSettings& better,
+                                  std::span<const SwitchGroup> groups,
                                   const GroupSignals& signals) {
-  return SetChooser(noise, as_in_file, better, groups, signals).choose();
+  return SetChooser(screen, noise, as_in_file, better, groups, signals).choose();
 }
 
 }  // namespace vernier

@@ -79,9 +79,10 @@ struct Sensitivity {
   int kept_bits = 0;  // of the weights of these nodes, where those of the file have fewer; 0: float
   std::vector<QuantizerRemedy> remedies;  // the best first
   std::vector<Flip> flips;
-  double output_db = 0;           // as in the file, on the samples that advice was chosen on
+  double output_db = 0;           // as in the file, on the samples that nodes were ranked on
   std::optional<double> kl = {};  // likewise, of a decoder
-  std::int64_t samples = 0, held_out = 0;
+  // That nodes were ranked on, at most 64; that sets were chosen on, and judged on.
+  std::int64_t ranked = 0, samples = 0, held_out = 0;
   std::vector<Unswitched> unswitched;
   bool interrupted = false;
 };

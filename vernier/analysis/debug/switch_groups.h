@@ -49,10 +49,11 @@ struct GroupSignals {
 };
 
 // Sets of 1 to 8 groups that leave the least noise, each chosen from several rankings and by
-// growing the set before it, all measured with the set as in `better`.
-std::vector<GroupSet> choose_sets(const SwitchedNoise& noise, const SwitchSettings& as_in_file,
-                                  const SwitchSettings& better, std::span<const SwitchGroup> groups,
-                                  const GroupSignals& signals);
+// growing the set before it, all measured with the set as in `better`. Many sets are tried on the
+// samples of `screen`, the best of each size on those of `noise`, which may be the same.
+std::vector<GroupSet> choose_sets(const SwitchedNoise& screen, const SwitchedNoise& noise,
+                                  const SwitchSettings& as_in_file, const SwitchSettings& better,
+                                  std::span<const SwitchGroup> groups, const GroupSignals& signals);
 
 // Changes to single quantizers that leave less noise, proven on `held_out`.
 std::vector<QuantizerRemedy> find_remedies(std::span<const Switch> switches,

@@ -180,6 +180,15 @@ std::vector<float> SwitchedNoise::error(const SwitchSettings& settings) const {
   return error;
 }
 
+std::vector<std::vector<float>> SwitchedNoise::errors(
+    std::span<const SwitchSettings> settings) const {
+  std::vector<std::vector<float>> errors(settings.size());
+  parallel_for(std::ssize(settings), threads_, [&](std::int64_t i) {
+    errors[static_cast<std::size_t>(i)] = error(settings[static_cast<std::size_t>(i)]);
+  });
+  return errors;
+}
+
 void SwitchedNoise::observe(const SwitchSettings& settings, const Observer& observer) const {
   for (const Batch& batch : batches_) board_.run(batch.inputs, settings, observer);
 }
@@ -195,9 +204,17 @@ std::vector<Tensor> SwitchedNoise::outputs(std::int64_t sample,
       sample -= batch.samples;
       continue;
     }
+    std::vector<Tensor> inputs;
+    for (const Tensor& input : batch.inputs) {
+      inputs.push_back(copy(row_of(input, batch.samples, sample)));
+      inputs.back().shape = input.shape;
+      if (batch.samples > 1) inputs.back().shape[0] = 1;
+    }
     std::vector<Tensor> rows;
-    for (const Tensor& output : board_.run(batch.inputs, settings))
-      rows.push_back(copy(row_of(output, batch.samples, sample)));
+    for (const Tensor& output : board_.run(inputs, settings)) {
+      rows.push_back(output);
+      if (batch.samples > 1) rows.back().shape.erase(rows.back().shape.begin());
+    }
     return rows;
   }
   return {};

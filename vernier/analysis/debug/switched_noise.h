@@ -42,8 +42,8 @@ class SwitchedNoise {
   // Of many settings, on several threads; `done` is told how many are finished and may stop it.
   std::vector<OutputNoise> measure_all(std::span<const SwitchSettings> settings,
                                        const std::function<bool(std::size_t)>& done = {}) const;
-  // The error at the outputs, thinned out to a few thousand elements.
-  std::vector<float> error(const SwitchSettings& settings) const;
+  // The error at the outputs for each setting, thinned out to a few thousand elements.
+  std::vector<std::vector<float>> errors(std::span<const SwitchSettings> settings) const;
 
   // Shows what reaches each switch, sample by sample or several at once.
   void observe(const SwitchSettings& settings, const Observer& observer) const;
@@ -59,6 +59,7 @@ class SwitchedNoise {
     std::vector<Tensor> real;  // the outputs with all off
   };
 
+  std::vector<float> error(const SwitchSettings& settings) const;
   void stack(std::vector<std::vector<Tensor>>& samples);
   bool can_be_stacked(const std::vector<std::vector<Tensor>>& samples) const;
   void run_off();
