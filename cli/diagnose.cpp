@@ -1,5 +1,7 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -10,6 +12,7 @@
 #include "cli/session.h"
 #include "vernier/analysis/diagnosis.h"
 #include "vernier/analysis/model_argument.h"
+#include "vernier/error.h"
 #include "vernier/report/command_line.h"
 #include "vernier/report/detail.h"
 #include "vernier/report/diagnosis.h"
@@ -24,25 +27,66 @@ struct Options {
   IoMapping io;
   bool quick = false;
   std::string data;
+  std::vector<CLI::Option*> preparing;  // what is said of a dataset
+  std::vector<CLI::Option*> shaping;    // what else repair and tune have to be told
   RuntimeOptions runtime;
   OutputOptions output;
 };
 
-// --data names whatever there is: arrays, or a dataset.
+// --data names whatever there is: arrays, or a dataset, which all is that is to be prepared.
 void take_data(Options& options) {
   const std::filesystem::path path = options.data;
+  const auto prepared = std::ranges::find_if(
+      options.preparing, [](const CLI::Option* option) { return option->count() > 0; });
+  if (prepared != options.preparing.end() && path.empty() && options.input.dataset.name.empty())
+    throw Error(
+        fmt::format("[diagnose] {}: there is no dataset; give --data", (*prepared)->get_name()));
   if (path.empty()) return;
-  if (path.extension() == ".npz" || path.extension() == ".npy")
+  const bool is_array = path.extension() == ".npz" || path.extension() == ".npy";
+  if (is_array && prepared == options.preparing.end())
     options.input.data = path;
   else
     options.input.dataset.name = options.data;
 }
 
-// What tells quantize and repair of the same inputs.
-std::string data_argument(const InputSpec& input) {
-  if (!input.data.empty()) return "--data " + shell_argument(input.data.string());
-  if (!input.dataset.name.empty()) return "--dataset " + shell_argument(input.dataset.name);
-  return "";  // nothing is made for inputs that are made up
+// " --mean 0.5,0.5", as it was given; "" where it was not.
+std::string given(const CLI::Option& option) {
+  if (option.count() == 0) return "";
+  const auto& values = option.results();
+  if (option.get_items_expected_max() == 0)
+    return (values[0] == "false" ? " --no-" : " --") + option.get_lnames()[0];
+  const std::string name = " --" + option.get_lnames()[0] + " ";
+  if (option.get_delimiter() != 0)
+    return name + shell_argument(fmt::format("{}", fmt::join(values, ",")));
+  std::string text;
+  for (const std::string& value : values) text += name + shell_argument(value);
+  return text;
+}
+
+// What tells repair and tune of the same inputs.
+std::string data_argument(const Options& options) {
+  const InputSpec& input = options.input;
+  std::string text;
+  if (!input.data.empty())
+    text = "--data " + shell_argument(input.data.string());
+  else if (!input.dataset.name.empty())
+    text = "--dataset " + shell_argument(input.dataset.name);
+  else
+    return "";  // nothing is made for inputs that are made up
+  for (const CLI::Option* option : options.preparing) text += given(*option);
+  for (const CLI::Option* option : options.shaping) text += given(*option);
+  return text;
+}
+
+// Options of a dataset may stand beside --data, which may be one.
+void find_data_options(CLI::App& command, Options& options) {
+  CLI::Option* dataset = command.get_option("--dataset");
+  for (CLI::Option* option : command.get_options())
+    if (option->get_group() == dataset_group) {
+      option->remove_needs(dataset);
+      options.preparing.push_back(option);
+    }
+  for (const char* name : {"--shape", "--set"}) options.shaping.push_back(command.get_option(name));
 }
 
 void describe(RunDescription& run, const Options& options, const DiagnosisResult& result) {
@@ -97,7 +141,7 @@ int run(Options& options) {
       .run = describe_run("diagnose", resolved, reference_path, options.runtime),
       .candidate = resolved.model.string(),
       .reference = reference_path.string(),
-      .data = data_argument(options.input)};
+      .data = data_argument(options)};
   describe(subject.run, options, result);
   if (!options.output.file.empty()) show_screen(options, subject, result);
   write_result(options.output, describe_diagnosis(subject, result),
@@ -127,6 +171,7 @@ void add_diagnose(CLI::App& program, int& exit_code) {
   add_host_options(*command, options->models);
   add_output_options(*command, options->output);
   add_detail_option(*command, options->output);
+  find_data_options(*command, *options);
   command->footer(
       "Example:\n  vernier diagnose model.int8.onnx model.onnx --data images/ -o report.html\n");
   command->callback([options, &exit_code] { exit_code = run(*options); });

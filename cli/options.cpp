@@ -24,7 +24,6 @@
 namespace vernier::cli {
 namespace {
 
-constexpr const char* dataset_group = "Dataset";
 const std::map<std::string, Optimization> optimizations = {{"off", Optimization::disabled},
                                                            {"basic", Optimization::basic},
                                                            {"extended", Optimization::extended},

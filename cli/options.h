@@ -19,6 +19,7 @@ namespace vernier::cli {
 // Groups of options that several commands share. `--help` shows the options of the group "Options";
 // `--help-all` those of the other groups as well.
 inline constexpr const char* main_group = "Options";
+inline constexpr const char* dataset_group = "Dataset";  // options that need --dataset
 
 // Adds options of one group to a command. Numbers show their defaults.
 class OptionGroup {

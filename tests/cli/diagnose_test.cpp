@@ -1,7 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <tuple>
 
 #include "tests/cli/run.h"
@@ -165,6 +168,55 @@ TEST(DiagnoseCommand, one_range_that_is_wrong_is_no_other_calibration) {
   EXPECT_THAT(remedy["command"].get<std::string>(), ::testing::StartsWith("vernier repair "));
 }
 
+// Words of a command line as the shell takes them; only quotes that stand around a word's end.
+std::vector<std::string> words_of(const std::string& command) {
+  std::vector<std::string> words;
+  std::istringstream text(command);
+  for (std::string word; text >> word;) {
+    std::erase(word, '\'');
+    words.push_back(word);
+  }
+  return words;
+}
+
+TEST(DiagnoseCommand, nodes_to_keep_in_float_come_with_a_command_that_keeps_them) {
+  const TemporaryDirectory folder;
+  const std::string wide = changed(folder, "mnist_cnn.int8.onnx", [](Model& model) {
+    for (const auto& node : model.graph().node())
+      if (node.op_type() == "QuantizeLinear" && node.input(0) == "/stem/Conv_output_0")
+        edit_weight(model, node.input(1), [](std::span<float> scale) { scale[0] *= 30; });
+  });
+  const Outcome outcome = run_vernier({"diagnose", wide, mnist + "mnist_cnn.onnx", "--data",
+                                       mnist + "mnist_inputs.npz", "--exact", "-f", "json"});
+  const auto json = nlohmann::json::parse(outcome.out);
+  const auto remedy = std::ranges::find_if(
+      json["remedies"], [](const auto& each) { return each["kind"] == "keep_in_float"; });
+  ASSERT_NE(remedy, json["remedies"].end()) << outcome.out;
+  std::vector<std::string> command = words_of((*remedy)["command"]);
+  ASSERT_GT(command.size(), 3U);
+  EXPECT_EQ(command[1], "tune");
+  command.erase(command.begin());
+  command.back() = (folder / "mixed.onnx").string();
+  EXPECT_EQ(run_vernier(command).exit_code, 0);
+  EXPECT_EQ(diagnose(command.back(), mnist + "mnist_cnn.onnx").exit_code, 0);
+}
+
+TEST(DiagnoseCommand, data_that_is_prepared_may_be_any_dataset_and_the_command_prepares_it_too) {
+  const Outcome outcome =
+      run_vernier({"diagnose", mnist + "mnist_cnn.int8_unscaled.onnx", mnist + "mnist_cnn.onnx",
+                   "--data", mnist + "mnist_labelled.npz", "--column", "image=input", "--mean", "0",
+                   "--std", "1", "--no-shuffle", "--samples", "64", "--exact", "-f", "json"});
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+  EXPECT_EQ(cause_of(outcome).kind, "other_calibration");
+  const std::string command = nlohmann::json::parse(outcome.out)["remedies"][0]["command"];
+  EXPECT_THAT(command, HasSubstr(" --dataset " + mnist + "mnist_labelled.npz "));
+  for (const char* option : {" --column image=input ", " --mean 0 ", " --std 1 ", " --no-shuffle "})
+    EXPECT_THAT(command, HasSubstr(option));
+  expect_error(run_vernier({"diagnose", mnist + "mnist_cnn.int8.onnx", mnist + "mnist_cnn.onnx",
+                            "--mean", "0.5"}),
+               "--mean");
+}
+
 TEST(DiagnoseCommand, a_report_in_a_file_leaves_the_screen_to_the_answer) {
   const TemporaryDirectory folder;
   const std::string file = (folder / "report.json").string();
@@ -204,6 +256,39 @@ TEST(DiagnoseCommand, quick_asks_the_first_five_questions) {
   EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
   EXPECT_EQ(answer_of(outcome, "outputs"), "bad");
   EXPECT_EQ(answer_of(outcome, "place"), "not_asked");
+}
+
+// Every fault that the tests can bring into a model, in a quantized one and in a float one; what a
+// model has nothing to break for is left out.
+TEST(DiagnoseCommand, every_injected_fault_has_its_cause) {
+  const TemporaryDirectory folder;
+  struct Expected {
+    std::vector<std::string> quantized, floating;  // causes, any of which is true
+  };
+  const std::map<std::string, Expected> expected = {
+      {"a weight rolled by a channel", {{"other_weights"}, {"other_weights"}}},
+      {"a weight's scale x1.5", {{"other_weights"}, {}}},
+      {"an activation's scale /4", {{"narrow_range", "wrong_range"}, {}}},
+      {"pads on one side", {{"other_structure"}, {"drift_origin"}}},
+      {"a residual removed", {{"other_structure"}, {"drift_origin"}}},
+      {"another network's weights", {{"other_weights"}, {"other_weights"}}},
+      {"an activation removed", {{"other_structure"}, {"drift_origin"}}},
+      {"an output dropped", {{"unlike_outputs"}, {"unlike_outputs"}}}};
+  for (const std::string name : {"mnist_cnn", "mnist_vit"})
+    for (const bool quantized : {true, false})
+      for (const InjectedFault& fault : injected_faults()) {
+        Model model = Model::load(mnist + name + (quantized ? ".int8.onnx" : ".onnx"));
+        if (!fault.inject(model)) continue;
+        SCOPED_TRACE(name + (quantized ? " int8, " : " float, ") + fault.name);
+        const std::string path = (folder / "faulty.onnx").string();
+        model.save(path);
+        const Outcome outcome = diagnose(path, mnist + name + ".onnx", {"-f", "json"});
+        EXPECT_NE(outcome.exit_code, 0) << outcome.err;
+        const Expected& causes = expected.at(fault.name);
+        EXPECT_THAT(quantized ? causes.quantized : causes.floating,
+                    ::testing::Contains(cause_of(outcome).kind))
+            << cause_of(outcome).text;
+      }
 }
 
 // Models that other people made, and what is true of them; no data is given.

@@ -111,6 +111,15 @@ TEST_F(Quantize, without_data_static_quantization_is_refused) {
   EXPECT_EQ(quantize("mnist_cnn.onnx", {"--precision", "w8"}).exit_code, 0);
 }
 
+TEST_F(Quantize, made_up_inputs_are_taken_only_when_asked_for_and_said) {
+  const Outcome outcome = quantize("mnist_cnn.onnx", {"--synthetic", "--fast", "-f", "json"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(json::parse(outcome.out)["warnings"].dump(), HasSubstr("made-up inputs"));
+  EXPECT_TRUE(std::filesystem::exists(out));
+  expect_error(quantize("mnist_cnn.onnx", {"--synthetic", "--data", mnist + "mnist_inputs.npz"}),
+               "--synthetic");
+}
+
 TEST_F(Quantize, a_quantized_model_is_refused) {
   expect_error(quantize("mnist_cnn.int8.onnx", {"--data", mnist + "mnist_inputs.npz"}),
                "quantized already");

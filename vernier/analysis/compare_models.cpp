@@ -112,7 +112,8 @@ bool is_costly_quantization(const CompareResult& result) {
   return result.verdict.outcome == Outcome::fail && result.evidence.quantized && weights &&
          weights->answer == WeightEvidence::Answer::same &&
          std::ranges::all_of(result.verdict.failures, [](const Failure& failure) {
-           return failure.kind == FailureKind::broken && failure.group != "weight";
+           return failure.kind == FailureKind::broken && failure.group != "weight" &&
+                  failure.metric != "unquantized_sqnr_db";
          });
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "vernier/analysis/check/explanations.h"
+#include "vernier/analysis/further_runs.h"
 #include "vernier/analysis/model_argument.h"
 #include "vernier/analysis/quantize/repair.h"
 #include "vernier/analysis/remedies.h"
@@ -125,6 +126,8 @@ void ask_outputs(DiagnosisResult& result, const ComparedModels& models, Samples&
   result.interrupted = result.compare->interrupted;
   result.verdict = result.compare->verdict;
   const Evidence& evidence = result.compare->evidence;
+  const std::string cause = evidence.structure ? origin_warning(*evidence.structure) : "";
+  std::ranges::remove_copy(result.compare->warnings, std::back_inserter(result.warnings), cause);
   answer(result, Question::weights) = weights_answer(evidence);
   answer(result, Question::inputs) = inputs_answer(evidence);
   answer(result, Question::outputs) = outputs_answer(result.verdict.outcome);
@@ -147,6 +150,28 @@ bool has_other_calibration(const Evidence& evidence) {
          evidence.calibration->score > fitting_real_score;
 }
 
+// What an inconclusive comparison tells. False where it must be looked for inside the models.
+bool explained_by_doubts(DiagnosisResult& result) {
+  const Verdict& verdict = result.compare->verdict;
+  constexpr std::pair<DoubtKind, DiagnosedCause> known[] = {
+      {DoubtKind::missing_activation, DiagnosedCause::missing_activation},
+      {DoubtKind::other_structure, DiagnosedCause::other_structure},
+      {DoubtKind::changed_scale, DiagnosedCause::changed_scale}};
+  for (const auto& [kind, cause] : known)
+    if (const Doubt* doubt = doubt_of(verdict, {kind})) {
+      found(result, cause, doubt->subject);
+      return true;
+    }
+  if (const Doubt* doubt = doubt_of(verdict, {DoubtKind::clipping, DoubtKind::narrow_range,
+                                              DoubtKind::costly_range, DoubtKind::narrow_input})) {
+    found(result, DiagnosedCause::narrow_range, doubt->subject);
+    return false;  // what a wider range would gain is measured
+  }
+  if (verdict.outcome != Outcome::inconclusive) return false;
+  found(result, DiagnosedCause::unlike_inputs);
+  return !result.compare->evidence.real_inputs;  // real ones may be right, and the ranges wrong
+}
+
 // What the comparison itself tells. False where it must be looked for inside the models.
 bool explained_by_comparison(DiagnosisResult& result) {
   const CompareResult& compare = *result.compare;
@@ -161,20 +186,22 @@ bool explained_by_comparison(DiagnosisResult& result) {
       found(result, DiagnosedCause::unlike_outputs, failure.subject);
       return true;
     }
-  if (const Doubt* doubt = doubt_of(compare.verdict, {DoubtKind::missing_activation})) {
-    found(result, DiagnosedCause::missing_activation, doubt->subject);
+  if (const auto& structure = compare.evidence.structure;
+      structure && is_other_network(*structure)) {
+    answer(result, Question::place) = AnswerKind::bad;
+    found(result, DiagnosedCause::other_structure, structure->origin);
     return true;
   }
-  if (const Doubt* doubt =
-          doubt_of(compare.verdict, {DoubtKind::clipping, DoubtKind::narrow_range})) {
-    found(result, DiagnosedCause::narrow_range, doubt->subject);
-    return false;  // what a wider range would gain is measured
+  for (const Failure& failure : compare.verdict.failures)
+    if (failure.group == "weight") {
+      found(result, DiagnosedCause::other_bias, failure.subject);
+      return true;
+    }
+  if (compare.nan_origin) {
+    found(result, DiagnosedCause::nonfinite, compare.nan_origin->tensor);
+    return compare.evidence.quantized;  // layers tell why a float model overflows
   }
-  if (compare.verdict.outcome == Outcome::inconclusive) {
-    found(result, DiagnosedCause::unlike_inputs);
-    return !compare.evidence.real_inputs;  // real ones may be right, and the ranges wrong
-  }
-  return false;
+  return explained_by_doubts(result);
 }
 
 double worst_db(const std::vector<PairResult>& outputs) {
@@ -188,10 +215,11 @@ double worst_db(const std::vector<PairResult>& outputs) {
 // The gap between this machine's figures and exact arithmetic is measured already.
 void name_kernels(DiagnosisResult& result, const ComparedModels& models) {
   if (answer(result, Question::runtime) != AnswerKind::bad) return;
-  result.remedies.push_back({.kind = Remedy::Kind::exact_kernels,
-                             .repairable = repair_stores_unsigned(models),
-                             .before_db = worst_db(result.compare->outputs),
-                             .after_db = worst_db(result.compare->exact_outputs)});
+  result.remedies.push_back(
+      {.kind = Remedy::Kind::exact_kernels,
+       .writer = repair_stores_unsigned(models) ? Remedy::Writer::repair : Remedy::Writer::none,
+       .before_db = worst_db(result.compare->outputs),
+       .after_db = worst_db(result.compare->exact_outputs)});
   answer(result, Question::remedy) = AnswerKind::good;
   if (result.cause == DiagnosedCause::none) found(result, DiagnosedCause::kernels);
 }
@@ -332,7 +360,7 @@ void ask_ranges(DiagnosisResult& result, const ComparedModels& models, Samples& 
     answer(result, Question::remedy) = AnswerKind::good;
     result.remedies.push_back(
         {.kind = Remedy::Kind::ranges,
-         .repairable = true,
+         .writer = Remedy::Writer::repair,
          .before_db = proof.shipped_db,
          .after_db = proof.repaired_db,
          .interval_db = (proof.gain.interval.high - proof.gain.interval.low) / 2});
@@ -414,9 +442,13 @@ std::string_view diagnosed_cause_name(DiagnosedCause cause) {
     case DiagnosedCause::candidate_unsound: return "candidate_unsound";
     case DiagnosedCause::reference_unsound: return "reference_unsound";
     case DiagnosedCause::other_weights: return "other_weights";
+    case DiagnosedCause::other_bias: return "other_bias";
     case DiagnosedCause::unlike_outputs: return "unlike_outputs";
     case DiagnosedCause::unfinished_output: return "unfinished_output";
     case DiagnosedCause::unlike_inputs: return "unlike_inputs";
+    case DiagnosedCause::nonfinite: return "nonfinite";
+    case DiagnosedCause::other_structure: return "other_structure";
+    case DiagnosedCause::changed_scale: return "changed_scale";
     case DiagnosedCause::missing_activation: return "missing_activation";
     case DiagnosedCause::narrow_range: return "narrow_range";
     case DiagnosedCause::wrong_range: return "wrong_range";

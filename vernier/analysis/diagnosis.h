@@ -50,9 +50,13 @@ enum class DiagnosedCause {
   candidate_unsound,    // an error that check finds in the candidate
   reference_unsound,    // one that it finds in the reference
   other_weights,        // the candidate was not made from this reference
+  other_bias,           // likewise, told by a bias
   unlike_outputs,       // an output is missing, or of another shape
   unfinished_output,    // an output is a tensor inside the reference: what follows it is missing
   unlike_inputs,        // nothing can be told on these inputs
+  nonfinite,            // NaN begins in a tensor of the candidate
+  other_structure,      // without its quantizers the candidate is not the reference
+  changed_scale,        // a scale is not the one that the bias behind it was made for
   missing_activation,   // the candidate lacks an activation function
   narrow_range,         // a quantizer cuts off what goes into it
   wrong_range,          // another range for one quantizer brings most of it back
@@ -80,7 +84,9 @@ struct Remedy {
     sixteen_bits    // 16 bits for an activation
   };
   Kind kind = Kind::exact_kernels;
-  bool repairable = false;            // `vernier repair` writes it, where it proves to help
+  // What writes it, where it proves to help.
+  enum class Writer { none, repair, tune };
+  Writer writer = Writer::none;
   std::vector<std::string> subjects;  // nodes, optimisers, tensors, or the layer
   double before_db = 0, after_db = 0;
   std::optional<double> interval_db;  // half the width of the 95% interval of after_db

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <vernier_onnx.pb.h>
 
 #include <algorithm>
 #include <cmath>
@@ -91,20 +92,55 @@ StructureEvidence measure_structure(const SwitchedModel& model, const ComparedRu
   return structure;
 }
 
-// "conv3 (attribute_mismatch: pads is 0 0 2 2, the reference's 1 1 1 1)"
-std::string origin_text(const LayerRow& row) {
+// "[1,1]", "1"; "" of what is no number.
+std::string value_text(const vernier_onnx::AttributeProto& attribute) {
+  using vernier_onnx::AttributeProto;
+  switch (attribute.type()) {
+    case AttributeProto::INTS: return fmt::format("[{}]", fmt::join(attribute.ints(), ","));
+    case AttributeProto::INT: return fmt::format("{}", attribute.i());
+    case AttributeProto::FLOAT: return fmt::format("{:g}", attribute.f());
+    default: return "";
+  }
+}
+
+// What both nodes set, and the candidate's otherwise: "pads is [0,0,2,2], the reference's
+// [1,1,1,1]".
+std::string differing_attribute(const vernier_onnx::NodeProto& reference,
+                                const vernier_onnx::NodeProto& candidate) {
+  for (const auto& expected : reference.attribute())
+    for (const auto& found : candidate.attribute())
+      if (found.name() == expected.name() && value_text(found) != value_text(expected))
+        return fmt::format("{} is {}, the reference's {}", found.name(), value_text(found),
+                           value_text(expected));
+  return "";
+}
+
+// Of the node that writes the layer in the reference, and the candidate's of its name.
+std::string differing_attribute(const LayerRow& row, const ComparedRun& run) {
+  const ModelIndex reference(*run.models.reference), candidate(run.models.candidate);
+  const auto* expected = reference.main().producer(row.layer);
+  if (!expected || expected->name().empty()) return "";
+  const auto* found = candidate.node(expected->name());
+  if (!found) found = candidate.node(expected->name() + "_quant");  // as ONNX Runtime calls it
+  return found ? differing_attribute(*expected, *found->node) : "";
+}
+
+// "attribute_mismatch: pads is [0,0,2,2], the reference's [1,1,1,1]"
+std::string origin_cause(const LayerRow& row, const ComparedRun& run) {
+  if (const std::string other = differing_attribute(row, run); !other.empty())
+    return "attribute_mismatch: " + other;
   const LayerEvidence& evidence = row.evidence;
   std::string cause(cause_name(row.cause));
   if (evidence.fact == LayerEvidence::Fact::other_attribute)
     cause += fmt::format(": {} is {}, the reference's {}", evidence.name,
                          fmt::join(evidence.candidate, " "), fmt::join(evidence.reference, " "));
-  return fmt::format("{} ({})", row.layer, cause);
+  return cause;
 }
 
-// Where the candidate without its quantizers leaves the reference.
-std::optional<std::string> find_origin(const SwitchedModel& model, const ComparedRun& run) {
+// Adds where the candidate without its quantizers leaves the reference.
+void find_origin(StructureEvidence& structure, const SwitchedModel& model, const ComparedRun& run) {
   const std::filesystem::path& reference = run.models.reference->path();
-  if (reference.empty()) return std::nullopt;
+  if (reference.empty()) return;
   try {
     const auto samples = first_samples(run.samples, 1);
     const LayersResult layers =
@@ -114,10 +150,12 @@ std::optional<std::string> find_origin(const SwitchedModel& model, const Compare
                          .judge_outputs = false,  // which is what asked for this
                          .io = run.options.compare.io,
                          .runtime = {.threads = run.options.candidate_runtime.threads}});
-    if (!layers.drift_origin) return std::nullopt;
-    return origin_text(layers.rows[*layers.drift_origin]);
+    if (!layers.drift_origin) return;
+    const LayerRow& row = layers.rows[*layers.drift_origin];
+    structure.origin = row.layer;
+    structure.origin_cause = origin_cause(row, run);
   } catch (const Error&) {
-    return std::nullopt;  // what cannot be run side by side has no place
+    // What cannot be run side by side has no place.
   }
 }
 
@@ -140,9 +178,10 @@ double gain_of(const Model& better, const CompareResult& result, const ComparedR
 // Biases that are not the reference's fail a candidate that would be better with those.
 void judge_biases(CompareResult& result, const ComparedRun& run) {
   const auto& weights = result.evidence.weights;
-  if (result.verdict.outcome == Outcome::fail || !run.models.reference || !weights ||
-      result.exact_outputs.empty())
-    return;
+  const auto& structure = result.evidence.structure;
+  const bool explained = (weights && weights->answer == WeightEvidence::Answer::different) ||
+                         (structure && is_other_network(*structure));
+  if (explained || !run.models.reference || !weights || result.exact_outputs.empty()) return;
   const auto others = find_other_biases(*run.models.reference, run.models.candidate, *weights);
   if (others.empty()) return;
   const Model repaired = with_reference_biases(run.extended, others);
@@ -201,16 +240,22 @@ void judge_anew(CompareResult& result) {
 
 }  // namespace
 
+std::string origin_warning(const StructureEvidence& structure) {
+  if (structure.origin.empty()) return "";
+  return fmt::format("without its quantizers the candidate leaves the reference at {} ({})",
+                     structure.origin, structure.origin_cause);
+}
+
 void judge_by_further_runs(CompareResult& result, const ComparedRun& run) {
   if (result.interrupted) return;
   std::optional<SwitchedModel> model = run.is_whole ? switched(result, run) : std::nullopt;
   if (model && run.models.reference) {
-    result.evidence.structure = measure_structure(*model, run);
+    StructureEvidence structure = measure_structure(*model, run);
+    if (is_other_network(structure)) find_origin(structure, *model, run);
+    if (const std::string warning = origin_warning(structure); !warning.empty())
+      result.warnings.push_back(warning);
+    result.evidence.structure = std::move(structure);
     judge_anew(result);
-    if (is_other_network(*result.evidence.structure))
-      if (const auto origin = find_origin(*model, run))
-        result.warnings.push_back("without its quantizers the candidate leaves the reference at " +
-                                  *origin);
   }
   result.evidence.narrow = find_narrow_range(result, std::move(model), run);
   if (result.evidence.narrow) judge_anew(result);

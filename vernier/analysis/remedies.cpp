@@ -27,10 +27,9 @@ Remedy measured_remedy(Remedy::Kind kind, std::vector<std::string> subjects,
           .interval_db = (gain.gain_db.high - gain.gain_db.low) / 2};
 }
 
-// repair writes scales into Q-DQ pairs that are there; it does not make them wider.
-bool is_repairable(QuantizerRemedy::Kind kind, const ComparedModels& models) {
-  return kind != QuantizerRemedy::Kind::sixteen_bits &&
-         !find_shipped(ModelIndex(models.candidate), ModelIndex(*models.reference))
+// Whether it has the Q-DQ pairs that repair and tune change.
+bool has_pairs(const ComparedModels& models) {
+  return !find_shipped(ModelIndex(models.candidate), ModelIndex(*models.reference))
               .activations.empty();
 }
 
@@ -45,14 +44,18 @@ bool is_free(const Remedy& remedy) {
 std::vector<Remedy> measured_remedies(const Sensitivity& sensitivity,
                                       const ComparedModels& models) {
   std::vector<Remedy> remedies;
+  if (sensitivity.remedies.empty() && sensitivity.keep_in_float.empty()) return remedies;
+  const bool pairs = has_pairs(models);
   if (!sensitivity.remedies.empty()) {
     const QuantizerRemedy& best = sensitivity.remedies.front();
     remedies.push_back(measured_remedy(kind_of(best.kind), {best.tensor}, best.gain));
-    remedies.back().repairable = is_repairable(best.kind, models);
+    if (pairs && best.kind != QuantizerRemedy::Kind::sixteen_bits)  // repair makes none wider
+      remedies.back().writer = Remedy::Writer::repair;
   }
   if (!sensitivity.keep_in_float.empty()) {
     const FloatSet& set = sensitivity.keep_in_float.back();
     remedies.push_back(measured_remedy(Remedy::Kind::keep_in_float, set.nodes, set.gain));
+    if (pairs) remedies.back().writer = Remedy::Writer::tune;
   }
   return remedies;
 }

@@ -12,6 +12,8 @@ struct StructureEvidence {
   double sqnr_db = 0;           // of it, on the mean
   std::int64_t unswitched = 0;  // quantizers that stayed on and may show, and
   std::string first_unswitched;
+  std::string origin;        // the layer where another network leaves the reference; "": not found
+  std::string origin_cause;  // "attribute_mismatch: pads is 0 0 2 2, the reference's 1 1 1 1"
   bool operator==(const StructureEvidence&) const = default;
 };
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -61,9 +62,17 @@ std::string inputs_text(const CompareResult& compare) {
                                     : "drawn for the candidate";
 }
 
-// What is judged: exact arithmetic where it was computed.
-const std::vector<PairResult>& judged_outputs(const CompareResult& compare) {
-  return compare.exact_outputs.empty() ? compare.outputs : compare.exact_outputs;
+// What is judged: exact arithmetic where it was computed, and what goes into a final Softmax or
+// Sigmoid.
+std::vector<PairResult> judged_outputs(const CompareResult& compare) {
+  std::vector<PairResult> judged =
+      compare.exact_outputs.empty() ? compare.outputs : compare.exact_outputs;
+  for (PairResult& output : judged)
+    for (const PairResult& before : compare.before_activation)
+      if (before.name == output.name && before.status == PairStatus::compared &&
+          before.similarity.samples == output.similarity.samples)
+        output = before;
+  return judged;
 }
 
 // "logits 27.3 dB (worst 22.3), 2 of 64 answers change"
@@ -82,7 +91,7 @@ std::string output_text(const PairResult& pair) {
 
 // The worst output stands for the others.
 std::string outputs_text(const CompareResult& compare) {
-  const auto& outputs = judged_outputs(compare);
+  const std::vector<PairResult> outputs = judged_outputs(compare);
   if (outputs.empty()) return "none to compare";
   const auto worst = std::ranges::min_element(outputs, {}, [](const PairResult& pair) {
     const double mean = pair.similarity.statistics[0].mean;
@@ -124,6 +133,9 @@ std::string quantized_place_text(const DebugResult& debug) {
 }
 
 std::string place_text(const DiagnosisResult& result) {
+  if (result.cause == DiagnosedCause::other_structure)
+    return result.subject.empty() ? "could not be found"
+                                  : result.subject + ", the first that differs without quantizers";
   if (result.layers) {
     const LayersResult& layers = *result.layers;
     if (layers.drift_origin)
@@ -163,6 +175,16 @@ std::string unfinished_text(const DiagnosisResult& result) {
   const auto missing = std::ranges::count(rows, Match::none, &LayerRow::match);
   return fmt::format("output {} is the reference's {}: what makes {} of it there is missing ({})",
                      result.subject, inner->layer, result.subject, format_count(missing, "layer"));
+}
+
+// "conv3: attribute_mismatch: pads is 0 0 2 2, the reference's 1 1 1 1: another network, whatever
+// its quantizers do (12.1 dB without them)"
+std::string structure_text(const DiagnosisResult& result) {
+  const StructureEvidence& structure = *result.compare->evidence.structure;
+  const std::string figure = fmt::format("without its quantizers the candidate is {} dB from it",
+                                         format_decibels(structure.sqnr_db));
+  if (structure.origin.empty()) return "not the reference's network: " + figure;
+  return fmt::format("{}: {}; {}", structure.origin, structure.origin_cause, figure);
 }
 
 Json answers_json(const DiagnosisResult& result) {
@@ -209,13 +231,22 @@ RunDescription run_of(RunDescription run, const char* command) {
   return run;
 }
 
+// "--target 'sqnr_db>24' ": what other samples surely reach with these nodes in float.
+std::string tune_target(const Remedy& remedy) {
+  return fmt::format("--target 'sqnr_db>{:.0f}' ",
+                     std::floor(remedy.after_db - std::max(1.0, remedy.interval_db.value_or(0))));
+}
+
 }  // namespace
 
 std::string remedy_command(const DiagnosisSubject& subject, const Remedy& remedy) {
-  if (!remedy.repairable || subject.data.empty()) return "";
-  const std::string repaired = fs::path(subject.candidate).stem().string() + ".repaired.onnx";
-  return fmt::format("vernier repair {} --reference {} {} -o {}", shell_argument(subject.candidate),
-                     shell_argument(subject.reference), subject.data, shell_argument(repaired));
+  if (remedy.writer == Remedy::Writer::none || subject.data.empty()) return "";
+  const bool tunes = remedy.writer == Remedy::Writer::tune;
+  const std::string written =
+      fs::path(subject.candidate).stem().string() + (tunes ? ".mixed.onnx" : ".repaired.onnx");
+  return fmt::format("vernier {} {} --reference {} {}{} -o {}", tunes ? "tune" : "repair",
+                     shell_argument(subject.candidate), shell_argument(subject.reference),
+                     tunes ? tune_target(remedy) : "", subject.data, shell_argument(written));
 }
 
 std::string remedy_text(const Remedy& remedy) {
@@ -226,7 +257,7 @@ std::string remedy_text(const Remedy& remedy) {
   switch (remedy.kind) {
     case Remedy::Kind::exact_kernels:
       return fmt::format("{} in exact arithmetic ({}session.x64quantprecision=1)", gain,
-                         remedy.repairable ? "uint8 weights or " : "");
+                         remedy.writer == Remedy::Writer::repair ? "uint8 weights or " : "");
     case Remedy::Kind::no_optimizer:
       return fmt::format("{} without {}", gain,
                          remedy.subjects.empty()
@@ -260,10 +291,19 @@ std::string cause_text(const DiagnosisResult& result) {
                          explanation(result.subject).title, result.subject);
     case DiagnosedCause::other_weights:
       return "the weights are " + weights_text(*result.compare->evidence.weights);
+    case DiagnosedCause::other_bias:
+      return fmt::format("the bias {} is not the reference's", result.subject);
     case DiagnosedCause::unlike_outputs:
       return fmt::format("output {} is not what the reference has", result.subject);
     case DiagnosedCause::unfinished_output: return unfinished_text(result);
     case DiagnosedCause::unlike_inputs: return "on these inputs nothing can be told";
+    case DiagnosedCause::nonfinite:
+      return fmt::format("NaN begins in the candidate's {}", result.subject);
+    case DiagnosedCause::other_structure: return structure_text(result);
+    case DiagnosedCause::changed_scale:
+      return fmt::format(
+          "the scale of what goes into {} was changed: its bias was made for another",
+          result.subject);
     case DiagnosedCause::missing_activation:
       return fmt::format("the candidate lacks the activation function {}", result.subject);
     case DiagnosedCause::narrow_range:

@@ -59,7 +59,9 @@ Json evidence_json(const Evidence& evidence) {
     json["structure"] = {{"output", structure->output},
                          {"unquantized_sqnr_db", json_number<Json>(structure->sqnr_db)},
                          {"unswitched", structure->unswitched},
-                         {"first_unswitched", structure->first_unswitched}};
+                         {"first_unswitched", structure->first_unswitched},
+                         {"origin", structure->origin},
+                         {"origin_cause", structure->origin_cause}};
   if (const auto& fit = evidence.calibration)
     json["calibration"] = {{"score", json_number<Json>(fit->score)},
                            {"quantizers", fit->quantizers},
