@@ -1,3 +1,4 @@
+import { Copy } from "./Copy";
 import { text_of, tone_of, type Block, type Cell } from "./data";
 
 const Text = ({ cell }: { cell: Cell }) => <span class={`tone-${tone_of(cell)}`}>{text_of(cell)}</span>;
@@ -12,7 +13,7 @@ function One({ block }: { block: Block }) {
     case "paragraph":
       return <p><Text cell={block.text} /></p>;
     case "code":
-      return <pre tabIndex={0}><code>{block.text}</code></pre>;
+      return <div class="paste"><pre tabIndex={0}><code>{block.text}</code></pre><Copy text={block.text} label="Copy this" /></div>;
     case "panel":
       return (
         <div class="panel">

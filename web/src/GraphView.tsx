@@ -1,6 +1,6 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ink_on, ramp_colour } from "./colour";
-import { elide_middle } from "./format";
+import { count_text, elide_middle } from "./format";
 import { ancestors, caption, opened_at_first, type FoldedGraph, type Group } from "./graph";
 import { lay_out, type Box, type Layout, type Wire } from "./layout";
 import { status_symbol, value_text } from "./Navigator";
@@ -228,7 +228,7 @@ export function GraphView({ graph, rows, signal, largest, state, change }: Props
             <button onClick={() => set_all(new Set())} title="Close all modules">close all</button>
           </span>
         )}
-        <span class="count">{graph.nodes.filter((node) => node.index >= 0).length} nodes</span>
+        <span class="count">{count_text(graph.nodes.filter((node) => node.index >= 0).length, "node")}</span>
       </div>
       <div class="canvas" ref={box} role="application" tabIndex={0} aria-label="Graph: arrow keys follow the wires, Shift and arrow keys move, plus and minus zoom, f fits, Enter opens a module" onKeyDown={on_key} onPointerDown={on_down} onPointerMove={on_move} onPointerUp={() => (drag.current = null)} onPointerLeave={() => (drag.current = null)} onWheel={on_wheel}>
         <svg width={size.width} height={size.height} role="presentation">

@@ -84,17 +84,30 @@ function Sweep({ list }: { list: JsonObject[] }) {
 // "sqnr_db>=30"
 const target_value = (target: string): number => Number(/-?[\d.]+(e[-+]?\d+)?$/.exec(target)?.[0] ?? NaN);
 
+// The best of each number of nodes, in their order.
+export function best_of_each(points: Point[], lower_is_better: boolean): Point[] {
+  const best = new Map<number, Point>();
+  for (const point of points) {
+    const other = best.get(point.x);
+    if (!other || (lower_is_better ? point.y < other.y : point.y > other.y)) best.set(point.x, point);
+  }
+  return [...best.values()].sort((a, b) => a.x - b.x);
+}
+
 function Tune({ result }: { result: JsonObject }) {
-  const curve = as_list(result.curve).map((raw): Point => ({ label: `${as_number(raw.kept_nodes) ?? 0} kept`, x: as_number(raw.kept_nodes) ?? NaN, y: as_number(raw.value) ?? NaN })).filter((point) => Number.isFinite(point.x) && Number.isFinite(point.y));
+  const curve = as_list(result.curve).map((raw): Point => ({ label: "", x: as_number(raw.kept_nodes) ?? NaN, y: as_number(raw.value) ?? NaN })).filter((point) => Number.isFinite(point.x) && Number.isFinite(point.y));
   if (curve.length < 2) return null;
   const target = as_text(result.target);
+  const line = best_of_each(curve, target.includes("<"));
+  const chosen = line.find((point) => Array.isArray(result.kept) && point.x === result.kept.length);
+  if (chosen) chosen.label = "chosen";
   const metric = /^\w+/.exec(target)?.[0] ?? "value";
   const x: Axis = { key: "kept_nodes", label: "nodes kept in float", text: (value) => String(Math.round(value)) };
   const y: Axis = { key: "value", label: metric === "sqnr_db" ? "SQNR, dB" : metric.replaceAll("_", " "), text: figure };
   return (
     <section class="points" aria-label="Tuning curve">
       <header><h2>Tuning curve</h2></header>
-      <Chart points={curve} line={curve} x={x} y={y} level={{ value: target_value(target), label: target }} description={`${y.label} by nodes kept in float, target ${target}`} />
+      <Chart points={curve} line={line} x={x} y={y} level={{ value: target_value(target), label: target }} description={`${y.label} by nodes kept in float, target ${target}`} />
     </section>
   );
 }
@@ -140,7 +153,7 @@ function Chart({ points, line, x, y, level, description }: ChartProps) {
       <path class="front" d={path} />
       {points.map((point, i) => (
         <g key={i} class={line.includes(point) ? "on-front" : ""}>
-          <circle cx={at_x(point.x)} cy={at_y(point.y)} r="5"><title>{`${point.label}: ${y.label} ${y.text(point.y)}, ${x.label} ${x.text(point.x)}`}</title></circle>
+          <circle cx={at_x(point.x)} cy={at_y(point.y)} r="5"><title>{`${point.label ? `${point.label}: ` : ""}${y.label} ${y.text(point.y)}, ${x.label} ${x.text(point.x)}`}</title></circle>
           {points.length <= 40 && <text x={at_x(point.x) + 9} y={at_y(point.y) + 4}>{point.label}</text>}
         </g>
       ))}

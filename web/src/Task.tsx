@@ -58,6 +58,12 @@ export function Task({ report }: { report: ReportResult }) {
   );
 }
 
+// Where the ends of what is allowed are named; in one where they lie too near for three.
+export function allowed_marks(x: (value: number) => number, allowed: number): [number, string][] {
+  if (x(allowed) - x(0) < 24) return [[x(0), `±${allowed}`]];
+  return [[x(-allowed), String(-allowed)], [x(0), "0"], [x(allowed), `+${allowed}`]];
+}
+
 // The difference and its interval beside what is allowed.
 function Metric({ metric, allowed }: { metric: JsonObject; allowed: number }) {
   const delta = as_number(metric.delta);
@@ -77,9 +83,7 @@ function Metric({ metric, allowed }: { metric: JsonObject; allowed: number }) {
           <line class="interval" x1={x(low)} x2={x(high)} y1="15" y2="15" />
           {[low, high].map((end, i) => <line key={i} class="interval end" x1={x(end)} x2={x(end)} y1="10" y2="20" />)}
           <circle class={delta >= -allowed ? "inside" : "outside"} cx={x(delta)} cy="15" r="4.5" />
-          <text x={x(-allowed)} y="41" text-anchor="middle">{-allowed}</text>
-          <text x={x(0)} y="41" text-anchor="middle">0</text>
-          <text x={x(allowed)} y="41" text-anchor="middle">+{allowed}</text>
+          {allowed_marks(x, allowed).map(([at, text]) => <text key={text} x={at} y="41" text-anchor="middle">{text}</text>)}
         </svg>
       ) : low !== null && high !== null && <p class="sub">95 % interval {fixed(low)} to {fixed(high)}</p>}
     </div>

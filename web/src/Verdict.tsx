@@ -1,5 +1,5 @@
-import { useState } from "preact/hooks";
 import { Blocks } from "./Blocks";
+import { Copy } from "./Copy";
 import { as_list, as_object, as_text, text_of, type Block, type Json, type ReportResult } from "./data";
 import { words } from "./format";
 
@@ -32,23 +32,6 @@ export function fact_text(value: Json): string {
   return value === null ? "–" : typeof value === "object" ? JSON.stringify(value) : value;
 }
 
-function Copy({ text, label }: { text: string; label: string }) {
-  const [copied, set_copied] = useState(false);
-  const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(text);
-    } catch {
-      // A page from disk may not have the clipboard: the text is selected instead.
-      const code = document.getElementById("command-line");
-      if (code) getSelection()?.selectAllChildren(code);
-      document.execCommand("copy");
-    }
-    set_copied(true);
-    setTimeout(() => set_copied(false), 1500);
-  };
-  return <button class="copy" onClick={copy} aria-label={label}>{copied ? "copied ✓" : "copy"}</button>;
-}
-
 // Sentences and things to paste, without the run's facts, tables, warnings and the verdict itself.
 function conclusion(report: ReportResult): Block[] {
   const blocks = report.document?.blocks ?? [];
@@ -59,6 +42,21 @@ function conclusion(report: ReportResult): Block[] {
       !(report.result.verdict && index === verdict) &&
       !(block.kind === "paragraph" && text_of(block.text).startsWith("warning: ")),
   );
+}
+
+// The same of a saved result, which has no document: what its JSON says in words.
+function saved_conclusion(result: ReportResult["result"]): Block[] {
+  const text = (words: string): Block[] => (words ? [{ kind: "paragraph", text: words }] : []);
+  const cause = as_text(as_object(result.cause).text);
+  const command = as_text(as_list(result.remedies)[0]?.command);
+  const origin = as_text(result.drift_origin);
+  const row = as_list(result.layers).find((each) => each.layer === origin);
+  return [
+    ...text(as_text(result.conclusion)),
+    ...text(cause && `cause: ${cause}`),
+    ...text(origin && `drift origin: ${origin}${row ? `, ${words(as_text(row.cause))}` : ""}`),
+    ...(command ? [{ kind: "code", text: command } as Block] : []),
+  ];
 }
 
 const answer_symbols: { [answer: string]: [string, string] } = { good: ["✓", "good"], bad: ["✗", "bad"], unknown: ["?", "fair"], not_asked: ["·", "none"] };
@@ -90,8 +88,7 @@ export function Verdict({ report }: { report: ReportResult }) {
   const limits = as_object(result.verdict).limits;
   const warnings = (Array.isArray(result.warnings) ? result.warnings : []).map((warning) => fact_text(warning));
   const versions = Object.entries(as_object(result.versions)).filter(([name]) => !name.endsWith("_library"));
-  const told = conclusion(report);
-  const saved = !report.document && as_text(result.conclusion);
+  const told = report.document ? conclusion(report) : saved_conclusion(result);
   return (
     <section class="verdict" aria-label="Verdict">
       {result.verdict && <div class={`outcome ${judged ? outcome : "none"}`}>
@@ -107,7 +104,7 @@ export function Verdict({ report }: { report: ReportResult }) {
         {Array.isArray(limits) && limits.length > 0 && <div><dt>fails if</dt><dd>{fact_text(limits)}</dd></div>}
       </dl>
       <Answers result={result} />
-      {(told.length > 0 || saved) && <div class="told">{saved ? <p>{saved}</p> : <Blocks blocks={told} />}</div>}
+      {told.length > 0 && <div class="told"><Blocks blocks={told} /></div>}
       {warnings.length > 0 && (
         <details class="warnings" open={warnings.length <= 2}>
           <summary>{warnings.length === 1 ? "1 warning" : `${warnings.length} warnings`}</summary>
@@ -116,7 +113,7 @@ export function Verdict({ report }: { report: ReportResult }) {
       )}
       <footer>
         {report.command_line && (
-          <span class="reproduce"><code id="command-line">{report.command_line}</code><Copy text={report.command_line} label="Copy the command that makes this result again" /></span>
+          <span class="reproduce"><code>{report.command_line}</code><Copy text={report.command_line} label="Copy the command that makes this result again" /></span>
         )}
         <span class="versions">{versions.map(([name, version]) => `${name} ${fact_text(version)}`).join(" · ")}</span>
       </footer>

@@ -195,6 +195,15 @@ describe.skipIf(!binary || !chrome)("pages", { timeout: 120_000 }, () => {
     expect(await page.textContent(".badge")).toContain("FAIL");
     expect(await page.locator(".compare").count()).toBe(0);
     await page.close();
+    // A saved diagnosis says its cause and its command as well.
+    execFileSync(binary, ["report", file("diagnose.json"), "-o", file("saved.html")]);
+    const saved = await open(file("saved.html"));
+    const diagnosis = JSON.parse(readFileSync(file("diagnose.json"), "utf8"));
+    expect(await saved.textContent(".told")).toContain(diagnosis.cause.text);
+    expect(await saved.textContent(".told pre")).toBe(diagnosis.remedies[0].command);
+    await saved.click(".told .copy");
+    expect(await saved.textContent(".told .copy")).toContain("copied");
+    await saved.close();
     execFileSync(binary, ["report", file("check.json"), file("check.json"), "-o", file("twice.html")]);
     const twice = await open(file("twice.html"));
     expect(await twice.textContent(".compare .count")).toContain("0 worse, 0 better");

@@ -7,12 +7,12 @@ import { decibels, elide_middle, figure } from "../src/format";
 import { fold_graph, opened_at_first } from "../src/graph";
 import { lay_out } from "../src/layout";
 import { find_repeats, module_of_name } from "../src/modules";
-import { pareto_front, round_ticks } from "../src/Points";
+import { best_of_each, pareto_front, round_ticks } from "../src/Points";
 import { make_scale } from "../src/Profile";
 import { scale_of } from "../src/RunMap";
 import { badness, goodness, make_rows, signal_of } from "../src/rows";
 import { initial_state, read_state, write_state } from "../src/state";
-import { count_flips, flips_of } from "../src/Task";
+import { allowed_marks, count_flips, flips_of } from "../src/Task";
 import { lines_of } from "../src/tree";
 
 const debug_result = (rows: [string, number | string | null, string][]): ReportResult => ({
@@ -213,6 +213,15 @@ describe("other parts", () => {
     const points = [[1, 10], [2, 9], [3, 20], [3, 15], [4, 20]].map(([x, y]) => ({ label: "", x: x!, y: y! }));
     expect(pareto_front(points).map((point) => [point.x, point.y])).toEqual([[1, 10], [3, 20]]);
     expect(round_ticks([0.3, 9.7], 5)).toEqual([2, 4, 6, 8]);
+  });
+  it("lead a tuning curve through the best of each number of nodes", () => {
+    const points = [[0, 29], [3, 28], [3, 37], [5, 41], [4, 35]].map(([x, y]) => ({ label: "", x: x!, y: y! }));
+    expect(best_of_each(points, false).map((point) => [point.x, point.y])).toEqual([[0, 29], [3, 37], [4, 35], [5, 41]]);
+    expect(best_of_each(points, true)[1]!.y).toBe(28);
+  });
+  it("name what is allowed once where its ends would lie on each other", () => {
+    expect(allowed_marks((value) => 150 + 100 * value, 0.5).map(([, text]) => text)).toEqual(["-0.5", "0", "+0.5"]);
+    expect(allowed_marks((value) => 150 + 2 * value, 0.5)).toEqual([[150, "±0.5"]]);
   });
   it("count which answers became which, the most frequent first", () => {
     const flips = flips_of({ flipped_samples: [[7, 1, 1, 2], [9, 2, 1, 2], [4, 0, 3, 0]].map(([sample, label, reference, candidate]) => ({ sample: sample!, label: label!, reference: reference!, candidate: candidate! })) });
