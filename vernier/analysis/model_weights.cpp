@@ -264,8 +264,10 @@ std::map<std::string, std::vector<double>> read_vectors(const Runner& runner,
   return vectors;
 }
 
+// A further call of a module is named otherwise, as that of a leaf is.
 WatchedTensor as_leaf(WatchedTensor watched) {
-  if (watched.module.empty() || !watched.type.starts_with("aten.")) return watched;
+  if (watched.module.empty() || watched.call > 0 || !watched.type.starts_with("aten."))
+    return watched;
   const auto names = [&](std::string_view part) {
     return watched.type.find(part) != std::string::npos;
   };
