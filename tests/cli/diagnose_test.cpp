@@ -309,7 +309,10 @@ TEST(DiagnoseCommand, the_cause_of_pairs_from_the_wild_is_what_is_true_of_them) 
            Pair{"stale/shipped", "stale/exported", "other_weights", "fc2.weight", 1},
            Pair{"credit/credit_int8", "credit/credit", "none", "", 0},
            Pair{"face/rfb320_simplified", "face/rfb320", "unfinished_output", "boxes", 1},
+           Pair{"face/rfb320_without_postprocessing", "face/rfb320", "unfinished_output", "boxes",
+                1},
            Pair{"face/slim320", "face/rfb320", "other_weights", "base_net.12.3.weight", 1},
+           Pair{"cifar/resnet_int8_dynamic", "cifar/resnet_fp32", "none", "", 0},
        }) {
     SCOPED_TRACE(pair.candidate);
     const Outcome outcome =
