@@ -1,6 +1,6 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ramp_colour } from "./colour";
-import { decibels, elide_middle, figure } from "./format";
+import { count_text, decibels, elide_middle, figure } from "./format";
 import { goodness, type Row, type Rows, type Signal } from "./rows";
 import type { State } from "./state";
 import { lines_of, type Line } from "./tree";
@@ -57,7 +57,7 @@ export function Navigator({ rows, signal, largest, state, change }: Props) {
           ))}
         </span>
         <button aria-pressed={state.tree} onClick={() => change({ tree: !state.tree })} title="Modules as a tree">tree</button>
-        <span class="count" role="status">{count === rows.rows.length ? `${count} rows` : `${count} of ${rows.rows.length} rows`}</span>
+        <span class="count" role="status">{count === rows.rows.length ? count_text(count, "row") : `${count} of ${count_text(rows.rows.length, "row")}`}</span>
         {!findings && <span class="column-title">{signal.label}{signal.decibels ? ", dB" : ""}</span>}
       </div>
       <Lines lines={lines} signal={signal} largest={largest} selected={state.selected} select={(id) => change({ selected: id })} toggle={toggle} />
