@@ -12,13 +12,32 @@
 namespace vernier {
 namespace {
 
-constexpr std::array<std::string_view, 6> quantizing_ops = {
-    "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear",
-    "MatMulNBits",    "MatMulInteger",    "ConvInteger"};
+constexpr std::array<std::string_view, 15> quantizing_ops = {"QuantizeLinear",
+                                                             "DequantizeLinear",
+                                                             "DynamicQuantizeLinear",
+                                                             "MatMulNBits",
+                                                             "MatMulInteger",
+                                                             "ConvInteger",
+                                                             "DynamicQuantizeMatMul",
+                                                             "MatMulIntegerToFloat",
+                                                             "DynamicQuantizeLSTM",
+                                                             "QAttention",
+                                                             "GatherBlockQuantized",
+                                                             "QEmbedLayerNormalization",
+                                                             "MatMulBnb4",
+                                                             "MatMulFpQ4",
+                                                             "QMoE"};
 
 bool quantizes(const vernier_onnx::NodeProto& node) {
   return node.op_type().starts_with("QLinear") || node.op_type().starts_with("QGemm") ||
          std::ranges::find(quantizing_ops, node.op_type()) != quantizing_ops.end();
+}
+
+// Weights of so many bits as an attribute says, 4 where it says nothing.
+bool stores_blocks(const vernier_onnx::NodeProto& node) {
+  constexpr std::array<std::string_view, 4> ops = {"MatMulNBits", "GatherBlockQuantized",
+                                                   "MatMulBnb4", "MatMulFpQ4"};
+  return std::ranges::find(ops, node.op_type()) != ops.end();
 }
 
 // A double: sizes are what the file claims, and need not add up to an integer.
@@ -66,9 +85,8 @@ std::string_view precision_name(const Model& model) {
         narrow_weights.insert(tensor.name());
     for (const auto& node : subgraph.graph->node()) {
       if (!quantizes(node)) continue;
-      const bool is_narrow = node.op_type() == "MatMulNBits"
-                                 ? attribute_int(node, "bits", 4) == 4
-                                 : narrow_weights.contains(input_name(node, 0));
+      const bool is_narrow = stores_blocks(node) ? attribute_int(node, "bits", 4) == 4
+                                                 : narrow_weights.contains(input_name(node, 0));
       ++(is_narrow ? narrow : others);
     }
   }
