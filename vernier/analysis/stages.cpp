@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "vernier/analysis/compare.h"
 #include "vernier/model/precision.h"
@@ -30,13 +31,16 @@ double worst_sqnr_db(const CompareResult& result) {
   return worst;
 }
 
-// How far an output may move for no other reason than the order of additions.
-double rounding_db(Precision precision) {
+// How far an output may move for no other reason than the order of additions. Nothing for
+// integers: a rounding that flips one moves it by any amount, and what counts is whether the output
+// is worse.
+std::optional<double> rounding_db(Precision precision) {
   switch (precision) {
     case Precision::fp32: return 80;
     case Precision::fp16: return 40;
-    default: return -INFINITY;  // a rounding that flips an integer moves it by any amount
+    case Precision::int8: return std::nullopt;
   }
+  return std::nullopt;
 }
 
 // The optimisers of ONNX Runtime that change arithmetic, by its names for them.
@@ -117,8 +121,9 @@ class Stages {
     if (!before_) return stage;
     stage.change_db = worst_sqnr_db(compare_first(*before_, runner, samples_, same_model()));
     const double lost = std::fabs(stages_.back().sqnr_db - stage.sqnr_db);
-    stage.is_moved = stage.change_db < rounding_db(precision_of(model_)) ||
-                     (stage.change_db < INFINITY && lost > notable_db);
+    const auto rounding = rounding_db(precision_of(model_));
+    stage.is_moved =
+        rounding ? stage.change_db < *rounding : stage.change_db < INFINITY && lost > notable_db;
     return stage;
   }
 
@@ -149,21 +154,20 @@ class Stages {
     return measure("", runner).is_moved;
   }
 
-  // The smallest run of optimisers, in their order, that has to be disabled, by halving: empty
-  // where no optimiser that is known by name moves the output.
+  // Optimisers that have all to be disabled, and no others: fewer and fewer are, by halves, then by
+  // smaller parts. Empty where no optimiser that is known by name moves the output.
   std::vector<std::string> moving(const OrtOptions& options) {
     std::vector<std::string> disabled = optimizers();
     if (is_moved_without(options, disabled)) return {};
-    while (disabled.size() > 1) {
-      const auto middle = disabled.begin() + std::ssize(disabled) / 2;
-      std::vector<std::string> low(disabled.begin(), middle), high(middle, disabled.end());
-      if (!is_moved_without(options, low))
-        disabled = std::move(low);
-      else if (!is_moved_without(options, high))
-        disabled = std::move(high);
-      else
-        break;  // it takes some of both
-    }
+    for (std::ptrdiff_t length = std::ssize(disabled) / 2; length > 0; length /= 2)
+      for (std::ptrdiff_t at = 0; at < std::ssize(disabled);) {
+        std::vector<std::string> rest = disabled;
+        rest.erase(rest.begin() + at, rest.begin() + std::min(at + length, std::ssize(rest)));
+        if (rest.empty() || is_moved_without(options, rest))
+          at += length;
+        else
+          disabled = std::move(rest);
+      }
     return disabled;
   }
 
