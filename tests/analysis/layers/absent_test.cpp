@@ -129,5 +129,23 @@ TEST(AbsentLayers, a_layer_whose_operators_are_there_is_fused) {
   }
 }
 
+// As ONNX Runtime leaves a Linear and the Sigmoid that the model computes behind its last layer.
+TEST(AbsentLayers, the_last_layer_is_fused_where_the_output_is_right) {
+  const auto last = [](const std::string& op, bool exceeds) {
+    GraphBuilder graph = graph_of("y");
+    graph.node(op, {"x", "w0"}, {"y"}, {}, op == "FusedGemm" ? "com.microsoft" : "");
+    const Model model = graph.model();
+    LayerRow output = right("y", "");
+    output.exceeds = exceeds;
+    LayersResult result{.rows = {absent("last", "Linear", Match::none)}, .outputs = {output}};
+    const ModelIndex index(model);
+    settle_absent_layers(result, CandidateGraph(index, result.rows));
+    return result.rows[0].match;
+  };
+  EXPECT_EQ(last("FusedGemm", false), Match::fused);
+  EXPECT_EQ(last("FusedGemm", true), Match::none);
+  EXPECT_EQ(last("Add", false), Match::none);
+}
+
 }  // namespace
 }  // namespace vernier

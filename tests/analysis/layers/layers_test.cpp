@@ -118,6 +118,17 @@ TEST_F(Layers, two_onnx_models_are_compared_tensor_by_tensor) {
   EXPECT_EQ(row(result, "logits").type, "");
 }
 
+// Every layer is off by more than float32 rounds; the outputs are judged as eval judges them.
+TEST_F(Layers, a_float16_copy_is_judged_by_its_outputs) {
+  const Model half = convert_to_fp16(mnist("mnist_cnn.onnx")).model;
+  const std::filesystem::path reference = fixture("mnist/mnist_cnn.onnx");
+  const LayersResult result = validate(half, {.reference = reference});
+  EXPECT_TRUE(result.pass());
+  ASSERT_TRUE(result.drift_origin);
+  EXPECT_EQ(result.rows[*result.drift_origin].cause, Cause::precision_loss);
+  EXPECT_FALSE(validate(half, {.reference = reference, .tolerance = 1e-4}).pass());
+}
+
 TEST_F(Layers, recorded_leaves_are_a_reference_with_or_without_their_batch_axis) {
   const TemporaryDirectory folder;
   const auto leaves = watch("mnist/mnist_cnn.pt");

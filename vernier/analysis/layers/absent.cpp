@@ -31,8 +31,8 @@ std::string plain_type(const std::string& type) {
 
 class AbsentLayers {
  public:
-  AbsentLayers(const std::vector<LayerRow>& rows, const CandidateGraph& candidate)
-      : rows_(rows), candidate_(candidate) {}
+  AbsentLayers(const LayersResult& result, const CandidateGraph& candidate)
+      : rows_(result.rows), outputs_(result.outputs), candidate_(candidate) {}
 
   // What the row is, if that is another than was thought.
   std::optional<Match> settled(std::size_t index) const {
@@ -43,7 +43,7 @@ class AbsentLayers {
       return reader && rows_[*reader].exceeds && has_another_product(*reader)
                  ? std::nullopt
                  : std::optional(Match::fused);
-    if (!reader) return std::nullopt;
+    if (!reader) return is_computed_for_outputs(index) ? std::optional(Match::fused) : std::nullopt;
     const bool computed = is_computed_for(index, *reader);
     if (rows_[index].match == Match::none && computed) return Match::fused;
     if (rows_[index].match == Match::fused && lacks(index, *reader) &&
@@ -74,17 +74,23 @@ class AbsentLayers {
     return static_cast<bool>(missing_operator(region(reader), plain_type(rows_[index].type)));
   }
 
-  // Products with a weight in what computes the row.
-  std::ptrdiff_t products_of(std::size_t row) const {
-    return std::ranges::count_if(region(row).nodes, [&](const auto* node) {
-      return is_product(*node) && reads_weight(*node, region(row));
+  // Products with a weight.
+  static std::ptrdiff_t products_in(const Region& region) {
+    return std::ranges::count_if(region.nodes, [&](const auto* node) {
+      return is_product(*node) && reads_weight(*node, region);
     });
   }
 
+  std::ptrdiff_t products_of(std::size_t row) const { return products_in(region(row)); }
+
   // Layers with a weight that the row computes: its own, and those before it without a tensor.
   std::ptrdiff_t weighted_layers_of(std::size_t row) const {
-    std::ptrdiff_t layers = takes_batch_norm(plain_type(rows_[row].type)) ? 1 : 0;
-    for (std::size_t i = row; i-- > 0 && !has_tensor(rows_[i]);)
+    return (takes_batch_norm(plain_type(rows_[row].type)) ? 1 : 0) + weighted_layers_before(row);
+  }
+
+  std::ptrdiff_t weighted_layers_before(std::size_t end) const {
+    std::ptrdiff_t layers = 0;
+    for (std::size_t i = end; i-- > 0 && !has_tensor(rows_[i]);)
       layers += takes_batch_norm(plain_type(rows_[i].type)) ? 1 : 0;
     return layers;
   }
@@ -103,6 +109,23 @@ class AbsentLayers {
     return products > 0 && products >= weighted_layers_of(reader);
   }
 
+  // Whether no layer follows, all outputs are right, and what computes one of them has an operator
+  // for the layer: it was fused with what the model does behind its last layer.
+  bool is_computed_for_outputs(std::size_t index) const {
+    const std::string type = plain_type(rows_[index].type);
+    const bool all_right = std::ranges::all_of(outputs_, [](const LayerRow& output) {
+      return output.compared && !output.exceeds && has_tensor(output);
+    });
+    if (outputs_.empty() || !all_right) return false;
+    const std::ptrdiff_t layers = weighted_layers_before(rows_.size());
+    return std::ranges::any_of(outputs_, [&](const LayerRow& output) {
+      const Region& behind = candidate_.region(output.tensor);
+      if (!takes_batch_norm(type) && !is_batch_norm(type))
+        return knows_operators(type) && !behind.nodes.empty() && !missing_operator(behind, type);
+      return products_in(behind) > 0 && products_in(behind) >= layers;
+    });
+  }
+
   static bool reads_weight(const vernier_onnx::NodeProto& node, const Region& region) {
     return std::ranges::any_of(node.input(), [&](const std::string& input) {
       return static_cast<bool>(region.graph->weight_source(input));
@@ -110,6 +133,7 @@ class AbsentLayers {
   }
 
   const std::vector<LayerRow>& rows_;
+  const std::vector<LayerRow>& outputs_;
   const CandidateGraph& candidate_;
 };
 
@@ -126,7 +150,7 @@ void count_exceeding(LayersResult& result) {
 }  // namespace
 
 void settle_absent_layers(LayersResult& result, const CandidateGraph& candidate) {
-  const AbsentLayers absent(result.rows, candidate);
+  const AbsentLayers absent(result, candidate);
   std::vector<std::pair<std::size_t, Match>> changes;
   for (std::size_t i = 0; i < result.rows.size(); ++i)
     if (const auto match = absent.settled(i)) changes.emplace_back(i, *match);

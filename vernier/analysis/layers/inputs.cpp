@@ -45,7 +45,7 @@ bool asks_for_worst(const InputSpec& spec) {
 }  // namespace
 
 Inputs layers_inputs(const Model& candidate, const InputSpec& spec, const LayersOptions& options) {
-  const bool beside = is_automatic(spec) && precision_of(candidate) == Precision::int8;
+  const bool beside = is_automatic(spec) && precision_of(candidate) != Precision::fp32;
   const bool taught = !spec.tokens.empty() || !spec.at.empty();
   const ModelFormat format = model_format(options.reference);
   const auto decoder = asks_for_worst(spec) && format == ModelFormat::hosted

@@ -289,7 +289,7 @@ std::string_view cause_name(Cause cause) {
 bool judges_outputs(const Model& candidate, const LayersOptions& options) {
   return options.judge_outputs && !options.tolerance &&
          model_format(options.reference) == ModelFormat::onnx &&
-         precision_of(candidate) == Precision::int8;
+         precision_of(candidate) != Precision::fp32;
 }
 
 LayersResult validate_layers(const Model& candidate, Samples& samples, const LayersOptions& given) {

@@ -198,7 +198,7 @@ struct LayersOptions {
 inline constexpr const char* layers_section = "layers";
 inline constexpr const char* realigned_section = "layers aligned again";
 
-// Whether a quantized candidate is judged by its outputs: another pass over the samples.
+// Whether a candidate below float32 is judged by its outputs: another pass over the samples.
 bool judges_outputs(const Model& candidate, const LayersOptions& options);
 
 // Runs the reference and the candidate on the same samples, which are drawn for the candidate's
