@@ -57,6 +57,7 @@ std::string_view doubt_kind_name(DoubtKind kind) {
     case DoubtKind::alike_samples: return "alike_samples";
     case DoubtKind::unknown_inputs: return "unknown_inputs";
     case DoubtKind::near_limit: return "near_limit";
+    case DoubtKind::at_chance: return "at_chance";
     case DoubtKind::few_samples: return "few_samples";
     case DoubtKind::interrupted: return "interrupted";
     case DoubtKind::not_run: return "not_run";

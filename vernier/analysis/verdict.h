@@ -49,11 +49,12 @@ enum class DoubtKind {
   narrow_input,        // the input's quantizer has a range far below what those behind it expect
   other_inputs,        // made-up inputs that fit nearly as well do not keep the limits
   costly_range,        // a quantizer cuts off so much that a wider range betters the outputs
-  other_structure,     // the candidate without its quantizers is not quite the reference
+  other_structure,     // the candidate in float32 is not quite the reference
   missing_activation,  // the candidate has fewer activation functions than the reference
   alike_samples,       // to the network all samples are one sample
   unknown_inputs,      // made-up inputs, and nothing tells whether they are like real ones
   near_limit,          // broken by no more than made-up inputs may lose beside real ones
+  at_chance,           // the reference's answers have nothing to do with the labels
   few_samples,         // a difference that so few samples show by chance; the limit would decide
   interrupted,         // only some of the samples were run
   not_run              // check could not try the model, or not in every way: see its findings

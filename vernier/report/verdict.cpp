@@ -21,8 +21,7 @@ std::string broken_text(const Failure& failure) {
   if (failure.metric == "weight_sqnr_db")
     return fmt::format("not the reference's: {:.1f} dB", failure.value);
   if (failure.metric == "unquantized_sqnr_db")
-    return fmt::format("not the reference's network: without its quantizers it has {:.1f} dB",
-                       failure.value);
+    return fmt::format("not the reference's network: in float32 it has {:.1f} dB", failure.value);
   return fmt::format("{} {:.6g} {} {:.6g}", failure.metric, failure.value,
                      operator_text(*failure.limit), failure.limit->value);
 }
@@ -138,8 +137,9 @@ std::string doubt_text(const Doubt& doubt) {
           doubt.subject, doubt.value, doubt.limit);
     case DoubtKind::other_structure:
       return fmt::format(
-          "without its quantizers output {} of the candidate is {:.1f} dB from the reference's (< "
-          "{:g}): it may not compute the same",
+          "in float32 output {} of the candidate is {:.1f} dB from the reference's (< {:g}): it "
+          "may "
+          "not compute the same",
           doubt.subject, doubt.value, doubt.limit);
     case DoubtKind::missing_activation:
       return fmt::format(
@@ -160,6 +160,13 @@ std::string doubt_text(const Doubt& doubt) {
           "these inputs were made up, and real ones may be up to {:g} dB better: give --dataset or "
           "--input-data",
           doubt.value);
+    case DoubtKind::at_chance:
+      return fmt::format(
+          "the reference's answers have nothing to do with the labels ({} {:g}, by chance {:g}): "
+          "are these numbered as the model's classes are (--label-mapping), do they belong to "
+          "these "
+          "samples, are inputs prepared as the model wants them?",
+          doubt.subject, doubt.value, doubt.limit);
     case DoubtKind::few_samples:
       return fmt::format(
           "{:g} samples show such a {} by chance, too: about {:g} would decide (--samples)",

@@ -193,5 +193,18 @@ TEST(JudgeScores, half_precision_embeddings_of_the_digits_stay_where_they_were) 
   EXPECT_GT(result.agreement.rank_correlation, 0.99);
 }
 
+// As many answers are right as if they were drawn: a delta of nothing is no pass then.
+TEST(JudgeScores, answers_that_have_nothing_to_do_with_the_labels_are_inconclusive) {
+  const Scores by_chance = classifier(200, 100);
+  const Verdict verdict = judge_scores(&by_chance, classifier(200, 100)).verdict;
+  EXPECT_EQ(verdict.outcome, Outcome::inconclusive);
+  ASSERT_EQ(verdict.doubts.size(), 1u);
+  EXPECT_EQ(verdict.doubts[0], (Doubt{DoubtKind::at_chance, "top1_accuracy", 50, 50}));
+  const Scores better = classifier(200, 60);
+  EXPECT_TRUE(judge_scores(&better, classifier(200, 60)).verdict.pass());
+  // A candidate that is worse fails whatever the labels are.
+  EXPECT_EQ(judge_scores(&by_chance, classifier(200, 180)).verdict.outcome, Outcome::fail);
+}
+
 }  // namespace
 }  // namespace vernier

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
 #include <numeric>
 
 #include "vernier/error.h"
@@ -173,6 +174,31 @@ std::optional<Doubt> doubt_of(const Failure& failure, const TaskResult& result) 
   return std::nullopt;
 }
 
+// Whether the first answers have nothing to do with the labels: as many are right as if both were
+// drawn for themselves, within two standard deviations. Then labels are numbered otherwise, belong
+// to other samples, or the inputs are not prepared as the model wants them, and scores tell
+// nothing of either model.
+std::optional<Doubt> doubt_of_labels(const Scores& reference) {
+  const Rankings& rankings = reference.rankings;
+  if (rankings.depth < 1 || std::ssize(reference.labels) != rankings.samples) return std::nullopt;
+  std::map<std::int64_t, double> labels, answers;
+  double right = 0;
+  for (std::int64_t i = 0; i < rankings.samples; ++i) {
+    const std::int64_t label = reference.labels[i], answer = rankings.of(i)[0];
+    ++labels[label];
+    ++answers[answer];
+    right += label == answer;
+  }
+  if (labels.size() < 2) return std::nullopt;  // of one class nothing can be told
+  const auto count = static_cast<double>(rankings.samples);
+  double expected = 0;
+  for (const auto& [label, samples] : labels) expected += samples / count * answers[label] / count;
+  const double deviation = std::sqrt(expected * (1 - expected) / count);
+  if (right / count > expected + 2 * deviation) return std::nullopt;
+  return Doubt{DoubtKind::at_chance, reference.metrics[0].name, rounded(100 * right / count),
+               rounded(100 * expected)};
+}
+
 // The limits that are broken; what is NaN has a failure of its own.
 std::vector<Failure> broken(std::span<const Limit> limits, const TaskResult& result) {
   std::vector<Failure> failures = vernier::judge(limits, judged(result));
@@ -268,6 +294,11 @@ TaskResult judge_scores(const Scores* reference, const Scores& candidate,
   for (std::string& warning : chance_warnings(result))
     result.warnings.push_back(std::move(warning));
   result.verdict = judge(result, candidate.non_finite, options);
+  if (const auto doubt = reference ? doubt_of_labels(*reference) : std::nullopt;
+      doubt && result.verdict.pass()) {
+    result.verdict.doubts.push_back(*doubt);
+    result.verdict.outcome = Outcome::inconclusive;
+  }
   return result;
 }
 
