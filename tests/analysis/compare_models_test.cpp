@@ -14,6 +14,7 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 Model mnist(const std::string& name) { return Model::load(fixture("mnist/" + name)); }
 
@@ -29,6 +30,24 @@ CompareResult compare_mnist(const Model& reference, const Model& candidate, bool
   return compare_models({.reference = &reference, .candidate = candidate}, *inputs.samples,
                         options);
 }
+
+// Samples whose elements are changed.
+class Changed : public Samples {
+ public:
+  Changed(Samples& all, std::function<float(float)> change)
+      : all_(all), change_(std::move(change)) {}
+  std::int64_t size() const override { return all_.size(); }
+  std::vector<Tensor> sample(std::int64_t index) override {
+    std::vector<Tensor> tensors = all_.sample(index);
+    for (Tensor& tensor : tensors)
+      for (float& value : elements<float>(tensor)) value = change_(value);
+    return tensors;
+  }
+
+ private:
+  Samples& all_;
+  std::function<float(float)> change_;
+};
 
 TEST(CompareModels, right_pairs_pass_on_real_data_and_do_not_fail_without) {
   const std::vector<std::pair<std::string, std::string>> pairs = {
@@ -181,6 +200,56 @@ TEST(CompareModels, a_map_that_only_the_reference_has_fails) {
       compare_models({.reference = &reference, .candidate = candidate}, sample, options);
   EXPECT_THAT(verdict_paragraph(result.verdict).text.text,
               HasSubstr("output maps: missing in the candidate"));
+}
+
+// Inputs of 0 to 255 for a network that takes 0 to 1.
+CompareResult compare_scaled(const Model& candidate, float factor) {
+  const Model reference = mnist("mnist_cnn.onnx");
+  const Inputs inputs =
+      make_inputs(candidate, {.samples = 4, .data = fixture("mnist/mnist_inputs.npz")});
+  Changed samples(*inputs.samples, [&](float value) { return value * factor; });
+  CompareModelsOptions options;
+  options.compare.limits = default_limits(Precision::int8);
+  options.compare.evidence.real_inputs = true;
+  return compare_models({.reference = &reference, .candidate = candidate}, samples, options);
+}
+
+TEST(CompareModels, inputs_outside_the_calibrated_range_are_named_as_the_cause) {
+  const Model candidate = mnist("mnist_cnn.int8.onnx");
+  const CompareResult result = compare_scaled(candidate, 255);
+  EXPECT_EQ(result.verdict.outcome, Outcome::fail);
+  ASSERT_FALSE(result.verdict.doubts.empty());
+  EXPECT_EQ(result.verdict.doubts[0].kind, DoubtKind::other_calibration);
+  EXPECT_THAT(result.warnings, Contains(HasSubstr("times what its quantizer was calibrated for")));
+  EXPECT_THAT(result.warnings, Not(Contains(HasSubstr("quantization costs too much"))));
+  EXPECT_THAT(compare_scaled(candidate, 1).warnings, Not(Contains(HasSubstr("calibrated for"))));
+}
+
+TEST(CompareModels, nan_in_the_input_is_no_evidence_of_another_network) {
+  const Model reference = mnist("mnist_cnn.onnx"), candidate = mnist("mnist_cnn.int8.onnx");
+  const Inputs inputs =
+      make_inputs(candidate, {.samples = 4, .data = fixture("mnist/mnist_inputs.npz")});
+  Changed samples(*inputs.samples, [](float value) { return value > 0.99F ? NAN : value; });
+  CompareModelsOptions options;
+  options.compare.limits = default_limits(Precision::int8);
+  options.compare.evidence.real_inputs = true;
+  const CompareResult result =
+      compare_models({.reference = &reference, .candidate = candidate}, samples, options);
+  EXPECT_EQ(result.verdict.outcome, Outcome::fail);
+  EXPECT_THAT(result.warnings, Contains(HasSubstr("already holds NaN")));
+  EXPECT_THAT(result.warnings, Not(Contains(HasSubstr("leaves the reference"))));
+  EXPECT_THAT(result.warnings, Not(Contains(HasSubstr("nan dB"))));
+  EXPECT_FALSE(result.evidence.structure);
+}
+
+// A network that computes otherwise is not said to be the same one that is quantized badly.
+TEST(CompareModels, another_network_is_not_called_the_same) {
+  Model candidate = mnist("mnist_cnn.int8.onnx");
+  for (auto& node : *candidate.graph().mutable_node())
+    if (node.op_type() == "Add") node.set_op_type("Sub");
+  const CompareResult result = compare_mnist(mnist("mnist_cnn.onnx"), candidate, true);
+  EXPECT_EQ(result.verdict.outcome, Outcome::fail);
+  EXPECT_THAT(result.warnings, Not(Contains(HasSubstr("it is the same network"))));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "tests/quantized_copy.h"
 #include "tests/temporary_directory.h"
 #include "vernier/data/numpy_random.h"
+#include "vernier/model/convert_fp16.h"
 #include "vernier/report/verdict.h"
 
 // Faults that keep the limits, and show only in what further runs of a changed candidate say.
@@ -239,6 +240,56 @@ TEST(FurtherRuns, a_range_that_cuts_off_does_not_pass) {
       EXPECT_FALSE(result.verdict.pass()) << tensor << " " << factor;
       EXPECT_GT(result.evidence.structure->sqnr_db, 90) << tensor << " " << factor;
     }
+}
+
+CompareResult compared_half(const Model& candidate) {
+  const Model reference = float_network();
+  Drawn samples;
+  CompareModelsOptions options;
+  options.compare.limits = default_limits(Precision::fp16);
+  options.compare.evidence.real_inputs = true;
+  return compare_models({.reference = &reference, .candidate = candidate}, samples, options);
+}
+
+TEST(FurtherRuns, a_float16_copy_is_the_reference_in_float32) {
+  const CompareResult result = compared_half(convert_to_fp16(float_network()).model);
+  EXPECT_TRUE(result.verdict.pass()) << verdict_paragraph(result.verdict).text.text;
+  ASSERT_TRUE(result.evidence.structure);
+  EXPECT_EQ(result.evidence.structure->unswitched, 0);
+  EXPECT_GT(result.evidence.structure->sqnr_db, 90);
+}
+
+// The limit of float16 is 40 dB: this keeps it.
+TEST(FurtherRuns, a_float16_copy_that_computes_a_little_else_does_not_pass) {
+  Model candidate = convert_to_fp16(float_network()).model;
+  *first(candidate, "LeakyRelu").mutable_attribute(0) = float_attribute("alpha", 0.25F);
+  const CompareResult result = compared_half(candidate);
+  EXPECT_TRUE(result.verdict.failures.empty()) << verdict_paragraph(result.verdict).text.text;
+  EXPECT_EQ(result.verdict.outcome, Outcome::inconclusive);
+  ASSERT_EQ(result.verdict.doubts.size(), 1U);
+  EXPECT_EQ(result.verdict.doubts[0].kind, DoubtKind::other_structure);
+}
+
+// Logits far below zero: behind the Sigmoid, rounding is as large as what is left.
+TEST(FurtherRuns, rounding_behind_a_saturated_activation_is_no_other_network) {
+  const auto network = [](bool quantized) {
+    GraphBuilder builder;
+    builder.input("x", DType::f32, {{1}, {4}, {8}, {8}}).output("y");
+    builder.weight(normal("w1", {8, 4, 3, 3}, 0.3F, 1))
+        .weight(tensor_of<float>("b1", DType::f32, {8}, std::vector<float>(8, -70)))
+        .node("Conv", {"x", "w1", "b1"}, {"a"})
+        .node("Sigmoid", {"a"}, {"y"});
+    return quantized ? quantized_copy(builder.model(), drawn()) : builder.model();
+  };
+  const Model reference = network(false), candidate = network(true);
+  Drawn samples;
+  CompareModelsOptions options;
+  options.compare.limits = default_limits(Precision::int8);
+  options.compare.evidence.real_inputs = true;
+  const CompareResult result =
+      compare_models({.reference = &reference, .candidate = candidate}, samples, options);
+  ASSERT_TRUE(result.evidence.structure);
+  EXPECT_GT(result.evidence.structure->sqnr_db, same_structure_db);
 }
 
 }  // namespace

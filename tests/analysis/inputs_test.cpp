@@ -105,6 +105,16 @@ TEST(Inputs, a_file_need_not_hold_what_is_constant) {
   EXPECT_THROW(make_inputs({.inputs = inputs}, spec), Error);
 }
 
+TEST(Inputs, a_file_may_have_the_names_of_the_reference) {
+  const TemporaryDirectory folder;
+  const std::vector<TensorSpec> candidate = {{"img", DType::f32, {Dim{-1, "n"}, Dim{5}}}};
+  const std::vector<TensorSpec> reference = {{"x", DType::f32, {Dim{-1, "n"}, Dim{5}}}};
+  const InputSpec spec{.data = write_npz(folder / "a.npz", {ramp("x", {2, 5})})};
+  const Inputs made = make_inputs({.inputs = candidate, .reference = reference}, spec);
+  EXPECT_EQ(made.samples->sample(1)[0], ramp("img", {1, 5}, 5));
+  EXPECT_THROW(make_inputs({.inputs = candidate}, spec), Error);
+}
+
 TEST(Inputs, a_sequence_takes_as_many_runs_as_it_has_steps) {
   const TemporaryDirectory folder;
   const std::vector<TensorSpec> inputs = {{"x", DType::f32, {Dim{-1, ""}, Dim{2}}},

@@ -192,5 +192,29 @@ TEST(QuietSample, one_whose_noise_is_large_beside_the_others_fails) {
   EXPECT_EQ(result.verdict.outcome, Outcome::fail);
 }
 
+// Twelve samples within 0.8; of the first ones two elements are twice as large.
+GivenSamples with_loud(int loud) {
+  std::vector<std::vector<Tensor>> samples;
+  for (int i = 0; i < 12; ++i) {
+    std::vector<float> values;
+    for (std::int64_t j = 0; j < length; ++j)
+      values.push_back(0.8F * (2 * static_cast<float>((j * 7 + i) % length) / (length - 1) - 1));
+    if (i < loud) values[5] = values[20] = 1.6F;
+    samples.push_back({tensor_of("x", DType::f32, {length}, values)});
+  }
+  return GivenSamples(std::move(samples));
+}
+
+// One sample that is louder than all of the calibration data makes most of the noise, and is no
+// wrong range.
+TEST(NarrowRange, a_single_loud_sample_is_no_doubt_of_the_range) {
+  const Model reference = negated_twice(std::nullopt, 0), candidate = negated_twice(2, 1);
+  GivenSamples one = with_loud(1), some = with_loud(3);
+  EXPECT_TRUE(compare_small(reference, candidate, one, true).verdict.pass());
+  const CompareResult result = compare_small(reference, candidate, some, true);
+  EXPECT_FALSE(result.verdict.pass());
+  EXPECT_TRUE(result.evidence.narrow);
+}
+
 }  // namespace
 }  // namespace vernier

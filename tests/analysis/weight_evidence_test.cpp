@@ -9,6 +9,7 @@
 #include "tests/injected_faults.h"
 #include "vernier/model/convert_fp16.h"
 #include "vernier/runtime/runner.h"
+#include "vernier/tensor/convert.h"
 
 namespace vernier {
 namespace {
@@ -239,6 +240,105 @@ TEST(WeightEvidence, the_float_weight_is_the_form_that_is_nearest_with_the_biase
   EXPECT_FLOAT_EQ(elements<float>(found.biases[0].view())[1], 2);
 }
 
+std::vector<float> ramp(std::size_t size, float step) {
+  std::vector<float> values(size);
+  for (std::size_t i = 0; i < size; ++i)
+    values[i] = step * (static_cast<float>(i * 7 % size) - static_cast<float>(size) / 2.2F);
+  return values;
+}
+
+// Of one direction, 3 inputs and 2 hidden units.
+Model recurrent(const std::vector<float>& w, const std::vector<float>& r) {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{5}, {1}, {3}}).output("y");
+  builder.weight(tensor_of("w", DType::f32, {1, 8, 3}, w))
+      .weight(tensor_of("r", DType::f32, {1, 8, 2}, r))
+      .node("LSTM", {"x", "w", "r"}, {"y"}, {int_attribute("hidden_size", 2)});
+  return builder.model();
+}
+
+// The codes of a weight [1, rows, columns], transposed, with a scale for each row, or for all.
+std::vector<std::int8_t> codes(const std::vector<float>& values, int columns,
+                               const std::vector<float>& scales) {
+  const int rows = static_cast<int>(values.size()) / columns;
+  std::vector<std::int8_t> stored(values.size());
+  for (int i = 0; i < rows; ++i)
+    for (int j = 0; j < columns; ++j)
+      stored[j * rows + i] = static_cast<std::int8_t>(
+          std::nearbyint(values[i * columns + j] / scales[scales.size() == 1 ? 0 : i]));
+  return stored;
+}
+
+Model dynamically_quantized(const std::vector<float>& w, const std::vector<float>& r,
+                            bool per_channel) {
+  const Shape scales_shape = per_channel ? Shape{1, 8} : Shape{1};
+  std::vector<float> scales(per_channel ? 8 : 1, 0.02F);
+  for (std::size_t i = 0; i < scales.size(); ++i) scales[i] += 0.001F * static_cast<float>(i);
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{5}, {1}, {3}}).output("y");
+  builder.weight(tensor_of("w_quantized", DType::i8, {1, 3, 8}, codes(w, 3, scales)))
+      .weight(tensor_of("r_quantized", DType::i8, {1, 2, 8}, codes(r, 2, scales)))
+      .weight(tensor_of("scale", DType::f32, scales_shape, scales))
+      .weight(
+          tensor_of("zero", DType::i8, scales_shape, std::vector<std::int8_t>(scales.size(), 0)))
+      .node(
+          "DynamicQuantizeLSTM",
+          {"x", "w_quantized", "r_quantized", "", "", "", "", "", "scale", "zero", "scale", "zero"},
+          {"y"}, {int_attribute("hidden_size", 2)}, "com.microsoft");
+  return builder.model();
+}
+
+TEST(WeightEvidence, weights_of_a_dynamically_quantized_lstm_are_compared) {
+  const std::vector<float> w = ramp(24, 0.1F), r = ramp(16, 0.15F);
+  const Model reference = recurrent(w, r);
+  for (const bool per_channel : {false, true}) {
+    const WeightEvidence same =
+        compare_weights_of(reference, dynamically_quantized(w, r, per_channel));
+    EXPECT_EQ(same.answer, Answer::same) << per_channel;
+    EXPECT_EQ(same.paired, 2);
+    EXPECT_LE(*same.worst_steps, 0.501);
+    std::vector<float> rolled = r;
+    std::ranges::rotate(rolled, rolled.begin() + 2);
+    const WeightEvidence different =
+        compare_weights_of(reference, dynamically_quantized(w, rolled, per_channel));
+    ASSERT_EQ(different.answer, Answer::different) << per_channel;
+    EXPECT_EQ(different.weights[*different.most_different].candidate, "r_quantized");
+  }
+}
+
+Model table(const Tensor& rows) {
+  GraphBuilder builder;
+  builder.input("i", DType::i64, {{2}}).output("y").weight(rows);
+  return builder.node("Gather", {"table", "i"}, {"y"}).model();
+}
+
+Model quantized_table(const std::vector<float>& rows) {
+  Tensor stored = make_tensor("table_Q4", DType::i4, {4, 32});
+  Tensor whole = make_tensor("", DType::i8, {4, 32});
+  std::ranges::transform(rows, elements<std::int8_t>(whole).begin(), [](float value) {
+    return static_cast<std::int8_t>(std::nearbyint(value / 0.5F));
+  });
+  stored.bytes = convert(whole, DType::i4).bytes;
+  GraphBuilder builder;
+  builder.input("i", DType::i64, {{2}}).output("y").weight(stored);
+  builder.weight(tensor_of("s", DType::f32, {4, 2}, std::vector<float>(8, 0.5F)))
+      .node("GatherBlockQuantized", {"table_Q4", "i", "s"}, {"y"},
+            {int_attribute("block_size", 16), int_attribute("gather_axis", 0),
+             int_attribute("quantize_axis", 1)},
+            "com.microsoft");
+  return builder.model();
+}
+
+TEST(WeightEvidence, a_table_that_is_stored_in_blocks_is_compared) {
+  std::vector<float> rows = ramp(128, 0.05F);
+  const Model reference = table(tensor_of("table", DType::f32, {4, 32}, rows));
+  const WeightEvidence same = compare_weights_of(reference, quantized_table(rows));
+  EXPECT_EQ(same.answer, Answer::same);
+  EXPECT_LE(*same.worst_steps, 0.501);
+  std::ranges::rotate(rows, rows.begin() + 32);
+  EXPECT_EQ(compare_weights_of(reference, quantized_table(rows)).answer, Answer::different);
+}
+
 TEST(WeightEvidence, a_runner_without_parameters_tells_nothing) {
   EXPECT_EQ(compare_weights_of(Module({}), Model::load(fixture("mnist/mnist_cnn.onnx"))),
             std::nullopt);
@@ -248,6 +348,10 @@ TEST(WeightEvidence, without_weights_nothing_is_known) {
   GraphBuilder builder;
   builder.input("x", DType::f32, {{4, ""}}).node("Relu", {"x"}, {"y"}).output("y");
   EXPECT_EQ(compare_weights_of(builder.model(), builder.model()).answer, Answer::unknown);
+}
+
+TEST(WeightEvidence, a_float_candidate_of_a_quantized_reference_has_its_weights) {
+  EXPECT_EQ(evidence("mnist_cnn.int8.onnx", "mnist_cnn.onnx").answer, Answer::same);
 }
 
 }  // namespace

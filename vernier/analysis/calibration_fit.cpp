@@ -30,6 +30,7 @@ struct WatchedQuantizer {
   bool of_reference = false;  // what is watched is the counterpart of what goes in
   bool bounded = false;
   bool zeros_alone = false;
+  bool is_input = false;  // of the candidate
   Quantizer quantizer;
   RealRange range;
   bool low_counts = true, high_counts = true;
@@ -80,6 +81,7 @@ std::optional<WatchedQuantizer> watch(const QuantizedActivation& activation) {
                            .watched = activation.before,
                            .stored = activation.before.empty(),
                            .zeros_alone = saw_zeros_alone(activation.quantizer),
+                           .is_input = activation.writer_op.empty(),
                            .quantizer = activation.quantizer,
                            .range = *range};
   if (watched.stored) watched.watched = activation.stored;
@@ -211,6 +213,11 @@ CalibrationFit fit_of(std::span<const UsedRange> ranges) {
       fit.overflow = ratio;
       fit.most_overflowed = range.name;
     }
+    if (const double ratio = use.largest / range.representable;
+        range.is_input && ratio > fit.input_overflow) {
+      fit.input_overflow = ratio;
+      fit.overflowed_input = range.name;
+    }
     if (!tells(range)) continue;
     sum += misfit(range);
     ++fit.quantizers;
@@ -297,7 +304,8 @@ std::vector<UsedRange> CalibrationProbe::ranges(std::span<const QuantizerUse> us
   std::vector<UsedRange> ranges;
   for (std::size_t i = 0; i < uses.size(); ++i)
     ranges.push_back({state_->quantizers[i].name, state_->quantizers[i].largest(), uses[i],
-                      state_->quantizers[i].bounded, state_->quantizers[i].zeros_alone});
+                      state_->quantizers[i].bounded, state_->quantizers[i].zeros_alone,
+                      state_->quantizers[i].is_input});
   return ranges;
 }
 

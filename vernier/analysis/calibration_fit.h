@@ -28,12 +28,14 @@ struct CalibrationFit {
   // times the mean share that is surely clipped. Real data give 0.07 to 0.43, noise mostly more
   // than 0.4.
   double score = 0;
-  double without_worst = 0;     // S without the quantizer that fits worst
-  std::string most_clipped;     // the tensor whose quantizer most surely clips, and
-  double clipped_share = 0;     // how much of it
-  double surely_clipped = 0;    // at least, of such inputs: a few elements tell little
-  std::string most_overflowed;  // the tensor that exceeds its quantizer's range most, and
-  double overflow = 0;          // its largest value over the largest representable
+  double without_worst = 0;      // S without the quantizer that fits worst
+  std::string most_clipped;      // the tensor whose quantizer most surely clips, and
+  double clipped_share = 0;      // how much of it
+  double surely_clipped = 0;     // at least, of such inputs: a few elements tell little
+  std::string most_overflowed;   // the tensor that exceeds its quantizer's range most, and
+  double overflow = 0;           // its largest value over the largest representable
+  std::string overflowed_input;  // the same of the model's inputs
+  double input_overflow = 0;
   std::int64_t quantizers = 0;
   bool operator==(const CalibrationFit&) const = default;
 };
@@ -45,6 +47,7 @@ struct UsedRange {
   QuantizerUse use;
   bool bounded = false;      // by a Clip and the like: how far it is used says little of the inputs
   bool zeros_alone = false;  // calibrated on nothing else, and so has no range of its own
+  bool is_input = false;     // of the model
 };
 
 // Of the quantizers that something went into.

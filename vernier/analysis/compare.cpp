@@ -343,7 +343,9 @@ class Comparison {
   void forgive_quiet_samples(std::vector<Failure>& failures, const std::vector<PairResult>& pairs) {
     if (options_.evidence.own_limits) return;
     std::erase_if(failures, [&](const Failure& failure) {
-      if (failure.kind != FailureKind::broken || failure.metric != "sqnr_db") return false;
+      if (failure.kind != FailureKind::broken || failure.metric != "sqnr_db" ||
+          std::isnan(failure.value))
+        return false;
       const auto pair = std::ranges::find(pairs, failure.subject, &PairResult::name);
       if (pair == pairs.end() || !within(*failure.limit, pair->worst_against_mean_db)) return false;
       result_.warnings.push_back(fmt::format(

@@ -59,6 +59,11 @@ bool same_files(const Model& reference, const Model& candidate) {
                     std::istreambuf_iterator<char>(second));
 }
 
+// Without its folder: reports are the same wherever they are made.
+std::string file_name(const Model& model) {
+  return model.path().empty() ? model.name() : model.path().filename().string();
+}
+
 bool says_int8(const std::string& name) {
   std::string lower = name;
   std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -69,14 +74,14 @@ bool says_int8(const std::string& name) {
 std::vector<std::string> warnings_about(const ComparedModels& models) {
   std::vector<std::string> warnings;
   const Precision precision = precision_of(models.candidate);
-  if (precision != Precision::int8 && says_int8(models.candidate.name()))
+  if (precision != Precision::int8 && says_int8(file_name(models.candidate)))
     warnings.push_back(fmt::format("{} has no integer operator and no quantizer, whatever its name",
-                                   models.candidate.name()));
+                                   file_name(models.candidate)));
   if (!models.reference) return warnings;
   if (precision != Precision::int8 && precision_of(*models.reference) == Precision::int8)
     warnings.push_back(
         fmt::format("the reference, {}, is the quantized one of the two; are they swapped?",
-                    models.reference->name()));
+                    file_name(*models.reference)));
   if (same_files(*models.reference, models.candidate))
     warnings.push_back("the two files are the same, byte for byte");
   return warnings;
@@ -106,15 +111,27 @@ std::vector<Failure> missing_values(const Model& reference, const Model& candida
   return failures;
 }
 
-// Whether nothing but the outputs' figures fails a candidate that is the same network.
+// Whether nothing but the outputs' figures fails a candidate that is the same network, on inputs
+// that it was calibrated for.
 bool is_costly_quantization(const CompareResult& result) {
   const auto& weights = result.evidence.weights;
+  const auto& structure = result.evidence.structure;
   return result.verdict.outcome == Outcome::fail && result.evidence.quantized && weights &&
-         weights->answer == WeightEvidence::Answer::same &&
+         weights->answer == WeightEvidence::Answer::same && result.verdict.doubts.empty() &&
+         !(structure && is_other_network(*structure)) &&
          std::ranges::all_of(result.verdict.failures, [](const Failure& failure) {
            return failure.kind == FailureKind::broken && failure.group != "weight" &&
                   failure.metric != "unquantized_sqnr_db";
          });
+}
+
+// "input 'x' holds up to 8 times ...": a warning for each; none where inputs are within the range.
+std::vector<std::string> warnings_about(const Evidence& evidence) {
+  constexpr double notable = 1.5;  // real data of right pairs exceed it by a little
+  if (!evidence.calibration || !(evidence.calibration->input_overflow > notable)) return {};
+  return {fmt::format("input '{}' holds up to {:.2g} times what its quantizer was calibrated for",
+                      evidence.calibration->overflowed_input,
+                      evidence.calibration->input_overflow)};
 }
 
 // Whether a sample of the one lacks inputs of the other, by name.
@@ -282,6 +299,7 @@ CompareResult compare_models(const ComparedModels& models, Samples& samples,
     result.warnings.emplace_back(
         "the weights are the reference's: it is the same network, and quantization costs too much");
   std::vector<std::string> warnings = warnings_about(models);
+  std::ranges::move(warnings_about(result.evidence), std::back_inserter(warnings));
   result.warnings.insert(result.warnings.begin(), warnings.begin(), warnings.end());
   return result;
 }

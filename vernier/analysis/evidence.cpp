@@ -36,14 +36,18 @@ Failure structure_failure(const StructureEvidence& structure) {
                          .value = other_structure_db}};
 }
 
+// Inputs that the quantizers were not calibrated on; nothing where none tells.
+std::optional<Doubt> unlike_inputs(const Evidence& evidence) {
+  const double most = most_score(evidence.real_inputs);
+  if (!evidence.calibration || evidence.calibration->score <= most) return std::nullopt;
+  return Doubt{evidence.real_inputs ? DoubtKind::other_calibration : DoubtKind::unlike_calibration,
+               "", evidence.calibration->score, most};
+}
+
 std::vector<Doubt> doubts_of(const Evidence& evidence) {
   std::vector<Doubt> doubts;
+  if (const auto doubt = unlike_inputs(evidence)) doubts.push_back(*doubt);
   if (const auto& fit = evidence.calibration) {
-    const double most = most_score(evidence.real_inputs);
-    if (!(fit->score <= most))
-      doubts.push_back(
-          {evidence.real_inputs ? DoubtKind::other_calibration : DoubtKind::unlike_calibration, "",
-           fit->score, most});
     if (fit->surely_clipped > most_clipped_share)
       doubts.push_back(
           {DoubtKind::clipping, fit->most_clipped, fit->clipped_share, most_clipped_share});
@@ -112,8 +116,11 @@ Verdict make_verdict(std::vector<Limit> limits, std::vector<Failure> failures,
   }
   const bool only_broken = std::ranges::all_of(
       verdict.failures, [](const Failure& failure) { return failure.kind == FailureKind::broken; });
-  if (verdict.outcome == Outcome::fail && (!only_broken || proves_loss(evidence, verdict.failures)))
+  if (verdict.outcome == Outcome::fail &&
+      (!only_broken || proves_loss(evidence, verdict.failures))) {
+    if (const auto doubt = unlike_inputs(evidence)) verdict.doubts.push_back(*doubt);
     return verdict;
+  }
   verdict.doubts = doubts_of(evidence);
   if (evidence.own_limits) return verdict;
   if (verdict.outcome == Outcome::fail && verdict.doubts.empty())

@@ -25,7 +25,7 @@ struct Evidence {
   bool half = false;                           // likewise, a little
   bool own_limits = false;                     // the user's: these are judged as they are
   std::optional<WeightEvidence> weights;       // nothing: not compared
-  std::optional<StructureEvidence> structure;  // of a quantized candidate; nothing: not run
+  std::optional<StructureEvidence> structure;  // below float32; nothing: not run
   std::optional<CalibrationFit> calibration;   // nothing: no quantizer of activations was seen
   std::optional<NarrowRange> narrow;           // that neither outputs nor the fit show
   std::optional<NormFit> norms;                // of a reference, where no quantizer tells

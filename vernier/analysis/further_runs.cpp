@@ -11,9 +11,11 @@
 #include "vernier/analysis/bias_evidence.h"
 #include "vernier/analysis/layers/layers.h"
 #include "vernier/analysis/switched_models.h"
+#include "vernier/analysis/widened_model.h"
 #include "vernier/error.h"
 #include "vernier/model/precision.h"
 #include "vernier/runtime/ort_runner.h"
+#include "vernier/runtime/stopping.h"
 #include "vernier/tensor/convert.h"
 
 namespace vernier {
@@ -71,23 +73,89 @@ std::vector<Unswitched> showing(std::vector<Unswitched> unswitched, const Quanti
   return unswitched;
 }
 
-// The candidate without its quantizers, on the first samples.
-StructureEvidence measure_structure(const SwitchedModel& model, const ComparedRun& run) {
-  const auto unswitched = showing(model.unswitched, find_quantization(run.extended));
-  StructureEvidence structure{.sqnr_db = INFINITY, .unswitched = std::ssize(unswitched)};
-  if (!unswitched.empty()) structure.first_unswitched = unswitched[0].subject;
+// The candidate in float32, with the reference's weights: without its quantizers, or widened from
+// half precision.
+struct FloatForm {
+  Model model;
+  std::vector<std::string> rounded;  // what keeps its precision, and may show
+};
+
+FloatForm float_form(const SwitchedModel& switched, const ComparedRun& run) {
+  FloatForm form{.model = switched_off({switched.model.clone(), {}, {}})};
+  for (const Unswitched& each : showing(switched.unswitched, find_quantization(run.extended)))
+    form.rounded.push_back(each.subject);
+  return form;
+}
+
+// Nothing where the candidate is not in half precision, its weights are others, or the reference is
+// no float32 model.
+std::optional<FloatForm> widened(const CompareResult& result, const ComparedRun& run) {
+  const WeightEvidence weights = result.evidence.weights.value_or(WeightEvidence());
+  const Model* reference = run.models.reference;
+  if (!result.evidence.half || weights.answer != WeightEvidence::Answer::same || !reference ||
+      precision_of(*reference) != Precision::fp32 || run.extended.proto().functions_size() > 0)
+    return std::nullopt;
+  WidenedModel model = widen(ModelIndex(*reference), run.extended, weights);
+  return FloatForm{std::move(model.model), std::move(model.rounded)};
+}
+
+// Samples of a candidate in half precision, for the same in float32.
+class WidenedSamples : public Samples {
+ public:
+  explicit WidenedSamples(std::unique_ptr<Samples> all) : all_(std::move(all)) {}
+  std::int64_t size() const override { return all_->size(); }
+  std::int64_t number(std::int64_t index) const override { return all_->number(index); }
+  std::vector<Tensor> sample(std::int64_t index) override {
+    std::vector<Tensor> tensors = all_->sample(index);
+    for (Tensor& tensor : tensors)
+      if (tensor.dtype == DType::f16 || tensor.dtype == DType::bf16)
+        tensor = convert(tensor, DType::f32);
+    return tensors;
+  }
+
+ private:
+  std::unique_ptr<Samples> all_;
+};
+
+// Takes the output as evidence where it agrees less than what was found so far.
+void take_worst(StructureEvidence& structure, const std::string& output, double sqnr_db) {
+  if (!(sqnr_db < structure.sqnr_db)) return;
+  structure.output = output;
+  structure.sqnr_db = sqnr_db;
+}
+
+// Whether an output behind a final Softmax or Sigmoid, which are at most 1, is the same but for
+// rounding. Where it levels off that is as large as the output, and only what goes in tells.
+bool is_rounded_activation(const PairResult& output) {
+  constexpr double rounding = 1e-5;
+  return output.similarity.statistics[*find_metric("max_abs_diff")].max <= rounding;
+}
+
+// How far the candidate in float32 is from the reference, on the first samples. Nothing where it
+// cannot be run.
+std::optional<StructureEvidence> measure_structure(const FloatForm& form, const ComparedRun& run) {
+  StructureEvidence structure{.sqnr_db = INFINITY, .unswitched = std::ssize(form.rounded)};
+  if (!form.rounded.empty()) structure.first_unswitched = form.rounded[0];
   // Without the optimiser: one of its fusions does not find scales outside of a subgraph.
   OrtOptions runtime = run.options.candidate_runtime;
   runtime.optimization = Optimization::disabled;
-  OrtRunner runner(switched_off({model.model.clone(), {}, {}}), runtime);
   CompareOptions again = options_like(run.options.compare);
-  std::erase_if(again.before, [](const BeforeActivation& each) { return each.is_tensor; });
   again.limits = {{.metric = "sqnr_db_mean", .fails = Limit::Fails::below, .value = INFINITY}};
-  const auto samples = first_samples(run.samples, structure_samples * again.io.steps);
-  for (const Failure& failure : compare(run.reference, runner, *samples, again).verdict.failures) {
-    if (failure.kind == FailureKind::missing || !(failure.value < structure.sqnr_db)) continue;
-    structure.output = failure.subject;
-    structure.sqnr_db = failure.value;
+  try {
+    OrtRunner runner(form.model.clone(), runtime);
+    WidenedSamples samples(first_samples(run.samples, structure_samples * again.io.steps));
+    const CompareResult compared = compare(run.reference, runner, samples, again);
+    for (const Failure& failure : compared.verdict.failures)
+      if (failure.kind != FailureKind::missing)
+        take_worst(structure, failure.subject, failure.value);
+    for (const PairResult& output : compared.outputs)
+      if (std::ranges::count(compared.before_activation, output.name, &PairResult::name) > 0 &&
+          !is_rounded_activation(output))
+        take_worst(structure, output.name, output.similarity.statistics[0].mean);
+  } catch (const Stopped&) {
+    throw;
+  } catch (const Error&) {
+    return std::nullopt;
   }
   return structure;
 }
@@ -137,14 +205,14 @@ std::string origin_cause(const LayerRow& row, const ComparedRun& run) {
   return cause;
 }
 
-// Adds where the candidate without its quantizers leaves the reference.
-void find_origin(StructureEvidence& structure, const SwitchedModel& model, const ComparedRun& run) {
+// Adds where the candidate in float32 leaves the reference.
+void find_origin(StructureEvidence& structure, const Model& candidate, const ComparedRun& run) {
   const std::filesystem::path& reference = run.models.reference->path();
   if (reference.empty()) return;
   try {
-    const auto samples = first_samples(run.samples, 1);
+    WidenedSamples samples(first_samples(run.samples, 1));
     const LayersResult layers =
-        validate_layers(switched_off({model.model.clone(), {}, {}}), *samples,
+        validate_layers(candidate.clone(), samples,
                         {.reference = reference,
                          .weight_evidence = false,
                          .judge_outputs = false,  // which is what asked for this
@@ -197,14 +265,26 @@ void judge_biases(CompareResult& result, const ComparedRun& run) {
   result.verdict.outcome = Outcome::fail;
 }
 
+// A range of activations that costs; nothing where no output holds float numbers other than 0.
+std::optional<NarrowRange> costly_range(SwitchedModel model, bool real_inputs,
+                                        const ComparedRun& run) {
+  try {
+    return find_costly_range(std::move(model), run.samples, run.options.candidate_runtime,
+                             real_inputs);
+  } catch (const Stopped&) {
+    throw;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 // A range that is too narrow though limits are kept and the fit does not show it.
 std::optional<NarrowRange> find_narrow_range(const CompareResult& result,
                                              std::optional<SwitchedModel> model,
                                              const ComparedRun& run) {
   if (!result.verdict.pass() || !result.evidence.calibration) return std::nullopt;
   if (model)
-    if (auto costly = find_costly_range(*std::move(model), run.samples,
-                                        run.options.candidate_runtime, result.evidence.real_inputs))
+    if (auto costly = costly_range(*std::move(model), result.evidence.real_inputs, run))
       return costly;
   if (result.evidence.real_inputs || !run.models.reference) return std::nullopt;
   return find_narrow_input(*run.models.reference, run.models.candidate, run.samples,
@@ -238,25 +318,35 @@ void judge_anew(CompareResult& result) {
   result.verdict = make_verdict(result.verdict.limits, result.verdict.failures, result.evidence);
 }
 
+// Whether the candidate computes what the reference does, but for its precision.
+void judge_structure(CompareResult& result, const FloatForm& form, const ComparedRun& run) {
+  const auto is_nonfinite = [](const Failure& failure) {
+    return failure.kind == FailureKind::nonfinite;
+  };
+  if (std::ranges::any_of(result.verdict.failures, is_nonfinite)) return;  // no figures
+  result.evidence.structure = measure_structure(form, run);
+  if (!result.evidence.structure) return;
+  judge_anew(result);
+  StructureEvidence& structure = *result.evidence.structure;
+  if (is_other_network(structure)) find_origin(structure, form.model, run);
+  if (!structure.origin.empty()) result.warnings.push_back(origin_warning(structure));
+}
+
 }  // namespace
 
 std::string origin_warning(const StructureEvidence& structure) {
   if (structure.origin.empty()) return "";
-  return fmt::format("without its quantizers the candidate leaves the reference at {} ({})",
-                     structure.origin, structure.origin_cause);
+  return fmt::format("in float32 the candidate leaves the reference at {} ({})", structure.origin,
+                     structure.origin_cause);
 }
 
 void judge_by_further_runs(CompareResult& result, const ComparedRun& run) {
   if (result.interrupted) return;
   std::optional<SwitchedModel> model = run.is_whole ? switched(result, run) : std::nullopt;
-  if (model && run.models.reference) {
-    StructureEvidence structure = measure_structure(*model, run);
-    if (is_other_network(structure)) find_origin(structure, *model, run);
-    if (const std::string warning = origin_warning(structure); !warning.empty())
-      result.warnings.push_back(warning);
-    result.evidence.structure = std::move(structure);
-    judge_anew(result);
-  }
+  if (model && run.models.reference)
+    judge_structure(result, float_form(*model, run), run);
+  else if (const auto form = run.is_whole ? widened(result, run) : std::nullopt)
+    judge_structure(result, *form, run);
   result.evidence.narrow = find_narrow_range(result, std::move(model), run);
   if (result.evidence.narrow) judge_anew(result);
   if (run.is_whole) judge_biases(result, run);

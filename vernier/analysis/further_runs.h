@@ -20,8 +20,7 @@ struct ComparedRun {
 // limits as well.
 void judge_by_further_runs(CompareResult& result, const ComparedRun& run);
 
-// "without its quantizers the candidate leaves the reference at conv3 (...)"; "" where that is not
-// known.
+// "in float32 the candidate leaves the reference at conv3 (...)"; "" where that is not known.
 std::string origin_warning(const StructureEvidence& structure);
 
 }  // namespace vernier

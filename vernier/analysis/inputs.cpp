@@ -177,6 +177,17 @@ Inputs make(const InputTarget& target, const InputSpec& spec) {
 const std::string& name_of(const TensorSpec& input) { return input.name; }
 const std::string& name_of(const std::pair<const std::string, Shape>& shape) { return shape.first; }
 
+// The mapping with all that the reference calls otherwise, by place too: so may a file.
+IoMapping with_bound_names(const InputTarget& target) {
+  IoMapping io = target.io;
+  if (target.reference.empty()) return io;
+  const InputBindings bindings = bind_inputs(target.inputs, target.reference, target.io);
+  for (std::size_t i = 0; i < bindings.inputs.size(); ++i)
+    if (const int source = bindings.inputs[i].source; source >= 0)
+      io.inputs.emplace(target.reference[i].name, target.inputs[source].name);
+  return io;
+}
+
 // The inputs of the target that are not drawn. State that the file holds begins as it says.
 std::map<std::string, std::vector<double>> values_of(const InputTarget& target,
                                                      const InputSpec& spec) {
@@ -298,7 +309,8 @@ Inputs make_inputs(const InputTarget& target, const InputSpec& spec) {
   if (auto sequences = decoder_samples(target, spec)) return std::move(*sequences);
   const std::vector<TensorSpec> inputs = known_inputs(target);
   auto values = values_of(target, spec);
-  if (values.empty()) return make({inputs, target.path, target.onnx, target.io}, spec);
+  const IoMapping io = with_bound_names(target);
+  if (values.empty()) return make({inputs, target.path, target.onnx, io}, spec);
   const auto is_constant = [&](const auto& input) { return values.contains(name_of(input)); };
   std::vector<TensorSpec> drawn = inputs;
   const bool random = spec.dataset.name.empty() && spec.data.empty();
@@ -307,7 +319,7 @@ Inputs make_inputs(const InputTarget& target, const InputSpec& spec) {
   InputSpec named = spec;
   named.shapes = shapes;
   if (!random) std::erase_if(named.shapes, is_constant);
-  Inputs made = make({drawn, target.path, target.onnx, target.io}, named);
+  Inputs made = make({drawn, target.path, target.onnx, io}, named);
   made.samples =
       std::make_unique<WithConstants>(std::move(made.samples), inputs, shapes, std::move(values));
   return made;

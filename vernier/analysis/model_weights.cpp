@@ -137,6 +137,33 @@ std::vector<std::string> stems(const std::string& name) {
   return names;
 }
 
+// Where an operator that is not read otherwise has stored integers, their scales and zero points.
+struct StoredOperand {
+  int weight, scale, zero_point;
+};
+const std::map<std::string, std::vector<StoredOperand>> stored_operands = {
+    {"DynamicQuantizeLSTM", {{1, 8, 9}, {2, 10, 11}}}, {"GatherBlockQuantized", {{0, 2, 3}}}};
+
+// Scales of an LSTM are one for each direction, or for each direction and channel, its last axis;
+// those of a table are in blocks. Nothing where codes are packed by hand.
+std::optional<Quantizer> operand_quantizer(const NodeProto& node, Quantizer quantizer,
+                                           const Shape& shape) {
+  if (node.op_type() == "GatherBlockQuantized") {
+    if (quantizer.dtype == DType::u8) return std::nullopt;
+    quantizer.axis = attribute_int(node, "quantize_axis", 1);
+    quantizer.block_size = attribute_int(node, "block_size", 128);
+  } else if (quantizer.scale.shape.size() == 2 && shape.size() == 3) {
+    for (Tensor* each : {&quantizer.scale, quantizer.zero_point ? &*quantizer.zero_point : nullptr})
+      if (each && each->shape.size() == 2) each->shape.insert(each->shape.begin() + 1, 1);
+    quantizer.axis = 1;
+    quantizer.block_size = shape[1];
+  } else {
+    quantizer.axis = 0;
+  }
+  if (!ScaleIndex::fits(shape, quantizer)) return std::nullopt;
+  return quantizer;
+}
+
 class WeightList {
  public:
   WeightList(const ModelIndex& index, bool any_table) : index_(index) {
@@ -145,6 +172,10 @@ class WeightList {
       quantized.insert(weight.name);
       add_quantized(weight);
     }
+    for (const GraphIndex& graph : index_.graphs())
+      for (const NodeProto& node : graph.graph().node())
+        if (const auto found = stored_operands.find(node.op_type()); found != stored_operands.end())
+          for (const StoredOperand& operand : found->second) add_operand(graph, node, operand);
     for (const Weight& weight : index_.weights())
       if (!quantized.contains(weight.name) && (any_table || is_read_as_weight(weight)))
         add_float(weight);
@@ -163,6 +194,29 @@ class WeightList {
                       .transposes = reader && is_op(*reader->node, "ConvTranspose")};
     for (std::string& alias : stems(weight.real_name)) added.aliases.push_back(std::move(alias));
     weights_.push_back(std::move(added));
+  }
+
+  void add_operand(const GraphIndex& graph, const NodeProto& node, const StoredOperand& operand) {
+    const std::string name = input_name(node, operand.weight);
+    const TensorProto* stored = graph.constant(name);
+    auto scale = graph.value(input_name(node, operand.scale));
+    const auto dtype = stored ? dtype_of_onnx(stored->data_type()) : std::nullopt;
+    if (!dtype || !scale) return;
+    const Shape shape(stored->dims().begin(), stored->dims().end());
+    const auto quantizer =
+        operand_quantizer(node,
+                          {.dtype = *dtype,
+                           .scale = *std::move(scale),
+                           .zero_point = graph.value(input_name(node, operand.zero_point))},
+                          shape);
+    if (!quantizer) return;
+    weights_.push_back({.name = name,
+                        .stored = *dtype,
+                        .quantizer = quantizer,
+                        .read = [&model = index_.model(), stored,
+                                 quantizer] { return dequantize(model.view(*stored), *quantizer); },
+                        .aliases = stems(name),
+                        .recurrent = node.op_type() == "DynamicQuantizeLSTM"});
   }
 
   void add_float(const Weight& weight) {
@@ -185,8 +239,9 @@ class WeightList {
 
   // Scales, masks and tables that shapes are made of are none.
   static bool is_read_as_weight(const Weight& weight) {
-    return is_read_by(weight, {"Conv", "ConvTranspose", "Gemm", "MatMul", "Gather", "LSTM", "GRU",
-                               "RNN", "Transpose", "Cast", "If", "Loop", "Scan"});
+    return is_read_by(
+        weight, {"Conv", "ConvTranspose", "Gemm", "MatMul", "FusedConv", "FusedGemm", "FusedMatMul",
+                 "Gather", "LSTM", "GRU", "RNN", "Transpose", "Cast", "If", "Loop", "Scan"});
   }
 
   static bool is_read_by(const Weight& weight, std::initializer_list<std::string_view> ops) {

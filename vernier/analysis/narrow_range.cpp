@@ -166,6 +166,16 @@ SwitchSettings widened(const Switchboard& board, std::span<const CutOff> ranges)
   return settings;
 }
 
+// On the average of the samples, as limits are: a single one that is louder than all of the
+// calibration data makes most of the noise of all.
+double mean_gain_db(const OutputNoise& before, const OutputNoise& after) {
+  constexpr double least = 1e-20;
+  double sum = 0;
+  for (std::size_t i = 0; i < before.samples.size(); ++i)
+    sum += 10 * std::log10((before.samples[i] + least) / (after.samples[i] + least));
+  return sum / static_cast<double>(before.samples.size());
+}
+
 std::vector<std::vector<Tensor>> taken(Samples& samples, std::int64_t most) {
   std::vector<std::vector<Tensor>> some;
   for (std::int64_t i = 0; i < std::min(samples.size(), most); ++i)
@@ -190,10 +200,12 @@ std::optional<NarrowRange> find_costly_range(SwitchedModel model, Samples& sampl
   const double least = real_inputs ? least_real_overflow : least_drawn_overflow;
   const std::vector<CutOffs> groups = cut_off_together(board, find_cut_off(board, noise), least);
   if (groups.empty()) return std::nullopt;
-  const double as_in_file = noise_db(noise.measure(board.all(SwitchSetting::as_in_file())).total());
-  if (real_inputs && as_in_file >= clearly_good_db) return std::nullopt;
+  const OutputNoise as_in_file = noise.measure(board.all(SwitchSetting::as_in_file()));
+  if (real_inputs && noise_db(as_in_file.total()) >= clearly_good_db) return std::nullopt;
   const auto gain_of = [&](std::span<const CutOff> wide) {
-    return noise_db(noise.measure(widened(board, wide)).total()) - as_in_file;
+    const OutputNoise widely = noise.measure(widened(board, wide));
+    return real_inputs ? mean_gain_db(as_in_file, widely)
+                       : noise_db(widely.total()) - noise_db(as_in_file.total());
   };
   const auto described = [&](const CutOff& worst, double gain_db) {
     return NarrowRange{.tensor = board.switches()[worst.index].name,

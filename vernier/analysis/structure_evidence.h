@@ -5,12 +5,14 @@
 
 namespace vernier {
 
-// Whether a quantized candidate computes what its reference does, but for its quantizers: its
-// outputs with all of them off and the reference's weights, against the reference's.
+// Whether a candidate of lower precision computes what its reference does, but for its precision:
+// its outputs in float32, without quantizers and with the reference's weights, against the
+// reference's.
 struct StructureEvidence {
   std::string output;           // that agrees least
   double sqnr_db = 0;           // of it, on the mean
-  std::int64_t unswitched = 0;  // quantizers that stayed on and may show, and
+  std::int64_t unswitched = 0;  // quantizers that stayed on and may show, or constants that stayed
+                                // rounded to half precision, and
   std::string first_unswitched;
   std::string origin;        // the layer where another network leaves the reference; "": not found
   std::string origin_cause;  // "attribute_mismatch: pads is 0 0 2 2, the reference's 1 1 1 1"

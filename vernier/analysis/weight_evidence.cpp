@@ -98,7 +98,8 @@ bool shapes_fit(const Shape& first, const Shape& second) {
 }
 
 PairedWeight compare_values(PairedWeight row, const TensorView& reference,
-                            const TensorView& candidate, const ModelWeight& weight) {
+                            const TensorView& candidate, const ModelWeight& weight,
+                            bool rounded_reference) {
   row.sqnr_db = sqnr_db(measure_noise(reference, candidate));
   if (weight.quantizer && is_integer(weight.quantizer->dtype)) {
     row.steps = largest_steps(reference, candidate, *weight.quantizer);
@@ -106,7 +107,7 @@ PairedWeight compare_values(PairedWeight row, const TensorView& reference,
   } else if (weight.stored == DType::f16 || weight.stored == DType::bf16) {
     row.same = largest_half_steps(reference, candidate, weight.stored) <= 1;
   } else {
-    row.same = row.sqnr_db >= (weight.quantizer ? quantized_db : float_db);
+    row.same = row.sqnr_db >= (weight.quantizer || rounded_reference ? quantized_db : float_db);
   }
   return row;
 }
@@ -170,7 +171,8 @@ PairedWeight compare_pair(const ModelWeight& reference, const ModelWeight& candi
   PairedWeight best = row;
   visit_forms(reference, candidate, real,
               [&](const TensorView& expected, const Tensor& found, const ChannelScale*) {
-                const PairedWeight compared = compare_values(row, expected, found, candidate);
+                const PairedWeight compared = compare_values(row, expected, found, candidate,
+                                                             reference.quantizer.has_value());
                 if (is_better(compared, best)) best = compared;
                 return is_certain(best);
               });
@@ -220,7 +222,8 @@ std::optional<FloatWeight> same_form(const ModelWeight& reference, const ModelWe
   PairedWeight best{.sqnr_db = -INFINITY};
   visit_forms(reference, candidate, candidate.read(),
               [&](const TensorView& expected, const Tensor& found, const ChannelScale* fold) {
-                const PairedWeight compared = compare_values({}, expected, found, candidate);
+                const PairedWeight compared =
+                    compare_values({}, expected, found, candidate, reference.quantizer.has_value());
                 if (!compared.same || !is_better(compared, best)) return false;
                 best = compared;
                 same = FloatWeight{copy(expected), float_biases(reference, fold)};

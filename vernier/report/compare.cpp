@@ -149,7 +149,7 @@ Document describe_compare(const RunDescription& run, const CompareResult& result
   std::vector<std::string> warnings = result.warnings;
   for (const UnwatchedTensor& output : result.not_compared)
     warnings.push_back(fmt::format("output {} is not compared: {}", output.name, output.reason));
-  if (result.verdict.pass())
+  if (result.verdict.outcome != Outcome::inconclusive)
     for (const Doubt& doubt : result.verdict.doubts) warnings.push_back(doubt_text(doubt));
   if (std::string loss = runtime_loss_text(result.runtime_loss_db); !loss.empty())
     warnings.push_back(std::move(loss));

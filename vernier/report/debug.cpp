@@ -285,7 +285,7 @@ Document describe_debug(const DebugSubject& subject, const DebugResult& result) 
     describe_sensitivity(*result.sensitivity, projection_labels(result.projections), subject.top,
                          blocks);
   std::vector<std::string> warnings = debug_notes(result);
-  if (result.verdict.pass())
+  if (result.verdict.outcome != Outcome::inconclusive)
     for (const Doubt& doubt : result.verdict.doubts) warnings.push_back(doubt_text(doubt));
   if (std::string loss = runtime_loss_text(result.runtime_loss_db()); !loss.empty())
     warnings.push_back(std::move(loss));
