@@ -75,8 +75,10 @@ int run_text_task(const EvalOptions& options) {
     reference_path = resolve_reference(options.models, argument);
   const Tokenizer tokenizer = open_tokenizer(options, argument.model, reference_path);
   const std::array beside = {fs::path(argument.model), tokenizer.path()};
-  TextTaskOptions evaluated{
-      .task = task, .judge = options.judge, .labels = read_label_names(beside)};
+  TextTaskOptions evaluated{.task = task,
+                            .judge = options.judge,
+                            .labels = read_label_names(beside),
+                            .batch = options.input.dataset.batch};
   const std::vector<std::string> rows =
       read_text_rows(dataset, options.input.samples.value_or(default_rows));
   const std::vector<TextExample> examples =
@@ -98,11 +100,12 @@ int run_text_task(const EvalOptions& options) {
       limits_in_force(options.fail_if, options.baseline,
                       task_limit_metrics(text_task_metrics(task), reference != nullptr));
   const TextTaskModels models{.reference = reference.get(), .candidate = runner, .inputs = inputs};
-  MeasuredParts parts(options.parts, options.output,
-                      {.candidate = argument.model,
-                       .reference = reference_path,
-                       .inputs = hash_of(rows, tokenizer),
-                       .sections = {{text_task_section, std::ssize(examples)}}});
+  MeasuredParts parts(
+      options.parts, options.output,
+      {.candidate = argument.model,
+       .reference = reference_path,
+       .inputs = hash_of(rows, tokenizer),
+       .sections = {{text_task_section, text_task_runs(std::ssize(examples), evaluated.batch)}}});
   evaluated.records = parts.records();
   const TaskResult result = with_progress("evaluating", [&](Progress progress) {
     evaluated.progress = std::move(progress);
@@ -116,6 +119,7 @@ int run_text_task(const EvalOptions& options) {
   run.samples = result.samples;
   run.interrupted = result.interrupted;
   run.settings.emplace_back("tokenizer", tokenizer.path().filename().string());
+  if (evaluated.batch > 1) run.settings.emplace_back("batch", evaluated.batch);
   if (reference) describe_host(run, reference->versions());
   write_result(options.output, describe_task(run, evaluated.judge, result),
                [&] { return task_json(run, evaluated.judge, result); });

@@ -60,6 +60,29 @@ class TextTask : public ::testing::Test {
     builder.model().save(path(name));
   }
 
+  // The mean of the words that a mask shows, so that padding must not count.
+  void save_masked_model(const std::string& name) const {
+    Tensor table = make_tensor("table", DType::f32, {words, 2});
+    std::int64_t i = 0;
+    for (float& value : elements<float>(table)) value = static_cast<float>((i++ * 5) % 7) - 3.0F;
+    GraphBuilder()
+        .input("ids", DType::i64, {{-1, "n"}, {-1, "s"}})
+        .input("shown", DType::i64, {{-1, "n"}, {-1, "s"}})
+        .output("y", DType::f32, {{-1, "n"}, {2, ""}})
+        .weight(table)
+        .weight(tensor_of<std::int64_t>("one", DType::i64, {1}, {1}))
+        .weight(tensor_of<std::int64_t>("last", DType::i64, {1}, {-1}))
+        .node("Gather", {"table", "ids"}, {"rows"})
+        .node("Cast", {"shown"}, {"shares"}, {int_attribute("to", 1)})
+        .node("Unsqueeze", {"shares", "last"}, {"columns"})
+        .node("Mul", {"rows", "columns"}, {"kept"})
+        .node("ReduceSum", {"kept", "one"}, {"sum"}, {int_attribute("keepdims", 0)})
+        .node("ReduceSum", {"shares", "one"}, {"count"})
+        .node("Div", {"sum", "count"}, {"y"})
+        .model()
+        .save(path(name));
+  }
+
   std::map<std::string, double> score(const std::string& task, const std::string& model,
                                       const std::string& data,
                                       std::vector<std::string> more = {}) const {
@@ -140,6 +163,55 @@ TEST_F(TextTask, sentence_similarity_is_spearmans_correlation_of_cosines) {
   // Cosines 1, 0, 0.89, 0: two that are equal share ranks.
   EXPECT_NEAR(score("sentence-similarity", "m.onnx", "rows.csv").at("cosine_spearman"), 94.868,
               1e-2);
+}
+
+// Texts of other lengths are padded behind a mask, or run apart.
+TEST_F(TextTask, batches_give_the_figures_of_single_texts) {
+  write("config.json", R"({"id2label": {"0": "O", "1": "B-PER"}})");
+  save_masked_model("masked.onnx");
+  save_model("words.onnx", words, {{{0, 11}, 2.0F}, {{0, 3}, -1.0F}});
+  save_model("tags.onnx", 2, {{{4, 1}, 1.0F}, {{11, 1}, 1.0F}});
+  save_model("span.onnx", 2, {{{4, 0}, 5.0F}, {{5, 1}, 5.0F}});
+  write("classes.csv",
+        "text,label\ngood cat in Paris,1\nbad,0\ngood where is cat,0\nbad cat,0\nin Paris,1\n");
+  write("pairs.csv",
+        "sentence1,sentence2,score\ngood cat,cat,5\ngood,bad where is,0\ngood in,Paris,4\n");
+  write("texts.jsonl", "{\"text\": \"cat in Paris\"}\n{\"text\": \"good bad cat Ann\"}\n");
+  write("tags.jsonl",
+        "{\"tokens\": [\"Ann\", \"in\", \"Paris\"], \"ner_tags\": [1, 0, 0]}\n"
+        "{\"tokens\": [\"cat\"], \"ner_tags\": [0]}\n");
+  write("questions.jsonl",
+        "{\"question\": \"where\", \"context\": \"lives Ann Bob\", \"answers\": [\"Ann\"]}\n"
+        "{\"question\": \"where is\", \"context\": \"Bob Ann\", \"answers\": [\"Ann\"]}\n");
+  const std::vector<std::array<const char*, 3>> measured = {
+      {"text-classification", "masked.onnx", "classes.csv"},
+      {"sentence-similarity", "masked.onnx", "pairs.csv"},
+      {"token-classification", "tags.onnx", "tags.jsonl"},
+      {"question-answering", "span.onnx", "questions.jsonl"},
+      {"fill-mask", "words.onnx", "texts.jsonl"}};
+  for (const auto& [task, model, data] : measured) {
+    const auto alone = score(task, model, data);
+    ASSERT_FALSE(alone.empty()) << task;
+    for (const char* batch : {"2", "3", "16"})
+      for (const auto& [name, value] : score(task, model, data, {"--batch", batch}))
+        EXPECT_NEAR(value, alone.at(name), 1e-4) << task << " " << name << " " << batch;
+  }
+}
+
+TEST_F(TextTask, a_batch_that_a_model_cannot_take_is_a_one_line_error) {
+  Tensor table = make_tensor("table", DType::f32, {words, 2});
+  GraphBuilder()
+      .input("ids", DType::i64, {{1, ""}, {-1, "s"}})
+      .output("y", DType::f32, {{1, ""}, {-1, "s"}, {2, ""}})
+      .weight(table)
+      .node("Gather", {"table", "ids"}, {"y"})
+      .model()
+      .save(path("fixed.onnx"));
+  write("pairs.csv", "sentence1,sentence2,score\ngood cat,cat,5\ngood,bad,0\n");
+  expect_error(
+      run_vernier({"eval", path("fixed.onnx"), "--task", "sentence-similarity", "--dataset",
+                   path("pairs.csv"), "--batch", "4", "--python", VERNIER_TORCH2_PYTHON}),
+      "input 'ids' takes 1 at once");
 }
 
 TEST_F(TextTask, a_worse_candidate_fails_beside_its_reference) {

@@ -10,6 +10,7 @@
 
 #include "vernier/analysis/bind_inputs.h"
 #include "vernier/analysis/parts/record.h"
+#include "vernier/analysis/task/batch_dependence.h"
 #include "vernier/analysis/task/block_answers.h"
 #include "vernier/analysis/task/predictions.h"
 #include "vernier/error.h"
@@ -46,8 +47,6 @@ const Tensor& output_at(const std::vector<Tensor>& outputs, std::size_t place) {
 
 // Examples that are run alone as well, to see whether the batch changes their answers.
 constexpr std::int64_t examples_run_alone = 4;
-// Below this the answers differ by more than the order of sums explains.
-constexpr double batch_rounding_db = 60;
 
 void compare_latest(BlockAnswers& block) {
   const auto before = block.reference.latest(), after = block.candidate.latest();
@@ -199,12 +198,7 @@ class TaskRun {
   // As the first batch shows it, of the bank if there is one.
   void note_batch_dependence(const std::optional<double>& alone_db) {
     if (std::exchange(batch_noted_, true) || !alone_db) return;
-    if (*alone_db < batch_rounding_db)
-      warnings_.push_back(fmt::format(
-          "[task] the candidate's answers depend on the other examples of a batch: alone, one is "
-          "answered otherwise (SQNR {:.1f} dB). Dynamic quantization does that, for it takes its "
-          "ranges from the whole batch; --batch 1 scores each example by itself",
-          *alone_db));
+    if (auto warning = batch_dependence(*alone_db)) warnings_.push_back(std::move(*warning));
   }
 
   void require_classes(const Predictions& answers) const {

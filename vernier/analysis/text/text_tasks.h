@@ -73,16 +73,20 @@ struct TextTaskOptions {
   JudgeOptions judge;
   std::map<std::int64_t, std::string> labels;
   std::int64_t most_tokens = 512;
+  std::int64_t batch = 1;  // texts that are run at once
   Progress progress;
   // What was measured of single examples, and which are measured here; null: all, and none is kept.
   SampleRecords* records = nullptr;
 };
+// What evaluate_text_task() calls the records of examples that are run at once, and how many these
+// are.
 inline constexpr const char* text_task_section = "examples";
+std::int64_t text_task_runs(std::int64_t examples, std::int64_t batch);
 
-// Runs both models on each text by itself, scores their answers and judges the scores. Answers to
-// questions are spans of 30 tokens at most; tags are those of the first token of a word; sentences
-// are compared by the cosine of their mean token vectors. Throws Error for outputs that the task
-// cannot read.
+// Runs both models on each text, by itself or in a batch, scores their answers and judges the
+// scores. Answers to questions are spans of 30 tokens at most; tags are those of the first token of
+// a word; sentences are compared by the cosine of their mean token vectors. Throws Error for
+// outputs that the task cannot read.
 TaskResult evaluate_text_task(const TextTaskModels& models, const Tokenizer& tokenizer,
                               std::span<const TextExample> examples,
                               const TextTaskOptions& options);
