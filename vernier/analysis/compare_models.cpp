@@ -134,15 +134,6 @@ std::vector<std::string> warnings_about(const Evidence& evidence) {
                       evidence.calibration->input_overflow)};
 }
 
-// Whether a sample of the one lacks inputs of the other, by name.
-bool takes_other_inputs(const Model& reference, const Model& candidate) {
-  std::vector<std::string> expected = vernier::names_of(reference.inputs());
-  std::vector<std::string> found = vernier::names_of(candidate.inputs());
-  std::ranges::sort(expected);
-  std::ranges::sort(found);
-  return expected != found;
-}
-
 // Two decoders whose caches are fed back, and the first prompt that they are fed.
 struct ComparedDecoders {
   Decoder reference, candidate;

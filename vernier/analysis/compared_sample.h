@@ -9,6 +9,7 @@
 #include "vernier/analysis/calibration_fit.h"
 #include "vernier/analysis/parts/record.h"
 #include "vernier/analysis/sequence.h"
+#include "vernier/metrics/token_scores.h"
 #include "vernier/tensor/tensor.h"
 
 namespace vernier {
@@ -46,6 +47,11 @@ void fields(Archive& archive, Similarity& s) {
   archive(s.count, s.sqnr_db, s.psnr_db, s.cosine_similarity, s.mse, s.max_abs_diff,
           s.mean_abs_diff, s.relative_l2, s.max_ulp_diff, s.p999_ulp_diff, s.argmax_agreement,
           s.max_abs_diff_index, s.reference_nan, s.reference_inf, s.candidate_nan, s.candidate_inf);
+}
+
+template <typename Archive>
+void fields(Archive& archive, KlSum& kl) {
+  archive(kl.sum, kl.rows);
 }
 
 template <typename Archive>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "vernier/tensor/tensor.h"
@@ -27,6 +28,14 @@ TokenScore score_token(std::span<const float> reference, std::span<const float> 
 struct KlSum {
   double sum = 0;
   std::int64_t rows = 0;
+  KlSum& operator+=(const KlSum& more) {
+    sum += more.sum;
+    rows += more.rows;
+    return *this;
+  }
+  std::optional<double> mean() const {
+    return rows > 0 ? std::optional(sum / static_cast<double>(rows)) : std::nullopt;
+  }
   bool operator==(const KlSum&) const = default;
 };
 KlSum kl_of_rows(const TensorView& reference, const TensorView& candidate);

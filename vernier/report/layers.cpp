@@ -10,6 +10,7 @@
 
 #include "vernier/report/evidence.h"
 #include "vernier/report/number.h"
+#include "vernier/report/sensitivity.h"
 #include "vernier/report/sparkline.h"
 #include "vernier/report/verdict.h"
 
@@ -188,6 +189,25 @@ Table weights_table(const LayersSubject& subject, const LayersResult& result) {
   return table;
 }
 
+Table projections_table(const LayersResult& result) {
+  Table table{.title = "By layer and projection",
+              .columns = {{"layer"},
+                          {"projection", Align::left},
+                          {"SQNR dB"},
+                          {"introduced dB"},
+                          {"max_abs_diff"},
+                          {"tensor", Align::left}}};
+  for (const auto& [at, index] : result.projections) {
+    const LayerRow& row = result.rows[index];
+    table.rows.push_back({at.layer < 0 ? "" : fmt::format("{}", at.layer),
+                          std::string(projection_name(at.kind)), format_decibels(row.sqnr_db),
+                          row.introduced_sqnr_db ? Cell(format_decibels(*row.introduced_sqnr_db))
+                                                 : Cell("-", Tone::faint),
+                          difference_cell(row), row.layer});
+  }
+  return table;
+}
+
 std::string drift_line(const LayersResult& result) {
   std::vector<std::optional<double>> decibels;
   for (const LayerRow& row : result.rows)
@@ -225,6 +245,12 @@ Document describe_layers(const LayersSubject& subject, const LayersResult& resul
     if (row.exceeds && !result.drift_origin)
       blocks.emplace_back(Paragraph{fmt::format("{}: cause: {}", row.layer, cause(row, result))});
   if (!result.outputs.empty()) blocks.emplace_back(rows_table("Outputs", result.outputs, columns));
+  if (result.kl_mean)
+    blocks.emplace_back(Panel{
+        "",
+        {{"next token",
+          fmt::format("KL {} nats, mean of all tokens that were run", kl_text(result.kl_mean))}}});
+  if (!result.projections.empty()) blocks.emplace_back(projections_table(result));
   std::vector<LayerRow> worst = worst_rows(result);
   worst.resize(std::min<std::size_t>(worst.size(), subject.top));
   blocks.emplace_back(rows_table("Worst layers", worst, columns));

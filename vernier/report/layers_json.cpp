@@ -47,6 +47,19 @@ Json row_json(const LayerRow& row, const LayersResult& result) {
   return json;
 }
 
+Json projection_json(const LayerProjection& placed, const LayersResult& result) {
+  const PlacedProjection& at = placed.projection;
+  const LayerRow& row = result.rows[placed.row];
+  return {{"layer", at.layer < 0 ? Json(nullptr) : Json(at.layer)},
+          {"projection", std::string(projection_name(at.kind))},
+          {"node", at.node},
+          {"tensor", row.layer},
+          {"sqnr_db", json_number<Json>(row.sqnr_db)},
+          {"introduced_sqnr_db",
+           row.introduced_sqnr_db ? json_number<Json>(*row.introduced_sqnr_db) : Json(nullptr)},
+          {"max_abs_diff", json_number<Json>(row.max_abs_diff)}};
+}
+
 }  // namespace
 
 std::string layers_json(const LayersSubject& subject, const LayersResult& result) {
@@ -57,6 +70,12 @@ std::string layers_json(const LayersSubject& subject, const LayersResult& result
   for (const LayerRow& row : result.rows) json["layers"].push_back(row_json(row, result));
   json["model_outputs"] = Json::array();
   for (const LayerRow& row : result.outputs) json["model_outputs"].push_back(row_json(row, result));
+  if (!result.projections.empty()) {
+    json["projections"] = Json::array();
+    for (const LayerProjection& each : result.projections)
+      json["projections"].push_back(projection_json(each, result));
+  }
+  if (result.kl_mean) json["kl_mean"] = json_number<Json>(*result.kl_mean);
   const auto output = std::ranges::find_if(result.outputs, &LayerRow::exceeds);
   json["drift_origin"] = result.drift_origin ? Json(result.rows[*result.drift_origin].layer)
                          : output != result.outputs.end() ? Json(output->layer)

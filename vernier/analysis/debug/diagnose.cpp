@@ -277,8 +277,7 @@ DebugResult diagnose(const DebugPlan& plan, const Measurements& measured,
              output.cumulative && !std::isfinite(output.cumulative->reference_squares),
          .reference_shape = output.reference_shape,
          .candidate_shape = output.candidate_shape,
-         .kl_mean = output.kl.rows > 0 ? std::optional(output.kl.sum / double(output.kl.rows))
-                                       : std::nullopt});
+         .kl_mean = output.kl.mean()});
   result.advice = advise(result.activations);
   result.notes = notes_of(plan, measured, result);
   result.local = summarise(result.activations, &DebugActivation::local_sqnr_db);

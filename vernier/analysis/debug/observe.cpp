@@ -136,7 +136,7 @@ void pool_into(SampleSums& total, const SampleSums& sample) {
     OutputSums& sums = total.outputs[i];
     add_to(sums.cumulative, more.cumulative);
     sums.nonfinite += more.nonfinite;
-    sums.kl = {sums.kl.sum + more.kl.sum, sums.kl.rows + more.kl.rows};
+    sums.kl += more.kl;
     if (more.status != PairStatus::shape_mismatch) continue;
     sums.status = more.status;
     sums.reference_shape = more.reference_shape;

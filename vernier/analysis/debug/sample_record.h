@@ -29,11 +29,6 @@ void fields(Archive& archive, TensorSums& sums) {
 }
 
 template <typename Archive>
-void fields(Archive& archive, KlSum& kl) {
-  archive(kl.sum, kl.rows);
-}
-
-template <typename Archive>
 void fields(Archive& archive, OutputSums& sums) {
   archive(sums.name, sums.status, sums.cumulative, sums.nonfinite, sums.reference_shape,
           sums.candidate_shape, sums.reference_in_place, sums.kl);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "vernier/analysis/decoding/decoder_inputs.h"
+#include "vernier/analysis/io_mapping.h"
 #include "vernier/tensor/convert.h"
 
 namespace vernier {
@@ -14,6 +15,14 @@ const Tensor* find(std::span<const Tensor> tensors, const std::string& name) {
 }
 
 }  // namespace
+
+bool takes_other_inputs(const Model& reference, const Model& candidate) {
+  std::vector<std::string> expected = names_of(reference.inputs());
+  std::vector<std::string> found = names_of(candidate.inputs());
+  std::ranges::sort(expected);
+  std::ranges::sort(found);
+  return expected != found;
+}
 
 const CacheSpec& counterpart_cache(const Decoder& decoder, const Decoder& other,
                                    std::size_t cache) {

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "vernier/model/decoder.h"
+#include "vernier/model/model.h"
 #include "vernier/runtime/runner.h"
 
 namespace vernier {
@@ -28,6 +29,9 @@ class FedDecoder : public Runner {
   std::vector<TensorSpec> inputs_;
   Decoder other_;
 };
+
+// Whether two models have inputs of other names, so that a sample of the one is none of the other.
+bool takes_other_inputs(const Model& reference, const Model& candidate);
 
 // Which cache of `decoder` is fed what a cache of the other is: by the input's name, else by place.
 const CacheSpec& counterpart_cache(const Decoder& decoder, const Decoder& other, std::size_t cache);

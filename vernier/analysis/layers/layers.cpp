@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "vernier/analysis/decoding/fed_decoder.h"
 #include "vernier/analysis/decoding/pair_caches.h"
 #include "vernier/analysis/evidence.h"
 #include "vernier/analysis/layers/absent.h"
@@ -14,6 +15,7 @@
 #include "vernier/analysis/layers/measure.h"
 #include "vernier/analysis/layers/operands.h"
 #include "vernier/analysis/layers/plan.h"
+#include "vernier/analysis/layers/projections.h"
 #include "vernier/analysis/layers/quantized.h"
 #include "vernier/error.h"
 #include "vernier/exporting/sidecar.h"
@@ -199,6 +201,8 @@ LayersResult explain(LayersResult result, const LayersReference& reference,
       if (!row.tensor.empty()) tensors.emplace_back(row.layer, row.tensor);
     weights = compare_operands(std::move(weights), *index, shipped, tensors);
   }
+  result.projections = index ? place_projections(*index, result.rows, &LayerRow::layer)
+                             : place_projections(ran, result.rows, &LayerRow::tensor);
   result.weight_mismatches = weight_mismatches(weights);
   if (!model) settle_absent_layers(result, CandidateGraph(ran, result.rows));
   std::optional<MissingActivations> missing;
@@ -265,6 +269,20 @@ Model recalling(Model model, const TensorOrigins& origins) {
   return model;
 }
 
+// A decoder that takes other inputs than the candidate is fed the candidate's tokens and caches:
+// its runner is put behind one that does so, and returned.
+std::unique_ptr<Runner> feed_decoder(LayersReference& reference, const Model& candidate,
+                                     const LayersOptions& options) {
+  if (!reference.model || !takes_other_inputs(*reference.model, candidate)) return nullptr;
+  auto own = find_decoder(*reference.model);
+  auto other = find_decoder(candidate, options.io.roles);
+  if (!own || !other || own->caches.size() != other->caches.size()) return nullptr;
+  std::unique_ptr<Runner> fed = std::move(reference.runner);
+  reference.runner =
+      std::make_unique<FedDecoder>(*fed, std::move(*own), candidate.inputs(), std::move(*other));
+  return fed;
+}
+
 }  // namespace
 
 std::string_view cause_name(Cause cause) {
@@ -295,6 +313,7 @@ bool judges_outputs(const Model& candidate, const LayersOptions& options) {
 LayersResult validate_layers(const Model& candidate, Samples& samples, const LayersOptions& given) {
   LayersReference reference = open_layers_reference(with_example(given, candidate, samples));
   LayersOptions options = given;
+  const std::unique_ptr<Runner> fed = feed_decoder(reference, candidate, options);
   pair_cache_outputs(candidate, reference.runner->outputs(), options.io);
   const TensorOrigins origins = known_origins(candidate);
   const Model shipped = recalling(candidate.clone(), origins);

@@ -19,6 +19,7 @@
 #include "vernier/analysis/weight_evidence.h"
 #include "vernier/data/samples.h"
 #include "vernier/model/model.h"
+#include "vernier/model/projections.h"
 #include "vernier/runtime/host_runner.h"
 #include "vernier/runtime/ort_options.h"
 
@@ -138,7 +139,7 @@ struct LayerRow {
   std::optional<LayerLayout> layout;  // under which an exceeding pair agrees
   std::optional<LayerTruth> truth;    // when it was asked for
   // Introduced error: the layer's output on the reference's inputs, against the reference's output.
-  std::optional<double> introduced_max_abs_diff;
+  std::optional<double> introduced_max_abs_diff, introduced_sqnr_db;
   Cause cause = Cause::none;
   LayerEvidence evidence;
 };
@@ -152,11 +153,20 @@ inline bool is_listed_with_another(const LayerRow& row) {
   return row.match == Match::none && row.cause == Cause::inherited;
 }
 
+// A projection of a transformer, and the row of what it computes.
+struct LayerProjection {
+  PlacedProjection projection;
+  std::size_t row = 0;
+};
+
 struct LayersResult {
   std::vector<LayerRow> rows;  // in the order in which the reference runs them
   // Outputs of the model that are no layer of the reference, as those that PyTorch computes behind
   // its last module.
   std::vector<LayerRow> outputs;
+  std::vector<LayerProjection> projections;  // in graph order; of a transformer
+  // KL of the next token, mean of all tokens, in nats; of a model that scores tokens.
+  std::optional<double> kl_mean;
   std::optional<std::size_t> drift_origin;  // the first row that exceeds
   std::int64_t layers_exceeding = 0;
   // Parameters whose initializer has other bits, also where no layer exceeds because of them.

@@ -21,6 +21,7 @@ struct OutputFigures {
 struct LayersSample {
   std::vector<std::pair<std::size_t, LayerFigures>> layers;  // by number of the layer
   std::vector<OutputFigures> outputs;
+  KlSum kl;  // of the next token
 };
 
 constexpr Match last_value(Match) { return Match::none; }
@@ -64,7 +65,7 @@ void fields(Archive& archive, OutputFigures& output) {
 
 template <typename Archive>
 void fields(Archive& archive, LayersSample& sample) {
-  archive(sample.layers, sample.outputs);
+  archive(sample.layers, sample.outputs, sample.kl);
 }
 
 }  // namespace vernier

@@ -10,7 +10,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include "vernier/analysis/decoding/decoder_inputs.h"
 #include "vernier/analysis/layers/closing_operator.h"
+#include "vernier/analysis/layers/coincidences.h"
 #include "vernier/analysis/layers/evidence.h"
 #include "vernier/analysis/layers/side_by_side.h"
 #include "vernier/analysis/pairing/by_topology.h"
@@ -92,6 +94,7 @@ Validation::Validation(LayersReference& reference, Runner& candidate,
   const auto& more = side_by_side_.warnings();
   warnings_.insert(warnings_.end(), more.begin(), more.end());
   if (reference_.model) reference_graph_.emplace(reference_.model->graph());
+  if (graph_) decoder_ = find_decoder(*graph_, options.io.roles);
   placements_ = place();
   for (std::size_t i = 0; i < layers_.size(); ++i) layer_of_[layers_[i].name] = i;
 }
@@ -141,21 +144,32 @@ bool Validation::measure(Samples& samples, const std::string& section) {
     if (!go_on && samples_ < samples.size()) return false;
   }
   settle_parts();
+  settle_coincidences();
   return samples_ == samples.size();
+}
+
+// The layer is compared with nothing: it was computed together with others.
+void Validation::release(std::size_t layer) {
+  placements_[layer] = {Match::fused, std::nullopt};
+  rows_[layer] = {.layer = rows_[layer].layer,
+                  .type = rows_[layer].type,
+                  .source = rows_[layer].source,
+                  .match = Match::fused,
+                  .reference_shape = rows_[layer].reference_shape,
+                  .reference_dtype = rows_[layer].reference_dtype};
+}
+
+void Validation::settle_coincidences() {
+  if (!reference_graph_ || samples_ < 2) return;
+  for (const std::size_t layer : find_coincidences(rows_, equal_at_first_, *reference_graph_))
+    release(layer);
 }
 
 // A fusion may leave a tensor in a layer's scope that is only a part of what the layer computes, as
 // a product whose bias is added elsewhere.
 void Validation::settle_parts() {
   for (std::size_t layer = 0; layer < rows_.size(); ++layer) {
-    if (!is_part(layer)) continue;
-    placements_[layer] = {Match::fused, std::nullopt};
-    rows_[layer] = {.layer = rows_[layer].layer,
-                    .type = rows_[layer].type,
-                    .source = rows_[layer].source,
-                    .match = Match::fused,
-                    .reference_shape = rows_[layer].reference_shape,
-                    .reference_dtype = rows_[layer].reference_dtype};
+    if (is_part(layer)) release(layer);
   }
 }
 
@@ -200,16 +214,21 @@ void Validation::add_first(std::int64_t number, const std::vector<Tensor>& sampl
                         {.pairs = pairs, .visit = visit, .outputs = [&](const auto& outputs) {
                            outputs_.clear();
                            add_outputs(measure_outputs(outputs));
+                           kl_ = kl_of_next_token(outputs);
                          }});
   if (adopt(seen)) return add_first(number, sample);
   prove_names(found, number, sample);
   resolve(found);
   rows_.clear();
+  equal_at_first_.clear();
   for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
     const Placement& place = placements_[layer];
     rows_.push_back(place.tensor ? found.at({layer, *place.tensor})
                                  : absent_row(layers_[layer], seen));
     rows_.back().match = place.match;
+    if ((place.match == Match::value || place.match == Match::elided) &&
+        rows_.back().max_abs_diff == 0)
+      equal_at_first_.push_back(layer);
   }
 }
 
@@ -298,6 +317,7 @@ LayersSample Validation::measure_sample(std::int64_t number, const std::vector<T
       number, sample, layers_,
       {.pairs = pairs, .visit = visit, .outputs = [&](const LockstepOutputs& outputs) {
          measured.outputs = measure_outputs(outputs);
+         measured.kl = kl_of_next_token(outputs);
        }});
   return measured;
 }
@@ -308,6 +328,15 @@ void Validation::add(const LayersSample& measured) {
     rows_[layer] = with_figures(std::move(rows_[layer]), figures, options_.tolerance);
   }
   add_outputs(measured.outputs);
+  kl_ += measured.kl;
+}
+
+KlSum Validation::kl_of_next_token(const LockstepOutputs& outputs) const {
+  if (!decoder_) return {};
+  const Tensor* reference = find_logits(*decoder_, outputs.reference);
+  const Tensor* candidate = find_logits(*decoder_, outputs.candidate);
+  if (!reference || !candidate || reference->shape != candidate->shape) return {};
+  return kl_of_rows(*reference, *candidate);
 }
 
 // Outputs of an ONNX reference are rows already where they are watched; all arrays of a recording
@@ -505,8 +534,11 @@ bool Validation::is_computed(std::size_t layer) const {
 }
 
 LayersResult Validation::result() const {
-  LayersResult result{
-      .rows = rows_, .outputs = outputs_, .warnings = warnings_, .samples = samples_};
+  LayersResult result{.rows = rows_,
+                      .outputs = outputs_,
+                      .kl_mean = kl_.mean(),
+                      .warnings = warnings_,
+                      .samples = samples_};
   for (LayerRow& row : result.outputs) {
     row.exceeds = is_exceeding(row);
     if (row.exceeds) row.cause = Cause::unknown;
@@ -515,8 +547,10 @@ LayersResult Validation::result() const {
     LayerRow& row = result.rows[i];
     if (row.match == Match::none && is_computed(i)) row.match = Match::fused;
     row.exceeds = is_exceeding(row);
-    if (const auto found = introduced_.find(i); found != introduced_.end())
+    if (const auto found = introduced_.find(i); found != introduced_.end()) {
       row.introduced_max_abs_diff = found->second.max_abs_diff;
+      row.introduced_sqnr_db = found->second.sqnr_db;
+    }
     if (!row.exceeds) continue;
     row.cause = Cause::unknown;
     if (!result.drift_origin) result.drift_origin = i;

@@ -7,6 +7,7 @@
 
 #include "vernier/analysis/layers/layers_sample.h"
 #include "vernier/analysis/layers/side_by_side.h"
+#include "vernier/model/decoder.h"
 #include "vernier/model/index.h"
 #include "vernier/runtime/ort_runner.h"
 
@@ -52,6 +53,7 @@ class Validation {
   std::vector<OutputFigures> measure_outputs(const LockstepOutputs& outputs) const;
   LayerRow output_row(const std::string& name) const;
   void add_outputs(const std::vector<OutputFigures>& measured);
+  KlSum kl_of_next_token(const LockstepOutputs& outputs) const;
   std::vector<LayerPair> candidate_pairs();
   bool is_worth_comparing(const LayerPair& pair, const Tensor& reference,
                           const TensorView& candidate) const;
@@ -65,6 +67,8 @@ class Validation {
   std::vector<std::byte> replacement(std::size_t layer, const Tensor& reference,
                                      const TensorView& candidate) const;
   void settle_parts();
+  void settle_coincidences();
+  void release(std::size_t layer);
   bool is_part(std::size_t layer) const;
   bool is_sound(std::size_t layer) const;
   bool is_computed(std::size_t layer) const;
@@ -83,6 +87,9 @@ class Validation {
   bool resolved_ = false;  // the layers that names do not place were searched for
   bool proven_ = false;    // those that names place were compared with their tensors
   std::vector<LayerRow> rows_, outputs_;
+  std::vector<std::size_t> equal_at_first_;  // layers that only their values place, and equal
+  std::optional<Decoder> decoder_;           // of a candidate that scores tokens
+  KlSum kl_;
   std::map<std::size_t, Introduced> introduced_;
   std::map<std::string, Tensor> truth_;  // of the sample under way
   std::vector<std::string> warnings_;
