@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "vernier/error.h"
+#include "vernier/model/genai_config.h"
 #include "vernier/model/onnx_type.h"
 #include "vernier/model/skeleton.h"
 #include "vernier/model/tensor_data.h"
@@ -138,7 +139,10 @@ Model Model::with(ModelProto proto) const {
 
 Model Model::clone() const { return with(*proto_); }
 
-Model Model::load(const std::filesystem::path& path) {
+Model Model::load(const std::filesystem::path& named) {
+  const auto folder =
+      std::filesystem::is_directory(named) ? read_genai_config(named) : std::nullopt;
+  const std::filesystem::path& path = folder ? folder->model : named;
   auto file = std::make_shared<const MappedFile>(path);
   const auto light = skeleton(file->bytes(), path.filename().string());
   if (!light) throw damaged(path.string());

@@ -7,6 +7,7 @@
 
 #include "vernier/model/edit.h"
 #include "vernier/model/insert_switches.h"
+#include "vernier/model/onnx_type.h"
 #include "vernier/model/real_operators.h"
 #include "vernier/model/switch_nodes.h"
 #include "vernier/model/tensor_data.h"
@@ -411,16 +412,33 @@ class GraphSwitches {
       emit(make_node("Transpose", {factor}, "vernier.transposed:" + output));
       factor = "vernier.transposed:" + output;
     }
+    // Weights are real in float32, what they are multiplied with may be in float16.
+    const DType dtype = scale_type(input_name(node, weight + 1));
     std::string result = "vernier.result:" + output;
-    emit(make_node("MatMul", {x, factor}, result));
+    if (dtype == DType::f32) {
+      emit(make_node("MatMul", {x, factor}, result));
+    } else {
+      emit(cast_node(x, DType::f32, "vernier.widened:" + output));
+      emit(make_node("MatMul", {"vernier.widened:" + output, factor}, "vernier.wide:" + output));
+      emit(cast_node("vernier.wide:" + output, dtype, result));
+    }
     if (const std::string added = input_name(node, bias); !added.empty()) {
       emit(make_node("Add", {result, added}, "vernier.biased:" + output));
       result = "vernier.biased:" + output;
     }
     node.set_output(0, quantized);
     emit(std::move(node));
-    emit(selector_node(switches, result, quantized, output));
+    emit(selector_node(switches, result, quantized, output, dtype));
     return true;
+  }
+
+  static NodeProto cast_node(const std::string& tensor, DType dtype, const std::string& output) {
+    NodeProto node = make_node("Cast", {tensor}, output);
+    AttributeProto& to = *node.add_attribute();
+    to.set_name("to");
+    to.set_type(AttributeProto::INT);
+    to.set_i(onnx_data_type(dtype));
+    return node;
   }
 
   const GraphIndex& index_;  // of the graph as it was

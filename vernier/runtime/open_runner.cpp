@@ -6,6 +6,7 @@
 #include <array>
 
 #include "vernier/error.h"
+#include "vernier/model/genai_config.h"
 #include "vernier/tensor/in_process.h"
 
 namespace vernier {
@@ -26,7 +27,8 @@ ModelFormat model_format(const std::filesystem::path& path) {
   if (find_arrays(path)) return ModelFormat::recorded;
   if (!std::filesystem::exists(path))
     throw Error(fmt::format("[open] {}: no such file or folder", path.string()));
-  if (std::filesystem::is_directory(path)) return ModelFormat::recorded;
+  if (std::filesystem::is_directory(path))
+    return read_genai_config(path) ? ModelFormat::onnx : ModelFormat::recorded;
   const std::string ending = lowercase(path.extension().string());
   if (ending == ".onnx") return ModelFormat::onnx;
   if (ending == ".npz") return ModelFormat::recorded;
