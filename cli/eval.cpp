@@ -133,6 +133,10 @@ int run_compare(const EvalOptions& options) {
     compared.progress = std::move(progress);
     return compare_models(opened.compared(), *inputs.samples, compare_options);
   });
+  if (options.io.generate)
+    result.warnings.push_back(
+        "[eval] --generate: each model continues with its own tokens; behind the first that "
+        "differs, figures compare other texts with each other");
   if (parts.is_part()) return parts.write();
 
   if (options.stages && !result.interrupted) {

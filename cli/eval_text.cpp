@@ -23,6 +23,8 @@ namespace fs = std::filesystem;
 constexpr std::int64_t default_block_length = 2048;
 // A larger reference is not opened a second time to measure its rounding.
 constexpr std::int64_t most_second_bytes = std::int64_t{1} << 30;
+// Nor is a live one, whose size is not known, beside a larger candidate.
+constexpr std::int64_t most_second_candidate = std::int64_t{1} << 27;
 
 Decoder require_decoder(const Model& model, const RoleOverrides& roles) {
   auto decoder = find_decoder(model, roles);
@@ -38,10 +40,17 @@ Decoder require_decoder(const Model& model, const RoleOverrides& roles) {
 std::optional<Tokenizer> open_tokenizer(const EvalOptions& options, const fs::path& model) {
   if (!options.tokenizer.empty()) return Tokenizer(options.tokenizer, options.models.id.python);
   const fs::path beside = model.parent_path() / "tokenizer.json";
-  if (fs::is_regular_file(beside)) return Tokenizer(beside, options.models.id.python);
-  if (!options.text.empty())
+  if (!fs::is_regular_file(beside)) {
+    if (options.text.empty()) return std::nullopt;
     throw Error("[text] --text: its tokens are needed; pass --tokenizer tokenizer.json");
-  return std::nullopt;
+  }
+  if (!options.text.empty()) return Tokenizer(beside, options.models.id.python);
+  try {
+    return Tokenizer(beside, options.models.id.python);
+  } catch (const Error& error) {  // ids can be scored without
+    print_warnings(std::vector{fmt::format("tokens are shown as ids: {}", error.what())});
+    return std::nullopt;
+  }
 }
 
 TokenBlocks read_text(const EvalOptions& options, const std::optional<Tokenizer>& tokenizer,
@@ -64,22 +73,47 @@ void require_text_options(const EvalOptions& options) {
     throw Error("[eval] --mode reference scores -m alone: leave out --reference");
 }
 
-// Both models as they are run, and the reference in other arithmetic.
+// Both models as they are run, the reference in other arithmetic, and the candidate in exact one.
 struct TextModels {
   std::optional<Model> reference_file;
-  std::unique_ptr<Runner> reference_runner, candidate_runner, second;
+  std::unique_ptr<Runner> reference_runner, candidate_runner, second, exact;
   std::unique_ptr<TextModel> reference, candidate;
   fs::path reference_path;
 };
 
+// A live model, in float64 as well, or what was recorded of one.
+void open_other_reference(const EvalOptions& options, const ResolvedModel& argument,
+                          std::int64_t candidate_bytes, TextModels& models) {
+  const std::vector<std::int64_t> example(4, 0);
+  const DecoderRun first{.tokens = example};
+  HostOptions host = described_by(
+      host_options(options.models, argument),
+      decoder_inputs(models.candidate->decoder(), models.candidate_runner->inputs(), first),
+      models.candidate_runner->outputs());
+  models.reference_runner = open_reference(options, models.reference_path, host);
+  models.reference = std::make_unique<TextModel>(*models.reference_runner, *models.candidate);
+  if (model_format(models.reference_path) != ModelFormat::hosted ||
+      candidate_bytes > most_second_candidate)
+    return;
+  host.precision = DType::f64;
+  models.second = open_reference(options, models.reference_path, host);
+}
+
 TextModels open_text_models(const EvalOptions& options, const ResolvedModel& argument,
                             Model candidate) {
   TextModels models;
+  const std::int64_t candidate_bytes = candidate.weight_bytes();
   Decoder decoder = require_decoder(candidate, options.io.roles);
   if (!options.models.reference.empty() || !argument.reference.empty())
     models.reference_path = resolve_reference(options.models, argument);
-  models.candidate_runner =
-      std::make_unique<OrtRunner>(std::move(candidate), runner_options(options.runtime).onnx);
+  const OrtOptions runtime_here = runner_options(options.runtime).onnx;
+  if (precision_name(candidate) == "int8" && !runtime_here.exact &&
+      candidate_bytes <= most_second_bytes) {
+    OrtOptions exact = runtime_here;
+    exact.exact = true;
+    models.exact = std::make_unique<OrtRunner>(candidate.clone(), exact);
+  }
+  models.candidate_runner = std::make_unique<OrtRunner>(std::move(candidate), runtime_here);
   models.candidate = std::make_unique<TextModel>(*models.candidate_runner, std::move(decoder));
   if (models.reference_path.empty() || options.mode == "reference") return models;
   RuntimeOptions runtime = options.reference_runtime;
@@ -96,15 +130,7 @@ TextModels open_text_models(const EvalOptions& options, const ResolvedModel& arg
     models.second = std::make_unique<OrtRunner>(models.reference_file->clone(), onnx);
     return models;
   }
-  const std::vector<std::int64_t> example(4, 0);
-  const DecoderRun first{.tokens = example};
-  models.reference_runner = open_reference(
-      options, models.reference_path,
-      described_by(
-          host_options(options.models, argument),
-          decoder_inputs(models.candidate->decoder(), models.candidate_runner->inputs(), first),
-          models.candidate_runner->outputs()));
-  models.reference = std::make_unique<TextModel>(*models.reference_runner, *models.candidate);
+  open_other_reference(options, argument, candidate_bytes, models);
   return models;
 }
 
@@ -148,7 +174,8 @@ int run_text(const EvalOptions& options) {
       .threads = options.runtime.threads,
       .limits = parse_limits(options.fail_if, text_limit_metrics(models.reference != nullptr)),
       .bootstrap = options.judge.bootstrap,
-      .second = models.second.get()};
+      .second = models.second.get(),
+      .exact = models.exact.get()};
   evaluated.bootstrap.seed = options.input.seed;
   if (options.steps) evaluated.steps = *options.steps;
   MeasuredParts parts(options.parts, options.output,

@@ -8,9 +8,11 @@
 
 #include "tests/arrays.h"
 #include "tests/cli/run.h"
+#include "tests/decoding/genai_decoder.h"
 #include "tests/decoding/small_decoder.h"
 #include "tests/shared_data.h"
 #include "tests/temporary_directory.h"
+#include "vernier/tensor/convert.h"
 
 namespace vernier::testing {
 namespace {
@@ -79,8 +81,21 @@ TEST_F(DecoderCommand, models_that_take_other_inputs_are_fed_the_same_tokens_and
   EXPECT_EQ(other_way.exit_code, 0) << other_way.out << other_way.err;
 }
 
+// Lengths that are one number as long as there is no cache are no layers that differ behind one.
+TEST_F(DecoderCommand, layers_are_not_paired_by_numbers_that_only_the_prompt_has_in_common) {
+  small_decoder({.own_positions = true}).save(path("counted.onnx"));
+  for (const auto& [candidate, reference] :
+       {std::pair("counted.onnx", "float.onnx"), std::pair("float.onnx", "counted.onnx")}) {
+    const Outcome outcome =
+        run_vernier({"layers", path(candidate), "--reference", path(reference), "--samples", "6"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  }
+}
+
 TEST_F(DecoderCommand, each_model_goes_its_own_way_with_generate) {
-  EXPECT_EQ(compare("float.onnx", {"--generate"}).exit_code, 0);
+  const Outcome same = compare("float.onnx", {"--generate"});
+  EXPECT_EQ(same.exit_code, 0) << same.out << same.err;
+  EXPECT_THAT(same.out, HasSubstr("each model continues with its own tokens"));
   EXPECT_EQ(compare("bad.onnx", {"--generate"}).exit_code, 1);
 }
 
@@ -230,6 +245,28 @@ TEST_F(DecoderCommand, quantize_and_tune_are_scored_by_kl_on_text_that_was_held_
             std::filesystem::file_size(folder / "model.onnx") / 2);
 }
 
+TEST_F(DecoderCommand, sweep_shows_the_kl_of_every_precision) {
+  fused_decoder().save(path("fused.onnx"));
+  const std::vector<std::string> command = {
+      "sweep",  path("fused.onnx"),  "--precisions", "fp16,w8,int4",
+      "--data", save_tokens(16, 20), "--runs",       "1",
+      "-o",     path("sweep"),       "-f",           "json"};
+  const Outcome outcome = run_vernier(command);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  expect_valid_json("sweep", outcome.out);
+  std::map<std::string, double> kl;
+  const auto first = nlohmann::json::parse(outcome.out);
+  for (const auto& row : first["configurations"])
+    kl[row["precision"].get<std::string>()] = row.value("kl_mean", -1.0);
+  EXPECT_EQ(kl["fp32"], 0) << outcome.out;
+  EXPECT_GT(kl["w8"], 0);
+  EXPECT_GT(kl["int4"], 10 * kl["w8"]);
+  // Rows of before have it, too.
+  const auto again = nlohmann::json::parse(run_vernier(command).out);
+  for (const auto& row : again["configurations"])
+    EXPECT_EQ(row.value("kl_mean", -1.0), kl[row["precision"].get<std::string>()]) << row;
+}
+
 TEST_F(DecoderCommand, a_folder_of_onnxruntime_genai_says_which_file_and_which_inputs) {
   const std::filesystem::path folder = folder_.path() / "genai";
   std::filesystem::create_directory(folder);
@@ -244,6 +281,104 @@ TEST_F(DecoderCommand, a_folder_of_onnxruntime_genai_says_which_file_and_which_i
   EXPECT_THAT(outcome.out, HasSubstr("prompts of"));
   std::ofstream(folder / "genai_config.json") << "{";
   expect_error(run_vernier({"check", folder.string()}), "is no JSON");
+}
+
+// Fused attention, norms and weights of 4 bits, as such folders hold them.
+TEST_F(DecoderCommand, folders_of_fused_operators_run_in_every_command) {
+  const auto save = [&](const std::string& name, const FusedDecoderOptions& options) {
+    std::filesystem::create_directory(folder_.path() / name);
+    fused_decoder(options).save(folder_.path() / name / "model.onnx");
+    std::ofstream(folder_.path() / name / "genai_config.json")
+        << R"({"model": {"decoder": {"filename": "model.onnx", "inputs": {
+                "input_ids": "input_ids", "attention_mask": "attention_mask",
+                "past_key_names": "past.%d.key", "past_value_names": "past.%d.value"}}}})";
+  };
+  save("whole", {});
+  save("int4", {.four_bits = true});
+  save("unturned", {.turned = false});
+  const auto run = [&](const std::string& command, const std::string& candidate,
+                       std::vector<std::string> more = {}) {
+    more.insert(more.begin(),
+                {command, path(candidate), "--reference", path("whole"), "--samples", "4"});
+    return run_vernier(more);
+  };
+  for (const char* command : {"eval", "layers"}) {
+    const Outcome same = run(command, "whole");
+    EXPECT_EQ(same.exit_code, 0) << same.out << same.err;
+    const Outcome unturned = run(command, "unturned");
+    EXPECT_EQ(unturned.exit_code, 1) << unturned.out << unturned.err;
+  }
+  const auto json = [&](const std::string& command) {
+    const Outcome outcome =
+        run(command, "int4", {"--input-data", save_tokens(8, 20), "-f", "json"});
+    expect_valid_json(command, outcome.out);
+    return outcome.out.empty() ? nlohmann::json() : nlohmann::json::parse(outcome.out);
+  };
+  const auto debugged = json("debug"), layered = json("layers");
+  const auto kinds = [](const nlohmann::json& result) {
+    std::map<std::string, int> found;
+    for (const auto& row : result["projections"]) ++found[row["projection"]];
+    return found;
+  };
+  const std::map<std::string, int> expected = {
+      {"embedding", 1}, {"norm", 5}, {"q", 2},  {"k", 2},    {"v", 2},
+      {"o", 2},         {"gate", 2}, {"up", 2}, {"down", 2}, {"head", 1}};
+  EXPECT_EQ(kinds(debugged), expected);
+  EXPECT_EQ(kinds(layered), expected);
+  EXPECT_GT(debugged["sensitivity"]["kl_mean"], 0);
+  EXPECT_GT(layered["kl_mean"], 0);
+  const Outcome text =
+      run("eval", "int4", {"--task", "text-generation", "--dataset", save_tokens(12, 20)});
+  EXPECT_NE(text.exit_code, 2) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("kl_mean"));
+  for (const char* command : {"check", "inspect"})
+    EXPECT_EQ(run_vernier({command, path("int4")}).exit_code, 0) << command;
+  const Outcome recorded =
+      run_vernier({"record", path("int4"), "--tensors", "outputs", "-o", path("recorded")});
+  EXPECT_EQ(recorded.exit_code, 0) << recorded.err;
+}
+
+// As onnxruntime-genai stores them for GPUs: scales and activations in float16.
+TEST_F(DecoderCommand, weights_of_four_bits_beside_float16_are_compared) {
+  const auto save = [&](const std::string& name, bool four_bits) {
+    GraphBuilder builder;
+    builder.input("x", DType::f16, {{-1, "n"}, {32, ""}})
+        .output("y", DType::f16, {{-1, "n"}, {8, ""}});
+    Tensor packed = make_tensor("w_Q4", DType::u8, {8, 1, 16});
+    Tensor scales = make_tensor("scales", DType::f32, {8}),
+           weight = make_tensor("w", DType::f32, {32, 8});
+    for (int column = 0; column < 8; ++column) {
+      elements<float>(scales)[column] = 0.125F;
+      for (int row = 0; row < 32; ++row) {
+        const int stored = (row * 5 + column * 3) % 16;
+        elements<std::uint8_t>(packed)[column * 16 + row / 2] |=
+            static_cast<std::uint8_t>(stored << (row % 2 * 4));
+        elements<float>(weight)[row * 8 + column] = 0.125F * static_cast<float>(stored - 8) + 0.03F;
+      }
+    }
+    if (four_bits)
+      builder.weight(packed)
+          .weight(convert(scales, DType::f16))
+          .node("MatMulNBits", {"x", "w_Q4", "scales"}, {"y"},
+                {int_attribute("K", 32), int_attribute("N", 8), int_attribute("bits", 4),
+                 int_attribute("block_size", 32)},
+                "com.microsoft");
+    else
+      builder.weight(convert(weight, DType::f16)).node("MatMul", {"x", "w"}, {"y"});
+    vernier_onnx::ModelProto proto = builder.proto();
+    auto& fused = *proto.add_opset_import();
+    fused.set_domain("com.microsoft");
+    fused.set_version(1);
+    Model(std::move(proto), {}, name).save(path(name));
+  };
+  save("half.onnx", false);
+  save("half.int4.onnx", true);
+  for (const char* command : {"eval", "debug"}) {
+    const Outcome outcome =
+        run_vernier({command, path("half.int4.onnx"), "--reference", path("half.onnx")});
+    EXPECT_NE(outcome.exit_code, 2) << command << outcome.err;
+    EXPECT_THAT(outcome.out, Not(HasSubstr("was not measured"))) << command;
+  }
 }
 
 TEST_F(DecoderCommand, a_merged_decoder_takes_the_branch_of_its_cache) {
@@ -277,6 +412,51 @@ TEST_F(DecoderCommand, a_merged_decoder_takes_the_branch_of_its_cache) {
   const Outcome apart = run_vernier(
       {"eval", path("merged.onnx"), "--reference", path("float.onnx"), "--samples", "2"});
   EXPECT_EQ(apart.exit_code, 0) << apart.out << apart.err;
+}
+
+// Queries and keys that are not turned leave what the first layer's projections compute as it is.
+TEST_F(DecoderCommand, layers_show_projections_and_the_kl_of_the_next_token) {
+  fused_decoder().save(path("fused.onnx"));
+  fused_decoder({.turned = false}).save(path("unturned.onnx"));
+  const auto layers = [&](const std::string& candidate) {
+    const Outcome outcome = run_vernier({"layers", path(candidate), "--reference",
+                                         path("fused.onnx"), "--samples", "2", "-f", "json"});
+    expect_valid_json("layers", outcome.out);
+    return nlohmann::json::parse(outcome.out);
+  };
+  EXPECT_EQ(layers("fused.onnx")["kl_mean"], 0);
+  const auto unturned = layers("unturned.onnx");
+  EXPECT_GT(unturned["kl_mean"], 1e-4);
+  std::map<std::string, nlohmann::json> found;
+  for (const auto& row : unturned["projections"])
+    found[row["layer"].dump() + " " + row["projection"].get<std::string>()] = row["sqnr_db"];
+  for (const char* equal : {"0 q", "0 k", "0 v"}) EXPECT_EQ(found[equal], "inf") << equal;
+  for (const char* other : {"0 o", "0 down", "1 q", "null head"})
+    EXPECT_LT(found[other], 60) << other;
+  const Outcome text = run_vernier(
+      {"layers", path("unturned.onnx"), "--reference", path("fused.onnx"), "--samples", "2"});
+  EXPECT_THAT(text.out, HasSubstr("By layer and projection"));
+  EXPECT_THAT(text.out, HasSubstr("next token  KL "));
+}
+
+TEST_F(DecoderCommand, layers_of_a_quantized_model_show_every_projection) {
+  const std::filesystem::path folder = shared_data("lm");
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no folder of large models";
+  for (const char* file : {"model.int4.onnx", "model.int8.onnx"}) {
+    const Outcome outcome = run_vernier({"layers", (folder / file).string(), "--reference",
+                                         (folder / "model.onnx").string(), "--input-data",
+                                         (folder / "tokens.npz").string(), "--at",
+                                         "first,last,worst", "--samples", "2", "-f", "json"});
+    expect_valid_json("layers", outcome.out);
+    const auto result = nlohmann::json::parse(outcome.out);
+    std::map<std::string, int> kinds;
+    for (const auto& row : result["projections"]) ++kinds[row["projection"]];
+    const std::map<std::string, int> expected = {
+        {"embedding", 1}, {"norm", 9}, {"q", 4},  {"k", 4},    {"v", 4},
+        {"o", 4},         {"gate", 4}, {"up", 4}, {"down", 4}, {"head", 1}};
+    EXPECT_EQ(kinds, expected) << file;
+    EXPECT_GT(result["kl_mean"], 0) << file;
+  }
 }
 
 // A live model names its caches in its own way: they are paired in their order.
@@ -315,6 +495,40 @@ TEST(DecoderFigures, of_a_real_model_equal_those_that_are_known) {
   }
 }
 
+// Kernels that saturate: those of CPUs that have no more than AVX2.
+bool has_plain_avx2() {
+  const std::string cpu = read_text("/proc/cpuinfo");
+  const auto has = [&](const char* flag) { return cpu.find(flag) != std::string::npos; };
+  return has(" avx2") && !has("vnni") && !has("avx512");
+}
+
+// The makers of the figures had such a CPU, and 8 sequences in a run. What is lost on it is told.
+TEST(DecoderFigures, of_int8_equal_those_that_are_known_on_such_a_cpu) {
+  const std::filesystem::path folder = shared_data("lm");
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no folder of large models";
+  if (!has_plain_avx2()) GTEST_SKIP() << "another CPU than the figures are of";
+  const auto expected = nlohmann::json::parse(read_text((folder / "expected.json").string()));
+  const auto run = [&](const char* format) {
+    return run_vernier({"eval", (folder / "model.int8.onnx").string(), "--reference",
+                        (folder / "model.onnx").string(), "--task", "text-generation", "--dataset",
+                        (folder / "tokens.npz").string(), "--batch", "8", "-f", format})
+        .out;
+  };
+  const std::string json = run("json");
+  expect_valid_json("text-generation", json);
+  const auto found = nlohmann::json::parse(json);
+  int compared = 0;
+  for (const auto& metric : found["metrics"]) {
+    if (!expected["model.int8"].contains(metric["name"])) continue;
+    const double value = expected["model.int8"][metric["name"].get<std::string>()];
+    EXPECT_NEAR(metric["candidate"], value, 1e-6 * value) << metric["name"];
+    ++compared;
+  }
+  EXPECT_EQ(compared, 4);
+  EXPECT_LT(found["arithmetic"]["exact_kl_mean"], found["arithmetic"]["kl_mean"].get<double>() / 2);
+  EXPECT_THAT(run("text"), HasSubstr("lost in this CPU's integer kernels"));
+}
+
 // Of dynamic int8 in exact arithmetic, which is the same on every CPU: the file's makers had a CPU
 // without VNNI, whose kernels saturate, and 8 sequences in a run.
 TEST(DecoderFigures, of_int8_in_exact_arithmetic_do_not_depend_on_the_cpu) {
@@ -329,6 +543,7 @@ TEST(DecoderFigures, of_int8_in_exact_arithmetic_do_not_depend_on_the_cpu) {
   for (const auto& metric : found["metrics"]) figures[metric["name"]] = metric["candidate"];
   EXPECT_NEAR(figures.at("perplexity"), 42.1204, 5e-3);
   EXPECT_NEAR(figures.at("kl_mean"), 0.002460, 5e-5);
+  EXPECT_FALSE(found.contains("arithmetic"));
 }
 
 }  // namespace

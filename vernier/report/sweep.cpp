@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vernier/report/number.h"
+#include "vernier/report/sensitivity.h"
 
 namespace vernier {
 namespace {
@@ -37,6 +38,9 @@ Document describe_sweep(const SweepSubject& subject, const SweepResult& result) 
   const bool accuracy = std::ranges::any_of(
       result.rows, [](const SweepRow& row) { return row.accuracy.has_value(); });
   if (accuracy) table.columns.push_back({"accuracy %"});
+  const bool by_kl =
+      std::ranges::any_of(result.rows, [](const SweepRow& row) { return row.kl_mean.has_value(); });
+  if (by_kl) table.columns.push_back({"KL, nats"});
   table.columns.push_back({"best", Align::left});
   for (const SweepRow& row : result.rows) {
     if (!row.failure.empty()) continue;
@@ -49,6 +53,7 @@ Document describe_sweep(const SweepSubject& subject, const SweepResult& result) 
         decibels_cell(row.deployed_sqnr_db),
         percent_cell(row.agreement, 100)};
     if (accuracy) cells.push_back(percent_cell(row.accuracy, 1));
+    if (by_kl) cells.push_back(kl_text(row.kl_mean));
     cells.push_back(row.best ? Cell("*", Tone::good) : Cell(""));
     table.rows.push_back(std::move(cells));
   }
@@ -80,6 +85,7 @@ std::string sweep_json(const SweepSubject& subject, const SweepResult& result) {
       item["deployed_sqnr_db"] = json_number<Json>(row.deployed_sqnr_db);
       item["agreement"] = optional_json(row.agreement);
       item["accuracy"] = optional_json(row.accuracy);
+      if (row.kl_mean) item["kl_mean"] = json_number<Json>(*row.kl_mean);
       item["best"] = row.best;
       item["was_there"] = row.was_there;
     }

@@ -66,6 +66,18 @@ std::string disagreement_text(const TextGenerationResult& result) {
              *result.near_ties, *result.rounding);
 }
 
+// Empty where this CPU computes what the file says.
+std::string arithmetic_text(const TextGenerationResult& result) {
+  constexpr double rounding_share = 0.9;
+  const auto& arithmetic = result.arithmetic;
+  if (!arithmetic || !(arithmetic->exact_kl_mean < rounding_share * arithmetic->kl_mean)) return "";
+  return fmt::format(
+      "in exact arithmetic the mean KL of the first {} is {}, here {}: the rest is lost in this "
+      "CPU's integer kernels, which saturate without VNNI; --exact scores what the file says",
+      format_count(arithmetic->tokens, "token"), number(arithmetic->exact_kl_mean),
+      number(arithmetic->kl_mean));
+}
+
 Table worst_table(const TextGenerationResult& result, const TextPassages& passages) {
   Table table{.title = "Where the candidate says something else",
               .columns = {{"KL"},
@@ -140,6 +152,8 @@ Document describe_text(const RunDescription& run, const TextGenerationResult& re
                        const TextPassages& passages) {
   std::vector<Block> blocks = {figure_table(result)};
   if (has_reference(result)) blocks.emplace_back(Paragraph{disagreement_text(result)});
+  if (std::string text = arithmetic_text(result); !text.empty())
+    blocks.emplace_back(Paragraph{std::move(text)});
   if (!result.worst.empty()) blocks.emplace_back(worst_table(result, passages));
   if (!result.divergences.empty()) blocks.emplace_back(divergence_table(result, passages));
   return report_document({run, {}, &result.verdict}, std::move(blocks));
@@ -162,6 +176,10 @@ std::string text_json(const RunDescription& run, const TextGenerationResult& res
   json["disagreements"] = result.disagreements;
   json["near_ties"] = optional_json(result.near_ties);
   json["rounding"] = optional_json(result.rounding);
+  if (const auto& arithmetic = result.arithmetic)
+    json["arithmetic"] = {{"kl_mean", json_number<Json>(arithmetic->kl_mean)},
+                          {"exact_kl_mean", json_number<Json>(arithmetic->exact_kl_mean)},
+                          {"tokens", arithmetic->tokens}};
   json["worst"] = Json::array();
   for (std::size_t i = 0; i < result.worst.size(); ++i) {
     const WorstToken& token = result.worst[i];

@@ -103,6 +103,7 @@ class Sweeping {
                  .sqnr_db = std::numeric_limits<double>::infinity(),
                  .deployed_sqnr_db = std::numeric_limits<double>::infinity()};
     row.accuracy = scorer_.reference_accuracy();
+    if (scorer_.scores_tokens()) row.kl_mean = 0;
     if (options_.peak_memory) row.peak_bytes = options_.peak_memory(model_.path());
     return row;
   }
@@ -155,6 +156,7 @@ class Sweeping {
     row.deployed_sqnr_db = scorer_.score(candidate, Arithmetic::deployed).sqnr_db();
     row.agreement = exact.agreement;
     row.accuracy = exact.accuracy;
+    if (scorer_.scores_tokens()) row.kl_mean = exact.kl_mean();
     row.latency_ratio = latency_ratio(candidate);
     if (options_.peak_memory) row.peak_bytes = options_.peak_memory(file);
   }
@@ -183,7 +185,8 @@ class Sweeping {
                        {"latency_ratio", row.latency_ratio},
                        {"peak_bytes", optional_json(row.peak_bytes)},
                        {"agreement", optional_json(row.agreement)},
-                       {"accuracy", optional_json(row.accuracy)}};
+                       {"accuracy", optional_json(row.accuracy)},
+                       {"kl_mean", row.kl_mean ? number_json(*row.kl_mean) : Json()}};
     const std::string text = json.dump(2) + "\n";
     AtomicFile out(row_file(file));
     out.append(std::as_bytes(std::span(text)));
@@ -207,6 +210,7 @@ class Sweeping {
     if (const auto peak = number("peak_bytes")) row.peak_bytes = static_cast<std::int64_t>(*peak);
     row.agreement = number("agreement");
     row.accuracy = number("accuracy");
+    if (scorer_.scores_tokens()) row.kl_mean = number_of(json.value("kl_mean", Json()));
     row.was_there = true;
     return row;
   }

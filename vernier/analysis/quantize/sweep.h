@@ -20,9 +20,10 @@ struct SweepRow {
   double latency_ratio = 1;                // median of alternating runs over the float model's
   std::optional<std::int64_t> peak_bytes;  // of a process that runs one sample
   std::optional<double> agreement, accuracy;
-  std::string failure;     // why there is no file; empty: there is one
-  bool best = false;       // no other row is smaller, faster and closer
-  bool was_there = false;  // finished by an earlier sweep
+  std::optional<double> kl_mean;  // of a decoder: KL of the next token, in nats, as the file says
+  std::string failure;            // why there is no file; empty: there is one
+  bool best = false;              // no other row is smaller, faster and closer
+  bool was_there = false;         // finished by an earlier sweep
 };
 
 struct SweepOptions {

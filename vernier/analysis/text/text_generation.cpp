@@ -287,7 +287,7 @@ class TextEvaluation {
 
   // The largest difference between the reference's logits in two arithmetics.
   void measure_rounding(const DecoderRun& run, const Tensor& reference) {
-    TextModel again(*options_.second, reference_->decoder());
+    TextModel again(*options_.second, *reference_);
     const std::vector<float> first = to_f32(reference), second = to_f32(again.logits(run));
     double most = 0;
     for (std::size_t i = 0; i < std::min(first.size(), second.size()); ++i)
@@ -462,7 +462,11 @@ std::int64_t text_runs(const TokenBlocks& text, std::int64_t batch) {
 
 TextGenerationResult evaluate_text(TextModel* reference, TextModel& candidate,
                                    const TokenBlocks& text, const TextGenerationOptions& options) {
-  return TextEvaluation(reference, candidate, text, options).run();
+  TextGenerationResult result = TextEvaluation(reference, candidate, text, options).run();
+  const bool is_part = options.records && options.records->is_part();
+  if (reference && options.exact && !result.interrupted && !is_part)
+    result.arithmetic = compare_arithmetic(*reference, candidate, *options.exact, text);
+  return result;
 }
 
 }  // namespace vernier

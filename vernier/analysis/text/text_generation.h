@@ -7,6 +7,7 @@
 
 #include "vernier/analysis/parts/records.h"
 #include "vernier/analysis/progress.h"
+#include "vernier/analysis/text/text_arithmetic.h"
 #include "vernier/analysis/text/text_model.h"
 #include "vernier/analysis/text/token_blocks.h"
 #include "vernier/analysis/verdict.h"
@@ -24,6 +25,8 @@ struct TextGenerationOptions {
   std::vector<Limit> limits;        // empty: default_text_limits()
   BootstrapOptions bootstrap;
   Runner* second = nullptr;  // the reference in other arithmetic, to measure its rounding; or null
+  Runner* exact =
+      nullptr;  // the candidate in exact arithmetic, to see what this CPU loses; or null
   Progress progress;
   SampleRecords* records = nullptr;  // of runs that are measured in parts; or null
 };
@@ -68,6 +71,7 @@ struct TextGenerationResult {
   std::int64_t disagreements = 0;         // of the best token
   std::optional<std::int64_t> near_ties;  // of these, where the reference is undecided itself
   std::optional<double> rounding;         // of the reference's logits, largest
+  std::optional<TextArithmetic> arithmetic;
   std::vector<WorstToken> worst;
   std::vector<Divergence> divergences;
   bool interrupted = false;
