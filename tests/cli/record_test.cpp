@@ -151,9 +151,9 @@ TEST_F(Record, a_bar_is_drawn_on_a_terminal_only) {
 // In the foreground, timeout signals the program alone: once, where a group would be signalled
 // twice.
 TEST_F(Record, ctrl_c_keeps_the_finished_samples) {
-  const Outcome outcome = run_program({"timeout", "--foreground", "--preserve-status", "-s", "INT",
-                                       "0.5", VERNIER_BINARY, "record", cnn, "-o", out, "--tensors",
-                                       "inputs", "--samples", "100000000"});
+  const Outcome outcome =
+      run_program({"timeout", "--foreground", "--preserve-status", "-s", "INT", "2", VERNIER_BINARY,
+                   "record", cnn, "-o", out, "--tensors", "inputs", "--samples", "100000000"});
   EXPECT_EQ(outcome.exit_code, 130);
   EXPECT_NE(outcome.err.find("interrupted: kept the samples"), std::string::npos) << outcome.err;
   EXPECT_GT(NpzReader(out).header("input").shape[0], 0);
