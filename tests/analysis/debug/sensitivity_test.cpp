@@ -129,11 +129,11 @@ class Repeated : public Samples {
 TEST(Sensitivity, of_many_samples_some_rank_the_nodes_and_all_choose_the_sets) {
   const Model real = Model::load(fixture("mnist/mnist_cnn.float.onnx"));
   const Model quantized = Model::load(fixture("mnist/mnist_cnn.int8.onnx"));
-  Repeated many(digits(quantized), 160);
-  const Sensitivity result = sensitivity_of(real, quantized, many, 80);
-  EXPECT_EQ(result.ranked, 64);
-  EXPECT_EQ(result.samples, 80);
-  EXPECT_EQ(result.held_out, 80);
+  Repeated many(digits(quantized), 280);
+  const Sensitivity result = sensitivity_of(real, quantized, many, 140);
+  EXPECT_EQ(result.ranked, 128);
+  EXPECT_EQ(result.samples, 140);
+  EXPECT_EQ(result.held_out, 140);
   ASSERT_FALSE(result.keep_in_float.empty());
   for (const FloatSet& set : result.keep_in_float) EXPECT_GT(set.gain.gain_db.low, 0);
 }

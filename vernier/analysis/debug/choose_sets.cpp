@@ -12,8 +12,8 @@ namespace {
 constexpr std::size_t largest_set = 8;
 // What a growing set is tried with: the first of the ranking.
 constexpr std::size_t tried_at_each_step = 12;
-// Of each size, so many sets are measured on all samples.
-constexpr std::size_t finalists = 3;
+// Of each step and size, so many sets are measured on all samples.
+constexpr std::size_t finalists = 6;
 
 GroupSet ranked(std::size_t count, const std::function<double(std::size_t)>& score) {
   GroupSet order(count);
@@ -47,9 +47,8 @@ class SetChooser {
     measure_candidates();
     const std::vector<GroupSet> units = units_of(by_both);
     for (std::size_t size = 1; size <= most; ++size) grow(size, units);
-    if (&screen_ != &noise_) measure_finalists();
     std::vector<GroupSet> sets;
-    for (const auto& [size, best] : best_) sets.push_back(best.front().set);
+    for (const auto& [size, best] : best_) sets.push_back(best.set);
     return sets;
   }
 
@@ -111,30 +110,30 @@ class SetChooser {
     return measured;
   }
 
-  // Of each size the sets with the least noise are kept.
+  // Of each size the set with the least noise is kept. All are measured on few samples, the best
+  // of these on all.
   void measure_candidates() {
-    for (Measured& each : measure(screen_, candidates_))
-      best_[each.set.size()].push_back(std::move(each));
-    for (auto& [size, best] : best_) {
-      std::ranges::stable_sort(best, {}, &Measured::noise);
-      best.resize(std::min(best.size(), finalists));
-    }
+    std::vector<Measured> measured = measure(screen_, candidates_);
     candidates_.clear();
-  }
-
-  void measure_finalists() {
-    for (auto& [size, best] : best_)
-      for (Measured& each : best) candidates_.push_back(std::move(each.set));
-    best_.clear();
-    for (Measured& each : measure(noise_, candidates_))
-      best_[each.set.size()].push_back(std::move(each));
-    for (auto& [size, best] : best_) std::ranges::stable_sort(best, {}, &Measured::noise);
+    if (&screen_ != &noise_) {
+      std::ranges::stable_sort(measured, {}, &Measured::noise);
+      std::map<std::size_t, std::size_t> taken;
+      for (Measured& each : measured)
+        if (taken[each.set.size()]++ < finalists) candidates_.push_back(std::move(each.set));
+      measured = measure(noise_, candidates_);
+      candidates_.clear();
+    }
+    for (Measured& each : measured) {
+      const auto found = best_.find(each.set.size());
+      if (found == best_.end() || each.noise < found->second.noise)
+        best_[each.set.size()] = std::move(each);
+    }
   }
 
   // Sets of this size that hold a best smaller set and one more unit.
   void grow(std::size_t size, const std::vector<GroupSet>& units) {
     for (std::size_t smaller = size > 3 ? size - 3 : 0; smaller < size; ++smaller) {
-      const GroupSet base = smaller == 0 ? GroupSet{} : best_.at(smaller).front().set;
+      const GroupSet base = smaller == 0 ? GroupSet{} : best_.at(smaller).set;
       std::size_t tried = 0;
       for (const GroupSet& unit : units) {
         if (tried == tried_at_each_step) break;
@@ -157,7 +156,7 @@ class SetChooser {
   const GroupSignals& signals_;
   std::map<GroupSet, int> known_;
   std::vector<GroupSet> candidates_;
-  std::map<std::size_t, std::vector<Measured>> best_;  // by size, the best first
+  std::map<std::size_t, Measured> best_;  // by size
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ constexpr double worthwhile_db = 0.1;
 constexpr double worthwhile_share = 0.98;
 // Nodes are ranked on so many samples at most, of which a ranking hardly changes (split-half
 // Spearman 0.9 and more), and sets are looked for; the best of these are measured on all.
-constexpr std::int64_t ranking_samples = 64;
+constexpr std::int64_t ranking_samples = 128;
 constexpr std::size_t shown_sizes[] = {1, 3, 5, 8};
 
 std::vector<std::vector<Tensor>> read(Samples& samples, std::int64_t first, std::int64_t count) {

@@ -81,7 +81,7 @@ struct Sensitivity {
   std::vector<Flip> flips;
   double output_db = 0;           // as in the file, on the samples that nodes were ranked on
   std::optional<double> kl = {};  // likewise, of a decoder
-  // That nodes were ranked on, at most 64; that sets were chosen on, and judged on.
+  // That nodes were ranked on, at most 128; that sets were chosen on, and judged on.
   std::int64_t ranked = 0, samples = 0, held_out = 0;
   std::vector<Unswitched> unswitched;
   bool interrupted = false;
