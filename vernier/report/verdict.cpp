@@ -162,10 +162,10 @@ std::string doubt_text(const Doubt& doubt) {
           doubt.value);
     case DoubtKind::at_chance:
       return fmt::format(
-          "the reference's answers have nothing to do with the labels ({} {:g}, by chance {:g}): "
-          "are these numbered as the model's classes are (--label-mapping), do they belong to "
-          "these "
-          "samples, are inputs prepared as the model wants them?",
+          "the reference is no better than chance ({} {:g}, by chance {:g}): are labels numbered "
+          "as "
+          "the model's classes are (--label-mapping), do they belong to these samples, are inputs "
+          "prepared as the model wants them?",
           doubt.subject, doubt.value, doubt.limit);
     case DoubtKind::few_samples:
       return fmt::format(

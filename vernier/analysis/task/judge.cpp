@@ -174,9 +174,9 @@ std::optional<Doubt> doubt_of(const Failure& failure, const TaskResult& result) 
   return std::nullopt;
 }
 
-// Whether the first answers have nothing to do with the labels: as many are right as if both were
-// drawn for themselves, within two standard deviations. Then labels are numbered otherwise, belong
-// to other samples, or the inputs are not prepared as the model wants them, and scores tell
+// Whether the first answers are no better than chance: as many are right as if answers and labels
+// were drawn for themselves, within two standard deviations. Then labels are numbered otherwise,
+// belong to other samples, or the inputs are not prepared as the model wants them, and scores tell
 // nothing of either model.
 std::optional<Doubt> doubt_of_labels(const Scores& reference) {
   const Rankings& rankings = reference.rankings;
@@ -189,7 +189,8 @@ std::optional<Doubt> doubt_of_labels(const Scores& reference) {
     ++answers[answer];
     right += label == answer;
   }
-  if (labels.size() < 2) return std::nullopt;  // of one class nothing can be told
+  constexpr std::int64_t least_samples = 30;
+  if (labels.size() < 2 || rankings.samples < least_samples) return std::nullopt;  // nothing tells
   const auto count = static_cast<double>(rankings.samples);
   double expected = 0;
   for (const auto& [label, samples] : labels) expected += samples / count * answers[label] / count;
