@@ -32,7 +32,7 @@ build_packages=(
 )
 test_packages=(
   clang-format libgtest-dev libgmock-dev libopenblas-dev libfaiss-dev python3-venv libonnx-testdata
-  chromium fonts-dejavu-core slurmctld slurmd slurm-client parallel
+  chromium fonts-dejavu-core slurmctld slurmd slurm-client parallel zsh fish
 )
 torch_packages=(libtorch-dev python3-torch python3-torchvision)
 fuzz_packages=(clang-19 libclang-rt-19-dev)

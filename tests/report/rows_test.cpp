@@ -45,6 +45,17 @@ TEST(Rows, an_interrupted_run_says_so) {
   EXPECT_THAT(render_junit(layers), ::testing::Not(HasSubstr("interrupted")));
 }
 
+TEST(Rows, what_this_cpus_kernels_lose_is_said_of_every_row) {
+  const std::string lossy =
+      R"({"command": "eval", "runtime_loss_db": 6.25, "outputs": [{"name": "y", "sqnr_db": 21}]})";
+  EXPECT_EQ(render_csv(lossy), "kind,runtime_loss_db,name,sqnr_db\r\noutput,6.25,y,21\r\n");
+  EXPECT_THAT(render_junit(lossy), HasSubstr("<system-out>6.2 dB are lost"));
+  const std::string exact =
+      R"({"command": "eval", "runtime_loss_db": 0.1, "outputs": [{"name": "y", "sqnr_db": 21}]})";
+  EXPECT_EQ(render_csv(exact), "kind,name,sqnr_db\r\noutput,y,21\r\n");
+  EXPECT_THAT(render_junit(exact), ::testing::Not(HasSubstr("system-out")));
+}
+
 TEST(Rows, junit_has_the_verdict_and_every_row_as_a_test_case) {
   const std::string text = render_junit(layers);
   EXPECT_THAT(text, StartsWith("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"));

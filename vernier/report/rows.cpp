@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "vernier/report/evidence.h"
 #include "vernier/utf8.h"
 
 namespace vernier {
@@ -71,9 +72,26 @@ std::vector<Row> rows_of(const Json& result) {
   return rows;
 }
 
+// What this CPU's integer kernels lose, in a sentence; "" where that is little or was not measured.
+std::string loss_of(const Json& result) {
+  const Json& run = deepest(result);
+  const auto loss = run.find("runtime_loss_db");
+  return loss != run.end() && loss->is_number() ? runtime_loss_text(loss->get<double>()) : "";
+}
+
+using Cells = std::vector<std::pair<std::string, std::string>>;  // column, text
+
+// What holds for the whole run: rows are read one by one, so each says it.
+Cells run_cells(const Json& result) {
+  Cells cells;
+  if (is_interrupted(result)) cells.emplace_back("interrupted", "true");
+  if (!loss_of(result).empty())
+    cells.emplace_back("runtime_loss_db", text_of(deepest(result)["runtime_loss_db"]));
+  return cells;
+}
+
 // The numbers and texts of a row, those of objects in it by both names.
-void flatten(const Json& json, const std::string& prefix,
-             std::vector<std::pair<std::string, std::string>>& cells) {
+void flatten(const Json& json, const std::string& prefix, Cells& cells) {
   for (const auto& [key, value] : json.items()) {
     if (value.is_array()) continue;
     const std::string name = prefix + printable(key);
@@ -172,19 +190,18 @@ std::map<std::string, std::string> writers_of(const std::string& graph) {
 std::string render_csv(const std::string& json) {
   const Json result = Json::parse(json);
   std::vector<std::string> columns;
-  std::vector<std::pair<const char*, std::vector<std::pair<std::string, std::string>>>> lines;
+  std::vector<std::pair<const char*, Cells>> lines;
+  const Cells of_run = run_cells(result);
   for (const Row& row : rows_of(deepest(result))) {
-    auto& cells =
-        lines.emplace_back(row.kind, std::vector<std::pair<std::string, std::string>>()).second;
+    Cells& cells = lines.emplace_back(row.kind, Cells()).second;
     flatten(*row.json, "", cells);
-    // Rows are read one by one, so each says that it is of a part of the samples.
-    if (is_interrupted(result)) cells.emplace(cells.begin(), "interrupted", "true");
+    cells.insert(cells.begin(), of_run.begin(), of_run.end());
     for (const auto& [column, text] : cells)
       if (std::ranges::find(columns, column) == columns.end()) columns.push_back(column);
   }
-  if (is_interrupted(result) && lines.empty()) {
-    columns.emplace_back("interrupted");
-    lines.push_back({"run", {{"interrupted", "true"}}});
+  if (lines.empty() && !of_run.empty()) {
+    for (const auto& [column, text] : of_run) columns.push_back(column);
+    lines.push_back({"run", of_run});
   }
   std::string text = "kind";
   for (const std::string& column : columns) text += "," + csv_cell(column);
@@ -224,6 +241,8 @@ std::string render_junit(const std::string& json) {
   for (const Row& row : rows_of(deepest(result)))
     add(command + "." + row.kind, row.name, outcome == "pass" ? std::nullopt : failure_of(row),
         "fail");
+  const std::string loss = loss_of(result);
+  if (!loss.empty()) cases += fmt::format("    <system-out>{}</system-out>\n", xml(loss));
   const std::string suite =
       fmt::format("{} {}", command,
                   result.contains("run") ? text_of(result["run"].value("candidate", Json())) : "");
