@@ -53,11 +53,11 @@ void pass_through(const Ort::ConstValue& source, Ort::UnownedValue& target, int 
   if (source.GetTensorRawData() == target.GetTensorMutableRawData()) return;
   if (data_type == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING)
     copy_strings(source, target);
-  else if (onnx_bits(data_type) != 0)
-    std::memcpy(target.GetTensorMutableRawData(), source.GetTensorRawData(), bytes);
-  else
+  else if (onnx_bits(data_type) == 0)
     throw Error(fmt::format("[onnxruntime] elements of {} cannot be passed through a probe",
                             onnx_type_name(data_type)));
+  else if (bytes > 0)  // an empty tensor may have no memory
+    std::memcpy(target.GetTensorMutableRawData(), source.GetTensorRawData(), bytes);
 }
 
 // The second input, which stays until the first was shown; `shape` is where the view has its shape.
