@@ -95,14 +95,19 @@ WeightDifference count_values(const TensorView& expected, const TensorView& foun
 // Square blocks stay in the cache, whichever way they are read.
 constexpr std::int64_t block = 32;
 
-template <typename Element>
-bool same_swapped(std::span<const Element> parameter, std::span<const Element> found,
+// Elements of four bytes, which may lie at any address of a file.
+bool same_swapped(std::span<const std::byte> parameter, std::span<const std::byte> found,
                   std::int64_t rows, std::int64_t columns) {
+  const auto element = [](std::span<const std::byte> bytes, std::int64_t index) {
+    std::uint32_t value = 0;
+    std::memcpy(&value, bytes.data() + index * 4, sizeof value);
+    return value;
+  };
   for (std::int64_t top = 0; top < rows; top += block)
     for (std::int64_t left = 0; left < columns; left += block)
       for (std::int64_t i = top; i < std::min(top + block, rows); ++i)
         for (std::int64_t j = left; j < std::min(left + block, columns); ++j)
-          if (parameter[i * columns + j] != found[j * rows + i]) return false;
+          if (element(parameter, i * columns + j) != element(found, j * rows + i)) return false;
   return true;
 }
 
@@ -220,8 +225,7 @@ bool same_bits(const TensorView& parameter, const TensorView& found, bool swap) 
   if (!swap)
     return std::memcmp(parameter.bytes.data(), found.bytes.data(), found.bytes.size()) == 0;
   if (bits(parameter.dtype) == 32)
-    return same_swapped(elements<std::uint32_t>(parameter), elements<std::uint32_t>(found),
-                        parameter.shape[0], parameter.shape[1]);
+    return same_swapped(parameter.bytes, found.bytes, parameter.shape[0], parameter.shape[1]);
   const Tensor swapped = permute_axes(parameter, std::vector{1, 0});
   return same_bits(swapped, found, false);
 }
