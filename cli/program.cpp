@@ -1,6 +1,7 @@
 #include "cli/program.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <atomic>
@@ -18,6 +19,7 @@
 #include "cli/supervise.h"
 #include "vernier/activity.h"
 #include "vernier/error.h"
+#include "vernier/report/number.h"
 #include "vernier/runtime/ort_library.h"
 #include "vernier/runtime/ort_runner.h"
 #include "vernier/runtime/stopping.h"
@@ -39,11 +41,19 @@ std::string version_text() {
   return text;
 }
 
-// On stderr, each message once.
-void print_runtime_messages() {
-  for (const auto& [text, count] : runtime_messages())
+// On stderr: each message once, or on a terminal how many there are.
+void print_runtime_messages(bool verbose) {
+  const std::vector<RuntimeMessage> messages = runtime_messages();
+  if (verbose) {
+    for (const auto& [text, count] : messages)
+      print_message(fmt::format("onnxruntime: {}{}", text,
+                                count > 1 ? fmt::format(" ({} times)", count) : ""));
+  } else if (!messages.empty() && isatty(STDERR_FILENO) == 1) {
+    std::int64_t all = 0;
+    for (const RuntimeMessage& message : messages) all += message.count;
     print_message(
-        fmt::format("onnxruntime: {}{}", text, count > 1 ? fmt::format(" ({} times)", count) : ""));
+        fmt::format("onnxruntime: {}; --verbose shows them", format_count(all, "warning")));
+  }
 }
 
 // CLI11's own message for this shows the largest double in full.
@@ -147,7 +157,7 @@ int run_program(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     throw Error(explain_usage_error(program, error));
   }
-  if (verbose) print_runtime_messages();
+  print_runtime_messages(verbose);
   return exit_code;
 }
 

@@ -280,6 +280,9 @@ TEST_F(IoMappingCommand, what_onnx_runtime_warns_of_is_counted_and_shown_after_t
   EXPECT_EQ(verbose.out, compare({}).out);
   EXPECT_THAT(verbose.err,
               AllOf(HasSubstr("onnxruntime: "), HasSubstr("unused"), HasSubstr(" times)")));
+  EXPECT_THAT(
+      run_in_terminal({"eval", folder_ / "c.onnx", "--reference", folder_ / "r.onnx"}, 80).out,
+      AllOf(HasSubstr("warnings; --verbose shows them"), Not(HasSubstr("unused"))));
 }
 
 TEST(Silero, exports_agree_over_a_sequence) {
