@@ -134,7 +134,7 @@ std::string output_format(const OutputOptions& options) {
 }
 
 void write_text(const OutputOptions& options, const std::string& text) {
-  lift_limits();
+  begin_answer();
   if (options.file.empty())
     write_stdout(text);
   else

@@ -159,7 +159,7 @@ int report(const End& end, SharedActivity& activity, int argc, char** argv,
   const double gigabytes = activity.page().memory_gigabytes;
   if (end.signal || WTERMSIG(end.status) == SIGINT || WTERMSIG(end.status) == SIGTERM) {
     const int signal = end.signal ? end.signal : WTERMSIG(end.status);
-    print_error("interrupted before there was anything to report");
+    if (!activity.page().answered) print_error("interrupted before there was anything to report");
     return 128 + signal;
   }
   if (end.timed_out) {
@@ -176,13 +176,15 @@ int report(const End& end, SharedActivity& activity, int argc, char** argv,
 
 }  // namespace
 
-void lift_limits() {
+void begin_answer() {
   ActivityPage* page = activity_page();
-  if (page) page->timeout_seconds = page->memory_gigabytes = 0;
+  if (!page) return;
+  page->answered = true;
+  page->timeout_seconds = page->memory_gigabytes = 0;
 }
 
 void print_error(std::string message) {
-  lift_limits();
+  begin_answer();
   // A name out of a file may have a megabyte.
   constexpr std::size_t most = 4000, kept = most / 2;
   if (message.size() > most) message.replace(kept, message.size() - 2 * kept, " ... ");

@@ -10,8 +10,9 @@ namespace vernier::cli {
 // second, or at the next signal. The environment variable VERNIER_UNSUPERVISED leaves all this out.
 int supervise(int argc, char** argv, int (*work)(int argc, char** argv));
 
-// From now on no limit ends this process: it has its answer, and is about to say it.
-void lift_limits();
+// From now on no limit ends this process: it has its answer, and is about to say it. Nothing is
+// added to that, however it ends after an interrupt.
+void begin_answer();
 
 // Lines on stderr that replace a progress bar.
 void print_error(std::string message);

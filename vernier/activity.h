@@ -37,6 +37,7 @@ struct ActivityPage {
   // Limits that whoever supervises the process keeps; 0: none.
   std::atomic<double> timeout_seconds = 0;
   std::atomic<double> memory_gigabytes = 0;
+  std::atomic<bool> answered = false;  // a result or an error is being written
 };
 
 // A page that processes forked from this one write and this one reads.
