@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <set>
 
@@ -150,15 +151,16 @@ Tensor permute_axes(const TensorView& tensor, std::span<const int> permutation) 
                         permutation);
   Tensor out = make_tensor(std::string(tensor.name), tensor.dtype,
                            permuted_shape(tensor.shape, permutation));
+  // As bytes, since the elements of a file may lie at any address.
   const auto copy_as = [&]<typename T>(T) {
     copy_permuted(reinterpret_cast<const T*>(tensor.bytes.data()),
                   reinterpret_cast<T*>(out.bytes.data()), permuted_axes(tensor.shape, permutation));
   };
   switch (bits(tensor.dtype)) {
-    case 64: copy_as(std::uint64_t{}); break;
-    case 32: copy_as(std::uint32_t{}); break;
-    case 16: copy_as(std::uint16_t{}); break;
-    default: copy_as(std::uint8_t{}); break;
+    case 64: copy_as(std::array<std::byte, 8>{}); break;
+    case 32: copy_as(std::array<std::byte, 4>{}); break;
+    case 16: copy_as(std::array<std::byte, 2>{}); break;
+    default: copy_as(std::array<std::byte, 1>{}); break;
   }
   return out;
 }
