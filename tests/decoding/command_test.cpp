@@ -12,6 +12,8 @@
 #include "tests/decoding/small_decoder.h"
 #include "tests/shared_data.h"
 #include "tests/temporary_directory.h"
+#include "vernier/analysis/decoding/decoder_inputs.h"
+#include "vernier/runtime/ort_runner.h"
 #include "vernier/tensor/convert.h"
 
 namespace vernier::testing {
@@ -130,6 +132,37 @@ TEST_F(DecoderCommand, text_generation_scores_tokens) {
   const Outcome json = score("near.onnx", {"-f", "json", "--batch", "4"});
   expect_valid_json("text-generation", json.out);
   EXPECT_EQ(nlohmann::json::parse(json.out)["num_scored_positions"], 12 * 19);
+}
+
+TEST_F(DecoderCommand, text_generation_is_scored_beside_recorded_logits) {
+  const std::string tokens = save_tokens(12, 20);
+  const Model model = Model::load(path("float.onnx"));
+  OrtRunner runner(model.clone());
+  const auto decoder = find_decoder(model);
+  Tensor recorded = make_tensor("y", DType::f32, {12, 20, 32});
+  for (std::int64_t row = 0; row < 12; ++row) {
+    std::vector<std::int64_t> ids;
+    for (std::int64_t i = row * 20; i < (row + 1) * 20; ++i) ids.push_back((i * i + 7 * i) % 32);
+    const auto outputs = runner.run(decoder_inputs(*decoder, runner.inputs(), {.tokens = ids}));
+    std::ranges::copy(elements<float>(find_logits(*decoder, outputs)->view()),
+                      elements<float>(recorded).begin() + row * 20 * 32);
+  }
+  write_npz(path("recorded.npz"), std::vector{recorded});
+  const auto metrics = [&](const std::string& reference, std::vector<std::string> more) {
+    more.insert(more.begin(), {"eval", path("near.onnx"), "--reference", path(reference), "--task",
+                               "text-generation", "--dataset", tokens, "-f", "json"});
+    const Outcome outcome = run_vernier(more);
+    EXPECT_NE(outcome.exit_code, 2) << outcome.err;
+    return outcome.out.empty() ? nlohmann::json() : nlohmann::json::parse(outcome.out)["metrics"];
+  };
+  for (const std::vector<std::string>& more : {{}, std::vector<std::string>{"--samples", "5"}}) {
+    const auto beside = metrics("recorded.npz", more), live = metrics("float.onnx", more);
+    ASSERT_EQ(beside.size(), live.size());
+    for (std::size_t i = 0; i < live.size(); ++i)
+      EXPECT_NEAR(beside[i]["candidate"], live[i]["candidate"].get<double>(), 1e-5) << live[i];
+  }
+  const auto one = metrics("recorded.npz", {}), batched = metrics("recorded.npz", {"--batch", "4"});
+  EXPECT_EQ(one, batched);
 }
 
 TEST_F(DecoderCommand, parts_of_a_text_make_the_bytes_of_the_whole) {
