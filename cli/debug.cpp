@@ -37,7 +37,7 @@ struct Options {
   bool no_weights = false;
   bool quick = false;
   bool explain_flips = false;
-  std::int64_t advice_samples = 32;
+  std::optional<std::int64_t> advice_samples;  // unset: 32, of a decoder by tokens
   double low_db = 20;
   double good_db = 40;
   int top = 10;
@@ -75,7 +75,29 @@ struct AdviceSequences {
   std::unique_ptr<Samples> chosen_on, held_out;
 };
 
+constexpr std::int64_t default_advice_samples = 32;
+// Hundreds of sets are tried on the tokens that choose, ten on those that judge.
+constexpr std::int64_t choosing_tokens = 1024, judging_tokens = 4096;
+// Beyond so many tokens, more sequences tell more than longer ones.
+constexpr std::int64_t longest_sequence = 256;
+// The float model's logits of all of them are kept.
 constexpr std::int64_t most_logit_bytes = std::int64_t{1} << 28;
+
+// How many sequences choose advice, and judge it.
+struct AdviceSizes {
+  std::int64_t choosing = 0, judging = 0;
+};
+
+AdviceSizes advice_sizes(std::int64_t length, std::int64_t vocabulary,
+                         const std::optional<std::int64_t>& asked) {
+  const std::int64_t most = most_logit_bytes / (4 * length * vocabulary);
+  const auto holding = [&](std::int64_t tokens) {
+    const std::int64_t sequences =
+        std::clamp<std::int64_t>((tokens + length - 1) / length, 2, default_advice_samples);
+    return std::max<std::int64_t>(1, std::min(asked.value_or(sequences), most));
+  };
+  return {holding(choosing_tokens), holding(judging_tokens)};
+}
 
 AdviceSequences advice_sequences(const ComparedModels& models, const Options& options,
                                  const CompareModelsOptions& compared) {
@@ -84,6 +106,7 @@ AdviceSequences advice_sequences(const ComparedModels& models, const Options& op
   InputSpec spec = options.input;
   spec.at.clear();
   spec.whole_sequences = true;
+  spec.longest_sequence = longest_sequence;
   spec.sample_index.reset();
   const auto make = [&](std::int64_t first, std::int64_t count) {
     spec.samples = first + count;
@@ -92,14 +115,12 @@ AdviceSequences advice_sequences(const ComparedModels& models, const Options& op
     return select_samples(std::move(all), first, std::min(count, size - first));
   };
   try {
-    const std::int64_t size = make(0, 2 * options.advice_samples)->size();
     const std::int64_t length = make(0, 1)->sample(0).at(0).size();
-    // The float model's logits of all of them are kept.
-    const std::int64_t most = most_logit_bytes / (4 * length * decoder->vocabulary);
-    const std::int64_t half =
-        std::clamp<std::int64_t>(size / 2, 0, std::max<std::int64_t>(1, most));
-    if (half < 1) return {};
-    return {make(0, half), make(half, half)};
+    const AdviceSizes wanted = advice_sizes(length, decoder->vocabulary, options.advice_samples);
+    const std::int64_t size = make(0, wanted.choosing + wanted.judging)->size();
+    const std::int64_t choosing = std::min(wanted.choosing, size / 2);
+    if (choosing < 1) return {};
+    return {make(0, choosing), make(choosing, wanted.judging)};
   } catch (const Error&) {
     return {};  // the file holds every input
   }
@@ -111,7 +132,7 @@ int run(Options& options) {
       .low_db = options.low_db,
       .weight_evidence = !options.no_weights,
       .switches = !options.quick && options.io.steps <= 1,
-      .advice_samples = options.advice_samples,
+      .advice_samples = options.advice_samples.value_or(default_advice_samples),
       .explain_flips = options.explain_flips,
       .limits = limits_in_force(options.fail_if, options.baseline, debug_limit_metrics()),
       .runtime = runner_options(options.runtime).onnx,
@@ -210,7 +231,10 @@ void add_debug(CLI::App& program, int& exit_code) {
                             "output's noise, and advice");
   advice
       .add("--advice-samples", options->advice_samples,
-           "Samples that advice is chosen on, at most; as many others judge it", "N")
+           "Samples that advice is chosen on, at most, and as many others judge it (default: 32; "
+           "of a "
+           "decoder, sequences of 1024 tokens in all, and of 4096)",
+           "N")
       ->check(at_least(1));
   advice
       .flag("--explain-flips", options->explain_flips,

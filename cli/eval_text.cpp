@@ -176,6 +176,12 @@ int run_text(const EvalOptions& options) {
       .bootstrap = options.judge.bootstrap,
       .second = models.second.get(),
       .exact = models.exact.get()};
+  evaluated.recorded =
+      models.reference && model_format(models.reference_path) == ModelFormat::recorded;
+  if (evaluated.recorded) {
+    evaluated.batch = 1;
+    evaluated.exact = nullptr;
+  }
   evaluated.bootstrap.seed = options.input.seed;
   if (options.steps) evaluated.steps = *options.steps;
   MeasuredParts parts(options.parts, options.output,

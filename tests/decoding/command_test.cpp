@@ -12,6 +12,8 @@
 #include "tests/decoding/small_decoder.h"
 #include "tests/shared_data.h"
 #include "tests/temporary_directory.h"
+#include "vernier/analysis/decoding/decoder_inputs.h"
+#include "vernier/runtime/ort_runner.h"
 #include "vernier/tensor/convert.h"
 
 namespace vernier::testing {
@@ -130,6 +132,37 @@ TEST_F(DecoderCommand, text_generation_scores_tokens) {
   const Outcome json = score("near.onnx", {"-f", "json", "--batch", "4"});
   expect_valid_json("text-generation", json.out);
   EXPECT_EQ(nlohmann::json::parse(json.out)["num_scored_positions"], 12 * 19);
+}
+
+TEST_F(DecoderCommand, text_generation_is_scored_beside_recorded_logits) {
+  const std::string tokens = save_tokens(12, 20);
+  const Model model = Model::load(path("float.onnx"));
+  OrtRunner runner(model.clone());
+  const auto decoder = find_decoder(model);
+  Tensor recorded = make_tensor("y", DType::f32, {12, 20, 32});
+  for (std::int64_t row = 0; row < 12; ++row) {
+    std::vector<std::int64_t> ids;
+    for (std::int64_t i = row * 20; i < (row + 1) * 20; ++i) ids.push_back((i * i + 7 * i) % 32);
+    const auto outputs = runner.run(decoder_inputs(*decoder, runner.inputs(), {.tokens = ids}));
+    std::ranges::copy(elements<float>(find_logits(*decoder, outputs)->view()),
+                      elements<float>(recorded).begin() + row * 20 * 32);
+  }
+  write_npz(path("recorded.npz"), std::vector{recorded});
+  const auto metrics = [&](const std::string& reference, std::vector<std::string> more) {
+    more.insert(more.begin(), {"eval", path("near.onnx"), "--reference", path(reference), "--task",
+                               "text-generation", "--dataset", tokens, "-f", "json"});
+    const Outcome outcome = run_vernier(more);
+    EXPECT_NE(outcome.exit_code, 2) << outcome.err;
+    return outcome.out.empty() ? nlohmann::json() : nlohmann::json::parse(outcome.out)["metrics"];
+  };
+  for (const std::vector<std::string>& more : {{}, std::vector<std::string>{"--samples", "5"}}) {
+    const auto beside = metrics("recorded.npz", more), live = metrics("float.onnx", more);
+    ASSERT_EQ(beside.size(), live.size());
+    for (std::size_t i = 0; i < live.size(); ++i)
+      EXPECT_NEAR(beside[i]["candidate"], live[i]["candidate"].get<double>(), 1e-5) << live[i];
+  }
+  const auto one = metrics("recorded.npz", {}), batched = metrics("recorded.npz", {"--batch", "4"});
+  EXPECT_EQ(one, batched);
 }
 
 TEST_F(DecoderCommand, parts_of_a_text_make_the_bytes_of_the_whole) {
@@ -338,6 +371,53 @@ TEST_F(DecoderCommand, folders_of_fused_operators_run_in_every_command) {
   EXPECT_EQ(recorded.exit_code, 0) << recorded.err;
 }
 
+// What lengths are computed from makes no difference to the figures. Nodes that are numbered have
+// other names then.
+TEST_F(DecoderCommand, debug_feeds_a_float_model_of_other_inputs_the_same_tokens_and_caches) {
+  fused_decoder().save(path("masked.onnx"));
+  fused_decoder({.masked = false}).save(path("counted.onnx"));
+  fused_decoder({.four_bits = true}).save(path("int4.onnx"));
+  const std::string tokens = save_tokens(8, 20);
+  const auto run = [&](const std::string& command, const std::string& candidate,
+                       const std::string& reference) {
+    const Outcome outcome = run_vernier({command, path(candidate), "--reference", path(reference),
+                                         "--input-data", tokens, "--samples", "2", "-f", "json"});
+    EXPECT_NE(outcome.exit_code, 2) << command << " " << candidate << " " << outcome.err;
+    expect_valid_json(command, outcome.out);
+    return outcome.out.empty() ? nlohmann::json() : nlohmann::json::parse(outcome.out);
+  };
+  for (const char* command : {"debug", "layers"}) {
+    auto same = run(command, "int4.onnx", "masked.onnx");
+    auto other = run(command, "int4.onnx", "counted.onnx");
+    ASSERT_FALSE(same["projections"].empty());
+    for (auto* result : {&same, &other})
+      for (auto& row : (*result)["projections"]) row.erase("node");
+    EXPECT_EQ(other["projections"], same["projections"]) << command;
+    EXPECT_EQ(other["verdict"], same["verdict"]) << command;
+  }
+  const auto drawn = run_vernier(
+      {"debug", path("int4.onnx"), "--reference", path("counted.onnx"), "--samples", "2"});
+  EXPECT_NE(drawn.exit_code, 2) << drawn.err;
+}
+
+// Hundreds of sets are tried: on as many tokens, however long the sequences are.
+TEST_F(DecoderCommand, debug_chooses_advice_on_as_many_tokens_of_long_sequences) {
+  fused_decoder().save(path("float.onnx"));
+  fused_decoder({.four_bits = true}).save(path("int4.onnx"));
+  const auto sensitivity = [&](std::int64_t length, std::vector<std::string> more = {}) {
+    more.insert(more.begin(),
+                {"debug", path("int4.onnx"), "--reference", path("float.onnx"), "--input-data",
+                 save_tokens(40, length), "--samples", "1", "-f", "json"});
+    return nlohmann::json::parse(run_vernier(more).out)["sensitivity"];
+  };
+  const auto longer = sensitivity(60), shorter = sensitivity(20);
+  EXPECT_EQ(longer["samples"], 18);  // of 60 tokens: 1024
+  EXPECT_EQ(longer["held_out_samples"], 22);
+  EXPECT_EQ(shorter["samples"], 20);
+  EXPECT_EQ(shorter["held_out_samples"], 20);
+  EXPECT_EQ(sensitivity(60, {"--advice-samples", "3"})["samples"], 3);
+}
+
 // As onnxruntime-genai stores them for GPUs: scales and activations in float16.
 TEST_F(DecoderCommand, weights_of_four_bits_beside_float16_are_compared) {
   const auto save = [&](const std::string& name, bool four_bits) {
@@ -379,6 +459,39 @@ TEST_F(DecoderCommand, weights_of_four_bits_beside_float16_are_compared) {
     EXPECT_NE(outcome.exit_code, 2) << command << outcome.err;
     EXPECT_THAT(outcome.out, Not(HasSubstr("was not measured"))) << command;
   }
+}
+
+// The float model holds the head in two parts: there is nothing to switch it to.
+TEST_F(DecoderCommand, debug_leaves_weights_of_four_bits_without_a_counterpart_as_they_are) {
+  fused_decoder({.four_bits = true}).save(path("int4.onnx"));
+  Model whole = fused_decoder();
+  vernier_onnx::GraphProto& graph = whole.graph();
+  for (auto& weight : *graph.mutable_initializer()) {
+    if (weight.name() != "head") continue;
+    const Tensor head = whole.tensor(weight);
+    const auto values = elements<float>(head.view());
+    GraphBuilder parts;
+    for (const int part : {0, 1}) {
+      Tensor half = make_tensor("half_" + std::to_string(part), DType::f32, {16, 64});
+      std::ranges::copy(values.subspan(part * 1024, 1024), elements<float>(half).begin());
+      parts.weight(half);
+    }
+    parts.node("Concat", {"half_0", "half_1"}, {"head"}, {int_attribute("axis", 0)});
+    parts.graph().mutable_node(0)->set_name("join");
+    weight = parts.graph().initializer(0);
+    *graph.add_initializer() = parts.graph().initializer(1);
+    *graph.add_node() = parts.graph().node(0);
+    break;
+  }
+  graph.mutable_node()->SwapElements(graph.node_size() - 2, graph.node_size() - 1);
+  whole.save(path("parts.onnx"));
+  const Outcome outcome =
+      run_vernier({"debug", path("int4.onnx"), "--reference", path("parts.onnx"), "--input-data",
+                   save_tokens(8, 20), "--samples", "2", "-f", "json"});
+  ASSERT_NE(outcome.exit_code, 2) << outcome.err;
+  const auto sensitivity = nlohmann::json::parse(outcome.out)["sensitivity"];
+  EXPECT_EQ(sensitivity["nodes"].size(), 14) << outcome.out;
+  EXPECT_THAT(sensitivity["unswitched"].dump(), HasSubstr("head_Q4"));
 }
 
 TEST_F(DecoderCommand, a_merged_decoder_takes_the_branch_of_its_cache) {

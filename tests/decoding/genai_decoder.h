@@ -13,6 +13,7 @@ namespace vernier {
 struct FusedDecoderOptions {
   bool four_bits = false;  // weights of products in blocks of 32 (MatMulNBits)
   bool turned = true;      // queries and keys are turned by their positions
+  bool masked = true;      // lengths are computed from a mask; else they are inputs
 };
 
 // A decoder of two layers as onnxruntime-genai makes them: GroupQueryAttention with rotary caches,
@@ -60,8 +61,11 @@ class FusedDecoder {
 
   void add_inputs() {
     builder_.input("input_ids", DType::i64, {{-1, "n"}, {-1, "s"}})
-        .input("attention_mask", DType::i64, {{-1, "n"}, {-1, "t"}})
         .output("logits", DType::f32, {{-1, "n"}, {-1, "s"}, {tokens, ""}});
+    if (options_.masked)
+      builder_.input("attention_mask", DType::i64, {{-1, "n"}, {-1, "t"}});
+    else
+      builder_.input("lengths", DType::i32, {{-1, "n"}}).input("total", DType::i32, {});
     for (int layer = 0; layer < layers; ++layer)
       for (const std::string kind : {".key", ".value"}) {
         const std::string name = std::to_string(layer) + kind;
@@ -71,14 +75,15 @@ class FusedDecoder {
   }
 
   void add_lengths() {
-    builder_.weight(tensor_of<std::int64_t>("one", DType::i64, {}, {1}))
-        .weight(tensor_of<std::int64_t>("first", DType::i64, {1}, {1}))
-        .node("ReduceSum", {"attention_mask", "first"}, {"shown"}, {int_attribute("keepdims", 0)})
-        .node("Sub", {"shown", "one"}, {"before"})
-        .node("Cast", {"before"}, {"lengths"}, {int_attribute("to", 6)})
-        .node("Shape", {"attention_mask"}, {"dims"})
-        .node("Gather", {"dims", "one"}, {"long_total"})
-        .node("Cast", {"long_total"}, {"total"}, {int_attribute("to", 6)});
+    if (options_.masked)
+      builder_.weight(tensor_of<std::int64_t>("one", DType::i64, {}, {1}))
+          .weight(tensor_of<std::int64_t>("first", DType::i64, {1}, {1}))
+          .node("ReduceSum", {"attention_mask", "first"}, {"shown"}, {int_attribute("keepdims", 0)})
+          .node("Sub", {"shown", "one"}, {"before"})
+          .node("Cast", {"before"}, {"lengths"}, {int_attribute("to", 6)})
+          .node("Shape", {"attention_mask"}, {"dims"})
+          .node("Gather", {"dims", "one"}, {"long_total"})
+          .node("Cast", {"long_total"}, {"total"}, {int_attribute("to", 6)});
     Tensor cosines = make_tensor("cosines", DType::f32, {places, size / 2});
     Tensor sines = make_tensor("sines", DType::f32, {places, size / 2});
     for (std::int64_t i = 0; i < places * size / 2; ++i) {

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "vernier/analysis/bind_inputs.h"
+#include "vernier/analysis/decoding/fed_decoder.h"
 #include "vernier/analysis/pairing/counterpart.h"
 #include "vernier/analysis/parts/content_hash.h"
 #include "vernier/model/graph.h"
@@ -249,6 +250,7 @@ struct CalibrationProbe::State {
   std::vector<WatchedQuantizer> quantizers;
   std::multimap<std::string, std::size_t, std::less<>> by_tensor, by_reference_tensor;
   std::optional<OrtRunner> candidate, reference;  // where something is watched in them
+  std::unique_ptr<Runner> fed;                    // the reference behind the candidate's inputs
   InputBindings bindings;
 };
 
@@ -264,9 +266,10 @@ CalibrationProbe::CalibrationProbe(const Model& candidate, const Model* referenc
     state.candidate.emplace(candidate.clone(),
                             watching(runtime, watched_names(state.quantizers, candidate, false)));
   if (state.by_reference_tensor.empty()) return;
-  state.bindings = bind_inputs(candidate.inputs(), reference->inputs());
+  state.bindings = bind_inputs(candidate.inputs(), fed_inputs(*reference, candidate));
   state.reference.emplace(reference->clone(),
                           watching(runtime, watched_names(state.quantizers, *reference, true)));
+  state.fed = feed_decoder(*state.reference, *reference, candidate);
 }
 
 CalibrationProbe::~CalibrationProbe() = default;
@@ -287,16 +290,17 @@ CalibrationProbe::Sample CalibrationProbe::run(std::span<const Tensor> inputs) {
       use = pool(use, use_of(values, quantizer));
     }
   };
-  const auto run = [&](OrtRunner& runner, const auto& by_tensor,
-                       std::span<const Tensor> own_inputs) {
+  const auto run = [&](Runner& runner, const auto& by_tensor, std::span<const Tensor> own_inputs) {
     for (const Tensor& input : own_inputs) observe(by_tensor, input);
     return runner.run(own_inputs, [&](const TensorView& tensor) { observe(by_tensor, tensor); });
   };
   if (auto& candidate = state_->candidate)
     sample.outputs = run(*candidate, state_->by_tensor, inputs);
-  if (auto& reference = state_->reference)
-    run(*reference, state_->by_reference_tensor,
-        apply_bindings(state_->bindings, reference->inputs(), inputs));
+  if (state_->reference) {
+    Runner& reference = state_->fed ? *state_->fed : *state_->reference;
+    run(reference, state_->by_reference_tensor,
+        apply_bindings(state_->bindings, reference.inputs(), inputs));
+  }
   return sample;
 }
 

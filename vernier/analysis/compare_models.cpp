@@ -260,9 +260,10 @@ CompareResult compare_models(const ComparedModels& models, Samples& samples,
   compare_options.watch_candidate = watcher(models.candidate, options.candidate_runtime);
   Runner& own_reference = reference ? *reference : *models.reference_runner;
   const auto decoders = compared_decoders(models, samples, compare_options.io);
-  std::optional<FedDecoder> fed;
-  if (decoders && takes_other_inputs(*models.reference, models.candidate))
-    fed.emplace(own_reference, decoders->reference, models.candidate.inputs(), decoders->candidate);
+  std::unique_ptr<Runner> fed;
+  if (models.reference)
+    fed =
+        feed_decoder(own_reference, *models.reference, models.candidate, compare_options.io.roles);
   Runner& reference_runner = fed ? *fed : own_reference;
   // A cache of another length does not fit the mask: later steps then run behind the reference's.
   if (decoders && !have_equal_lengths({own_reference, decoders->reference},

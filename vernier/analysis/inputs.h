@@ -54,7 +54,8 @@ struct InputSpec {
   std::vector<std::vector<std::int64_t>> tokens = {};
   std::string text = {};
   std::vector<TokenPlace> at = {};  // one token each, behind the cache; empty: a prompt, and steps
-  bool whole_sequences = false;     // instead, all tokens of a sequence at once
+  bool whole_sequences = false;     // instead, all tokens of a sequence at once,
+  std::optional<std::int64_t> longest_sequence = {};  // or its first ones
 
   // Whether anything says what to feed, or how much of it.
   bool is_default() const;

@@ -63,6 +63,13 @@ NodeProto choice_node(const SwitchPlace& place, const std::string& real,
 
 NodeProto selector_node(const std::vector<std::size_t>& switches, const std::string& real,
                         const std::string& quantized, const std::string& output, DType dtype) {
+  if (switches.empty()) {
+    NodeProto node;
+    node.set_op_type("Identity");
+    node.add_input(quantized);
+    node.add_output(output);
+    return node;
+  }
   NodeProto node = make_node(choice_of(dtype), switches, SwitchRole::selector, {}, output);
   node.add_input(real);
   node.add_input(quantized);

@@ -31,7 +31,8 @@ vernier_onnx::NodeProto switch_node(const SwitchPlace& place, const std::string&
 vernier_onnx::NodeProto choice_node(const SwitchPlace& place, const std::string& real,
                                     const std::string& quantized, const std::string& output,
                                     DType dtype = DType::f32);
-// A node that passes `quantized` on where all of the switches are as in the file, else `real`.
+// A node that passes `quantized` on where all of the switches are as in the file, else `real`. With
+// no switches, which a weight without a float counterpart leaves, it is an Identity.
 vernier_onnx::NodeProto selector_node(const std::vector<std::size_t>& switches,
                                       const std::string& real, const std::string& quantized,
                                       const std::string& output, DType dtype = DType::f32);

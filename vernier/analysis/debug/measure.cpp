@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "vernier/analysis/debug/sample_record.h"
+#include "vernier/analysis/decoding/fed_decoder.h"
 #include "vernier/analysis/pairing/introduced.h"
 #include "vernier/analysis/parts/record.h"
 #include "vernier/metrics/parallel.h"
@@ -69,15 +70,20 @@ struct MeasuredSample {
 class ModelPair {
  public:
   ModelPair(const Model& float_model, const Model& quantized_model, DebugPlan plan,
-            const OrtOptions& runtime, const ShowPair& show_pair) {
+            const OrtOptions& runtime, const DebugOptions& options) {
     auto opened = std::async(opening_policy(float_model, quantized_model), [&, runs = run_group()] {
       const RunGroupScope scope(runs);
       return open_watching(float_model, keys_of(requests_of(plan)), runtime);
     });
     quantized_ = open_watching(quantized_model, keys_of(plan.observed), runtime);
     float_ = opened.get();
+    // A decoder that takes other inputs is fed those of the quantized one.
+    if (auto fed = feed_decoder(*float_, float_model, quantized_model, options.io.roles)) {
+      unfed_ = std::move(float_);
+      float_ = std::move(fed);
+    }
     shared_ = std::make_unique<SharedObservations>(std::move(plan), quantized_->outputs().size(),
-                                                   show_pair);
+                                                   options.show_pair);
   }
 
   SharedObservations& shared() { return *shared_; }
@@ -155,7 +161,8 @@ class ModelPair {
     return run;
   }
 
-  std::unique_ptr<OrtRunner> float_, quantized_;
+  std::unique_ptr<OrtRunner> quantized_;
+  std::unique_ptr<Runner> unfed_, float_;
   std::unique_ptr<SharedObservations> shared_;
   std::mutex idle_mutex_;
   std::vector<std::unique_ptr<SequentialRun>> idle_;
@@ -170,7 +177,7 @@ Measurements measure(const Model& float_model, const Model& quantized_model, Deb
   Measurements total;
   total.sums.tensors.resize(plan.tensors.size());
   ModelPair models(float_model, quantized_model, std::move(plan),
-                   session_options(options.runtime, float_model, first), options.show_pair);
+                   session_options(options.runtime, float_model, first), options);
   const bool sequential = models.measure_introduced(first, total.sums.tensors) <= sequential_bytes;
   std::mutex reading;
   SampleRecords* records = options.records;

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "vernier/analysis/bind_inputs.h"
+#include "vernier/analysis/decoding/fed_decoder.h"
 #include "vernier/analysis/pairing/by_value.h"
 #include "vernier/analysis/pairing/counterpart.h"
 #include "vernier/error.h"
@@ -69,16 +70,19 @@ std::vector<Counterpart> find_counterparts(const ModelIndex& float_model,
                                            const std::vector<QuantizedActivation>& activations,
                                            const std::vector<Tensor>& sample,
                                            const InputBindings& bindings,
-                                           const OrtOptions& runtime) {
+                                           const DebugOptions& options) {
   std::vector<Counterpart> counterparts;
   for (const QuantizedActivation& activation : activations)
     counterparts.push_back(find_counterpart(float_model, activation));
   if (std::ranges::all_of(counterparts, [](const Counterpart& found) { return bool(found); }))
     return counterparts;
-  const auto values = unmatched_values(quantized_model, activations, counterparts, sample, runtime);
-  OrtOptions watching = runtime;
+  const auto values =
+      unmatched_values(quantized_model, activations, counterparts, sample, options.runtime);
+  OrtOptions watching = options.runtime;
   watching.watch = Watch::all();
-  OrtRunner runner(float_model.model().clone(), watching);
+  OrtRunner own(float_model.model().clone(), watching);
+  const auto fed = feed_decoder(own, float_model.model(), quantized_model, options.io.roles);
+  Runner& runner = fed ? *fed : own;
   return match_by_value(runner, apply_bindings(bindings, runner.inputs(), sample), values,
                         std::move(counterparts));
 }
@@ -132,13 +136,15 @@ Quantization require_quantization(const Model& float_model, const ModelIndex& qu
 DebugPlan make_plan(const ModelIndex& float_model, const ModelIndex& quantized_model,
                     const Quantization& quantization, const std::vector<Tensor>& sample,
                     const DebugOptions& options) {
-  DebugPlan plan{.unread = quantization.unread,
-                 .bindings = bind_inputs(quantized_model.model().inputs(),
-                                         float_model.model().inputs(), options.io),
-                 .mapped_outputs = options.io.outputs};
+  DebugPlan plan{
+      .unread = quantization.unread,
+      .bindings = bind_inputs(
+          quantized_model.model().inputs(),
+          fed_inputs(float_model.model(), quantized_model.model(), options.io.roles), options.io),
+      .mapped_outputs = options.io.outputs};
   const std::vector<Counterpart> found =
       find_counterparts(float_model, quantized_model.model(), quantization.activations, sample,
-                        plan.bindings, options.runtime);
+                        plan.bindings, options);
   for (std::size_t i = 0; i < found.size(); ++i)
     plan.tensors.push_back({.activation = quantization.activations[i], .counterpart = found[i]});
   for (const WeightedOutput& output : quantization.outputs) add_output(output, float_model, plan);

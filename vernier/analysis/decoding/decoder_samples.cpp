@@ -200,6 +200,8 @@ Inputs sequence_samples(const InputTarget& target, const InputSpec& spec, const 
     const auto row = elements<std::int64_t>(ids);
     std::vector<std::int64_t> tokens(row.begin(), row.end());
     if (drawn) continue_sequence(tokens, *teacher, target.io.decode_steps);
+    if (spec.longest_sequence && std::ssize(tokens) > *spec.longest_sequence)
+      tokens.resize(static_cast<std::size_t>(*spec.longest_sequence));
     if (!tokens.empty()) fed.sequences.push_back(std::move(tokens));
   }
   if (fed.sequences.empty()) throw Error("[inputs] there are no tokens to feed");

@@ -1,6 +1,7 @@
 #include "vernier/analysis/decoding/fed_decoder.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "vernier/analysis/decoding/decoder_inputs.h"
 #include "vernier/analysis/io_mapping.h"
@@ -14,8 +15,7 @@ const Tensor* find(std::span<const Tensor> tensors, const std::string& name) {
   return found == tensors.end() ? nullptr : &*found;
 }
 
-}  // namespace
-
+// Whether the inputs have other names, so that a sample of the one model is none of the other.
 bool takes_other_inputs(const Model& reference, const Model& candidate) {
   std::vector<std::string> expected = names_of(reference.inputs());
   std::vector<std::string> found = names_of(candidate.inputs());
@@ -24,11 +24,39 @@ bool takes_other_inputs(const Model& reference, const Model& candidate) {
   return expected != found;
 }
 
+struct FedDecoders {
+  Decoder reference, candidate;
+};
+
+std::optional<FedDecoders> fed_decoders(const Model& reference, const Model& candidate,
+                                        const RoleOverrides& roles) {
+  if (!takes_other_inputs(reference, candidate)) return std::nullopt;
+  auto own = find_decoder(reference);
+  auto other = find_decoder(candidate, roles);
+  if (!own || !other || own->caches.size() != other->caches.size()) return std::nullopt;
+  return FedDecoders{std::move(*own), std::move(*other)};
+}
+
+}  // namespace
+
 const CacheSpec& counterpart_cache(const Decoder& decoder, const Decoder& other,
                                    std::size_t cache) {
   const auto named =
       std::ranges::find(decoder.caches, other.caches[cache].input, &CacheSpec::input);
   return named != decoder.caches.end() ? *named : decoder.caches[cache];
+}
+
+std::unique_ptr<Runner> feed_decoder(Runner& runner, const Model& reference, const Model& candidate,
+                                     const RoleOverrides& roles) {
+  auto decoders = fed_decoders(reference, candidate, roles);
+  if (!decoders) return nullptr;
+  return std::make_unique<FedDecoder>(runner, std::move(decoders->reference), candidate.inputs(),
+                                      std::move(decoders->candidate));
+}
+
+std::vector<TensorSpec> fed_inputs(const Model& reference, const Model& candidate,
+                                   const RoleOverrides& roles) {
+  return fed_decoders(reference, candidate, roles) ? candidate.inputs() : reference.inputs();
 }
 
 FedDecoder::FedDecoder(Runner& runner, Decoder decoder, std::vector<TensorSpec> inputs,

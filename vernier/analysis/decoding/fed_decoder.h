@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "vernier/model/decoder.h"
@@ -30,8 +31,15 @@ class FedDecoder : public Runner {
   Decoder other_;
 };
 
-// Whether two models have inputs of other names, so that a sample of the one is none of the other.
-bool takes_other_inputs(const Model& reference, const Model& candidate);
+// The reference's runner, fed the samples of a candidate that takes other inputs. Null: it takes
+// the same, or they are no two decoders of as many caches.
+std::unique_ptr<Runner> feed_decoder(Runner& runner, const Model& reference, const Model& candidate,
+                                     const RoleOverrides& roles = {});
+
+// The inputs of the runner that is fed: the reference's, or the candidate's where feed_decoder()
+// makes those of them.
+std::vector<TensorSpec> fed_inputs(const Model& reference, const Model& candidate,
+                                   const RoleOverrides& roles = {});
 
 // Which cache of `decoder` is fed what a cache of the other is: by the input's name, else by place.
 const CacheSpec& counterpart_cache(const Decoder& decoder, const Decoder& other, std::size_t cache);

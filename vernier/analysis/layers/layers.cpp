@@ -271,15 +271,11 @@ Model recalling(Model model, const TensorOrigins& origins) {
 
 // A decoder that takes other inputs than the candidate is fed the candidate's tokens and caches:
 // its runner is put behind one that does so, and returned.
-std::unique_ptr<Runner> feed_decoder(LayersReference& reference, const Model& candidate,
-                                     const LayersOptions& options) {
-  if (!reference.model || !takes_other_inputs(*reference.model, candidate)) return nullptr;
-  auto own = find_decoder(*reference.model);
-  auto other = find_decoder(candidate, options.io.roles);
-  if (!own || !other || own->caches.size() != other->caches.size()) return nullptr;
-  std::unique_ptr<Runner> fed = std::move(reference.runner);
-  reference.runner =
-      std::make_unique<FedDecoder>(*fed, std::move(*own), candidate.inputs(), std::move(*other));
+std::unique_ptr<Runner> feed_reference(LayersReference& reference, const Model& candidate,
+                                       const LayersOptions& options) {
+  if (!reference.model) return nullptr;
+  auto fed = feed_decoder(*reference.runner, *reference.model, candidate, options.io.roles);
+  if (fed) std::swap(fed, reference.runner);
   return fed;
 }
 
@@ -313,7 +309,7 @@ bool judges_outputs(const Model& candidate, const LayersOptions& options) {
 LayersResult validate_layers(const Model& candidate, Samples& samples, const LayersOptions& given) {
   LayersReference reference = open_layers_reference(with_example(given, candidate, samples));
   LayersOptions options = given;
-  const std::unique_ptr<Runner> fed = feed_decoder(reference, candidate, options);
+  const std::unique_ptr<Runner> fed = feed_reference(reference, candidate, options);
   pair_cache_outputs(candidate, reference.runner->outputs(), options.io);
   const TensorOrigins origins = known_origins(candidate);
   const Model shipped = recalling(candidate.clone(), origins);

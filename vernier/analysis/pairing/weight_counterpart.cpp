@@ -29,14 +29,18 @@ bool is_transposed(const TensorView& counterpart, const Tensor& real) {
   return transposed < as_stored;
 }
 
+double likeness_db(const ModelIndex& model, const Weight& weight, const Tensor& real) {
+  const auto reference = shaped_like(model, weight, real);
+  return reference ? sqnr_db(measure_noise(reference->view, real)) : -INFINITY;
+}
+
 // The float weight most like it, if any is like it at all.
 Counterpart counterpart_by_value(const Tensor& real, const ModelIndex& float_model) {
   Counterpart best;
   double best_db = value_match_db;
   if (real.size() < 2) return best;
   for (const Weight* weight : float_model.weights_of_size(real.size())) {
-    const auto reference = shaped_like(float_model, *weight, real);
-    const double found_db = reference ? sqnr_db(measure_noise(reference->view, real)) : -INFINITY;
+    const double found_db = likeness_db(float_model, *weight, real);
     if (!(found_db > best_db)) continue;
     best_db = found_db;
     best = {weight->name, Match::value};
@@ -68,8 +72,14 @@ std::optional<ReferenceWeight> shaped_like(const ModelIndex& model, const Weight
 
 Counterpart find_counterpart(const ModelIndex& float_model, const QuantizedWeight& weight,
                              const Tensor& real) {
-  const Counterpart found = find_counterpart(float_model, weight);
-  return found ? found : counterpart_by_value(real, float_model);
+  Counterpart found = find_counterpart(float_model, weight);
+  const Weight* read = found ? float_model.weight(found.tensor) : nullptr;
+  if (read &&
+      (found.match != Match::topology || likeness_db(float_model, *read, real) >= value_match_db))
+    return found;
+  // Exporters number nodes: in another export the node of that name may be another one.
+  Counterpart alike = counterpart_by_value(real, float_model);
+  return alike ? alike : found;
 }
 
 }  // namespace vernier

@@ -126,7 +126,7 @@ class TextEvaluation {
     result_.block_length = text_.length;
     result_.interrupted = done < total;
     if (reference_ && options_.second && !result_.rounding) measure_rounding();
-    if (reference_ && !result_.interrupted) compare_continuations();
+    if (reference_ && !options_.recorded && !result_.interrupted) compare_continuations();
     count_near_ties();
     add_figures();
     judge_figures();
@@ -215,6 +215,7 @@ class TextEvaluation {
     const std::vector<std::int64_t> tokens = tokens_of(group, past, length);
     const DecoderRun run{.tokens = tokens, .past = past, .batch = group.count};
     const Tensor candidate = candidate_.logits(run);
+    if (options_.recorded) reference_->runner().seek(group.first);
     const Tensor reference = reference_ ? reference_->logits(run) : Tensor{};
     if (reference_ && reference.shape.back() != candidate.shape.back())
       throw Error(fmt::format("[text] the reference scores {} tokens, the candidate {}",

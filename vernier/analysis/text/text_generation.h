@@ -24,6 +24,7 @@ struct TextGenerationOptions {
   int threads = 0;                  // that score; 0: one for each core
   std::vector<Limit> limits;        // empty: default_text_limits()
   BootstrapOptions bootstrap;
+  bool recorded = false;     // the reference is a recording, whose samples are the blocks
   Runner* second = nullptr;  // the reference in other arithmetic, to measure its rounding; or null
   Runner* exact =
       nullptr;  // the candidate in exact arithmetic, to see what this CPU loses; or null

@@ -52,7 +52,7 @@ Tensor TextModel::logits(const DecoderRun& run) {
   if (rows != std::ssize(run.tokens))
     throw Error(fmt::format(
         "[text] '{}': shape {} for {} tokens; expected a row for each, so that every token is "
-        "scored: export the model with all logits",
+        "scored: export the model, or record it, with all logits",
         decoder_.logits, format_shape(logits.shape), run.tokens.size()));
   return logits;
 }
