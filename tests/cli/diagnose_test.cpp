@@ -98,6 +98,44 @@ TEST(DiagnoseCommand, a_weight_of_another_network_is_the_cause_and_ends_the_ques
   EXPECT_EQ(answer_of(outcome, "place"), "not_asked");
 }
 
+// The line that names the cause, as the terminal shows it.
+std::string cause_line(const Outcome& outcome) {
+  const std::size_t start = outcome.out.find("cause: ");
+  return start == std::string::npos
+             ? ""
+             : outcome.out.substr(start, outcome.out.find('\n', start) - start);
+}
+
+// Made-up inputs are not enough to tell what the changed scale costs.
+TEST(DiagnoseCommand, a_scale_that_the_bias_behind_it_was_not_made_for_is_the_cause) {
+  const TemporaryDirectory folder;
+  const std::string scaled = changed(folder, "mnist_cnn.int8.onnx", [](Model& model) {
+    scale_constant(model, "/stem/Conv_output_0_scale", 1.3F);
+  });
+  const Outcome outcome =
+      run_vernier({"diagnose", scaled, mnist + "mnist_cnn.onnx", "--exact", "--samples", "12"});
+  EXPECT_EQ(outcome.exit_code, 3) << outcome.err;
+  EXPECT_EQ(cause_line(outcome),
+            "cause: the scale of what goes into /layer1/layer1.0/relu/Relu_output_0 was changed: "
+            "its bias was made for another");
+  EXPECT_THAT(outcome.out, HasSubstr("is stored in 0.769 times the step"));
+}
+
+TEST(DiagnoseCommand, nan_of_a_quantized_model_is_the_cause_where_it_begins) {
+  const TemporaryDirectory folder;
+  for (const auto& [node, tensor] : {std::pair{"logits_DequantizeLinear", "logits"},
+                                     std::pair{"/stem/Conv", "/stem/Conv_output_0"}}) {
+    SCOPED_TRACE(tensor);
+    const std::string rooted = changed(folder, "mnist_cnn.int8.onnx", [&](Model& model) {
+      insert_after(model, node, {make_node("Sqrt")});
+    });
+    const Outcome outcome = diagnose(rooted, mnist + "mnist_cnn.onnx");
+    EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+    EXPECT_EQ(cause_line(outcome),
+              std::string("cause: NaN or infinity begins in the candidate's ") + tensor);
+  }
+}
+
 TEST(DiagnoseCommand, a_removed_activation_of_a_float_model_is_found_at_its_layer) {
   const TemporaryDirectory folder;
   const std::string without = changed(folder, "mnist_cnn.onnx", remove_activation);

@@ -323,6 +323,12 @@ void ask_place_in_quantized(DiagnosisResult& result, const ComparedModels& model
     std::ranges::move(measured_remedies(*sensitivity, models), std::back_inserter(result.remedies));
     if (!result.remedies.empty()) answer(result, Question::remedy) = AnswerKind::good;
   }
+  // A quantizer makes a number of NaN, so that the outputs show none.
+  const auto& activations = result.debug->activations;
+  const auto nonfinite = std::ranges::find_if(
+      activations, [](const DebugActivation& row) { return row.nonfinite > 0; });
+  if (nonfinite != activations.end())
+    return found(result, DiagnosedCause::nonfinite, nonfinite->tensor_name);
   if (result.cause != DiagnosedCause::unknown) return;  // the comparison named the quantizer
   if (sensitivity && !sensitivity->nodes.empty() &&
       sensitivity->nodes.front().noise_share >= large_share)

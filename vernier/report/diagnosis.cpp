@@ -298,7 +298,7 @@ std::string cause_text(const DiagnosisResult& result) {
     case DiagnosedCause::unfinished_output: return unfinished_text(result);
     case DiagnosedCause::unlike_inputs: return "on these inputs nothing can be told";
     case DiagnosedCause::nonfinite:
-      return fmt::format("NaN begins in the candidate's {}", result.subject);
+      return fmt::format("NaN or infinity begins in the candidate's {}", result.subject);
     case DiagnosedCause::other_structure: return structure_text(result);
     case DiagnosedCause::changed_scale:
       return fmt::format(
