@@ -64,6 +64,17 @@ void add_failures(Verdict& verdict, const Verdict& more) {
   verdict.outcome = Outcome::fail;
 }
 
+// What is asked of the reference: whether it runs, and whether it has the candidate's errors too.
+std::vector<std::string> asked_of_reference(const CheckResult& candidate) {
+  std::vector<std::string> ids;
+  for (const Explanation& entry : explanations())
+    if (entry.severity == Severity::error && entry.group == CheckGroup::runs)
+      ids.emplace_back(entry.id);
+  for (const Finding& finding : candidate.findings)
+    if (finding.severity == Severity::error) ids.push_back(finding.id);
+  return ids;
+}
+
 // False where the models cannot be run, so that nothing else can be asked.
 bool ask_soundness(DiagnosisResult& result, const fs::path& reference_path,
                    const fs::path& candidate, const DiagnosisOptions& options) {
@@ -72,6 +83,7 @@ bool ask_soundness(DiagnosisResult& result, const fs::path& reference_path,
   result.candidate_check = check(candidate, check_options);
   if (model_format(reference_path) == ModelFormat::onnx) {
     check_options.runtime = options.compare.reference_runtime;
+    check_options.only = asked_of_reference(result.candidate_check);
     result.reference_check = check(reference_path, check_options);
   }
   const CheckResult* reference = result.reference_check ? &*result.reference_check : nullptr;
