@@ -98,6 +98,44 @@ TEST(DiagnoseCommand, a_weight_of_another_network_is_the_cause_and_ends_the_ques
   EXPECT_EQ(answer_of(outcome, "place"), "not_asked");
 }
 
+// The line that names the cause, as the terminal shows it.
+std::string cause_line(const Outcome& outcome) {
+  const std::size_t start = outcome.out.find("cause: ");
+  return start == std::string::npos
+             ? ""
+             : outcome.out.substr(start, outcome.out.find('\n', start) - start);
+}
+
+// Made-up inputs are not enough to tell what the changed scale costs.
+TEST(DiagnoseCommand, a_scale_that_the_bias_behind_it_was_not_made_for_is_the_cause) {
+  const TemporaryDirectory folder;
+  const std::string scaled = changed(folder, "mnist_cnn.int8.onnx", [](Model& model) {
+    scale_constant(model, "/stem/Conv_output_0_scale", 1.3F);
+  });
+  const Outcome outcome =
+      run_vernier({"diagnose", scaled, mnist + "mnist_cnn.onnx", "--exact", "--samples", "12"});
+  EXPECT_EQ(outcome.exit_code, 3) << outcome.err;
+  EXPECT_EQ(cause_line(outcome),
+            "cause: the scale of what goes into /layer1/layer1.0/relu/Relu_output_0 was changed: "
+            "its bias was made for another");
+  EXPECT_THAT(outcome.out, HasSubstr("is stored in 0.769 times the step"));
+}
+
+TEST(DiagnoseCommand, nan_of_a_quantized_model_is_the_cause_where_it_begins) {
+  const TemporaryDirectory folder;
+  for (const auto& [node, tensor] : {std::pair{"logits_DequantizeLinear", "logits"},
+                                     std::pair{"/stem/Conv", "/stem/Conv_output_0"}}) {
+    SCOPED_TRACE(tensor);
+    const std::string rooted = changed(folder, "mnist_cnn.int8.onnx", [&](Model& model) {
+      insert_after(model, node, {make_node("Sqrt")});
+    });
+    const Outcome outcome = diagnose(rooted, mnist + "mnist_cnn.onnx");
+    EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+    EXPECT_EQ(cause_line(outcome),
+              std::string("cause: NaN or infinity begins in the candidate's ") + tensor);
+  }
+}
+
 TEST(DiagnoseCommand, a_removed_activation_of_a_float_model_is_found_at_its_layer) {
   const TemporaryDirectory folder;
   const std::string without = changed(folder, "mnist_cnn.onnx", remove_activation);
@@ -199,6 +237,68 @@ TEST(DiagnoseCommand, nodes_to_keep_in_float_come_with_a_command_that_keeps_them
   command.back() = (folder / "mixed.onnx").string();
   EXPECT_EQ(run_vernier(command).exit_code, 0);
   EXPECT_EQ(diagnose(command.back(), mnist + "mnist_cnn.onnx").exit_code, 0);
+}
+
+// Quantized by ONNX Runtime into QOperator nodes; the bias of what reads the tensor is stored in
+// steps of its scale.
+TEST(DiagnoseCommand, a_narrowed_range_of_a_qoperator_model_is_named_and_its_command_mends_it) {
+  const TemporaryDirectory folder;
+  for (const float factor : {0.5F, 1 / 6.0F}) {
+    SCOPED_TRACE(factor);
+    const std::string narrow = changed(folder, "mnist_cnn.int8_qoperator.onnx", [&](Model& model) {
+      scale_constant(model, "/layer1/layer1.1/conv1/Conv_output_0_scale", factor);
+    });
+    const Outcome outcome = run_vernier({"diagnose", narrow, mnist + "mnist_cnn.onnx", "--data",
+                                         mnist + "mnist_inputs.npz", "--exact", "-f", "json"});
+    EXPECT_NE(outcome.exit_code, 0) << outcome.err;
+    expect_valid_json("diagnose", outcome.out);
+    EXPECT_EQ(cause_of(outcome).kind, "wrong_range");
+    EXPECT_EQ(cause_of(outcome).text,
+              "the range of the quantizer of /layer1/layer1.1/conv1/Conv_output_0_quantized is "
+              "wrong");
+    const auto remedy = nlohmann::json::parse(outcome.out)["remedies"][0];
+    EXPECT_GT(remedy["after_db"], 25);
+    std::vector<std::string> command = words_of(remedy["command"]);
+    ASSERT_GT(command.size(), 3U);
+    EXPECT_EQ(command[1], "repair");
+    command.erase(command.begin());
+    command.back() = (folder / "repaired.onnx").string();
+    EXPECT_EQ(run_vernier(command).exit_code, 0);
+    EXPECT_EQ(diagnose(command.back(), mnist + "mnist_cnn.onnx").exit_code, 0);
+  }
+}
+
+// Between layers of one shape: no weight is missing, so that the comparison of weights is content.
+TEST(DiagnoseCommand, swapped_weights_are_called_so) {
+  const TemporaryDirectory folder;
+  const auto swap_values = [](Model& model) {
+    initializer(model, "onnx::Conv_83").set_name("swapped");
+    initializer(model, "onnx::Conv_86").set_name("onnx::Conv_83");
+    initializer(model, "swapped").set_name("onnx::Conv_86");
+  };
+  const auto swap_readers = [](Model& model) {
+    rewire(model, "onnx::Conv_83", "swapped");
+    rewire(model, "onnx::Conv_86", "onnx::Conv_83");
+    rewire(model, "swapped", "onnx::Conv_86");
+  };
+  struct Case {
+    std::string candidate, reference, text;
+  };
+  for (const auto& [candidate, reference, text] :
+       {Case{changed(folder, "mnist_cnn.onnx", swap_values, "values.onnx"), "mnist_cnn.onnx",
+             "the weights of onnx::Conv_83 and onnx::Conv_86 are swapped: onnx::Conv_83 holds the "
+             "reference's onnx::Conv_86 in the place of onnx::Conv_83"},
+        Case{changed(folder, "mnist_cnn.onnx", swap_readers, "readers.onnx"), "mnist_cnn.onnx",
+             "the weights of onnx::Conv_86 and onnx::Conv_83 are swapped: onnx::Conv_86 holds the "
+             "reference's onnx::Conv_86 in the place of onnx::Conv_83"}}) {
+    SCOPED_TRACE(candidate);
+    const Outcome outcome = diagnose(candidate, mnist + reference, {"-f", "json"});
+    EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+    expect_valid_json("diagnose", outcome.out);
+    EXPECT_EQ(cause_of(outcome).kind, "swapped_weights");
+    EXPECT_EQ(cause_of(outcome).text, text);
+    EXPECT_EQ(nlohmann::json::parse(outcome.out)["remedies"][0]["after_db"], "inf");
+  }
 }
 
 TEST(DiagnoseCommand, data_that_is_prepared_may_be_any_dataset_and_the_command_prepares_it_too) {

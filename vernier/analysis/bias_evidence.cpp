@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "vernier/model/index.h"
 #include "vernier/model/tensor_data.h"
@@ -21,6 +22,7 @@ using vernier_onnx::NodeProto;
 struct Bias {
   std::string name;
   std::vector<double> stored, scales;
+  std::string input = {}, input_scale = {};  // of a node of integers
 
   double scale(std::size_t i) const { return scales[scales.size() == 1 ? 0 : i]; }
 };
@@ -65,7 +67,12 @@ std::optional<Bias> stored_bias(const GraphIndex& graph, const NodeProto& node,
   if (!graph.initializer(name) || !scales) return std::nullopt;
   const auto stored = graph.numbers(name);
   if (!stored || (scales->size() != 1 && scales->size() != stored->size())) return std::nullopt;
-  return Bias{.name = name, .stored = *stored, .scales = *scales};
+  Bias bias{.name = name, .stored = *stored, .scales = *scales};
+  if (!place.scales.empty()) {
+    bias.input = node.input(0);
+    bias.input_scale = node.input(place.scales[0]);
+  }
+  return bias;
 }
 
 // Where nothing that a weight is folded with stands behind the layer.
@@ -104,19 +111,61 @@ double sqnr_of(const Bias& reference, const Bias& candidate) {
   return 10 * std::log10(signal / noise);
 }
 
-}  // namespace
+// The biases of layers whose weights are the same: the reference's and the candidate's.
+struct BiasPair {
+  Bias reference, candidate;
+};
 
-std::vector<OtherBias> find_other_biases(const Model& reference, const Model& candidate,
-                                         const WeightEvidence& weights) {
+std::vector<BiasPair> pair_biases(const Model& reference, const Model& candidate,
+                                  const WeightEvidence& weights) {
   const ModelIndex reference_index(reference), candidate_index(candidate);
   const auto expected = biases_of(reference_index), found = biases_of(candidate_index);
-  std::vector<OtherBias> others;
+  std::vector<BiasPair> pairs;
   for (const PairedWeight& weight : weights.weights) {
     const auto from = expected.find(weight.reference);
     const auto to = found.find(weight.candidate);
     if (!weight.same || from == expected.end() || to == found.end()) continue;
-    const Bias &right = from->second, &stored = to->second;
-    if (right.stored.size() != stored.stored.size()) continue;
+    if (from->second.stored.size() != to->second.stored.size()) continue;
+    pairs.push_back({from->second, to->second});
+  }
+  return pairs;
+}
+
+constexpr double clear_factor = 1.05;  // below, nothing was changed
+constexpr double clear_steps = 20;     // of a bias that tells a factor
+constexpr std::ptrdiff_t least_clear = 2;
+
+// The factor of the candidate's bias over the reference's, where all of it is that times one.
+std::optional<double> common_factor(const BiasPair& pair) {
+  const Bias &reference = pair.reference, &candidate = pair.candidate;
+  double product = 0, squares = 0;
+  for (std::size_t i = 0; i < reference.stored.size(); ++i) {
+    const double expected = reference.stored[i] * reference.scale(i);
+    product += expected * candidate.stored[i] * candidate.scale(i);
+    squares += expected * expected;
+  }
+  const double factor = product / squares;
+  if (!(factor > 0) || std::ranges::count_if(candidate.stored, [](double steps) {
+                         return std::abs(steps) >= clear_steps;
+                       }) < least_clear)
+    return std::nullopt;
+  for (std::size_t i = 0; i < reference.stored.size(); ++i) {
+    const double expected = factor * reference.stored[i] * reference.scale(i);
+    const double difference = expected - candidate.stored[i] * candidate.scale(i);
+    if (!(std::abs(difference) <= candidate.scale(i) + 0.001 * std::abs(expected)))
+      return std::nullopt;
+  }
+  return factor;
+}
+
+bool is_clear(double factor) { return std::abs(std::log(factor)) > std::log(clear_factor); }
+
+}  // namespace
+
+std::vector<OtherBias> find_other_biases(const Model& reference, const Model& candidate,
+                                         const WeightEvidence& weights) {
+  std::vector<OtherBias> others;
+  for (const auto& [right, stored] : pair_biases(reference, candidate, weights)) {
     const double db = sqnr_of(right, stored);
     if (!(db < unlike_bias_db)) continue;
     OtherBias other{.candidate = stored.name, .sqnr_db = db};
@@ -145,6 +194,37 @@ Model with_reference_biases(const Model& candidate, const std::vector<OtherBias>
     weight = make_tensor_proto(tensor);
   }
   return repaired;
+}
+
+std::vector<ChangedScale> find_changed_scales(const Model& reference, const Model& candidate,
+                                              const WeightEvidence& weights) {
+  std::vector<ChangedScale> changed;
+  std::set<std::string> doubtful;  // scales that one of the biases does not confirm
+  for (const BiasPair& pair : pair_biases(reference, candidate, weights)) {
+    const std::string& scale = pair.candidate.input_scale;
+    if (scale.empty()) continue;
+    const auto factor = common_factor(pair);
+    const auto known = std::ranges::find(changed, scale, &ChangedScale::scale);
+    if (!factor || !is_clear(*factor) ||
+        (known != changed.end() && is_clear(*factor / known->factor)))
+      doubtful.insert(scale);
+    else if (known == changed.end())
+      changed.push_back({.tensor = pair.candidate.input, .scale = scale, .factor = *factor});
+  }
+  std::erase_if(changed, [&](const ChangedScale& each) { return doubtful.contains(each.scale); });
+  return changed;
+}
+
+Model with_former_scales(const Model& candidate, const std::vector<ChangedScale>& scales) {
+  Model restored = candidate.clone();
+  for (auto& weight : *restored.graph().mutable_initializer()) {
+    const auto scale = std::ranges::find(scales, weight.name(), &ChangedScale::scale);
+    if (scale == scales.end()) continue;
+    Tensor tensor = restored.tensor(weight);
+    for (float& value : elements<float>(tensor)) value = static_cast<float>(value / scale->factor);
+    weight = make_tensor_proto(tensor);
+  }
+  return restored;
 }
 
 }  // namespace vernier

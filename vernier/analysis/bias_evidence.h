@@ -27,4 +27,20 @@ std::vector<OtherBias> find_other_biases(const Model& reference, const Model& ca
 // The candidate with the reference's in their place.
 Model with_reference_biases(const Model& candidate, const std::vector<OtherBias>& biases);
 
+// An activation of a QOperator model whose scale is not the one that the bias behind it was stored
+// for: a node of integers adds its bias in steps of that scale.
+struct ChangedScale {
+  std::string tensor;  // the stored activation
+  std::string scale;   // its scale, a constant
+  double factor = 1;   // of the scale now over the one that gives the reference's bias
+  bool operator==(const ChangedScale&) const = default;
+};
+
+// Those for which every bias behind them is the reference's times one factor, within its rounding.
+std::vector<ChangedScale> find_changed_scales(const Model& reference, const Model& candidate,
+                                              const WeightEvidence& weights);
+
+// The candidate with the scales as they were.
+Model with_former_scales(const Model& candidate, const std::vector<ChangedScale>& scales);
+
 }  // namespace vernier

@@ -64,6 +64,17 @@ void add_failures(Verdict& verdict, const Verdict& more) {
   verdict.outcome = Outcome::fail;
 }
 
+// What is asked of the reference: whether it runs, and whether it has the candidate's errors too.
+std::vector<std::string> asked_of_reference(const CheckResult& candidate) {
+  std::vector<std::string> ids;
+  for (const Explanation& entry : explanations())
+    if (entry.severity == Severity::error && entry.group == CheckGroup::runs)
+      ids.emplace_back(entry.id);
+  for (const Finding& finding : candidate.findings)
+    if (finding.severity == Severity::error) ids.push_back(finding.id);
+  return ids;
+}
+
 // False where the models cannot be run, so that nothing else can be asked.
 bool ask_soundness(DiagnosisResult& result, const fs::path& reference_path,
                    const fs::path& candidate, const DiagnosisOptions& options) {
@@ -72,6 +83,7 @@ bool ask_soundness(DiagnosisResult& result, const fs::path& reference_path,
   result.candidate_check = check(candidate, check_options);
   if (model_format(reference_path) == ModelFormat::onnx) {
     check_options.runtime = options.compare.reference_runtime;
+    check_options.only = asked_of_reference(result.candidate_check);
     result.reference_check = check(reference_path, check_options);
   }
   const CheckResult* reference = result.reference_check ? &*result.reference_check : nullptr;
@@ -231,6 +243,73 @@ std::unique_ptr<Runner> reference_runner(const ComparedModels& models,
                           : nullptr;
 }
 
+// The worst output's SQNR of such a candidate, all else as it was compared.
+double sqnr_of(const Model& changed, const ComparedModels& models, Samples& samples,
+               const DiagnosisOptions& options, bool exact) {
+  const auto own = reference_runner(models, options);
+  OrtOptions runtime = options.compare.candidate_runtime;
+  runtime.exact = runtime.exact || exact;
+  OrtRunner runner(changed.clone(), runtime);
+  CompareOptions compare_options{.io = options.compare.compare.io};
+  Runner& reference = own ? *own : *models.reference_runner;
+  compare_options.outputs_by_position = reference.outputs_are_positional();
+  return worst_db(compare(reference, runner, samples, compare_options).outputs);
+}
+
+// A scale of a QOperator model that the bias behind it was not stored for. The bias is wrong with
+// it, and what the quantizer cuts off is missing: the scale as it was brings both back.
+bool is_changed_scale(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
+                      const DiagnosisOptions& options) {
+  const auto& weights = result.compare->evidence.weights;
+  if (result.verdict.pass() || !models.reference || !weights || options.quick ||
+      weights->answer == WeightEvidence::Answer::different)
+    return false;
+  const auto changed = find_changed_scales(*models.reference, models.candidate, *weights);
+  if (changed.empty()) return false;
+  asked(options, Question::remedy);
+  const auto& exact = result.compare->exact_outputs;
+  const double before_db = worst_db(exact.empty() ? result.compare->outputs : exact);
+  const double after_db = sqnr_of(with_former_scales(models.candidate, changed), models, samples,
+                                  options, !exact.empty());
+  if (!(after_db > before_db + noticeable_db)) return false;
+  answer(result, Question::place) = AnswerKind::bad;
+  answer(result, Question::remedy) = AnswerKind::good;
+  result.changed_scale = changed.front();
+  found(result, DiagnosedCause::wrong_range, changed.front().tensor);
+  result.remedies.push_back({.kind = Remedy::Kind::range,
+                             .writer = Remedy::Writer::repair,
+                             .subjects = {},
+                             .before_db = before_db,
+                             .after_db = after_db});
+  for (const ChangedScale& each : changed) result.remedies.back().subjects.push_back(each.tensor);
+  return true;
+}
+
+// Whether the layer has another layer's weight; what it gains to put both back is measured.
+bool has_swapped_weights(DiagnosisResult& result, const LayerRow& row, const ComparedModels& models,
+                         Samples& samples, const DiagnosisOptions& options) {
+  const auto& weights = result.compare->evidence.weights;
+  if (!weights) return false;
+  result.swapped =
+      find_swapped_weights(*result.layers, row, *weights, models.reference, models.candidate);
+  if (!result.swapped) return false;
+  asked(options, Question::remedy);
+  const double before_db = worst_db(result.compare->outputs);
+  const double after_db = sqnr_of(with_swapped_weights(models.candidate, *result.swapped), models,
+                                  samples, options, false);
+  if (!(after_db > before_db + noticeable_db)) {
+    result.swapped.reset();
+    return false;
+  }
+  answer(result, Question::remedy) = AnswerKind::good;
+  found(result, DiagnosedCause::swapped_weights, result.swapped->candidate);
+  result.remedies.push_back({.kind = Remedy::Kind::right_weights,
+                             .subjects = {result.swapped->candidate, result.swapped->other},
+                             .before_db = before_db,
+                             .after_db = after_db});
+  return true;
+}
+
 // Whether the optimiser makes a float candidate differ that is right as its file says.
 bool is_optimizers_fault(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
                          const DiagnosisOptions& options) {
@@ -295,6 +374,7 @@ void ask_place_in_float(DiagnosisResult& result, const ComparedModels& models, S
   found(result, DiagnosedCause::drift_origin, row.layer);
   if (const std::string cut = unfinished_output(layers); !cut.empty())
     return found(result, DiagnosedCause::unfinished_output, cut);
+  if (has_swapped_weights(result, row, models, *few, options)) return;
   answer(result, Question::remedy) = AnswerKind::unknown;
   asked(options, Question::remedy);
   const auto right_db =
@@ -323,6 +403,12 @@ void ask_place_in_quantized(DiagnosisResult& result, const ComparedModels& model
     std::ranges::move(measured_remedies(*sensitivity, models), std::back_inserter(result.remedies));
     if (!result.remedies.empty()) answer(result, Question::remedy) = AnswerKind::good;
   }
+  // A quantizer makes a number of NaN, so that the outputs show none.
+  const auto& activations = result.debug->activations;
+  const auto nonfinite = std::ranges::find_if(
+      activations, [](const DebugActivation& row) { return row.nonfinite > 0; });
+  if (nonfinite != activations.end())
+    return found(result, DiagnosedCause::nonfinite, nonfinite->tensor_name);
   if (result.cause != DiagnosedCause::unknown) return;  // the comparison named the quantizer
   if (sensitivity && !sensitivity->nodes.empty() &&
       sensitivity->nodes.front().noise_share >= large_share)
@@ -399,7 +485,8 @@ void ask_place(DiagnosisResult& result, const ComparedModels& models, Samples& s
 void ask_inside(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
                 const DiagnosisOptions& options) {
   found(result, DiagnosedCause::unknown);
-  const bool is_known = explained_by_comparison(result);
+  const bool is_known =
+      is_changed_scale(result, models, samples, options) || explained_by_comparison(result);
   const bool is_right = !is_known && result.verdict.pass();
   if (is_right) found(result, DiagnosedCause::none);
   name_kernels(result, models);
@@ -443,6 +530,7 @@ std::string_view diagnosed_cause_name(DiagnosedCause cause) {
     case DiagnosedCause::reference_unsound: return "reference_unsound";
     case DiagnosedCause::other_weights: return "other_weights";
     case DiagnosedCause::other_bias: return "other_bias";
+    case DiagnosedCause::swapped_weights: return "swapped_weights";
     case DiagnosedCause::unlike_outputs: return "unlike_outputs";
     case DiagnosedCause::unfinished_output: return "unfinished_output";
     case DiagnosedCause::unlike_inputs: return "unlike_inputs";

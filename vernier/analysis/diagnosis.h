@@ -9,10 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "vernier/analysis/bias_evidence.h"
 #include "vernier/analysis/check/check.h"
 #include "vernier/analysis/compare_models.h"
 #include "vernier/analysis/debug/debug.h"
 #include "vernier/analysis/layers/layers.h"
+#include "vernier/analysis/swapped_weights.h"
 
 namespace vernier {
 
@@ -51,6 +53,7 @@ enum class DiagnosedCause {
   reference_unsound,    // one that it finds in the reference
   other_weights,        // the candidate was not made from this reference
   other_bias,           // likewise, told by a bias
+  swapped_weights,      // a layer has the weight of another, and that has its
   unlike_outputs,       // an output is missing, or of another shape
   unfinished_output,    // an output is a tensor inside the reference: what follows it is missing
   unlike_inputs,        // nothing can be told on these inputs
@@ -77,6 +80,7 @@ struct Remedy {
     exact_kernels,  // u8 weights, fewer bits or x64quantprecision
     no_optimizer,   // the optimisers that move the outputs, disabled
     right_layer,    // the drift origin computed as the reference computes it
+    right_weights,  // swapped weights put back
     keep_in_float,  // nodes that are not quantized
     ranges,         // ranges and scales of these inputs for all tensors
     range,          // another range for a tensor
@@ -105,6 +109,8 @@ struct DiagnosisResult {
   std::vector<RuntimeStage> stages;
   std::optional<LayersResult> layers;
   std::optional<DebugResult> debug;
+  std::optional<SwappedWeights> swapped;
+  std::optional<ChangedScale> changed_scale;  // of a QOperator model
   std::vector<std::string> warnings;
   std::string inputs;                                         // what both were fed
   std::string precision;                                      // of the candidate

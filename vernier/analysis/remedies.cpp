@@ -4,6 +4,7 @@
 #include <functional>
 #include <utility>
 
+#include "vernier/analysis/quantize/repair.h"
 #include "vernier/analysis/quantize/shipped.h"
 
 namespace vernier {
@@ -29,8 +30,8 @@ Remedy measured_remedy(Remedy::Kind kind, std::vector<std::string> subjects,
 
 // Whether it has the Q-DQ pairs that repair and tune change.
 bool has_pairs(const ComparedModels& models) {
-  return !find_shipped(ModelIndex(models.candidate), ModelIndex(*models.reference))
-              .activations.empty();
+  const Model candidate = with_pairs(models.candidate, *models.reference);
+  return !find_shipped(ModelIndex(candidate), ModelIndex(*models.reference)).activations.empty();
 }
 
 // Whether the model stays as fast as it is.
@@ -62,8 +63,9 @@ std::vector<Remedy> measured_remedies(const Sensitivity& sensitivity,
 
 bool repair_stores_unsigned(const ComparedModels& models) {
   if (!models.reference) return false;
+  const Model candidate = with_pairs(models.candidate, *models.reference);
   const ShippedQuantizers shipped =
-      find_shipped(ModelIndex(models.candidate), ModelIndex(*models.reference));
+      find_shipped(ModelIndex(candidate), ModelIndex(*models.reference));
   return std::ranges::any_of(shipped.nodes, [&](const ShippedQuantizers::Node& node) {
     return becomes_unsigned(shipped, node, WeightStorage::uint8);
   });

@@ -136,6 +136,9 @@ std::string place_text(const DiagnosisResult& result) {
   if (result.cause == DiagnosedCause::other_structure)
     return result.subject.empty() ? "could not be found"
                                   : result.subject + ", the first that differs without quantizers";
+  if (result.changed_scale)
+    return fmt::format("{}, whose scale is {:.3g} times the one that the bias behind it is for",
+                       result.changed_scale->tensor, result.changed_scale->factor);
   if (result.layers) {
     const LayersResult& layers = *result.layers;
     if (layers.drift_origin)
@@ -201,6 +204,7 @@ std::string_view kind_name(Remedy::Kind kind) {
     case Remedy::Kind::exact_kernels: return "exact_kernels";
     case Remedy::Kind::no_optimizer: return "no_optimizer";
     case Remedy::Kind::right_layer: return "right_layer";
+    case Remedy::Kind::right_weights: return "right_weights";
     case Remedy::Kind::keep_in_float: return "keep_in_float";
     case Remedy::Kind::ranges: return "ranges";
     case Remedy::Kind::range: return "range";
@@ -266,6 +270,9 @@ std::string remedy_text(const Remedy& remedy) {
     case Remedy::Kind::right_layer:
       return fmt::format("{} once {} computes what the reference computes", gain,
                          fmt::join(remedy.subjects, ", "));
+    case Remedy::Kind::right_weights:
+      return fmt::format("{} with {} in each other's place", gain,
+                         fmt::join(remedy.subjects, " and "));
     case Remedy::Kind::keep_in_float:
       return fmt::format("{} with {} kept in float", gain, fmt::join(remedy.subjects, ", "));
     case Remedy::Kind::ranges: return gain + " with scales and ranges of these inputs";
@@ -293,12 +300,18 @@ std::string cause_text(const DiagnosisResult& result) {
       return "the weights are " + weights_text(*result.compare->evidence.weights);
     case DiagnosedCause::other_bias:
       return fmt::format("the bias {} is not the reference's", result.subject);
+    case DiagnosedCause::swapped_weights: {
+      const SwappedWeights& swapped = *result.swapped;
+      return fmt::format(
+          "the weights of {} and {} are swapped: {} holds the reference's {} in the place of {}",
+          swapped.candidate, swapped.other, swapped.candidate, swapped.found, swapped.expected);
+    }
     case DiagnosedCause::unlike_outputs:
       return fmt::format("output {} is not what the reference has", result.subject);
     case DiagnosedCause::unfinished_output: return unfinished_text(result);
     case DiagnosedCause::unlike_inputs: return "on these inputs nothing can be told";
     case DiagnosedCause::nonfinite:
-      return fmt::format("NaN begins in the candidate's {}", result.subject);
+      return fmt::format("NaN or infinity begins in the candidate's {}", result.subject);
     case DiagnosedCause::other_structure: return structure_text(result);
     case DiagnosedCause::changed_scale:
       return fmt::format(

@@ -5,7 +5,7 @@ import type { Row, Rows, Signal } from "./rows";
 import type { State } from "./state";
 
 const height = 168;
-const margin = { left: 46, right: 12, top: 12, bottom: 24 };
+const margin = { left: 46, right: 12, top: 22, bottom: 24 };
 
 interface Props {
   rows: Rows;
@@ -139,7 +139,7 @@ export function Profile({ rows, signal, state, change }: Props) {
           {origin >= 0 && inside(origin) && (
             <g class="origin">
               <line x1={x(origin)} x2={x(origin)} y1={margin.top} y2={margin.top + tall} />
-              <text x={x(origin) + (x(origin) > width - 90 ? -5 : 5)} text-anchor={x(origin) > width - 90 ? "end" : "start"} y={margin.top + 9}>drift origin</text>
+              <text x={x(origin) + (x(origin) > width - 90 ? -5 : 5)} text-anchor={x(origin) > width - 90 ? "end" : "start"} y={margin.top - 4}>drift origin</text>
             </g>
           )}
           {selected >= 0 && inside(selected) && <line class="selected-mark" x1={x(selected)} x2={x(selected)} y1={margin.top} y2={margin.top + tall} />}

@@ -35,6 +35,8 @@ const node_height = 30;
 const padding = 14;
 const title = 24;
 const text_width = (text: string) => Math.min(230, 26 + 6.6 * text.length);
+// Of a closed group, with the sign that opens it.
+const bold_width = (text: string) => Math.min(260, 34 + 7.5 * text.length);
 
 interface Item {
   id: string;
@@ -101,7 +103,7 @@ export function lay_out(graph: FoldedGraph, open: Set<string>): Layout {
         const placed = place(inner);
         items.push({ id: inner.id, node: null, group: inner, inner: placed, width: Math.max(placed.width + 2 * padding, text_width(inner.label)), height: placed.height + 2 * padding + title });
       } else {
-        items.push({ id: inner.id, node: null, group: inner, inner: null, width: Math.max(90, text_width(`${inner.label} · ${inner.size}`)), height: node_height + 6 });
+        items.push({ id: inner.id, node: null, group: inner, inner: null, width: Math.max(90, bold_width(`${inner.label} · ${inner.size}`)), height: node_height + 6 });
       }
     }
     // Where wires enter and leave, so that they find their way around what is inside.

@@ -12,6 +12,7 @@ const chrome = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find(existsSyn
 const fixtures = resolve(__dirname, "../../tests/fixtures");
 const mnist = (name: string) => join(fixtures, "mnist", name);
 const shared = resolve(__dirname, "../../../shared/data");
+const torch = resolve(__dirname, "../../.deps/torch2/bin/python"); // has torchvision
 const folder = mkdtempSync(join(tmpdir(), "vernier-pages-"));
 const file = (name: string) => join(folder, name);
 
@@ -230,6 +231,34 @@ describe.skipIf(!binary || !chrome)("pages", { timeout: 120_000 }, () => {
     await page.waitForSelector(".node.selected");
     expect(await violations(page)).toEqual([]);
     await page.close();
+  });
+
+  // Two networks of real size, each with one fault.
+  it.skipIf(!existsSync(torch))("of resnet18 and of as many nodes as ViT-B/16 begin at the fault, soon, and are small", async () => {
+    execFileSync(torch, [join(__dirname, "make_models.py"), folder], { stdio: "ignore" });
+    const faults = { resnet18: ["relu_1/Relu", "missing or extra op", "Sigmoid"], vit: ["encoder_layer_6/ln_1", "attribute mismatch", "epsilon"] };
+    for (const [name, [place, cause, evidence]] of Object.entries(faults)) {
+      const { page: path, json } = make(name, ["layers", file(`${name}.fault.onnx`), "--reference", file(`${name}.onnx`), "--samples", "2"]);
+      expect(json.drift_origin).toContain(place);
+      expect(readFileSync(path).length).toBeLessThan(name === "vit" ? 5_000_000 : 1_500_000);
+      const page = await open(path);
+      await page.waitForSelector(".navigator .line");
+      await page.waitForSelector(".graph .node");
+      // It takes half a second; machines of tests are busy.
+      expect(await page.evaluate(() => performance.now())).toBeLessThan(10_000);
+      expect(await page.textContent(".badge")).toContain("FAIL");
+      expect(await page.textContent(".count[role=status]")).toBe(`${json.layers.length + (json.outputs?.length ?? 0)} rows`);
+      await page.keyboard.press("o");
+      expect(await page.textContent(".inspector h2")).toBe(json.drift_origin);
+      expect(await page.textContent(".cause")).toContain(cause);
+      expect(await page.textContent(".inspector")).toContain(evidence);
+      await page.waitForSelector(".node.selected");
+      await page.click('button:has-text("open all")');
+      await page.waitForSelector(".node.selected");
+      expect(await violations(page)).toEqual([]);
+      await page.close();
+    }
+    expect(JSON.parse(readFileSync(file("vit.json"), "utf8")).layers.length).toBeGreaterThan(700);
   });
 
   it("of a task show its intervals, which answers became which, and the examples", async () => {

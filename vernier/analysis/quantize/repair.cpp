@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "vernier/analysis/bias_evidence.h"
+#include "vernier/analysis/quantize/qdq_form.h"
 #include "vernier/analysis/quantize/shipped.h"
 #include "vernier/error.h"
 #include "vernier/model/precision.h"
@@ -67,11 +69,20 @@ class Proving {
 
 }  // namespace
 
-RepairResult repair(const Model& candidate, const Model& reference, Samples& samples,
+Model with_pairs(const Model& candidate, const Model& reference) {
+  if (!in_qdq_form(ModelIndex(candidate))) return candidate.clone();
+  const Model restored = with_former_scales(
+      candidate,
+      find_changed_scales(reference, candidate, compare_weights_of(reference, candidate)));
+  return *in_qdq_form(ModelIndex(restored));
+}
+
+RepairResult repair(const Model& shipped_model, const Model& reference, Samples& samples,
                     const RepairOptions& options) {
   if (precision_of(reference) == Precision::int8)
     throw Error(fmt::format("[repair] --reference {}: is quantized; give the float model",
                             reference.name()));
+  const Model candidate = with_pairs(shipped_model, reference);
   const ModelIndex candidate_index(candidate), reference_index(reference);
   const ShippedQuantizers shipped = find_shipped(candidate_index, reference_index);
   if (shipped.activations.empty() && shipped.nodes.empty())
@@ -148,7 +159,7 @@ RepairResult repair(const Model& candidate, const Model& reference, Samples& sam
   result.decisions = std::move(found.decisions);
   result.interrupted = !go_on;
 
-  const Proving proving(candidate, reference, {shared, parts.held_back, options.threads});
+  const Proving proving(shipped_model, reference, {shared, parts.held_back, options.threads});
   Model repaired = write_shipped(candidate, shipped, found.choices);
   result.held_back = proving.prove(repaired);
   if (result.held_back.gain.proven()) {

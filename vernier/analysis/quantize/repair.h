@@ -37,11 +37,16 @@ struct RepairResult {
   bool interrupted = false;
 };
 
+// What repair and tune change: the candidate, or where it has QOperator nodes, the same with Q-DQ
+// pairs, and with the scales that its biases were stored for.
+Model with_pairs(const Model& candidate, const Model& reference);
+
 // A Q-DQ model with other scales, per-channel weights and corrected biases in the same graph, where
 // they lessen the error at the output on samples that nothing was chosen by, its weights stored as
 // the target's kernels need them. Where only the latter gains, and only as deployed here, nothing
-// else is changed. Throws Error for a candidate without Q-DQ pairs or weights, and for a reference
-// that is quantized.
+// else is changed. A QOperator model is
+// written with Q-DQ pairs. Throws Error for a candidate without either or weights, and for a
+// reference that is quantized.
 RepairResult repair(const Model& candidate, const Model& reference, Samples& samples,
                     const RepairOptions& options);
 

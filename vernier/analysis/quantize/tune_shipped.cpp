@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "vernier/analysis/quantize/repair.h"
 #include "vernier/analysis/quantize/shipped.h"
 #include "vernier/analysis/quantize/tune_search.h"
 #include "vernier/error.h"
@@ -40,11 +41,12 @@ double cost_of(const std::string& name, TuneCost cost, const ModelIndex& candida
 
 }  // namespace
 
-TuneResult tune_shipped(const Model& candidate, const Model& reference, Samples& samples,
+TuneResult tune_shipped(const Model& shipped_model, const Model& reference, Samples& samples,
                         const TuneShippedOptions& options) {
   if (precision_of(reference) == Precision::int8)
     throw Error(
         fmt::format("[tune] --reference {}: is quantized; give the float model", reference.name()));
+  const Model candidate = with_pairs(shipped_model, reference);
   const ModelIndex candidate_index(candidate), reference_index(reference);
   const ShippedQuantizers shipped = find_shipped(candidate_index, reference_index);
   if (shipped.activations.empty() && shipped.nodes.empty())

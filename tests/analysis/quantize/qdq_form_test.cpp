@@ -1,0 +1,53 @@
+#include "vernier/analysis/quantize/qdq_form.h"
+
+#include <gtest/gtest.h>
+#include <vernier_onnx.pb.h>
+
+#include "vernier/runtime/ort_runner.h"
+
+namespace vernier {
+namespace {
+
+const std::string mnist = VERNIER_FIXTURES "/mnist/";
+
+// What real operators round on the way differs from integer kernels by a step of the output now and
+// then.
+TEST(QdqForm, a_qoperator_model_computes_the_same_with_pairs) {
+  const Model model = Model::load(mnist + "mnist_cnn.int8_qoperator.onnx");
+  const auto pairs = in_qdq_form(ModelIndex(model));
+  ASSERT_TRUE(pairs);
+  for (const auto& node : pairs->graph().node())
+    EXPECT_FALSE(node.op_type().starts_with("QLinear") || node.op_type() == "QGemm") << node.name();
+  OrtRunner integers(model.clone(), {.exact = true}), real(pairs->clone(), {.exact = true});
+  std::vector<Tensor> inputs;
+  inputs.push_back(make_tensor("input", DType::f32, {1, 1, 28, 28}));
+  const auto values = elements<float>(inputs[0]);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 17) / 16;
+  const std::vector<Tensor> expected = integers.run(inputs, {}), found = real.run(inputs, {});
+  float step = 0;
+  for (const auto& each : model.graph().initializer())
+    if (each.name() == "logits_scale") step = elements<float>(model.tensor(each).view())[0];
+  ASSERT_GT(step, 0);
+  for (std::size_t i = 0; i < 10; ++i)
+    EXPECT_NEAR(elements<float>(expected[0].view())[i], elements<float>(found[0].view())[i],
+                2.01F * step);
+}
+
+TEST(QdqForm, tensors_are_called_as_the_reference_calls_them) {
+  const Model model = Model::load(mnist + "mnist_cnn.int8_qoperator.onnx");
+  const auto pairs = in_qdq_form(ModelIndex(model));
+  ASSERT_TRUE(pairs);
+  const ModelIndex index(*pairs);
+  const auto* conv = index.main().producer("/stem/Conv_output_0");
+  ASSERT_TRUE(conv);
+  EXPECT_EQ(conv->op_type(), "Conv");
+  EXPECT_EQ(conv->name(), "/stem/Conv");
+}
+
+TEST(QdqForm, a_model_without_such_nodes_has_none) {
+  EXPECT_FALSE(in_qdq_form(ModelIndex(Model::load(mnist + "mnist_cnn.int8.onnx"))));
+  EXPECT_FALSE(in_qdq_form(ModelIndex(Model::load(mnist + "mnist_cnn.onnx"))));
+}
+
+}  // namespace
+}  // namespace vernier
