@@ -9,9 +9,8 @@
 namespace vernier {
 namespace {
 
-constexpr std::size_t largest_set = 8;
 // What a growing set is tried with: the first of the ranking.
-constexpr std::size_t tried_at_each_step = 12;
+constexpr std::size_t tried_at_each_step = 16;
 // Of each step and size, so many sets are measured on all samples.
 constexpr std::size_t finalists = 6;
 
@@ -37,7 +36,7 @@ class SetChooser {
         signals_(signals) {}
 
   std::vector<GroupSet> choose() {
-    const std::size_t most = std::min(largest_set, groups_.size());
+    const std::size_t most = std::min(advised_sizes.back(), groups_.size());
     const GroupSet by_both = ranked(groups_.size(), [&](std::size_t i) { return removed(i); });
     consider_prefixes(
         ranked(groups_.size(), [&](std::size_t i) { return finite(signals_.alone_on[i]); }), most);
@@ -55,7 +54,7 @@ class SetChooser {
  private:
   struct Measured {
     GroupSet set;
-    double noise = 0;
+    double badness = 0;
   };
 
   // Noise that goes when the node alone is kept in float.
@@ -100,23 +99,33 @@ class SetChooser {
     known_.emplace(std::move(set), 0);
   }
 
+  // The sum of the samples' noise times its geometric mean, as a logarithm. A few samples make most
+  // of the sum: a set that leaves the least sum may suit these few, and leave more on others. What
+  // is 40 dB below the file's noise counts as that.
+  double badness(const OutputNoise& noise) const {
+    const std::vector<double>& values = noise.kl.empty() ? noise.samples : noise.kl;
+    const auto count = static_cast<double>(values.size());
+    const double least = 1e-4 * finite(signals_.all_on) / count;
+    double logarithms = 0;
+    for (const double value : values) logarithms += std::log(std::max(finite(value), least));
+    return logarithms / count + std::log(std::max(finite(noise.score()), least * count));
+  }
+
   std::vector<Measured> measure(const SwitchedNoise& noise, std::span<const GroupSet> sets) const {
     std::vector<SwitchSettings> settings;
     for (const GroupSet& set : sets) settings.push_back(with(as_in_file_, groups_, set, better_));
     const std::vector<OutputNoise> found = noise.measure_all(settings);
     std::vector<Measured> measured;
-    for (std::size_t i = 0; i < sets.size(); ++i)
-      measured.push_back({sets[i], finite(found[i].score())});
+    for (std::size_t i = 0; i < sets.size(); ++i) measured.push_back({sets[i], badness(found[i])});
     return measured;
   }
 
-  // Of each size the set with the least noise is kept. All are measured on few samples, the best
-  // of these on all.
+  // Of each size the best set is kept. All are measured on few samples, the best of these on all.
   void measure_candidates() {
     std::vector<Measured> measured = measure(screen_, candidates_);
     candidates_.clear();
     if (&screen_ != &noise_) {
-      std::ranges::stable_sort(measured, {}, &Measured::noise);
+      std::ranges::stable_sort(measured, {}, &Measured::badness);
       std::map<std::size_t, std::size_t> taken;
       for (Measured& each : measured)
         if (taken[each.set.size()]++ < finalists) candidates_.push_back(std::move(each.set));
@@ -125,24 +134,34 @@ class SetChooser {
     }
     for (Measured& each : measured) {
       const auto found = best_.find(each.set.size());
-      if (found == best_.end() || each.noise < found->second.noise)
+      if (found == best_.end() || each.badness < found->second.badness)
         best_[each.set.size()] = std::move(each);
     }
   }
 
-  // Sets of this size that hold a best smaller set and one more unit.
+  // Sets of this size that hold a best smaller set and one more unit, or two: of some pairs neither
+  // gains by itself, though their errors are not parallel.
   void grow(std::size_t size, const std::vector<GroupSet>& units) {
+    const bool is_shown = std::ranges::count(advised_sizes, size) > 0;
     for (std::size_t smaller = size > 3 ? size - 3 : 0; smaller < size; ++smaller) {
       const GroupSet base = smaller == 0 ? GroupSet{} : best_.at(smaller).set;
-      std::size_t tried = 0;
+      std::vector<GroupSet> added;  // the first units that add something
       for (const GroupSet& unit : units) {
-        if (tried == tried_at_each_step) break;
-        GroupSet grown = base;
+        if (added.size() == tried_at_each_step) break;
+        GroupSet rest;
         for (const std::size_t group : unit)
-          if (std::ranges::count(base, group) == 0) grown.push_back(group);
-        if (grown.size() == base.size()) continue;
-        ++tried;
+          if (std::ranges::count(base, group) == 0) rest.push_back(group);
+        if (!rest.empty()) added.push_back(std::move(rest));
+      }
+      const auto consider_with = [&](std::initializer_list<GroupSet> more) {
+        GroupSet grown = base;
+        for (const GroupSet& unit : more) grown.insert(grown.end(), unit.begin(), unit.end());
         if (grown.size() == size) consider(std::move(grown));
+      };
+      for (std::size_t i = 0; i < added.size(); ++i) {
+        consider_with({added[i]});
+        if (!is_shown || smaller + 2 != size) continue;
+        for (std::size_t j = i + 1; j < added.size(); ++j) consider_with({added[i], added[j]});
       }
     }
     measure_candidates();

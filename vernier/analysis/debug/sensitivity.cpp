@@ -24,7 +24,6 @@ constexpr double worthwhile_share = 0.98;
 // Nodes are ranked on so many samples at most, of which a ranking hardly changes (split-half
 // Spearman 0.9 and more), and sets are looked for; the best of these are measured on all.
 constexpr std::int64_t ranking_samples = 128;
-constexpr std::size_t shown_sizes[] = {1, 3, 5, 8};
 
 std::vector<std::vector<Tensor>> read(Samples& samples, std::int64_t first, std::int64_t count) {
   std::vector<std::vector<Tensor>> result;
@@ -196,7 +195,7 @@ class Pass {
     const std::vector<OutputNoise> judged = judge.measure_all(settings);
     MeasuredGain shown = gain_of(judged[0], judged[0]);
     for (std::size_t i = 0; i < sets.size(); ++i) {
-      if (std::ranges::count(shown_sizes, sets[i].size()) == 0) continue;
+      if (std::ranges::count(advised_sizes, sets[i].size()) == 0) continue;
       FloatSet set{.nodes = {}, .gain = gain_of(judged[0], judged[i + 1])};
       if (!set.gain.is_proven() || !is_worthwhile(shown, set.gain)) continue;
       shown = set.gain;

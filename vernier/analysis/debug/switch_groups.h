@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <map>
 #include <span>
 #include <string>
@@ -47,6 +48,9 @@ struct GroupSignals {
   double all_on = 0;              // score as in the file
   std::vector<std::vector<std::size_t>> chains;  // groups whose errors are parallel
 };
+
+// How many nodes the sets have that are advised.
+constexpr std::array<std::size_t, 4> advised_sizes = {1, 3, 5, 8};
 
 // Sets of 1 to 8 groups that leave the least noise, each chosen from several rankings and by
 // growing the set before it, all measured with the set as in `better`. Many sets are tried on the
