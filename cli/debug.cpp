@@ -232,8 +232,7 @@ void add_debug(CLI::App& program, int& exit_code) {
   advice
       .add("--advice-samples", options->advice_samples,
            "Samples that advice is chosen on, at most, and as many others judge it (default: 32; "
-           "of a "
-           "decoder, sequences of 1024 tokens in all, and of 4096)",
+           "of a decoder, sequences of 1024 tokens in all, and of 4096)",
            "N")
       ->check(at_least(1));
   advice

@@ -221,6 +221,7 @@ Model with_former_scales(const Model& candidate, const std::vector<ChangedScale>
     const auto scale = std::ranges::find(scales, weight.name(), &ChangedScale::scale);
     if (scale == scales.end()) continue;
     Tensor tensor = restored.tensor(weight);
+    if (tensor.dtype != DType::f32) continue;
     for (float& value : elements<float>(tensor)) value = static_cast<float>(value / scale->factor);
     weight = make_tensor_proto(tensor);
   }
