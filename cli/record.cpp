@@ -23,6 +23,7 @@ struct Options {
   std::string output;
   std::vector<std::string> tensors = {"outputs"};
   InputSpec inputs;
+  TextInput text;
   IoMapping io;
   RuntimeOptions runtime;
 };
@@ -42,12 +43,17 @@ struct OpenedModel {
   std::unique_ptr<Runner> runner;  // null: nothing is run
 };
 
+// Whether only outputs are wanted, though some are by name.
+bool are_outputs(const TensorSelection& tensors, const std::vector<TensorSpec>& outputs) {
+  const std::vector<std::string> names = names_of(outputs);
+  return !tensors.intermediates && std::ranges::all_of(tensors.patterns, [&](const auto& pattern) {
+    return std::ranges::count(names, pattern) > 0;
+  });
+}
+
 OpenedModel open(const Options& options, const TensorSelection& tensors, ModelFormat format) {
   RunnerOptions runner = runner_options(options.runtime);
-  if (tensors.needs_intermediates()) {
-    runner.onnx.watch = Watch::all();
-    runner.torch.watch_leaves = true;
-  }
+  runner.torch.watch_leaves = tensors.needs_intermediates();
   if (format == ModelFormat::hosted) {
     runner.host = own_host(options.host, options.id, options.inputs);
     if (tensors.needs_intermediates() && runner.host.watch == HostWatch::nothing)
@@ -55,16 +61,19 @@ OpenedModel open(const Options& options, const TensorSelection& tensors, ModelFo
   }
   if (format != ModelFormat::onnx) return {.runner = open_runner(options.model, runner)};
   OpenedModel opened{.onnx = Model::load(options.model)};
+  if (!are_outputs(tensors, opened.onnx->outputs())) runner.onnx.watch = Watch::all();
   if (tensors.needs_run())
     opened.runner = std::make_unique<OrtRunner>(opened.onnx->clone(), runner.onnx);
   return opened;
 }
 
-// One line for each reason, with the first few names.
-void print_left_out(const std::vector<UnwatchedTensor>& tensors) {
+// One line for each reason, with the first few names of those that were asked for.
+void print_left_out(const std::vector<UnwatchedTensor>& tensors, const TensorSelection& asked) {
   constexpr std::size_t shown = 3;
   std::map<std::string, std::vector<std::string>> by_reason;
-  for (const UnwatchedTensor& tensor : tensors) by_reason[tensor.reason].push_back(tensor.name);
+  for (const UnwatchedTensor& tensor : tensors)
+    if (asked.intermediates || asked.has_pattern_of(tensor.name))
+      by_reason[tensor.reason].push_back(tensor.name);
   for (auto& [reason, names] : by_reason) {
     const std::size_t count = names.size();
     if (count > shown) names.resize(shown);
@@ -73,9 +82,13 @@ void print_left_out(const std::vector<UnwatchedTensor>& tensors) {
   }
 }
 
-int run(const Options& options) {
+int run(Options& options) {
   const ModelFormat format = model_format(options.model);
   require_recordable(options, format);
+  read_text(options.text, options.model, options.id.python, options.inputs);
+  const bool has_tokens = !options.inputs.tokens.empty() || !options.inputs.data.empty();
+  if (options.inputs.whole_sequences && has_tokens && !options.inputs.samples)
+    options.inputs.samples = all_samples;
   RecordOptions record_options{.output = options.output,
                                .tensors = parse_selection(options.tensors)};
   const OpenedModel model = open(options, record_options.tensors, format);
@@ -93,8 +106,9 @@ int run(const Options& options) {
     record_options.progress = std::move(progress);
     return record(*inputs.samples, model.runner.get(), record_options);
   });
-  if (record_options.tensors.needs_run()) print_left_out(model.runner->unwatched());
-  print_left_out(result.left_out);
+  if (record_options.tensors.needs_run())
+    print_left_out(model.runner->unwatched(), record_options.tensors);
+  print_left_out(result.left_out, {.intermediates = true});
   fmt::print("{}: {} of {}\n", options.output, format_count(result.tensors.size(), "array"),
              format_count(result.samples, "sample"));
   if (result.interrupted) fmt::print(stderr, "interrupted: kept the samples that were finished\n");
@@ -124,6 +138,11 @@ void add_record(CLI::App& program, int& exit_code) {
       ->delimiter(',')
       ->capture_default_str();
   add_input_options(*command, options->inputs);
+  add_text_options(*command, options->text);
+  OptionGroup(*command, "Inputs")
+      .flag("--whole-sequences", options->inputs.whole_sequences,
+            "Of a decoder: all tokens of a sequence at once, so that the logits are a reference of "
+            "eval --task text-generation");
   add_constant_options(*command, options->io);
   add_runtime_options(*command, options->runtime);
   add_live_model_options(*command, options->id, options->host);

@@ -136,18 +136,12 @@ TEST_F(DecoderCommand, text_generation_scores_tokens) {
 
 TEST_F(DecoderCommand, text_generation_is_scored_beside_recorded_logits) {
   const std::string tokens = save_tokens(12, 20);
-  const Model model = Model::load(path("float.onnx"));
-  OrtRunner runner(model.clone());
-  const auto decoder = find_decoder(model);
-  Tensor recorded = make_tensor("y", DType::f32, {12, 20, 32});
-  for (std::int64_t row = 0; row < 12; ++row) {
-    std::vector<std::int64_t> ids;
-    for (std::int64_t i = row * 20; i < (row + 1) * 20; ++i) ids.push_back((i * i + 7 * i) % 32);
-    const auto outputs = runner.run(decoder_inputs(*decoder, runner.inputs(), {.tokens = ids}));
-    std::ranges::copy(elements<float>(find_logits(*decoder, outputs)->view()),
-                      elements<float>(recorded).begin() + row * 20 * 32);
-  }
-  write_npz(path("recorded.npz"), std::vector{recorded});
+  const Outcome recorded =
+      run_vernier({"record", path("float.onnx"), "--input-data", tokens, "--whole-sequences",
+                   "--tensors", "y", "-o", path("recorded.npz")});
+  EXPECT_EQ(recorded.exit_code, 0);
+  EXPECT_EQ(recorded.err, "");  // an output that is named needs no other tensor
+  EXPECT_THAT(recorded.out, HasSubstr("of 12 samples"));
   const auto metrics = [&](const std::string& reference, std::vector<std::string> more) {
     more.insert(more.begin(), {"eval", path("near.onnx"), "--reference", path(reference), "--task",
                                "text-generation", "--dataset", tokens, "-f", "json"});

@@ -12,10 +12,6 @@
 namespace vernier {
 namespace {
 
-bool matches(const TensorSelection& selection, std::string_view name) {
-  return matches_any_name(selection.patterns, std::string(name));
-}
-
 class Recorder {
  public:
   Recorder(Samples& samples, Runner* runner, const RecordOptions& options)
@@ -30,7 +26,7 @@ class Recorder {
     recording_->begin_sample(samples_.number(index));
     const std::vector<Tensor> inputs = samples_.sample(index);
     for (const Tensor& input : inputs)
-      if (selection_.inputs || matches(selection_, input.name)) add(input);
+      if (selection_.inputs || selection_.has_pattern_of(input.name)) add(input);
     if (selection_.needs_run()) run(samples_.number(index), inputs);
     if (selection_.labels) add_labels(index);
     if (names_.empty())
@@ -48,12 +44,14 @@ class Recorder {
     Observer observer;
     if (selection_.needs_intermediates())
       observer = [&](const TensorView& tensor) {
-        if (selection_.intermediates || matches(selection_, tensor.name)) add(tensor);
+        if (selection_.intermediates || selection_.has_pattern_of(std::string(tensor.name)))
+          add(tensor);
       };
     runner_->seek(number);
     const std::vector<Tensor> outputs = runner_->run(inputs, observer);
     for (const Tensor& output : outputs)
-      if ((selection_.outputs || matches(selection_, output.name)) && !names_.contains(output.name))
+      if ((selection_.outputs || selection_.has_pattern_of(output.name)) &&
+          !names_.contains(output.name))
         add(output);
   }
 
@@ -79,6 +77,10 @@ class Recorder {
 };
 
 }  // namespace
+
+bool TensorSelection::has_pattern_of(const std::string& name) const {
+  return matches_any_name(patterns, name);
+}
 
 TensorSelection parse_selection(std::span<const std::string> words) {
   TensorSelection selection;

@@ -24,6 +24,7 @@ struct TensorSelection {
 
   bool needs_run() const { return outputs || needs_intermediates(); }
   bool needs_intermediates() const { return intermediates || !patterns.empty(); }
+  bool has_pattern_of(const std::string& name) const;
 };
 
 // The words "inputs", "outputs", "all" (both and intermediates), "leaves" (intermediates alone),
