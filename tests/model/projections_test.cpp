@@ -15,11 +15,13 @@ using ::testing::IsEmpty;
 // A transformer whose names are numbers: `t` is what the next part reads.
 class Transformer {
  public:
-  Transformer() {
+  // `reshaped`: what tables and products read is reshaped before.
+  explicit Transformer(bool reshaped = false) : reshaped_(reshaped) {
     builder_.input("ids", DType::i64, {{-1, "n"}, {-1, "s"}});
     builder_.output("y", DType::f32, {{-1, "n"}, {-1, "s"}, {32, ""}});
-    weight({32, 8});
-    builder_.node("Gather", {last_weight_, "ids"}, {next()});
+    const std::string table = weight({32, 8});
+    const std::string ids = operand("ids");
+    builder_.node("Gather", {table, ids}, {next()});
   }
 
   void normalise() {
@@ -30,6 +32,7 @@ class Transformer {
 
   std::string product(std::string input, std::int64_t rows, std::int64_t columns) {
     const std::string matrix = weight({rows, columns});
+    input = operand(std::move(input));
     builder_.node("MatMul", {std::move(input), matrix}, {next()});
     return tensor_;
   }
@@ -90,7 +93,7 @@ class Transformer {
 
   Model model() {
     normalise();
-    const std::string read = tensor_;
+    const std::string read = operand(tensor_);
     const std::string matrix = weight({8, 32});
     builder_.node("MatMul", {read, matrix}, {"y"});
     return builder_.model();
@@ -99,13 +102,21 @@ class Transformer {
  private:
   std::string next() { return tensor_ = "t" + std::to_string(number_++); }
   std::string weight(const Shape& shape) {
-    last_weight_ = "w" + std::to_string(number_++);
-    builder_.weight(make_tensor(last_weight_, DType::f32, shape));
-    return last_weight_;
+    const std::string name = "w" + std::to_string(number_++);
+    builder_.weight(make_tensor(name, DType::f32, shape));
+    return name;
+  }
+  std::string operand(std::string tensor) {
+    if (!reshaped_) return tensor;
+    const std::string shape = "w" + std::to_string(number_++);
+    builder_.weight(tensor_of<std::int64_t>(shape, DType::i64, {2}, {0, -1}));
+    builder_.node("Reshape", {std::move(tensor), shape}, {next()});
+    return tensor_;
   }
 
   GraphBuilder builder_;
-  std::string tensor_, last_weight_;
+  bool reshaped_;
+  std::string tensor_;
   int number_ = 0;
 };
 
@@ -132,6 +143,16 @@ TEST(Projections, are_told_from_what_attends_to_what) {
 
 TEST(Projections, of_fused_attention_and_an_mlp_without_a_gate_are_told_too) {
   Transformer transformer;
+  transformer.attend_fused();
+  transformer.feed_forward(false);
+  EXPECT_THAT(labels(transformer.model()),
+              ElementsAre("embedding", "layer 0 norm", "layer 0 qkv", "layer 0 o", "layer 0 norm",
+                          "layer 0 up", "layer 0 down", "norm", "head"));
+}
+
+// Exports of Conv1D, as GPT-2 has them, reshape what a Gemm reads.
+TEST(Projections, norms_and_embedding_are_found_before_a_change_of_shape) {
+  Transformer transformer(true);
   transformer.attend_fused();
   transformer.feed_forward(false);
   EXPECT_THAT(labels(transformer.model()),

@@ -30,6 +30,10 @@ constexpr std::array<std::string_view, 8> normalisations = {"ReduceMean",
 constexpr std::array<std::string_view, 13> activation_functions = {
     "Sigmoid", "Gelu", "FastGelu", "BiasGelu", "QuickGelu", "Erf", "Tanh",
     "Relu",    "Silu", "Swish",    "Elu",      "HardSwish", "Mish"};
+constexpr std::array<std::string_view, 9> carriers = {
+    "DequantizeLinear", "QuantizeLinear", "DynamicQuantizeLinear",
+    "Reshape",          "Flatten",        "Squeeze",
+    "Unsqueeze",        "Cast",           "Identity"};
 // What tells the dims of a tensor, or compares it, carries none of it on.
 constexpr std::array<std::string_view, 5> ends = {"Shape", "Size", "Equal", "Greater", "IsNaN"};
 
@@ -337,7 +341,7 @@ class ProjectionFinder {
     for (const auto& [node, placed] : placed_) {
       if (placed.kind == Projection::down || placed.kind == Projection::output) continue;
       const std::string input = operands_of(*node)->first;
-      const std::string read = before_quantizer(input);
+      const std::string read = carried_from(input);
       const NodeProto* writer = graph_.producer(read);
       if (!writer || stops(*writer) || !backward(read).normalised) continue;
       more[writer] = {.kind = Projection::norm,
@@ -349,7 +353,7 @@ class ProjectionFinder {
     for (const NodeProto& node : graph_.graph().node()) {
       if (!is_op(node, "Gather") || !is_constant(input_name(node, 0))) continue;
       const auto shape = graph_.declared_shape(input_name(node, 0));
-      const NodeProto* indices = graph_.producer(input_name(node, 1));
+      const NodeProto* indices = graph_.producer(carried_from(input_name(node, 1)));
       if (shape && shape->size() == 2 && !indices)
         more[&node] = {.kind = Projection::embedding,
                        .layer = -1,
@@ -360,13 +364,10 @@ class ProjectionFinder {
     placed_.merge(more);
   }
 
-  // The tensor that a quantizer in front of a product reads.
-  std::string before_quantizer(const std::string& tensor) const {
+  // The tensor whose elements these are, before quantizers and changes of shape.
+  std::string carried_from(const std::string& tensor) const {
     const NodeProto* writer = graph_.producer(tensor);
-    const bool passes =
-        writer && (is_op(*writer, "DequantizeLinear") || is_op(*writer, "QuantizeLinear") ||
-                   is_op(*writer, "DynamicQuantizeLinear"));
-    return passes ? before_quantizer(input_name(*writer, 0)) : tensor;
+    return writer && is_one_of(*writer, carriers) ? carried_from(input_name(*writer, 0)) : tensor;
   }
 
   const GraphIndex& graph_;
