@@ -19,8 +19,12 @@ using vernier_onnx::ModelProto;
 using vernier_onnx::TensorProto;
 
 // Protobuf's wire format: a message is a run of fields, each a tag (number << 3 | type) and a
-// value. Only values of type 2 have a length of their own and can be large or hold messages.
-enum WireType { varint = 0, fixed64 = 1, delimited = 2, fixed32 = 5 };
+// value. Only values of type 2 have a length of their own and can be large or hold messages. ONNX
+// has no groups, the fields between two tags, but they may stand among fields that it does not
+// know.
+enum WireType { varint = 0, fixed64 = 1, delimited = 2, group = 3, end_of_group = 4, fixed32 = 5 };
+
+constexpr int deepest_group = 100;  // as protobuf reads them
 
 struct Field {
   std::uint64_t number = 0;
@@ -38,7 +42,10 @@ class FieldReader {
 
   bool done() const { return rest_.empty(); }
 
-  Field next() {
+  Field next() { return next(0); }
+
+ private:
+  Field next(int depth) {
     const Bytes start = rest_;
     const std::uint64_t tag = read_varint();
     Field field{tag >> 3, static_cast<int>(tag & 7), {}, {}};
@@ -47,13 +54,23 @@ class FieldReader {
       case fixed64: take(8); break;
       case fixed32: take(4); break;
       case delimited: field.value = take(read_varint()); break;
+      case group: skip_group(field.number, depth + 1); break;
+      case end_of_group:
+        if (depth > 0) break;
+        throw Malformed();
       default: throw Malformed();
     }
     field.whole = start.first(start.size() - rest_.size());
     return field;
   }
 
- private:
+  void skip_group(std::uint64_t number, int depth) {
+    if (depth > deepest_group) throw Malformed();
+    Field field = next(depth);
+    while (field.type != end_of_group) field = next(depth);
+    if (field.number != number) throw Malformed();
+  }
+
   std::uint64_t read_varint() {
     std::uint64_t value = 0;
     for (int shift = 0; shift < 64; shift += 7) {
