@@ -23,7 +23,7 @@ using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 constexpr int baseline_version = 1;
-constexpr double rounding_db = 120;
+constexpr double best_db = 120;
 constexpr double tolerated_db = 0.5;
 constexpr double tolerated_percentage = 0.5;
 
@@ -33,7 +33,7 @@ void accept(Baseline& baseline, const std::string& subject, const std::string& m
   baseline.push_back({{.tensor = subject,
                        .metric = metric,
                        .fails = Limit::Fails::below,
-                       .value = std::floor(std::min(*value, rounding_db) * 1e4) / 1e4},
+                       .value = std::floor(std::min(*value, best_db) * 1e4) / 1e4},
                       tolerance});
 }
 

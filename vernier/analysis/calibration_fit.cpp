@@ -50,7 +50,7 @@ std::unordered_map<std::string, std::string> writers_of(const Model& model) {
 }
 
 // Whether a sample of the one can be fed to the other by name.
-bool same_inputs(const Model& reference, const Model& candidate) {
+bool same_input_names(const Model& reference, const Model& candidate) {
   const auto input_names = [](const Model& model) {
     std::set<std::string> names;
     for (const TensorSpec& input : model.inputs()) names.insert(input.name);
@@ -112,7 +112,7 @@ std::vector<WatchedQuantizer> find_quantizers(const Model& candidate, const Mode
       reference ? writers_of(*reference) : std::unordered_map<std::string, std::string>();
   const ModelIndex index(candidate);
   std::optional<ModelIndex> reference_index;
-  if (reference && same_inputs(*reference, candidate)) reference_index.emplace(*reference);
+  if (reference && same_input_names(*reference, candidate)) reference_index.emplace(*reference);
   std::vector<WatchedQuantizer> found;
   for (const QuantizedActivation& activation : find_quantization(index).activations) {
     const auto bounded = [&](const std::string& name) {

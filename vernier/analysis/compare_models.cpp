@@ -88,10 +88,6 @@ std::vector<std::string> warnings_about(const ComparedModels& models) {
 }
 
 // Whether a sample of the one is a sample of the other.
-bool same_inputs(const Model& reference, const Model& candidate) {
-  return reference.inputs() == candidate.inputs();
-}
-
 // Outputs of the reference that are no tensors, and that the candidate does not have at all.
 std::vector<Failure> missing_values(const Model& reference, const Model& candidate,
                                     const IoMapping& io) {
@@ -248,7 +244,7 @@ CompareResult compare_models(const ComparedModels& models, Samples& samples,
   }
   const bool judged = !compare_options.records || !compare_options.records->is_part();
   if (judged && exact && exact->quantizers() == 0 && models.reference && !evidence.real_inputs &&
-      same_inputs(*models.reference, models.candidate))
+      models.reference->inputs() == models.candidate.inputs())
     evidence.norms = measure_norm_fit(*models.reference, samples, options.reference_runtime);
   OrtRunner candidate((evidence.quantized ? models.candidate : extended).clone(),
                       options.candidate_runtime);

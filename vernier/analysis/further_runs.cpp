@@ -173,8 +173,8 @@ std::string value_text(const vernier_onnx::AttributeProto& attribute) {
 
 // What both nodes set, and the candidate's otherwise: "pads is [0,0,2,2], the reference's
 // [1,1,1,1]".
-std::string differing_attribute(const vernier_onnx::NodeProto& reference,
-                                const vernier_onnx::NodeProto& candidate) {
+std::string other_attribute(const vernier_onnx::NodeProto& reference,
+                            const vernier_onnx::NodeProto& candidate) {
   for (const auto& expected : reference.attribute())
     for (const auto& found : candidate.attribute())
       if (found.name() == expected.name() && value_text(found) != value_text(expected))
@@ -184,18 +184,18 @@ std::string differing_attribute(const vernier_onnx::NodeProto& reference,
 }
 
 // Of the node that writes the layer in the reference, and the candidate's of its name.
-std::string differing_attribute(const LayerRow& row, const ComparedRun& run) {
+std::string other_attribute(const LayerRow& row, const ComparedRun& run) {
   const ModelIndex reference(*run.models.reference), candidate(run.models.candidate);
   const auto* expected = reference.main().producer(row.layer);
   if (!expected || expected->name().empty()) return "";
   const auto* found = candidate.node(expected->name());
   if (!found) found = candidate.node(expected->name() + "_quant");  // as ONNX Runtime calls it
-  return found ? differing_attribute(*expected, *found->node) : "";
+  return found ? other_attribute(*expected, *found->node) : "";
 }
 
 // "attribute_mismatch: pads is [0,0,2,2], the reference's [1,1,1,1]"
 std::string origin_cause(const LayerRow& row, const ComparedRun& run) {
-  if (const std::string other = differing_attribute(row, run); !other.empty())
+  if (const std::string other = other_attribute(row, run); !other.empty())
     return "attribute_mismatch: " + other;
   const LayerEvidence& evidence = row.evidence;
   std::string cause(cause_name(row.cause));

@@ -18,7 +18,7 @@ namespace vernier {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 using Holds = DatasetColumn::Holds;
 using Kind = ArrowField::Kind;
 
@@ -95,7 +95,7 @@ std::optional<Tensor> tensor_at(const ArrowArray& array, std::int64_t row) {
   return tensor;
 }
 
-struct File {
+struct ArrowPart {
   std::string id;
   fs::path folder;
   std::unique_ptr<ArrowFile> arrow;
@@ -120,7 +120,7 @@ class ArrowDataset : public Dataset {
   std::vector<Example> read(std::span<const std::int64_t> positions) override {
     std::vector<Example> examples;
     for (const std::int64_t position : positions) {
-      const auto after = std::ranges::upper_bound(files_, position, {}, &File::first);
+      const auto after = std::ranges::upper_bound(files_, position, {}, &ArrowPart::first);
       examples.push_back(example(*std::prev(after), position));
     }
     return examples;
@@ -141,14 +141,14 @@ class ArrowDataset : public Dataset {
       labels_ = *column;
       classes_ = columns.classes(column->name);
     }
-    for (const File& file : files_)
+    for (const ArrowPart& file : files_)
       for (const DatasetColumn& column : {inputs_, labels_})
         if (!column.name.empty()) require_column(file, column);
     if (labels_.holds == Holds::text) name_classes();
   }
 
   // Every file must have the columns of the first.
-  static void require_column(const File& file, const DatasetColumn& column) {
+  static void require_column(const ArrowPart& file, const DatasetColumn& column) {
     for (const ArrowField& field : file.arrow->fields())
       if (field.name == column.name && what_holds(field) == column.holds) return;
     throw Error(fmt::format("[arrow] {}: has no column '{}' of {}, which the first file has",
@@ -158,7 +158,7 @@ class ArrowDataset : public Dataset {
   // Takes the distinct texts of the labels as the classes, in their order.
   void name_classes() {
     std::set<std::string, std::less<>> names;
-    for (const File& file : files_)
+    for (const ArrowPart& file : files_)
       for (std::int64_t row = 0; row < file.arrow->rows(); ++row) {
         const ArrowFile::Place place = file.arrow->find(row);
         if (const auto name = text_at(&column_of(place, labels_), place.row)) names.emplace(*name);
@@ -171,7 +171,7 @@ class ArrowDataset : public Dataset {
         place.columns, [&](const ArrowArray& array) { return array.field->name == column.name; });
   }
 
-  Example example(const File& file, std::int64_t position) const {
+  Example example(const ArrowPart& file, std::int64_t position) const {
     const std::int64_t row = position - file.first;
     Example result{.id = fmt::format("{} row {}", file.id, row)};
     try {
@@ -218,7 +218,7 @@ class ArrowDataset : public Dataset {
     }
   }
 
-  std::vector<File> files_;
+  std::vector<ArrowPart> files_;
   std::vector<std::string> classes_;
   DatasetColumn inputs_, labels_;  // without a name: there are no labels
   std::int64_t size_ = 0;

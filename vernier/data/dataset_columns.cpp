@@ -12,7 +12,7 @@
 namespace vernier {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 using Holds = DatasetColumn::Holds;
 
 // The object of features: {"info": {"features": {"label": {"_type": "ClassLabel", "names":

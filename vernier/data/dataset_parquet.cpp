@@ -20,7 +20,7 @@ using Holds = DatasetColumn::Holds;
 // Encoded images that are held at a time.
 constexpr std::int64_t window_bytes = std::int64_t{64} << 20;
 
-struct File {
+struct ParquetPart {
   fs::path path;
   std::string id;
   std::int64_t first = 0;  // position of its first row in the dataset
@@ -45,7 +45,7 @@ Holds what_holds(const std::string& type) {
   return std::ranges::count(integers, type) > 0 ? Holds::integers : Holds::other;
 }
 
-std::vector<DatasetColumn> columns_of(const DuckDb& duckdb, const File& file) {
+std::vector<DatasetColumn> columns_of(const DuckDb& duckdb, const ParquetPart& file) {
   std::vector<DatasetColumn> columns;
   const std::string parameters[] = {literal_path(file.path)};
   duckdb.query(
@@ -58,7 +58,7 @@ std::vector<DatasetColumn> columns_of(const DuckDb& duckdb, const File& file) {
   return columns;
 }
 
-std::int64_t row_count(const DuckDb& duckdb, const File& file) {
+std::int64_t row_count(const DuckDb& duckdb, const ParquetPart& file) {
   std::int64_t rows = 0;
   const std::string parameters[] = {literal_path(file.path)};
   duckdb.query("SELECT CAST(num_rows AS BIGINT) FROM parquet_file_metadata(?)", parameters, file.id,
@@ -67,7 +67,7 @@ std::int64_t row_count(const DuckDb& duckdb, const File& file) {
 }
 
 // The `huggingface` entry of the file's metadata.
-std::string metadata_of(const DuckDb& duckdb, const File& file) {
+std::string metadata_of(const DuckDb& duckdb, const ParquetPart& file) {
   std::string metadata;
   const std::string parameters[] = {literal_path(file.path)};
   duckdb.query("SELECT value FROM parquet_kv_metadata(?) WHERE key = 'huggingface'::BLOB",
@@ -78,10 +78,10 @@ std::string metadata_of(const DuckDb& duckdb, const File& file) {
 
 class ParquetDataset : public Dataset {
  public:
-  ParquetDataset(std::vector<File> files, const DatasetOptions& options)
+  ParquetDataset(std::vector<ParquetPart> files, const DatasetOptions& options)
       : files_(std::move(files)) {
     std::uintmax_t bytes = 0;
-    for (File& file : files_) {
+    for (ParquetPart& file : files_) {
       file.first = size_;
       file.rows = row_count(duckdb_, file);
       size_ += file.rows;
@@ -100,7 +100,7 @@ class ParquetDataset : public Dataset {
 
   std::vector<Example> read(std::span<const std::int64_t> positions) override {
     std::map<std::int64_t, Example> found;
-    for (const File& file : files_) found.merge(read_rows(file, positions));
+    for (const ParquetPart& file : files_) found.merge(read_rows(file, positions));
     std::vector<Example> examples;
     for (const std::int64_t position : positions) examples.push_back(std::move(found[position]));
     return examples;
@@ -132,7 +132,7 @@ class ParquetDataset : public Dataset {
   // Takes the distinct texts of a column as the classes, in their order.
   std::string name_classes(const std::string& column) {
     std::set<std::string> names;
-    for (const File& file : files_) {
+    for (const ParquetPart& file : files_) {
       const std::string parameters[] = {literal_path(file.path)};
       duckdb_.query(fmt::format("SELECT DISTINCT {0} FROM read_parquet(?, hive_partitioning = "
                                 "false) WHERE {0} IS NOT NULL",
@@ -158,7 +158,7 @@ class ParquetDataset : public Dataset {
   }
 
   // Those of the positions that are in a file.
-  std::map<std::int64_t, Example> read_rows(const File& file,
+  std::map<std::int64_t, Example> read_rows(const ParquetPart& file,
                                             std::span<const std::int64_t> positions) const {
     std::vector<std::int64_t> rows;
     for (const std::int64_t position : positions)
@@ -178,7 +178,7 @@ class ParquetDataset : public Dataset {
     return found;
   }
 
-  Example example(const File& file, std::int64_t number, const DuckDbRow& row) const {
+  Example example(const ParquetPart& file, std::int64_t number, const DuckDbRow& row) const {
     Example result{.id = fmt::format("{} row {}", file.id, number), .label = row.integer(2)};
     if (const auto name = row.bytes(5))
       result.label = std::ranges::lower_bound(classes_, *name) - classes_.begin();
@@ -188,7 +188,7 @@ class ParquetDataset : public Dataset {
   }
 
   DuckDb duckdb_;
-  std::vector<File> files_;
+  std::vector<ParquetPart> files_;
   std::vector<std::string> classes_;
   std::string select_;
   std::int64_t size_ = 0;
@@ -202,7 +202,7 @@ std::unique_ptr<Dataset> open_parquet(std::vector<fs::path> paths, const fs::pat
   for (fs::path& path : paths)
     if (!root.empty()) path = path.lexically_relative(root);
   const std::string subject = root.empty() ? paths[0].string() : root.string();
-  std::vector<File> files;
+  std::vector<ParquetPart> files;
   for (const fs::path& path : files_of_split(paths, options.split, subject))
     files.push_back({.path = root / path, .id = path.string()});
   return std::make_unique<ParquetDataset>(std::move(files), options);

@@ -76,7 +76,7 @@ class PngReader {
   png_infop info_ = nullptr;
 };
 
-struct Header {
+struct PngHeader {
   png_uint_32 width = 0;
   png_uint_32 height = 0;
   int depth = 0;
@@ -89,7 +89,7 @@ struct Header {
 // Asks for one byte a channel without alpha: palette indices, grey or RGB. Deep grey stays 16 bits,
 // as Pillow clips it where it takes the high byte of everything else. Labels are numbers: they are
 // not spread over 0 to 255.
-void set_transforms(png_structp png, const Header& header, bool are_labels) {
+void set_transforms(png_structp png, const PngHeader& header, bool are_labels) {
   if (header.is_palette() || are_labels) png_set_packing(png);
   if (header.colour == PNG_COLOR_TYPE_GRAY && header.depth < 8 && !are_labels)
     png_set_expand_gray_1_2_4_to_8(png);
@@ -98,8 +98,8 @@ void set_transforms(png_structp png, const Header& header, bool are_labels) {
   png_set_interlace_handling(png);
 }
 
-Header read_header(PngReader& reader, std::size_t file_bytes, bool are_labels = false) {
-  Header header;
+PngHeader read_header(PngReader& reader, std::size_t file_bytes, bool are_labels = false) {
+  PngHeader header;
   reader.guarded([&header, are_labels](png_structp png, png_infop info) {
     png_read_info(png, info);
     png_get_IHDR(png, info, &header.width, &header.height, &header.depth, &header.colour, nullptr,
@@ -146,7 +146,7 @@ Image clip_deep_grey(const Image& deep) {
   return grey;
 }
 
-Image read_pixels(PngReader& reader, const Header& header) {
+Image read_pixels(PngReader& reader, const PngHeader& header) {
   const bool colour = header.colour & PNG_COLOR_MASK_COLOR && !header.is_palette();
   const int channels = colour ? 3 : header.is_deep_grey() ? 2 : 1;
   Image image = read_rows(reader, make_claimed_image(header.width, header.height, channels));
@@ -180,7 +180,7 @@ int orientation_of(PngReader& reader) {
 
 Image decode_png_labels(std::span<const std::byte> bytes) {
   PngReader reader(bytes);
-  const Header header = read_header(reader, bytes.size(), true);
+  const PngHeader header = read_header(reader, bytes.size(), true);
   const bool colour = header.colour & PNG_COLOR_MASK_COLOR && !header.is_palette();
   if (colour || header.depth > 8)
     throw Error(fmt::format("labels are grey or a palette of 8 bits at most, this is {} of {} bits",
@@ -190,7 +190,7 @@ Image decode_png_labels(std::span<const std::byte> bytes) {
 
 Decoded decode_png(std::span<const std::byte> bytes) {
   PngReader reader(bytes);
-  const Header header = read_header(reader, bytes.size());
+  const PngHeader header = read_header(reader, bytes.size());
   Decoded decoded{read_pixels(reader, header)};
   // Metadata may follow the pixels; pixels that were read whole are good without it.
   reader.try_step([](png_structp png, png_infop info) { png_read_end(png, info); });

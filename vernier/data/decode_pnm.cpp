@@ -98,7 +98,7 @@ Image read_samples(std::span<const std::byte> data, std::int64_t max_value, Imag
   return image;
 }
 
-struct Header {
+struct PnmHeader {
   bool is_plain = false;
   bool is_bitmap = false;
   int channels = 1;
@@ -113,8 +113,8 @@ struct Header {
   }
 };
 
-Header read_header(int kind, Tokens& tokens) {
-  Header header{.is_plain = kind <= 3, .is_bitmap = kind % 3 == 1, .channels = kind % 3 ? 1 : 3};
+PnmHeader read_header(int kind, Tokens& tokens) {
+  PnmHeader header{.is_plain = kind <= 3, .is_bitmap = kind % 3 == 1, .channels = kind % 3 ? 1 : 3};
   header.width = tokens.number();
   header.height = tokens.number();
   if (!header.is_bitmap) header.max_value = tokens.number();
@@ -124,7 +124,7 @@ Header read_header(int kind, Tokens& tokens) {
   return header;
 }
 
-Image read_pixels(const Header& header, Tokens& tokens, Image image) {
+Image read_pixels(const PnmHeader& header, Tokens& tokens, Image image) {
   if (header.is_bitmap && header.is_plain) return read_plain_bits(tokens, std::move(image));
   if (header.is_bitmap) return read_packed_bits(tokens.rest(), std::move(image));
   if (header.is_plain) return read_plain_samples(tokens, header.max_value, std::move(image));
@@ -135,7 +135,7 @@ Image read_pixels(const Header& header, Tokens& tokens, Image image) {
 
 Decoded decode_pnm(std::span<const std::byte> bytes) {
   Tokens tokens(bytes);
-  const Header header = read_header(std::to_integer<int>(bytes[1]) - '0', tokens);
+  const PnmHeader header = read_header(std::to_integer<int>(bytes[1]) - '0', tokens);
   const auto size = static_cast<std::int64_t>(tokens.rest().size());
   if (header.width > 0 && header.height > size / header.row_bytes()) throw Error("truncated PPM");
   return {read_pixels(header, tokens,

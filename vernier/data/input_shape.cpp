@@ -15,10 +15,10 @@ namespace {
 constexpr std::int64_t most_bytes = std::int64_t{1} << 34;
 
 // What the input may be: its static dims, with 1 for the others.
-std::string shape_option(const TensorSpec& input) {
+std::string example_shape_option(const TensorSpec& input) {
   Shape shape;
   for (const Dim& dim : input.shape) shape.push_back(dim.is_dynamic() ? 1 : dim.size);
-  return vernier::shape_option(input.name, shape);
+  return shape_option(input.name, shape);
 }
 
 using Symbols = std::map<std::string, std::int64_t, std::less<>>;
@@ -100,7 +100,7 @@ void check_shapes(std::span<const TensorSpec> inputs, const std::map<std::string
     if (shape != given.end() && input.ranked && !fits(shape->second, input.shape))
       throw Error(fmt::format("[inputs] '{}': shape {} was asked for, model expects {}; pass {}",
                               input.name, format_shape(shape->second), format_shape(input.shape),
-                              shape_option(input)));
+                              example_shape_option(input)));
   }
 }
 

@@ -15,7 +15,7 @@
 namespace vernier {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 std::optional<std::int64_t> parse_label(std::string_view text) {
   std::int64_t label = -1;

@@ -110,8 +110,8 @@ TensorSpec completed(TensorSpec input, const std::string& array, const SampleArc
 }
 
 // The flag under which the row fits, where it was a flag that said otherwise.
-std::string remedy(const SampleArchive::Row& row, const TensorSpec& input, bool whole_samples,
-                   bool shape_given) {
+std::string shape_remedy(const SampleArchive::Row& row, const TensorSpec& input, bool whole_samples,
+                         bool shape_given) {
   if (!shape_given) return "fix the file, or take a model that was exported for its shape";
   Shape shape = row.shape;
   if (!whole_samples) shape.insert(shape.begin(), input.shape[0].size);
@@ -126,7 +126,7 @@ void require_row_fits(const SampleArchive::Row& row, const BatchPlan& plan, bool
     throw Error(fmt::format("[npz] {}: a row of '{}' has shape {}, {} {}; {}", row.subject,
                             input.name, format_shape(row.shape),
                             shape_given ? "--shape says" : "model expects", format_shape(dims),
-                            remedy(row, input, plan.whole_samples, shape_given)));
+                            shape_remedy(row, input, plan.whole_samples, shape_given)));
 }
 
 BatchPlan plan_batches(const SampleArchive& archive, const TensorSpec& input,

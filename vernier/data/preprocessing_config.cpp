@@ -17,7 +17,7 @@
 namespace vernier {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 constexpr int largest_edge = 65536;
 

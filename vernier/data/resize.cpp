@@ -145,7 +145,7 @@ Image resample_height(const Image& image, const AxisWeights& axis, int top) {
 
 // Pillow rounds to 8 bits between the passes, width first, and leaves out a pass that changes
 // nothing.
-Image resample(const Image& image, Size size, Filter filter, Region region) {
+Image resample(const Image& image, Size size, Filter filter, ImageRegion region) {
   const Kernel kernel = kernel_of(filter);
   const Range columns{region.left, region.left + region.width};
   const Range rows{region.top, region.top + region.height};
@@ -180,7 +180,7 @@ void pick_pixels(const std::uint8_t* row, std::span<const int> columns, std::uin
   }
 }
 
-Image pick_nearest(const Image& image, Size size, Region region) {
+Image pick_nearest(const Image& image, Size size, ImageRegion region) {
   Image out = make_image(region.width, region.height, image.channels);
   const std::vector<int> columns = nearest_positions(image.width, size.width);
   const std::vector<int> rows = nearest_positions(image.height, size.height);
@@ -209,7 +209,7 @@ Image resize(const Image& image, Size size, Filter filter) {
   return resize(image, size, filter, {0, 0, size.width, size.height});
 }
 
-Image resize(const Image& image, Size size, Filter filter, Region region) {
+Image resize(const Image& image, Size size, Filter filter, ImageRegion region) {
   if (size.width < 1 || size.height < 1)
     throw Error(fmt::format("[resize] cannot make an image of {}x{}", size.width, size.height));
   if (size == Size{image.width, image.height}) return crop(image, region);
@@ -217,8 +217,8 @@ Image resize(const Image& image, Size size, Filter filter, Region region) {
   return resample(image, size, filter, region);
 }
 
-Image crop(const Image& image, Region region) {
-  if (region == Region{0, 0, image.width, image.height}) return image;
+Image crop(const Image& image, ImageRegion region) {
+  if (region == ImageRegion{0, 0, image.width, image.height}) return image;
   Image out = make_image(region.width, region.height, image.channels);
   const std::size_t stride = static_cast<std::size_t>(region.width) * image.channels;
   for (int y = 0; y < region.height; ++y) {

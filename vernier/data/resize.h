@@ -20,12 +20,12 @@ struct Size {
   bool operator==(const Size&) const = default;
 };
 
-struct Region {
+struct ImageRegion {
   int left = 0;
   int top = 0;
   int width = 0;
   int height = 0;
-  bool operator==(const Region&) const = default;
+  bool operator==(const ImageRegion&) const = default;
 };
 
 // The bytes that Pillow's Image.resize((width, height), filter) gives. An edge of the size below 1
@@ -33,9 +33,9 @@ struct Region {
 Image resize(const Image& image, Size size, Filter filter);
 
 // The same, cropped to a region inside the resized image; what is cropped away is not computed.
-Image resize(const Image& image, Size size, Filter filter, Region region);
+Image resize(const Image& image, Size size, Filter filter, ImageRegion region);
 
 // The region must be inside the image.
-Image crop(const Image& image, Region region);
+Image crop(const Image& image, ImageRegion region);
 
 }  // namespace vernier

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "vernier/error.h"
+#include "vernier/metrics/non_finite.h"
 
 namespace vernier {
 namespace {
@@ -51,7 +51,6 @@ void check(const BootstrapOptions& options) {
 ConfidenceInterval bootstrap_interval(std::int64_t count, const Statistic& statistic,
                                       const BootstrapOptions& options) {
   check(options);
-  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   if (count == 0) return {nan, nan};
   SplitMix64 random(options.seed);
   std::vector<std::int64_t> drawn(count);

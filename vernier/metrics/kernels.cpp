@@ -5,19 +5,17 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <type_traits>
 #include <vector>
 
 #include "vernier/error.h"
+#include "vernier/metrics/non_finite.h"
 #include "vernier/metrics/pair_chunk.h"
 #include "vernier/metrics/pairwise.h"
 #include "vernier/tensor/convert.h"
 
 namespace vernier {
 namespace {
-
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 bool fits_f32(DType dtype) { return dtype == DType::f32 || bits(dtype) <= 16; }
 

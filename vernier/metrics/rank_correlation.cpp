@@ -4,17 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "vernier/error.h"
 #include "vernier/metrics/embeddings.h"
+#include "vernier/metrics/non_finite.h"
 #include "vernier/metrics/parallel.h"
 
 namespace vernier {
 namespace {
-
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 double mean(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());

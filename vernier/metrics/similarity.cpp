@@ -5,14 +5,12 @@
 #include <span>
 #include <vector>
 
+#include "vernier/metrics/non_finite.h"
 #include "vernier/metrics/ulp.h"
 #include "vernier/tensor/convert.h"
 
 namespace vernier {
 namespace {
-
-constexpr double inf = std::numeric_limits<double>::infinity();
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 // The sign of a NaN depends on the CPU; reports must not.
 double canonical(double value) { return std::isnan(value) ? nan : value; }

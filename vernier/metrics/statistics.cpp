@@ -1,16 +1,13 @@
 #include "vernier/metrics/statistics.h"
 
 #include <cmath>
-#include <limits>
 #include <vector>
 
+#include "vernier/metrics/non_finite.h"
 #include "vernier/metrics/pairwise.h"
 
 namespace vernier {
 namespace {
-
-constexpr double inf = std::numeric_limits<double>::infinity();
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 void count_value(Statistics& statistics, const SampleValue& at) {
   ++statistics.count;

@@ -18,7 +18,7 @@ namespace {
 using Text = std::u32string;
 using Test = bool (*)(char32_t);
 
-constexpr std::array<std::string_view, 5> names{"none", "13a", "intl", "zh", "char"};
+constexpr std::array<std::string_view, 5> tokenisations{"none", "13a", "intl", "zh", "char"};
 
 bool is_white_space(char32_t c) {
   return (c >= 0x09 && c <= 0x0d) || (c >= 0x1c && c <= 0x20) || c == 0x85 || c == 0xa0 ||
@@ -153,16 +153,16 @@ std::vector<std::string> split(const Text& text) {
 }  // namespace
 
 std::optional<Tokenisation> parse_tokenisation(std::string_view name) {
-  const auto found = std::ranges::find(names, name);
-  if (found == names.end()) return std::nullopt;
-  return static_cast<Tokenisation>(found - names.begin());
+  const auto found = std::ranges::find(tokenisations, name);
+  if (found == tokenisations.end()) return std::nullopt;
+  return static_cast<Tokenisation>(found - tokenisations.begin());
 }
 
 std::string_view tokenisation_name(Tokenisation tokenisation) {
-  return names[static_cast<std::size_t>(tokenisation)];
+  return tokenisations[static_cast<std::size_t>(tokenisation)];
 }
 
-std::span<const std::string_view> tokenisation_names() { return names; }
+std::span<const std::string_view> tokenisation_names() { return tokenisations; }
 
 std::vector<std::string> tokenise(std::string_view sentence, const TokeniseOptions& options) {
   Text text = decode_utf8(sentence);

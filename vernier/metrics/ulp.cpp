@@ -5,8 +5,9 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <span>
+
+#include "vernier/metrics/non_finite.h"
 
 namespace vernier {
 namespace {
@@ -23,8 +24,8 @@ std::uint32_t distance(Bits reference, Bits candidate) {
   const auto step = [&](Bits bits) { return bits & sign ? -magnitude(bits) : magnitude(bits); };
   const auto high = static_cast<std::uint32_t>(std::max(step(reference), step(candidate)));
   const auto low = static_cast<std::uint32_t>(std::min(step(reference), step(candidate)));
-  const bool nan = std::max(magnitude(reference), magnitude(candidate)) > std::int32_t{infinity};
-  return nan ? nan_distance : high - low;
+  const bool is_nan = std::max(magnitude(reference), magnitude(candidate)) > std::int32_t{infinity};
+  return is_nan ? nan_distance : high - low;
 }
 
 // The distances of a pair, a block at a time.
@@ -100,7 +101,6 @@ std::uint64_t select(const Distances& distances, std::int64_t rank, std::uint32_
 template <typename Bits, Bits infinity>
 UlpDistance measure_distance(const TensorView& reference, const TensorView& candidate) {
   const Distances<Bits, infinity> distances(reference, candidate);
-  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   const std::int64_t count = distances.count();
   if (count == 0) return {};
   const std::uint32_t max = max_distance(distances);

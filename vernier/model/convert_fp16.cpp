@@ -13,6 +13,7 @@
 #include "vernier/model/fp16_policy.h"
 #include "vernier/model/graph.h"
 #include "vernier/model/index.h"
+#include "vernier/model/make_node.h"
 
 namespace vernier {
 namespace {
@@ -62,15 +63,9 @@ std::unordered_set<std::string> names_in(const GraphProto& graph) {
 }
 
 NodeProto make_cast(const std::string& from, const std::string& to, Home home) {
-  NodeProto node;
+  NodeProto node = make_node("Cast", {from}, to);
   node.set_name(to + "_cast");
-  node.set_op_type("Cast");
-  node.add_input(from);
-  node.add_output(to);
-  AttributeProto& attribute = *node.add_attribute();
-  attribute.set_name("to");
-  attribute.set_type(AttributeProto::INT);
-  attribute.set_i(type_of(home));
+  add_int(node, "to", type_of(home));
   return node;
 }
 

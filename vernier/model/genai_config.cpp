@@ -14,7 +14,7 @@
 namespace vernier {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 // Keys of "inputs", and what they are. "%d" in a name stands for the layers.
 constexpr std::array<std::pair<const char*, DecoderRole>, 6> known_inputs = {

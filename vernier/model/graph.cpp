@@ -71,7 +71,7 @@ std::vector<std::string> captured_names(const NodeProto& node) {
 }
 
 std::string input_name(const NodeProto& node, int index) {
-  return index < node.input_size() ? node.input(index) : std::string();
+  return index >= 0 && index < node.input_size() ? node.input(index) : std::string();
 }
 
 const TensorProto* constant_tensor(const NodeProto& node) {
@@ -90,6 +90,10 @@ std::string node_label(const NodeProto& node) {
 bool is_op(const NodeProto& node, std::string_view op_type, std::string_view domain) {
   return node.op_type() == op_type &&
          (node.domain() == domain || (is_onnx_domain(node.domain()) && is_onnx_domain(domain)));
+}
+
+bool is_op_or_contrib(const NodeProto& node, std::string_view op_type) {
+  return is_op(node, op_type) || is_op(node, op_type, "com.microsoft");
 }
 
 const AttributeProto* attribute(const NodeProto& node, std::string_view name) {

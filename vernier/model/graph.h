@@ -42,6 +42,8 @@ std::string node_label(const vernier_onnx::NodeProto& node);
 // True for ONNX's own operators, however the model spells their domain.
 bool is_op(const vernier_onnx::NodeProto& node, std::string_view op_type,
            std::string_view domain = "");
+// Also true for ONNX Runtime's own operator of the name.
+bool is_op_or_contrib(const vernier_onnx::NodeProto& node, std::string_view op_type);
 
 const vernier_onnx::AttributeProto* attribute(const vernier_onnx::NodeProto& node,
                                               std::string_view name);

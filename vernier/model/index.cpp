@@ -8,6 +8,7 @@
 #include "vernier/error.h"
 #include "vernier/model/onnx_type.h"
 #include "vernier/model/scope.h"
+#include "vernier/model/tensor_data.h"
 #include "vernier/tensor/convert.h"
 
 namespace vernier {
@@ -52,8 +53,6 @@ std::optional<Tensor> attribute_value(const NodeProto& node) {
     return tensor_of_values<std::int64_t>(DType::i64, {value->ints_size()}, value->ints());
   return std::nullopt;
 }
-
-Shape dims_of(const TensorProto& proto) { return {proto.dims().begin(), proto.dims().end()}; }
 
 bool swaps_two_axes(const NodeProto& node) {
   const auto permutation = attribute_ints(node, "perm");

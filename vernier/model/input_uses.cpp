@@ -13,6 +13,7 @@
 #include "vernier/model/graph.h"
 #include "vernier/model/onnx_type.h"
 #include "vernier/model/quantizer.h"
+#include "vernier/model/tensor_data.h"
 #include "vernier/tensor/convert.h"
 
 namespace vernier {
@@ -184,10 +185,6 @@ Interval intersection(const std::optional<Interval>& first, const Interval& seco
   if (!first) return second;
   const Interval both{std::max(first->low, second.low), std::min(first->high, second.high)};
   return both.low <= both.high ? both : *first;
-}
-
-Shape dims_of(const vernier_onnx::TensorProto& tensor) {
-  return {tensor.dims().begin(), tensor.dims().end()};
 }
 
 class InputTracker {

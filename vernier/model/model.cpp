@@ -84,10 +84,6 @@ Error damaged(const std::string& name) {
       name));
 }
 
-DType dtype_of(const TensorProto& proto) {
-  return dtype_of_onnx(proto.data_type()).value_or(DType::u8);  // others have no bytes to view
-}
-
 }  // namespace
 
 // Files of external data, each mapped once.

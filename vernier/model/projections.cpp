@@ -30,7 +30,7 @@ constexpr std::array<std::string_view, 8> normalisations = {"ReduceMean",
 constexpr std::array<std::string_view, 13> activation_functions = {
     "Sigmoid", "Gelu", "FastGelu", "BiasGelu", "QuickGelu", "Erf", "Tanh",
     "Relu",    "Silu", "Swish",    "Elu",      "HardSwish", "Mish"};
-constexpr std::array<std::string_view, 9> carriers = {
+constexpr std::array<std::string_view, 9> carrying_operators = {
     "DequantizeLinear", "QuantizeLinear", "DynamicQuantizeLinear",
     "Reshape",          "Flatten",        "Squeeze",
     "Unsqueeze",        "Cast",           "Identity"};
@@ -367,7 +367,8 @@ class ProjectionFinder {
   // The tensor whose elements these are, before quantizers and changes of shape.
   std::string carried_from(const std::string& tensor) const {
     const NodeProto* writer = graph_.producer(tensor);
-    return writer && is_one_of(*writer, carriers) ? carried_from(input_name(*writer, 0)) : tensor;
+    return writer && is_one_of(*writer, carrying_operators) ? carried_from(input_name(*writer, 0))
+                                                            : tensor;
   }
 
   const GraphIndex& graph_;

@@ -9,6 +9,7 @@
 
 #include "vernier/model/n_bits.h"
 #include "vernier/model/onnx_type.h"
+#include "vernier/model/tensor_data.h"
 
 namespace vernier {
 namespace {
@@ -49,10 +50,6 @@ const std::map<std::string, WeightInputs> weight_operators = {
 const std::set<std::string, std::less<>> unread_operators = {
     "DynamicQuantizeLSTM",      "GatherBlockQuantized", "MatMulBnb4",   "MatMulFpQ4",
     "QEmbedLayerNormalization", "QLinearReduceSum",     "QLinearWhere", "QMoE"};
-
-DType dtype_of(const TensorProto& tensor) {
-  return dtype_of_onnx(tensor.data_type()).value_or(DType::u8);
-}
 
 // What one graph of the model quantizes.
 class GraphReader {

@@ -4,34 +4,21 @@
 
 #include <cmath>
 
+#include "vernier/model/make_node.h"
+
 namespace vernier {
 namespace {
 
-using vernier_onnx::AttributeProto;
 using vernier_onnx::NodeProto;
 
-AttributeProto& add_attribute(NodeProto& node, std::string_view name,
-                              AttributeProto::AttributeType type) {
-  AttributeProto& attribute = *node.add_attribute();
-  attribute.set_name(std::string(name));
-  attribute.set_type(type);
-  return attribute;
-}
-
-NodeProto make_node(std::string_view op, const std::vector<std::size_t>& switches, SwitchRole role,
-                    const std::optional<RealRange>& folded, const std::string& output) {
-  NodeProto node;
-  node.set_name("vernier.switch:" + output);
-  node.set_domain(std::string(switch_domain));
-  node.set_op_type(std::string(op));
-  node.add_output(output);
-  AttributeProto& indices = add_attribute(node, switch_attribute, AttributeProto::INTS);
-  for (const std::size_t index : switches) indices.add_ints(static_cast<std::int64_t>(index));
-  add_attribute(node, role_attribute, AttributeProto::INT).set_i(static_cast<int>(role));
-  add_attribute(node, clip_low_attribute, AttributeProto::FLOAT)
-      .set_f(folded ? static_cast<float>(folded->low) : -INFINITY);
-  add_attribute(node, clip_high_attribute, AttributeProto::FLOAT)
-      .set_f(folded ? static_cast<float>(folded->high) : INFINITY);
+NodeProto place_switch(std::string_view op, const std::vector<std::size_t>& switches,
+                       SwitchRole role, const std::optional<RealRange>& folded,
+                       const std::vector<std::string>& inputs, const std::string& output) {
+  NodeProto node = make_node(op, inputs, output, switch_domain);
+  add_ints(node, switch_attribute, {switches.begin(), switches.end()});
+  add_int(node, role_attribute, static_cast<int>(role));
+  add_float(node, clip_low_attribute, folded ? static_cast<float>(folded->low) : -INFINITY);
+  add_float(node, clip_high_attribute, folded ? static_cast<float>(folded->high) : INFINITY);
   return node;
 }
 
@@ -48,32 +35,20 @@ SwitchRole role_of(Switch::Kind kind) {
 
 NodeProto switch_node(const SwitchPlace& place, const std::string& real,
                       const std::string& output) {
-  NodeProto node = make_node(switch_op, {place.index}, place.role, place.folded, output);
-  node.add_input(real);
-  return node;
+  return place_switch(switch_op, {place.index}, place.role, place.folded, {real}, output);
 }
 
 NodeProto choice_node(const SwitchPlace& place, const std::string& real,
                       const std::string& quantized, const std::string& output, DType dtype) {
-  NodeProto node = make_node(choice_of(dtype), {place.index}, place.role, place.folded, output);
-  node.add_input(real);
-  node.add_input(quantized);
-  return node;
+  return place_switch(choice_of(dtype), {place.index}, place.role, place.folded, {real, quantized},
+                      output);
 }
 
 NodeProto selector_node(const std::vector<std::size_t>& switches, const std::string& real,
                         const std::string& quantized, const std::string& output, DType dtype) {
-  if (switches.empty()) {
-    NodeProto node;
-    node.set_op_type("Identity");
-    node.add_input(quantized);
-    node.add_output(output);
-    return node;
-  }
-  NodeProto node = make_node(choice_of(dtype), switches, SwitchRole::selector, {}, output);
-  node.add_input(real);
-  node.add_input(quantized);
-  return node;
+  if (switches.empty()) return make_node("Identity", {quantized}, output);
+  return place_switch(choice_of(dtype), switches, SwitchRole::selector, {}, {real, quantized},
+                      output);
 }
 
 void import_switch_domain(vernier_onnx::ModelProto& model) {

@@ -7,6 +7,7 @@
 
 #include "vernier/model/edit.h"
 #include "vernier/model/insert_switches.h"
+#include "vernier/model/make_node.h"
 #include "vernier/model/onnx_type.h"
 #include "vernier/model/real_operators.h"
 #include "vernier/model/switch_nodes.h"
@@ -24,16 +25,6 @@ using Indices = std::vector<std::size_t>;
 
 bool is_quantize(const NodeProto* node) { return node && node->op_type() == "QuantizeLinear"; }
 bool is_dequantize(const NodeProto* node) { return node && node->op_type() == "DequantizeLinear"; }
-
-NodeProto make_node(std::string_view op, const std::vector<std::string>& inputs,
-                    const std::string& output) {
-  NodeProto node;
-  node.set_name(fmt::format("vernier.{}:{}", op, output));
-  node.set_op_type(std::string(op));
-  for (const std::string& input : inputs) node.add_input(input);
-  node.add_output(output);
-  return node;
-}
 
 // The switches of a quantized model, and the weights that are put beside its own.
 struct SwitchList {
@@ -434,10 +425,7 @@ class GraphSwitches {
 
   static NodeProto cast_node(const std::string& tensor, DType dtype, const std::string& output) {
     NodeProto node = make_node("Cast", {tensor}, output);
-    AttributeProto& to = *node.add_attribute();
-    to.set_name("to");
-    to.set_type(AttributeProto::INT);
-    to.set_i(onnx_data_type(dtype));
+    add_int(node, "to", onnx_data_type(dtype));
     return node;
   }
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "vernier/model/insert_switches.h"
+#include "vernier/model/make_node.h"
 #include "vernier/model/onnx_type.h"
 #include "vernier/model/tensor_data.h"
 
@@ -14,16 +15,6 @@ namespace {
 using vernier_onnx::AttributeProto;
 using vernier_onnx::GraphProto;
 using vernier_onnx::NodeProto;
-
-NodeProto make_node(const std::string& op, const std::vector<std::string>& inputs,
-                    const std::string& output) {
-  NodeProto node;
-  node.set_name("vernier." + op + ":" + output);
-  node.set_op_type(op);
-  for (const std::string& input : inputs) node.add_input(input);
-  node.add_output(output);
-  return node;
-}
 
 // Passes its first input on, in the type of the second, and between the bounds of what was folded
 // into the quantizer.
@@ -43,10 +34,7 @@ class SwitchedOff {
  private:
   std::string cast(const std::string& tensor, DType dtype, const std::string& output) {
     NodeProto node = make_node("Cast", {tensor}, "vernier.cast:" + output);
-    AttributeProto& to = *node.add_attribute();
-    to.set_name("to");
-    to.set_type(AttributeProto::INT);
-    to.set_i(onnx_data_type(dtype));
+    add_int(node, "to", onnx_data_type(dtype));
     *graph_.add_node() = node;
     return node.output(0);
   }

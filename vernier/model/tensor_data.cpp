@@ -90,6 +90,12 @@ Tensor from_bytes(const TensorProto& proto, std::span<const std::byte> bytes) {
 
 }  // namespace
 
+Shape dims_of(const TensorProto& proto) { return {proto.dims().begin(), proto.dims().end()}; }
+
+DType dtype_of(const TensorProto& proto) {
+  return dtype_of_onnx(proto.data_type()).value_or(DType::u8);
+}
+
 bool has_external_data(const TensorProto& proto) {
   return proto.data_location() == TensorProto::EXTERNAL;
 }

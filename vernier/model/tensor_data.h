@@ -20,6 +20,11 @@ struct ExternalData {
   bool operator==(const ExternalData&) const = default;
 };
 
+Shape dims_of(const vernier_onnx::TensorProto& proto);
+
+// u8 for types that have no DType: their elements cannot be viewed.
+DType dtype_of(const vernier_onnx::TensorProto& proto);
+
 bool has_external_data(const vernier_onnx::TensorProto& proto);
 ExternalData external_data(const vernier_onnx::TensorProto& proto);
 

@@ -177,8 +177,7 @@ std::string compare_json(const RunDescription& run, const CompareResult& result)
   json["not_compared"] = Json::array();
   for (const UnwatchedTensor& output : result.not_compared)
     json["not_compared"].push_back({{"name", output.name}, {"reason", output.reason}});
-  json["runtime_loss_db"] =
-      result.runtime_loss_db ? json_number<Json>(*result.runtime_loss_db) : Json(nullptr);
+  json["runtime_loss_db"] = optional_json<Json>(result.runtime_loss_db);
   json["evidence"] = evidence_json<Json>(result.evidence);
   if (!result.stages.empty()) json["stages"] = stages_json<Json>(result.stages);
   json["nan_origin"] = nullptr;

@@ -10,10 +10,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json optional_number(const std::optional<double>& value) {
-  return value ? json_number<Json>(*value) : Json(nullptr);
-}
-
 Json summary_json(const Statistics& statistics) {
   return {{"count", statistics.count},
           {"mean", json_number<Json>(statistics.mean)},
@@ -49,11 +45,11 @@ Json counterpart_json(const Counterpart& counterpart) {
 
 Json activation_json(const DebugActivation& row) {
   Json json = {{"tensor_name", row.tensor_name},
-               {"local_sqnr_db", optional_number(row.local_sqnr_db)},
-               {"cumulative_sqnr_db", optional_number(row.cumulative_sqnr_db)},
-               {"intended_sqnr_db", optional_number(row.intended_sqnr_db)},
+               {"local_sqnr_db", optional_json<Json>(row.local_sqnr_db)},
+               {"cumulative_sqnr_db", optional_json<Json>(row.cumulative_sqnr_db)},
+               {"intended_sqnr_db", optional_json<Json>(row.intended_sqnr_db)},
                {"local_is_estimated", row.local_is_estimated},
-               {"introduced_sqnr_db", optional_number(row.introduced_sqnr_db)},
+               {"introduced_sqnr_db", optional_json<Json>(row.introduced_sqnr_db)},
                {"verdict", std::string(damage_verdict_name(row.verdict))},
                {"float_tensor", counterpart_json(row.counterpart)},
                {"matched_by", std::string(match_name(row.counterpart.match))},
@@ -92,13 +88,13 @@ Json weight_json(const DebugWeight& row) {
     channels.push_back(
         {{"channel", channel.channel}, {"sqnr_db", json_number<Json>(channel.sqnr_db)}});
   Json json = {{"weight_name", row.weight_name},
-               {"weight_sqnr_db", optional_number(row.weight_sqnr_db)},
+               {"weight_sqnr_db", optional_json<Json>(row.weight_sqnr_db)},
                {"float_tensor", counterpart_json(row.counterpart)},
                {"matched_by", std::string(match_name(row.counterpart.match))},
                {"dtype", std::string(dtype_name(row.dtype))},
                {"granularity", std::string(granularity_name(row.granularity))},
                {"worst_channels", std::move(channels)},
-               {"per_channel_gain_db", optional_number(row.per_channel_gain_db)}};
+               {"per_channel_gain_db", optional_json<Json>(row.per_channel_gain_db)}};
   if (row.blocks) json["blocks"] = blocks_json(*row.blocks);
   return json;
 }
@@ -120,11 +116,11 @@ Json node_json(const NodeSensitivity& row) {
   Json json = {{"node", row.node},
                {"op", row.op},
                {"noise_share", json_number<Json>(row.noise_share)},
-               {"gain_db", optional_number(row.gain_db)},
+               {"gain_db", optional_json<Json>(row.gain_db)},
                {"chain", row.chain}};
   if (!row.kl_alone) return json;
-  json["kl_alone"] = optional_number(row.kl_alone);
-  json["kl_without"] = optional_number(row.kl_without);
+  json["kl_alone"] = optional_json<Json>(row.kl_alone);
+  json["kl_without"] = optional_json<Json>(row.kl_without);
   return json;
 }
 
@@ -134,11 +130,11 @@ Json projection_json(const ProjectionRow& row) {
           {"projection", std::string(projection_name(at.kind))},
           {"node", at.node},
           {"tensor", at.tensor},
-          {"weight_sqnr_db", optional_number(row.weight_sqnr_db)},
-          {"introduced_sqnr_db", optional_number(row.introduced_sqnr_db)},
-          {"cumulative_sqnr_db", optional_number(row.cumulative_sqnr_db)},
-          {"kl_alone", optional_number(row.kl_alone)},
-          {"kl_without", optional_number(row.kl_without)}};
+          {"weight_sqnr_db", optional_json<Json>(row.weight_sqnr_db)},
+          {"introduced_sqnr_db", optional_json<Json>(row.introduced_sqnr_db)},
+          {"cumulative_sqnr_db", optional_json<Json>(row.cumulative_sqnr_db)},
+          {"kl_alone", optional_json<Json>(row.kl_alone)},
+          {"kl_without", optional_json<Json>(row.kl_without)}};
 }
 
 Json run_map_json(const RunMap& map, const std::vector<std::string>& texts) {
@@ -186,7 +182,7 @@ Json sensitivity_json(const Sensitivity& sensitivity) {
                {"remedies", Json::array()},
                {"flips", Json::array()},
                {"unswitched", Json::array()}};
-  if (sensitivity.kl) json["kl_mean"] = optional_number(sensitivity.kl);
+  if (sensitivity.kl) json["kl_mean"] = optional_json<Json>(sensitivity.kl);
   if (sensitivity.kept_bits > 0) json["kept_bits"] = sensitivity.kept_bits;
   for (const NodeSensitivity& row : sensitivity.nodes) json["nodes"].push_back(node_json(row));
   for (const FloatSet& set : sensitivity.keep_in_float)
@@ -202,7 +198,7 @@ Json arithmetic_json(const ArithmeticLoss& loss) {
   Json json = {{"output_name", loss.output},
                {"exact_sqnr_db", json_number<Json>(loss.exact_db)},
                {"as_run_sqnr_db", json_number<Json>(loss.as_run_db)},
-               {"precise_sqnr_db", optional_number(loss.precise_db)},
+               {"precise_sqnr_db", optional_json<Json>(loss.precise_db)},
                {"first_operator", nullptr}};
   if (const auto& found = loss.first_operator)
     json["first_operator"] = {
@@ -230,9 +226,9 @@ std::string debug_json(const DebugSubject& subject, const DebugResult& result) {
     json["model_outputs"].push_back(
         {{"output_name", row.output_name},
          {"status", std::string(pair_status_name(row.status))},
-         {"cumulative_sqnr_db", optional_number(row.cumulative_sqnr_db)},
+         {"cumulative_sqnr_db", optional_json<Json>(row.cumulative_sqnr_db)},
          {"nonfinite", row.nonfinite}});
-    if (row.kl_mean) json["model_outputs"].back()["kl_mean"] = optional_number(row.kl_mean);
+    if (row.kl_mean) json["model_outputs"].back()["kl_mean"] = optional_json<Json>(row.kl_mean);
   }
   if (result.run_map) json["run_map"] = run_map_json(*result.run_map, subject.tokens);
   if (!result.projections.empty()) {
@@ -244,7 +240,7 @@ std::string debug_json(const DebugSubject& subject, const DebugResult& result) {
                      {"cumulative", summary_json(result.cumulative)},
                      {"weight", summary_json(result.weight)}};
   json["evidence"] = evidence_json<Json>(result.evidence);
-  json["runtime_loss_db"] = optional_number(result.runtime_loss_db());
+  json["runtime_loss_db"] = optional_json<Json>(result.runtime_loss_db());
   json["arithmetic"] = result.arithmetic ? arithmetic_json(*result.arithmetic) : Json(nullptr);
   json["conclusion"] = debug_conclusion(result);
   json["keep_in_float"] = kept_in_float(result);

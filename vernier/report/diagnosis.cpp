@@ -222,8 +222,7 @@ Json remedies_json(const DiagnosisSubject& subject, const DiagnosisResult& resul
                     {"subjects", remedy.subjects},
                     {"before_db", json_number<Json>(remedy.before_db)},
                     {"after_db", json_number<Json>(remedy.after_db)},
-                    {"interval_db",
-                     remedy.interval_db ? json_number<Json>(*remedy.interval_db) : Json(nullptr)},
+                    {"interval_db", optional_json<Json>(remedy.interval_db)},
                     {"text", remedy_text(remedy)},
                     {"command", command.empty() ? Json(nullptr) : Json(command)}});
   }

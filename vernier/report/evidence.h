@@ -35,7 +35,7 @@ Json weights_json(const std::optional<WeightEvidence>& weights) {
     const PairedWeight& weight = weights->weights[*weights->most_different];
     json["different"] = {{"name", weight.candidate},
                          {"reference", weight.reference},
-                         {"steps", weight.steps ? json_number<Json>(*weight.steps) : Json(nullptr)},
+                         {"steps", optional_json<Json>(weight.steps)},
                          {"sqnr_db", json_number<Json>(weight.sqnr_db)}};
   }
   return json;
@@ -70,10 +70,9 @@ Json evidence_json(const Evidence& evidence) {
                            {"most_overflowed", fit->most_overflowed},
                            {"overflow", json_number<Json>(fit->overflow)}};
   if (const auto& narrow = evidence.narrow)
-    json["narrow_range"] = {
-        {"tensor", narrow->tensor},
-        {"overflow", json_number<Json>(narrow->overflow)},
-        {"gain_db", narrow->gain_db ? json_number<Json>(*narrow->gain_db) : Json(nullptr)}};
+    json["narrow_range"] = {{"tensor", narrow->tensor},
+                            {"overflow", json_number<Json>(narrow->overflow)},
+                            {"gain_db", optional_json<Json>(narrow->gain_db)}};
   if (const auto& others = evidence.others)
     json["other_inputs"] = {{"output", others->subject},
                             {"metric", others->metric},

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cmath>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "vernier/report/number.h"
 #include "vernier/version.h"
@@ -19,6 +21,14 @@ template <typename Json>
 Json json_number(double value) {
   if (std::isfinite(value)) return Json(value);
   return Json(std::string(nonfinite_name(value)));
+}
+
+// Null where there is no number.
+template <typename Json, typename Number>
+Json optional_json(const std::optional<Number>& value) {
+  if (!value) return Json(nullptr);
+  if constexpr (std::is_same_v<Number, double>) return json_number<Json>(*value);
+  return Json(*value);
 }
 
 // The runtimes that a result depends on: their versions are part of it.

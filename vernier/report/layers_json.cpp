@@ -37,9 +37,7 @@ Json row_json(const LayerRow& row, const LayersResult& result) {
                {"inf", {{"reference", row.reference_inf}, {"candidate", row.candidate_inf}}},
                {"exceeds_tol", row.exceeds},
                {"layout", row.layout ? Json(row.layout->description) : Json(nullptr)},
-               {"introduced_max_abs_diff", row.introduced_max_abs_diff
-                                               ? json_number<Json>(*row.introduced_max_abs_diff)
-                                               : Json(nullptr)},
+               {"introduced_max_abs_diff", optional_json<Json>(row.introduced_max_abs_diff)},
                {"cause", std::string(cause_name(row.cause))},
                {"detail", describe_evidence(row, result.rows)}};
   if (!row.source.empty()) json["source"] = row.source;
@@ -55,8 +53,7 @@ Json projection_json(const LayerProjection& placed, const LayersResult& result) 
           {"node", at.node},
           {"tensor", row.layer},
           {"sqnr_db", json_number<Json>(row.sqnr_db)},
-          {"introduced_sqnr_db",
-           row.introduced_sqnr_db ? json_number<Json>(*row.introduced_sqnr_db) : Json(nullptr)},
+          {"introduced_sqnr_db", optional_json<Json>(row.introduced_sqnr_db)},
           {"max_abs_diff", json_number<Json>(row.max_abs_diff)}};
 }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vernier/report/decisions.h"
+#include "vernier/report/json.h"
 #include "vernier/report/number.h"
 
 namespace vernier {
@@ -82,20 +83,16 @@ Panel held_back_panel(const QuantizeResult& result) {
   return panel;
 }
 
-Json optional_number(const std::optional<double>& value) {
-  return value ? json_number<Json>(*value) : Json(nullptr);
-}
-
 Json held_back_json(const HeldBackResult& held) {
   Json json = {{"samples", held.samples},
                {"sqnr_db", json_number<Json>(held.sqnr_db)},
                {"sqnr_db_interval", interval_json<Json>(held.interval)},
                {"deployed_sqnr_db", json_number<Json>(held.deployed_sqnr_db)},
-               {"int8_sqnr_db", optional_number(held.int8_sqnr_db)},
-               {"int8_deployed_sqnr_db", optional_number(held.int8_deployed_db)},
-               {"agreement", optional_number(held.agreement)},
-               {"accuracy", optional_number(held.accuracy)},
-               {"reference_accuracy", optional_number(held.reference_accuracy)}};
+               {"int8_sqnr_db", optional_json<Json>(held.int8_sqnr_db)},
+               {"int8_deployed_sqnr_db", optional_json<Json>(held.int8_deployed_db)},
+               {"agreement", optional_json<Json>(held.agreement)},
+               {"accuracy", optional_json<Json>(held.accuracy)},
+               {"reference_accuracy", optional_json<Json>(held.reference_accuracy)}};
   if (held.kl_mean) {
     json["kl_mean"] = json_number<Json>(*held.kl_mean);
     json["kl_mean_interval"] = interval_json<Json>(held.kl_interval);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "vernier/report/json.h"
 #include "vernier/report/number.h"
 #include "vernier/report/sensitivity.h"
 
@@ -17,11 +18,6 @@ Cell decibels_cell(double value) { return {format_decibels(value), decibel_tone(
 
 Cell percent_cell(const std::optional<double>& value, double factor) {
   return value ? Cell(fmt::format("{:.2f}", factor * *value)) : Cell("-", Tone::faint);
-}
-
-template <typename T>
-Json optional_json(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
 }
 
 }  // namespace
@@ -80,11 +76,11 @@ std::string sweep_json(const SweepSubject& subject, const SweepResult& result) {
     } else {
       item["bytes"] = row.bytes;
       item["latency_ratio"] = json_number<Json>(row.latency_ratio);
-      item["peak_bytes"] = optional_json(row.peak_bytes);
+      item["peak_bytes"] = optional_json<Json>(row.peak_bytes);
       item["sqnr_db"] = json_number<Json>(row.sqnr_db);
       item["deployed_sqnr_db"] = json_number<Json>(row.deployed_sqnr_db);
-      item["agreement"] = optional_json(row.agreement);
-      item["accuracy"] = optional_json(row.accuracy);
+      item["agreement"] = optional_json<Json>(row.agreement);
+      item["accuracy"] = optional_json<Json>(row.accuracy);
       if (row.kl_mean) item["kl_mean"] = json_number<Json>(*row.kl_mean);
       item["best"] = row.best;
       item["was_there"] = row.was_there;

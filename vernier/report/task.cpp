@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "vernier/report/json.h"
 #include "vernier/report/number.h"
 #include "vernier/report/verdict.h"
 
@@ -126,25 +127,22 @@ std::vector<std::string> doubts(const TaskResult& result, const JudgeOptions& op
   return texts;
 }
 
-Json optional_json(const std::optional<double>& value) {
-  return value ? json_number<Json>(*value) : Json(nullptr);
-}
-
 // Candidate and reference, of a metric or a class. What was scored alone may be either.
 template <typename Result>
 void add_sides(Json& json, const Result& result, const RunDescription& run) {
   const bool alone = run.candidate.empty();
   json["candidate"] = alone ? Json(nullptr) : json_number<Json>(result.candidate);
-  json["reference"] = alone ? json_number<Json>(result.candidate) : optional_json(result.reference);
+  json["reference"] =
+      alone ? json_number<Json>(result.candidate) : optional_json<Json>(result.reference);
 }
 
 Json metric_json(const MetricResult& metric, const RunDescription& run) {
   Json json = {{"name", metric.name}};
   add_sides(json, metric, run);
-  json.update({{"delta", optional_json(metric.delta)},
+  json.update({{"delta", optional_json<Json>(metric.delta)},
                {"interval",
                 {json_number<Json>(metric.interval.low), json_number<Json>(metric.interval.high)}},
-               {"chance", optional_json(metric.chance)}});
+               {"chance", optional_json<Json>(metric.chance)}});
   return json;
 }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "vernier/report/json.h"
 #include "vernier/report/number.h"
 #include "vernier/report/verdict.h"
 
@@ -121,11 +122,6 @@ Json interval_json(const std::optional<ConfidenceInterval>& interval) {
   return {json_number<Json>(interval->low), json_number<Json>(interval->high)};
 }
 
-template <typename Value>
-Json optional_json(const std::optional<Value>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
 }  // namespace
 
 std::vector<std::string> token_lists(std::span<const std::vector<std::int64_t>> lists) {
@@ -168,14 +164,13 @@ std::string text_json(const RunDescription& run, const TextGenerationResult& res
   json["num_compared_positions"] = result.compared;
   json["metrics"] = Json::array();
   for (const TextFigure& figure : result.figures)
-    json["metrics"].push_back(
-        {{"name", figure.name},
-         {"candidate", json_number<Json>(figure.candidate)},
-         {"reference", figure.reference ? json_number<Json>(*figure.reference) : Json(nullptr)},
-         {"interval", interval_json(figure.interval)}});
+    json["metrics"].push_back({{"name", figure.name},
+                               {"candidate", json_number<Json>(figure.candidate)},
+                               {"reference", optional_json<Json>(figure.reference)},
+                               {"interval", interval_json(figure.interval)}});
   json["disagreements"] = result.disagreements;
-  json["near_ties"] = optional_json(result.near_ties);
-  json["rounding"] = optional_json(result.rounding);
+  json["near_ties"] = optional_json<Json>(result.near_ties);
+  json["rounding"] = optional_json<Json>(result.rounding);
   if (const auto& arithmetic = result.arithmetic)
     json["arithmetic"] = {{"kl_mean", json_number<Json>(arithmetic->kl_mean)},
                           {"exact_kl_mean", json_number<Json>(arithmetic->exact_kl_mean)},
@@ -194,7 +189,7 @@ std::string text_json(const RunDescription& run, const TextGenerationResult& res
   for (std::size_t i = 0; i < result.divergences.size(); ++i) {
     const Divergence& divergence = result.divergences[i];
     json["divergences"].push_back({{"block", divergence.block},
-                                   {"step", optional_json(divergence.step)},
+                                   {"step", optional_json<Json>(divergence.step)},
                                    {"near_tie", divergence.near_tie},
                                    {"prompt", passages.divergences[i].before},
                                    {"reference", passages.divergences[i].reference},

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "vernier/report/json.h"
 #include "vernier/report/number.h"
 
 namespace vernier {
@@ -219,7 +220,7 @@ Json row_json(const ZooRow& row) {
                {"failures", reasons_of(row)},
                {"metric", figure_json(row.figure)}};
   const auto change = delta(row);
-  json["delta"] = change ? json_number<Json>(*change) : Json(nullptr);
+  json["delta"] = optional_json<Json>(change);
   json["last"] = nullptr;
   if (row.last)
     json["last"] = {

@@ -44,14 +44,6 @@ constexpr IntegerOperator integer_operators[] = {
     {"DynamicQuantizeLSTM", microsoft, 2, 11, none, false},
 };
 
-bool is_either(const NodeProto& node, std::string_view op) {
-  return is_op(node, op) || is_op(node, op, microsoft);
-}
-
-std::string input_of(const NodeProto& node, int index) {
-  return index >= 0 && index < node.input_size() ? node.input(index) : "";
-}
-
 class UnsignedWeights {
  public:
   explicit UnsignedWeights(Model& model) : model_(model) {
@@ -87,9 +79,9 @@ class UnsignedWeights {
 
   // Kernels for int8 activations take int8 weights only.
   void convert(NodeProto& node, const IntegerOperator& op) {
-    const std::string weight = input_of(node, op.weight);
-    const std::string zero_point = input_of(node, op.weight_zero_point);
-    if (!is_int8(weight) || is_int8(input_of(node, op.activation_zero_point))) return;
+    const std::string weight = input_name(node, op.weight);
+    const std::string zero_point = input_name(node, op.weight_zero_point);
+    if (!is_int8(weight) || is_int8(input_name(node, op.activation_zero_point))) return;
     if (zero_point.empty() ? !op.zero_point_may_be_added : !is_int8(zero_point)) return;
     while (node.input_size() <= op.weight_zero_point) node.add_input("");
     node.set_input(op.weight, unsigned_weight(weight));
@@ -138,9 +130,9 @@ class UnsignedWeights {
 bool has_dequantized_operands(const GraphProto& graph) {
   const GraphIndex index(graph);
   return std::ranges::any_of(graph.node(), [&](const NodeProto& node) {
-    if (!is_either(node, "DequantizeLinear") || node.input_size() == 0) return false;
+    if (!is_op_or_contrib(node, "DequantizeLinear") || node.input_size() == 0) return false;
     const NodeProto* writer = index.producer(node.input(0));
-    return writer ? is_either(*writer, "QuantizeLinear") || is_op(*writer, "Constant")
+    return writer ? is_op_or_contrib(*writer, "QuantizeLinear") || is_op(*writer, "Constant")
                   : !index.is_input(node.input(0)) || index.initializer(node.input(0));
   });
 }

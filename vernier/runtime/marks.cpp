@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "vernier/model/graph.h"
+#include "vernier/model/make_node.h"
 #include "vernier/model/value_kind.h"
 #include "vernier/runtime/probes.h"
 
@@ -23,13 +24,6 @@ using vernier_onnx::TensorProto;
 using Names = std::unordered_set<std::string>;
 
 constexpr const char* first_token = "vernier.token";
-
-void add_attribute(NodeProto& node, std::string_view name, const std::string& value) {
-  AttributeProto& attribute = *node.add_attribute();
-  attribute.set_name(std::string(name));
-  attribute.set_type(AttributeProto::STRING);
-  attribute.set_s(value);
-}
 
 // As in the file: a node without a name is known by its output, which a probe may have renamed.
 std::string label_of(const NodeProto& node) {
@@ -83,17 +77,12 @@ class MarkInserter {
   // Passes `source` on as `target`, and the token as a new one.
   NodeProto mark(const NodeProto& marked, const std::string& source, const std::string& target,
                  std::string& token) {
-    NodeProto node;
+    NodeProto node = make_node(mark_op, {source, token}, target, probe_domain);
     node.set_name(fmt::format("vernier.mark:{}", count_));
-    node.set_domain(std::string(probe_domain));
-    node.set_op_type(std::string(mark_op));
-    node.add_input(source);
-    node.add_input(token);
-    node.add_output(target);
     token = fmt::format("{}:{}", first_token, count_);
     node.add_output(token);
-    add_attribute(node, marked_node_attribute, label_of(marked));
-    add_attribute(node, marked_op_attribute, marked.op_type());
+    add_string(node, marked_node_attribute, label_of(marked));
+    add_string(node, marked_op_attribute, marked.op_type());
     return node;
   }
 

@@ -8,6 +8,7 @@
 
 #include "vernier/model/edit.h"
 #include "vernier/model/index.h"
+#include "vernier/model/make_node.h"
 #include "vernier/model/value_kind.h"
 #include "vernier/tensor/name_map.h"
 
@@ -22,21 +23,10 @@ using vernier_onnx::TensorProto;
 
 using Wanted = std::function<bool(const std::string&)>;
 
-void add_attribute(NodeProto& node, std::string_view name, const std::string& value) {
-  AttributeProto& attribute = *node.add_attribute();
-  attribute.set_name(std::string(name));
-  attribute.set_type(AttributeProto::STRING);
-  attribute.set_s(value);
-}
-
 NodeProto probe(const std::string& label, const std::string& source, const std::string& tensor) {
-  NodeProto node;
+  NodeProto node = make_node(probe_op, {source}, tensor, probe_domain);
   node.set_name("vernier.probe:" + label);
-  node.set_domain(std::string(probe_domain));
-  node.set_op_type(std::string(probe_op));
-  node.add_input(source);
-  node.add_output(tensor);
-  add_attribute(node, probe_attribute, label);
+  add_string(node, probe_attribute, label);
   return node;
 }
 
@@ -58,22 +48,18 @@ bool shares_memory(const GraphIndex& index, const NodeProto& node) {
 void show_before(NodeProto& probe, const std::string& tensor, const std::string& label) {
   probe.set_op_type(std::string(pair_probe_op));
   probe.add_input(tensor);
-  add_attribute(probe, before_attribute, label);
-}
-
-bool is_either(const NodeProto& node, std::string_view op) {
-  return is_op(node, op) || is_op(node, op, "com.microsoft");
+  add_string(probe, before_attribute, label);
 }
 
 // The QuantizeLinear before a DequantizeLinear where one probe can show what goes in and what comes
 // out: float32 that does not come out of another quantizer, and no other reader in between.
 const NodeProto* pairable_quantizer(const GraphIndex& index, const NodeProto& node) {
-  if (!is_either(node, "DequantizeLinear")) return nullptr;
+  if (!is_op_or_contrib(node, "DequantizeLinear")) return nullptr;
   const NodeProto* quantize = index.producer(node.input(0));
-  if (!quantize || !is_either(*quantize, "QuantizeLinear")) return nullptr;
+  if (!quantize || !is_op_or_contrib(*quantize, "QuantizeLinear")) return nullptr;
   const NodeProto* writer = index.producer(quantize->input(0));
   const auto* scale = index.initializer(quantize->input(1));
-  const bool fits = writer && !is_either(*writer, "DequantizeLinear") && scale &&
+  const bool fits = writer && !is_op_or_contrib(*writer, "DequantizeLinear") && scale &&
                     scale->data_type() == TensorProto::FLOAT &&
                     index.has_one_reader(quantize->input(0)) &&
                     index.has_one_reader(quantize->output(0));

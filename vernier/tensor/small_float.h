@@ -45,16 +45,16 @@ inline std::uint16_t f32_to_f16(float value) {
   const std::uint32_t magnitude = bits & 0x7fffffffu;
   const std::uint32_t rounded = round_magnitude<10, 15>(magnitude);
   const std::uint32_t finite = rounded < 0x7c00u ? rounded : 0x7c00u;
-  const std::uint32_t nan = 0x7e00u | ((magnitude >> 13) & 0x1ffu);
-  const std::uint32_t result = magnitude > 0x7f800000u ? nan : finite;
+  const std::uint32_t quiet_nan = 0x7e00u | ((magnitude >> 13) & 0x1ffu);
+  const std::uint32_t result = magnitude > 0x7f800000u ? quiet_nan : finite;
   return static_cast<std::uint16_t>(((bits >> 16) & 0x8000u) | result);
 }
 
 inline std::uint16_t f32_to_bf16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
-  const std::uint32_t nan = (bits >> 16) | 0x40u;
-  return static_cast<std::uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? nan : rounded);
+  const std::uint32_t quiet_nan = (bits >> 16) | 0x40u;
+  return static_cast<std::uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? quiet_nan : rounded);
 }
 
 // An 8-bit float: sign, exponent, mantissa. The fnuz formats have one zero, and NaN where the

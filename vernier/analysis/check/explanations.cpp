@@ -355,7 +355,7 @@ std::string_view check_group_name(CheckGroup group) {
   switch (group) {
     case runs: return "Runs";
     case consistency: return "Consistency";
-    case dynamic_axes: return "Dynamic axes";
+    case CheckGroup::dynamic_axes: return "Dynamic axes";
     case training_mode: return "Training mode";
     case numerics: return "Numerics";
     case preprocessing: return "Preprocessing";

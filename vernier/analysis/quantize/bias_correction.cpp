@@ -15,7 +15,7 @@ namespace {
 
 constexpr int most_passes = 3;
 // Corrections are renewed after so many samples of the first pass, whatever the threads.
-constexpr std::int64_t block = 8;
+constexpr std::int64_t samples_a_correction = 8;
 
 using NodeMeans = std::map<std::string, std::vector<double>>;  // of one sample, by node
 
@@ -149,9 +149,9 @@ BiasShifts find_bias_shifts(const Model& reference, const Model& quantized,
   BiasShifts shifts;
   for (int pass = 0; pass < passes; ++pass) {
     Differences differences;
-    for (std::int64_t begin = 0; begin < count; begin += block) {
+    for (std::int64_t begin = 0; begin < count; begin += samples_a_correction) {
       parallel_in_order(
-          begin, std::min(count, begin + block), threads,
+          begin, std::min(count, begin + samples_a_correction), threads,
           [&](std::int64_t i) { return std::pair(i, measured.run(i, shifts)); },
           [&](const std::pair<std::int64_t, NodeMeans>& run) {
             differences.add(means[run.first], run.second);

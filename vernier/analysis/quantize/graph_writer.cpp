@@ -7,11 +7,11 @@
 #include <deque>
 
 #include "vernier/model/graph.h"
+#include "vernier/model/make_node.h"
 #include "vernier/model/tensor_data.h"
 
 namespace vernier {
 
-using vernier_onnx::AttributeProto;
 using vernier_onnx::GraphProto;
 using vernier_onnx::NodeProto;
 using vernier_onnx::TensorProto;
@@ -134,7 +134,7 @@ std::string GraphWriter::dequantized(int before, const std::string& stem, Tensor
   NodeProto& node =
       insert_before(before, "DequantizeLinear", inputs, {output}, quantizer_domain(quantizer));
   if (granularity(quantizer) != Granularity::per_tensor || !quantizer.scale.shape.empty())
-    set_attribute(node, "axis", quantizer.axis);
+    add_int(node, "axis", quantizer.axis);
   return output;
 }
 
@@ -153,13 +153,6 @@ Model GraphWriter::finish() {
   for (NodeProto& node : nodes) *graph.add_node() = std::move(node);
   drop_unread_constants(graph);
   return std::move(model_);
-}
-
-void set_attribute(NodeProto& node, const std::string& name, std::int64_t value) {
-  AttributeProto& attribute = *node.add_attribute();
-  attribute.set_name(name);
-  attribute.set_type(AttributeProto::INT);
-  attribute.set_i(value);
 }
 
 }  // namespace vernier

@@ -53,6 +53,4 @@ class GraphWriter {
   std::unordered_set<int> dropped_;
 };
 
-void set_attribute(vernier_onnx::NodeProto& node, const std::string& name, std::int64_t value);
-
 }  // namespace vernier

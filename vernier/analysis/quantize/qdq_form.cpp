@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "vernier/analysis/quantize/graph_writer.h"
+#include "vernier/model/make_node.h"
 #include "vernier/model/real_operators.h"
 
 namespace vernier {
@@ -70,7 +71,7 @@ class Rewriting {
     real = writer_.fresh_name(real_name(stored) + "_DequantizeLinear_Output");
     NodeProto& node =
         writer_.insert_before(number_, "DequantizeLinear", quantizer_inputs(stored, names), {real});
-    if (axis) set_attribute(node, "axis", *axis);
+    if (axis) add_int(node, "axis", *axis);
     return real;
   }
 

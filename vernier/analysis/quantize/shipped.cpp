@@ -8,6 +8,7 @@
 
 #include "vernier/analysis/pairing/counterpart.h"
 #include "vernier/analysis/quantize/graph_writer.h"
+#include "vernier/model/make_node.h"
 #include "vernier/model/quantization.h"
 #include "vernier/runtime/exact.h"
 #include "vernier/tensor/convert.h"
@@ -19,10 +20,6 @@ using vernier_onnx::NodeProto;
 
 // Kernels add products to it in 32 bits.
 constexpr double largest_bias = 1 << 30;
-
-bool is_either(const NodeProto& node, std::string_view op) {
-  return is_op(node, op) || is_op(node, op, "com.microsoft");
-}
 
 // The float weight, if it is the one that was quantized: no further from it than rounding and
 // clipping take it.
@@ -55,7 +52,7 @@ class Finding {
 
   ShippedQuantizers find() {
     for (const NodeProto& node : graph_.graph().node())
-      if (is_either(node, "QuantizeLinear")) add_activation(node);
+      if (is_op_or_contrib(node, "QuantizeLinear")) add_activation(node);
     for (const NodeProto& node : graph_.graph().node())
       for (const char* op : {"Conv", "Gemm", "MatMul"})
         if (is_op(node, op)) add_node(node);
@@ -92,7 +89,7 @@ class Finding {
     activation.tensors.push_back(node.input(0));
     activation.nodes.push_back(numbers_.at(&node));
     for (const NodeProto* reader : graph_.consumers(node.output(0)))
-      if (is_either(*reader, "DequantizeLinear")) {
+      if (is_op_or_contrib(*reader, "DequantizeLinear")) {
         activation.nodes.push_back(numbers_.at(reader));
         dequantized_[reader->output(0)] = place->second;
       }
@@ -104,7 +101,7 @@ class Finding {
     if (activation != dequantized_.end())
       found.activation = shipped_.activations[activation->second].tensors.front();
     const NodeProto* dequantize = graph_.producer(input_name(node, 1));
-    if (!dequantize || !is_either(*dequantize, "DequantizeLinear")) return;
+    if (!dequantize || !is_op_or_contrib(*dequantize, "DequantizeLinear")) return;
     const auto quantizer = quantizer_of(*dequantize, DType::i8);
     const auto weight = weights_.find(dequantize->input(0));
     if (!quantizer || weight == weights_.end() || quantizer->block_size > 0 ||
@@ -119,7 +116,7 @@ class Finding {
     if (is_op(node, "MatMul") && found.weight.original && found.weight.original->shape.size() == 2)
       found.weight.channel_axis = 1;
     if (const NodeProto* bias = graph_.producer(input_name(node, 2));
-        bias && is_either(*bias, "DequantizeLinear") && graph_.constant(bias->input(0)))
+        bias && is_op_or_contrib(*bias, "DequantizeLinear") && graph_.constant(bias->input(0)))
       found.bias = numbers_.at(bias);
     shipped_.nodes.push_back(std::move(found));
   }
@@ -221,7 +218,7 @@ class Writing {
       auto& attributes = *dequantize.mutable_attribute();
       for (int i = attributes.size() - 1; i >= 0; --i)
         if (attributes[i].name() == "axis") attributes.DeleteSubrange(i, 1);
-      if (options->axis >= 0) set_attribute(dequantize, "axis", options->axis);
+      if (options->axis >= 0) add_int(dequantize, "axis", options->axis);
     } else if (is_raised(node) && raised_.insert(node.weight.dequantize).second) {
       raise(node.weight);
     }
@@ -278,7 +275,7 @@ class Writing {
     auto& attributes = *dequantize.mutable_attribute();
     for (int i = attributes.size() - 1; i >= 0; --i)
       if (attributes[i].name() == "axis") attributes.DeleteSubrange(i, 1);
-    if (!was_scalar) set_attribute(dequantize, "axis", std::ssize(stored->shape) - 1);
+    if (!was_scalar) add_int(dequantize, "axis", std::ssize(stored->shape) - 1);
   }
 
   const Model& source_;
@@ -337,7 +334,7 @@ void remove_quantizers(GraphWriter& writer, const ShippedQuantizers& shipped, bo
     std::map<std::string, std::string> sources;  // what is quantized, by what it is quantized to
     for (const int number : activation.nodes) {
       NodeProto& node = writer.node(number);
-      if (is_either(node, "QuantizeLinear")) {
+      if (is_op_or_contrib(node, "QuantizeLinear")) {
         if (is_removed(node.input(0))) sources[node.output(0)] = node.input(0);
         continue;
       }

@@ -48,9 +48,9 @@ double cosine(const std::vector<float>& first, const std::vector<float>& second)
   return squares > 0 && other_squares > 0 ? product / std::sqrt(squares * other_squares) : 0;
 }
 
-class Search {
+class TuneSearch {
  public:
-  Search(const TunedModel& model, const Limit& target)
+  TuneSearch(const TunedModel& model, const Limit& target)
       : model_(model), target_(target), wanted_(target) {}
 
   TuneResult run() {
@@ -197,7 +197,7 @@ class Search {
 }  // namespace
 
 TuneResult search_kept(const TunedModel& model, const Limit& target) {
-  return Search(model, target).run();
+  return TuneSearch(model, target).run();
 }
 
 double tune_cost(TuneCost cost, double weights, std::int64_t channels, const Shape* output) {

@@ -6,6 +6,7 @@
 #include "vernier/analysis/quantize/graph_writer.h"
 #include "vernier/analysis/quantize/write.h"
 #include "vernier/model/index.h"
+#include "vernier/model/make_node.h"
 #include "vernier/tensor/convert.h"
 
 namespace vernier {
@@ -71,10 +72,10 @@ void write_n_bits(GraphWriter& writer, const NodeProto& node, int number, const 
   NodeProto& product_node =
       writer.insert_before(number, "MatMulNBits", inputs, {product}, microsoft);
   product_node.set_name(node.name());
-  set_attribute(product_node, "K", matrix.shape[0]);
-  set_attribute(product_node, "N", matrix.shape[1]);
-  set_attribute(product_node, "bits", options.bits);
-  set_attribute(product_node, "block_size", options.block_size);
+  add_int(product_node, "K", matrix.shape[0]);
+  add_int(product_node, "N", matrix.shape[1]);
+  add_int(product_node, "bits", options.bits);
+  add_int(product_node, "block_size", options.block_size);
   if (has_bias)
     write_product(writer, node, number, product);
   else
@@ -97,7 +98,7 @@ void write_scaled(GraphWriter& writer, int number, const std::string& integers,
   const std::string real = writer.fresh_name(stem + "_real");
   const std::string scales = writer.fresh_name(stem + "_scales");
   NodeProto& cast = writer.insert_before(number, "Cast", {integers}, {real});
-  set_attribute(cast, "to", vernier_onnx::TensorProto::FLOAT);
+  add_int(cast, "to", vernier_onnx::TensorProto::FLOAT);
   writer.insert_before(
       number, "Mul", {scale, writer.add_constant(stem + "_weight_scale", std::move(weight_scale))},
       {scales});

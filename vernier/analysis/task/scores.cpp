@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "vernier/error.h"
+#include "vernier/metrics/non_finite.h"
 
 namespace vernier {
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t knn_depth = 5;
 
 using Hits = std::vector<std::uint8_t>;

@@ -12,7 +12,7 @@
 namespace vernier {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 std::optional<double> number_of(const Json& json) {
   if (json.is_number()) return json.get<double>();

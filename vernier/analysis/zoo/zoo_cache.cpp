@@ -67,7 +67,7 @@ Json number_json(double value) {
   return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
 }
 
-double number_of(const Json& json) {
+double cached_number(const Json& json) {
   const double infinity = std::numeric_limits<double>::infinity();
   if (json.is_number()) return json.get<double>();
   return json == "inf" ? infinity : json == "-inf" ? -infinity : std::nan("");
@@ -87,7 +87,7 @@ ZooLast last_of(const Json& row) {
   for (const Outcome outcome : {Outcome::pass, Outcome::fail, Outcome::inconclusive})
     if (row.value("outcome", "") == outcome_name(outcome)) last.outcome = outcome;
   if (row.contains("metric"))
-    last.figure = {row["metric"].get<std::string>(), number_of(row.at("value")),
+    last.figure = {row["metric"].get<std::string>(), cached_number(row.at("value")),
                    row.at("higher_is_better").get<bool>() ? Better::higher : Better::lower};
   return last;
 }
