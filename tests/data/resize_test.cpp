@@ -71,8 +71,8 @@ TEST(Resize, a_region_is_the_crop_of_the_whole) {
            {Size{40, 30}, Size{61, 30}, Size{40, 47}, Size{61, 47}, Size{90, 80}}) {
         const Image image = noise(61, 47, channels);
         const Image whole = resize(image, size, filter);
-        for (const Region region : {Region{0, 0, 1, 1}, Region{3, 5, 20, 11},
-                                    Region{size.width - 7, size.height - 9, 7, 9}})
+        for (const ImageRegion region : {ImageRegion{0, 0, 1, 1}, ImageRegion{3, 5, 20, 11},
+                                    ImageRegion{size.width - 7, size.height - 9, 7, 9}})
           EXPECT_EQ(resize(image, size, filter, region), crop(whole, region))
               << filter_name(filter) << " to " << size.width << "x" << size.height;
       }
