@@ -11,8 +11,8 @@
 
 #include "bench/child_process.h"
 #include "bench/quantize_model.h"
-#include "vernier/analysis/bind_inputs.h"
 #include "vernier/analysis/debug/debug.h"
+#include "vernier/analysis/inputs/bind_inputs.h"
 #include "vernier/data/random.h"
 #include "vernier/runtime/ort_runner.h"
 

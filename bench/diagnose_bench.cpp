@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "bench/child_process.h"
-#include "vernier/analysis/bind_inputs.h"
-#include "vernier/analysis/diagnosis.h"
-#include "vernier/analysis/inputs.h"
+#include "vernier/analysis/diagnosis/diagnosis.h"
+#include "vernier/analysis/inputs/bind_inputs.h"
+#include "vernier/analysis/inputs/inputs.h"
 #include "vernier/runtime/ort_runner.h"
 
 namespace {

@@ -10,7 +10,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/session.h"
-#include "vernier/analysis/diagnosis.h"
+#include "vernier/analysis/diagnosis/diagnosis.h"
 #include "vernier/analysis/model_argument.h"
 #include "vernier/error.h"
 #include "vernier/report/command_line.h"

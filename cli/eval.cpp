@@ -10,8 +10,8 @@
 
 #include "cli/command.h"
 #include "cli/progress.h"
-#include "vernier/analysis/compare_models.h"
-#include "vernier/analysis/compare_runners.h"
+#include "vernier/analysis/compare/compare_models.h"
+#include "vernier/analysis/compare/compare_runners.h"
 #include "vernier/analysis/record.h"
 #include "vernier/analysis/task/task.h"
 #include "vernier/analysis/text/text_tasks.h"

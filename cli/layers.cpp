@@ -15,7 +15,7 @@
 #include "cli/output.h"
 #include "cli/parts.h"
 #include "cli/progress.h"
-#include "vernier/analysis/compare.h"
+#include "vernier/analysis/compare/compare.h"
 #include "vernier/analysis/layers/inputs.h"
 #include "vernier/error.h"
 #include "vernier/report/detail.h"

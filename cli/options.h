@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "vernier/analysis/baseline.h"
-#include "vernier/analysis/inputs.h"
+#include "vernier/analysis/inputs/inputs.h"
 #include "vernier/analysis/model_argument.h"
 #include "vernier/analysis/task/judge.h"
 #include "vernier/report/envelope.h"

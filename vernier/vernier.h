@@ -7,10 +7,10 @@
 #include <filesystem>
 
 #include "vernier/analysis/check/check.h"
-#include "vernier/analysis/compare_models.h"
+#include "vernier/analysis/compare/compare_models.h"
 #include "vernier/analysis/debug/debug.h"
-#include "vernier/analysis/diagnosis.h"
-#include "vernier/analysis/inputs.h"
+#include "vernier/analysis/diagnosis/diagnosis.h"
+#include "vernier/analysis/inputs/inputs.h"
 #include "vernier/analysis/layers/layers.h"
 #include "vernier/analysis/task/evaluate.h"
 #include "vernier/error.h"

@@ -3,9 +3,9 @@
 
 #include "tests/injected_faults.h"
 #include "tests/shared_data.h"
-#include "vernier/analysis/compare_models.h"
-#include "vernier/analysis/inputs.h"
-#include "vernier/analysis/pick_inputs.h"
+#include "vernier/analysis/compare/compare_models.h"
+#include "vernier/analysis/inputs/inputs.h"
+#include "vernier/analysis/inputs/pick_inputs.h"
 #include "vernier/report/verdict.h"
 #include "vernier/tensor/npz.h"
 

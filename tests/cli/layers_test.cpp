@@ -8,7 +8,7 @@
 #include "tests/cli/run.h"
 #include "tests/oracle/numpy.h"
 #include "tests/temporary_directory.h"
-#include "vernier/analysis/layout.h"
+#include "vernier/analysis/compare/layout.h"
 #include "vernier/tensor/convert.h"
 #include "vernier/version.h"
 

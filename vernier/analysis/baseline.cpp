@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "vernier/analysis/compare.h"
+#include "vernier/analysis/compare/compare.h"
 #include "vernier/analysis/debug/debug.h"
 #include "vernier/analysis/task/judge.h"
 #include "vernier/data/read_file.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "vernier/analysis/io_mapping.h"
+#include "vernier/analysis/inputs/io_mapping.h"
 #include "vernier/data/arrays.h"
 #include "vernier/error.h"
 

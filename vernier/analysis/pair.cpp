@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "vernier/analysis/layout.h"
+#include "vernier/analysis/compare/layout.h"
 #include "vernier/data/input_shape.h"
 
 namespace vernier {

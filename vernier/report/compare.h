@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "vernier/analysis/compare.h"
+#include "vernier/analysis/compare/compare.h"
 #include "vernier/report/envelope.h"
 
 namespace vernier {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "vernier/analysis/diagnosis.h"
+#include "vernier/analysis/diagnosis/diagnosis.h"
 #include "vernier/report/envelope.h"
 
 namespace vernier {

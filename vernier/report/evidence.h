@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "vernier/analysis/arithmetic.h"
-#include "vernier/analysis/evidence.h"
+#include "vernier/analysis/compare/arithmetic.h"
+#include "vernier/analysis/evidence/evidence.h"
 #include "vernier/report/json.h"
 
 namespace vernier {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "tests/model_builder.h"
-#include "vernier/analysis/layout.h"
+#include "vernier/analysis/compare/layout.h"
 
 namespace vernier {
 namespace {

@@ -10,7 +10,7 @@
 #include "tests/model_builder.h"
 #include "tests/onnx_edits.h"
 #include "tests/runtime/torch_fixture.h"
-#include "vernier/analysis/layout.h"
+#include "vernier/analysis/compare/layout.h"
 #include "vernier/model/convert_fp16.h"
 #include "vernier/model/index.h"
 #include "vernier/report/layers.h"

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "tests/onnx_edits.h"
-#include "vernier/analysis/inputs.h"
+#include "vernier/analysis/inputs/inputs.h"
 #include "vernier/model/index.h"
 #include "vernier/model/quantization.h"
 #include "vernier/tensor/convert.h"

@@ -10,7 +10,7 @@
 
 #include "vernier/analysis/check/explanations.h"
 #include "vernier/analysis/check/groups.h"
-#include "vernier/analysis/evidence.h"
+#include "vernier/analysis/evidence/evidence.h"
 #include "vernier/data/random.h"
 #include "vernier/error.h"
 #include "vernier/model/input_kind.h"

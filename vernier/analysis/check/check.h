@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "vernier/analysis/check/finding.h"
+#include "vernier/analysis/evidence/weight_evidence.h"
 #include "vernier/analysis/verdict.h"
-#include "vernier/analysis/weight_evidence.h"
 #include "vernier/data/samples.h"
 #include "vernier/model/model.h"
 #include "vernier/runtime/crash.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "vernier/analysis/compare.h"
+#include "vernier/analysis/compare/compare.h"
 #include "vernier/error.h"
 #include "vernier/model/precision.h"
 #include "vernier/runtime/isolated_runner.h"

@@ -7,12 +7,12 @@
 #include <string_view>
 #include <vector>
 
-#include "vernier/analysis/arithmetic.h"
+#include "vernier/analysis/compare/arithmetic.h"
 #include "vernier/analysis/debug/calibration_range.h"
 #include "vernier/analysis/debug/sensitivity.h"
 #include "vernier/analysis/decoding/run_map.h"
-#include "vernier/analysis/evidence.h"
-#include "vernier/analysis/io_mapping.h"
+#include "vernier/analysis/evidence/evidence.h"
+#include "vernier/analysis/inputs/io_mapping.h"
 #include "vernier/analysis/pair.h"
 #include "vernier/analysis/pairing/match.h"
 #include "vernier/analysis/parts/records.h"

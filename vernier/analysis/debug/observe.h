@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "vernier/analysis/compare/relayout.h"
 #include "vernier/analysis/debug/plan.h"
 #include "vernier/analysis/pair.h"
-#include "vernier/analysis/relayout.h"
 #include "vernier/analysis/tensor_detail.h"
 #include "vernier/metrics/kernels.h"
 #include "vernier/metrics/token_scores.h"

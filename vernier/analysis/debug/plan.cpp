@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <map>
 
-#include "vernier/analysis/bind_inputs.h"
 #include "vernier/analysis/decoding/fed_decoder.h"
+#include "vernier/analysis/inputs/bind_inputs.h"
 #include "vernier/analysis/pairing/by_value.h"
 #include "vernier/analysis/pairing/counterpart.h"
 #include "vernier/error.h"

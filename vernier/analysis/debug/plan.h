@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "vernier/analysis/bind_inputs.h"
 #include "vernier/analysis/debug/calibration_range.h"
 #include "vernier/analysis/debug/debug.h"
+#include "vernier/analysis/inputs/bind_inputs.h"
 #include "vernier/analysis/pairing/lockstep.h"
 #include "vernier/analysis/pairing/match.h"
 #include "vernier/model/quantization.h"

@@ -3,7 +3,7 @@
 #include <string>
 #include <type_traits>
 
-#include "vernier/analysis/compared_sample.h"
+#include "vernier/analysis/compare/compared_sample.h"
 #include "vernier/analysis/debug/observe.h"
 #include "vernier/analysis/parts/record.h"
 

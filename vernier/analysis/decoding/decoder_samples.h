@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "vernier/analysis/inputs.h"
+#include "vernier/analysis/inputs/inputs.h"
 #include "vernier/model/decoder.h"
 
 namespace vernier {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "vernier/analysis/decoding/decoder_inputs.h"
-#include "vernier/analysis/io_mapping.h"
+#include "vernier/analysis/inputs/io_mapping.h"
 #include "vernier/tensor/convert.h"
 
 namespace vernier {

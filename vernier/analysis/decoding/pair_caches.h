@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "vernier/analysis/io_mapping.h"
+#include "vernier/analysis/inputs/io_mapping.h"
 #include "vernier/model/model.h"
 
 namespace vernier {

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "vernier/analysis/inputs.h"
+#include "vernier/analysis/inputs/inputs.h"
 #include "vernier/model/decoder.h"
 #include "vernier/runtime/ort_runner.h"
 

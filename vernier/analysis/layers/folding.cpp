@@ -11,7 +11,7 @@
 #include <ranges>
 #include <set>
 
-#include "vernier/analysis/layout.h"
+#include "vernier/analysis/compare/layout.h"
 #include "vernier/analysis/pairing/by_value.h"
 #include "vernier/metrics/kernels.h"
 #include "vernier/metrics/ulp.h"

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <memory>
 
-#include "vernier/analysis/bind_inputs.h"
-#include "vernier/analysis/compare_models.h"
+#include "vernier/analysis/compare/compare_models.h"
 #include "vernier/analysis/decoding/decoder_inputs.h"
 #include "vernier/analysis/decoding/decoder_samples.h"
+#include "vernier/analysis/inputs/bind_inputs.h"
+#include "vernier/analysis/inputs/pick_inputs.h"
 #include "vernier/analysis/model_argument.h"
-#include "vernier/analysis/pick_inputs.h"
 #include "vernier/error.h"
 #include "vernier/model/precision.h"
 #include "vernier/runtime/open_runner.h"

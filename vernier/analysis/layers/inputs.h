@@ -1,6 +1,6 @@
 #pragma once
 
-#include "vernier/analysis/inputs.h"
+#include "vernier/analysis/inputs/inputs.h"
 #include "vernier/analysis/layers/layers.h"
 
 namespace vernier {

@@ -9,7 +9,7 @@
 
 #include "vernier/analysis/decoding/fed_decoder.h"
 #include "vernier/analysis/decoding/pair_caches.h"
-#include "vernier/analysis/evidence.h"
+#include "vernier/analysis/evidence/evidence.h"
 #include "vernier/analysis/layers/absent.h"
 #include "vernier/analysis/layers/diagnose.h"
 #include "vernier/analysis/layers/measure.h"

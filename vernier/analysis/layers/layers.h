@@ -8,15 +8,15 @@
 #include <string_view>
 #include <vector>
 
-#include "vernier/analysis/io_mapping.h"
+#include "vernier/analysis/compare/layout.h"
+#include "vernier/analysis/evidence/weight_evidence.h"
+#include "vernier/analysis/inputs/io_mapping.h"
 #include "vernier/analysis/layers/weights.h"
-#include "vernier/analysis/layout.h"
 #include "vernier/analysis/pairing/match.h"
 #include "vernier/analysis/parts/records.h"
 #include "vernier/analysis/progress.h"
 #include "vernier/analysis/tensor_detail.h"
 #include "vernier/analysis/verdict.h"
-#include "vernier/analysis/weight_evidence.h"
 #include "vernier/data/samples.h"
 #include "vernier/model/model.h"
 #include "vernier/model/projections.h"

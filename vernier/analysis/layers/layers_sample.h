@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "vernier/analysis/compared_sample.h"
+#include "vernier/analysis/compare/compared_sample.h"
 #include "vernier/analysis/layers/side_by_side.h"
 
 namespace vernier {

@@ -1,6 +1,6 @@
 #include "vernier/analysis/layers/quantized.h"
 
-#include "vernier/analysis/compare_models.h"
+#include "vernier/analysis/compare/compare_models.h"
 #include "vernier/model/precision.h"
 
 namespace vernier {

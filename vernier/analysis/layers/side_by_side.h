@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "vernier/analysis/bind_inputs.h"
+#include "vernier/analysis/inputs/bind_inputs.h"
 #include "vernier/analysis/layers/layers.h"
 #include "vernier/analysis/layers/plan.h"
 #include "vernier/analysis/pairing/by_value.h"

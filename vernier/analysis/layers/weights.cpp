@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "vernier/analysis/compare/layout.h"
+#include "vernier/analysis/evidence/model_weights.h"
 #include "vernier/analysis/layers/folding.h"
 #include "vernier/analysis/layers/graph.h"
-#include "vernier/analysis/layout.h"
-#include "vernier/analysis/model_weights.h"
 #include "vernier/analysis/pairing/thresholds.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/model/graph.h"

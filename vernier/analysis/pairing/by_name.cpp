@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "vernier/analysis/io_mapping.h"
+#include "vernier/analysis/inputs/io_mapping.h"
 #include "vernier/data/input_shape.h"
 
 namespace vernier {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "vernier/analysis/layout.h"
+#include "vernier/analysis/compare/layout.h"
 #include "vernier/analysis/pairing/thresholds.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/model/blocks.h"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "vernier/analysis/bias_evidence.h"
+#include "vernier/analysis/evidence/bias_evidence.h"
 #include "vernier/analysis/quantize/qdq_form.h"
 #include "vernier/analysis/quantize/shipped.h"
 #include "vernier/error.h"

@@ -8,7 +8,7 @@
 #include <limits>
 #include <utility>
 
-#include "vernier/analysis/bind_inputs.h"
+#include "vernier/analysis/inputs/bind_inputs.h"
 #include "vernier/analysis/parts/record.h"
 #include "vernier/analysis/task/batch_dependence.h"
 #include "vernier/analysis/task/block_answers.h"

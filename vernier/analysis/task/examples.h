@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "vernier/analysis/inputs.h"
+#include "vernier/analysis/inputs/inputs.h"
 #include "vernier/analysis/task/task.h"
 #include "vernier/data/dataset.h"
 #include "vernier/runtime/runner.h"

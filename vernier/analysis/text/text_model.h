@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "vernier/analysis/bind_inputs.h"
 #include "vernier/analysis/decoding/decoder_inputs.h"
+#include "vernier/analysis/inputs/bind_inputs.h"
 #include "vernier/model/decoder.h"
 #include "vernier/runtime/runner.h"
 

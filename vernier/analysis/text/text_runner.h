@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "vernier/analysis/bind_inputs.h"
+#include "vernier/analysis/inputs/bind_inputs.h"
 #include "vernier/analysis/text/text_tasks.h"
 #include "vernier/exporting/tokenizer.h"
 #include "vernier/runtime/runner.h"

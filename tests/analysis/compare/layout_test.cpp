@@ -1,0 +1,107 @@
+#include "vernier/analysis/compare/layout.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+namespace vernier {
+namespace {
+
+Tensor ramp(Shape shape) {
+  Tensor tensor = make_tensor("x", DType::f32, std::move(shape));
+  const auto values = elements<float>(tensor);
+  std::iota(values.begin(), values.end(), 1.0F);
+  return tensor;
+}
+
+Tensor reshaped(Tensor tensor, Shape shape) {
+  tensor.shape = std::move(shape);
+  return tensor;
+}
+
+std::string found(const Tensor& reference, const Tensor& candidate) {
+  const auto layout = find_layout(reference, candidate);
+  return layout ? describe_layout(*layout, reference.shape, candidate.shape) : "none";
+}
+
+TEST(Layout, permuting_moves_every_element_to_its_place) {
+  const Tensor transposed = permute_axes(ramp({2, 3}), std::vector{1, 0});
+  EXPECT_EQ(transposed.shape, (Shape{3, 2}));
+  const auto values = elements<float>(transposed.view());
+  EXPECT_EQ(std::vector<float>(values.begin(), values.end()),
+            (std::vector<float>{1, 4, 2, 5, 3, 6}));
+}
+
+// UndefinedBehaviorSanitizer is the judge: on x86 a read at such an address succeeds.
+TEST(Layout, elements_at_odd_addresses_are_permuted) {
+  const Tensor aligned = ramp({2, 3});
+  std::vector<std::byte> bytes(aligned.bytes.size() + 1);
+  std::ranges::copy(aligned.bytes, bytes.begin() + 1);
+  const TensorView odd{aligned.name, aligned.dtype, aligned.shape, std::span(bytes).subspan(1)};
+  EXPECT_EQ(permute_axes(odd, std::vector{1, 0}), permute_axes(aligned, std::vector{1, 0}));
+}
+
+TEST(Layout, four_bit_tensors_are_widened_to_permute) {
+  Tensor packed = make_tensor("x", DType::u4, {2, 2});
+  packed.bytes = {std::byte{0x21}, std::byte{0x43}};
+  const Tensor transposed = permute_axes(packed, std::vector{1, 0});
+  EXPECT_EQ(transposed.dtype, DType::u8);
+  EXPECT_EQ(transposed.bytes,
+            (std::vector{std::byte{1}, std::byte{3}, std::byte{2}, std::byte{4}}));
+}
+
+TEST(Layout, image_orders_are_found_and_named) {
+  const Tensor nchw = ramp({1, 3, 4, 5});
+  const Tensor nhwc = permute_axes(nchw, std::vector{0, 2, 3, 1});
+  EXPECT_EQ(found(nchw, nhwc), "NCHW to NHWC, permutation (0,2,3,1)");
+  EXPECT_EQ(found(nhwc, nchw), "NHWC to NCHW, permutation (0,3,1,2)");
+}
+
+TEST(Layout, a_permutation_is_found_when_the_shape_does_not_show_it) {
+  const Tensor square = ramp({4, 4, 4});
+  EXPECT_EQ(found(square, permute_axes(square, std::vector{0, 2, 1})), "permutation (0,2,1)");
+}
+
+TEST(Layout, every_permutation_up_to_rank_five_is_found) {
+  const Tensor cube = ramp({2, 2, 2, 2, 2});
+  std::vector<int> order = {0, 1, 2, 3, 4};
+  while (std::next_permutation(order.begin(), order.end())) {
+    const auto layout = find_layout(cube, permute_axes(cube, order));
+    ASSERT_TRUE(layout);
+    EXPECT_EQ(layout->permutation, order);
+  }
+}
+
+TEST(Layout, a_permutation_may_be_read_in_another_shape) {
+  const Tensor nchw = ramp({1, 3, 4, 5});
+  const Tensor nhwc = permute_axes(nchw, std::vector{0, 2, 3, 1});
+  EXPECT_EQ(found(nchw, reshaped(nhwc, {1, 3, 4, 5})),
+            "NCHW to NHWC, permutation (0,2,3,1), then reshape to [1,3,4,5]");
+  EXPECT_EQ(found(nchw, reshaped(nhwc, {1, 60})),
+            "NCHW to NHWC, permutation (0,2,3,1), then reshape to [1,60]");
+}
+
+TEST(Layout, a_squeeze_and_a_reshape_are_told_apart) {
+  EXPECT_EQ(found(ramp({1, 8, 1}), ramp({8})), "squeeze [1,8,1] to [8]");
+  EXPECT_EQ(found(ramp({2, 4}), ramp({8})), "reshape [2,4] to [8]");
+  EXPECT_EQ(found(ramp({1, 3, 1, 1}), reshaped(ramp({3}), {1, 1, 1, 3})),
+            "squeeze [1,3,1,1] to [1,1,1,3]");
+}
+
+TEST(Layout, nothing_is_found_where_the_values_differ) {
+  Tensor other = ramp({2, 3, 4});
+  for (float& value : elements<float>(other)) value = -value;
+  EXPECT_EQ(found(ramp({2, 3, 4}), other), "none");
+  EXPECT_EQ(found(ramp({2, 3}), ramp({2, 4})), "none");
+  EXPECT_EQ(found(ramp({1}), ramp({1, 1})), "none");
+  EXPECT_EQ(found(ramp({0, 3}), ramp({3, 0})), "none");
+}
+
+TEST(Layout, nan_agrees_with_nothing) {
+  Tensor reference = ramp({2, 2});
+  elements<float>(reference)[0] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(found(reference, permute_axes(reference, std::vector{1, 0})), "none");
+}
+
+}  // namespace
+}  // namespace vernier

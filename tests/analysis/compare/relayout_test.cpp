@@ -1,0 +1,48 @@
+#include "vernier/analysis/compare/relayout.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/model_builder.h"
+
+namespace vernier {
+namespace {
+
+Tensor ramp(Shape shape) {
+  Tensor tensor = make_tensor("x", DType::f32, std::move(shape));
+  float value = 0;
+  for (float& element : elements<float>(tensor)) element = value += 1;
+  return tensor;
+}
+
+TEST(Relayout, equal_shapes_are_left_alone) {
+  const Tensor reference = ramp({2, 3});
+  Relayout relayout;
+  EXPECT_EQ(relayout(reference, reference), &reference);
+  EXPECT_EQ(relayout.description(), "");
+}
+
+TEST(Relayout, a_permutation_is_found_once_and_kept) {
+  const Tensor reference = ramp({1, 3, 4, 5});
+  const Tensor candidate = permute_axes(reference, std::vector{0, 2, 3, 1});
+  Relayout relayout;
+  ASSERT_NE(relayout(reference, candidate), nullptr);
+  EXPECT_EQ(relayout(reference, candidate)->bytes, candidate.bytes);
+  EXPECT_EQ(relayout.description(), "NCHW to NHWC, permutation (0,2,3,1)");
+  // A sample that has nothing to do with it is brought into the same order.
+  EXPECT_NE(relayout(reference, make_tensor("x", DType::f32, {1, 4, 5, 3})), nullptr);
+}
+
+TEST(Relayout, a_squeeze_keeps_the_order) {
+  const Tensor reference = ramp({1, 6, 1}), candidate = ramp({6});
+  Relayout relayout;
+  EXPECT_EQ(relayout(reference, candidate), &reference);
+}
+
+TEST(Relayout, what_does_not_agree_in_any_layout_is_nothing) {
+  Relayout relayout;
+  EXPECT_EQ(relayout(ramp({2, 3}), ramp({7})), nullptr);
+  EXPECT_EQ(relayout(ramp({2, 3}), make_tensor("x", DType::f32, {3, 2})), nullptr);
+}
+
+}  // namespace
+}  // namespace vernier

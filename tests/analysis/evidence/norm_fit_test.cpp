@@ -1,0 +1,70 @@
+#include "vernier/analysis/evidence/norm_fit.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/model_builder.h"
+
+namespace vernier {
+namespace {
+
+// `norms` batch norms, each of its input's mean 0 and variance 1, which change nothing.
+Model chain(int norms) {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{-1, "batch"}, {1}, {2}});
+  builder.weight(tensor_of<float>("one", DType::f32, {1}, {1}));
+  builder.weight(tensor_of<float>("zero", DType::f32, {1}, {0}));
+  std::string tensor = "x";
+  for (int i = 0; i < norms; ++i) {
+    const std::string next = "t" + std::to_string(i);
+    builder.node("Identity", {tensor}, {next + "i"})
+        .node("BatchNormalization", {next + "i", "one", "zero", "zero", "one"}, {next});
+    tensor = next;
+  }
+  return builder.output(tensor).model();
+}
+
+class Pairs : public Samples {
+ public:
+  explicit Pairs(std::vector<float> values) : values_(std::move(values)) {}
+  std::int64_t size() const override { return 1; }
+  std::vector<Tensor> sample(std::int64_t) override {
+    return {tensor_of("x", DType::f32, {std::ssize(values_) / 2, 1, 2}, values_)};
+  }
+
+ private:
+  std::vector<float> values_;
+};
+
+TEST(NormFit, inputs_with_the_moments_of_training_fit) {
+  Pairs samples({-1, 1});
+  const auto fit = measure_norm_fit(chain(25), samples, {});
+  ASSERT_TRUE(fit);
+  EXPECT_EQ(fit->norms, 25);
+  EXPECT_NEAR(fit->score, 0, 1e-3);  // epsilon makes each a little smaller
+}
+
+TEST(NormFit, a_shift_of_two_deviations_is_a_score_of_two) {
+  Pairs samples({1, 3});
+  const auto fit = measure_norm_fit(chain(25), samples, {});
+  ASSERT_TRUE(fit);
+  EXPECT_NEAR(fit->score, 2, 0.01);
+  EXPECT_GT(fit->score, fitting_norm_score);
+}
+
+TEST(NormFit, a_constant_input_is_infinitely_far) {
+  Pairs samples({0, 0});
+  EXPECT_EQ(measure_norm_fit(chain(25), samples, {})->score, INFINITY);
+}
+
+TEST(NormFit, an_empty_batch_tells_nothing) {
+  Pairs samples({});
+  EXPECT_EQ(measure_norm_fit(chain(25), samples, {}), std::nullopt);
+}
+
+TEST(NormFit, few_batch_norms_tell_nothing) {
+  Pairs samples({-1, 1});
+  EXPECT_EQ(measure_norm_fit(chain(24), samples, {}), std::nullopt);
+}
+
+}  // namespace
+}  // namespace vernier

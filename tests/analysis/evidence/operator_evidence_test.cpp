@@ -1,0 +1,102 @@
+#include "vernier/analysis/evidence/operator_evidence.h"
+
+#include <gtest/gtest.h>
+#include <vernier_onnx.pb.h>
+
+#include "tests/model_builder.h"
+
+namespace vernier {
+namespace {
+
+// x -> Conv -> `activation` -> Conv -> Relu -> y, without what is empty.
+Model network(const std::string& activation, const std::string& domain = "") {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{1}, {1}, {4}, {4}})
+      .weight(tensor_of<float>("w", DType::f32, {1, 1, 1, 1}, {2}))
+      .node("Conv", {"x", "w"}, {"c"});
+  if (!activation.empty()) builder.node(activation, {"c"}, {"a"}, {}, domain);
+  builder.node("Conv", {activation.empty() ? "c" : "a", "w"}, {"d"})
+      .node("Relu", {"d"}, {"y"})
+      .output("y");
+  return builder.model();
+}
+
+TEST(MissingActivations, none_is_missing_where_both_have_as_many) {
+  EXPECT_EQ(find_missing_activations(network("Relu"), network("Relu")), std::nullopt);
+  EXPECT_EQ(find_missing_activations(network(""), network("Relu")), std::nullopt);
+}
+
+TEST(MissingActivations, one_that_was_removed_is_counted_and_named) {
+  const MissingActivations expected{.op = "Relu", .reference = 2, .candidate = 1, .tensor = "a"};
+  EXPECT_EQ(find_missing_activations(network("Relu"), network("")), expected);
+  EXPECT_EQ(find_missing_activations(network("Relu"), network("Identity")), expected);
+}
+
+TEST(MissingActivations, another_kind_does_not_make_up_for_it) {
+  EXPECT_TRUE(find_missing_activations(network("Relu"), network("Sigmoid")));
+  EXPECT_TRUE(find_missing_activations(network("LeakyRelu"), network("Relu")));
+}
+
+TEST(MissingActivations, operators_that_compute_each_other_are_one_kind) {
+  EXPECT_EQ(find_missing_activations(network("Erf"), network("Gelu", "com.microsoft")),
+            std::nullopt);
+  EXPECT_EQ(find_missing_activations(network("Clip"), network("Relu")), std::nullopt);
+}
+
+TEST(MissingActivations, nothing_is_said_of_operators_that_may_hold_one) {
+  EXPECT_EQ(find_missing_activations(network("Relu"), network("FusedBlock", "custom")),
+            std::nullopt);
+}
+
+TEST(MissingActivations, a_relu_that_does_nothing_is_not_missed) {
+  GraphBuilder twice;
+  twice.input("x", DType::f32, {{4}})
+      .node("Relu", {"x"}, {"a"})
+      .node("Relu", {"a"}, {"y"})
+      .node("Relu", {"x"}, {"unused"})
+      .output("y");
+  GraphBuilder once;
+  once.input("x", DType::f32, {{4}}).node("Relu", {"x"}, {"y"}).output("y");
+  EXPECT_EQ(find_missing_activations(twice.model(), once.model()), std::nullopt);
+}
+
+// x -> Neg -> [Relu] -> Q-DQ with this zero point -> y.
+Model quantized(bool relu, std::uint8_t zero_point) {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{4}})
+      .weight(tensor_of<float>("s", DType::f32, {}, {1}))
+      .weight(tensor_of<std::uint8_t>("z", DType::u8, {}, {zero_point}))
+      .node("Neg", {"x"}, {"n"});
+  if (relu) builder.node("Relu", {"n"}, {"r"});
+  builder.node("QuantizeLinear", {relu ? "r" : "n", "s", "z"}, {"q"})
+      .node("DequantizeLinear", {"q", "s", "z"}, {"y"})
+      .output("y");
+  return builder.model();
+}
+
+TEST(MissingActivations, a_quantizer_without_negative_codes_stands_for_a_relu) {
+  EXPECT_EQ(find_missing_activations(quantized(true, 0), quantized(false, 0)), std::nullopt);
+  EXPECT_TRUE(find_missing_activations(quantized(true, 0), quantized(false, 128)));
+}
+
+TEST(MissingActivations, quantizers_behind_nodes_without_names_each_stand_for_one) {
+  GraphBuilder plain, folded;
+  for (GraphBuilder* builder : {&plain, &folded}) builder->input("x", DType::f32, {{4}});
+  plain.node("Neg", {"x"}, {"a"}).node("Relu", {"a"}, {"b"});
+  plain.node("Neg", {"b"}, {"c"}).node("Relu", {"c"}, {"y"}).output("y");
+  folded.weight(tensor_of<float>("s", DType::f32, {}, {1}))
+      .weight(tensor_of<std::uint8_t>("z", DType::u8, {}, {0}))
+      .node("Neg", {"x"}, {"a"})
+      .node("QuantizeLinear", {"a", "s", "z"}, {"a_q"})
+      .node("DequantizeLinear", {"a_q", "s", "z"}, {"b"})
+      .node("Neg", {"b"}, {"c"})
+      .node("QuantizeLinear", {"c", "s", "z"}, {"c_q"})
+      .node("DequantizeLinear", {"c_q", "s", "z"}, {"y"})
+      .output("y");
+  Model candidate = folded.model();
+  for (auto& node : *candidate.graph().mutable_node()) node.clear_name();
+  EXPECT_EQ(find_missing_activations(plain.model(), candidate), std::nullopt);
+}
+
+}  // namespace
+}  // namespace vernier

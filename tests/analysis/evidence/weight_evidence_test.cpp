@@ -1,0 +1,358 @@
+#include "vernier/analysis/evidence/weight_evidence.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+
+#include "tests/fixture.h"
+#include "tests/injected_faults.h"
+#include "vernier/model/convert_fp16.h"
+#include "vernier/runtime/runner.h"
+#include "vernier/tensor/convert.h"
+
+namespace vernier {
+namespace {
+
+using Answer = WeightEvidence::Answer;
+
+WeightEvidence evidence(const std::string& reference, const std::string& candidate) {
+  return compare_weights_of(Model::load(fixture("mnist/" + reference)),
+                            Model::load(fixture("mnist/" + candidate)));
+}
+
+TEST(WeightEvidence, rounding_to_nearest_is_half_a_step) {
+  for (const char* candidate : {"mnist_cnn.int8.onnx", "mnist_cnn.int8_per_channel.onnx"}) {
+    const WeightEvidence found = evidence("mnist_cnn.onnx", candidate);
+    EXPECT_EQ(found.answer, Answer::same) << candidate;
+    EXPECT_EQ(found.weights.size(), 10u);
+    EXPECT_EQ(found.paired, 10);
+    EXPECT_NEAR(*found.worst_steps, 0.5, 0.001) << candidate;
+  }
+  EXPECT_EQ(evidence("mnist_vit.onnx", "mnist_vit.int8.onnx").answer, Answer::same);
+}
+
+TEST(WeightEvidence, a_float_model_is_compared_with_itself_exactly) {
+  const WeightEvidence found = evidence("mnist_cnn.onnx", "mnist_cnn.onnx");
+  EXPECT_EQ(found.answer, Answer::same);
+  EXPECT_FALSE(found.worst_steps);
+  EXPECT_EQ(found.worst_db, INFINITY);
+}
+
+TEST(WeightEvidence, half_precision_is_within_a_unit_in_the_last_place) {
+  const Model reference = Model::load(fixture("mnist/mnist_vit.onnx"));
+  EXPECT_EQ(compare_weights_of(reference, convert_to_fp16(reference).model).answer, Answer::same);
+}
+
+TEST(WeightEvidence, a_changed_weight_is_named) {
+  const Model reference = Model::load(fixture("mnist/mnist_cnn.onnx"));
+  for (const char* name : {"mnist_cnn.int8.onnx", "mnist_cnn.onnx"}) {
+    Model candidate = Model::load(fixture(std::string("mnist/") + name));
+    const std::string changed = largest_weight(candidate)->name();
+    ASSERT_TRUE(roll_weight(candidate));
+    const WeightEvidence found = compare_weights_of(reference, candidate);
+    EXPECT_EQ(found.answer, Answer::different) << name;
+    EXPECT_EQ(found.weights[*found.most_different].candidate, changed) << name;
+    EXPECT_LT(found.weights[*found.most_different].sqnr_db, 5) << name;
+  }
+}
+
+TEST(WeightEvidence, a_wrong_scale_is_many_steps) {
+  Model candidate = Model::load(fixture("mnist/mnist_cnn.int8.onnx"));
+  ASSERT_TRUE(scale_weight(candidate));
+  const WeightEvidence found =
+      compare_weights_of(Model::load(fixture("mnist/mnist_cnn.onnx")), candidate);
+  ASSERT_EQ(found.answer, Answer::different);
+  EXPECT_GT(*found.weights[*found.most_different].steps, 20);
+}
+
+TEST(WeightEvidence, names_do_not_matter_where_values_agree) {
+  Model candidate = Model::load(fixture("mnist/mnist_cnn.onnx"));
+  for (auto& weight : *candidate.graph().mutable_initializer()) {
+    rewire(candidate, weight.name(), "w_" + weight.name());
+    weight.set_name("w_" + weight.name());
+  }
+  const Model reference = Model::load(fixture("mnist/mnist_cnn.onnx"));
+  EXPECT_EQ(compare_weights_of(reference, candidate).answer, Answer::same);
+  ASSERT_TRUE(replace_weights(candidate));
+  EXPECT_EQ(compare_weights_of(reference, candidate).answer, Answer::different);
+}
+
+// y = x W, with W stored as it is or transposed.
+Model product(const Tensor& weight, bool transposed) {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{1, ""}, {weight.shape[transposed ? 1 : 0], ""}})
+      .weight(weight)
+      .node("Gemm", {"x", weight.name}, {"y"}, {int_attribute("transB", transposed ? 1 : 0)})
+      .output("y");
+  return builder.model();
+}
+
+TEST(WeightEvidence, a_transposed_weight_is_the_same) {
+  std::vector<float> values(32), transposed(32);
+  for (int i = 0; i < 32; ++i) {
+    values[i] = static_cast<float>(i * i % 17) - 8;
+    transposed[i % 8 * 4 + i / 8] = values[i];
+  }
+  const Model reference = product(tensor_of("w", DType::f32, {4, 8}, values), false);
+  EXPECT_EQ(
+      compare_weights_of(reference, product(tensor_of("v", DType::f32, {8, 4}, transposed), true))
+          .answer,
+      Answer::same);
+}
+
+// A Conv, or a ConvTranspose, that reads this kernel.
+Model convolution(const char* op, const Tensor& kernel) {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{1}, {2}, {8}, {8}})
+      .weight(kernel)
+      .node(op, {"x", kernel.name}, {"y"})
+      .output("y");
+  return builder.model();
+}
+
+TEST(WeightEvidence, a_kernel_is_flipped_only_between_a_convolution_and_a_transposed_one) {
+  std::vector<float> values(36), flipped(36);
+  for (int i = 0; i < 36; ++i) values[i] = static_cast<float>(i * i % 23) - 9;
+  for (int in = 0; in < 2; ++in)
+    for (int out = 0; out < 2; ++out)
+      for (int tap = 0; tap < 9; ++tap)
+        flipped[(out * 2 + in) * 9 + 8 - tap] = values[(in * 2 + out) * 9 + tap];
+  const Tensor kernel = tensor_of("w", DType::f32, {2, 2, 3, 3}, values);
+  const Tensor other = tensor_of("w", DType::f32, {2, 2, 3, 3}, flipped);
+  const auto answer = [&](const char* reference, const char* candidate) {
+    return compare_weights_of(convolution(reference, kernel), convolution(candidate, other)).answer;
+  };
+  EXPECT_EQ(answer("ConvTranspose", "Conv"), Answer::same);
+  EXPECT_EQ(answer("Conv", "ConvTranspose"), Answer::same);
+  EXPECT_EQ(answer("Conv", "Conv"), Answer::different);
+}
+
+// Shows parameters as a PyTorch module does: a convolution and the batch norm behind it.
+class Module : public Runner {
+ public:
+  explicit Module(std::vector<Tensor> parameters) : parameters_(std::move(parameters)) {}
+  const std::vector<TensorSpec>& inputs() const override { return none_; }
+  const std::vector<TensorSpec>& outputs() const override { return none_; }
+  std::vector<Tensor> run(std::span<const Tensor>, const Observer&) override { return {}; }
+  std::vector<WatchedTensor> watched() const override {
+    return {{.name = "conv", .type = "Conv2d"},
+            {.name = "norm", .type = "BatchNorm2d", .constants = {{"eps", 0}}}};
+  }
+  void visit_parameters(const TensorVisitor& visit) const override {
+    for (const Tensor& parameter : parameters_) visit(parameter);
+  }
+
+ private:
+  std::vector<TensorSpec> none_;
+  std::vector<Tensor> parameters_;
+};
+
+TEST(WeightEvidence, parameters_of_a_module_are_compared_with_its_batch_norm_folded_in) {
+  std::vector<float> values(36), folded(36);
+  for (int i = 0; i < 36; ++i) {
+    values[i] = static_cast<float>(i * i % 23) - 9;
+    folded[i] = values[i] * (i < 18 ? 2.0F : 3.0F);
+  }
+  const Module module({tensor_of("conv.weight", DType::f32, {2, 2, 3, 3}, values),
+                       tensor_of<float>("norm.weight", DType::f32, {2}, {1, 6}),
+                       tensor_of<float>("norm.running_var", DType::f32, {2}, {0.25F, 4})});
+  const auto answer = [&](const std::vector<float>& kernel) {
+    return compare_weights_of(module, convolution("Conv", tensor_of("onnx::Conv_7", DType::f32,
+                                                                    {2, 2, 3, 3}, kernel)))
+        ->answer;
+  };
+  EXPECT_EQ(answer(values), Answer::same);
+  EXPECT_EQ(answer(folded), Answer::same);
+  folded[0] = 100;
+  EXPECT_NE(answer(folded), Answer::same);
+}
+
+// y = conv(x) through a batch norm whose parameters are nodes, a product and a sum; with all of
+// them folded into the weight, or as far as the batch norm.
+constexpr std::array<float, 2> gains = {1.1F, 0.9F};
+
+std::vector<float> kernel_values(const std::array<float, 2>& factors) {
+  std::vector<float> values(36);
+  for (int i = 0; i < 36; ++i)
+    values[i] = (static_cast<float>(i * i % 17) - 8) * factors[i < 18 ? 0 : 1];
+  return values;
+}
+
+Model convolution_and_more() {
+  GraphBuilder builder;
+  const auto constant = [&](const char* name, std::vector<float> values) {
+    builder.node("Constant", {}, {name},
+                 {tensor_attribute("value", tensor_of<float>(name, DType::f32, {2}, values))});
+  };
+  builder.input("x", DType::f32, {{1}, {2}, {8}, {8}})
+      .weight(tensor_of("w", DType::f32, {2, 2, 3, 3}, kernel_values({1, 1})))
+      .weight(tensor_of<float>("two", DType::f32, {1}, {2}))
+      .weight(tensor_of<float>("shift", DType::f32, {1, 2, 1, 1}, {5, 6}));
+  constant("gain", {gains[0], gains[1]});
+  constant("offset", {1, 2});
+  constant("mean", {0, 0});
+  constant("variance", {1 - 1e-5F, 1 - 1e-5F});
+  builder.node("Conv", {"x", "w"}, {"a"})
+      .node("BatchNormalization", {"a", "gain", "offset", "mean", "variance"}, {"b"})
+      .node("Mul", {"two", "b"}, {"c"})
+      .node("Add", {"c", "shift"}, {"y"})
+      .output("y");
+  return builder.model();
+}
+
+TEST(WeightEvidence, what_stands_behind_a_layer_is_folded_in_as_far_as_it_is) {
+  const Model reference = convolution_and_more();
+  const auto answer = [&](std::array<float, 2> factors) {
+    const Model candidate =
+        convolution("Conv", tensor_of("v", DType::f32, {2, 2, 3, 3}, kernel_values(factors)));
+    return compare_weights_of(reference, candidate).answer;
+  };
+  EXPECT_EQ(answer({1, 1}), Answer::same);
+  EXPECT_EQ(answer({gains[0], gains[1]}), Answer::same);
+  EXPECT_EQ(answer({2 * gains[0], 2 * gains[1]}), Answer::same);
+  EXPECT_NE(answer({1.5F, 1.5F}), Answer::same);
+}
+
+// Of a quantized weight that is like the one without the norm, 20 dB, and the same with it.
+TEST(WeightEvidence, the_float_weight_is_the_form_that_is_nearest_with_the_biases_that_go_with_it) {
+  const Model reference = convolution_and_more();
+  const std::vector<float> folded = kernel_values({gains[0], gains[1]});
+  std::vector<std::int8_t> stored(36);
+  std::ranges::transform(folded, stored.begin(), [](float value) {
+    return static_cast<std::int8_t>(std::lround(value / 0.08F));
+  });
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{1}, {2}, {8}, {8}})
+      .weight(tensor_of("v_quantized", DType::i8, {2, 2, 3, 3}, stored))
+      .weight(tensor_of<float>("scale", DType::f32, {}, {0.08F}))
+      .weight(tensor_of<std::int8_t>("zero", DType::i8, {}, {0}))
+      .node("DequantizeLinear", {"v_quantized", "scale", "zero"}, {"v"})
+      .node("Conv", {"x", "v"}, {"y"})
+      .output("y");
+  const Model candidate = builder.model();
+  const WeightEvidence evidence = compare_weights_of(reference, candidate);
+  EXPECT_LE(*evidence.worst_steps, 0.501);
+  const auto weights = float_weights_of(ModelIndex(reference), ModelIndex(candidate), evidence);
+  const FloatWeight& found = weights.at("v_quantized");
+  EXPECT_FLOAT_EQ(elements<float>(found.weight.view())[1], folded[1]);
+  ASSERT_EQ(found.biases.size(), 1u);  // the product behind it would change the weight
+  EXPECT_FLOAT_EQ(elements<float>(found.biases[0].view())[1], 2);
+}
+
+std::vector<float> ramp(std::size_t size, float step) {
+  std::vector<float> values(size);
+  for (std::size_t i = 0; i < size; ++i)
+    values[i] = step * (static_cast<float>(i * 7 % size) - static_cast<float>(size) / 2.2F);
+  return values;
+}
+
+// Of one direction, 3 inputs and 2 hidden units.
+Model recurrent(const std::vector<float>& w, const std::vector<float>& r) {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{5}, {1}, {3}}).output("y");
+  builder.weight(tensor_of("w", DType::f32, {1, 8, 3}, w))
+      .weight(tensor_of("r", DType::f32, {1, 8, 2}, r))
+      .node("LSTM", {"x", "w", "r"}, {"y"}, {int_attribute("hidden_size", 2)});
+  return builder.model();
+}
+
+// The codes of a weight [1, rows, columns], transposed, with a scale for each row, or for all.
+std::vector<std::int8_t> codes(const std::vector<float>& values, int columns,
+                               const std::vector<float>& scales) {
+  const int rows = static_cast<int>(values.size()) / columns;
+  std::vector<std::int8_t> stored(values.size());
+  for (int i = 0; i < rows; ++i)
+    for (int j = 0; j < columns; ++j)
+      stored[j * rows + i] = static_cast<std::int8_t>(
+          std::nearbyint(values[i * columns + j] / scales[scales.size() == 1 ? 0 : i]));
+  return stored;
+}
+
+Model dynamically_quantized(const std::vector<float>& w, const std::vector<float>& r,
+                            bool per_channel) {
+  const Shape scales_shape = per_channel ? Shape{1, 8} : Shape{1};
+  std::vector<float> scales(per_channel ? 8 : 1, 0.02F);
+  for (std::size_t i = 0; i < scales.size(); ++i) scales[i] += 0.001F * static_cast<float>(i);
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{5}, {1}, {3}}).output("y");
+  builder.weight(tensor_of("w_quantized", DType::i8, {1, 3, 8}, codes(w, 3, scales)))
+      .weight(tensor_of("r_quantized", DType::i8, {1, 2, 8}, codes(r, 2, scales)))
+      .weight(tensor_of("scale", DType::f32, scales_shape, scales))
+      .weight(
+          tensor_of("zero", DType::i8, scales_shape, std::vector<std::int8_t>(scales.size(), 0)))
+      .node(
+          "DynamicQuantizeLSTM",
+          {"x", "w_quantized", "r_quantized", "", "", "", "", "", "scale", "zero", "scale", "zero"},
+          {"y"}, {int_attribute("hidden_size", 2)}, "com.microsoft");
+  return builder.model();
+}
+
+TEST(WeightEvidence, weights_of_a_dynamically_quantized_lstm_are_compared) {
+  const std::vector<float> w = ramp(24, 0.1F), r = ramp(16, 0.15F);
+  const Model reference = recurrent(w, r);
+  for (const bool per_channel : {false, true}) {
+    const WeightEvidence same =
+        compare_weights_of(reference, dynamically_quantized(w, r, per_channel));
+    EXPECT_EQ(same.answer, Answer::same) << per_channel;
+    EXPECT_EQ(same.paired, 2);
+    EXPECT_LE(*same.worst_steps, 0.501);
+    std::vector<float> rolled = r;
+    std::ranges::rotate(rolled, rolled.begin() + 2);
+    const WeightEvidence different =
+        compare_weights_of(reference, dynamically_quantized(w, rolled, per_channel));
+    ASSERT_EQ(different.answer, Answer::different) << per_channel;
+    EXPECT_EQ(different.weights[*different.most_different].candidate, "r_quantized");
+  }
+}
+
+Model table(const Tensor& rows) {
+  GraphBuilder builder;
+  builder.input("i", DType::i64, {{2}}).output("y").weight(rows);
+  return builder.node("Gather", {"table", "i"}, {"y"}).model();
+}
+
+Model quantized_table(const std::vector<float>& rows) {
+  Tensor stored = make_tensor("table_Q4", DType::i4, {4, 32});
+  Tensor whole = make_tensor("", DType::i8, {4, 32});
+  std::ranges::transform(rows, elements<std::int8_t>(whole).begin(), [](float value) {
+    return static_cast<std::int8_t>(std::nearbyint(value / 0.5F));
+  });
+  stored.bytes = convert(whole, DType::i4).bytes;
+  GraphBuilder builder;
+  builder.input("i", DType::i64, {{2}}).output("y").weight(stored);
+  builder.weight(tensor_of("s", DType::f32, {4, 2}, std::vector<float>(8, 0.5F)))
+      .node("GatherBlockQuantized", {"table_Q4", "i", "s"}, {"y"},
+            {int_attribute("block_size", 16), int_attribute("gather_axis", 0),
+             int_attribute("quantize_axis", 1)},
+            "com.microsoft");
+  return builder.model();
+}
+
+TEST(WeightEvidence, a_table_that_is_stored_in_blocks_is_compared) {
+  std::vector<float> rows = ramp(128, 0.05F);
+  const Model reference = table(tensor_of("table", DType::f32, {4, 32}, rows));
+  const WeightEvidence same = compare_weights_of(reference, quantized_table(rows));
+  EXPECT_EQ(same.answer, Answer::same);
+  EXPECT_LE(*same.worst_steps, 0.501);
+  std::ranges::rotate(rows, rows.begin() + 32);
+  EXPECT_EQ(compare_weights_of(reference, quantized_table(rows)).answer, Answer::different);
+}
+
+TEST(WeightEvidence, a_runner_without_parameters_tells_nothing) {
+  EXPECT_EQ(compare_weights_of(Module({}), Model::load(fixture("mnist/mnist_cnn.onnx"))),
+            std::nullopt);
+}
+
+TEST(WeightEvidence, without_weights_nothing_is_known) {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{4, ""}}).node("Relu", {"x"}, {"y"}).output("y");
+  EXPECT_EQ(compare_weights_of(builder.model(), builder.model()).answer, Answer::unknown);
+}
+
+TEST(WeightEvidence, a_float_candidate_of_a_quantized_reference_has_its_weights) {
+  EXPECT_EQ(evidence("mnist_cnn.int8.onnx", "mnist_cnn.onnx").answer, Answer::same);
+}
+
+}  // namespace
+}  // namespace vernier

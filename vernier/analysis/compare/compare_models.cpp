@@ -1,0 +1,295 @@
+#include "vernier/analysis/compare/compare_models.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include "vernier/analysis/decoding/cache_faults.h"
+#include "vernier/analysis/decoding/decoder_samples.h"
+#include "vernier/analysis/decoding/fed_decoder.h"
+#include "vernier/analysis/decoding/pair_caches.h"
+#include "vernier/analysis/evidence/further_runs.h"
+#include "vernier/analysis/inputs/pick_inputs.h"
+#include "vernier/model/precision.h"
+#include "vernier/runtime/ort_runner.h"
+#include "vernier/tensor/convert.h"
+
+namespace vernier {
+namespace {
+
+// The candidate's name of an output of the reference.
+const std::string& counterpart(const IoMapping& io, const std::string& output) {
+  const auto mapped = io.outputs.find(output);
+  return mapped == io.outputs.end() ? output : mapped->second;
+}
+
+// The final activations that both models have, along the same axis, by the candidate's name of the
+// output.
+std::vector<BeforeActivation> before_activations(const Model& reference, const Model& candidate,
+                                                 const IoMapping& io) {
+  std::vector<BeforeActivation> pairs;
+  const std::vector<FinalActivation> found = find_final_activations(candidate);
+  for (const FinalActivation& expected : find_final_activations(reference))
+    for (const FinalActivation& activation : found)
+      if (activation.output == counterpart(io, expected.output) && activation.op == expected.op &&
+          activation.axis == expected.axis)
+        pairs.push_back(
+            {activation.output, expected.before, activation.before, expected.is_tensor});
+  return pairs;
+}
+
+std::vector<std::string> names_of(const std::vector<BeforeActivation>& pairs,
+                                  std::string BeforeActivation::*side) {
+  std::vector<std::string> names;
+  for (const BeforeActivation& pair : pairs) names.push_back(pair.*side);
+  return names;
+}
+
+bool same_files(const Model& reference, const Model& candidate) {
+  if (reference.path().empty() || candidate.path().empty()) return false;
+  std::error_code error;
+  if (std::filesystem::file_size(reference.path(), error) !=
+      std::filesystem::file_size(candidate.path(), error))
+    return false;
+  std::ifstream first(reference.path(), std::ios::binary),
+      second(candidate.path(), std::ios::binary);
+  return std::equal(std::istreambuf_iterator<char>(first), {},
+                    std::istreambuf_iterator<char>(second));
+}
+
+// Without its folder: reports are the same wherever they are made.
+std::string file_name(const Model& model) {
+  return model.path().empty() ? model.name() : model.path().filename().string();
+}
+
+bool says_int8(const std::string& name) {
+  std::string lower = name;
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  return lower.find("int8") != std::string::npos || lower.find("quant") != std::string::npos;
+}
+
+// What is odd about the pair of files, whatever the figures are.
+std::vector<std::string> warnings_about(const ComparedModels& models) {
+  std::vector<std::string> warnings;
+  const Precision precision = precision_of(models.candidate);
+  if (precision != Precision::int8 && says_int8(file_name(models.candidate)))
+    warnings.push_back(fmt::format("{} has no integer operator and no quantizer, whatever its name",
+                                   file_name(models.candidate)));
+  if (!models.reference) return warnings;
+  if (precision != Precision::int8 && precision_of(*models.reference) == Precision::int8)
+    warnings.push_back(
+        fmt::format("the reference, {}, is the quantized one of the two; are they swapped?",
+                    file_name(*models.reference)));
+  if (same_files(*models.reference, models.candidate))
+    warnings.push_back("the two files are the same, byte for byte");
+  return warnings;
+}
+
+// Whether a sample of the one is a sample of the other.
+// Outputs of the reference that are no tensors, and that the candidate does not have at all.
+std::vector<Failure> missing_values(const Model& reference, const Model& candidate,
+                                    const IoMapping& io) {
+  const std::vector<TensorSpec> tensors = candidate.outputs();
+  const std::vector<OtherValue> others = candidate.other_outputs();
+  std::vector<Failure> failures;
+  for (const OtherValue& value : reference.other_outputs()) {
+    const auto is_it = [&](const auto& output) {
+      return output.name == counterpart(io, value.name);
+    };
+    if (std::ranges::none_of(tensors, is_it) && std::ranges::none_of(others, is_it))
+      failures.push_back({.subject = value.name,
+                          .group = "output",
+                          .metric = "candidate",
+                          .kind = FailureKind::missing});
+  }
+  return failures;
+}
+
+// Whether nothing but the outputs' figures fails a candidate that is the same network, on inputs
+// that it was calibrated for.
+bool is_costly_quantization(const CompareResult& result) {
+  const auto& weights = result.evidence.weights;
+  const auto& structure = result.evidence.structure;
+  return result.verdict.outcome == Outcome::fail && result.evidence.quantized && weights &&
+         weights->answer == WeightEvidence::Answer::same && result.verdict.doubts.empty() &&
+         !(structure && is_other_network(*structure)) &&
+         std::ranges::all_of(result.verdict.failures, [](const Failure& failure) {
+           return failure.kind == FailureKind::broken && failure.group != "weight" &&
+                  failure.metric != "unquantized_sqnr_db";
+         });
+}
+
+// "input 'x' holds up to 8 times ...": a warning for each; none where inputs are within the range.
+std::vector<std::string> warnings_about(const Evidence& evidence) {
+  constexpr double notable = 1.5;  // real data of right pairs exceed it by a little
+  if (!evidence.calibration || !(evidence.calibration->input_overflow > notable)) return {};
+  return {fmt::format("input '{}' holds up to {:.2g} times what its quantizer was calibrated for",
+                      evidence.calibration->overflowed_input,
+                      evidence.calibration->input_overflow)};
+}
+
+// Two decoders whose caches are fed back, and the first prompt that they are fed.
+struct ComparedDecoders {
+  Decoder reference, candidate;
+  std::vector<std::int64_t> prompt;
+};
+
+std::optional<ComparedDecoders> compared_decoders(const ComparedModels& models, Samples& samples,
+                                                  const IoMapping& io) {
+  if (!models.reference || io.feedback.empty() || samples.size() == 0) return std::nullopt;
+  auto reference = find_decoder(*models.reference);
+  auto candidate = find_decoder(models.candidate, io.roles);
+  if (!reference || !candidate || candidate->caches.empty() ||
+      reference->caches.size() != candidate->caches.size())
+    return std::nullopt;
+  ComparedDecoders decoders{std::move(*reference), std::move(*candidate), {}};
+  const std::vector<Tensor> first = samples.sample(0);
+  const auto tokens = std::ranges::find(first, decoders.candidate.tokens, &Tensor::name);
+  if (tokens == first.end()) return std::nullopt;
+  const Tensor ids = convert(*tokens, DType::i64);
+  const auto row = elements<std::int64_t>(ids);
+  decoders.prompt.assign(row.begin(), row.end());
+  return decoders;
+}
+
+std::function<std::unique_ptr<Runner>()> watcher(const Model& model, OrtOptions runtime) {
+  runtime.watch = Watch::all();
+  runtime.optimization = std::nullopt;
+  return [&model, runtime] { return std::make_unique<OrtRunner>(model.clone(), runtime); };
+}
+
+}  // namespace
+
+Inputs compare_inputs(const ComparedModels& models, const InputSpec& spec,
+                      const CompareModelsOptions& options) {
+  const std::vector<TensorSpec> candidate = models.candidate.inputs();
+  // A live reference that is yet to be opened takes what the candidate takes.
+  const std::vector<TensorSpec> reference = models.reference ? models.reference->inputs()
+                                            : models.reference_runner
+                                                ? models.reference_runner->inputs()
+                                                : candidate;
+  const InputTarget target{.inputs = candidate,
+                           .path = models.candidate.path(),
+                           .onnx = &models.candidate,
+                           .io = options.compare.io,
+                           .reference = reference,
+                           .teacher = models.reference};
+  const bool recorded = !models.reference && reference.empty();
+  return is_automatic(spec) && !recorded
+             ? automatic_inputs(target, models.reference, spec, options.candidate_runtime)
+             : make_inputs(target, spec);
+}
+
+ComparedModels OpenedModels::compared() const {
+  return {.reference = reference ? &*reference : nullptr,
+          .reference_runner = reference_runner.get(),
+          .candidate = candidate};
+}
+
+OpenedModels open_models(Model candidate, const std::filesystem::path& reference,
+                         const InputSpec& spec, CompareModelsOptions& options,
+                         RunnerOptions reference_options) {
+  CompareOptions& compared = options.compare;
+  compared.evidence.own_limits = !compared.limits.empty();
+  if (compared.limits.empty()) compared.limits = default_limits(precision_of(candidate));
+  compared.evidence.real_inputs = has_real_inputs(spec);
+  OpenedModels opened{.candidate = std::move(candidate)};
+  const ModelFormat format = model_format(reference);
+  if (format == ModelFormat::onnx)
+    opened.reference = Model::load(reference);
+  else if (format != ModelFormat::hosted)
+    opened.reference_runner = open_runner(reference, reference_options);
+  follow_decoder(opened.candidate, opened.compared().reference, spec, compared.io);
+  opened.inputs = compare_inputs(opened.compared(), spec, options);
+  if (format == ModelFormat::recorded && opened.inputs.order)
+    require_recorded_order(*opened.inputs.order, reference);
+  if (format == ModelFormat::hosted) {
+    Samples& samples = *opened.inputs.samples;
+    if (samples.size() > 0)
+      reference_options.host = described_by(std::move(reference_options.host), samples.sample(0),
+                                            opened.candidate.outputs());
+    opened.reference_runner = open_runner(reference, reference_options);
+    pair_cache_outputs(opened.candidate, opened.reference_runner->outputs(), compared.io);
+  }
+  compared.outputs_by_position =
+      opened.reference_runner && opened.reference_runner->outputs_are_positional();
+  return opened;
+}
+
+CompareResult compare_models(const ComparedModels& models, Samples& samples,
+                             CompareModelsOptions options) {
+  CompareOptions& compare_options = options.compare;
+  Evidence& evidence = compare_options.evidence;
+  const Precision precision = precision_of(models.candidate);
+  evidence.quantized = precision == Precision::int8;
+  evidence.half = precision == Precision::fp16;
+  if (evidence.quantized) evidence.bias = find_mismatched_bias(models.candidate);
+  if (models.reference) {
+    if (options.weights) evidence.weights = compare_weights_of(*models.reference, models.candidate);
+    if (evidence.quantized)
+      evidence.missing = find_missing_activations(*models.reference, models.candidate);
+    compare_options.before =
+        before_activations(*models.reference, models.candidate, compare_options.io);
+  } else if (options.weights) {
+    evidence.weights = compare_weights_of(*models.reference_runner, models.candidate);
+  }
+  const Model extended = with_outputs(
+      models.candidate, names_of(compare_options.before, &BeforeActivation::candidate));
+  std::optional<CalibrationProbe> exact;
+  if (evidence.quantized) {
+    exact.emplace(extended, models.reference, options.candidate_runtime);
+    compare_options.exact = &*exact;
+  }
+  const bool judged = !compare_options.records || !compare_options.records->is_part();
+  if (judged && exact && exact->quantizers() == 0 && models.reference && !evidence.real_inputs &&
+      models.reference->inputs() == models.candidate.inputs())
+    evidence.norms = measure_norm_fit(*models.reference, samples, options.reference_runtime);
+  OrtRunner candidate((evidence.quantized ? models.candidate : extended).clone(),
+                      options.candidate_runtime);
+  std::optional<OrtRunner> reference;
+  if (models.reference)
+    reference.emplace(with_outputs(*models.reference,
+                                   names_of(compare_options.before, &BeforeActivation::reference)),
+                      options.reference_runtime);
+  compare_options.watch_candidate = watcher(models.candidate, options.candidate_runtime);
+  Runner& own_reference = reference ? *reference : *models.reference_runner;
+  const auto decoders = compared_decoders(models, samples, compare_options.io);
+  std::unique_ptr<Runner> fed;
+  if (models.reference)
+    fed =
+        feed_decoder(own_reference, *models.reference, models.candidate, compare_options.io.roles);
+  Runner& reference_runner = fed ? *fed : own_reference;
+  // A cache of another length does not fit the mask: later steps then run behind the reference's.
+  if (decoders && !have_equal_lengths({own_reference, decoders->reference},
+                                      {candidate, decoders->candidate}, decoders->prompt))
+    compare_options.io.teacher = true;
+  CompareResult result = compare(reference_runner, candidate, samples, compare_options);
+  if (decoders && !result.verdict.pass())
+    for (const CacheFault& fault :
+         find_cache_faults({own_reference, decoders->reference}, {candidate, decoders->candidate},
+                           decoders->prompt))
+      result.warnings.push_back(cache_fault_text(fault));
+  judge_by_further_runs(result, {.models = models,
+                                 .reference = reference_runner,
+                                 .extended = extended,
+                                 .samples = samples,
+                                 .options = options,
+                                 .is_whole = judged});
+  if (models.reference && !compare_options.allow_missing)
+    for (Failure& failure :
+         missing_values(*models.reference, models.candidate, compare_options.io)) {
+      result.verdict.failures.push_back(std::move(failure));
+      if (!result.interrupted) result.verdict.outcome = Outcome::fail;
+    }
+  if (is_costly_quantization(result))
+    result.warnings.emplace_back(
+        "the weights are the reference's: it is the same network, and quantization costs too much");
+  std::vector<std::string> warnings = warnings_about(models);
+  std::ranges::move(warnings_about(result.evidence), std::back_inserter(warnings));
+  result.warnings.insert(result.warnings.begin(), warnings.begin(), warnings.end());
+  return result;
+}
+
+}  // namespace vernier

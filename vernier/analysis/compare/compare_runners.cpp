@@ -1,0 +1,63 @@
+#include "vernier/analysis/compare/compare_runners.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "vernier/analysis/inputs/pick_inputs.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Two recordings are fed nothing, as often as they have samples.
+Inputs no_inputs(const fs::path& reference, const fs::path& candidate) {
+  const std::int64_t expected = RecordedRunner(reference).size();
+  const std::int64_t found = RecordedRunner(candidate).size();
+  if (expected != found)
+    throw Error(fmt::format("[compare] {}: expected {} samples, as {} has, found {}",
+                            candidate.filename().string(), expected, reference.filename().string(),
+                            found));
+  return {.samples = random_samples({}, {.samples = expected}), .description = "recorded"};
+}
+
+Inputs inputs_for(const std::vector<TensorSpec>& specs, const fs::path& path, const Model* onnx,
+                  const InputSpec& spec, const OpenRunnersOptions& options) {
+  const InputTarget target{.inputs = specs, .path = path, .onnx = onnx, .io = options.io};
+  return onnx && is_automatic(spec)
+             ? automatic_inputs(target, nullptr, spec, options.reference.onnx)
+             : make_inputs(target, spec);
+}
+
+}  // namespace
+
+OpenedRunners open_runners(const fs::path& reference, const fs::path& candidate,
+                           const InputSpec& spec, OpenRunnersOptions options) {
+  OpenedRunners opened;
+  std::optional<Model> onnx;
+  if (model_format(reference) == ModelFormat::onnx) onnx = Model::load(reference);
+  opened.reference = open_runner(reference, options.reference);
+  std::vector<TensorSpec> specs = opened.reference->inputs();
+  if (specs.empty()) {
+    opened.candidate = open_runner(candidate, options.candidate);
+    specs = opened.candidate->inputs();
+  }
+  opened.inputs = specs.empty()
+                      ? no_inputs(reference, candidate)
+                      : inputs_for(specs, reference, onnx ? &*onnx : nullptr, spec, options);
+  if (opened.candidate) return opened;
+  if (opened.inputs.samples->size() > 0)
+    options.candidate.host =
+        described_by(std::move(options.candidate.host), opened.inputs.samples->sample(0),
+                     opened.reference->outputs());
+  opened.candidate = open_runner(candidate, options.candidate);
+  const std::vector<TensorSpec>& own = opened.candidate->inputs();
+  if (!own.empty() && names_of(own) != names_of(specs))  // they are fed in the candidate's order
+    opened.inputs =
+        make_inputs({.inputs = own, .path = candidate, .io = options.io, .reference = specs}, spec);
+  return opened;
+}
+
+}  // namespace vernier

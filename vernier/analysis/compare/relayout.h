@@ -1,0 +1,28 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "vernier/analysis/compare/layout.h"
+
+namespace vernier {
+
+// Brings the reference of one pair into the candidate's layout, sample after sample. Pairs of equal
+// shapes are left as they are; for others the layout that makes them agree is found on the first
+// sample, and kept.
+class Relayout {
+ public:
+  // The reference in the candidate's order, valid until the next call; null when the shapes differ
+  // and no layout makes the values agree.
+  const Tensor* operator()(const Tensor& reference, const TensorView& candidate);
+
+  // "NCHW to NHWC, permutation (0,2,3,1)"; empty when nothing was, or could be, done.
+  const std::string& description() const { return description_; }
+
+ private:
+  std::optional<LayoutChange> layout_;
+  std::string description_;
+  Tensor relaid_;
+};
+
+}  // namespace vernier

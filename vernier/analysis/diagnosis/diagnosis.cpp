@@ -1,0 +1,161 @@
+#include "vernier/analysis/diagnosis/diagnosis.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "vernier/analysis/diagnosis/ask.h"
+#include "vernier/analysis/model_argument.h"
+#include "vernier/model/precision.h"
+#include "vernier/runtime/ort_runner.h"
+
+namespace vernier {
+
+AnswerKind& answer(DiagnosisResult& result, Question question) {
+  return std::ranges::find(result.answers, question, &Answer::question)->kind;
+}
+
+void name_cause(DiagnosisResult& result, DiagnosedCause cause, std::string subject) {
+  result.cause = cause;
+  result.subject = std::move(subject);
+}
+
+Progress asked(const DiagnosisOptions& options, Question question) {
+  return options.asking ? options.asking(question) : Progress();
+}
+
+double worst_db(const std::vector<PairResult>& outputs) {
+  double worst = INFINITY;
+  for (const PairResult& pair : outputs)
+    if (pair.status == PairStatus::compared && pair.similarity.samples > 0)
+      worst = std::fmin(worst, pair.similarity.statistics[0].mean);
+  return worst;
+}
+
+std::unique_ptr<Runner> reference_runner(const ComparedModels& models,
+                                         const DiagnosisOptions& options) {
+  return models.reference ? std::make_unique<OrtRunner>(models.reference->clone(),
+                                                        options.compare.reference_runtime)
+                          : nullptr;
+}
+
+double sqnr_of(const Model& changed, const ComparedModels& models, Samples& samples,
+               const DiagnosisOptions& options, bool exact) {
+  const auto own = reference_runner(models, options);
+  OrtOptions runtime = options.compare.candidate_runtime;
+  runtime.exact = runtime.exact || exact;
+  OrtRunner runner(changed.clone(), runtime);
+  CompareOptions compare_options{.io = options.compare.compare.io};
+  Runner& reference = own ? *own : *models.reference_runner;
+  compare_options.outputs_by_position = reference.outputs_are_positional();
+  return worst_db(compare(reference, runner, samples, compare_options).outputs);
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+void add_failures(Verdict& verdict, const Verdict& more) {
+  verdict.failures.insert(verdict.failures.end(), more.failures.begin(), more.failures.end());
+  verdict.outcome = Outcome::fail;
+}
+
+// What the comparison leaves open is looked for inside the models.
+void ask_inside(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
+                const DiagnosisOptions& options) {
+  name_cause(result, DiagnosedCause::unknown);
+  const bool is_known =
+      is_changed_scale(result, models, samples, options) || explained_by_comparison(result);
+  const bool is_right = !is_known && result.verdict.pass();
+  if (is_right) name_cause(result, DiagnosedCause::none);
+  name_kernels(result, models);
+  if (is_known || is_right || options.quick) return;
+  if (!result.compare->evidence.quantized && is_optimizers_fault(result, models, samples, options))
+    return;
+  if (result.verdict.outcome != Outcome::inconclusive) ask_place(result, models, samples, options);
+  if (result.compare->evidence.quantized) ask_ranges(result, models, samples, options);
+  rank_remedies(result.remedies);
+}
+
+}  // namespace
+
+std::string_view question_name(Question question) {
+  switch (question) {
+    case Question::soundness: return "soundness";
+    case Question::weights: return "weights";
+    case Question::inputs: return "inputs";
+    case Question::outputs: return "outputs";
+    case Question::runtime: return "runtime";
+    case Question::place: return "place";
+    case Question::remedy: return "remedy";
+  }
+  return "";
+}
+
+std::string_view answer_kind_name(AnswerKind kind) {
+  switch (kind) {
+    case AnswerKind::good: return "good";
+    case AnswerKind::bad: return "bad";
+    case AnswerKind::unknown: return "unknown";
+    case AnswerKind::not_asked: return "not_asked";
+  }
+  return "";
+}
+
+std::string_view diagnosed_cause_name(DiagnosedCause cause) {
+  switch (cause) {
+    case DiagnosedCause::none: return "none";
+    case DiagnosedCause::candidate_unsound: return "candidate_unsound";
+    case DiagnosedCause::reference_unsound: return "reference_unsound";
+    case DiagnosedCause::other_weights: return "other_weights";
+    case DiagnosedCause::other_bias: return "other_bias";
+    case DiagnosedCause::swapped_weights: return "swapped_weights";
+    case DiagnosedCause::unlike_outputs: return "unlike_outputs";
+    case DiagnosedCause::unfinished_output: return "unfinished_output";
+    case DiagnosedCause::unlike_inputs: return "unlike_inputs";
+    case DiagnosedCause::nonfinite: return "nonfinite";
+    case DiagnosedCause::other_structure: return "other_structure";
+    case DiagnosedCause::changed_scale: return "changed_scale";
+    case DiagnosedCause::missing_activation: return "missing_activation";
+    case DiagnosedCause::narrow_range: return "narrow_range";
+    case DiagnosedCause::wrong_range: return "wrong_range";
+    case DiagnosedCause::other_calibration: return "other_calibration";
+    case DiagnosedCause::kernels: return "kernels";
+    case DiagnosedCause::optimizer: return "optimizer";
+    case DiagnosedCause::drift_origin: return "drift_origin";
+    case DiagnosedCause::quantized_nodes: return "quantized_nodes";
+    case DiagnosedCause::spread_quantization: return "spread_quantization";
+    case DiagnosedCause::unknown: return "unknown";
+  }
+  return "";
+}
+
+DiagnosisResult diagnose(const fs::path& reference, const fs::path& candidate,
+                         const InputSpec& inputs, DiagnosisOptions options) {
+  DiagnosisResult result;
+  for (const Question question : questions) result.answers.push_back({question});
+  if (!ask_soundness(result, reference, candidate, options)) return result;
+  options.layers.reference = reference;
+  const OpenedModels opened =
+      open_models(load_candidate(candidate), reference, inputs, options.compare, options.runner);
+  const ComparedModels models = opened.compared();
+  Samples& samples = *opened.inputs.samples;
+  result.inputs = opened.inputs.description;
+  result.warnings = opened.inputs.warnings;
+  result.precision = precision_name(opened.candidate);
+  if (models.reference_runner) result.versions = models.reference_runner->versions();
+  ask_outputs(result, models, samples, options);
+  if (result.interrupted) return result;
+  ask_inside(result, models, samples, options);
+  // Errors that the reference does not have are wrong whatever the outputs are.
+  if (answer(result, Question::soundness) == AnswerKind::bad) {
+    add_failures(result.verdict, result.candidate_check.verdict);
+    if (result.cause == DiagnosedCause::none)
+      name_cause(result, DiagnosedCause::candidate_unsound,
+                 own_error(result.candidate_check,
+                           result.reference_check ? &*result.reference_check : nullptr)
+                     ->id);
+  }
+  return result;
+}
+
+}  // namespace vernier

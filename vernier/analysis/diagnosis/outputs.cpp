@@ -1,0 +1,122 @@
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "vernier/analysis/diagnosis/ask.h"
+#include "vernier/analysis/evidence/further_runs.h"
+
+namespace vernier {
+namespace {
+
+AnswerKind weights_answer(const Evidence& evidence) {
+  if (!evidence.weights) return AnswerKind::unknown;
+  switch (evidence.weights->answer) {
+    case WeightEvidence::Answer::same: return AnswerKind::good;
+    case WeightEvidence::Answer::different: return AnswerKind::bad;
+    case WeightEvidence::Answer::unknown: break;
+  }
+  return AnswerKind::unknown;
+}
+
+// A float model is judged on any inputs.
+AnswerKind inputs_answer(const Evidence& evidence) {
+  if (evidence.calibration)
+    return evidence.calibration->score <= most_score(evidence.real_inputs) ? AnswerKind::good
+                                                                           : AnswerKind::bad;
+  if (evidence.norms && !evidence.real_inputs)
+    return evidence.norms->score <= fitting_norm_score ? AnswerKind::good : AnswerKind::bad;
+  return evidence.real_inputs || !evidence.quantized ? AnswerKind::good : AnswerKind::unknown;
+}
+
+AnswerKind outputs_answer(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::pass: return AnswerKind::good;
+    case Outcome::fail: return AnswerKind::bad;
+    case Outcome::inconclusive: break;
+  }
+  return AnswerKind::unknown;
+}
+
+const Doubt* doubt_of(const Verdict& verdict, std::initializer_list<DoubtKind> kinds) {
+  const auto found = std::ranges::find_if(verdict.doubts, [&](const Doubt& doubt) {
+    return std::ranges::find(kinds, doubt.kind) != kinds.end();
+  });
+  return found == verdict.doubts.end() ? nullptr : &*found;
+}
+
+// What an inconclusive comparison tells. False where it must be looked for inside the models.
+bool explained_by_doubts(DiagnosisResult& result) {
+  const Verdict& verdict = result.compare->verdict;
+  constexpr std::pair<DoubtKind, DiagnosedCause> known[] = {
+      {DoubtKind::missing_activation, DiagnosedCause::missing_activation},
+      {DoubtKind::other_structure, DiagnosedCause::other_structure},
+      {DoubtKind::changed_scale, DiagnosedCause::changed_scale}};
+  for (const auto& [kind, cause] : known)
+    if (const Doubt* doubt = doubt_of(verdict, {kind})) {
+      name_cause(result, cause, doubt->subject);
+      return true;
+    }
+  if (const Doubt* doubt = doubt_of(verdict, {DoubtKind::clipping, DoubtKind::narrow_range,
+                                              DoubtKind::costly_range, DoubtKind::narrow_input})) {
+    name_cause(result, DiagnosedCause::narrow_range, doubt->subject);
+    return false;  // what a wider range would gain is measured
+  }
+  if (verdict.outcome != Outcome::inconclusive) return false;
+  name_cause(result, DiagnosedCause::unlike_inputs);
+  return !result.compare->evidence.real_inputs;  // real ones may be right, and the ranges wrong
+}
+
+}  // namespace
+
+void ask_outputs(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
+                 const DiagnosisOptions& options) {
+  CompareModelsOptions compare_options = options.compare;
+  compare_options.compare.progress = asked(options, Question::outputs);
+  result.compare = compare_models(models, samples, compare_options);
+  result.interrupted = result.compare->interrupted;
+  result.verdict = result.compare->verdict;
+  const Evidence& evidence = result.compare->evidence;
+  const std::string cause = evidence.structure ? origin_warning(*evidence.structure) : "";
+  std::ranges::remove_copy(result.compare->warnings, std::back_inserter(result.warnings), cause);
+  answer(result, Question::weights) = weights_answer(evidence);
+  answer(result, Question::inputs) = inputs_answer(evidence);
+  answer(result, Question::outputs) = outputs_answer(result.verdict.outcome);
+  if (evidence.quantized)
+    answer(result, Question::runtime) = !result.compare->runtime_loss_db ? AnswerKind::unknown
+                                        : *result.compare->runtime_loss_db > noticeable_db
+                                            ? AnswerKind::bad
+                                            : AnswerKind::good;
+}
+
+bool explained_by_comparison(DiagnosisResult& result) {
+  const CompareResult& compare = *result.compare;
+  const auto& weights = compare.evidence.weights;
+  if (answer(result, Question::weights) == AnswerKind::bad) {
+    name_cause(result, DiagnosedCause::other_weights,
+               weights->weights[*weights->most_different].candidate);
+    return true;
+  }
+  for (const Failure& failure : compare.verdict.failures)
+    if (failure.kind == FailureKind::missing || failure.kind == FailureKind::shape) {
+      name_cause(result, DiagnosedCause::unlike_outputs, failure.subject);
+      return true;
+    }
+  if (const auto& structure = compare.evidence.structure;
+      structure && is_other_network(*structure)) {
+    answer(result, Question::place) = AnswerKind::bad;
+    name_cause(result, DiagnosedCause::other_structure, structure->origin);
+    return true;
+  }
+  for (const Failure& failure : compare.verdict.failures)
+    if (failure.group == "weight") {
+      name_cause(result, DiagnosedCause::other_bias, failure.subject);
+      return true;
+    }
+  if (compare.nan_origin) {
+    name_cause(result, DiagnosedCause::nonfinite, compare.nan_origin->tensor);
+    return compare.evidence.quantized;  // layers tell why a float model overflows
+  }
+  return explained_by_doubts(result);
+}
+
+}  // namespace vernier

@@ -1,0 +1,164 @@
+#include <algorithm>
+#include <iterator>
+
+#include "vernier/analysis/diagnosis/ask.h"
+#include "vernier/analysis/diagnosis/substitution.h"
+#include "vernier/error.h"
+#include "vernier/runtime/stopping.h"
+
+namespace vernier {
+namespace {
+
+constexpr std::int64_t samples_of_place = 16;  // of debug: half choose a remedy, half judge it
+constexpr std::int64_t samples_of_layers = 2;  // every layer of each is compared
+constexpr double large_share = 0.3;            // of the noise, of a node that is to blame
+
+// Whether the layer has another layer's weight; what it gains to put both back is measured.
+bool has_swapped_weights(DiagnosisResult& result, const LayerRow& row, const ComparedModels& models,
+                         Samples& samples, const DiagnosisOptions& options) {
+  const auto& weights = result.compare->evidence.weights;
+  if (!weights) return false;
+  result.swapped =
+      find_swapped_weights(*result.layers, row, *weights, models.reference, models.candidate);
+  if (!result.swapped) return false;
+  asked(options, Question::remedy);
+  const double before_db = worst_db(result.compare->outputs);
+  const double after_db = sqnr_of(with_swapped_weights(models.candidate, *result.swapped), models,
+                                  samples, options, false);
+  if (!(after_db > before_db + noticeable_db)) {
+    result.swapped.reset();
+    return false;
+  }
+  answer(result, Question::remedy) = AnswerKind::good;
+  name_cause(result, DiagnosedCause::swapped_weights, result.swapped->candidate);
+  result.remedies.push_back({.kind = Remedy::Kind::right_weights,
+                             .subjects = {result.swapped->candidate, result.swapped->other},
+                             .before_db = before_db,
+                             .after_db = after_db});
+  return true;
+}
+
+// The worst output's SQNR when the row's layer is right, all else as it is.
+std::optional<double> sqnr_with_layer(const LayerRow& row, const Model& candidate, Samples& samples,
+                                      const DiagnosisOptions& options) {
+  const auto outputs = outputs_with_layer(row, candidate, samples,
+                                          {.reference = options.layers,
+                                           .candidate_runtime = options.compare.candidate_runtime,
+                                           .io = options.compare.compare.io});
+  return outputs ? std::optional(worst_db(*outputs)) : std::nullopt;
+}
+
+// The output whose values are those of a tensor inside the reference, where what follows that is
+// missing: post-processing that was left out.
+std::string unfinished_output(const LayersResult& layers) {
+  for (const LayerRow& output : layers.rows) {
+    if (!output.exceeds || output.layer != output.tensor) continue;
+    for (const LayerRow& row : layers.rows)
+      if (row.tensor == output.tensor && row.layer != output.layer && row.compared && !row.exceeds)
+        return output.tensor;
+  }
+  return "";
+}
+
+void ask_place_in_float(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
+                        const DiagnosisOptions& options) {
+  const auto few = first_samples(samples, samples_of_layers);
+  LayersOptions layers_options = options.layers;
+  layers_options.progress = asked(options, Question::place);
+  result.layers = validate_layers(models.candidate, *few, layers_options);
+  const LayersResult& layers = *result.layers;
+  result.interrupted = layers.interrupted;
+  const auto output = std::ranges::find(layers.outputs, true, &LayerRow::exceeds);
+  if (!layers.drift_origin && output == layers.outputs.end()) {
+    answer(result, Question::place) = AnswerKind::unknown;
+    return;
+  }
+  const LayerRow& row = layers.drift_origin ? layers.rows[*layers.drift_origin] : *output;
+  answer(result, Question::place) = AnswerKind::bad;
+  name_cause(result, DiagnosedCause::drift_origin, row.layer);
+  if (const std::string cut = unfinished_output(layers); !cut.empty())
+    return name_cause(result, DiagnosedCause::unfinished_output, cut);
+  if (has_swapped_weights(result, row, models, *few, options)) return;
+  answer(result, Question::remedy) = AnswerKind::unknown;
+  asked(options, Question::remedy);
+  const auto right_db =
+      layers.drift_origin ? sqnr_with_layer(row, models.candidate, *few, options) : std::nullopt;
+  const double before_db = worst_db(result.compare->outputs);
+  if (!right_db || !(*right_db > before_db + noticeable_db)) return;
+  answer(result, Question::remedy) = AnswerKind::good;
+  result.remedies.push_back({.kind = Remedy::Kind::right_layer,
+                             .subjects = {row.layer},
+                             .before_db = before_db,
+                             .after_db = *right_db});
+}
+
+void ask_place_in_quantized(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
+                            const DiagnosisOptions& options) {
+  const auto few = first_samples(samples, samples_of_place);
+  DebugOptions debug_options = options.debug;
+  debug_options.switches = true;
+  debug_options.progress = asked(options, Question::place);
+  result.debug = debug(*models.reference, models.candidate, *few, debug_options);
+  answer(result, Question::place) = AnswerKind::bad;
+  answer(result, Question::remedy) = AnswerKind::unknown;
+  result.interrupted = result.debug->interrupted;
+  const auto& sensitivity = result.debug->sensitivity;
+  if (sensitivity) {
+    std::ranges::move(measured_remedies(*sensitivity, models), std::back_inserter(result.remedies));
+    if (!result.remedies.empty()) answer(result, Question::remedy) = AnswerKind::good;
+  }
+  // A quantizer makes a number of NaN, so that the outputs show none.
+  const auto& activations = result.debug->activations;
+  const auto nonfinite = std::ranges::find_if(
+      activations, [](const DebugActivation& row) { return row.nonfinite > 0; });
+  if (nonfinite != activations.end())
+    return name_cause(result, DiagnosedCause::nonfinite, nonfinite->tensor_name);
+  if (result.cause != DiagnosedCause::unknown) return;  // the comparison named the quantizer
+  if (sensitivity && !sensitivity->nodes.empty() &&
+      sensitivity->nodes.front().noise_share >= large_share)
+    name_cause(result, DiagnosedCause::quantized_nodes, sensitivity->nodes.front().node);
+  else
+    name_cause(result, DiagnosedCause::spread_quantization);
+}
+
+}  // namespace
+
+bool is_optimizers_fault(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
+                         const DiagnosisOptions& options) {
+  asked(options, Question::runtime);
+  const auto own = reference_runner(models, options);
+  const auto few = first_samples(samples, samples_of_place);
+  result.stages = run_stages(own ? *own : *models.reference_runner, models.candidate,
+                             options.compare.candidate_runtime, *few, options.compare.compare.io);
+  const auto moved = std::ranges::find(result.stages, true, &RuntimeStage::is_moved);
+  answer(result, Question::runtime) =
+      moved == result.stages.end() ? AnswerKind::good : AnswerKind::bad;
+  if (moved == result.stages.end() || moved == result.stages.begin()) return false;
+  const double before_db = moved->sqnr_db, after_db = std::prev(moved)->sqnr_db;
+  if (!(after_db > before_db + noticeable_db)) return false;
+  result.remedies.push_back({.kind = Remedy::Kind::no_optimizer,
+                             .subjects = moved->optimizers,
+                             .before_db = before_db,
+                             .after_db = after_db});
+  answer(result, Question::remedy) = AnswerKind::good;
+  name_cause(result, DiagnosedCause::optimizer,
+             moved->optimizers.empty() ? moved->name : moved->optimizers.front());
+  return true;
+}
+
+void ask_place(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
+               const DiagnosisOptions& options) {
+  try {
+    if (result.compare->evidence.quantized && models.reference)
+      ask_place_in_quantized(result, models, samples, options);
+    else
+      ask_place_in_float(result, models, samples, options);
+  } catch (const Stopped&) {
+    result.interrupted = true;
+  } catch (const Error& error) {
+    answer(result, Question::place) = AnswerKind::unknown;
+    result.warnings.push_back(error.what());
+  }
+}
+
+}  // namespace vernier

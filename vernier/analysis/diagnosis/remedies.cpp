@@ -1,0 +1,179 @@
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <utility>
+
+#include "vernier/analysis/diagnosis/ask.h"
+#include "vernier/analysis/quantize/repair.h"
+#include "vernier/analysis/quantize/shipped.h"
+#include "vernier/error.h"
+#include "vernier/runtime/stopping.h"
+
+namespace vernier {
+namespace {
+
+constexpr double most_of_it = 0.6;  // of a gain
+// Half measure ranges, a quarter chooses, one judges.
+constexpr std::int64_t samples_of_repair = 32;
+
+bool has_other_calibration(const Evidence& evidence) {
+  return evidence.real_inputs && evidence.calibration &&
+         evidence.calibration->score > fitting_real_score;
+}
+
+// What the node gains that is best kept in float alone: much where one quantizer is to blame.
+double gain_of_one_node(const DiagnosisResult& result) {
+  if (!result.debug || !result.debug->sensitivity) {
+    const CalibrationFit& fit = *result.compare->evidence.calibration;
+    return fit.without_worst > fitting_score ? 0 : INFINITY;
+  }
+  double best = 0;
+  for (const FloatSet& set : result.debug->sensitivity->keep_in_float)
+    if (set.nodes.size() == 1) best = std::max(best, set.gain.after_db - set.gain.before_db);
+  return best;
+}
+
+Remedy::Kind kind_of(QuantizerRemedy::Kind kind) {
+  switch (kind) {
+    case QuantizerRemedy::Kind::range: return Remedy::Kind::range;
+    case QuantizerRemedy::Kind::per_channel: return Remedy::Kind::per_channel;
+    case QuantizerRemedy::Kind::sixteen_bits: break;
+  }
+  return Remedy::Kind::sixteen_bits;
+}
+
+Remedy measured_remedy(Remedy::Kind kind, std::vector<std::string> subjects,
+                       const MeasuredGain& gain) {
+  return {.kind = kind,
+          .subjects = std::move(subjects),
+          .before_db = gain.before_db,
+          .after_db = gain.after_db,
+          .interval_db = (gain.gain_db.high - gain.gain_db.low) / 2};
+}
+
+// Whether it has the Q-DQ pairs that repair and tune change.
+bool has_pairs(const ComparedModels& models) {
+  const Model candidate = with_pairs(models.candidate, *models.reference);
+  return !find_shipped(ModelIndex(candidate), ModelIndex(*models.reference)).activations.empty();
+}
+
+double gain_of(const Remedy& remedy) { return remedy.after_db - remedy.before_db; }
+
+// Whether the model stays as fast as it is.
+bool is_free(const Remedy& remedy) {
+  return remedy.kind == Remedy::Kind::ranges || remedy.kind == Remedy::Kind::range ||
+         remedy.kind == Remedy::Kind::per_channel;
+}
+
+// Whether `vernier repair` stores weights of the candidate so that no kernel saturates on them.
+bool repair_stores_unsigned(const ComparedModels& models) {
+  if (!models.reference) return false;
+  const Model candidate = with_pairs(models.candidate, *models.reference);
+  const ShippedQuantizers shipped =
+      find_shipped(ModelIndex(candidate), ModelIndex(*models.reference));
+  return std::ranges::any_of(shipped.nodes, [&](const ShippedQuantizers::Node& node) {
+    return becomes_unsigned(shipped, node, WeightStorage::uint8);
+  });
+}
+
+}  // namespace
+
+std::vector<Remedy> measured_remedies(const Sensitivity& sensitivity,
+                                      const ComparedModels& models) {
+  std::vector<Remedy> remedies;
+  if (sensitivity.remedies.empty() && sensitivity.keep_in_float.empty()) return remedies;
+  const bool pairs = has_pairs(models);
+  if (!sensitivity.remedies.empty()) {
+    const QuantizerRemedy& best = sensitivity.remedies.front();
+    remedies.push_back(measured_remedy(kind_of(best.kind), {best.tensor}, best.gain));
+    if (pairs && best.kind != QuantizerRemedy::Kind::sixteen_bits)  // repair makes none wider
+      remedies.back().writer = Remedy::Writer::repair;
+  }
+  if (!sensitivity.keep_in_float.empty()) {
+    const FloatSet& set = sensitivity.keep_in_float.back();
+    remedies.push_back(measured_remedy(Remedy::Kind::keep_in_float, set.nodes, set.gain));
+    if (pairs) remedies.back().writer = Remedy::Writer::tune;
+  }
+  return remedies;
+}
+
+void rank_remedies(std::vector<Remedy>& remedies) {
+  double best = 0;
+  for (const Remedy& remedy : remedies) best = std::max(best, gain_of(remedy));
+  std::ranges::stable_sort(remedies, std::greater{}, [&](const Remedy& remedy) {
+    return std::pair(is_free(remedy) && gain_of(remedy) >= most_of_it * best, remedy.after_db);
+  });
+}
+
+void name_kernels(DiagnosisResult& result, const ComparedModels& models) {
+  if (answer(result, Question::runtime) != AnswerKind::bad) return;
+  result.remedies.push_back(
+      {.kind = Remedy::Kind::exact_kernels,
+       .writer = repair_stores_unsigned(models) ? Remedy::Writer::repair : Remedy::Writer::none,
+       .before_db = worst_db(result.compare->outputs),
+       .after_db = worst_db(result.compare->exact_outputs)});
+  answer(result, Question::remedy) = AnswerKind::good;
+  if (result.cause == DiagnosedCause::none) name_cause(result, DiagnosedCause::kernels);
+}
+
+bool is_changed_scale(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
+                      const DiagnosisOptions& options) {
+  const auto& weights = result.compare->evidence.weights;
+  if (result.verdict.pass() || !models.reference || !weights || options.quick ||
+      weights->answer == WeightEvidence::Answer::different)
+    return false;
+  const auto changed = find_changed_scales(*models.reference, models.candidate, *weights);
+  if (changed.empty()) return false;
+  asked(options, Question::remedy);
+  const auto& exact = result.compare->exact_outputs;
+  const double before_db = worst_db(exact.empty() ? result.compare->outputs : exact);
+  const double after_db = sqnr_of(with_former_scales(models.candidate, changed), models, samples,
+                                  options, !exact.empty());
+  if (!(after_db > before_db + noticeable_db)) return false;
+  answer(result, Question::place) = AnswerKind::bad;
+  answer(result, Question::remedy) = AnswerKind::good;
+  result.changed_scale = changed.front();
+  name_cause(result, DiagnosedCause::wrong_range, changed.front().tensor);
+  result.remedies.push_back({.kind = Remedy::Kind::range,
+                             .writer = Remedy::Writer::repair,
+                             .subjects = {},
+                             .before_db = before_db,
+                             .after_db = after_db});
+  for (const ChangedScale& each : changed) result.remedies.back().subjects.push_back(each.tensor);
+  return true;
+}
+
+void ask_ranges(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
+                const DiagnosisOptions& options) {
+  const Evidence& evidence = result.compare->evidence;
+  if (!evidence.real_inputs || !evidence.calibration || !models.reference) return;
+  const auto few = first_samples(samples, samples_of_repair);
+  try {
+    const RepairResult repaired =
+        repair(models.candidate, *models.reference, *few,
+               {.effort = Effort::fast, .progress = asked(options, Question::remedy)});
+    result.interrupted = result.interrupted || repaired.interrupted;
+    const RepairProof& proof = repaired.held_back;
+    if (!repaired.model || proof.gain.db < noticeable_db) return;
+    answer(result, Question::remedy) = AnswerKind::good;
+    result.remedies.push_back(
+        {.kind = Remedy::Kind::ranges,
+         .writer = Remedy::Writer::repair,
+         .before_db = proof.shipped_db,
+         .after_db = proof.repaired_db,
+         .interval_db = (proof.gain.interval.high - proof.gain.interval.low) / 2});
+    if (result.cause == DiagnosedCause::narrow_range) return;
+    const double enough = most_of_it * proof.gain.db;
+    const auto range = std::ranges::find(result.remedies, Remedy::Kind::range, &Remedy::kind);
+    if (range != result.remedies.end() && gain_of(*range) >= enough)
+      name_cause(result, DiagnosedCause::wrong_range, range->subjects.front());
+    else if (has_other_calibration(evidence) && gain_of_one_node(result) < enough)
+      name_cause(result, DiagnosedCause::other_calibration);
+  } catch (const Stopped&) {
+    result.interrupted = true;
+  } catch (const Error&) {
+    // Not a file that can be repaired, or too few samples: nothing is advised.
+  }
+}
+
+}  // namespace vernier

@@ -1,0 +1,64 @@
+#include <algorithm>
+
+#include "vernier/analysis/check/explanations.h"
+#include "vernier/analysis/diagnosis/ask.h"
+#include "vernier/analysis/model_argument.h"
+
+namespace vernier {
+namespace {
+
+bool can_run(const CheckResult& check) {
+  return std::ranges::none_of(check.findings, [](const Finding& finding) {
+    return finding.severity == Severity::error && explanation(finding.id).group == CheckGroup::runs;
+  });
+}
+
+// What is asked of the reference: whether it runs, and whether it has the candidate's errors too.
+std::vector<std::string> asked_of_reference(const CheckResult& candidate) {
+  std::vector<std::string> ids;
+  for (const Explanation& entry : explanations())
+    if (entry.severity == Severity::error && entry.group == CheckGroup::runs)
+      ids.emplace_back(entry.id);
+  for (const Finding& finding : candidate.findings)
+    if (finding.severity == Severity::error) ids.push_back(finding.id);
+  return ids;
+}
+
+}  // namespace
+
+const Finding* own_error(const CheckResult& check, const CheckResult* other) {
+  const auto is_error = [&](const Finding& finding) {
+    return finding.severity == Severity::error &&
+           (!other ||
+            std::ranges::find(other->findings, finding.id, &Finding::id) == other->findings.end());
+  };
+  const auto error = std::ranges::find_if(check.findings, is_error);
+  return error == check.findings.end() ? nullptr : &*error;
+}
+
+bool ask_soundness(DiagnosisResult& result, const std::filesystem::path& reference_path,
+                   const std::filesystem::path& candidate, const DiagnosisOptions& options) {
+  asked(options, Question::soundness);
+  CheckOptions check_options{.runtime = options.compare.candidate_runtime};
+  result.candidate_check = check(candidate, check_options);
+  if (model_format(reference_path) == ModelFormat::onnx) {
+    check_options.runtime = options.compare.reference_runtime;
+    check_options.only = asked_of_reference(result.candidate_check);
+    result.reference_check = check(reference_path, check_options);
+  }
+  const CheckResult* reference = result.reference_check ? &*result.reference_check : nullptr;
+  const Finding* error = own_error(result.candidate_check, reference);
+  answer(result, Question::soundness) = error ? AnswerKind::bad : AnswerKind::good;
+  if (error) name_cause(result, DiagnosedCause::candidate_unsound, error->id);
+  if (!can_run(result.candidate_check)) {
+    result.verdict = result.candidate_check.verdict;
+    return false;
+  }
+  if (!reference || can_run(*reference)) return true;
+  answer(result, Question::soundness) = AnswerKind::bad;
+  name_cause(result, DiagnosedCause::reference_unsound, own_error(*reference, nullptr)->id);
+  result.verdict = reference->verdict;
+  return false;
+}
+
+}  // namespace vernier

@@ -1,0 +1,82 @@
+#include "vernier/analysis/diagnosis/swapped_weights.h"
+
+#include <vernier_onnx.pb.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "vernier/analysis/layers/graph.h"
+
+namespace vernier {
+namespace {
+
+// The stored weights that a region reads.
+std::set<std::string> weights_read(const Region& region) {
+  std::set<std::string> names;
+  for (const auto* node : region.nodes)
+    for (const std::string& input : node->input())
+      if (const WeightSource source = region.graph->weight_source(input); source)
+        names.insert(source.stored->name());
+  return names;
+}
+
+// The reference's weights that the layer reads there, and the candidate's that it reads here.
+struct Operands {
+  std::set<std::string> reference, candidate;
+};
+
+Operands operands_of(const LayersResult& layers, const LayerRow& row, const Model& reference,
+                     const Model& candidate) {
+  std::set<std::string> names, tensors;
+  for (const LayerRow& each : layers.rows) {
+    names.insert(each.layer);
+    if (!each.tensor.empty()) tensors.insert(each.tensor);
+  }
+  const ModelIndex reference_index(reference), candidate_index(candidate);
+  const auto among = [](const std::set<std::string>& known) {
+    return [&known](const std::string& name) { return known.contains(name); };
+  };
+  return {weights_read(region_of(reference_index, row.layer, among(names))),
+          weights_read(region_of(candidate_index, row.tensor, among(tensors)))};
+}
+
+}  // namespace
+
+std::optional<SwappedWeights> find_swapped_weights(const LayersResult& layers, const LayerRow& row,
+                                                   const WeightEvidence& weights,
+                                                   const Model* reference, const Model& candidate) {
+  Operands operands;
+  if (reference)
+    operands = operands_of(layers, row, *reference, candidate);
+  else if (const auto& weight = row.evidence.weight)
+    operands = {{weight->parameter}, {weight->initializer}};
+  for (const PairedWeight& held : weights.weights) {
+    if (!held.same || !operands.candidate.contains(held.candidate) ||
+        operands.reference.contains(held.reference))
+      continue;
+    for (const std::string& expected : operands.reference) {
+      const auto other = std::ranges::find(weights.weights, expected, &PairedWeight::reference);
+      const bool is_elsewhere = other != weights.weights.end() && other->same &&
+                                !operands.candidate.contains(other->candidate);
+      if (!is_elsewhere || other->elements != held.elements) continue;
+      return SwappedWeights{.candidate = held.candidate,
+                            .expected = expected,
+                            .found = held.reference,
+                            .other = other->candidate};
+    }
+  }
+  return std::nullopt;
+}
+
+Model with_swapped_weights(const Model& candidate, const SwappedWeights& swapped) {
+  Model result = candidate.clone();
+  for (auto& weight : *result.graph().mutable_initializer())
+    if (weight.name() == swapped.candidate)
+      weight.set_name(swapped.other);
+    else if (weight.name() == swapped.other)
+      weight.set_name(swapped.candidate);
+  return result;
+}
+
+}  // namespace vernier

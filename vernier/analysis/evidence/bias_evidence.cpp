@@ -1,0 +1,231 @@
+#include "vernier/analysis/evidence/bias_evidence.h"
+
+#include <vernier_onnx.pb.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "vernier/model/index.h"
+#include "vernier/model/tensor_data.h"
+#include "vernier/tensor/convert.h"
+
+namespace vernier {
+namespace {
+
+using vernier_onnx::NodeProto;
+
+// A stored bias: each value times its scale is what is added.
+struct Bias {
+  std::string name;
+  std::vector<double> stored, scales;
+  std::string input = {}, input_scale = {};  // of a node of integers
+
+  double scale(std::size_t i) const { return scales[scales.size() == 1 ? 0 : i]; }
+};
+
+// Where a node has its bias, and of a node of integers the scales of its two operands.
+struct Place {
+  int weight = 1, bias = 2;
+  std::vector<int> scales = {};
+};
+
+std::optional<Place> place_in(const NodeProto& node) {
+  if (is_op(node, "Conv") || is_op(node, "ConvTranspose")) return Place{};
+  if (is_op(node, "Gemm") && attribute_float(node, "beta", 1) == 1) return Place{};
+  if (is_op(node, "QLinearConv")) return Place{3, 8, {1, 4}};
+  if (node.op_type() == "QGemm") return Place{3, 6, {1, 4}};
+  return std::nullopt;
+}
+
+// The products of the scales, of one for all or one for each channel.
+std::optional<std::vector<double>> product(const std::vector<double>& first,
+                                           const std::vector<double>& second) {
+  if (first.size() != 1) return std::nullopt;
+  std::vector<double> products = second;
+  for (double& value : products) value *= first[0];
+  return products;
+}
+
+// What is stored of the tensor, and its scales; nothing where it is computed otherwise.
+std::optional<Bias> stored_bias(const GraphIndex& graph, const NodeProto& node,
+                                const Place& place) {
+  std::string name = node.input(place.bias);
+  std::optional<std::vector<double>> scales = std::vector{1.0};
+  if (!place.scales.empty()) {
+    const auto first = graph.numbers(node.input(place.scales[0]));
+    const auto second = graph.numbers(node.input(place.scales[1]));
+    scales = first && second ? product(*first, *second) : std::nullopt;
+  } else if (const NodeProto* writer = graph.producer(name);
+             writer && is_op(*writer, "DequantizeLinear")) {
+    name = writer->input(0);
+    scales = graph.numbers(writer->input(1));
+  }
+  if (!graph.initializer(name) || !scales) return std::nullopt;
+  const auto stored = graph.numbers(name);
+  if (!stored || (scales->size() != 1 && scales->size() != stored->size())) return std::nullopt;
+  Bias bias{.name = name, .stored = *stored, .scales = *scales};
+  if (!place.scales.empty()) {
+    bias.input = node.input(0);
+    bias.input_scale = node.input(place.scales[0]);
+  }
+  return bias;
+}
+
+// Where nothing that a weight is folded with stands behind the layer.
+bool has_norm_behind(const GraphIndex& graph, const NodeProto& node) {
+  const auto readers = graph.consumers(node.output(0));
+  return std::ranges::any_of(
+      readers, [](const NodeProto* reader) { return is_op(*reader, "BatchNormalization"); });
+}
+
+// The biases of a model's layers, by the name of the stored weight that stands beside each; of one
+// that several layers read, none.
+std::map<std::string, Bias> biases_of(const ModelIndex& model) {
+  std::map<std::string, Bias> biases;
+  std::map<std::string, int> readers;
+  for (const GraphIndex& graph : model.graphs())
+    for (const NodeProto& node : graph.graph().node()) {
+      const auto place = place_in(node);
+      if (!place || node.input_size() <= place->bias || has_norm_behind(graph, node)) continue;
+      const WeightSource weight = graph.weight_source(node.input(place->weight));
+      if (!weight || ++readers[weight.stored->name()] > 1) continue;
+      if (auto bias = stored_bias(graph, node, *place))
+        biases.emplace(weight.stored->name(), *std::move(bias));
+    }
+  std::erase_if(biases, [&](const auto& entry) { return readers[entry.first] > 1; });
+  return biases;
+}
+
+double sqnr_of(const Bias& reference, const Bias& candidate) {
+  double signal = 0, noise = 0;
+  for (std::size_t i = 0; i < reference.stored.size(); ++i) {
+    const double expected = reference.stored[i] * reference.scale(i);
+    const double difference = expected - candidate.stored[i] * candidate.scale(i);
+    signal += expected * expected;
+    noise += difference * difference;
+  }
+  return 10 * std::log10(signal / noise);
+}
+
+// The biases of layers whose weights are the same: the reference's and the candidate's.
+struct BiasPair {
+  Bias reference, candidate;
+};
+
+std::vector<BiasPair> pair_biases(const Model& reference, const Model& candidate,
+                                  const WeightEvidence& weights) {
+  const ModelIndex reference_index(reference), candidate_index(candidate);
+  const auto expected = biases_of(reference_index), found = biases_of(candidate_index);
+  std::vector<BiasPair> pairs;
+  for (const PairedWeight& weight : weights.weights) {
+    const auto from = expected.find(weight.reference);
+    const auto to = found.find(weight.candidate);
+    if (!weight.same || from == expected.end() || to == found.end()) continue;
+    if (from->second.stored.size() != to->second.stored.size()) continue;
+    pairs.push_back({from->second, to->second});
+  }
+  return pairs;
+}
+
+constexpr double clear_factor = 1.05;  // below, nothing was changed
+constexpr double clear_steps = 20;     // of a bias that tells a factor
+constexpr std::ptrdiff_t least_clear = 2;
+
+// The factor of the candidate's bias over the reference's, where all of it is that times one.
+std::optional<double> common_factor(const BiasPair& pair) {
+  const Bias &reference = pair.reference, &candidate = pair.candidate;
+  double product = 0, squares = 0;
+  for (std::size_t i = 0; i < reference.stored.size(); ++i) {
+    const double expected = reference.stored[i] * reference.scale(i);
+    product += expected * candidate.stored[i] * candidate.scale(i);
+    squares += expected * expected;
+  }
+  const double factor = product / squares;
+  if (!(factor > 0) || std::ranges::count_if(candidate.stored, [](double steps) {
+                         return std::abs(steps) >= clear_steps;
+                       }) < least_clear)
+    return std::nullopt;
+  for (std::size_t i = 0; i < reference.stored.size(); ++i) {
+    const double expected = factor * reference.stored[i] * reference.scale(i);
+    const double difference = expected - candidate.stored[i] * candidate.scale(i);
+    if (!(std::abs(difference) <= candidate.scale(i) + 0.001 * std::abs(expected)))
+      return std::nullopt;
+  }
+  return factor;
+}
+
+bool is_clear(double factor) { return std::abs(std::log(factor)) > std::log(clear_factor); }
+
+}  // namespace
+
+std::vector<OtherBias> find_other_biases(const Model& reference, const Model& candidate,
+                                         const WeightEvidence& weights) {
+  std::vector<OtherBias> others;
+  for (const auto& [right, stored] : pair_biases(reference, candidate, weights)) {
+    const double db = sqnr_of(right, stored);
+    if (!(db < unlike_bias_db)) continue;
+    OtherBias other{.candidate = stored.name, .sqnr_db = db};
+    for (std::size_t i = 0; i < right.stored.size(); ++i)
+      other.values.push_back(right.stored[i] * right.scale(i) / stored.scale(i));
+    others.push_back(std::move(other));
+  }
+  return others;
+}
+
+Model with_reference_biases(const Model& candidate, const std::vector<OtherBias>& biases) {
+  Model repaired = candidate.clone();
+  for (auto& weight : *repaired.graph().mutable_initializer()) {
+    const auto bias = std::ranges::find(biases, weight.name(), &OtherBias::candidate);
+    if (bias == biases.end()) continue;
+    Tensor tensor = repaired.tensor(weight);
+    if (tensor.dtype == DType::i32)
+      std::ranges::transform(bias->values, elements<std::int32_t>(tensor).begin(), [](double x) {
+        using Limits = std::numeric_limits<std::int32_t>;
+        return static_cast<std::int32_t>(
+            std::clamp<double>(std::nearbyint(x), Limits::min(), Limits::max()));
+      });
+    else if (tensor.dtype == DType::f32)
+      std::ranges::transform(bias->values, elements<float>(tensor).begin(),
+                             [](double x) { return static_cast<float>(x); });
+    weight = make_tensor_proto(tensor);
+  }
+  return repaired;
+}
+
+std::vector<ChangedScale> find_changed_scales(const Model& reference, const Model& candidate,
+                                              const WeightEvidence& weights) {
+  std::vector<ChangedScale> changed;
+  std::set<std::string> doubtful;  // scales that one of the biases does not confirm
+  for (const BiasPair& pair : pair_biases(reference, candidate, weights)) {
+    const std::string& scale = pair.candidate.input_scale;
+    if (scale.empty()) continue;
+    const auto factor = common_factor(pair);
+    const auto known = std::ranges::find(changed, scale, &ChangedScale::scale);
+    if (!factor || !is_clear(*factor) ||
+        (known != changed.end() && is_clear(*factor / known->factor)))
+      doubtful.insert(scale);
+    else if (known == changed.end())
+      changed.push_back({.tensor = pair.candidate.input, .scale = scale, .factor = *factor});
+  }
+  std::erase_if(changed, [&](const ChangedScale& each) { return doubtful.contains(each.scale); });
+  return changed;
+}
+
+Model with_former_scales(const Model& candidate, const std::vector<ChangedScale>& scales) {
+  Model restored = candidate.clone();
+  for (auto& weight : *restored.graph().mutable_initializer()) {
+    const auto scale = std::ranges::find(scales, weight.name(), &ChangedScale::scale);
+    if (scale == scales.end()) continue;
+    Tensor tensor = restored.tensor(weight);
+    if (tensor.dtype != DType::f32) continue;
+    for (float& value : elements<float>(tensor)) value = static_cast<float>(value / scale->factor);
+    weight = make_tensor_proto(tensor);
+  }
+  return restored;
+}
+
+}  // namespace vernier

@@ -1,0 +1,366 @@
+#include "vernier/analysis/evidence/calibration_fit.h"
+
+#include <vernier_onnx.pb.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "vernier/analysis/decoding/fed_decoder.h"
+#include "vernier/analysis/inputs/bind_inputs.h"
+#include "vernier/analysis/pairing/counterpart.h"
+#include "vernier/analysis/parts/content_hash.h"
+#include "vernier/model/graph.h"
+#include "vernier/model/quantization.h"
+#include "vernier/runtime/ort_runner.h"
+#include "vernier/tensor/convert.h"
+
+namespace vernier {
+namespace {
+
+constexpr double most_octaves = 10;  // a quantizer that sees zeros alone is this far off
+
+// An activation quantizer, and the sides of zero on which its range counts.
+struct WatchedQuantizer {
+  std::string name;     // of the tensor, as users know it
+  std::string watched;  // the tensor that is watched: what goes in, or what is stored
+  bool stored = false;
+  bool of_reference = false;  // what is watched is the counterpart of what goes in
+  bool bounded = false;
+  bool zeros_alone = false;
+  bool is_input = false;  // of the candidate
+  Quantizer quantizer;
+  RealRange range;
+  bool low_counts = true, high_counts = true;
+  double largest() const {
+    return std::max(low_counts ? -range.low : 0, high_counts ? range.high : 0);
+  }
+};
+
+// The operators that write each tensor of a model, with subgraphs.
+std::unordered_map<std::string, std::string> writers_of(const Model& model) {
+  std::unordered_map<std::string, std::string> writers;
+  for (const Subgraph& subgraph : all_subgraphs(model.graph()))
+    for (const auto& node : subgraph.graph->node())
+      for (const std::string& output : node.output()) writers[output] = node.op_type();
+  return writers;
+}
+
+// Whether a sample of the one can be fed to the other by name.
+bool same_input_names(const Model& reference, const Model& candidate) {
+  const auto input_names = [](const Model& model) {
+    std::set<std::string> names;
+    for (const TensorSpec& input : model.inputs()) names.insert(input.name);
+    return names;
+  };
+  return input_names(reference) == input_names(candidate);
+}
+
+// How far such an operator's output fills its range says little of the inputs.
+bool bounds_its_values(const std::unordered_map<std::string, std::string>& writers,
+                       const std::string& tensor) {
+  static const std::set<std::string, std::less<>> bounded = {
+      "Clip",    "HardSigmoid", "HardSwish",      "Softmax", "QLinearSoftmax",
+      "Sigmoid", "Tanh",        "QLinearSigmoid", "Erf"};
+  const auto found = writers.find(tensor);
+  return found != writers.end() && bounded.contains(found->second);
+}
+
+// Calibration that has seen zeros alone writes a scale of 1.
+bool saw_zeros_alone(const Quantizer& quantizer) {
+  const double zero_point = quantizer.zero_point ? to_f64(*quantizer.zero_point)[0] : 0;
+  return to_f64(quantizer.scale)[0] == 1 && zero_point == 0;
+}
+
+std::optional<WatchedQuantizer> watch(const QuantizedActivation& activation) {
+  const auto range = representable_range(activation.quantizer);
+  if (!range || !is_integer(activation.quantizer.dtype)) return std::nullopt;
+  WatchedQuantizer watched{.name = activation.name,
+                           .watched = activation.before,
+                           .stored = activation.before.empty(),
+                           .zeros_alone = saw_zeros_alone(activation.quantizer),
+                           .is_input = activation.writer_op.empty(),
+                           .quantizer = activation.quantizer,
+                           .range = *range};
+  if (watched.stored) watched.watched = activation.stored;
+  watched.low_counts = range->low < 0;
+  watched.high_counts = range->high > 0;
+  if (watched.watched.empty() || !(watched.largest() > 0)) return std::nullopt;
+  return watched;
+}
+
+// Whether it could be: what goes into the quantizer is watched in the reference instead.
+bool watch_counterpart(WatchedQuantizer& watched, const QuantizedActivation& activation,
+                       const ModelIndex& reference, const ModelIndex& candidate) {
+  const Counterpart counterpart =
+      fold_clip(reference, candidate, activation, find_counterpart(reference, activation))
+          .counterpart;
+  if (!reference.tensor(counterpart.tensor)) return false;
+  watched.watched = counterpart.tensor;
+  watched.stored = false;
+  watched.of_reference = true;
+  return true;
+}
+
+std::vector<WatchedQuantizer> find_quantizers(const Model& candidate, const Model* reference,
+                                              CalibrationProbe::Watched side) {
+  const auto candidate_writers = writers_of(candidate);
+  const auto reference_writers =
+      reference ? writers_of(*reference) : std::unordered_map<std::string, std::string>();
+  const ModelIndex index(candidate);
+  std::optional<ModelIndex> reference_index;
+  if (reference && same_input_names(*reference, candidate)) reference_index.emplace(*reference);
+  std::vector<WatchedQuantizer> found;
+  for (const QuantizedActivation& activation : find_quantization(index).activations) {
+    const auto bounded = [&](const std::string& name) {
+      return bounds_its_values(candidate_writers, name) ||
+             bounds_its_values(reference_writers, name);
+    };
+    auto watched = activation.dynamic ? std::nullopt : watch(activation);
+    if (!watched) continue;
+    watched->bounded =
+        bounded(activation.name) || bounded(activation.before) || bounded(activation.stored);
+    const bool in_reference = side == CalibrationProbe::Watched::reference || watched->bounded;
+    const bool is_counterpart = (watched->stored || in_reference) && reference_index &&
+                                watch_counterpart(*watched, activation, *reference_index, index);
+    if (!in_reference || is_counterpart) found.push_back(*std::move(watched));
+  }
+  return found;
+}
+
+// What goes into the quantizer; codes at the end of the range count as clipped. What is cut off by
+// no more than a 64th of the range, as where a tanh or Erf levels off, does not.
+QuantizerUse use_of(std::span<const float> values, const WatchedQuantizer& quantizer) {
+  const double half = quantizer.range.step / 2;
+  const double margin = quantizer.stored ? -half : std::max(half, quantizer.largest() / 64);
+  const double low = quantizer.range.low - margin, high = quantizer.range.high + margin;
+  QuantizerUse use{.elements = static_cast<std::int64_t>(values.size())};
+  for (const float value : values) {
+    if (quantizer.high_counts) {
+      if (value > use.largest) use.largest = value;
+      use.clipped += value > high;
+    }
+    if (quantizer.low_counts) {
+      if (-value > use.largest) use.largest = -value;
+      use.clipped += value < low;
+    }
+  }
+  return use;
+}
+
+double clipped_share(const QuantizerUse& use) {
+  return use.elements == 0 ? 0
+                           : static_cast<double>(use.clipped) / static_cast<double>(use.elements);
+}
+
+// The lower end of Wilson's interval of 95 %.
+double surely_clipped(const QuantizerUse& use) {
+  if (use.elements == 0) return 0;
+  constexpr double z = 1.96;
+  const auto n = static_cast<double>(use.elements);
+  const double share = clipped_share(use), spread = z * z / n;
+  const double margin = z * std::sqrt(share * (1 - share) / n + spread / (4 * n));
+  return std::max(0.0, (share + spread / 2 - margin) / (1 + spread));
+}
+
+// Whether it tells something of the inputs.
+bool tells(const UsedRange& range) {
+  const bool as_calibrated = range.zeros_alone && range.use.largest == 0;
+  return range.use.elements > 0 && !range.bounded && !as_calibrated;
+}
+
+// How far one quantizer's range is from what goes into it, in octaves, and percent that is surely
+// clipped: of a tensor of few elements one says little.
+double misfit(const UsedRange& range) {
+  const double octaves = std::abs(std::log2(range.use.largest / range.representable));
+  return (octaves <= most_octaves ? octaves : most_octaves) + 100 * surely_clipped(range.use);
+}
+
+std::vector<std::string> watched_names(const std::vector<WatchedQuantizer>& quantizers,
+                                       const Model& model, bool of_reference) {
+  std::set<std::string> names;
+  for (const WatchedQuantizer& quantizer : quantizers)
+    if (quantizer.of_reference == of_reference) names.insert(quantizer.watched);
+  for (const TensorSpec& input : model.inputs()) names.erase(input.name);
+  return {names.begin(), names.end()};
+}
+
+OrtOptions watching(OrtOptions options, std::vector<std::string> names) {
+  options.watch = Watch::only(std::move(names));
+  options.optimization = Optimization::disabled;
+  options.exact = true;
+  options.provider = "cpu";
+  options.provider_options.clear();
+  return options;
+}
+
+}  // namespace
+
+QuantizerUse pool(const QuantizerUse& first, const QuantizerUse& second) {
+  return {std::max(first.largest, second.largest), first.clipped + second.clipped,
+          first.elements + second.elements};
+}
+
+CalibrationFit fit_of(std::span<const UsedRange> ranges) {
+  CalibrationFit fit;
+  double sum = 0;
+  for (const UsedRange& range : ranges) {
+    const QuantizerUse& use = range.use;
+    if (use.elements == 0) continue;  // never ran, as in a branch that was not taken
+    if (const double ratio = use.largest / range.representable; ratio > fit.overflow) {
+      fit.overflow = ratio;
+      fit.most_overflowed = range.name;
+    }
+    if (const double ratio = use.largest / range.representable;
+        range.is_input && ratio > fit.input_overflow) {
+      fit.input_overflow = ratio;
+      fit.overflowed_input = range.name;
+    }
+    if (!tells(range)) continue;
+    sum += misfit(range);
+    ++fit.quantizers;
+    if (const double share = surely_clipped(use); share > fit.surely_clipped) {
+      fit.surely_clipped = share;
+      fit.clipped_share = clipped_share(use);
+      fit.most_clipped = range.name;
+    }
+  }
+  if (fit.quantizers > 0) fit.score = sum / static_cast<double>(fit.quantizers);
+  fit.without_worst = score_without_worst(ranges);
+  return fit;
+}
+
+double score_without_worst(std::span<const UsedRange> ranges) {
+  double sum = 0, worst = 0, quantizers = 0;
+  for (const UsedRange& range : ranges) {
+    if (!tells(range)) continue;
+    const double own = misfit(range);
+    sum += own;
+    worst = std::max(worst, own);
+    ++quantizers;
+  }
+  if (quantizers < 2) return sum;
+  return (sum - worst) / (quantizers - 1);
+}
+
+struct CalibrationProbe::State {
+  std::vector<WatchedQuantizer> quantizers;
+  std::multimap<std::string, std::size_t, std::less<>> by_tensor, by_reference_tensor;
+  std::optional<OrtRunner> candidate, reference;  // where something is watched in them
+  std::unique_ptr<Runner> fed;                    // the reference behind the candidate's inputs
+  InputBindings bindings;
+};
+
+CalibrationProbe::CalibrationProbe(const Model& candidate, const Model* reference,
+                                   const OrtOptions& runtime, Watched watched)
+    : state_(std::make_unique<State>()) {
+  State& state = *state_;
+  state.quantizers = find_quantizers(candidate, reference, watched);
+  for (std::size_t i = 0; i < state.quantizers.size(); ++i)
+    (state.quantizers[i].of_reference ? state.by_reference_tensor : state.by_tensor)
+        .emplace(state.quantizers[i].watched, i);
+  if (watched == Watched::candidate)
+    state.candidate.emplace(candidate.clone(),
+                            watching(runtime, watched_names(state.quantizers, candidate, false)));
+  if (state.by_reference_tensor.empty()) return;
+  state.bindings = bind_inputs(candidate.inputs(), fed_inputs(*reference, candidate));
+  state.reference.emplace(reference->clone(),
+                          watching(runtime, watched_names(state.quantizers, *reference, true)));
+  state.fed = feed_decoder(*state.reference, *reference, candidate);
+}
+
+CalibrationProbe::~CalibrationProbe() = default;
+CalibrationProbe::CalibrationProbe(CalibrationProbe&&) noexcept = default;
+
+std::size_t CalibrationProbe::quantizers() const { return state_->quantizers.size(); }
+
+CalibrationProbe::Sample CalibrationProbe::run(std::span<const Tensor> inputs) {
+  Sample sample;
+  sample.uses.resize(quantizers());
+  const auto observe = [&](const auto& by_tensor, const TensorView& tensor) {
+    const auto [begin, end] = by_tensor.equal_range(tensor.name);
+    for (auto at = begin; at != end; ++at) {
+      const WatchedQuantizer& quantizer = state_->quantizers[at->second];
+      const std::vector<float> values =
+          to_f32(quantizer.stored ? dequantize(tensor, quantizer.quantizer).view() : tensor);
+      QuantizerUse& use = sample.uses[at->second];
+      use = pool(use, use_of(values, quantizer));
+    }
+  };
+  const auto run = [&](Runner& runner, const auto& by_tensor, std::span<const Tensor> own_inputs) {
+    for (const Tensor& input : own_inputs) observe(by_tensor, input);
+    return runner.run(own_inputs, [&](const TensorView& tensor) { observe(by_tensor, tensor); });
+  };
+  if (auto& candidate = state_->candidate)
+    sample.outputs = run(*candidate, state_->by_tensor, inputs);
+  if (state_->reference) {
+    Runner& reference = state_->fed ? *state_->fed : *state_->reference;
+    run(reference, state_->by_reference_tensor,
+        apply_bindings(state_->bindings, reference.inputs(), inputs));
+  }
+  return sample;
+}
+
+std::vector<UsedRange> CalibrationProbe::ranges(std::span<const QuantizerUse> uses) const {
+  std::vector<UsedRange> ranges;
+  for (std::size_t i = 0; i < uses.size(); ++i)
+    ranges.push_back({state_->quantizers[i].name, state_->quantizers[i].largest(), uses[i],
+                      state_->quantizers[i].bounded, state_->quantizers[i].zeros_alone,
+                      state_->quantizers[i].is_input});
+  return ranges;
+}
+
+// Of as many ranges as elements are wanted, one of each, at a place that repeats no pattern of
+// rows.
+TensorSketch sketch_of(const TensorView& tensor) {
+  TensorSketch sketch{.size = tensor.size(), .hash = content_hash(tensor.bytes).first};
+  if (sketch.size <= sketched_elements) {
+    sketch.elements = to_f64(tensor);
+    return sketch;
+  }
+  sketch.elements.resize(sketched_elements);
+  const auto begin = [&](std::int64_t i) {
+    return i * (sketch.size / sketched_elements) +
+           i * (sketch.size % sketched_elements) / sketched_elements;
+  };
+  std::uint64_t spread = 0;
+  for (std::int64_t i = 0; i < sketched_elements; ++i) {
+    spread += 0x9e3779b97f4a7c15;  // 2^64 over the golden ratio
+    const std::int64_t length = begin(i + 1) - begin(i);
+    const auto place =
+        static_cast<std::int64_t>((spread >> 32) % static_cast<std::uint64_t>(length));
+    widen(tensor, begin(i) + place, std::span(&sketch.elements[static_cast<std::size_t>(i)], 1));
+  }
+  return sketch;
+}
+
+void Diversity::add(const TensorSketch& sketch) {
+  const std::vector<double>& values = sketch.elements;
+  if (samples_ == 0) {
+    sums_.assign(values.size(), 0);
+    size_ = sketch.size;
+    hash_ = sketch.hash;
+  }
+  if (sketch.size != size_) {
+    other_sizes_ = true;
+    return;
+  }
+  other_elements_ |= size_ > sketched_elements && sketch.hash != hash_;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    sums_[i] += values[i];
+    squares_ += values[i] * values[i];
+  }
+  ++samples_;
+}
+
+double Diversity::value() const {
+  if (samples_ < 2) return 1;
+  double means = 0;  // squared, times the samples
+  for (const double sum : sums_) means += sum * sum / static_cast<double>(samples_);
+  return squares_ == 0 ? 0 : std::max(0.0, squares_ - means) / squares_;
+}
+
+}  // namespace vernier

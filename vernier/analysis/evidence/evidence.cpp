@@ -1,0 +1,194 @@
+#include "vernier/analysis/evidence/evidence.h"
+
+#include <vernier_onnx.pb.h>
+
+#include <algorithm>
+#include <array>
+
+#include "vernier/model/index.h"
+
+namespace vernier {
+namespace {
+
+// The weight that differs most, as a limit that it breaks.
+Failure weight_failure(const WeightEvidence& evidence) {
+  const PairedWeight& weight = evidence.weights[*evidence.most_different];
+  Failure failure{.subject = weight.candidate, .group = "weight"};
+  if (weight.steps) {
+    failure.metric = "weight_steps";
+    failure.value = *weight.steps;
+    failure.limit = Limit{.metric = failure.metric, .fails = Limit::Fails::above, .value = 1};
+  } else {
+    failure.metric = "weight_sqnr_db";
+    failure.value = weight.sqnr_db;
+    failure.limit = Limit{.metric = failure.metric, .fails = Limit::Fails::below, .value = 100};
+  }
+  return failure;
+}
+
+Failure structure_failure(const StructureEvidence& structure) {
+  return {.subject = structure.output,
+          .group = "output",
+          .metric = "unquantized_sqnr_db",
+          .value = structure.sqnr_db,
+          .limit = Limit{.metric = "unquantized_sqnr_db",
+                         .fails = Limit::Fails::below,
+                         .value = other_structure_db}};
+}
+
+// Inputs that the quantizers were not calibrated on; nothing where none tells.
+std::optional<Doubt> unlike_inputs(const Evidence& evidence) {
+  const double most = most_score(evidence.real_inputs);
+  if (!evidence.calibration || evidence.calibration->score <= most) return std::nullopt;
+  return Doubt{evidence.real_inputs ? DoubtKind::other_calibration : DoubtKind::unlike_calibration,
+               "", evidence.calibration->score, most};
+}
+
+std::vector<Doubt> doubts_of(const Evidence& evidence) {
+  std::vector<Doubt> doubts;
+  if (const auto doubt = unlike_inputs(evidence)) doubts.push_back(*doubt);
+  if (const auto& fit = evidence.calibration) {
+    if (fit->surely_clipped > most_clipped_share)
+      doubts.push_back(
+          {DoubtKind::clipping, fit->most_clipped, fit->clipped_share, most_clipped_share});
+    if (!evidence.real_inputs && fit->score <= fitting_score && fit->overflow > most_overflow)
+      doubts.push_back(
+          {DoubtKind::narrow_range, fit->most_overflowed, fit->overflow, most_overflow});
+  }
+  if (const auto& narrow = evidence.narrow)
+    doubts.push_back(
+        narrow->gain_db
+            ? Doubt{DoubtKind::costly_range, narrow->tensor, *narrow->gain_db, costly_db}
+            : Doubt{DoubtKind::narrow_input, narrow->tensor, narrow->overflow, most_overflow});
+  if (const auto& bias = evidence.bias; bias && !evidence.real_inputs)
+    doubts.push_back({DoubtKind::changed_scale, bias->tensor, bias->ratio, 1});
+  if (const auto& others = evidence.others; others && others->limit)
+    doubts.push_back(
+        {DoubtKind::other_inputs, others->subject, others->value, others->limit->value});
+  if (const auto& fit = evidence.norms; fit && !evidence.calibration && !evidence.real_inputs)
+    if (!(fit->score <= fitting_norm_score))
+      doubts.push_back({DoubtKind::unlike_training, "", fit->score, fitting_norm_score});
+  const bool unmatched = evidence.weights ? evidence.weights->answer != WeightEvidence::Answer::same
+                                          : evidence.quantized;
+  if (evidence.diversity && *evidence.diversity < least_diversity && unmatched)
+    doubts.push_back({DoubtKind::alike_samples, "", *evidence.diversity, least_diversity});
+  if (const auto& structure = evidence.structure;
+      structure && structure->unswitched == 0 && !(structure->sqnr_db >= same_structure_db))
+    doubts.push_back(
+        {DoubtKind::other_structure, structure->output, structure->sqnr_db, same_structure_db});
+  if (const auto& missing = evidence.missing)
+    doubts.push_back({DoubtKind::missing_activation,
+                      missing->tensor.empty() ? missing->op : missing->tensor,
+                      static_cast<double>(missing->candidate + missing->quantizers),
+                      static_cast<double>(missing->reference)});
+  return doubts;
+}
+
+// Whether all limits are broken by no more than made-up inputs may lose.
+bool is_near(const std::vector<Failure>& failures) {
+  return std::ranges::all_of(failures, [](const Failure& failure) {
+    return failure.limit && failure.metric.starts_with("sqnr_db") &&
+           failure.value >= failure.limit->value - made_up_loss_db;
+  });
+}
+
+// Whether broken limits say something of the candidate and not of its inputs.
+bool proves_loss(const Evidence& evidence, const std::vector<Failure>& failures) {
+  if (evidence.real_inputs || evidence.own_limits) return true;
+  if (!evidence.quantized && !evidence.half) return true;
+  if (is_near(failures)) return false;
+  if (evidence.half) return true;
+  if (const auto& fit = evidence.calibration) return fit->score <= fitting_score;
+  return evidence.norms && evidence.norms->score <= fitting_norm_score;
+}
+
+}  // namespace
+
+Verdict make_verdict(std::vector<Limit> limits, std::vector<Failure> failures,
+                     const Evidence& evidence) {
+  Verdict verdict = make_verdict(std::move(limits), std::move(failures));
+  if (evidence.weights && evidence.weights->answer == WeightEvidence::Answer::different)
+    return with_weights(std::move(verdict), *evidence.weights);
+  if (evidence.structure && is_other_network(*evidence.structure)) {
+    verdict.failures.insert(verdict.failures.begin(), structure_failure(*evidence.structure));
+    verdict.outcome = Outcome::fail;
+    return verdict;
+  }
+  const bool only_broken = std::ranges::all_of(
+      verdict.failures, [](const Failure& failure) { return failure.kind == FailureKind::broken; });
+  if (verdict.outcome == Outcome::fail &&
+      (!only_broken || proves_loss(evidence, verdict.failures))) {
+    if (const auto doubt = unlike_inputs(evidence)) verdict.doubts.push_back(*doubt);
+    return verdict;
+  }
+  verdict.doubts = doubts_of(evidence);
+  if (evidence.own_limits) return verdict;
+  if (verdict.outcome == Outcome::fail && verdict.doubts.empty())
+    verdict.doubts.push_back(is_near(verdict.failures)
+                                 ? Doubt{DoubtKind::near_limit, "", made_up_loss_db}
+                                 : Doubt{.kind = DoubtKind::unknown_inputs});
+  if (!verdict.doubts.empty()) verdict.outcome = Outcome::inconclusive;
+  return verdict;
+}
+
+Verdict with_weights(Verdict verdict, const WeightEvidence& weights) {
+  if (weights.answer != WeightEvidence::Answer::different) return verdict;
+  verdict.failures.insert(verdict.failures.begin(), weight_failure(weights));
+  verdict.outcome = Outcome::fail;
+  return verdict;
+}
+
+namespace {
+
+// Of a Softmax: from the front, where the rank is known.
+std::int64_t softmax_axis(const vernier_onnx::NodeProto& node, const ModelIndex& models,
+                          const std::string& output) {
+  if (!node.op_type().ends_with("Softmax")) return 0;
+  const std::int64_t axis = attribute_int(node, "axis", models.model().opset("") < 13 ? 1 : -1);
+  const auto shape = models.main().declared_shape(output);
+  return axis < 0 && shape ? axis + std::ssize(*shape) : axis;
+}
+
+}  // namespace
+
+std::vector<FinalActivation> find_final_activations(const Model& model) {
+  constexpr std::array<std::string_view, 3> activations = {"Softmax", "LogSoftmax", "Sigmoid"};
+  constexpr std::array<std::string_view, 8> carriers = {
+      "Identity", "Cast",    "QuantizeLinear", "DequantizeLinear",
+      "Reshape",  "Squeeze", "Unsqueeze",      "Flatten"};
+  const auto is_among = [](const auto& names, const std::string& name) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  const ModelIndex models(model);
+  const GraphIndex& index = models.main();
+  std::vector<FinalActivation> found;
+  const auto add = [&](const std::string& output, const vernier_onnx::NodeProto& node,
+                       bool tensor) {
+    if (index.producer(node.input(0)))
+      found.push_back(
+          {output, node.input(0), tensor, node.op_type(), softmax_axis(node, models, output)});
+  };
+  for (const TensorSpec& output : model.outputs()) {
+    const vernier_onnx::NodeProto* node = index.producer(output.name);
+    while (node && is_among(carriers, node->op_type())) node = index.producer(node->input(0));
+    if (node && is_among(activations, node->op_type())) add(output.name, *node, true);
+  }
+  for (const OtherValue& output : model.other_outputs()) {
+    const vernier_onnx::NodeProto* node = index.producer(output.name);
+    if (node && node->op_type() == "ZipMap") add(output.name, *node, false);
+  }
+  return found;
+}
+
+Model with_outputs(const Model& model, const std::vector<std::string>& tensors) {
+  Model extended = model.clone();
+  for (const std::string& tensor : tensors) {
+    const auto& outputs = extended.graph().output();
+    const bool is_output =
+        std::ranges::any_of(outputs, [&](const auto& output) { return output.name() == tensor; });
+    if (!is_output) extended.graph().add_output()->set_name(tensor);
+  }
+  return extended;
+}
+
+}  // namespace vernier

@@ -1,0 +1,382 @@
+#include "vernier/analysis/evidence/model_weights.h"
+
+#include <vernier_onnx.pb.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <initializer_list>
+#include <map>
+#include <unordered_set>
+
+#include "vernier/model/onnx_type.h"
+#include "vernier/model/quantization.h"
+#include "vernier/runtime/runner.h"
+#include "vernier/tensor/convert.h"
+
+namespace vernier {
+namespace {
+
+using vernier_onnx::NodeProto;
+using vernier_onnx::TensorProto;
+
+// The axis of output channels of the weight that the node reads at `input`; -1 if it has none.
+int channel_axis(const NodeProto& node, int input) {
+  if (input != 1) return -1;
+  if (is_op(node, "Conv")) return 0;
+  if (is_op(node, "ConvTranspose")) return 1;
+  if (is_op(node, "Gemm")) return attribute_int(node, "transB", 0) != 0 ? 0 : 1;
+  if (is_op(node, "MatMul")) return 1;
+  return -1;
+}
+
+// A constant, also where it is given another shape first.
+std::optional<Tensor> constant_value(const GraphIndex& index, const std::string& tensor) {
+  if (auto value = index.value(tensor)) return value;
+  const NodeProto* node = tensor.empty() ? nullptr : index.producer(tensor);
+  if (!node || !(is_op(*node, "Reshape") || is_op(*node, "Identity"))) return std::nullopt;
+  auto value = index.value(node->input(0));
+  if (!value || is_op(*node, "Identity")) return value;
+  const auto dims = index.numbers(input_name(*node, 1));
+  if (!dims) return std::nullopt;
+  const std::int64_t elements = value->size();
+  value->shape.assign(dims->begin(), dims->end());
+  std::int64_t known = 1;
+  for (const std::int64_t dim : value->shape) known *= dim > 0 ? dim : 1;
+  for (std::int64_t& dim : value->shape)
+    if (dim < 0) dim = elements / known;
+  return value->size() == elements ? value : std::nullopt;
+}
+
+// What is done to each channel by the operators behind a weight's reader.
+class ChannelSteps {
+ public:
+  ChannelSteps(const GraphIndex& index, ChannelScale unchanged, int axes_behind)
+      : index_(index), total_(std::move(unchanged)), axes_behind_(axes_behind) {}
+
+  // With one operator more each, as long as they do nothing else.
+  std::vector<ChannelScale> behind(const NodeProto& reader) {
+    std::vector<ChannelScale> folds;
+    for (const NodeProto* node = &reader;;) {
+      const auto next = index_.consumers(node->output(0));
+      if (next.size() != 1 || !add(*next[0], node->output(0))) return folds;
+      folds.push_back(total_);
+      node = next[0];
+    }
+  }
+
+ private:
+  bool add(const NodeProto& node, const std::string& input) {
+    if (is_op(node, "BatchNormalization")) return add_norm(node);
+    const int other = node.input_size() == 2 && node.input(0) == input ? 1 : 0;
+    if (is_op(node, "Mul")) return multiply(channels_of(node.input(other)));
+    if (is_op(node, "Add")) return shift(channels_of(node.input(other)), 1);
+    if (other == 1 && is_op(node, "Sub")) return shift(channels_of(node.input(1)), -1);
+    if (other == 1 && is_op(node, "Div")) return multiply(inverse(channels_of(node.input(1))));
+    return false;
+  }
+
+  bool add_norm(const NodeProto& norm) {
+    if (norm.input_size() != 5) return false;
+    auto factors = index_.numbers(norm.input(1));
+    const auto variances = index_.numbers(norm.input(4));
+    if (!factors || !variances || factors->size() != variances->size()) return false;
+    const double epsilon = attribute_float(norm, "epsilon", 1e-5F);
+    for (std::size_t i = 0; i < factors->size(); ++i)
+      (*factors)[i] /= std::sqrt((*variances)[i] + epsilon);
+    return shift(index_.numbers(norm.input(3)), -1) && multiply(factors) &&
+           shift(index_.numbers(norm.input(2)), 1);
+  }
+
+  // A number, or one for each channel.
+  std::optional<std::vector<double>> channels_of(const std::string& tensor) const {
+    const auto value = constant_value(index_, tensor);
+    if (!value || !is_float(value->dtype)) return std::nullopt;
+    std::vector<double> numbers = to_f64(*value);
+    const std::size_t channels = total_.factors.size();
+    if (numbers.size() == 1) return std::vector(channels, numbers[0]);
+    const auto axis = std::ssize(value->shape) - 1 - axes_behind_;
+    if (numbers.size() != channels || axis < 0 || value->shape[axis] != std::ssize(numbers))
+      return std::nullopt;
+    return numbers;
+  }
+
+  static std::optional<std::vector<double>> inverse(std::optional<std::vector<double>> numbers) {
+    if (numbers)
+      for (double& number : *numbers) number = 1 / number;
+    return numbers;
+  }
+
+  bool multiply(const std::optional<std::vector<double>>& by) {
+    if (!by || by->size() != total_.factors.size()) return false;
+    for (std::size_t i = 0; i < by->size(); ++i) {
+      total_.factors[i] *= (*by)[i];
+      total_.shifts[i] *= (*by)[i];
+    }
+    return true;
+  }
+
+  bool shift(const std::optional<std::vector<double>>& by, double sign) {
+    if (!by || by->size() != total_.shifts.size()) return false;
+    for (std::size_t i = 0; i < by->size(); ++i) total_.shifts[i] += sign * (*by)[i];
+    return true;
+  }
+
+  const GraphIndex& index_;
+  ChannelScale total_;
+  int axes_behind_;  // of channels, in what the reader writes
+};
+
+// Names without what quantizers append.
+std::vector<std::string> stems(const std::string& name) {
+  constexpr std::array<std::string_view, 5> suffixes = {
+      "_DequantizeLinear_Output", "_QuantizeLinear_Output", "_quantized", "_fake_quantized", "_Q4"};
+  std::vector<std::string> names = {name};
+  for (const std::string_view suffix : suffixes)
+    if (name.ends_with(suffix)) names.push_back(name.substr(0, name.size() - suffix.size()));
+  return names;
+}
+
+// Where an operator that is not read otherwise has stored integers, their scales and zero points.
+struct StoredOperand {
+  int weight, scale, zero_point;
+};
+const std::map<std::string, std::vector<StoredOperand>> stored_operands = {
+    {"DynamicQuantizeLSTM", {{1, 8, 9}, {2, 10, 11}}}, {"GatherBlockQuantized", {{0, 2, 3}}}};
+
+// Scales of an LSTM are one for each direction, or for each direction and channel, its last axis;
+// those of a table are in blocks. Nothing where codes are packed by hand.
+std::optional<Quantizer> operand_quantizer(const NodeProto& node, Quantizer quantizer,
+                                           const Shape& shape) {
+  if (node.op_type() == "GatherBlockQuantized") {
+    if (quantizer.dtype == DType::u8) return std::nullopt;
+    quantizer.axis = attribute_int(node, "quantize_axis", 1);
+    quantizer.block_size = attribute_int(node, "block_size", 128);
+  } else if (quantizer.scale.shape.size() == 2 && shape.size() == 3) {
+    for (Tensor* each : {&quantizer.scale, quantizer.zero_point ? &*quantizer.zero_point : nullptr})
+      if (each && each->shape.size() == 2) each->shape.insert(each->shape.begin() + 1, 1);
+    quantizer.axis = 1;
+    quantizer.block_size = shape[1];
+  } else {
+    quantizer.axis = 0;
+  }
+  if (!ScaleIndex::fits(shape, quantizer)) return std::nullopt;
+  return quantizer;
+}
+
+class WeightList {
+ public:
+  WeightList(const ModelIndex& index, bool any_table) : index_(index) {
+    std::unordered_set<std::string> quantized;
+    for (const QuantizedWeight& weight : find_quantization(index_).weights) {
+      quantized.insert(weight.name);
+      add_quantized(weight);
+    }
+    for (const GraphIndex& graph : index_.graphs())
+      for (const NodeProto& node : graph.graph().node())
+        if (const auto found = stored_operands.find(node.op_type()); found != stored_operands.end())
+          for (const StoredOperand& operand : found->second) add_operand(graph, node, operand);
+    for (const Weight& weight : index_.weights())
+      if (!quantized.contains(weight.name) && (any_table || is_read_as_weight(weight)))
+        add_float(weight);
+  }
+
+  std::vector<ModelWeight> take() && { return std::move(weights_); }
+
+ private:
+  void add_quantized(const QuantizedWeight& weight) {
+    const FoundNode* reader = index_.node(weight.reader);
+    ModelWeight added{.name = weight.name,
+                      .stored = weight.quantizer.dtype,
+                      .quantizer = weight.quantizer,
+                      .read = weight.real,
+                      .aliases = stems(weight.name),
+                      .transposes = reader && is_op(*reader->node, "ConvTranspose")};
+    for (std::string& alias : stems(weight.real_name)) added.aliases.push_back(std::move(alias));
+    weights_.push_back(std::move(added));
+  }
+
+  void add_operand(const GraphIndex& graph, const NodeProto& node, const StoredOperand& operand) {
+    const std::string name = input_name(node, operand.weight);
+    const TensorProto* stored = graph.constant(name);
+    auto scale = graph.value(input_name(node, operand.scale));
+    const auto dtype = stored ? dtype_of_onnx(stored->data_type()) : std::nullopt;
+    if (!dtype || !scale) return;
+    const Shape shape(stored->dims().begin(), stored->dims().end());
+    const auto quantizer =
+        operand_quantizer(node,
+                          {.dtype = *dtype,
+                           .scale = *std::move(scale),
+                           .zero_point = graph.value(input_name(node, operand.zero_point))},
+                          shape);
+    if (!quantizer) return;
+    weights_.push_back({.name = name,
+                        .stored = *dtype,
+                        .quantizer = quantizer,
+                        .read = [&model = index_.model(), stored,
+                                 quantizer] { return dequantize(model.view(*stored), *quantizer); },
+                        .aliases = stems(name),
+                        .recurrent = node.op_type() == "DynamicQuantizeLSTM"});
+  }
+
+  void add_float(const Weight& weight) {
+    const TensorProto& proto = *weight.proto;
+    const auto dtype = dtype_of_onnx(proto.data_type());
+    Shape shape(proto.dims().begin(), proto.dims().end());
+    if (!dtype || !is_float(*dtype) || shape.size() < 2 || element_count(shape) == 0) return;
+    std::vector<ChannelScale> folds = folds_behind(*weight.graph, weight.name, shape);
+    weights_.push_back({.name = weight.name,
+                        .shape = std::move(shape),
+                        .stored = *dtype,
+                        .read = [&model = index_.model(),
+                                 &proto] { return convert(model.view(proto), DType::f32); },
+                        .folds = std::move(folds),
+                        .bias = bias_beside(*weight.graph, weight.name),
+                        .aliases = {weight.name},
+                        .transposes = is_read_by(weight, {"ConvTranspose"}),
+                        .recurrent = is_read_by(weight, {"LSTM", "GRU", "RNN"})});
+  }
+
+  // Scales, masks and tables that shapes are made of are none.
+  static bool is_read_as_weight(const Weight& weight) {
+    return is_read_by(
+        weight, {"Conv", "ConvTranspose", "Gemm", "MatMul", "FusedConv", "FusedGemm", "FusedMatMul",
+                 "Gather", "LSTM", "GRU", "RNN", "Transpose", "Cast", "If", "Loop", "Scan"});
+  }
+
+  static bool is_read_by(const Weight& weight, std::initializer_list<std::string_view> ops) {
+    return std::ranges::any_of(weight.graph->consumers(weight.name), [&](const NodeProto* reader) {
+      return std::ranges::find(ops, reader->op_type()) != ops.end();
+    });
+  }
+
+  // The third input of its only reader.
+  static std::vector<double> bias_beside(const GraphIndex& index, const std::string& name) {
+    const auto readers = index.consumers(name);
+    if (readers.size() != 1 || channel_axis(*readers[0], 1) < 0) return {};
+    const auto bias = constant_value(index, input_name(*readers[0], 2));
+    return bias ? to_f64(*bias) : std::vector<double>();
+  }
+
+  static std::vector<ChannelScale> folds_behind(const GraphIndex& index, const std::string& name,
+                                                const Shape& shape) {
+    const auto readers = index.consumers(name);
+    if (readers.size() != 1 || readers[0]->output_size() == 0) return {};
+    const NodeProto& reader = *readers[0];
+    const auto at = std::ranges::find(reader.input(), name) - reader.input().begin();
+    const int axis = channel_axis(reader, static_cast<int>(at));
+    if (axis < 0 || axis >= std::ssize(shape)) return {};
+    const bool convolves = is_op(reader, "Conv") || is_op(reader, "ConvTranspose");
+    if (!convolves && shape.size() != 2) return {};
+    const auto groups = is_op(reader, "ConvTranspose") ? attribute_int(reader, "group", 1) : 1;
+    const auto channels = static_cast<std::size_t>(shape[axis] * groups);
+    ChannelScale unchanged{axis, std::vector(channels, 1.0), std::vector(channels, 0.0)};
+    return ChannelSteps(index, std::move(unchanged),
+                        convolves ? static_cast<int>(shape.size()) - 2 : 0)
+        .behind(reader);
+  }
+
+  const ModelIndex& index_;
+  std::vector<ModelWeight> weights_;
+};
+
+// What the batch norm does that a leaf is; nothing for other leaves.
+std::optional<std::vector<double>> norm_factors(
+    const WatchedTensor& leaf, const std::map<std::string, std::vector<double>>& vectors) {
+  const auto variance = vectors.find(leaf.name + ".running_var");
+  const auto epsilon = leaf.constants.find("eps");
+  if (variance == vectors.end() || epsilon == leaf.constants.end()) return std::nullopt;
+  const auto weight = vectors.find(leaf.name + ".weight");
+  std::vector<double> factors =
+      weight == vectors.end() ? std::vector(variance->second.size(), 1.0) : weight->second;
+  if (factors.size() != variance->second.size()) return std::nullopt;
+  for (std::size_t i = 0; i < factors.size(); ++i)
+    factors[i] /= std::sqrt(variance->second[i] + epsilon->second);
+  return factors;
+}
+
+// Reads a parameter when it is wanted, so that no second copy of all is held.
+Tensor read_parameter(const Runner& runner, const std::string& name) {
+  Tensor found;
+  runner.visit_parameters_named(
+      {&name, 1}, [&](const TensorView& parameter) { found = convert(parameter, DType::f32); });
+  return found;
+}
+
+// A parameter has no dynamic axis.
+Shape shape_of(const TensorSpec& parameter) {
+  Shape shape;
+  for (const Dim& dim : parameter.shape) shape.push_back(dim.size);
+  return shape;
+}
+
+std::map<std::string, std::vector<double>> read_vectors(const Runner& runner,
+                                                        std::span<const std::string> names) {
+  std::map<std::string, std::vector<double>> vectors;
+  runner.visit_parameters_named(names, [&](const TensorView& parameter) {
+    vectors.emplace(parameter.name, to_f64(parameter));
+  });
+  return vectors;
+}
+
+// A further call of a module is named otherwise, as that of a leaf is.
+WatchedTensor as_leaf(WatchedTensor watched) {
+  if (watched.module.empty() || watched.call > 0 || !watched.type.starts_with("aten."))
+    return watched;
+  const auto names = [&](std::string_view part) {
+    return watched.type.find(part) != std::string::npos;
+  };
+  std::string type;
+  if (names("batch_norm")) type = "BatchNorm";
+  if (names("convolution")) type = watched.constants["transposed"] != 0 ? "ConvTranspose" : "Conv";
+  if (watched.type == "aten.addmm" || watched.type == "aten.mm") type = "Linear";
+  if (type.empty()) return watched;
+  watched.name = watched.module;
+  watched.type = type;
+  return watched;
+}
+
+}  // namespace
+
+std::vector<WatchedTensor> leaves_of(const Runner& runner) {
+  std::vector<WatchedTensor> leaves = runner.watched();
+  std::ranges::transform(leaves, leaves.begin(), as_leaf);
+  return leaves;
+}
+
+std::vector<ModelWeight> weights_of(const ModelIndex& index, bool any_table) {
+  return WeightList(index, any_table).take();
+}
+
+std::vector<ModelWeight> parameters_of(const Runner& runner) {
+  std::vector<ModelWeight> weights;
+  std::vector<std::string> vector_names;
+  for (const TensorSpec& parameter : runner.parameters()) {
+    const Shape shape = shape_of(parameter);
+    if (!is_float(parameter.dtype) || element_count(shape) == 0) continue;
+    if (shape.size() == 1) vector_names.push_back(parameter.name);
+    if (shape.size() < 2) continue;
+    weights.push_back(
+        {.name = parameter.name,
+         .shape = shape,
+         .stored = parameter.dtype,
+         .read = [&runner, name = parameter.name] { return read_parameter(runner, name); },
+         .aliases = {parameter.name}});
+  }
+  const auto vectors = read_vectors(runner, vector_names);
+  const std::vector<WatchedTensor> leaves = leaves_of(runner);
+  const bool has_norms = std::ranges::any_of(
+      vectors, [](const auto& entry) { return entry.first.ends_with(".running_var"); });
+  if (has_norms && leaves.empty()) return {};
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    const auto weight = std::ranges::find(weights, leaves[i].name + ".weight", &ModelWeight::name);
+    if (weight == weights.end()) continue;
+    weight->transposes = leaves[i].type.starts_with("ConvTranspose");
+    if (i + 1 == leaves.size()) continue;
+    if (auto factors = norm_factors(leaves[i + 1], vectors))
+      weight->folds = {ChannelScale{weight->transposes ? 1 : 0, *std::move(factors)}};
+  }
+  return weights;
+}
+
+}  // namespace vernier

@@ -1,0 +1,207 @@
+#include "vernier/analysis/evidence/operator_evidence.h"
+
+#include <vernier_onnx.pb.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <unordered_set>
+#include <vector>
+
+#include "vernier/model/index.h"
+#include "vernier/model/quantization.h"
+
+namespace vernier {
+namespace {
+
+using vernier_onnx::NodeProto;
+
+// Operators of one kind are computed by each other; one is worth as many as it is made of.
+enum class Kind { clip, slope, exponential, smooth, softmax };
+struct Activation {
+  std::string_view op;
+  Kind kind;
+  int worth = 1;
+};
+constexpr std::array<Activation, 28> activations = {{{"Relu", Kind::clip},
+                                                     {"Clip", Kind::clip},
+                                                     {"HardSigmoid", Kind::clip},
+                                                     {"HardSwish", Kind::clip},
+                                                     {"LeakyRelu", Kind::slope},
+                                                     {"PRelu", Kind::slope},
+                                                     {"Elu", Kind::exponential},
+                                                     {"Selu", Kind::exponential},
+                                                     {"Celu", Kind::exponential},
+                                                     {"Sigmoid", Kind::smooth},
+                                                     {"Swish", Kind::smooth},
+                                                     {"Tanh", Kind::smooth},
+                                                     {"Erf", Kind::smooth},
+                                                     {"Gelu", Kind::smooth},
+                                                     {"BiasGelu", Kind::smooth},
+                                                     {"FastGelu", Kind::smooth},
+                                                     {"QuickGelu", Kind::smooth},
+                                                     {"BiasSplitGelu", Kind::smooth},
+                                                     {"Softplus", Kind::smooth},
+                                                     {"Mish", Kind::smooth, 2},
+                                                     {"Softmax", Kind::softmax},
+                                                     {"LogSoftmax", Kind::softmax},
+                                                     {"BiasSoftmax", Kind::softmax},
+                                                     {"Attention", Kind::softmax},
+                                                     {"QAttention", Kind::softmax},
+                                                     {"MultiHeadAttention", Kind::softmax},
+                                                     {"PackedAttention", Kind::softmax},
+                                                     {"GroupQueryAttention", Kind::softmax}}};
+
+// Operators of other domains that hold no activation function.
+constexpr std::array<std::string_view, 13> plain_operators = {"QuantizeLinear",
+                                                              "DequantizeLinear",
+                                                              "QGemm",
+                                                              "MatMulNBits",
+                                                              "MatMulIntegerToFloat",
+                                                              "DynamicQuantizeMatMul",
+                                                              "DynamicQuantizeLSTM",
+                                                              "FusedMatMul",
+                                                              "TransposeMatMul",
+                                                              "SkipLayerNormalization",
+                                                              "SkipSimplifiedLayerNormalization",
+                                                              "EmbedLayerNormalization",
+                                                              "RotaryEmbedding"};
+
+// Operators that hand values on, or a mean or maximum of them: never below zero where their input
+// is not.
+constexpr std::array<std::string_view, 16> carriers = {
+    "Identity", "Reshape", "Flatten", "Transpose",   "Squeeze",           "Unsqueeze",
+    "MaxPool",  "Dropout", "Slice",   "AveragePool", "GlobalAveragePool", "GlobalMaxPool",
+    "Split",    "Concat",  "Resize",  "Cast"};
+
+template <std::size_t count>
+bool is_among(const std::array<std::string_view, count>& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+std::string_view without_prefix(std::string_view op) {
+  constexpr std::string_view prefix = "QLinear";
+  return op.starts_with(prefix) ? op.substr(prefix.size()) : op;
+}
+
+// What the node computes, alone or fused with something else (FusedConv); null: none.
+const Activation* activation_of(const NodeProto& node) {
+  const std::string fused = attribute_string(node, "activation", "");
+  const std::string_view op = fused.empty() ? without_prefix(node.op_type()) : fused;
+  const auto found = std::ranges::find(activations, op, &Activation::op);
+  return found == activations.end() ? nullptr : &*found;
+}
+
+// A Relu of what a Relu wrote, or that only a Clip reads: optimisers remove it.
+bool is_redundant(const GraphIndex& graph, const NodeProto& node) {
+  if (!is_op(node, "Relu")) return false;
+  if (graph.has_one_reader(node.output(0)) && is_op(*graph.consumers(node.output(0))[0], "Clip"))
+    return true;
+  const NodeProto* producer = graph.producer(node.input(0));
+  while (producer && is_among(carriers, producer->op_type()) && producer->input_size() == 1)
+    producer = graph.producer(producer->input(0));
+  return producer && (is_op(*producer, "Relu") || is_op(*producer, "Sigmoid"));
+}
+
+// The nodes of a graph that its outputs depend on.
+std::unordered_set<const NodeProto*> live_nodes(const GraphIndex& graph) {
+  std::unordered_set<const NodeProto*> live;
+  std::vector<std::string> open;
+  for (const auto& output : graph.graph().output()) open.push_back(output.name());
+  while (!open.empty()) {
+    const NodeProto* node = graph.defines(open.back()) ? graph.producer(open.back()) : nullptr;
+    open.pop_back();
+    if (!node || !live.insert(node).second) continue;
+    open.insert(open.end(), node->input().begin(), node->input().end());
+    for (std::string& name : captured_names(*node)) open.push_back(std::move(name));
+  }
+  return live;
+}
+
+struct Written {
+  std::string tensor, op;
+};
+
+// The activation functions of a model.
+struct Counted {
+  std::map<Kind, std::int64_t> worth;
+  std::map<Kind, std::vector<Written>> written;
+  std::set<std::string> foreign;  // operators that may hold more of them
+};
+
+Counted count_activations(const ModelIndex& model) {
+  Counted counted;
+  for (const GraphIndex& graph : model.graphs()) {
+    const auto live = live_nodes(graph);
+    std::set<std::string> seen;  // one of several of the same input is enough
+    for (const NodeProto& node : graph.graph().node()) {
+      if (!live.contains(&node)) continue;
+      const Activation* activation = activation_of(node);
+      const bool foreign = !is_op(node, node.op_type());
+      if (!activation && foreign && !node.op_type().starts_with("QLinear") &&
+          !is_among(plain_operators, node.op_type()))
+        counted.foreign.insert(node.domain() + "." + node.op_type());
+      if (!activation || is_redundant(graph, node) ||
+          !seen.insert(node.op_type() + " " + input_name(node, 0)).second)
+        continue;
+      counted.worth[activation->kind] += activation->worth;
+      counted.written[activation->kind].push_back(
+          {graph.label(node.output(0)), std::string(activation->op)});
+    }
+  }
+  return counted;
+}
+
+// Quantizers that cut off all below zero of what a node computes, which might be there.
+std::int64_t clipping_quantizers(const ModelIndex& model) {
+  std::set<std::string> tensors;  // nodes may have no names
+  for (const QuantizedActivation& activation : find_quantization(model).activations) {
+    if (activation.dynamic || activation.writer_op.empty()) continue;
+    const auto range = representable_range(activation.quantizer);
+    if (!range || range->low < 0) continue;
+    const std::string_view op = without_prefix(activation.writer_op);
+    const bool keeps_sign =
+        is_among(carriers, op) ||
+        std::ranges::find(activations, op, &Activation::op) != activations.end();
+    if (!keeps_sign)
+      tensors.insert(activation.before.empty() ? activation.stored : activation.before);
+  }
+  return std::ssize(tensors);
+}
+
+// Where as many names as activations are missing, the first of these; else an operator alone.
+Written first_missing(const std::vector<Written>& expected, const std::vector<Written>& found,
+                      std::int64_t missing) {
+  std::vector<Written> absent;
+  for (const Written& written : expected)
+    if (std::ranges::find(found, written.tensor, &Written::tensor) == found.end())
+      absent.push_back(written);
+  return std::ssize(absent) == missing ? absent.front() : Written{"", expected.front().op};
+}
+
+}  // namespace
+
+std::optional<MissingActivations> find_missing_activations(const Model& reference,
+                                                           const Model& candidate) {
+  const ModelIndex expected_index(reference), found_index(candidate);
+  if (expected_index.graphs().size() != found_index.graphs().size()) return std::nullopt;
+  if (reference.proto().functions_size() > 0 || candidate.proto().functions_size() > 0)
+    return std::nullopt;
+  Counted expected = count_activations(expected_index), found = count_activations(found_index);
+  if (!std::ranges::includes(expected.foreign, found.foreign)) return std::nullopt;
+  for (const auto& [kind, worth] : expected.worth) {
+    MissingActivations missing{.reference = worth, .candidate = found.worth[kind]};
+    if (missing.candidate >= worth) continue;
+    if (kind == Kind::clip) missing.quantizers = clipping_quantizers(found_index);
+    const std::int64_t rest = worth - missing.candidate - missing.quantizers;
+    if (rest <= 0) continue;
+    const Written first = first_missing(expected.written[kind], found.written[kind], rest);
+    missing.op = first.op;
+    missing.tensor = first.tensor;
+    return missing;
+  }
+  return std::nullopt;
+}
+
+}  // namespace vernier

@@ -1,0 +1,392 @@
+#include "vernier/analysis/evidence/weight_evidence.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "vernier/analysis/compare/layout.h"
+#include "vernier/analysis/evidence/model_weights.h"
+#include "vernier/metrics/similarity.h"
+#include "vernier/tensor/convert.h"
+
+namespace vernier {
+namespace {
+
+constexpr double same_steps = 1.01;      // 4-bit codes that are symmetric clip by a whole step
+constexpr double quantized_db = 20;      // below, a weight off by more is another weight
+constexpr double float_db = 100;         // folding a batch norm in float32 leaves about 140
+constexpr double unrelated_db = 0;       // below, weights of one shape have nothing in common
+constexpr std::int64_t named_only = 16;  // so few elements are alike by accident
+constexpr double enough_elements = 0.9;  // that have to be paired for an answer
+
+Tensor folded(Tensor weight, const ChannelScale& scale) {
+  const auto channels = static_cast<std::int64_t>(scale.factors.size());
+  if (scale.axis >= std::ssize(weight.shape) || weight.shape[scale.axis] != channels) return weight;
+  std::int64_t inner = 1;
+  for (std::size_t i = scale.axis + 1; i < weight.shape.size(); ++i) inner *= weight.shape[i];
+  const std::span<float> values = elements<float>(weight);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(values[i] *
+                                   scale.factors[static_cast<std::int64_t>(i) / inner % channels]);
+  return weight;
+}
+
+// The largest |reference - candidate| / scale.
+double largest_steps(const TensorView& reference, const TensorView& candidate,
+                     const Quantizer& quantizer) {
+  const std::vector<double> scales = to_f64(quantizer.scale);
+  const std::span<const float> expected = elements<float>(reference);
+  const std::span<const float> found = elements<float>(candidate);
+  const auto largest_of = [&](const auto& scale_of) {
+    double largest = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      const double steps = std::abs(double{expected[i]} - found[i]) / scale_of(i);
+      if (!(steps <= largest)) largest = steps;
+    }
+    return largest;
+  };
+  if (scales.size() == 1)
+    return largest_of([scale = std::abs(scales[0])](std::size_t) { return scale; });
+  if (!ScaleIndex::fits(candidate.shape, quantizer)) return INFINITY;
+  return largest_of([&, index = ScaleIndex(candidate.shape, quantizer)](std::size_t i) {
+    return std::abs(scales[index(static_cast<std::int64_t>(i))]);
+  });
+}
+
+// The largest difference in units in the last place of a half type, whose smallest is `subnormal`.
+double largest_half_steps(const TensorView& reference, const TensorView& candidate, DType dtype) {
+  const int bits = dtype == DType::f16 ? 10 : 7;
+  const double subnormal = dtype == DType::f16 ? 0x1p-24 : 0x1p-133;
+  const std::span<const float> expected = elements<float>(reference);
+  const std::span<const float> found = elements<float>(candidate);
+  double largest = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    int exponent = 0;
+    std::frexp(expected[i], &exponent);
+    const double unit = std::max(subnormal, std::ldexp(1.0, exponent - 1 - bits));
+    const double steps = std::abs(double{expected[i]} - found[i]) / unit;
+    if (!(steps <= largest)) largest = steps;
+  }
+  return largest;
+}
+
+std::vector<std::vector<int>> axis_orders(const Shape& from, const Shape& to) {
+  std::vector<int> order(from.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::vector<std::vector<int>> orders;
+  do {
+    bool fits = true;
+    for (std::size_t i = 0; i < order.size() && fits; ++i) fits = from[order[i]] == to[i];
+    if (fits) orders.push_back(order);
+  } while (std::next_permutation(order.begin(), order.end()));
+  return orders;
+}
+
+Shape squeezed(Shape shape) {
+  std::erase(shape, 1);
+  return shape;
+}
+
+// The same numbers in some order.
+bool shapes_fit(const Shape& first, const Shape& second) {
+  Shape a = squeezed(first), b = squeezed(second);
+  std::ranges::sort(a);
+  std::ranges::sort(b);
+  return a == b;
+}
+
+PairedWeight compare_values(PairedWeight row, const TensorView& reference,
+                            const TensorView& candidate, const ModelWeight& weight,
+                            bool rounded_reference) {
+  row.sqnr_db = sqnr_db(measure_noise(reference, candidate));
+  if (weight.quantizer && is_integer(weight.quantizer->dtype)) {
+    row.steps = largest_steps(reference, candidate, *weight.quantizer);
+    row.same = *row.steps <= same_steps || row.sqnr_db >= quantized_db;
+  } else if (weight.stored == DType::f16 || weight.stored == DType::bf16) {
+    row.same = largest_half_steps(reference, candidate, weight.stored) <= 1;
+  } else {
+    row.same = row.sqnr_db >= (weight.quantizer || rounded_reference ? quantized_db : float_db);
+  }
+  return row;
+}
+
+bool is_better(const PairedWeight& row, const PairedWeight& than) {
+  if (row.same != than.same) return row.same;
+  return row.sqnr_db > than.sqnr_db;
+}
+
+// Whether no other form can be nearer: one that is only like it may be the same with something
+// folded in.
+bool is_certain(const PairedWeight& row) {
+  return row.same && (!row.steps || *row.steps <= same_steps);
+}
+
+// Calls visit with the weight's axes in every order that gives the shape, until it says so.
+template <typename Visit>
+bool visit_orders(const Tensor& weight, const Shape& wanted, const Visit& visit) {
+  const Shape shape = squeezed(weight.shape);
+  for (const auto& order : axis_orders(shape, squeezed(wanted))) {
+    TensorView ordered{weight.name, weight.dtype, shape, weight.bytes};
+    Tensor permuted;
+    if (!std::ranges::is_sorted(order)) {
+      permuted = permute_axes(ordered, order);
+      ordered = permuted;
+    }
+    ordered.shape = wanted;
+    if (visit(ordered)) return true;
+  }
+  return false;
+}
+
+// Calls visit(reference, candidate, fold) with every form in which the two may be the same, until
+// it says so: as stored, with what stands behind either side folded in, and with the kernel
+// flipped.
+template <typename Visit>
+void visit_forms(const ModelWeight& reference, const ModelWeight& candidate, const Tensor& real,
+                 const Visit& visit) {
+  const Tensor stored = reference.read();
+  const auto visit_against = [&](const Tensor& weight, const Tensor& found,
+                                 const ChannelScale* fold = nullptr) {
+    return visit_orders(weight, found.shape,
+                        [&](const TensorView& ordered) { return visit(ordered, found, fold); });
+  };
+  if (visit_against(stored, real)) return;
+  for (const ChannelScale& fold : reference.folds)
+    if (visit_against(folded(copy(stored.view()), fold), real, &fold)) return;
+  if (!candidate.quantizer)
+    for (const ChannelScale& fold : candidate.folds)
+      if (visit_against(stored, folded(copy(real.view()), fold))) return;
+  if (reference.transposes != candidate.transposes && stored.shape.size() > 2)
+    visit_against(flip_kernel(stored), real);
+}
+
+PairedWeight compare_pair(const ModelWeight& reference, const ModelWeight& candidate,
+                          const Tensor& real) {
+  const PairedWeight row{.candidate = candidate.name,
+                         .reference = reference.name,
+                         .elements = real.size(),
+                         .sqnr_db = -INFINITY};
+  PairedWeight best = row;
+  visit_forms(reference, candidate, real,
+              [&](const TensorView& expected, const Tensor& found, const ChannelScale*) {
+                const PairedWeight compared = compare_values(row, expected, found, candidate,
+                                                             reference.quantizer.has_value());
+                if (is_better(compared, best)) best = compared;
+                return is_certain(best);
+              });
+  return best;
+}
+
+// What a layer adds, with what is folded into it; nothing where that is not known.
+std::optional<Tensor> float_bias(const ModelWeight& reference, const ChannelScale* fold) {
+  std::vector<double> values = reference.bias;
+  if (fold) {
+    if (fold->shifts.empty()) return std::nullopt;
+    values.resize(fold->shifts.size());
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = values[i] * fold->factors[i] + fold->shifts[i];
+  }
+  if (values.empty()) return std::nullopt;
+  Tensor bias = make_tensor("", DType::f32, {std::ssize(values)});
+  std::ranges::transform(values, elements<float>(bias).begin(),
+                         [](double value) { return static_cast<float>(value); });
+  return bias;
+}
+
+bool leaves_weights(const ChannelScale& fold) {
+  return std::ranges::all_of(fold.factors, [](double factor) { return factor == 1; });
+}
+
+bool changes_weights(std::span<const ChannelScale> folds) {
+  return std::ranges::any_of(folds, [](const auto& fold) { return !leaves_weights(fold); });
+}
+
+// The biases that go with a weight into which so much is folded: a sum behind it changes no weight,
+// and may be folded in as well.
+std::vector<Tensor> float_biases(const ModelWeight& reference, const ChannelScale* fold) {
+  std::vector<Tensor> biases;
+  if (auto bias = float_bias(reference, fold)) biases.push_back(*std::move(bias));
+  const std::size_t behind = fold ? fold - reference.folds.data() + 1 : 0;
+  for (const ChannelScale& next : std::span(reference.folds).subspan(behind)) {
+    if (!(fold ? next.factors == fold->factors : leaves_weights(next))) break;
+    if (auto bias = float_bias(reference, &next)) biases.push_back(*std::move(bias));
+  }
+  return biases;
+}
+
+// The form of the reference's weight that is the same, or most like it.
+std::optional<FloatWeight> same_form(const ModelWeight& reference, const ModelWeight& candidate) {
+  std::optional<FloatWeight> same;
+  PairedWeight best{.sqnr_db = -INFINITY};
+  visit_forms(reference, candidate, candidate.read(),
+              [&](const TensorView& expected, const Tensor& found, const ChannelScale* fold) {
+                const PairedWeight compared =
+                    compare_values({}, expected, found, candidate, reference.quantizer.has_value());
+                if (!compared.same || !is_better(compared, best)) return false;
+                best = compared;
+                same = FloatWeight{copy(expected), float_biases(reference, fold)};
+                return is_certain(best);
+              });
+  return same;
+}
+
+double norm(const Tensor& weight) {
+  return std::sqrt(measure_noise(weight, weight).reference_squares);
+}
+
+class Pairing {
+ public:
+  // `shapes_tell`: a weight without a name that is nothing like those of its shape is another one.
+  Pairing(const std::vector<ModelWeight>& reference, bool shapes_tell)
+      : reference_(reference), shapes_tell_(shapes_tell), norms_(reference.size()) {
+    for (std::size_t i = 0; i < reference.size(); ++i)
+      for (const std::string& name : reference[i].aliases) by_name_.emplace(name, i);
+  }
+
+  // Names first, for all weights: what remains free is searched by shape.
+  std::vector<PairedWeight> pair(const std::vector<ModelWeight>& candidate) {
+    std::vector<PairedWeight> rows;
+    std::vector<const ModelWeight*> weights;
+    for (const ModelWeight& weight : candidate) {
+      const Tensor real = weight.read();
+      if (real.shape.size() < 2 || real.size() == 0) continue;
+      rows.push_back(by_name(weight, real));
+      weights.push_back(&weight);
+    }
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      if (!rows[i].same && rows[i].elements >= named_only) by_shape(*weights[i], rows[i]);
+    return rows;
+  }
+
+ private:
+  PairedWeight by_name(const ModelWeight& weight, const Tensor& real) {
+    PairedWeight row{.candidate = weight.name, .elements = real.size(), .sqnr_db = -INFINITY};
+    for (const std::string& name : weight.aliases) {
+      const auto found = by_name_.find(name);
+      if (found == by_name_.end()) continue;
+      const ModelWeight& reference = reference_[found->second];
+      if (!shapes_fit(reference.shape, real.shape)) continue;
+      row = compare_pair(reference, weight, real);
+      if (row.same) taken_.insert(found->second);
+      break;
+    }
+    return row;
+  }
+
+  // Takes the free weight that is the same; where there is none and no name says otherwise, one
+  // that is nothing like it shows that the two are different, and one that is something like it
+  // nothing at all.
+  void by_shape(const ModelWeight& weight, PairedWeight& row) {
+    const Tensor real = weight.read();
+    std::optional<PairedWeight> unlike;
+    for (std::size_t i = 0; i < reference_.size(); ++i) {
+      if (taken_.contains(i) || !shapes_fit(reference_[i].shape, real.shape)) continue;
+      if (unlike && !may_be_same(i, real)) continue;
+      const PairedWeight found = compare_pair(reference_[i], weight, real);
+      if (found.same) {
+        taken_.insert(i);
+        row = found;
+        return;
+      }
+      if (!unlike || is_better(found, *unlike)) unlike = found;
+    }
+    if (shapes_tell_ && row.reference.empty() && unlike && unlike->sqnr_db < unrelated_db)
+      row = *unlike;
+  }
+
+  // Rounding hardly changes the norm, and no order of the axes does.
+  bool may_be_same(std::size_t reference, const Tensor& real) {
+    if (changes_weights(reference_[reference].folds)) return true;
+    std::optional<double>& expected = norms_[reference];
+    if (!expected) expected = norm(reference_[reference].read());
+    const double ratio = norm(real) / *expected;
+    return ratio > 0.7 && ratio < 1.4;
+  }
+
+  const std::vector<ModelWeight>& reference_;
+  bool shapes_tell_;
+  std::vector<std::optional<double>> norms_;
+  std::unordered_map<std::string, std::size_t> by_name_;
+  std::unordered_set<std::size_t> taken_;
+};
+
+std::size_t largest(const std::vector<PairedWeight>& weights) {
+  return std::ranges::max_element(weights, {}, &PairedWeight::elements) - weights.begin();
+}
+
+WeightEvidence compare(const std::vector<ModelWeight>& references,
+                       const std::vector<ModelWeight>& candidates, bool shapes_tell) {
+  WeightEvidence evidence{.weights = Pairing(references, shapes_tell).pair(candidates),
+                          .worst_db = INFINITY};
+  double all = 0, same = 0;
+  for (std::size_t i = 0; i < evidence.weights.size(); ++i) {
+    const PairedWeight& row = evidence.weights[i];
+    all += static_cast<double>(row.elements);
+    if (row.reference.empty()) continue;
+    ++evidence.paired;
+    if (row.same) {
+      same += static_cast<double>(row.elements);
+      evidence.worst_db = std::min(evidence.worst_db, row.sqnr_db);
+      if (row.steps) evidence.worst_steps = std::max(evidence.worst_steps.value_or(0), *row.steps);
+    } else if (!evidence.most_different ||
+               row.sqnr_db < evidence.weights[*evidence.most_different].sqnr_db) {
+      evidence.most_different = i;
+    }
+  }
+  using Answer = WeightEvidence::Answer;
+  // Two models that are the same network have some weight in common.
+  if (same == 0 && evidence.weights.size() > 1 && references.size() > 1)
+    evidence.most_different = largest(evidence.weights);
+  if (evidence.most_different)
+    evidence.answer = Answer::different;
+  else if (same > 0 && same >= enough_elements * all)
+    evidence.answer = Answer::same;
+  return evidence;
+}
+
+}  // namespace
+
+std::string_view answer_name(WeightEvidence::Answer answer) {
+  switch (answer) {
+    case WeightEvidence::Answer::same: return "same";
+    case WeightEvidence::Answer::different: return "different";
+    case WeightEvidence::Answer::unknown: return "unknown";
+  }
+  return "";
+}
+
+WeightEvidence compare_weights_of(const Model& reference, const Model& candidate) {
+  const ModelIndex reference_index(reference), candidate_index(candidate);
+  std::vector<ModelWeight> references = weights_of(reference_index, true);
+  for (ModelWeight& weight : references)  // what is stored of a quantized one may have another
+    if (weight.shape.empty()) weight.shape = weight.read().shape;
+  return compare(references, weights_of(candidate_index, false), true);
+}
+
+std::optional<WeightEvidence> compare_weights_of(const Runner& reference, const Model& candidate) {
+  const std::vector<ModelWeight> references = parameters_of(reference);
+  if (references.empty()) return std::nullopt;
+  const ModelIndex index(candidate);
+  std::vector<ModelWeight> candidates = weights_of(index, false);
+  std::erase_if(candidates, [](const ModelWeight& weight) { return weight.recurrent; });
+  return compare(references, candidates, false);
+}
+
+std::map<std::string, FloatWeight> float_weights_of(const ModelIndex& reference,
+                                                    const ModelIndex& candidate,
+                                                    const WeightEvidence& evidence) {
+  const std::vector<ModelWeight> references = weights_of(reference, true);
+  const std::vector<ModelWeight> candidates = weights_of(candidate, false);
+  std::map<std::string, FloatWeight> found;
+  for (const PairedWeight& row : evidence.weights) {
+    const auto from = std::ranges::find(references, row.reference, &ModelWeight::name);
+    const auto to = std::ranges::find(candidates, row.candidate, &ModelWeight::name);
+    if (!row.same || from == references.end() || to == candidates.end()) continue;
+    if (auto weight = same_form(*from, *to)) found.emplace(row.candidate, *std::move(weight));
+  }
+  return found;
+}
+
+}  // namespace vernier

@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vernier/analysis/inputs/io_mapping.h"
+#include "vernier/data/dataset_spec.h"
+#include "vernier/data/random.h"
+#include "vernier/data/sample_order.h"
+#include "vernier/data/samples.h"
+#include "vernier/model/model.h"
+
+namespace vernier {
+
+// As InputSpec::samples: all that a file or dataset holds.
+inline constexpr std::int64_t all_samples = std::numeric_limits<std::int64_t>::max();
+
+// A token of a sequence that a decoder is fed.
+struct TokenPlace {
+  enum class Kind {
+    first,
+    last,
+    worst,  // whose next token's distribution the candidate changes most
+    number
+  };
+  Kind kind = Kind::first;
+  std::int64_t number = 0;  // counted from 0
+  bool operator==(const TokenPlace&) const = default;
+};
+// The value of --at: "first,last,worst", or numbers. Throws Error for anything else.
+std::vector<TokenPlace> parse_token_places(std::string_view text);
+
+// What a model is fed: the examples of a dataset, the arrays of a file, or else random values.
+struct InputSpec {
+  std::optional<std::int64_t> samples;  // unset: default_samples; of a file, all
+  std::int64_t default_samples = 1;
+  std::optional<std::int64_t> sample_index;  // only this sample, counted from 0
+  std::uint64_t seed = 42;
+  std::map<std::string, Shape> shapes;       // by input; "" stands for the only one
+  std::map<std::string, DrawRange> ranges;   // likewise
+  std::optional<Distribution> distribution;  // of random floats; unset: default_distribution
+  Distribution default_distribution = Distribution::uniform;
+  std::filesystem::path data;  // .npz, or a folder of them
+  DatasetSpec dataset;
+  // Of decoders: a text as tokens, in blocks, and its name; and which tokens of a sequence are run.
+  std::vector<std::vector<std::int64_t>> tokens = {};
+  std::string text = {};
+  std::vector<TokenPlace> at = {};  // one token each, behind the cache; empty: a prompt, and steps
+  bool whole_sequences = false;     // instead, all tokens of a sequence at once,
+  std::optional<std::int64_t> longest_sequence = {};  // or its first ones
+
+  // Whether anything says what to feed, or how much of it.
+  bool is_default() const;
+};
+
+// Whether the spec names data: a file or a dataset.
+bool has_real_inputs(const InputSpec& spec);
+
+// The values of --samples ("8", "all"), --shape ("ids=1x128", "1x3x224x224") and --input-range
+// ("image=0:255", "0:255"); without a name they are for "", the only input. Throw Error for
+// anything else.
+std::int64_t parse_samples(std::string_view text);
+std::pair<std::string, Shape> parse_input_shape(std::string_view text);
+std::pair<std::string, DrawRange> parse_input_range(std::string_view text);
+
+// What inputs are made for. Files beside `path` say how images are prepared; `onnx` which integer
+// inputs are indices, and how far they reach; `io` which inputs are constants, and how many runs
+// make a sample; `reference` how large the dims are that are dynamic in `inputs`.
+struct InputTarget {
+  std::span<const TensorSpec> inputs;
+  std::filesystem::path path;
+  const Model* onnx = nullptr;  // null for other formats
+  IoMapping io = {};
+  std::span<const TensorSpec> reference = {};  // the inputs of the model beside; none: not known
+  const Model* teacher = nullptr;  // whose tokens and cache a decoder is fed; null: its own
+};
+
+// The inputs of a target, with the sizes of the reference's.
+std::vector<TensorSpec> known_inputs(const InputTarget& target);
+
+struct Inputs {
+  std::unique_ptr<Samples> samples;
+  std::string description;  // "random uniform, seed 42" or the file's name
+  std::vector<std::string> warnings;
+  std::optional<SampleOrder> order = {};  // of the examples of a dataset
+};
+
+// Throws Error for a spec that contradicts itself.
+void require_consistent(const InputSpec& spec);
+
+// What the spec says of each of the inputs, by name. Throws Error for a value without a name where
+// there are several inputs.
+std::map<std::string, Shape> shapes_of(const InputSpec& spec, std::span<const TensorSpec> inputs);
+std::map<std::string, DrawRange> ranges_of(const InputSpec& spec,
+                                           std::span<const TensorSpec> inputs);
+
+// The samples that the spec describes. Throws Error for a spec that contradicts itself or does not
+// fit the model.
+Inputs make_inputs(const InputTarget& target, const InputSpec& spec);
+Inputs make_inputs(const Model& model, const InputSpec& spec, const IoMapping& io = {},
+                   std::span<const TensorSpec> reference = {});
+
+}  // namespace vernier
