@@ -13,9 +13,18 @@ PACKAGE = os.path.dirname(os.path.abspath(__file__))
 TORCH = os.path.dirname(os.path.abspath(torch.__file__))
 
 
+# timm's have their activation function as a child.
+NORMS = (torch.nn.modules.batchnorm._NormBase, torch.nn.LayerNorm, torch.nn.GroupNorm)
+
+
 class Leaves:
+    """Also of norms with children: what they normalise is what the first child that they call is given."""
+
     def __init__(self, model):
-        leaves = [(m, path) for m, path in traced_paths(model).items() if not any(m.children())]
+        paths = traced_paths(model)
+        leaves = [(m, path) for m, path in paths.items() if not any(m.children())]
+        norms = [(m, path) for m, path in paths.items() if any(m.children()) and isinstance(m, NORMS)]
+        self.norms = [(m, path) for m, path in norms if can_be_hooked(m)]
         self.leaves = [(m, path) for m, path in leaves if can_be_hooked(m)]
         self.scripted = [(m, path) for m, path in leaves if not can_be_hooked(m)]
         self.taken = {path for path, _ in model.named_modules(remove_duplicate=False)}
@@ -53,11 +62,31 @@ class Leaves:
             return hook
 
         handles = [module.register_forward_hook(after(path)) for module, path in self.leaves]
+        for norm, path in self.norms:
+            handles += watch_inside(norm, after(path))
         try:
             yield
         finally:
             for handle in handles:
                 handle.remove()
+
+
+def watch_inside(norm, show):
+    """Hooks that call show(norm, inputs, output) once in each call of the norm."""
+    shape = None
+
+    def begin(norm, inputs):
+        nonlocal shape
+        shape = inputs[0].shape if inputs else None
+
+    def first_child(child, inputs):
+        nonlocal shape
+        if inputs and isinstance(inputs[0], torch.Tensor) and inputs[0].shape == shape:
+            shape = None
+            show(norm, (), inputs[0])
+
+    children = [child.register_forward_pre_hook(first_child) for child in norm.children()]
+    return [norm.register_forward_pre_hook(begin), *children]
 
 
 def can_be_hooked(module):

@@ -160,6 +160,37 @@ class RunTest(HostTest):
         self.assertEqual(tensors, [("relu", [1, 3]), ("scale", [1, -3]), ("relu_1", [2, 0])])
         self.assertEqual(outputs, [("output", [2, 0])])
 
+    def test_shows_a_norm_whose_activation_function_is_its_child(self):
+        host = self.model("""
+            class NormAct(nn.BatchNorm1d):
+                def __init__(self):
+                    super().__init__(2, eps=0)
+                    self.drop = nn.Identity()
+                    self.act = nn.ReLU(inplace=True)
+                    self.running_mean.copy_(torch.tensor([3., 1.]))
+
+                def forward(self, x):
+                    return self.act(self.drop(super().forward(x)))
+
+            class Net(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.bn = NormAct()
+
+                def forward(self, x):
+                    return self.bn(self.bn(x))
+
+            def model():
+                return Net().eval()
+        """)
+        layers = host.describe([X])["layers"]
+        self.assertEqual([each["name"] for each in layers][:3], ["bn", "bn.drop", "bn.act"])
+        self.assertEqual((layers[0]["type"], layers[0]["constants"]["eps"]), ("NormAct", 0))
+        tensors, outputs = host.run([X])
+        shown = dict(tensors)
+        self.assertEqual((shown["bn"], shown["bn.act"], shown["bn_1"]), ([-2, 2], [0, 2], [-3, 1]))
+        self.assertEqual(outputs, [("output", [0, 1])])
+
     def test_shows_nothing_unless_it_is_asked(self):
         host = self.model(NET)
         host.describe([X])

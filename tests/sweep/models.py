@@ -77,6 +77,11 @@ def convnext():
     return timm_model("convnext_atto" if FULL else "test_convnext")
 
 
+def efficientnet():
+    """Its norms have their activation functions as children."""
+    return timm_model("efficientnet_lite0" if FULL else "test_efficientnet")
+
+
 def swin():
     if FULL:
         return timm_model("swin_tiny_patch4_window7_224")
@@ -87,7 +92,8 @@ def swin():
 LAYERS = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
 TEXT = {**LAYERS, "vocab_size": 50, "max_position_embeddings": 16}
 MODELS = (
-    resnet18, mobilenet_v3_small, vit_b_16, bert, distilbert, vit, llama, whisper_encoder, convnext, swin,
+    resnet18, mobilenet_v3_small, vit_b_16, bert, distilbert, vit, llama, whisper_encoder, convnext,
+    efficientnet, swin,
 )
 
 

@@ -87,6 +87,18 @@ TEST(AbsentLayers, a_layer_that_does_nothing_is_not_missed_behind_a_fused_one) {
   EXPECT_EQ(result.layers_exceeding, 1);
 }
 
+// Its fixed positions were looked up by the exporter: a constant is added.
+TEST(AbsentLayers, a_table_that_became_a_constant_is_not_missed_before_what_is_wrong) {
+  GraphBuilder graph = graph_of("norm");
+  graph.node("Add", {"x", "w0"}, {"sum"}).node("MatMul", {"sum", "w1"}, {"norm"});
+  for (const Match match : {Match::none, Match::fused}) {
+    const LayersResult result =
+        settled(graph.model(), {absent("positions", "Embedding", match), wrong("norm", "Linear")});
+    EXPECT_EQ(result.rows[0].match, Match::fused);
+    EXPECT_THAT(result.drift_origin, Optional(1));
+  }
+}
+
 TEST(AbsentLayers, one_product_is_not_two_layers) {
   GraphBuilder graph = graph_of("second");
   graph.node("MatMul", {"x", "w0"}, {"second"});

@@ -61,6 +61,16 @@ TEST(Resolve, a_tensor_of_another_module_must_be_the_same_and_not_only_alike) {
   EXPECT_THAT(resolve(table, {nowhere}, {{{0, 0}, 40}}), ElementsAre(by_value(0)));
 }
 
+// ONNX Runtime's FusedGemm with a Tanh, of small numbers.
+TEST(Resolve, what_a_fused_function_makes_of_a_layer_is_not_the_layer) {
+  const std::vector<Layer> linear = {{.name = "dense", .type = "Linear"}};
+  std::vector<CandidateTensor> tensors = {{.name = "tanh", .is_activated = true}};
+  EXPECT_THAT(resolve(linear, {nowhere}, {{{0, 0}, 56}}, tensors), ElementsAre(nowhere));
+  EXPECT_THAT(resolve(linear, {nowhere}, {{{0, 0}, 130}}, tensors), ElementsAre(by_value(0)));
+  tensors[0].is_activated = false;
+  EXPECT_THAT(resolve(linear, {nowhere}, {{{0, 0}, 56}}, tensors), ElementsAre(by_value(0)));
+}
+
 TEST(Resolve, a_difference_that_leaves_no_trace_is_a_wrong_pair) {
   const std::vector<Layer> two = {{.name = "table", .type = "Embedding"},
                                   {.name = "norm", .type = "LayerNorm"}};

@@ -44,6 +44,8 @@ class AbsentLayers {
                  ? std::nullopt
                  : std::optional(Match::fused);
     if (!reader) return is_computed_for_outputs(index) ? std::optional(Match::fused) : std::nullopt;
+    // Of a table that is read at fixed places, as positions are, exporters leave a constant.
+    if (rows_[index].type == "Embedding") return Match::fused;
     const bool computed = is_computed_for(index, *reader);
     if (rows_[index].match == Match::none && computed) return Match::fused;
     if (rows_[index].match == Match::fused && lacks(index, *reader) &&

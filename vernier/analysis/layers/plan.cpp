@@ -115,6 +115,7 @@ class Collector {
     tensor.layer_is_metadata = metadata.has_value();
     tensor.layer_is_recalled = !metadata && recalled;
     tensor.source = source_line(node);
+    tensor.is_activated = !attribute_string(node, "activation").empty();
     // What the user gave a name, an output of the model, is told by its node.
     if (tensor.layer.empty()) tensor.layer = module_path_in_name(node.name());
     return tensor;

@@ -69,6 +69,7 @@ struct CandidateTensor {
   std::string source = "";          // the line of code that it comes from, where that is known
   std::vector<std::size_t> inputs;  // the tensors in the same list that it is computed from
   bool is_output = false;
+  bool is_activated = false;  // by a function that was fused into the operator that writes it
   bool operator==(const CandidateTensor&) const = default;
 };
 

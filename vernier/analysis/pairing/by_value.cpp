@@ -121,11 +121,14 @@ class Resolver {
   }
 
   // A tensor that is somewhat like the layer is not its output where metadata names another module,
+  // nor behind a function that was fused with the layer (tanh of small numbers is much like them),
   // nor where the difference leaves no trace in what is computed from the tensor: what is added to
   // a large table is much like the table.
   bool is_of_another(const Likeness& found) const {
     const std::size_t tensor = found.pair.tensor;
-    if (is_elsewhere(tensors_[tensor], layers_[found.pair.layer]))
+    const Layer& layer = layers_[found.pair.layer];
+    if (is_elsewhere(tensors_[tensor], layer) ||
+        (tensors_[tensor].is_activated && takes_batch_norm(layer.type)))
       return found.sqnr_db < rounding_db;
     return found.sqnr_db < whole_layer_db && downstream_[tensor] >= rounding_db;
   }
