@@ -157,6 +157,7 @@ int report(const End& end, SharedActivity& activity, int argc, char** argv,
            int (*work)(int, char**)) {
   const double seconds = activity.page().timeout_seconds;
   const double gigabytes = activity.page().memory_gigabytes;
+  if (!end.signal && WTERMSIG(end.status) == SIGPIPE) return 128 + SIGPIPE;  // as by `| head`
   if (end.signal || WTERMSIG(end.status) == SIGINT || WTERMSIG(end.status) == SIGTERM) {
     const int signal = end.signal ? end.signal : WTERMSIG(end.status);
     if (!activity.page().answered) print_error("interrupted before there was anything to report");

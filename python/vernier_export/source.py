@@ -1,6 +1,7 @@
 """What is exported or run: a model, and example inputs if they are needed, by the name the user
 gave."""
 
+import contextlib
 import hashlib
 import importlib
 import importlib.util
@@ -73,11 +74,20 @@ def resolve_function(place, name, options):
     return Source(model, inputs, by_keyword, task=options.task or "", weights=weights)
 
 
+def import_outputs_of_transformers():
+    with contextlib.suppress(ImportError):
+        importlib.import_module("transformers.modeling_outputs")
+
+
 def resolve_program(path):
     """A program that torch.export saved, with the modules it was made of."""
     if not Path(path).is_file():
         raise ExportError("no such file")
-    program = torch.export.load(path)
+    try:
+        program = torch.export.load(path)
+    except RuntimeError:  # what Hugging Face's models return is known only once it is imported
+        import_outputs_of_transformers()
+        program = torch.export.load(path)
     arguments, _ = program.example_inputs
     names = list(program.graph_signature.user_inputs)
     return Source(torch.export.unflatten(program), input_names=names, by_position=len(arguments))

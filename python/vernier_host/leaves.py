@@ -101,11 +101,27 @@ def type_of(module):
 
 def constants(module):
     """The module's numbers: eps, negative_slope..."""
+    if hasattr(module, "type_name") and hasattr(module, "graph"):
+        return operator_numbers(module.graph)
     return {
         key: float(value)
         for key, value in vars(module).items()
         if isinstance(value, (int, float)) and not isinstance(value, bool) and key[0] != "_"
     }
+
+
+def operator_numbers(graph):
+    """Those that the operators of an unflattened module are given: it has no others."""
+    numbers = {}
+    for node in graph.nodes:
+        schema = getattr(node.target, "_schema", None)
+        if node.op != "call_function" or schema is None:
+            continue
+        given = dict(zip([argument.name for argument in schema.arguments], node.args))
+        for name, value in {**given, **node.kwargs}.items():
+            if isinstance(value, (int, float)) and not isinstance(value, bool):
+                numbers.setdefault(name, float(value))
+    return numbers
 
 
 def calling_line():

@@ -119,6 +119,13 @@ TEST_F(Supervision, a_process_that_is_killed_says_that_memory_is_the_likely_reas
   EXPECT_FALSE(std::filesystem::exists(folder_ / "a.npz"));
 }
 
+TEST_F(Supervision, a_reader_that_has_had_enough_is_no_crash) {
+  const std::string script = "\"$0\" inspect --tensors " + cnn + " | true; echo ${PIPESTATUS[0]}";
+  const Outcome outcome = run_program({"bash", "-c", script, VERNIER_BINARY});
+  EXPECT_EQ(outcome.out, "141\n");
+  EXPECT_EQ(outcome.err, "");
+}
+
 TEST_F(Supervision, a_time_limit_ends_a_loop_that_does_not) {
   const std::string model = saved(endless(), "endless.onnx");
   expect_error(run_vernier({"record", model, "-o", folder_ / "a.npz", "--timeout", "1"}),

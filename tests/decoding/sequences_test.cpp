@@ -5,6 +5,7 @@
 #include "vernier/analysis/decoding/cache_faults.h"
 #include "vernier/analysis/decoding/decoder_inputs.h"
 #include "vernier/analysis/decoding/decoder_samples.h"
+#include "vernier/analysis/decoding/pair_caches.h"
 #include "vernier/error.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/runtime/ort_runner.h"
@@ -165,6 +166,28 @@ TEST(CacheFaults, swapped_caches_are_named) {
   EXPECT_EQ(faults[0].output, "d0");
   EXPECT_EQ(faults[0].other, "d2");
   EXPECT_THAT(cache_fault_text(faults[0]), HasSubstr("'d0' and 'd2' are swapped"));
+}
+
+// A live model calls its caches otherwise: they are paired as both list them, also where the graph
+// would undo a swap.
+TEST(PairCaches, go_by_the_order_of_the_outputs) {
+  for (const bool swapped : {false, true}) {
+    const Model candidate = small_decoder({.swapped = swapped});
+    std::vector<TensorSpec> reference;
+    std::vector<std::string> own;
+    const auto decoder = find_decoder(candidate);
+    for (const TensorSpec& output : candidate.outputs()) {
+      const bool is_logits = output.name == decoder->logits;
+      reference.push_back(output);
+      if (is_logits) continue;
+      own.push_back(output.name);
+      reference.back().name = "past_" + output.name;
+    }
+    IoMapping io;
+    pair_cache_outputs(candidate, reference, io);
+    ASSERT_EQ(io.outputs.size(), own.size());
+    for (const std::string& name : own) EXPECT_EQ(io.outputs.at("past_" + name), name);
+  }
 }
 
 TEST(CacheFaults, a_position_that_is_off_is_named_with_its_step) {

@@ -243,6 +243,20 @@ TEST(Quantization, an_embedding_is_a_weight_behind_a_gather) {
   EXPECT_THAT(found.outputs[0].tensors, ElementsAre("y"));
 }
 
+TEST(Quantization, rows_of_a_table_that_are_moved_first_are_not_read) {
+  const Model model = with_input()
+                          .weight(tensor_of<std::int8_t>("table", DType::i8, {2, 1}, {2, 4}))
+                          .weight(scale("table_scale", 0.25F))
+                          .node("Gather", {"table", "ids"}, {"rows"})
+                          .node("Transpose", {"rows"}, {"moved"})
+                          .node("DequantizeLinear", {"moved", "table_scale"}, {"y"})
+                          .model();
+  const auto found = find_quantization(model);
+  EXPECT_THAT(found.weights, SizeIs(0));
+  ASSERT_THAT(found.unread, SizeIs(1));
+  EXPECT_EQ(found.unread[0].reason, UnreadQuantization::Reason::computed_weight);
+}
+
 // The weight of a Gemm is stored [outputs, inputs] where transB is set.
 TEST(Quantization, output_channels_follow_the_reader) {
   for (const int transposed : {0, 1}) {

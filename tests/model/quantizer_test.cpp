@@ -5,6 +5,8 @@
 
 #include "tests/model_builder.h"
 #include "vernier/error.h"
+#include "vernier/model/simulated_quantizer.h"
+#include "vernier/tensor/convert.h"
 
 namespace vernier {
 namespace {
@@ -74,6 +76,17 @@ TEST(Quantizer, the_representable_range_follows_type_and_zero_point) {
   ASSERT_TRUE(range);
   EXPECT_EQ(*range, (RealRange{-27.5, 100, 0.5}));
   EXPECT_FALSE(representable_range({.dtype = DType::i8, .scale = scales({1, 2})}));
+}
+
+// MatMulInteger has the zero point, and a Mul behind it the scales.
+TEST(Quantizer, one_zero_point_may_go_with_a_scale_for_each_column) {
+  const Tensor stored = tensor_of<std::uint8_t>("q", DType::u8, {1, 2}, {130, 120});
+  const Quantizer quantizer{.dtype = DType::u8,
+                            .scale = scales({1, 2}),
+                            .zero_point = tensor_of<std::uint8_t>("z", DType::u8, {}, {128}),
+                            .axis = 1};
+  EXPECT_THAT(to_f32(dequantize(stored, quantizer)), ::testing::ElementsAre(2, -16));
+  EXPECT_THAT(simulated(quantizer).zero_point, ::testing::ElementsAre(128, 128));
 }
 
 TEST(Quantizer, scales_that_do_not_fit_are_an_error) {

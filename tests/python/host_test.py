@@ -311,6 +311,14 @@ class ProgramTest(HostTest):
         self.assertEqual(host.run([x])[1], [("output", expected)])
 
 
+    def test_numbers_of_a_module_are_those_of_its_operators(self):
+        net = torch.nn.Sequential(torch.nn.BatchNorm1d(2, eps=0.25)).eval()
+        path = self.folder / "norm.pt2"
+        torch.export.save(torch.export.export(net, (torch.ones(1, 2),)), path)
+        layers = self.start(path).describe([("input", "float32", [1, 2], [1, 3])])["layers"]
+        self.assertEqual(layers[0]["constants"]["eps"], 0.25)
+
+
 class SafetyTest(HostTest):
     def test_modules_of_the_current_folder_are_not_imported(self):
         for name in ("json", "torch", "vernier_host"):

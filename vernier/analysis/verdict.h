@@ -48,7 +48,7 @@ enum class DoubtKind {
   changed_scale,       // a bias is stored in other steps than its products, unlike all others
   narrow_input,        // the input's quantizer has a range far below what those behind it expect
   other_inputs,        // made-up inputs that fit nearly as well do not keep the limits
-  costly_range,        // a quantizer cuts off so much that a wider range betters the outputs
+  costly_range,        // a range fits so badly that one that fits betters the outputs
   other_structure,     // the candidate in float32 is not quite the reference
   missing_activation,  // the candidate has fewer activation functions than the reference
   alike_samples,       // to the network all samples are one sample

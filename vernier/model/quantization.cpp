@@ -162,7 +162,22 @@ class GraphReader {
                    node.output(0), found);
     } else if (source && source->op_type() == "Gather" && stored(source->input(0))) {
       add_gathered(*source, node, found);
+    } else if (const NodeProto* gather = moved_rows(source)) {
+      add_unread(UnreadQuantization::Reason::computed_weight, *gather, found);
     }
+  }
+
+  // The Gather of rows of a stored table that are moved before they come back as real numbers.
+  const NodeProto* moved_rows(const NodeProto* node) const {
+    constexpr int most_steps = 8;  // nodes of a damaged file may form a cycle
+    for (int step = 0; step < most_steps && node && node->input_size() > 0; ++step) {
+      if (is_op(*node, "Gather")) return stored(node->input(0)) ? node : nullptr;
+      if (!is_op(*node, "Transpose") && !is_op(*node, "Reshape") && !is_op(*node, "Squeeze") &&
+          !is_op(*node, "Unsqueeze") && !is_op(*node, "Identity"))
+        return nullptr;
+      node = index_.producer(node->input(0));
+    }
+    return nullptr;
   }
 
   // Rows of a stored table that come back as real numbers: an embedding.

@@ -59,6 +59,8 @@ Steps steps_of(const Quantizer& quantizer) {
   Steps steps{to_f32(quantizer.scale), {}};
   steps.zeros = quantizer.zero_point ? to_f64(*quantizer.zero_point)
                                      : std::vector<double>(steps.scales.size(), 0.0);
+  // Integer operators have both apart: one zero point may go with a scale for each column.
+  if (steps.zeros.size() == 1) steps.zeros.assign(steps.scales.size(), steps.zeros[0]);
   if (steps.zeros.size() != steps.scales.size())
     throw Error(fmt::format("[dequantize] {} scales but {} zero points", steps.scales.size(),
                             steps.zeros.size()));

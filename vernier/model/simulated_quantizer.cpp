@@ -93,6 +93,8 @@ SimulatedQuantizer simulated(const Quantizer& quantizer) {
   if (quantizer.zero_point)
     for (const double zero : to_f64(*quantizer.zero_point))
       result.zero_point.push_back(static_cast<std::int32_t>(zero));
+  if (result.zero_point.size() == 1)
+    result.zero_point.assign(result.scale.size(), result.zero_point[0]);
   return result;
 }
 

@@ -191,6 +191,8 @@ std::string own_conclusion(const DebugResult& result) {
   const auto measured = std::ranges::count_if(
       result.activations, [](const DebugActivation& row) { return row.own_sqnr_db().has_value(); });
   if (measured == 0) return "No tensor's own quantization could be measured.";
+  if (originators.empty() && measured == 1)
+    return "The one tensor whose own quantization was measured is not damaged by it.";
   if (originators.empty())
     return fmt::format(
         "None of the {} tensors whose own quantization was measured is damaged by it.", measured);

@@ -319,7 +319,8 @@ std::string cause_text(const DiagnosisResult& result) {
     case DiagnosedCause::missing_activation:
       return fmt::format("the candidate lacks the activation function {}", result.subject);
     case DiagnosedCause::narrow_range:
-      return fmt::format("the quantizer of {} cuts off what goes into it", result.subject);
+      return fmt::format("the range of the quantizer of {} does not fit what goes into it",
+                         result.subject);
     case DiagnosedCause::wrong_range:
       return fmt::format("the range of the quantizer of {} is wrong", result.subject);
     case DiagnosedCause::other_calibration:

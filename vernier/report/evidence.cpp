@@ -25,8 +25,9 @@ std::string weights_text(const WeightEvidence& evidence) {
       same == total
           ? fmt::format("all {} are the reference's", total)
           : fmt::format("{} of {} are the reference's, the others were not found", same, total);
-  if (evidence.worst_steps)
-    return text + fmt::format(", rounded ({:.2f} steps)", *evidence.worst_steps);
+  if (evidence.worst_steps) text += fmt::format(", rounded ({:.2f} steps)", *evidence.worst_steps);
+  const auto equalised = std::ranges::count(evidence.weights, true, &PairedWeight::equalised);
+  if (equalised > 0) text += fmt::format(", {} with equalised channels", equalised);
   return text;
 }
 

@@ -28,6 +28,7 @@ Json weights_json(const std::optional<WeightEvidence>& weights) {
   Json json = {{"answer", std::string(answer_name(weights->answer))},
                {"weights", weights->weights.size()},
                {"paired", weights->paired},
+               {"equalised", std::ranges::count(weights->weights, true, &PairedWeight::equalised)},
                {"worst_steps", nullptr},
                {"different", nullptr}};
   if (weights->worst_steps) json["worst_steps"] = json_number<Json>(*weights->worst_steps);

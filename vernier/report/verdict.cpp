@@ -132,8 +132,8 @@ std::string doubt_text(const Doubt& doubt) {
           doubt.subject, doubt.value, doubt.limit);
     case DoubtKind::costly_range:
       return fmt::format(
-          "the quantizer of {} cuts off what goes into it, and with a range that holds it the "
-          "outputs are {:.1f} dB better (> {:g}): calibrate it on such inputs",
+          "the range of the quantizer of {} does not fit what goes into it, and with one that does "
+          "the outputs are {:.1f} dB better (> {:g}): calibrate it on such inputs",
           doubt.subject, doubt.value, doubt.limit);
     case DoubtKind::other_structure:
       return fmt::format(

@@ -128,6 +128,21 @@ TEST(NarrowRange, one_that_costs_is_a_doubt_of_real_inputs_that_keep_the_limits)
   EXPECT_TRUE(compare_small(reference, six_quantizers(4.0F), spiked, true).verdict.pass());
 }
 
+// 5 codes of 127 are left, and the limits are kept.
+TEST(NarrowRange, one_that_is_far_too_wide_is_a_doubt_too) {
+  GivenSamples even = with_outlier(1);
+  const CompareResult wide =
+      compare_small(six_quantizers(std::nullopt), six_quantizers(24.0F), even, true);
+  EXPECT_THAT(wide.verdict.failures, IsEmpty());
+  EXPECT_EQ(wide.verdict.outcome, Outcome::inconclusive);
+  ASSERT_TRUE(wide.evidence.narrow && wide.evidence.narrow->gain_db);
+  EXPECT_EQ(wide.evidence.narrow->tensor, "n");
+  EXPECT_NEAR(wide.evidence.narrow->overflow, 1.0 / 24, 1e-3);
+  EXPECT_GT(*wide.evidence.narrow->gain_db, 10);
+  EXPECT_THAT(wide.verdict.doubts,
+              Contains(::testing::Field(&Doubt::kind, DoubtKind::costly_range)));
+}
+
 // Samples of these sizes, all of one value.
 GivenSamples constants(const std::vector<float>& values) {
   std::vector<std::vector<Tensor>> samples;

@@ -7,6 +7,7 @@
 
 #include "tests/fixture.h"
 #include "tests/injected_faults.h"
+#include "tests/model_builder.h"
 #include "vernier/model/convert_fp16.h"
 #include "vernier/runtime/runner.h"
 #include "vernier/tensor/convert.h"
@@ -64,6 +65,83 @@ TEST(WeightEvidence, a_wrong_scale_is_many_steps) {
       compare_weights_of(Model::load(fixture("mnist/mnist_cnn.onnx")), candidate);
   ASSERT_EQ(found.answer, Answer::different);
   EXPECT_GT(*found.weights[*found.most_different].steps, 20);
+}
+
+TEST(WeightEvidence, a_nan_among_the_scales_is_not_forgotten_at_the_next_channel) {
+  Model candidate = Model::load(fixture("mnist/mnist_cnn.int8_per_channel.onnx"));
+  const auto scales = std::ranges::find_if(
+      *candidate.graph().mutable_initializer(), [](const vernier_onnx::TensorProto& tensor) {
+        return tensor.data_type() == vernier_onnx::TensorProto::FLOAT && tensor.dims_size() == 1 &&
+               tensor.dims(0) > 1 && tensor.name().ends_with("_scale");
+      });
+  ASSERT_NE(scales, candidate.graph().mutable_initializer()->end());
+  Tensor values = candidate.tensor(*scales);
+  elements<float>(values)[0] = NAN;
+  *scales = make_tensor_proto(values);
+  EXPECT_EQ(compare_weights_of(Model::load(fixture("mnist/mnist_cnn.onnx")), candidate).answer,
+            Answer::different);
+}
+
+// y = relu(x A) B, with these factors of the columns of A and of the rows of B.
+Model two_products(float columns, float rows, float all = 1) {
+  Tensor first = make_tensor("a", DType::f32, {8, 16}),
+         second = make_tensor("b", DType::f32, {16, 8});
+  for (std::int64_t i = 0; i < 128; ++i) {
+    const auto power = [](float base, std::int64_t channel) {
+      return std::pow(base, static_cast<float>(channel % 5 - 2));
+    };
+    elements<float>(first)[i] = all * std::sin(1.0F + 3 * i) * power(columns, i % 16);
+    elements<float>(second)[i] = std::cos(2.0F + 5 * i) * power(rows, i / 8);
+  }
+  Tensor third = make_tensor("c", DType::f32, {8, 8});
+  for (std::int64_t i = 0; i < 64; ++i) elements<float>(third)[i] = std::sin(0.5F + 7 * i);
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{1}, {8}}).weight(first).weight(second).weight(third);
+  builder.node("MatMul", {"x", "a"}, {"h"}).node("Relu", {"h"}, {"r"});
+  builder.node("MatMul", {"r", "b"}, {"s"}).node("MatMul", {"s", "c"}, {"y"}).output("y");
+  return builder.model();
+}
+
+TEST(WeightEvidence, channels_that_were_equalised_between_layers_are_the_same) {
+  const Model reference = two_products(1, 1);
+  const WeightEvidence same = compare_weights_of(reference, two_products(2, 0.5F));
+  EXPECT_EQ(same.answer, Answer::same);
+  EXPECT_EQ(std::ranges::count(same.weights, true, &PairedWeight::equalised), 2);
+  for (const Model& other : {two_products(2, 1), two_products(2, 2), two_products(1, 1, 1.5F)})
+    EXPECT_EQ(compare_weights_of(reference, other).answer, Answer::different);
+}
+
+// A tied table leaves an exporter twice; a weight that is there twice in another's place does not.
+TEST(WeightEvidence, a_second_copy_of_a_weight_is_found_where_nothing_else_has_its_shape) {
+  Model candidate = two_products(1, 1);
+  const auto add_copy = [&](const std::string& name, const std::string& input) {
+    auto copy = candidate.graph().initializer(2);
+    copy.set_name(name);
+    *candidate.graph().add_initializer() = copy;
+    auto& node = *candidate.graph().add_node();
+    node.set_op_type("MatMul");
+    node.add_input(input);
+    node.add_input(name);
+    node.add_output("more");
+  };
+  add_copy("again", "y");
+  const WeightEvidence found = compare_weights_of(two_products(1, 1), candidate);
+  EXPECT_EQ(found.answer, Answer::same);
+  EXPECT_EQ(found.paired, 4);
+}
+
+TEST(WeightEvidence, a_weight_without_a_name_that_is_much_like_a_free_one_was_changed) {
+  Model candidate = two_products(1, 1);
+  auto& weight = *candidate.graph().mutable_initializer(2);
+  Tensor values = candidate.tensor(weight);
+  for (float& value : elements<float>(values)) value *= 1.01F;
+  rewire(candidate, "c", "nameless");
+  weight = make_tensor_proto(values);
+  weight.set_name("nameless");
+  const WeightEvidence found = compare_weights_of(two_products(1, 1), candidate);
+  ASSERT_EQ(found.answer, Answer::different);
+  EXPECT_EQ(found.weights[*found.most_different].reference, "c");
+  EXPECT_NEAR(found.weights[*found.most_different].sqnr_db, 40, 0.1);
 }
 
 TEST(WeightEvidence, names_do_not_matter_where_values_agree) {

@@ -30,6 +30,14 @@ TEST(MatchByName, knows_what_quantizers_append) {
   EXPECT_EQ(match_by_name(exists, ""), Counterpart{});
 }
 
+TEST(IsElsewhere, a_result_of_a_module_is_made_by_the_module) {
+  const CandidateTensor made{.name = "y", .layer = "lstm", .layer_is_metadata = true};
+  EXPECT_FALSE(is_elsewhere(made, {.name = "lstm.0", .type = "LSTM"}));
+  EXPECT_FALSE(is_elsewhere(made, {.name = "lstm_1.0", .type = "LSTM"}));
+  EXPECT_TRUE(is_elsewhere(made, {.name = "gru.0", .type = "GRU"}));
+  EXPECT_TRUE(is_elsewhere(made, {.name = "lstm.norm", .type = "LayerNorm"}));
+}
+
 TEST(PairOutputs, names_come_first_and_what_has_none_is_listed) {
   const OutputPairing pairing = pair_outputs(std::vector<std::string>{"a", "b", "c"},
                                              std::vector<std::string>{"c", "a", "d"});

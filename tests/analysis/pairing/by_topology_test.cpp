@@ -44,5 +44,22 @@ TEST(MatchByTopology, what_is_missing_has_no_counterpart_and_what_follows_it_doe
       UnorderedElementsAre(Pair("x", "x"), Pair("b", "t_b"), Pair("c", "t_c"), Pair("y", "y")));
 }
 
+TEST(MatchByTopology, a_layer_with_its_batch_norm_folded_in_is_what_the_norm_writes) {
+  const auto graph = [](bool folded) {
+    GraphBuilder builder;
+    builder.input("x", DType::f32, {{1}, {2}, {1}, {1}}).output("y");
+    builder.weight(make_tensor("w", DType::f32, {2, 2, 1, 1}));
+    for (const char* name : {"b", "scale", "shift", "mean", "variance"})
+      builder.weight(make_tensor(name, DType::f32, {2}));
+    builder.node("Conv", {"x", "w", "b"}, {"conv"});
+    if (!folded)
+      builder.node("BatchNormalization", {"conv", "scale", "shift", "mean", "variance"}, {"norm"});
+    builder.node("Relu", {folded ? "conv" : "norm"}, {"y"});
+    return builder.model();
+  };
+  EXPECT_THAT(match_by_topology(graph(true), graph(false)),
+              UnorderedElementsAre(Pair("x", "x"), Pair("conv", "norm"), Pair("y", "y")));
+}
+
 }  // namespace
 }  // namespace vernier

@@ -6,7 +6,9 @@
 #include <limits>
 
 #include "vernier/analysis/compare/compare.h"
+#include "vernier/analysis/decoding/pair_caches.h"
 #include "vernier/error.h"
+#include "vernier/model/decoder.h"
 #include "vernier/model/precision.h"
 #include "vernier/runtime/isolated_runner.h"
 #include "vernier/runtime/open_runner.h"
@@ -110,6 +112,7 @@ class Consistency {
         precision_(precision_of(index.model())),
         reference_(open_reference(options)) {
     compare_.outputs_by_position = reference_->outputs_are_positional();
+    pair_cache_outputs(index.model(), reference_->outputs(), compare_.io);
   }
 
   Findings check(const Model& model) {
@@ -123,7 +126,7 @@ class Consistency {
                         options_.reference.string()));
       for (std::size_t i = 0; i < runs_.samples.size(); ++i)
         add(fmt::format("random sample {}", i), *one(runs_.samples[i]));
-      if (precision_ == Precision::fp32)
+      if (precision_ == Precision::fp32 && !find_decoder(model, {}))  // zeros are no mask
         for (const NamedSample& named : constant_samples(runs_)) add_constant(named);
     }
     return std::move(findings_);

@@ -151,7 +151,7 @@ constexpr std::array table = {
         "A float32 constant is beyond 65504. It is a warning where the graph itself casts it to "
         "float16.",
         "In float16 it becomes infinity: masks of -3.4e38 are the usual case.",
-        "Use -65504 or less in masks if the model is to run in float16."},
+        "If the model is to run in float16, keep constants within 65504, masks among them."},
     Explanation{
         "float64", numerics, warning, "float64 is left in the graph",
         "A tensor that is computed at run time is float64.",

@@ -278,15 +278,16 @@ std::string cache_fault_text(const CacheFault& fault) {
           fault.output, when, fault.candidate_length, fault.reference_length, kept_tokens(fault),
           figures);
     case CacheFault::Kind::shifted:
-      return fmt::format("cache '{}' is shifted by {} tokens: {} as they stand and so {}",
-                         fault.output, fault.shift, when, figures);
+      return fmt::format(
+          "cache '{}' is shifted by {} token{}: {}, as it stands and shifted back {}", fault.output,
+          fault.shift, std::abs(fault.shift) == 1 ? "" : "s", when, figures);
     case CacheFault::Kind::position: break;
   }
   return fmt::format(
-      "positions are off by {:+}: {} the newest token in cache '{}' is the reference's {} places "
+      "positions are off by {:+}: {} the newest token in cache '{}' is the reference's {} place{} "
       "{} ({} so)",
-      fault.shift, when, fault.output, std::abs(fault.shift), fault.shift > 0 ? "on" : "before",
-      figures);
+      fault.shift, when, fault.output, std::abs(fault.shift), std::abs(fault.shift) == 1 ? "" : "s",
+      fault.shift > 0 ? "on" : "before", figures);
 }
 
 }  // namespace vernier

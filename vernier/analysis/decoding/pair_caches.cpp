@@ -18,9 +18,14 @@ void pair_cache_outputs(const Model& candidate, std::span<const TensorSpec> refe
       return;
     caches.push_back(output.name);
   }
-  if (caches.size() != decoder->caches.size()) return;
-  for (std::size_t i = 0; i < caches.size(); ++i)
-    io.outputs.emplace(caches[i], decoder->caches[i].output);
+  // As the model lists them: what the graph computes a cache from would undo a swap of two.
+  std::vector<std::string> own;
+  for (const TensorSpec& output : candidate.outputs())
+    if (std::ranges::find(decoder->caches, output.name, &CacheSpec::output) !=
+        decoder->caches.end())
+      own.push_back(output.name);
+  if (caches.size() != own.size()) return;
+  for (std::size_t i = 0; i < caches.size(); ++i) io.outputs.emplace(caches[i], own[i]);
 }
 
 }  // namespace vernier

@@ -62,6 +62,10 @@ void add_failures(Verdict& verdict, const Verdict& more) {
 // What the comparison leaves open is looked for inside the models.
 void ask_inside(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
                 const DiagnosisOptions& options) {
+  // One NaN among the constants explains whatever differs.
+  if (result.cause == DiagnosedCause::candidate_unsound && !result.verdict.pass() &&
+      result.subject == "nonfinite-constant")
+    return;
   name_cause(result, DiagnosedCause::unknown);
   const bool is_known =
       is_changed_scale(result, models, samples, options) || explained_by_comparison(result);

@@ -27,6 +27,8 @@ constexpr std::int64_t most_samples = 4;
 constexpr std::int64_t most_trial_samples = 16;
 // Of a range that may be too narrow, by inputs that the model was made for, and by others.
 constexpr double least_real_overflow = 1.2, least_drawn_overflow = 1.75;
+// Of a range that may be too wide, the share that is used, likewise: 16 codes of 256, and 8.
+constexpr double most_real_use = 1.0 / 16, most_drawn_use = 1.0 / 32;
 constexpr double clearly_good_db = 30;  // outputs on real inputs: whatever is cut off costs nothing
 
 // The float inputs that go into a quantizer as they are.
@@ -78,13 +80,15 @@ struct CutOff {
   double cut = 0;  // sum of the squares of what is beyond the range
   std::int64_t elements = 0;
 
-  // How many times as wide the range has to be.
+  // How many times as wide the range has to be; 1 where only zeros go into it.
   double factor() const {
     const double above = range.high > 0 ? seen.high / range.high : 0;
     const double below = range.low < 0 ? seen.low / range.low : 0;
-    return std::max({above, below, 1.0});
+    const double needed = std::max(above, below);
+    return needed > 0 ? needed : 1;
   }
-  // What a wider range gains at the tensor itself: its steps are larger, but cut off nothing.
+  // What a range that fits gains at the tensor itself: one that is wider has larger steps, but cuts
+  // off nothing.
   double gain_db() const {
     const double steps = range.step * range.step / 12 * static_cast<double>(elements);
     return 10 * std::log10((cut + steps) / (steps * factor() * factor()));
@@ -125,11 +129,15 @@ std::vector<CutOff> find_cut_off(const Switchboard& board, const SwitchedNoise& 
 
 using CutOffs = std::vector<CutOff>;
 
-// Those that need a range more than so many times as wide, the worst first, and together where they
-// have one scale. Too many to be tried are left out.
-std::vector<CutOffs> cut_off_together(const Switchboard& board, CutOffs ranges, double least) {
+// Those that may not fit what goes into them, the worst first, and together where they have one
+// scale. Too many to be tried are left out.
+std::vector<CutOffs> misfits(const Switchboard& board, CutOffs ranges, bool real_inputs) {
   constexpr std::size_t most_groups = 8;
-  std::erase_if(ranges, [&](const CutOff& range) { return !(range.factor() > least); });
+  const double least_overflow = real_inputs ? least_real_overflow : least_drawn_overflow;
+  const double most_use = real_inputs ? most_real_use : most_drawn_use;
+  std::erase_if(ranges, [&](const CutOff& range) {
+    return !(range.factor() > least_overflow) && !(range.factor() < most_use);
+  });
   std::ranges::stable_sort(ranges, std::greater(), &CutOff::gain_db);
   std::vector<CutOffs> groups;
   const auto scale_of = [&](const CutOff& range) {
@@ -148,7 +156,7 @@ std::vector<CutOffs> cut_off_together(const Switchboard& board, CutOffs ranges, 
 
 // As in the file, but for these ranges. Operators that hold their bias in steps of a scale that is
 // changed get the float one: weights are simulated then.
-SwitchSettings widened(const Switchboard& board, std::span<const CutOff> ranges) {
+SwitchSettings fitted(const Switchboard& board, std::span<const CutOff> ranges) {
   SwitchSettings settings = board.all(SwitchSetting::as_in_file());
   for (std::size_t i = 0; i < settings.size(); ++i) {
     const Switch& each = board.switches()[i];
@@ -159,9 +167,9 @@ SwitchSettings widened(const Switchboard& board, std::span<const CutOff> ranges)
       settings[i] = SwitchSetting::simulate(simulated(*each.in_file));
   }
   for (const CutOff& range : ranges) {
-    SimulatedQuantizer wide = simulated(*board.switches()[range.index].in_file);
-    for (float& scale : wide.scale) scale *= static_cast<float>(range.factor());
-    settings[range.index] = SwitchSetting::simulate(std::move(wide));
+    SimulatedQuantizer fitting = simulated(*board.switches()[range.index].in_file);
+    for (float& scale : fitting.scale) scale *= static_cast<float>(range.factor());
+    settings[range.index] = SwitchSetting::simulate(std::move(fitting));
   }
   return settings;
 }
@@ -197,15 +205,14 @@ std::optional<NarrowRange> find_costly_range(SwitchedModel model, Samples& sampl
                                              const OrtOptions& runtime, bool real_inputs) {
   Switchboard board(std::move(model), exact(runtime));
   const SwitchedNoise noise(board, taken(samples, most_trial_samples), 1);
-  const double least = real_inputs ? least_real_overflow : least_drawn_overflow;
-  const std::vector<CutOffs> groups = cut_off_together(board, find_cut_off(board, noise), least);
+  const std::vector<CutOffs> groups = misfits(board, find_cut_off(board, noise), real_inputs);
   if (groups.empty()) return std::nullopt;
   const OutputNoise as_in_file = noise.measure(board.all(SwitchSetting::as_in_file()));
   if (real_inputs && noise_db(as_in_file.total()) >= clearly_good_db) return std::nullopt;
-  const auto gain_of = [&](std::span<const CutOff> wide) {
-    const OutputNoise widely = noise.measure(widened(board, wide));
-    return real_inputs ? mean_gain_db(as_in_file, widely)
-                       : noise_db(widely.total()) - noise_db(as_in_file.total());
+  const auto gain_of = [&](std::span<const CutOff> ranges) {
+    const OutputNoise fitting = noise.measure(fitted(board, ranges));
+    return real_inputs ? mean_gain_db(as_in_file, fitting)
+                       : noise_db(fitting.total()) - noise_db(as_in_file.total());
   };
   const auto described = [&](const CutOff& worst, double gain_db) {
     return NarrowRange{.tensor = board.switches()[worst.index].name,

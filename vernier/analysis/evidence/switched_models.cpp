@@ -81,7 +81,22 @@ class FloatParts {
     if (activation.dynamic || !reference_) return std::nullopt;
     const auto found =
         fold_clip(*reference_, candidate_, activation, find_counterpart(*reference_, activation));
-    return kept_bounds(found.folded, activation.quantizer);
+    return found.counterpart ? kept_bounds(found.folded, activation.quantizer)
+                             : bounds_of_codes(activation.quantizer);
+  }
+
+  // Where another exporter gave other names: codes that begin at zero cut off what is below, as a
+  // Relu does, and where there was none, no number is below.
+  std::optional<RealRange> bounds_of_codes(const Quantizer& quantizer) const {
+    const auto range = representable_range(quantizer);
+    if (!range || range->low != 0) return std::nullopt;
+    RealRange bounds{0, INFINITY, 0};
+    for (const GraphIndex& graph : reference_->graphs())
+      for (const NodeProto& node : graph.graph().node())
+        if (const auto clip = clip_range(node, graph);
+            clip && std::abs(clip->high - range->high) <= range->step)
+          bounds.high = clip->high;
+    return bounds;
   }
 
   // Biases, and what else has too few axes to be compared as a weight.

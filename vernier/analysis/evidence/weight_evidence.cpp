@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "vernier/analysis/compare/layout.h"
+#include "vernier/analysis/evidence/channel_factors.h"
 #include "vernier/analysis/evidence/model_weights.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/tensor/convert.h"
@@ -14,8 +15,11 @@
 namespace vernier {
 namespace {
 
-constexpr double same_steps = 1.01;      // 4-bit codes that are symmetric clip by a whole step
-constexpr double quantized_db = 20;      // below, a weight off by more is another weight
+constexpr double same_steps = 1.01;  // 4-bit codes that are symmetric clip by a whole step
+constexpr double quantized_db = 20;  // below, a weight off by more is another weight
+// Of 4 bits: scales by output error and error feedback leave 17 dB and more; a scale x1.5 leaves 6.
+constexpr double coarse_db = 12;
+constexpr double equalised_db = 30;      // of a weight of 8 bits, when its channels are scaled back
 constexpr double float_db = 100;         // folding a batch norm in float32 leaves about 140
 constexpr double unrelated_db = 0;       // below, weights of one shape have nothing in common
 constexpr std::int64_t named_only = 16;  // so few elements are alike by accident
@@ -42,8 +46,11 @@ double largest_steps(const TensorView& reference, const TensorView& candidate,
   const auto largest_of = [&](const auto& scale_of) {
     double largest = 0;
     for (std::size_t i = 0; i < expected.size(); ++i) {
-      const double steps = std::abs(double{expected[i]} - found[i]) / scale_of(i);
-      if (!(steps <= largest)) largest = steps;
+      const double difference = std::abs(double{expected[i]} - found[i]);
+      if (difference == 0) continue;  // also of zeros whose scale is 0
+      const double steps = difference / scale_of(i);
+      if (std::isnan(steps)) return double{INFINITY};
+      largest = std::max(largest, steps);
     }
     return largest;
   };
@@ -67,7 +74,8 @@ double largest_half_steps(const TensorView& reference, const TensorView& candida
     std::frexp(expected[i], &exponent);
     const double unit = std::max(subnormal, std::ldexp(1.0, exponent - 1 - bits));
     const double steps = std::abs(double{expected[i]} - found[i]) / unit;
-    if (!(steps <= largest)) largest = steps;
+    if (std::isnan(steps)) return INFINITY;
+    largest = std::max(largest, steps);
   }
   return largest;
 }
@@ -103,7 +111,8 @@ PairedWeight compare_values(PairedWeight row, const TensorView& reference,
   row.sqnr_db = sqnr_db(measure_noise(reference, candidate));
   if (weight.quantizer && is_integer(weight.quantizer->dtype)) {
     row.steps = largest_steps(reference, candidate, *weight.quantizer);
-    row.same = *row.steps <= same_steps || row.sqnr_db >= quantized_db;
+    const double least_db = bits(weight.quantizer->dtype) <= 4 ? coarse_db : quantized_db;
+    row.same = *row.steps <= same_steps || row.sqnr_db >= least_db;
   } else if (weight.stored == DType::f16 || weight.stored == DType::bf16) {
     row.same = largest_half_steps(reference, candidate, weight.stored) <= 1;
   } else {
@@ -276,8 +285,8 @@ class Pairing {
   }
 
   // Takes the free weight that is the same; where there is none and no name says otherwise, one
-  // that is nothing like it shows that the two are different, and one that is something like it
-  // nothing at all.
+  // that is nothing like it shows that the two are different, one that is much like it that it was
+  // changed, and one in between nothing at all.
   void by_shape(const ModelWeight& weight, PairedWeight& row) {
     const Tensor real = weight.read();
     std::optional<PairedWeight> unlike;
@@ -292,8 +301,23 @@ class Pairing {
       }
       if (!unlike || is_better(found, *unlike)) unlike = found;
     }
-    if (shapes_tell_ && row.reference.empty() && unlike && unlike->sqnr_db < unrelated_db)
-      row = *unlike;
+    if (!row.reference.empty()) return;
+    if (!unlike) row = second_copy(weight, real).value_or(row);
+    if (shapes_tell_ && unlike && unlike->sqnr_db < unrelated_db) row = *unlike;
+    if (weight.stored == DType::f32 && unlike && unlike->sqnr_db >= quantized_db)
+      row = *unlike;  // nothing else is so much like it: it is the reference's, changed
+  }
+
+  // The weight as the reference's that another one is already: of tied weights a model may hold
+  // two.
+  std::optional<PairedWeight> second_copy(const ModelWeight& weight, const Tensor& real) {
+    for (std::size_t i = 0; i < reference_.size(); ++i) {
+      if (!taken_.contains(i) || !shapes_fit(reference_[i].shape, real.shape) ||
+          !may_be_same(i, real))
+        continue;
+      if (PairedWeight found = compare_pair(reference_[i], weight, real); found.same) return found;
+    }
+    return std::nullopt;
   }
 
   // Rounding hardly changes the norm, and no order of the axes does.
@@ -316,10 +340,63 @@ std::size_t largest(const std::vector<PairedWeight>& weights) {
   return std::ranges::max_element(weights, {}, &PairedWeight::elements) - weights.begin();
 }
 
+// The pair, where factors for its channels make it the same.
+struct ScaledPair {
+  PairedWeight row;
+  ChannelFactors factors;
+};
+
+// By factors(reference, candidate).
+template <typename Factors>
+std::optional<ScaledPair> scaled_pair(const PairedWeight& row, const ModelWeight& reference,
+                                      const ModelWeight& candidate, const Factors& factors) {
+  std::optional<ScaledPair> scaled;
+  visit_forms(reference, candidate, candidate.read(),
+              [&](const TensorView& expected, const Tensor& real, const ChannelScale*) {
+                auto found = factors(expected, TensorView(real));
+                if (!found) return false;
+                PairedWeight compared =
+                    compare_values(row, times(expected, *found), real, candidate, false);
+                compared.same = compared.equalised = true;
+                if (compared.sqnr_db >= equalised_db) scaled = {compared, *std::move(found)};
+                return scaled.has_value();
+              });
+  return scaled;
+}
+
+// Weights that differ are the reference's where each is it but for factors of its channels, and
+// these cancel out between them.
+void settle_equalised(std::vector<PairedWeight>& rows, const std::vector<ModelWeight>& references,
+                      const std::vector<ModelWeight>& candidates) {
+  std::vector<PairedWeight> settled = rows;
+  std::vector<ChannelFactors> factors;
+  const auto settle = [&](const auto& factors_of) {
+    bool all = true;
+    for (PairedWeight& row : settled) {
+      if (row.same || row.reference.empty()) continue;
+      const auto from = std::ranges::find(references, row.reference, &ModelWeight::name);
+      const auto to = std::ranges::find(candidates, row.candidate, &ModelWeight::name);
+      auto scaled = scaled_pair(row, *from, *to, factors_of);
+      all = all && scaled;
+      if (!scaled) continue;
+      row = std::move(scaled->row);
+      factors.push_back(std::move(scaled->factors));
+    }
+    return all;
+  };
+  bool all = settle(channel_factors);
+  for (const std::size_t axis : {1, 0})  // what is small follows from the others
+    all = all || settle([&](const TensorView& reference, const TensorView& candidate) {
+            return cancelling_factors(factors, reference, candidate, axis);
+          });
+  if (all && are_equalised(factors)) rows = std::move(settled);
+}
+
 WeightEvidence compare(const std::vector<ModelWeight>& references,
                        const std::vector<ModelWeight>& candidates, bool shapes_tell) {
   WeightEvidence evidence{.weights = Pairing(references, shapes_tell).pair(candidates),
                           .worst_db = INFINITY};
+  settle_equalised(evidence.weights, references, candidates);
   double all = 0, same = 0;
   for (std::size_t i = 0; i < evidence.weights.size(); ++i) {
     const PairedWeight& row = evidence.weights[i];

@@ -21,6 +21,7 @@ struct PairedWeight {
   std::optional<double> steps;  // largest difference over the stored scale; nothing: not quantized
   double sqnr_db = 0;
   bool same = false;
+  bool equalised = false;  // it is the same but for factors of its channels, which cancel out
   bool operator==(const PairedWeight&) const = default;
 };
 

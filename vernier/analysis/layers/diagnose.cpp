@@ -115,7 +115,10 @@ class Diagnoser {
   LayerEvidence wrong_weight(std::size_t index, const Region& region) const {
     const LayerRow& row = rows_[index];
     if (!candidate_ || !may_be_at_fault(row)) return {};
-    return differing_weight(region, options_.weights, row.layer);
+    LayerEvidence found = differing_weight(region, options_.weights, row.layer);
+    // What two ways of folding a batch norm leave in a weight is no cause of more than rounding.
+    const bool is_rounding = found && found.weight->sqnr_db >= rounding_db;
+    return is_rounding && !(row.sqnr_db >= rounding_db) ? LayerEvidence() : found;
   }
 
   LayerEvidence other_layout(std::size_t index, const Region& /*region*/) const {

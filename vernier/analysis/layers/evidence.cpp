@@ -264,13 +264,14 @@ std::set<std::string> names_read(const Region& region) {
 LayerEvidence differing_weight(const Region& region, std::span<const ComparedWeight> compared,
                                const std::string& layer) {
   const std::set<std::string> names = names_read(region);
+  const ComparedWeight* worst = nullptr;
   for (const ComparedWeight& weight : compared) {
     const bool differs =
         weight.match == WeightMatch::differs || weight.match == WeightMatch::unlike;
-    if (differs && (weight.module == layer || names.contains(weight.initializer)))
-      return {.fact = Fact::weight_differs, .weight = weight};
+    if (!differs || (weight.module != layer && !names.contains(weight.initializer))) continue;
+    if (!worst || !(weight.sqnr_db >= worst->sqnr_db)) worst = &weight;
   }
-  return {};
+  return worst ? LayerEvidence{.fact = Fact::weight_differs, .weight = *worst} : LayerEvidence();
 }
 
 LayerEvidence low_precision(const Region& region) {

@@ -247,7 +247,8 @@ LayersResult run_layers(LayersReference& reference, const Model& graph, Samples&
   Validation validation(reference, runner, visible_tensors(graph, runner), &graph, options);
   bool complete = validation.measure(samples);
   if (complete && !is_part(options) && validation.any_exceeds() &&
-      validation.measure_introduced(runner, samples.number(0), samples.sample(0)))
+      validation.measure_introduced(runner, samples.number(validation.first_exceeding()),
+                                    samples.sample(validation.first_exceeding())))
     complete = validation.measure(samples, realigned_section);
   LayersResult result = validation.result();
   result.interrupted = !complete;

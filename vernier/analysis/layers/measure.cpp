@@ -118,7 +118,8 @@ std::vector<Placement> Validation::place() const {
 }
 
 bool Validation::measure(Samples& samples, const std::string& section) {
-  samples_ = 0;
+  samples_ = first_exceeding_ = 0;
+  bool exceeds = false;
   SampleRecords* records = options_.records;
   for (std::int64_t i = 0; i < samples.size(); ++i) {
     // The first is always run: layers are placed on it.
@@ -139,6 +140,7 @@ bool Validation::measure(Samples& samples, const std::string& section) {
         records->keep(section, i, to_record(measured));
     }
     if (i > 0) add(measured);
+    if (!exceeds && any_exceeds()) exceeds = true, first_exceeding_ = i;
     ++samples_;
     const bool go_on = !options_.progress || options_.progress(samples_, samples.size());
     if (!go_on && samples_ < samples.size()) return false;

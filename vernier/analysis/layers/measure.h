@@ -33,6 +33,8 @@ class Validation {
                           const std::vector<Tensor>& sample);
 
   bool any_exceeds() const;
+  // The first sample on which a layer exceeds; 0 if none does.
+  std::int64_t first_exceeding() const { return first_exceeding_; }
   LayersResult result() const;
 
  private:
@@ -93,7 +95,7 @@ class Validation {
   std::map<std::size_t, Introduced> introduced_;
   std::map<std::string, Tensor> truth_;  // of the sample under way
   std::vector<std::string> warnings_;
-  std::int64_t samples_ = 0;
+  std::int64_t samples_ = 0, first_exceeding_ = 0;
 };
 
 }  // namespace vernier

@@ -5,6 +5,7 @@
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
@@ -116,6 +117,9 @@ class Collector {
     tensor.layer_is_recalled = !metadata && recalled;
     tensor.source = source_line(node);
     tensor.is_activated = !attribute_string(node, "activation").empty();
+    tensor.is_moved = std::ranges::any_of(
+        std::array{"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Identity"},
+        [&](const char* op) { return is_op(node, op); });
     // What the user gave a name, an output of the model, is told by its node.
     if (tensor.layer.empty()) tensor.layer = module_path_in_name(node.name());
     return tensor;

@@ -32,6 +32,8 @@ std::optional<LayerLayout> layout_of(const LayerSample& sample, const PairSums& 
   if (!may_be_permuted(sums)) return std::nullopt;
   auto layout = find_layout(sample.reference, sample.candidate);
   if (!layout) return std::nullopt;
+  // Tokens that are alike agree somewhat in any order: another one has to be clearly better.
+  if (!(layout->sqnr_db >= similarity(sums).sqnr_db + relayout_db)) return std::nullopt;
   std::string description =
       describe_layout(*layout, sample.reference.shape, sample.candidate.shape);
   return LayerLayout{std::move(*layout), std::move(description)};

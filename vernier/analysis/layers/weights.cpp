@@ -164,9 +164,9 @@ class Comparison {
            (same_order(parameter.shape, shape) || swapped_order(parameter.shape, shape));
   }
 
-  bool is_linear(const std::string& module) const {
+  std::string type_of(const std::string& module) const {
     const auto leaf = std::ranges::find(leaves_, module, &WatchedTensor::name);
-    return leaf != leaves_.end() && leaf->type.ends_with("Linear");
+    return leaf == leaves_.end() ? "" : leaf->type;
   }
 
   // The orders of axes in which the initializer may hold the parameter.
@@ -175,8 +175,9 @@ class Comparison {
     const bool straight = same_order(parameter.shape, found.shape);
     const bool swapped = swapped_order(parameter.shape, found.shape);
     if (straight && swapped && !target.reader) return {false};
-    if (straight && swapped && is_linear(module_of(parameter.name)))
-      return {stored_swapped(target)};
+    const std::string type = straight && swapped ? type_of(module_of(parameter.name)) : "";
+    if (type.ends_with("Linear")) return {stored_swapped(target)};
+    if (type == "Conv1D") return {!stored_swapped(target)};  // transformers': x times the weight
     std::vector<bool> result;
     if (straight) result.push_back(false);
     if (swapped) result.push_back(true);

@@ -47,10 +47,19 @@ bool has_exported_scope(const CandidateTensor& tensor) {
   return tensor.layer_is_metadata || tensor.layer_is_recalled;
 }
 
+// "lstm" of "lstm.0", which may be its first result.
+std::string without_result(const std::string& layer) {
+  const auto dot = layer.rfind('.');
+  const bool is_result = dot != std::string::npos && dot + 1 < layer.size() &&
+                         layer.find_first_not_of("0123456789", dot + 1) == std::string::npos;
+  return is_result ? layer.substr(0, dot) : layer;
+}
+
 // Whether the exporter said that another module than the layer's made the tensor.
 bool is_of_another_module(const CandidateTensor& tensor, const Layer& layer) {
   return !layer.type.empty() && has_exported_scope(tensor) && tensor.layer != layer.name &&
-         tensor.layer != module_call(layer.name).module;
+         tensor.layer != module_call(layer.name).module &&
+         tensor.layer != module_call(without_result(layer.name)).module;
 }
 
 // The tensors that nodes of one scope write without a break, and the last that others read.

@@ -70,6 +70,7 @@ struct CandidateTensor {
   std::vector<std::size_t> inputs;  // the tensors in the same list that it is computed from
   bool is_output = false;
   bool is_activated = false;  // by a function that was fused into the operator that writes it
+  bool is_moved = false;  // its elements are those of its first input, in another shape or order
   bool operator==(const CandidateTensor&) const = default;
 };
 

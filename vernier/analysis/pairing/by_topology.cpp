@@ -84,8 +84,23 @@ class Matcher {
   void match_nodes(const NodeProto& reference, const NodeProto& candidate) {
     matched_.insert(&reference);
     matched_.insert(&candidate);
+    if (const NodeProto* norm = norm_behind(candidate_, candidate);
+        norm && !norm_behind(reference_, reference)) {
+      matched_.insert(norm);  // folded into the reference's layer, whose output is what it writes
+      match(reference.output(0), norm->output(0));
+      return;
+    }
     for (int i = 0; i < reference.output_size(); ++i)
       match(reference.output(i), candidate.output(i));
+  }
+
+  // The batch norm that alone reads what a layer with weights writes.
+  static const NodeProto* norm_behind(const GraphIndex& graph, const NodeProto& node) {
+    if (node.output_size() != 1 || !graph.has_one_reader(node.output(0))) return nullptr;
+    const NodeProto* reader = graph.consumers(node.output(0))[0];
+    const bool is_norm = is_op(*reader, "BatchNormalization") && node.input_size() > 1 &&
+                         graph.constant(node.input(1)) && reader->input(0) == node.output(0);
+    return is_norm ? reader : nullptr;
   }
 
   const std::string* counterpart(const std::string& name) const {

@@ -122,15 +122,23 @@ class Resolver {
 
   // A tensor that is somewhat like the layer is not its output where metadata names another module,
   // nor behind a function that was fused with the layer (tanh of small numbers is much like them),
-  // nor where the difference leaves no trace in what is computed from the tensor: what is added to
-  // a large table is much like the table.
+  // nor what another layer wrote, in another shape, nor where the difference leaves no trace in
+  // what is computed from the tensor: what is added to a large table is much like the table.
   bool is_of_another(const Likeness& found) const {
     const std::size_t tensor = found.pair.tensor;
     const Layer& layer = layers_[found.pair.layer];
-    if (is_elsewhere(tensors_[tensor], layer) ||
+    if (is_elsewhere(tensors_[tensor], layer) || is_moved_from_another(found) ||
         (tensors_[tensor].is_activated && takes_batch_norm(layer.type)))
       return found.sqnr_db < rounding_db;
     return found.sqnr_db < whole_layer_db && downstream_[tensor] >= rounding_db;
+  }
+
+  // Whether it holds the elements of a tensor that is more like the layer that has it.
+  bool is_moved_from_another(const Likeness& found) const {
+    const CandidateTensor& tensor = tensors_[found.pair.tensor];
+    if (!tensor.is_moved || tensor.inputs.empty()) return false;
+    const auto owner = owners_.find(tensor.inputs.front());
+    return owner != owners_.end() && likeness(owner->second, owner->first) > found.sqnr_db;
   }
 
   double likeness(std::size_t layer, std::size_t tensor) const {

@@ -17,23 +17,6 @@ Counterpart weight_read_by(const ModelIndex& model, const NodeProto& node, int i
   return {node.input(input), Match::topology};
 }
 
-// What a Relu, or a Clip with constant bounds, leaves of its input; nothing for other nodes. Before
-// opset 11 the bounds of a Clip are attributes, then inputs.
-std::optional<ClipRange> clip_range(const NodeProto& node, const GraphIndex& graph) {
-  if (is_op(node, "Relu")) return ClipRange{.low = 0};
-  if (!is_op(node, "Clip")) return std::nullopt;
-  ClipRange range;
-  if (attribute(node, "min")) range.low = attribute_float(node, "min", 0);
-  if (attribute(node, "max")) range.high = attribute_float(node, "max", 0);
-  for (int i = 1; i < node.input_size(); ++i) {
-    if (node.input(i).empty()) continue;
-    const auto bound = graph.number(node.input(i));
-    if (!bound) return std::nullopt;
-    (i == 1 ? range.low : range.high) = *bound;
-  }
-  return range.low <= range.high ? std::optional(range) : std::nullopt;
-}
-
 bool is_clipped(const ModelIndex& model, const std::string& tensor) {
   const FoundTensor* found = model.tensor(tensor);
   return found &&
@@ -58,6 +41,22 @@ std::string clipped_output(const ModelIndex& model, const std::string& tensor) {
 }
 
 }  // namespace
+
+// Before opset 11 the bounds of a Clip are attributes, then inputs.
+std::optional<ClipRange> clip_range(const NodeProto& node, const GraphIndex& graph) {
+  if (is_op(node, "Relu")) return ClipRange{.low = 0};
+  if (!is_op(node, "Clip")) return std::nullopt;
+  ClipRange range;
+  if (attribute(node, "min")) range.low = attribute_float(node, "min", 0);
+  if (attribute(node, "max")) range.high = attribute_float(node, "max", 0);
+  for (int i = 1; i < node.input_size(); ++i) {
+    if (node.input(i).empty()) continue;
+    const auto bound = graph.number(node.input(i));
+    if (!bound) return std::nullopt;
+    (i == 1 ? range.low : range.high) = *bound;
+  }
+  return range.low <= range.high ? std::optional(range) : std::nullopt;
+}
 
 Counterpart find_counterpart(const ModelIndex& float_model, const std::string& tensor) {
   const GraphIndex& main = float_model.main();

@@ -24,6 +24,9 @@ struct ClipRange {
   bool operator==(const ClipRange&) const = default;
 };
 
+// Of a Relu, or a Clip with constant bounds; nothing for other nodes.
+std::optional<ClipRange> clip_range(const vernier_onnx::NodeProto& node, const GraphIndex& graph);
+
 // A counterpart, and the Relu or Clip that the quantized model leaves to the quantizer.
 struct FoldedCounterpart {
   Counterpart counterpart;

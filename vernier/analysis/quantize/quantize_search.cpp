@@ -155,8 +155,9 @@ std::vector<std::string> Quantizing::noisiest_nodes() {
 }
 
 void Quantizing::keep_noisiest_in_float(const OutputScorer& scorer) {
+  const std::int64_t nodes = std::ssize(plan_.nodes);
   const std::int64_t most =
-      std::max<std::int64_t>(1, std::ssize(plan_.nodes) / nodes_for_one_in_float);
+      std::min(std::max<std::int64_t>(1, nodes / nodes_for_one_in_float), nodes / 2);
   OutputScore best = scorer.score(write(plan_, choices_));
   for (std::int64_t kept = 0; kept < most && go_on_; ++kept) {
     struct Found {

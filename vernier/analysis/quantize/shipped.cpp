@@ -22,7 +22,7 @@ using vernier_onnx::NodeProto;
 constexpr double largest_bias = 1 << 30;
 
 // The float weight, if it is the one that was quantized: no further from it than rounding and
-// clipping take it.
+// clipping take it. Of a vector rounding may leave nothing.
 std::optional<Tensor> original_of(const QuantizedWeight& weight, const ModelIndex& reference) {
   const Counterpart counterpart = find_counterpart(reference, weight);
   if (!counterpart) return std::nullopt;
@@ -31,6 +31,7 @@ std::optional<Tensor> original_of(const QuantizedWeight& weight, const ModelInde
   Tensor original = reference.model().tensor(*found->proto);
   const Tensor real = weight.real();
   if (original.shape != real.shape) return std::nullopt;
+  if (original.shape.size() < 2) return original;
   const std::vector<double> wanted = to_f64(original), stored = to_f64(real);
   double noise = 0, signal = 0;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -56,6 +57,8 @@ class Finding {
     for (const NodeProto& node : graph_.graph().node())
       for (const char* op : {"Conv", "Gemm", "MatMul"})
         if (is_op(node, op)) add_node(node);
+    for (const NodeProto& node : graph_.graph().node())
+      for (int input = 0; input < node.input_size(); ++input) add_constant(node, input);
     return std::move(shipped_);
   }
 
@@ -119,6 +122,30 @@ class Finding {
         bias && is_op_or_contrib(*bias, "DequantizeLinear") && graph_.constant(bias->input(0)))
       found.bias = numbers_.at(bias);
     shipped_.nodes.push_back(std::move(found));
+  }
+
+  bool is_weight_of_node(const NodeProto& node, int input) const {
+    return input == 1 && std::ranges::any_of(shipped_.nodes, [&](const auto& each) {
+             return each.node == numbers_.at(&node) && each.weight.original;
+           });
+  }
+
+  void add_constant(const NodeProto& node, int input) {
+    const NodeProto* dequantize =
+        node.input(input).empty() ? nullptr : graph_.producer(node.input(input));
+    if (!dequantize || !is_op_or_contrib(*dequantize, "DequantizeLinear") ||
+        is_weight_of_node(node, input))
+      return;
+    const auto stored = weights_.find(dequantize->input(0));
+    if (stored == weights_.end()) return;
+    auto original = original_of(stored->second, reference_);
+    if (!original) return;
+    shipped_.constants.push_back({.node = numbers_.at(&node),
+                                  .name = node_label(node),
+                                  .input = input,
+                                  .dequantize = numbers_.at(dequantize),
+                                  .readers = graph_.consumers(dequantize->output(0)).size(),
+                                  .original = *std::move(original)});
   }
 
   const GraphIndex& graph_;
@@ -315,14 +342,18 @@ bool has_clips(const Model& model) {
 ActivationBounds bounds_of(const CalibratedRange& shipped, bool has_clips) {
   ActivationBounds bounds;
   if (shipped.low == 0) bounds.low = 0;
-  if (shipped.high == 0) bounds.high = 0;
+  // Scores with a mask of -10000 leave no code above zero either: only a Clip ends there.
+  if (has_clips && shipped.high == 0) bounds.high = 0;
   if (has_clips && shipped.low == 0) bounds.high = shipped.high;
   return bounds;
 }
 
 namespace {
 
-void remove_quantizers(GraphWriter& writer, const ShippedQuantizers& shipped, bool has_clips,
+bool is_dequantize(const NodeProto* node) { return is_op_or_contrib(*node, "DequantizeLinear"); }
+
+void remove_quantizers(GraphWriter& writer, const GraphIndex& graph,
+                       const ShippedQuantizers& shipped, bool has_clips,
                        const std::function<bool(const std::string& tensor)>& is_removed) {
   const auto constant = [&](const std::string& stem, double value) {
     Tensor tensor = make_tensor("", DType::f32, {});
@@ -335,18 +366,27 @@ void remove_quantizers(GraphWriter& writer, const ShippedQuantizers& shipped, bo
     for (const int number : activation.nodes) {
       NodeProto& node = writer.node(number);
       if (is_op_or_contrib(node, "QuantizeLinear")) {
-        if (is_removed(node.input(0))) sources[node.output(0)] = node.input(0);
+        if (!is_removed(node.input(0))) continue;
+        sources[node.output(0)] = node.input(0);
+        const auto readers = graph.consumers(node.output(0));
+        if (!graph.is_output(node.output(0)) && std::ranges::all_of(readers, is_dequantize))
+          writer.drop(number);
         continue;
       }
       const auto found = sources.find(node.input(0));
       if (found == sources.end()) continue;
       std::string source = found->second;
-      const auto bound = [&](const char* op, double value) {
+      const auto bound = [&](const char* op, std::optional<double> value) {
         const std::string bounded = writer.fresh_name(source + "_bounded");
-        writer.insert_before(number, op, {source, constant(bounded + "_by", value)}, {bounded});
+        std::vector<std::string> inputs = {source};
+        if (value) inputs.push_back(constant(bounded + "_by", *value));
+        writer.insert_before(number, op, inputs, {bounded});
         source = bounded;
       };
-      if (std::isfinite(bounds.low)) bound("Max", bounds.low);
+      if (bounds.low == 0)
+        bound("Relu", std::nullopt);
+      else if (std::isfinite(bounds.low))
+        bound("Max", bounds.low);
       if (std::isfinite(bounds.high)) bound("Min", bounds.high);
       writer.insert_before(number, "Identity", {source}, {node.output(0)});
       writer.drop(number);
@@ -359,7 +399,7 @@ void remove_quantizers(GraphWriter& writer, const ShippedQuantizers& shipped, bo
 Model without_quantizers(const Model& candidate, const ShippedQuantizers& shipped, bool has_clips,
                          const std::function<bool(const std::string& tensor)>& is_removed) {
   GraphWriter writer(candidate.clone());
-  remove_quantizers(writer, shipped, has_clips, is_removed);
+  remove_quantizers(writer, ModelIndex(candidate).main(), shipped, has_clips, is_removed);
   return writer.finish();
 }
 
@@ -372,7 +412,7 @@ Model keep_in_float(const ModelIndex& candidate, const ShippedQuantizers& shippe
                     const std::vector<std::string>& nodes) {
   const std::set<std::string> kept(nodes.begin(), nodes.end());
   GraphWriter writer(candidate.model().clone());
-  remove_quantizers(writer, shipped, has_clips, [&](const std::string& tensor) {
+  remove_quantizers(writer, candidate.main(), shipped, has_clips, [&](const std::string& tensor) {
     return kept.contains(owner_of(candidate, tensor));
   });
   for (const auto& node : shipped.nodes) {
@@ -381,6 +421,14 @@ Model keep_in_float(const ModelIndex& candidate, const ShippedQuantizers& shippe
     writer.node(node.node).set_input(1,
                                      writer.add_constant(stem + "_float", *node.weight.original));
     writer.drop(node.weight.dequantize);
+  }
+  std::map<int, std::size_t> replaced;  // readers of a DequantizeLinear
+  for (const auto& constant : shipped.constants) {
+    if (!kept.contains(constant.name)) continue;
+    const std::string stem = writer.node(constant.dequantize).input(0);
+    writer.node(constant.node)
+        .set_input(constant.input, writer.add_constant(stem + "_float", constant.original));
+    if (++replaced[constant.dequantize] == constant.readers) writer.drop(constant.dequantize);
   }
   return writer.finish();
 }

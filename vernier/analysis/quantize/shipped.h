@@ -31,8 +31,19 @@ struct ShippedQuantizers {
     Operand weight;
     int bias = -1;  // DequantizeLinear of an int32 bias; -1: none
   };
+  // What else a node reads from storage, where the float model's is known: biases, the numbers of
+  // norms, tables.
+  struct Constant {
+    int node = 0;
+    std::string name;  // of the node
+    int input = 0;     // of the node
+    int dequantize = 0;
+    std::size_t readers = 0;  // of what that writes
+    Tensor original;
+  };
   std::vector<Activation> activations;
   std::vector<Node> nodes;
+  std::vector<Constant> constants;
 };
 
 // Static Q-DQ pairs per tensor of the main graph, and the Conv, Gemm and MatMul that read them. The
@@ -63,7 +74,8 @@ ActivationBounds bounds_of(const CalibratedRange& shipped, bool has_clips);
 Model without_quantizers(const Model& candidate, const ShippedQuantizers& shipped, bool has_clips,
                          const std::function<bool(const std::string& tensor)>& is_removed);
 
-// The same for what these nodes compute, with their float weights as far as they are known.
+// The same for what these nodes compute, with their float weights, biases and other constants as
+// far as they are known.
 Model keep_in_float(const ModelIndex& candidate, const ShippedQuantizers& shipped, bool has_clips,
                     const std::vector<std::string>& nodes);
 
