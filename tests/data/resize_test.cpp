@@ -72,7 +72,7 @@ TEST(Resize, a_region_is_the_crop_of_the_whole) {
         const Image image = noise(61, 47, channels);
         const Image whole = resize(image, size, filter);
         for (const ImageRegion region : {ImageRegion{0, 0, 1, 1}, ImageRegion{3, 5, 20, 11},
-                                    ImageRegion{size.width - 7, size.height - 9, 7, 9}})
+                                         ImageRegion{size.width - 7, size.height - 9, 7, 9}})
           EXPECT_EQ(resize(image, size, filter, region), crop(whole, region))
               << filter_name(filter) << " to " << size.width << "x" << size.height;
       }

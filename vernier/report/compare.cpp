@@ -151,7 +151,8 @@ Document describe_compare(const RunDescription& run, const CompareResult& result
     warnings.push_back(fmt::format("output {} is not compared: {}", output.name, output.reason));
   if (result.verdict.outcome != Outcome::inconclusive)
     for (const Doubt& doubt : result.verdict.doubts) warnings.push_back(doubt_text(doubt));
-  if (std::string loss = runtime_loss_text(result.runtime_loss_db); !loss.empty())
+  if (std::string loss = runtime_loss_text(result.runtime_loss_db, result.runtime_regained_db);
+      !loss.empty())
     warnings.push_back(std::move(loss));
   for (const PairResult& pair : result.outputs)
     if (pair.status == PairStatus::compared && !pair.layout.empty())
@@ -178,6 +179,8 @@ std::string compare_json(const RunDescription& run, const CompareResult& result)
   for (const UnwatchedTensor& output : result.not_compared)
     json["not_compared"].push_back({{"name", output.name}, {"reason", output.reason}});
   json["runtime_loss_db"] = optional_json<Json>(result.runtime_loss_db);
+  if (result.runtime_regained_db)
+    json["runtime_regained_db"] = optional_json<Json>(result.runtime_regained_db);
   json["evidence"] = evidence_json<Json>(result.evidence);
   if (!result.stages.empty()) json["stages"] = stages_json<Json>(result.stages);
   json["nan_origin"] = nullptr;

@@ -289,7 +289,8 @@ Document describe_debug(const DebugSubject& subject, const DebugResult& result) 
   std::vector<std::string> warnings = debug_notes(result);
   if (result.verdict.outcome != Outcome::inconclusive)
     for (const Doubt& doubt : result.verdict.doubts) warnings.push_back(doubt_text(doubt));
-  if (std::string loss = runtime_loss_text(result.runtime_loss_db()); !loss.empty())
+  if (std::string loss = runtime_loss_text(result.runtime_loss_db(), result.runtime_regained_db());
+      !loss.empty())
     warnings.push_back(std::move(loss));
   return report_document({subject.run, warnings, &result.verdict}, std::move(blocks));
 }

@@ -241,6 +241,8 @@ std::string debug_json(const DebugSubject& subject, const DebugResult& result) {
                      {"weight", summary_json(result.weight)}};
   json["evidence"] = evidence_json<Json>(result.evidence);
   json["runtime_loss_db"] = optional_json<Json>(result.runtime_loss_db());
+  if (result.runtime_regained_db())
+    json["runtime_regained_db"] = optional_json<Json>(result.runtime_regained_db());
   json["arithmetic"] = result.arithmetic ? arithmetic_json(*result.arithmetic) : Json(nullptr);
   json["conclusion"] = debug_conclusion(result);
   json["keep_in_float"] = kept_in_float(result);

@@ -105,9 +105,14 @@ std::string outputs_text(const CompareResult& compare) {
 }
 
 std::string runtime_text(const DiagnosisResult& result) {
-  if (result.compare && result.compare->runtime_loss_db)
-    return fmt::format("this CPU's integer kernels cost {:.1f} dB",
-                       std::max(0.0, *result.compare->runtime_loss_db));
+  if (result.compare && result.compare->runtime_loss_db) {
+    const double loss_db = std::max(0.0, *result.compare->runtime_loss_db);
+    const auto& regained_db = result.compare->runtime_regained_db;
+    const bool by_kernels = !regained_db || *regained_db > loss_db / 2;
+    return fmt::format("{} {:.1f} dB",
+                       by_kernels ? "this CPU's integer kernels cost" : "how it runs here costs",
+                       loss_db);
+  }
   const auto moved = std::ranges::find(result.stages, true, &RuntimeStage::is_moved);
   if (moved == result.stages.end())
     return result.stages.empty() ? "not measured" : "the same at every optimisation level";

@@ -36,8 +36,14 @@ std::string calibration_text(const CalibrationFit& fit, bool real_inputs) {
                      fit.score <= most_score(real_inputs) ? "like" : "unlike");
 }
 
-std::string runtime_loss_text(std::optional<double> runtime_loss_db) {
+std::string runtime_loss_text(std::optional<double> runtime_loss_db,
+                              std::optional<double> regained_db) {
   if (!(runtime_loss_db.value_or(0) > noticeable_loss_db)) return "";
+  if (!(regained_db.value_or(0) > *runtime_loss_db / 2))
+    return fmt::format(
+        "{:.1f} dB are lost in how ONNX Runtime runs it here, not in the file, and "
+        "session.x64quantprecision=1 does not give them back; eval --stages names the optimisation",
+        *runtime_loss_db);
   return fmt::format(
       "{:.1f} dB are lost in this CPU's integer kernels, not in the file; reduce_range, uint8 "
       "weights or session.x64quantprecision=1 give them back",

@@ -15,7 +15,8 @@ std::string weights_text(const WeightEvidence& evidence);
 std::string calibration_text(const CalibrationFit& fit, bool real_inputs);
 
 // "3.2 dB are lost in this CPU's integer kernels, ..."; empty where it is too little to be told.
-std::string runtime_loss_text(std::optional<double> runtime_loss_db);
+std::string runtime_loss_text(std::optional<double> runtime_loss_db,
+                              std::optional<double> regained_db);
 
 // "logits 27.30 dB as the file says, 21.10 as this CPU runs it, ...; first at /stem/Conv
 // (QLinearConv)"

@@ -75,8 +75,12 @@ std::vector<Row> rows_of(const Json& result) {
 // What this CPU's integer kernels lose, in a sentence; "" where that is little or was not measured.
 std::string loss_of(const Json& result) {
   const Json& run = deepest(result);
-  const auto loss = run.find("runtime_loss_db");
-  return loss != run.end() && loss->is_number() ? runtime_loss_text(loss->get<double>()) : "";
+  const auto number = [&](const char* key) {
+    const auto found = run.find(key);
+    return found != run.end() && found->is_number() ? std::optional(found->get<double>())
+                                                    : std::nullopt;
+  };
+  return runtime_loss_text(number("runtime_loss_db"), number("runtime_regained_db"));
 }
 
 using Cells = std::vector<std::pair<std::string, std::string>>;  // column, text

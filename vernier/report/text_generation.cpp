@@ -152,7 +152,9 @@ Document describe_text(const RunDescription& run, const TextGenerationResult& re
     blocks.emplace_back(Paragraph{std::move(text)});
   if (!result.worst.empty()) blocks.emplace_back(worst_table(result, passages));
   if (!result.divergences.empty()) blocks.emplace_back(divergence_table(result, passages));
-  return report_document({run, {}, &result.verdict}, std::move(blocks));
+  std::vector<std::string> warnings;
+  for (const CacheFault& fault : result.cache_faults) warnings.push_back(cache_fault_text(fault));
+  return report_document({run, warnings, &result.verdict}, std::move(blocks));
 }
 
 std::string text_json(const RunDescription& run, const TextGenerationResult& result,
@@ -185,6 +187,9 @@ std::string text_json(const RunDescription& run, const TextGenerationResult& res
                              {"reference", passages.worst[i].reference},
                              {"candidate", passages.worst[i].candidate}});
   }
+  json["cache_faults"] = Json::array();
+  for (const CacheFault& fault : result.cache_faults)
+    json["cache_faults"].push_back(cache_fault_text(fault));
   json["divergences"] = Json::array();
   for (std::size_t i = 0; i < result.divergences.size(); ++i) {
     const Divergence& divergence = result.divergences[i];

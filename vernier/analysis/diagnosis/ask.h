@@ -54,6 +54,10 @@ bool is_optimizers_fault(DiagnosisResult& result, const ComparedModels& models, 
 void ask_place(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
                const DiagnosisOptions& options);
 
+// Whether what is lost between exact arithmetic and this machine comes back where no kernel
+// saturates: else something else in how it runs is to blame.
+bool are_kernels_to_blame(const DiagnosisResult& result);
+
 // The gap between this machine's figures and exact arithmetic is measured already.
 void name_kernels(DiagnosisResult& result, const ComparedModels& models);
 

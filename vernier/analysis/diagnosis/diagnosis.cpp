@@ -72,6 +72,10 @@ void ask_inside(DiagnosisResult& result, const ComparedModels& models, Samples& 
   const bool is_right = !is_known && result.verdict.pass();
   if (is_right) name_cause(result, DiagnosedCause::none);
   name_kernels(result, models);
+  const bool runs_otherwise =
+      answer(result, Question::runtime) == AnswerKind::bad && !are_kernels_to_blame(result);
+  if (is_right && runs_otherwise && !options.quick)
+    is_optimizers_fault(result, models, samples, options);
   if (is_known || is_right || options.quick) return;
   if (!result.compare->evidence.quantized && is_optimizers_fault(result, models, samples, options))
     return;

@@ -105,8 +105,13 @@ void rank_remedies(std::vector<Remedy>& remedies) {
   });
 }
 
+bool are_kernels_to_blame(const DiagnosisResult& result) {
+  const CompareResult& compare = *result.compare;
+  return compare.runtime_regained_db.value_or(0) > compare.runtime_loss_db.value_or(0) / 2;
+}
+
 void name_kernels(DiagnosisResult& result, const ComparedModels& models) {
-  if (answer(result, Question::runtime) != AnswerKind::bad) return;
+  if (answer(result, Question::runtime) != AnswerKind::bad || !are_kernels_to_blame(result)) return;
   result.remedies.push_back(
       {.kind = Remedy::Kind::exact_kernels,
        .writer = repair_stores_unsigned(models) ? Remedy::Writer::repair : Remedy::Writer::none,

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "vernier/analysis/compare/arithmetic.h"
 #include "vernier/analysis/evidence/bias_evidence.h"
 #include "vernier/analysis/evidence/switched_models.h"
 #include "vernier/analysis/evidence/widened_model.h"
@@ -227,20 +228,22 @@ void find_origin(StructureEvidence& structure, const Model& candidate, const Com
   }
 }
 
+// The most that an output gains, at least 0, of the mean SQNR over its samples.
+double mean_gain_db(const std::vector<PairResult>& from, const std::vector<PairResult>& to) {
+  double gain = 0;
+  for (std::size_t i = 0; i < std::min(from.size(), to.size()); ++i)
+    gain =
+        std::max(gain, to[i].similarity.statistics[0].mean - from[i].similarity.statistics[0].mean);
+  return gain;
+}
+
 // How much better the outputs of such a candidate are, in exact arithmetic: the most of any.
 double gain_of(const Model& better, const CompareResult& result, const ComparedRun& run) {
   OrtRunner runner = exact_runner(better, run.options.candidate_runtime);
   const CompareResult compared =
       compare(run.reference, runner, run.samples, options_like(run.options.compare));
-  double gain = 0;
-  const auto add = [&](const std::vector<PairResult>& from, const std::vector<PairResult>& to) {
-    for (std::size_t i = 0; i < std::min(from.size(), to.size()); ++i)
-      gain = std::max(gain,
-                      to[i].similarity.statistics[0].mean - from[i].similarity.statistics[0].mean);
-  };
-  add(result.exact_outputs, compared.outputs);
-  add(result.before_activation, compared.before_activation);
-  return gain;
+  return std::max(mean_gain_db(result.exact_outputs, compared.outputs),
+                  mean_gain_db(result.before_activation, compared.before_activation));
 }
 
 // Biases that are not the reference's fail a candidate that would be better with those.
@@ -318,6 +321,32 @@ void judge_anew(CompareResult& result) {
   result.verdict = make_verdict(result.verdict.limits, result.verdict.failures, result.evidence);
 }
 
+// What session.x64quantprecision=1 gives back of what the candidate loses as it runs here: it
+// stores weights of the graph that runs so that no kernel saturates.
+std::optional<double> regained_db(const CompareResult& result, const ComparedRun& run) {
+  const OrtOptions& runtime = run.options.candidate_runtime;
+  if (!(result.runtime_loss_db.value_or(0) > noticeable_loss_db) || !is_cpu(runtime.provider))
+    return std::nullopt;
+  const CompareOptions again = options_like(run.options.compare);
+  const auto few = first_samples(run.samples, structure_samples * again.io.steps);
+  const auto outputs_of = [&](Model model, const OrtOptions& options) {
+    OrtRunner runner(std::move(model), options);
+    return compare(run.reference, runner, *few, again).outputs;
+  };
+  try {
+    OrtOptions precise = runtime;
+    precise.exact = true;
+    const auto as_run = outputs_of(run.extended.clone(), runtime);
+    const auto regained = outputs_of(
+        optimize(run.extended, runtime.optimization.value_or(Optimization::all)), precise);
+    return mean_gain_db(as_run, regained);
+  } catch (const Stopped&) {
+    throw;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 // Whether the candidate computes what the reference does, but for its precision.
 void judge_structure(CompareResult& result, const FloatForm& form, const ComparedRun& run) {
   const auto is_nonfinite = [](const Failure& failure) {
@@ -350,6 +379,7 @@ void judge_by_further_runs(CompareResult& result, const ComparedRun& run) {
   result.evidence.narrow = find_narrow_range(result, std::move(model), run);
   if (result.evidence.narrow) judge_anew(result);
   if (run.is_whole) judge_biases(result, run);
+  if (run.is_whole) result.runtime_regained_db = regained_db(result, run);
   ask_others(result, run);
 }
 

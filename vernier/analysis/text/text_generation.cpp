@@ -268,6 +268,7 @@ class TextEvaluation {
   void keep_worst(const Scored& scored) {
     std::vector<WorstToken>& worst = result_.worst;
     const auto& [block, position, score] = scored;
+    if (score.kl == 0) return;
     const auto is_worse = [](double kl, double than) { return kl > than || std::isnan(kl); };
     if (std::ssize(worst) == options_.worst &&
         (worst.empty() || !is_worse(score.kl, worst.back().kl)))
@@ -444,6 +445,30 @@ class TextEvaluation {
   TextGenerationResult result_;
 };
 
+// A cache that is another than the reference's fails, whatever the text is scored.
+void judge_caches(TextGenerationResult& result, TextModel& reference, TextModel& candidate,
+                  const TokenBlocks& text) {
+  if (!reference.keeps_cache() || !candidate.keeps_cache()) return;
+  const std::vector<std::int64_t>& block = text.blocks.front();
+  const auto length = std::min<std::size_t>(block.size(), context_length);
+  try {
+    result.cache_faults = find_cache_faults({reference.runner(), reference.decoder()},
+                                            {candidate.runner(), candidate.decoder()},
+                                            std::span(block).first(length));
+  } catch (const Stopped&) {
+    throw;
+  } catch (const Error&) {
+    return;  // one that cannot be run behind its cache is scored by its text alone
+  }
+  for (const CacheFault& fault : result.cache_faults)
+    result.verdict.failures.push_back({.subject = fault.output,
+                                       .group = "cache",
+                                       .metric = "sqnr_db",
+                                       .value = fault.sqnr_db,
+                                       .limit = default_limits(Precision::int8).front()});
+  if (!result.cache_faults.empty()) result.verdict.outcome = Outcome::fail;
+}
+
 }  // namespace
 
 std::vector<Limit> default_text_limits() {
@@ -467,6 +492,8 @@ TextGenerationResult evaluate_text(TextModel* reference, TextModel& candidate,
   const bool is_part = options.records && options.records->is_part();
   if (reference && options.exact && !result.interrupted && !is_part)
     result.arithmetic = compare_arithmetic(*reference, candidate, *options.exact, text);
+  if (reference && !result.interrupted && !is_part)
+    judge_caches(result, *reference, candidate, text);
   return result;
 }
 

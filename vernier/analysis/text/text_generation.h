@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "vernier/analysis/decoding/cache_faults.h"
 #include "vernier/analysis/parts/records.h"
 #include "vernier/analysis/progress.h"
 #include "vernier/analysis/text/text_arithmetic.h"
@@ -75,6 +76,7 @@ struct TextGenerationResult {
   std::optional<TextArithmetic> arithmetic;
   std::vector<WorstToken> worst;
   std::vector<Divergence> divergences;
+  std::vector<CacheFault> cache_faults;  // blocks are scored without a cache, and do not show them
   bool interrupted = false;
   Verdict verdict;
   bool operator==(const TextGenerationResult&) const = default;
