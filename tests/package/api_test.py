@@ -142,6 +142,13 @@ class Arrays(unittest.TestCase):
         with self.assertWarnsRegex(UserWarning, "of 2 arrays without names the model's inputs take the first 1"):
             self.assertEqual(self.outputs(labelled), self.expected)
 
+    def test_another_order_of_bytes(self):
+        swapped = self.array.astype(">f4")
+        self.assertEqual(self.outputs(swapped), self.expected)
+        self.assertEqual(vernier.metrics.sqnr_db(swapped, self.array), float("inf"))
+        same = vernier.compare(lambda arrays: arrays[self.name], lambda arrays: swapped[:1], self.array[:1])
+        self.assertEqual(same.outputs["output"].sqnr_db.mean, float("inf"))
+
     def test_a_strided_array_is_copied(self):
         turned = numpy.ascontiguousarray(numpy.moveaxis(self.array, 0, -1))
         self.assertEqual(self.outputs(numpy.moveaxis(turned, -1, 0)), self.expected)

@@ -19,6 +19,8 @@ constexpr double same_steps = 1.01;  // 4-bit codes that are symmetric clip by a
 constexpr double quantized_db = 20;  // below, a weight off by more is another weight
 // Of 4 bits: scales by output error and error feedback leave 17 dB and more; a scale x1.5 leaves 6.
 constexpr double coarse_db = 12;
+// Branches of one network for two kinds of input may have weights that are 20 dB alike.
+constexpr double changed_db = 35;
 constexpr double equalised_db = 30;      // of a weight of 8 bits, when its channels are scaled back
 constexpr double float_db = 100;         // folding a batch norm in float32 leaves about 140
 constexpr double unrelated_db = 0;       // below, weights of one shape have nothing in common
@@ -304,7 +306,7 @@ class Pairing {
     if (!row.reference.empty()) return;
     if (!unlike) row = second_copy(weight, real).value_or(row);
     if (shapes_tell_ && unlike && unlike->sqnr_db < unrelated_db) row = *unlike;
-    if (weight.stored == DType::f32 && unlike && unlike->sqnr_db >= quantized_db)
+    if (weight.stored == DType::f32 && unlike && unlike->sqnr_db >= changed_db)
       row = *unlike;  // nothing else is so much like it: it is the reference's, changed
   }
 
