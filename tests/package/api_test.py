@@ -146,8 +146,7 @@ class Arrays(unittest.TestCase):
         swapped = self.array.astype(">f4")
         self.assertEqual(self.outputs(swapped), self.expected)
         self.assertEqual(vernier.metrics.sqnr_db(swapped, self.array), float("inf"))
-        same = vernier.compare(lambda arrays: arrays[self.name], lambda arrays: swapped[:1], self.array[:1])
-        self.assertEqual(same.outputs["output"].sqnr_db.mean, float("inf"))
+        self.assertTrue(vernier.compare(lambda image: image, lambda image: image.astype(">f4"), self.array[:1]).passed)
 
     def test_a_strided_array_is_copied(self):
         turned = numpy.ascontiguousarray(numpy.moveaxis(self.array, 0, -1))
