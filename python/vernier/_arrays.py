@@ -19,16 +19,31 @@ def is_array(value: Any) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """The array itself, on the CPU and without its gradient; numbers and lists become one."""
+    """The array itself, on the CPU, without its gradient and in this machine's order of bytes; numbers and
+    lists become one."""
     if hasattr(value, "detach"):
-        return value.detach().cpu()
+        return plain_tensor(value)
     if not is_array(value):
         import numpy
 
-        value = numpy.asarray(value)
+        try:
+            value = numpy.asarray(value)
+        except ValueError:
+            raise Error("[arrays] a list of lists of other lengths is no array") from None
+    if not getattr(getattr(value, "dtype", None), "isnative", True):
+        value = value.astype(value.dtype.newbyteorder("="))
     if getattr(getattr(value, "dtype", None), "kind", "f") in "OSUMm":
         raise Error(f"[arrays] its elements ({value.dtype}) are no numbers; convert it first")
     return value
+
+
+def plain_tensor(tensor: Any) -> Any:
+    """A tensor of PyTorch's, as its memory holds it: signs may be kept beside it."""
+    if tensor.device.type == "meta":
+        raise Error("[arrays] a tensor on the device 'meta' has no elements")
+    if str(tensor.layout) != "torch.strided":
+        tensor = tensor.to_dense()
+    return tensor.detach().cpu().resolve_conj().resolve_neg()
 
 
 def is_path(value: Any) -> bool:

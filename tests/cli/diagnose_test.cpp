@@ -301,6 +301,24 @@ TEST(DiagnoseCommand, swapped_weights_are_called_so) {
   }
 }
 
+TEST(DiagnoseCommand, swapped_weights_of_a_quantized_model_are_called_so) {
+  const TemporaryDirectory folder;
+  const std::string swapped = changed(folder, "mnist_cnn.int8.onnx", [](Model& model) {
+    for (const std::string ending : {"_quantized", "_scale", "_zero_point"}) {
+      initializer(model, "onnx::Conv_83" + ending).set_name("swapped");
+      initializer(model, "onnx::Conv_86" + ending).set_name("onnx::Conv_83" + ending);
+      initializer(model, "swapped").set_name("onnx::Conv_86" + ending);
+    }
+  });
+  const Outcome outcome = diagnose(swapped, mnist + "mnist_cnn.onnx", {"-f", "json"});
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+  EXPECT_EQ(cause_of(outcome).kind, "swapped_weights");
+  EXPECT_EQ(cause_of(outcome).text,
+            "the weights of onnx::Conv_83_quantized and onnx::Conv_86_quantized are swapped: "
+            "onnx::Conv_83_quantized holds the reference's onnx::Conv_86 in the place of "
+            "onnx::Conv_83");
+}
+
 TEST(DiagnoseCommand, data_that_is_prepared_may_be_any_dataset_and_the_command_prepares_it_too) {
   const Outcome outcome =
       run_vernier({"diagnose", mnist + "mnist_cnn.int8_unscaled.onnx", mnist + "mnist_cnn.onnx",

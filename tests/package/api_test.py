@@ -142,6 +142,12 @@ class Arrays(unittest.TestCase):
         with self.assertWarnsRegex(UserWarning, "of 2 arrays without names the model's inputs take the first 1"):
             self.assertEqual(self.outputs(labelled), self.expected)
 
+    def test_another_order_of_bytes(self):
+        swapped = self.array.astype(">f4")
+        self.assertEqual(self.outputs(swapped), self.expected)
+        self.assertEqual(vernier.metrics.sqnr_db(swapped, self.array), float("inf"))
+        self.assertTrue(vernier.compare(lambda image: image, lambda image: image.astype(">f4"), self.array[:1]).passed)
+
     def test_a_strided_array_is_copied(self):
         turned = numpy.ascontiguousarray(numpy.moveaxis(self.array, 0, -1))
         self.assertEqual(self.outputs(numpy.moveaxis(turned, -1, 0)), self.expected)

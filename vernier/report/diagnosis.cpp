@@ -84,7 +84,8 @@ std::string output_text(const PairResult& pair) {
                                  format_decibels(sqnr.min));
   // Of scores; the largest number of a box or a picture decides nothing.
   const Statistics& agreement = pair.similarity.statistics[*find_metric("argmax_agreement")];
-  if (agreement.count > 0 && pair.reference_shape.size() <= 2)
+  const Shape& shape = pair.reference_shape;
+  if (agreement.count > 0 && shape.size() <= 2 && !shape.empty() && shape.back() > 1)
     text += fmt::format(", {:.3g}% of decisions change", 100 * (1 - agreement.mean));
   return text;
 }

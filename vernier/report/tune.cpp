@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "vernier/report/number.h"
 
@@ -19,6 +20,13 @@ std::string value_text(const TuneSubject& subject, double value) {
 std::string target_text(const TuneSubject& subject) { return format_limit(subject.target); }
 
 Table groups_table(const TuneSubject& subject, const TuneResult& result) {
+  constexpr std::size_t most_names = 4;
+  const auto first_names = [](const std::vector<std::string>& nodes) {
+    const std::size_t shown = nodes.size() > most_names ? most_names - 1 : nodes.size();
+    std::string text = fmt::format("{}", fmt::join(std::span(nodes).first(shown), ", "));
+    if (shown < nodes.size()) text += fmt::format(" and {} more", nodes.size() - shown);
+    return text;
+  };
   Table table{.title = "Sensitive nodes",
               .columns = {{"nodes", Align::left}, {"noise alone"}, {"kept", Align::left}},
               .note =
@@ -30,7 +38,7 @@ Table groups_table(const TuneSubject& subject, const TuneResult& result) {
       ++left_out;
       continue;
     }
-    table.rows.push_back({fmt::format("{}", fmt::join(group.nodes, ", ")),
+    table.rows.push_back({first_names(group.nodes),
                           fmt::format("{:.1f} %", 100 * group.noise_share),
                           group.kept ? Cell("yes", Tone::fair) : Cell("no", Tone::faint)});
   }

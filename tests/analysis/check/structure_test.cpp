@@ -82,6 +82,35 @@ TEST(Structure, whole_chains_of_nodes_without_effect_are_found) {
   EXPECT_EQ(found[0].evidence, "no output depends on this Abs");
 }
 
+// As onnxruntime's float16 converter appends Casts of inputs.
+TEST(Structure, nodes_that_are_not_sorted_are_told_and_none_is_called_unused) {
+  const Model model = GraphBuilder()
+                          .input("x", DType::f32, {{2, ""}})
+                          .node("Relu", {"cast"}, {"y"})
+                          .node("Neg", {"x"}, {"cast"})
+                          .output("y", DType::f32, {{2, ""}})
+                          .model();
+  const Findings findings = structure(model);
+  EXPECT_EQ(told(findings, "unsorted-nodes"), "node_1: it reads 'cast', which a later node writes");
+  EXPECT_EQ(told(findings, "unused-node"), "none");
+}
+
+TEST(Structure, two_weights_of_one_name_are_an_error) {
+  const Model model = small()
+                          .weight(filled("w", {2}, 1))
+                          .weight(filled("w", {2}, 7))
+                          .node("Add", {"y", "w"}, {"z"})
+                          .output("z")
+                          .model();
+  EXPECT_EQ(told(structure(model), "repeated-initializer"),
+            "w: the graph stores it more than once");
+}
+
+TEST(Structure, an_input_that_nothing_reads_is_noted) {
+  const Model model = small().input("lost", DType::f32, {{2, ""}}).model();
+  EXPECT_EQ(told(structure(model), "unused-input"), "lost: no node reads it");
+}
+
 TEST(Structure, an_output_that_is_left_out_does_not_make_a_node_useful) {
   const Model model = small().node("Dropout", {"x", "", ""}, {"d", ""}).model();
   EXPECT_EQ(told(structure(model), "unused-node"), "node_2: no output depends on this Dropout");

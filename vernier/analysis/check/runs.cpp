@@ -14,6 +14,7 @@
 
 #include "vernier/analysis/check/groups.h"
 #include "vernier/analysis/check/operators.h"
+#include "vernier/data/input_shape.h"
 #include "vernier/data/random.h"
 #include "vernier/error.h"
 #include "vernier/model/input_kind.h"
@@ -280,6 +281,20 @@ std::string obstacle(const Model& model) {
   return "";
 }
 
+// Outputs of the run that are not as the model declares them.
+Findings other_output_shapes(const Model& model, std::span<const Tensor> outputs) {
+  Findings findings;
+  for (const TensorSpec& declared : model.outputs()) {
+    const auto found = std::ranges::find(outputs, declared.name, &Tensor::name);
+    if (found == outputs.end() || !declared.ranked || fits(found->shape, declared.shape)) continue;
+    findings.push_back(
+        make_finding("other-output-shape", {SubjectKind::tensor, declared.name},
+                     fmt::format("it is declared as {}, and a run gives {}",
+                                 format_shape(declared.shape), format_shape(found->shape))));
+  }
+  return findings;
+}
+
 // Whether a second run gives the same bytes; if not, which operator's result differs first.
 Findings check_determinism(const ModelIndex& index, const Runs& runs, const CheckOptions& options) {
   const Trial again = try_run(*runs.runner, runs.samples.front());
@@ -447,6 +462,7 @@ Runs check_runs(const ModelIndex& index, const CheckOptions& options) {
   if (!runs.ran()) return runs;
   Findings differences = check_determinism(index, runs, options);
   runs.deterministic = differences.empty();
+  append(runs.findings, other_output_shapes(index.model(), runs.outputs));
   append(runs.findings, std::move(differences));
   return runs;
 }

@@ -5,8 +5,8 @@
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
-#include <deque>
 #include <filesystem>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <string_view>
@@ -106,32 +106,62 @@ Findings replaceable_initializers(const ModelIndex& index) {
   return findings;
 }
 
-// Nodes from which no output can be reached: found from the last to the first, so that whole chains
-// count.
+// Nodes from which no output can be reached, whatever the order in which they stand.
 Findings unused_nodes(const GraphIndex& graph) {
-  std::unordered_set<std::string_view> needed;
-  for (const auto& output : graph.graph().output()) needed.insert(output.name());
-  std::vector<const NodeProto*> unused;
-  std::deque<std::string> captured;  // keeps the names that are looked at alive
-  for (int i = graph.graph().node_size() - 1; i >= 0; --i) {
-    const NodeProto& node = graph.graph().node(i);
-    if (std::ranges::none_of(node.output(), [&](const auto& name) {
-          return !name.empty() && needed.contains(name);
-        })) {
-      unused.push_back(&node);
-      continue;
-    }
-    for (const auto& name : node.input()) needed.insert(name);
-    for (std::string& name : captured_names(node))
-      needed.insert(captured.emplace_back(std::move(name)));
+  std::unordered_set<const NodeProto*> used;
+  std::vector<std::string> needed;
+  for (const auto& output : graph.graph().output()) needed.push_back(output.name());
+  while (!needed.empty()) {
+    const NodeProto* writer = graph.producer(needed.back());
+    needed.pop_back();
+    if (!writer || !used.insert(writer).second) continue;
+    needed.insert(needed.end(), writer->input().begin(), writer->input().end());
+    for (std::string& name : captured_names(*writer)) needed.push_back(std::move(name));
   }
   Findings findings;
-  for (const NodeProto* node : unused) {
-    findings.push_back(make_finding("unused-node", node_subject(graph, *node),
-                                    fmt::format("no output depends on this {}", node->op_type())));
-    if (is_op(*node, "Constant")) findings.back().severity = Severity::note;
+  for (const NodeProto& node : graph.graph().node()) {
+    if (used.contains(&node)) continue;
+    findings.push_back(make_finding("unused-node", node_subject(graph, node),
+                                    fmt::format("no output depends on this {}", node.op_type())));
+    if (is_op(node, "Constant")) findings.back().severity = Severity::note;
   }
-  std::ranges::reverse(findings);
+  return findings;
+}
+
+// The first node that reads what a later one writes.
+Findings unsorted_nodes(const GraphIndex& graph) {
+  std::unordered_set<const NodeProto*> before;
+  for (const NodeProto& node : graph.graph().node()) {
+    std::vector<std::string> read(node.input().begin(), node.input().end());
+    std::ranges::move(captured_names(node), std::back_inserter(read));
+    for (const std::string& name : read)
+      if (const NodeProto* writer = graph.producer(name); writer && !before.contains(writer))
+        return {make_finding("unsorted-nodes", node_subject(graph, node),
+                             fmt::format("it reads '{}', which a later node writes", name))};
+    before.insert(&node);
+  }
+  return {};
+}
+
+// Names that are stored more than once: which one counts is up to the runtime.
+Findings repeated_initializers(const GraphIndex& graph) {
+  Findings findings;
+  std::unordered_set<std::string_view> names;
+  for (const auto& weight : graph.graph().initializer())
+    if (!names.insert(weight.name()).second)
+      findings.push_back(make_finding("repeated-initializer", tensor_subject(graph, weight.name()),
+                                      "the graph stores it more than once"));
+  return findings;
+}
+
+// Inputs of the model that nothing reads.
+Findings unused_inputs(const GraphIndex& graph) {
+  Findings findings;
+  for (const auto& input : graph.graph().input())
+    if (!graph.initializer(input.name()) && graph.consumers(input.name()).empty() &&
+        !graph.is_output(input.name()))
+      findings.push_back(
+          make_finding("unused-input", tensor_subject(graph, input.name()), "no node reads it"));
   return findings;
 }
 
@@ -244,10 +274,13 @@ Findings check_structure(const ModelIndex& index) {
   Findings findings = check_versions(index.model());
   for (const GraphIndex& graph : index.graphs()) {
     append(findings, unused_initializers(graph));
+    append(findings, repeated_initializers(graph));
     append(findings, unused_nodes(graph));
+    append(findings, unsorted_nodes(graph));
     append(findings, identity_chains(graph));
     append(findings, constant_nodes(graph));
   }
+  append(findings, unused_inputs(index.main()));
   append(findings, replaceable_initializers(index));
   append(findings, duplicate_initializers(index));
   return findings;
@@ -260,8 +293,9 @@ Findings check_shapes(const ModelIndex& index, const CheckOptions& options) {
   const std::vector<TensorSpec> inferred = inferred_shapes(index, missing, options);
   if (inferred.empty()) return {};
   return {make_finding("missing-shapes", tensor_subject(graph, inferred.front().name),
-                       fmt::format("shape inference gives the shapes of {} that declare none",
-                                   counted(std::ssize(inferred), "tensor")))};
+                       fmt::format("shape inference gives the shapes of {} that {} none",
+                                   counted(std::ssize(inferred), "tensor"),
+                                   inferred.size() == 1 ? "declares" : "declare"))};
 }
 
 }  // namespace vernier

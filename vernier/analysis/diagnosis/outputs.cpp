@@ -104,7 +104,11 @@ bool explained_by_comparison(DiagnosisResult& result) {
   if (const auto& structure = compare.evidence.structure;
       structure && is_other_network(*structure)) {
     answer(result, Question::place) = AnswerKind::bad;
-    name_cause(result, DiagnosedCause::other_structure, structure->origin);
+    if (weights) result.swapped = find_swapped_names(*weights);
+    if (result.swapped)
+      name_cause(result, DiagnosedCause::swapped_weights, result.swapped->candidate);
+    else
+      name_cause(result, DiagnosedCause::other_structure, structure->origin);
     return true;
   }
   for (const Failure& failure : compare.verdict.failures)

@@ -69,6 +69,23 @@ std::optional<SwappedWeights> find_swapped_weights(const LayersResult& layers, c
   return std::nullopt;
 }
 
+std::optional<SwappedWeights> find_swapped_names(const WeightEvidence& weights) {
+  for (const PairedWeight& one : weights.weights)
+    for (const PairedWeight& other : weights.weights) {
+      const bool swapped = one.same && other.same && one.reference != other.reference &&
+                           one.candidate.starts_with(other.reference) &&
+                           other.candidate.starts_with(one.reference) &&
+                           !one.candidate.starts_with(one.reference) &&
+                           !other.candidate.starts_with(other.reference);
+      if (swapped && !one.reference.empty() && !other.reference.empty())
+        return SwappedWeights{.candidate = one.candidate,
+                              .expected = other.reference,
+                              .found = one.reference,
+                              .other = other.candidate};
+    }
+  return std::nullopt;
+}
+
 Model with_swapped_weights(const Model& candidate, const SwappedWeights& swapped) {
   Model result = candidate.clone();
   for (auto& weight : *result.graph().mutable_initializer())

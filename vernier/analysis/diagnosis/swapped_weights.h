@@ -23,6 +23,9 @@ std::optional<SwappedWeights> find_swapped_weights(const LayersResult& layers, c
                                                    const WeightEvidence& weights,
                                                    const Model* reference, const Model& candidate);
 
+// Of a candidate whose weights are called as the reference's: two that hold each other's.
+std::optional<SwappedWeights> find_swapped_names(const WeightEvidence& weights);
+
 // The candidate with each of the two in the other's place.
 Model with_swapped_weights(const Model& candidate, const SwappedWeights& swapped);
 
