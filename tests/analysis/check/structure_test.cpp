@@ -163,7 +163,7 @@ TEST(Structure, shapes_that_can_be_inferred_should_be_there) {
   GraphBuilder builder = small();
   builder.node("Abs", {"y"}, {"a"}).node("Neg", {"a"}, {"z"}).output("z", DType::f32, {{2, ""}});
   EXPECT_EQ(told(check_shapes(ModelIndex(builder.model()), {}), "missing-shapes"),
-            "a: shape inference gives the shapes of 1 tensor that declare none");
+            "a: shape inference gives the shapes of 1 tensor that declares none");
   EXPECT_THAT(check_shapes(ModelIndex(small().model()), {}), IsEmpty());
 }
 

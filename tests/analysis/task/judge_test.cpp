@@ -114,6 +114,27 @@ TEST(JudgeScores, no_better_than_chance_is_a_warning) {
   EXPECT_THAT(judge_scores(nullptr, classifier(1000, 499)).warnings, IsEmpty());
 }
 
+// It names a class that is no label most of the time: more is right than by drawing its answers.
+TEST(JudgeScores, a_reference_below_the_commonest_label_proves_nothing) {
+  constexpr std::int64_t samples = 100;
+  const auto right_on_first = [](std::int64_t right) {
+    std::vector<float> logits;
+    std::vector<std::int64_t> labels;
+    for (std::int64_t i = 0; i < samples; ++i) {
+      labels.push_back(i % 10 < 4 ? 0 : i % 10 < 7 ? 1 : 2);
+      std::vector<float> row(4, 0);
+      row[i < right ? labels.back() : 3] = 1;
+      logits.insert(logits.end(), row.begin(), row.end());
+    }
+    return score_classification(f32(logits, {samples, 4}), labels, 1);
+  };
+  const Scores reference = right_on_first(35), better = right_on_first(60);
+  const Verdict verdict = judge_scores(&reference, better).verdict;
+  EXPECT_EQ(verdict.outcome, Outcome::inconclusive);
+  EXPECT_THAT(verdict.doubts, ElementsAre(Doubt{DoubtKind::at_chance, "top1_accuracy", 35, 40}));
+  EXPECT_TRUE(judge_scores(&better, better).verdict.pass());
+}
+
 TEST(JudgeScores, nan_fails) {
   const TaskResult result = judge_scores(nullptr, score_sequences({}));
   EXPECT_THAT(failure_texts(result.verdict), ElementsAre("token_accuracy is NaN"));

@@ -151,8 +151,8 @@ std::vector<Failure> nonfinite_failures(const TaskResult& result, std::int64_t s
 
 // The samples with which an interval that holds zero would not, were the delta the same: its width
 // falls with their root. Rounded up to two digits.
-double deciding_samples(std::int64_t samples, double delta, double far_end) {
-  const double root = (far_end - delta) / delta;
+double deciding_samples(std::int64_t samples, double delta, const ConfidenceInterval& interval) {
+  const double root = std::max(interval.high - delta, delta - interval.low) / delta;
   const double needed =
       std::max(static_cast<double>(samples) * root * root, static_cast<double>(samples) + 1);
   const double unit = std::pow(10, std::max(0.0, std::floor(std::log10(needed)) - 1));
@@ -166,8 +166,7 @@ std::optional<Doubt> doubt_of(const Failure& failure, const TaskResult& result) 
     if (!metric.delta || failure.metric != metric.name + "_delta") continue;
     const auto& [low, high] = metric.interval;
     if (!(low <= 0 && high >= 0)) return std::nullopt;
-    const double needed =
-        deciding_samples(result.samples, *metric.delta, *metric.delta < 0 ? high : low);
+    const double needed = deciding_samples(result.samples, *metric.delta, metric.interval);
     return Doubt{DoubtKind::few_samples, failure.metric, static_cast<double>(result.samples),
                  needed};
   }
@@ -175,7 +174,8 @@ std::optional<Doubt> doubt_of(const Failure& failure, const TaskResult& result) 
 }
 
 // Whether the first answers are no better than chance: as many are right as if answers and labels
-// were drawn for themselves, within two standard deviations. Then labels are numbered otherwise,
+// were drawn for themselves, within two standard deviations, or by always naming the commonest
+// label. Then labels are numbered otherwise,
 // belong to other samples, or the inputs are not prepared as the model wants them, and scores tell
 // nothing of either model.
 std::optional<Doubt> doubt_of_labels(const Scores& reference) {
@@ -192,12 +192,17 @@ std::optional<Doubt> doubt_of_labels(const Scores& reference) {
   constexpr std::int64_t least_samples = 30;
   if (labels.size() < 2 || rankings.samples < least_samples) return std::nullopt;  // nothing tells
   const auto count = static_cast<double>(rankings.samples);
-  double expected = 0;
-  for (const auto& [label, samples] : labels) expected += samples / count * answers[label] / count;
+  double expected = 0, commonest = 0;
+  for (const auto& [label, samples] : labels) {
+    expected += samples / count * answers[label] / count;
+    commonest = std::max(commonest, samples / count);
+  }
+  // Where one label is most of the data, a model that knows something may be right less often.
+  const bool below_commonest = right / count <= commonest && commonest < 0.5;
   const double deviation = std::sqrt(expected * (1 - expected) / count);
-  if (right / count > expected + 2 * deviation) return std::nullopt;
+  if (right / count > expected + 2 * deviation && !below_commonest) return std::nullopt;
   return Doubt{DoubtKind::at_chance, reference.metrics[0].name, rounded(100 * right / count),
-               rounded(100 * expected)};
+               rounded(100 * (below_commonest ? commonest : expected))};
 }
 
 // The limits that are broken; what is NaN has a failure of its own.
