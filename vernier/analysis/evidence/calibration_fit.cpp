@@ -174,12 +174,9 @@ bool tells(const UsedRange& range) {
 
 // How far one quantizer's range is from what goes into it, in octaves, and percent that is surely
 // clipped: of a tensor of few elements one says little.
-double misfit_octaves(const UsedRange& range) {
-  const double octaves = std::abs(std::log2(range.use.largest / range.representable));
-  return octaves <= most_octaves ? octaves : most_octaves;
-}
 double misfit(const UsedRange& range) {
-  return misfit_octaves(range) + 100 * surely_clipped(range.use);
+  const double octaves = std::abs(std::log2(range.use.largest / range.representable));
+  return (octaves <= most_octaves ? octaves : most_octaves) + 100 * surely_clipped(range.use);
 }
 
 std::vector<std::string> watched_names(const std::vector<WatchedQuantizer>& quantizers,
@@ -209,7 +206,7 @@ QuantizerUse pool(const QuantizerUse& first, const QuantizerUse& second) {
 
 CalibrationFit fit_of(std::span<const UsedRange> ranges) {
   CalibrationFit fit;
-  double sum = 0, octaves = 0;
+  double sum = 0;
   for (const UsedRange& range : ranges) {
     const QuantizerUse& use = range.use;
     if (use.elements == 0) continue;  // never ran, as in a branch that was not taken
@@ -224,7 +221,6 @@ CalibrationFit fit_of(std::span<const UsedRange> ranges) {
     }
     if (!tells(range)) continue;
     sum += misfit(range);
-    octaves += misfit_octaves(range);
     ++fit.quantizers;
     if (const double share = surely_clipped(use); share > fit.surely_clipped) {
       fit.surely_clipped = share;
@@ -233,7 +229,6 @@ CalibrationFit fit_of(std::span<const UsedRange> ranges) {
     }
   }
   if (fit.quantizers > 0) fit.score = sum / static_cast<double>(fit.quantizers);
-  if (fit.quantizers > 0) fit.octaves = octaves / static_cast<double>(fit.quantizers);
   fit.without_worst = score_without_worst(ranges);
   return fit;
 }

@@ -28,7 +28,6 @@ struct CalibrationFit {
   // times the mean share that is surely clipped. Real data give 0.07 to 0.43, noise mostly more
   // than 0.4.
   double score = 0;
-  double octaves = 0;            // S without the share that is clipped
   double without_worst = 0;      // S without the quantizer that fits worst
   std::string most_clipped;      // the tensor whose quantizer most surely clips, and
   double clipped_share = 0;      // how much of it

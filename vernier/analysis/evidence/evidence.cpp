@@ -39,19 +39,16 @@ Failure structure_failure(const StructureEvidence& structure) {
 // Inputs that the quantizers were not calibrated on; nothing where none tells.
 std::optional<Doubt> unlike_inputs(const Evidence& evidence) {
   const double most = most_score(evidence.real_inputs);
-  if (!evidence.calibration) return std::nullopt;
-  const CalibrationFit& fit = *evidence.calibration;
-  const double score = evidence.clips_for_free ? fit.octaves : fit.score;
-  if (score <= most) return std::nullopt;
+  if (!evidence.calibration || evidence.calibration->score <= most) return std::nullopt;
   return Doubt{evidence.real_inputs ? DoubtKind::other_calibration : DoubtKind::unlike_calibration,
-               "", score, most};
+               "", evidence.calibration->score, most};
 }
 
 std::vector<Doubt> doubts_of(const Evidence& evidence) {
   std::vector<Doubt> doubts;
   if (const auto doubt = unlike_inputs(evidence)) doubts.push_back(*doubt);
   if (const auto& fit = evidence.calibration) {
-    if (fit->surely_clipped > most_clipped_share && !evidence.clips_for_free)
+    if (fit->surely_clipped > most_clipped_share)
       doubts.push_back(
           {DoubtKind::clipping, fit->most_clipped, fit->clipped_share, most_clipped_share});
     if (!evidence.real_inputs && fit->score <= fitting_score && fit->overflow > most_overflow)

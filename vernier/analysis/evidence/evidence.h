@@ -28,7 +28,6 @@ struct Evidence {
   std::optional<StructureEvidence> structure;  // below float32; nothing: not run
   std::optional<CalibrationFit> calibration;   // nothing: no quantizer of activations was seen
   std::optional<NarrowRange> narrow;           // that neither outputs nor the fit show
-  bool clips_for_free = false;                 // on real inputs runs have shown that none costs
   std::optional<NormFit> norms;                // of a reference, where no quantizer tells
   std::optional<double> diversity;             // of the reference's outputs over the samples
   std::optional<MissingActivations> missing;   // of a quantized candidate

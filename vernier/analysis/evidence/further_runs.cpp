@@ -268,22 +268,12 @@ void judge_biases(CompareResult& result, const ComparedRun& run) {
   result.verdict.outcome = Outcome::fail;
 }
 
-// Whether limits are kept, and nothing is doubted but what real inputs lose to clipping.
-bool may_clip_for_free(const CompareResult& result) {
-  return result.evidence.real_inputs && result.verdict.failures.empty() &&
-         std::ranges::all_of(result.verdict.doubts, [](const Doubt& doubt) {
-           return doubt.kind == DoubtKind::clipping || doubt.kind == DoubtKind::other_calibration;
-         });
-}
-
 // A range of activations that costs; nothing where no output holds float numbers other than 0.
-std::optional<NarrowRange> costly_range(SwitchedModel model, CompareResult& result,
+std::optional<NarrowRange> costly_range(SwitchedModel model, bool real_inputs,
                                         const ComparedRun& run) {
   try {
-    auto found = find_costly_range(std::move(model), run.samples, run.options.candidate_runtime,
-                                   result.evidence.real_inputs);
-    result.evidence.clips_for_free = !found && may_clip_for_free(result);
-    return found;
+    return find_costly_range(std::move(model), run.samples, run.options.candidate_runtime,
+                             real_inputs);
   } catch (const Stopped&) {
     throw;
   } catch (const Error&) {
@@ -292,13 +282,13 @@ std::optional<NarrowRange> costly_range(SwitchedModel model, CompareResult& resu
 }
 
 // A range that is too narrow though limits are kept and the fit does not show it.
-std::optional<NarrowRange> find_narrow_range(CompareResult& result,
+std::optional<NarrowRange> find_narrow_range(const CompareResult& result,
                                              std::optional<SwitchedModel> model,
                                              const ComparedRun& run) {
-  if (!result.evidence.calibration || !(result.verdict.pass() || may_clip_for_free(result)))
-    return std::nullopt;
+  if (!result.verdict.pass() || !result.evidence.calibration) return std::nullopt;
   if (model)
-    if (auto costly = costly_range(*std::move(model), result, run)) return costly;
+    if (auto costly = costly_range(*std::move(model), result.evidence.real_inputs, run))
+      return costly;
   if (result.evidence.real_inputs || !run.models.reference) return std::nullopt;
   return find_narrow_input(*run.models.reference, run.models.candidate, run.samples,
                            run.options.candidate_runtime);
@@ -387,7 +377,7 @@ void judge_by_further_runs(CompareResult& result, const ComparedRun& run) {
   else if (const auto form = run.is_whole ? widened(result, run) : std::nullopt)
     judge_structure(result, *form, run);
   result.evidence.narrow = find_narrow_range(result, std::move(model), run);
-  if (result.evidence.narrow || result.evidence.clips_for_free) judge_anew(result);
+  if (result.evidence.narrow) judge_anew(result);
   if (run.is_whole) judge_biases(result, run);
   if (run.is_whole) result.runtime_regained_db = regained_db(result, run);
   ask_others(result, run);
