@@ -56,7 +56,7 @@ void add_export(CLI::App& program, int& exit_code) {
            "DIMS");
   main.add("--seed", exported.seed, "Of random weights and inputs", "N");
   command->add_option("--opset", exported.opset, "Opset (default: the newest that PyTorch writes)")
-      ->check(CLI::PositiveNumber)
+      ->check(above_zero())
       ->type_name("N");
   main.add("--dynamic", exported.dynamic, "Dynamic axes beside the batch",
            "NAME:AXIS[=SYMBOL],...");

@@ -35,11 +35,11 @@ std::string entry(const std::string& name, const std::string& description, int w
   return out + "\n";
 }
 
-// CLI11 appends the names of checks to that of the value: "T:NONNEGATIVE".
+// CLI11 appends the names of checks to that of the value: "MODEL:FILE".
 std::string placeholder(const CLI::Option& option) {
   std::string name = option.get_type_name();
-  for (const std::string_view check : {":POSITIVE", ":NONNEGATIVE", ":FILE"})
-    if (name.ends_with(check)) name.resize(name.size() - check.size());
+  if (constexpr std::string_view check = ":FILE"; name.ends_with(check))
+    name.resize(name.size() - check.size());
   return name;
 }
 

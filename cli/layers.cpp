@@ -144,7 +144,7 @@ void add_layers(CLI::App& program, int& exit_code) {
            "A layer exceeds when its max_abs_diff is greater (default: 1e-4, or what rounding "
            "explains)",
            "T")
-      ->check(CLI::NonNegativeNumber);
+      ->check(from_zero());
   add_input_options(*command, options->input);
   add_text_options(*command, options->text);
   add_token_places(*command, options->input);

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
+#include <cstdlib>
 #include <iomanip>
 #include <iterator>
 #include <set>
@@ -123,6 +125,28 @@ CLI::Validator at_least(std::int64_t least) {
     return fmt::format("expected a whole number of at least {}, found '{}'", least, text);
   };
   return CLI::Validator(check, "", fmt::format("at_least_{}", least));
+}
+
+namespace {
+
+CLI::Validator number_that(bool (*fits)(double), std::string expected) {
+  const auto check = [fits, expected](const std::string& text) -> std::string {
+    char* end = nullptr;
+    const double number = std::strtod(text.c_str(), &end);
+    if (!text.empty() && *end == '\0' && std::isfinite(number) && fits(number)) return "";
+    return fmt::format("expected a number {}, found {}", expected, text);
+  };
+  return CLI::Validator(check, "");
+}
+
+}  // namespace
+
+CLI::Validator above_zero() {
+  return number_that([](double number) { return number > 0; }, "above 0");
+}
+
+CLI::Validator from_zero() {
+  return number_that([](double number) { return number >= 0; }, "of at least 0");
 }
 
 CLI::Option* add_model_options(CLI::App& command, ModelOptions& options,
@@ -510,10 +534,10 @@ void add_judgement_options(CLI::App& command, JudgeOptions& options, const std::
   group
       .add("--verdict", options.verdict,
            "Percentage points that a metric may be worse than the reference's", "POINTS")
-      ->check(CLI::NonNegativeNumber);
+      ->check(from_zero());
   group.flag("--two-sided", options.two_sided, "Fail when it is better by as much, too");
   group.add("--resamples", options.bootstrap.resamples, "Draws of the bootstrap interval", "N")
-      ->check(CLI::PositiveNumber);
+      ->check(above_zero());
 }
 
 void add_embedding_options(CLI::App& command, KnnOptions& task, std::string& pooling,
@@ -522,7 +546,7 @@ void add_embedding_options(CLI::App& command, KnnOptions& task, std::string& poo
   command
       .add_option("--temperature", task.temperature,
                   "Votes are exp(similarity / T) instead of the similarity")
-      ->check(CLI::PositiveNumber)
+      ->check(above_zero())
       ->type_name("T")
       ->group(name);
   group

@@ -61,6 +61,9 @@ class OptionGroup {
 
 // A whole number of at least `least`.
 CLI::Validator at_least(std::int64_t least);
+// Finite numbers above 0, and from 0 on.
+CLI::Validator above_zero();
+CLI::Validator from_zero();
 
 // The models of a command: what is shipped, and what is trusted.
 struct ModelOptions {

@@ -57,13 +57,6 @@ void print_runtime_messages(bool verbose) {
 }
 
 // CLI11's own message for this shows the largest double in full.
-std::string require_positive(const std::string& text) {
-  char* end = nullptr;
-  const double number = std::strtod(text.c_str(), &end);
-  if (!text.empty() && *end == '\0' && std::isfinite(number) && number > 0) return "";
-  return fmt::format("expected a number above 0, found {}", text);
-}
-
 // What the supervising process ends the run for.
 void add_limits(CLI::App& command) {
   const auto keep = [](std::atomic<double> ActivityPage::*limit) {
@@ -75,11 +68,11 @@ void add_limits(CLI::App& command) {
   group
       .each("--timeout", keep(&ActivityPage::timeout_seconds),
             "End the run, with exit code 2, when it is not done after so long", "SECONDS")
-      ->check(CLI::Validator(require_positive, ""));
+      ->check(above_zero());
   group
       .each("--memory-limit", keep(&ActivityPage::memory_gigabytes),
             "End the run, with exit code 2, when it takes more memory than this", "GB")
-      ->check(CLI::Validator(require_positive, ""));
+      ->check(above_zero());
   group
       .each(
           "--inflate-limit",
@@ -89,7 +82,7 @@ void add_limits(CLI::App& command) {
           "Refuse compressed data that would take more than this and a hundred times its file "
           "(default: 1.1)",
           "GB")
-      ->check(CLI::Validator(require_positive, ""));
+      ->check(above_zero());
 }
 
 int run_and_tell(int argc, char** argv) {

@@ -144,7 +144,7 @@ void add_knn(CLI::App& score, int& exit_code) {
                     "Labels [samples]: .npy, .npz or .npz:NAME");
   command->get_option("LABELS")->expected(1);
   OptionGroup main(*command, main_group);
-  main.add("--k", options->task.knn.k, "Neighbours that vote", "K")->check(CLI::PositiveNumber);
+  main.add("--k", options->task.knn.k, "Neighbours that vote", "K")->check(above_zero());
   add_embedding_options(*command, options->task.knn, options->pooling, main_group);
   auto* bank = main.add("--bank", options->bank,
                         "Search these embeddings instead of the samples themselves", "FILE");
@@ -182,7 +182,7 @@ void add_top_k(CLI::App& score, int& exit_code) {
   command->get_option("LABELS")->expected(1);
   OptionGroup(*command, main_group)
       .add("--k", options->task.top_k, "The label is among the K best", "K")
-      ->check(CLI::PositiveNumber);
+      ->check(above_zero());
   command->footer("Example:\n  vernier score top-k logits.npy labels.npy\n");
   command->callback([options, &exit_code] { exit_code = run_top_k(*options); });
 }
@@ -227,7 +227,7 @@ void add_miou(CLI::App& score, int& exit_code) {
   command->get_option("LABELS")->expected(1);
   OptionGroup main(*command, main_group);
   command->add_option("--classes", options->task.classes, "Number of classes")
-      ->check(CLI::PositiveNumber)
+      ->check(above_zero())
       ->type_name("N");
   main.add("--ignore-label", options->task.ignored_label, "Leave out pixels with this label",
            "LABEL");

@@ -50,9 +50,13 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
 std::optional<Tensor> read_labels_of(const fs::path& images) {
   const std::string name =
       replaced(replaced(images.filename().string(), "images", "labels"), "idx3", "idx1");
-  const fs::path labels = images.parent_path() / name;
-  if (labels == images || !fs::exists(labels)) return std::nullopt;
-  return read_idx(labels);
+  if (name == images.filename()) return std::nullopt;
+  // Either may be compressed.
+  const std::string plain = name.ends_with(".gz") ? name.substr(0, name.size() - 3) : name;
+  for (const std::string& each : {name, plain, plain + ".gz"})
+    if (const fs::path labels = images.parent_path() / each; fs::exists(labels))
+      return read_idx(labels);
+  return std::nullopt;
 }
 
 constexpr std::uint8_t unsigned_byte = 0x08;
