@@ -10,6 +10,7 @@ vernier_baselines, instead: later runs must not fall behind it. Put these files 
 
 from __future__ import annotations
 
+import hashlib
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,7 +59,12 @@ class Comparisons:
         return bool(self._request.config.getoption("vernier_update"))
 
     def _name(self) -> str:
-        return re.sub(r"[^\w.-]+", "_", self._request.node.nodeid)
+        """By the test's file, wherever pytest was started; ids that differ in signs alone are told apart."""
+        node = self._request.node
+        full = f"{node.path.name}::{node.nodeid.partition('::')[2]}"
+        name = re.sub(r"[^\w.-]+", "_", full)
+        is_plain = re.fullmatch(r"[\w.-]+(::[\w.-]+)*", full)
+        return name if is_plain else f"{name}-{hashlib.sha256(full.encode()).hexdigest()[:8]}"
 
     def _require(self, result: Result) -> None:
         __tracebackhide__ = True

@@ -301,6 +301,26 @@ TEST(DiagnoseCommand, swapped_weights_are_called_so) {
   }
 }
 
+// The quantizer stands for the Relu behind an Add: a range below zero would undo it.
+TEST(DiagnoseCommand, a_better_range_keeps_the_relu_that_was_folded_into_it) {
+  const TemporaryDirectory folder;
+  const std::string relu = "/layer1/layer1.1/relu_1/Relu_output_0";
+  const std::string narrow = changed(folder, "mnist_cnn.int8.onnx", [&](Model& model) {
+    for (const auto& node : model.graph().node())
+      if (node.op_type() == "QuantizeLinear" && node.input(0) == relu)
+        edit_weight(model, node.input(1), [](std::span<float> scale) { scale[0] /= 5; });
+  });
+  const Outcome outcome =
+      run_vernier({"debug", narrow, "--reference", mnist + "mnist_cnn.onnx", "--input-data",
+                   mnist + "mnist_inputs.npz", "--samples", "32", "--exact", "-f", "json"});
+  const auto remedies = nlohmann::json::parse(outcome.out)["sensitivity"]["remedies"];
+  const auto range = std::ranges::find_if(remedies, [&](const auto& remedy) {
+    return remedy["remedy"] == "range" && remedy["tensor"] == relu;
+  });
+  ASSERT_NE(range, remedies.end()) << outcome.out;
+  EXPECT_EQ((*range)["range"][0], 0);
+}
+
 TEST(DiagnoseCommand, swapped_weights_of_a_quantized_model_are_called_so) {
   const TemporaryDirectory folder;
   const std::string swapped = changed(folder, "mnist_cnn.int8.onnx", [](Model& model) {

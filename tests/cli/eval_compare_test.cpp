@@ -96,6 +96,18 @@ TEST(EvalCompare, recorded_tensors_are_a_reference) {
   EXPECT_THAT(outcome.out, HasSubstr("inf"));
 }
 
+TEST(EvalCompare, inputs_in_a_recording_are_no_outputs_that_are_missing) {
+  const TemporaryDirectory folder;
+  const std::string recorded = (folder / "both.npz").string();
+  ASSERT_EQ(run_vernier({"record", mnist + "mnist_cnn.onnx", "--samples", "3", "--tensors",
+                         "inputs,outputs", "-o", recorded})
+                .exit_code,
+            0);
+  const Outcome outcome =
+      compare({"-m", mnist + "mnist_cnn.onnx", "--reference", recorded, "--samples", "3"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+}
+
 TEST(EvalCompare, one_sample_has_the_figures_that_numpy_gives) {
   const TemporaryDirectory folder;
   const std::string result = folder / "result.json", reference = folder / "r.npz",

@@ -55,6 +55,27 @@ def test_export(vernier):
         self.assertEqual(result.returncode, 1)
         self.assertIn("FAIL: output logits: sqnr_db_mean", result.stdout)
 
+    def test_a_baseline_belongs_to_its_file_and_to_one_set_of_parameters(self):
+        code = f"""
+import pytest
+
+@pytest.mark.parametrize("which", ["a+b", "a*b"])
+def test_export(vernier, which):
+    vernier.assert_same({FLOAT!r}, {INT8!r}, {INPUTS!r}, samples=2)
+"""
+        (self.folder / "inner").mkdir()
+        (self.folder / "inner" / "param_test.py").write_text(code)
+        self.assertEqual(self.run_pytest("", "inner", "--vernier-update").returncode, 0)
+        baselines = sorted((self.folder / "inner" / "vernier_baselines").iterdir())
+        self.assertEqual(len(baselines), 2)
+        for baseline in baselines:
+            accepted = json.loads(baseline.read_text())
+            accepted["figures"][0]["accepted"] += 10
+            baseline.write_text(json.dumps(accepted))
+        inside = [sys.executable, "-m", "pytest", "-q", "--rootdir", "."]
+        result = subprocess.run(inside, cwd=self.folder / "inner", capture_output=True, text=True, check=False)
+        self.assertIn("2 failed", result.stdout)
+
 
 if __name__ == "__main__":
     unittest.main()

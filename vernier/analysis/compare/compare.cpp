@@ -213,7 +213,8 @@ class Comparison {
       if (options_.exact) add_pair(exact_, output.name);
     }
     for (const std::size_t i : pairing_.only_reference)
-      unpaired_.push_back(one_sided(reference[i], PairStatus::only_in_reference));
+      if (std::ranges::count(candidate_.inputs(), reference[i].name, &TensorSpec::name) == 0)
+        unpaired_.push_back(one_sided(reference[i], PairStatus::only_in_reference));
     for (const std::size_t i : pairing_.only_candidate)
       unpaired_.push_back(one_sided(candidate[i], PairStatus::only_in_candidate));
     diversity_.resize(names.size());

@@ -76,9 +76,12 @@ void add_activation_changes(std::size_t index, const Switch& what, const Observe
   }
   const int width = bits(what.in_file->dtype);
   const StoredSteps steps{.bits = width, .is_signed = is_signed(what.in_file->dtype)};
-  if (observed.high > observed.low)
-    changes.push_back(
-        range_change(index, what, quantizer_of_range(observed.low, observed.high, steps, false)));
+  // What a Relu or Clip that was folded into the quantizer leaves: a wider range would undo it.
+  const RealRange folded = what.folded.value_or(RealRange{-INFINITY, INFINITY, 0});
+  const double low = std::max(observed.low, folded.low);
+  const double high = std::min(observed.high, folded.high);
+  if (high > low)
+    changes.push_back(range_change(index, what, quantizer_of_range(low, high, steps, false)));
   if (width > 8) return;
   const auto range = representable_range(*what.in_file);
   changes.push_back(

@@ -62,9 +62,9 @@ void add_failures(Verdict& verdict, const Verdict& more) {
 // What the comparison leaves open is looked for inside the models.
 void ask_inside(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
                 const DiagnosisOptions& options) {
-  // One NaN among the constants explains whatever differs.
+  // A NaN among the constants, or other scales in a pair, explain whatever differs.
   if (result.cause == DiagnosedCause::candidate_unsound && !result.verdict.pass() &&
-      result.subject == "nonfinite-constant")
+      (result.subject == "nonfinite-constant" || result.subject == "mismatched-pair"))
     return;
   name_cause(result, DiagnosedCause::unknown);
   const bool is_known =
