@@ -108,8 +108,8 @@ std::string outputs_text(const CompareResult& compare) {
 std::string runtime_text(const DiagnosisResult& result) {
   if (result.compare && result.compare->runtime_loss_db) {
     const double loss_db = std::max(0.0, *result.compare->runtime_loss_db);
-    const auto& regained_db = result.compare->runtime_regained_db;
-    const bool by_kernels = !regained_db || *regained_db > loss_db / 2;
+    const bool by_kernels =
+        loss_db <= noticeable_loss_db || gives_back(loss_db, result.compare->runtime_regained_db);
     return fmt::format("{} {:.1f} dB",
                        by_kernels ? "this CPU's integer kernels cost" : "how it runs here costs",
                        loss_db);

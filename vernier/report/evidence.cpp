@@ -39,11 +39,13 @@ std::string calibration_text(const CalibrationFit& fit, bool real_inputs) {
 std::string runtime_loss_text(std::optional<double> runtime_loss_db,
                               std::optional<double> regained_db) {
   if (!(runtime_loss_db.value_or(0) > noticeable_loss_db)) return "";
-  if (!(regained_db.value_or(0) > *runtime_loss_db / 2))
+  if (!gives_back(*runtime_loss_db, regained_db))
     return fmt::format(
-        "{:.1f} dB are lost in how ONNX Runtime runs it here, not in the file, and "
-        "session.x64quantprecision=1 does not give them back; eval --stages names the optimisation",
-        *runtime_loss_db);
+        "{:.1f} dB are lost in how ONNX Runtime runs it here, not in the file{}; eval --stages "
+        "names "
+        "the optimisation",
+        *runtime_loss_db,
+        regained_db ? ", and session.x64quantprecision=1 does not give them back" : "");
   return fmt::format(
       "{:.1f} dB are lost in this CPU's integer kernels, not in the file; reduce_range, uint8 "
       "weights or session.x64quantprecision=1 give them back",

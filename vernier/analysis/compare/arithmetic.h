@@ -13,6 +13,12 @@ namespace vernier {
 // From here on, what integer kernels lose is a finding.
 inline constexpr double noticeable_loss_db = 0.5;
 
+// Whether a run without saturating kernels gave back most of what was lost: these are to blame
+// then.
+inline bool gives_back(double loss_db, std::optional<double> regained_db) {
+  return regained_db && *regained_db > loss_db / 2;
+}
+
 // A sample, what the float model makes of it, and the quantized one in exact arithmetic.
 struct ExactSample {
   std::vector<Tensor> inputs;

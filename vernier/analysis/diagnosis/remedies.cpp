@@ -3,6 +3,7 @@
 #include <functional>
 #include <utility>
 
+#include "vernier/analysis/compare/arithmetic.h"
 #include "vernier/analysis/diagnosis/ask.h"
 #include "vernier/analysis/quantize/repair.h"
 #include "vernier/analysis/quantize/shipped.h"
@@ -107,7 +108,7 @@ void rank_remedies(std::vector<Remedy>& remedies) {
 
 bool are_kernels_to_blame(const DiagnosisResult& result) {
   const CompareResult& compare = *result.compare;
-  return compare.runtime_regained_db.value_or(0) > compare.runtime_loss_db.value_or(0) / 2;
+  return gives_back(compare.runtime_loss_db.value_or(0), compare.runtime_regained_db);
 }
 
 void name_kernels(DiagnosisResult& result, const ComparedModels& models) {
