@@ -105,7 +105,7 @@ std::string zsh_spec(const CLI::Option& option) {
   std::string text = names.size() == 1 ? fmt::format("'*{}'", names[0])
                                        : fmt::format("'*'{{{}}}", fmt::join(names, ","));
   text += "'['" + quoted(option.get_description(), ":[]") + "']'";
-  if (option.get_type_size() == 0) return text;
+  if (is_flag(option)) return text;
   const auto choices = option_choices(option);
   return text + (choices.empty() ? "':value:_files'"
                                  : fmt::format("':value:({})'", fmt::join(choices, " ")));
@@ -166,7 +166,7 @@ std::string fish_script(const CLI::App& program) {
         text += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
       if (const auto choices = option_choices(*option); !choices.empty())
         text += fmt::format(" -x -a '{}'", fmt::join(choices, " "));
-      else if (option->get_type_size() != 0)
+      else if (!is_flag(*option))
         text += " -r";
       text += fmt::format(" -d {}\n", quoted(option->get_description(), "\\"));
     }

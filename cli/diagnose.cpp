@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/help.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -53,8 +54,7 @@ void take_data(Options& options) {
 std::string given(const CLI::Option& option) {
   if (option.count() == 0) return "";
   const auto& values = option.results();
-  if (option.get_items_expected_max() == 0)
-    return (values[0] == "false" ? " --no-" : " --") + option.get_lnames()[0];
+  if (is_flag(option)) return (values[0] == "false" ? " --no-" : " --") + option.get_lnames()[0];
   const std::string name = " --" + option.get_lnames()[0] + " ";
   if (option.get_delimiter() != 0)
     return name + shell_argument(fmt::format("{}", fmt::join(values, ",")));

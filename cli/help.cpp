@@ -56,7 +56,7 @@ std::string option_entry(const CLI::Option& option, bool all, int width) {
       return description.find(choice) != description.npos;
     });
     if (!explained) description += fmt::format(": {}", fmt::join(choices, ", "));
-  } else if (!names.empty() && option.get_type_size() != 0) {
+  } else if (!names.empty() && !is_flag(option)) {
     name += " " + placeholder(option);
   }
   if (!option.get_default_str().empty())
@@ -153,6 +153,8 @@ std::vector<std::string> option_names(const CLI::Option& option) {
   if (!option.get_lnames().empty()) names.push_back("--" + option.get_lnames().front());
   return names;
 }
+
+bool is_flag(const CLI::Option& option) { return option.get_items_expected_max() == 0; }
 
 std::vector<std::string> option_choices(const CLI::Option& option) {
   // CLI11 keeps the members of a set nowhere else: "TEXT:{text,json,md}".

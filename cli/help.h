@@ -23,6 +23,9 @@ std::vector<std::string> option_names(const CLI::Option& option);
 // The values of an option that takes only some; else empty.
 std::vector<std::string> option_choices(const CLI::Option& option);
 
+// Whether the option takes no value.
+bool is_flag(const CLI::Option& option);
+
 // The options that are given by name, without those that are hidden.
 std::vector<const CLI::Option*> named_options(const CLI::App& command);
 

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -38,8 +37,7 @@ bool is_ascii_terminal(const OutputOptions& options) {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const char* value = std::getenv(name);
     if (!value || !*value) continue;
-    std::string locale = value;
-    std::ranges::transform(locale, locale.begin(), [](unsigned char c) { return std::tolower(c); });
+    const std::string locale = lower_case(value);
     return locale.find("utf-8") == std::string::npos && locale.find("utf8") == std::string::npos;
   }
   return false;
@@ -123,7 +121,7 @@ void require_writable(const OutputOptions& options) {
 
 std::string output_format(const OutputOptions& options) {
   if (!options.format.empty()) return options.format;
-  const std::string extension = std::filesystem::path(options.file).extension();
+  const std::string extension = lower_case(std::filesystem::path(options.file).extension());
   if (extension == ".json") return "json";
   if (extension == ".md") return "md";
   if (extension == ".sarif") return "sarif";

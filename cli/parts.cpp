@@ -41,10 +41,8 @@ std::vector<std::string> arguments_of(const CLI::App& command) {
   std::vector<std::string> arguments;
   for (const CLI::Option* option : command.get_options()) {
     if (!is_relevant(*option)) continue;
-    const bool is_flag = option->get_type_size() == 0;
     for (const std::string& value : option->results())
-      arguments.push_back(is_flag ? name_of(*option)
-                                  : fmt::format("{}={}", name_of(*option), value));
+      arguments.push_back(fmt::format("{}={}", name_of(*option), value));
   }
   return arguments;
 }

@@ -3,6 +3,7 @@
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -35,6 +36,24 @@ void edit_weight(Model& model, const std::string& name, Change change) {
 
 inline void one_percent_up(std::span<float> values) {
   for (float& value : values) value *= 1.01F;
+}
+
+// Renames every tensor but inputs and outputs, and takes the names of nodes away.
+inline void lose_names(Model& model) {
+  std::map<std::string, std::string> names;
+  for (const auto& input : model.graph().input()) names[input.name()] = input.name();
+  for (const auto& output : model.graph().output()) names[output.name()] = output.name();
+  names[""] = "";
+  const auto renamed = [&](const std::string& name) {
+    return names.try_emplace(name, "t" + std::to_string(names.size())).first->second;
+  };
+  for (vernier_onnx::NodeProto& node : *model.graph().mutable_node()) {
+    node.clear_name();
+    for (std::string& input : *node.mutable_input()) input = renamed(input);
+    for (std::string& output : *node.mutable_output()) output = renamed(output);
+  }
+  for (auto& weight : *model.graph().mutable_initializer()) weight.set_name(renamed(weight.name()));
+  model.graph().clear_value_info();
 }
 
 // Swaps the axes of a square weight.

@@ -52,6 +52,12 @@ bool is_unprintable(char32_t code) {
 
 }  // namespace
 
+std::string lower_case(std::string text) {
+  for (char& c : text)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return text;
+}
+
 std::string printable(std::string_view text) {
   std::string shown;
   while (!text.empty()) {

@@ -11,6 +11,9 @@ bool is_utf8(std::string_view text);
 std::u32string decode_utf8(std::string_view text);
 std::string encode_utf8(std::u32string_view codes);
 
+// The text with its ASCII letters in lower case.
+std::string lower_case(std::string text);
+
 // The text as it may be shown: what could move the cursor, reorder or break a line, or is no UTF-8,
 // stands as an escape: "\x1b", "\u{202e}". For names out of files, wherever they are printed.
 std::string printable(std::string_view text);

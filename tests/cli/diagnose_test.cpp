@@ -268,6 +268,26 @@ TEST(DiagnoseCommand, a_narrowed_range_of_a_qoperator_model_is_named_and_its_com
   }
 }
 
+// It explains whatever else differs, though nothing else in the file is unsound.
+TEST(DiagnoseCommand, a_pair_whose_parameters_disagree_is_the_cause) {
+  const TemporaryDirectory folder;
+  const std::string other = changed(folder, "mnist_cnn.int8.onnx", [](Model& model) {
+    vernier_onnx::TensorProto* scale = find_initializer(model, "/stem/Conv_output_0_scale");
+    ASSERT_TRUE(scale);
+    Tensor wider = model.tensor(*scale);
+    wider.name = "another_scale";
+    for (float& value : elements<float>(wider)) value *= 3;
+    *model.graph().add_initializer() = make_tensor_proto(wider);
+    for (auto& node : *model.graph().mutable_node())
+      if (node.op_type() == "DequantizeLinear" && node.input(1) == "/stem/Conv_output_0_scale")
+        node.set_input(1, "another_scale");
+  });
+  const Outcome outcome = diagnose(other, mnist + "mnist_cnn.onnx", {"-f", "json"});
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+  EXPECT_EQ(cause_of(outcome).kind, "candidate_unsound");
+  EXPECT_EQ(cause_of(outcome).subject, "mismatched-pair");
+}
+
 // Between layers of one shape: no weight is missing, so that the comparison of weights is content.
 TEST(DiagnoseCommand, swapped_weights_are_called_so) {
   const TemporaryDirectory folder;

@@ -144,6 +144,15 @@ TEST(Completion, fish_completes_commands_options_and_values) {
   EXPECT_THAT(offered("vernier ev"), HasSubstr("eval\t"));
   EXPECT_THAT(offered("vernier eval --refe"), HasSubstr("--reference\t"));
   EXPECT_THAT(offered("vernier eval --mode t"), HasSubstr("task"));
+  // A flag takes no value: what follows is another argument.
+  EXPECT_THAT(offered("vernier eval --exact --refe"), HasSubstr("--reference\t"));
+}
+
+TEST(Completion, flags_take_no_value) {
+  const std::string zsh = run_vernier({"completion", "zsh"}).out;
+  const std::size_t flag = zsh.find("'*--exact'");
+  ASSERT_NE(flag, std::string::npos);
+  EXPECT_THAT(zsh.substr(flag, zsh.find('\n', flag) - flag), Not(HasSubstr(":value:")));
 }
 
 TEST(Completion, another_shell_is_an_error) {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <array>
+
 #include "tests/data/small_images.h"
 #include "tests/failure.h"
 #include "tests/temporary_directory.h"
@@ -37,6 +39,21 @@ TEST(Idx, reads_plain_and_gzipped_files_alike) {
   EXPECT_EQ(plain.dtype, DType::u8);
   EXPECT_EQ(elements<std::uint8_t>(plain)[5], 'f');
   EXPECT_EQ(read_idx(folder / "x-ubyte.gz").bytes, plain.bytes);
+}
+
+TEST(Idx, images_and_labels_may_each_be_compressed) {
+  const std::string images = "\0\0\x08\3\0\0\0\2\0\0\0\1\0\0\0\3abcdef"s;
+  const std::string labels = "\0\0\x08\1\0\0\0\2\7\2"s;
+  for (const bool images_are : {true, false}) {
+    const TemporaryDirectory folder;
+    const auto write = [&](const std::string& name, const std::string& text, bool compressed) {
+      compressed ? write_gzip(folder / (name + ".gz"), text) : write_text(folder / name, text);
+    };
+    write("train-images-idx3-ubyte", images, images_are);
+    write("train-labels-idx1-ubyte", labels, !images_are);
+    EXPECT_EQ(open_dataset(folder.path())->read(std::array<std::int64_t, 1>{0})[0].label, 7)
+        << images_are;
+  }
 }
 
 TEST(Idx, what_is_malformed_is_told) {

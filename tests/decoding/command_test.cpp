@@ -134,6 +134,26 @@ TEST_F(DecoderCommand, text_generation_scores_tokens) {
   EXPECT_EQ(nlohmann::json::parse(json.out)["num_scored_positions"], 12 * 19);
 }
 
+// Blocks are scored without a cache: a fault of one leaves every figure as it is.
+TEST_F(DecoderCommand, text_generation_fails_by_caches_that_are_others) {
+  small_decoder({.swapped = true}).save(path("swapped.onnx"));
+  const auto score = [&](const std::string& format) {
+    return run_vernier({"eval", path("swapped.onnx"), "--reference", path("float.onnx"), "--task",
+                        "text-generation", "--dataset", save_tokens(12, 20), "-f", format});
+  };
+  const Outcome outcome = score("json");
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+  expect_valid_json("text-generation", outcome.out);
+  const auto result = nlohmann::json::parse(outcome.out);
+  for (const auto& metric : result["metrics"])
+    if (metric["name"] == "kl_mean") {
+      EXPECT_EQ(metric["candidate"], 0);
+    }
+  ASSERT_EQ(result["cache_faults"].size(), 1);
+  EXPECT_THAT(result["cache_faults"][0].get<std::string>(), HasSubstr("'d0' and 'd2' are swapped"));
+  EXPECT_THAT(score("text").out, HasSubstr("FAIL: cache d0: "));
+}
+
 TEST_F(DecoderCommand, text_generation_is_scored_beside_recorded_logits) {
   const std::string tokens = save_tokens(12, 20);
   const Outcome recorded =
@@ -578,6 +598,18 @@ TEST_F(DecoderCommand, layers_run_at_the_worst_token_beside_a_live_model) {
        "first,worst", "--samples", "2", "--python", VERNIER_TORCH2_PYTHON, "-f", "json"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   expect_valid_json("layers", outcome.out);
+}
+
+// Of a decoder neither zeros nor ones are a mask, and caches have names of their own.
+TEST_F(DecoderCommand, check_compares_it_with_the_live_model) {
+  const std::filesystem::path folder = shared_data("lm");
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no folder of large models";
+  if (!std::filesystem::exists(VERNIER_TORCH2_PYTHON))
+    GTEST_SKIP() << "no PyTorch 2: scripts/setup.sh torch2";
+  const Outcome outcome =
+      run_vernier({"check", (folder / "model.onnx").string(), "--reference",
+                   "hf:" + (folder / "hf").string(), "--python", VERNIER_TORCH2_PYTHON});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
 }
 
 // The figures that the files' makers have, on every CPU where they do not depend on it.

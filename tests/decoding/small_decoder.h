@@ -11,11 +11,13 @@ namespace vernier {
 
 // What is wrong with a decoder.
 struct DecoderFaults {
-  bool swapped = false;    // the keys of the first two layers leave by each other's name
-  bool position = false;   // behind a cache, positions are one too high
-  bool cut = false;        // the first layer's keys lose their oldest token
-  float weight_error = 0;  // added to every tenth number of the head
-  float query_error = 0;   // the same of the first layer's queries
+  bool swapped = false;        // the keys of the first two layers leave by each other's name
+  bool position = false;       // behind a cache, positions are one too high
+  bool cut = false;            // the first layer's keys lose their oldest token
+  bool forgotten = false;      // the values of the first layer leave as zeros
+  bool without_cache = false;  // it runs only where its cache is empty
+  float weight_error = 0;      // added to every tenth number of the head
+  float query_error = 0;       // the same of the first layer's queries
   // No fault: positions are no input, but follow from the cache.
   bool own_positions = false;
 };
@@ -88,6 +90,10 @@ class SmallDecoder {
           .node("Add", {"x2", "too_many"}, {"moved"});
       positions = "moved";
     }
+    if (faults_.without_cache)
+      builder_.node("Gather", {"none", "past"}, {"no_past"})
+          .node("Add", {positions, "no_past"}, {"positions"});
+    if (faults_.without_cache) positions = "positions";
     builder_.node("Gather", {"words", "x0"}, {"word"})
         .node("Gather", {"places", positions}, {"place"})
         .node("Add", {"word", "place"}, {"h0"})
@@ -114,11 +120,15 @@ class SmallDecoder {
     }
     const int keys = 2 * layer, swapped = faults_.swapped ? 2 - keys : keys;
     const std::string values = "d" + std::to_string(keys + 1);
-    const std::string all = "keys" + n;
+    const std::string all = "keys" + n, all_values = "values" + n;
     builder_
         .node("Concat", {"c" + std::to_string(keys), "k" + n}, {all}, {int_attribute("axis", 1)})
-        .node("Concat", {"c" + std::to_string(keys + 1), "v" + n}, {values},
+        .node("Concat", {"c" + std::to_string(keys + 1), "v" + n}, {all_values},
               {int_attribute("axis", 1)});
+    if (faults_.forgotten && layer == 0)
+      builder_.node("Sub", {all_values, all_values}, {values});
+    else
+      builder_.node("Identity", {all_values}, {values});
     const std::string left = "d" + std::to_string(swapped);
     if (faults_.cut && layer == 0)
       builder_.node("Slice", {all, "first", "end", "first"}, {left});
@@ -133,7 +143,7 @@ class SmallDecoder {
         .node("MatMul", {"q" + n, "turned" + n}, {"scores" + n})
         .node("Where", {"allowed", "scores" + n, "low"}, {"masked" + n})
         .node("Softmax", {"masked" + n}, {"share" + n}, {int_attribute("axis", -1)})
-        .node("MatMul", {"share" + n, values}, {"seen" + n})
+        .node("MatMul", {"share" + n, all_values}, {"seen" + n})
         .node("Add", {hidden_, "seen" + n}, {next});
     hidden_ = next;
   }

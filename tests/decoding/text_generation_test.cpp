@@ -72,6 +72,30 @@ TEST(TextGeneration, figures_are_those_of_the_formulas) {
   EXPECT_GE(result.worst[0].kl, result.worst[1].kl);
 }
 
+// No order of caches or tokens explains it.
+TEST(TextGeneration, a_cache_that_holds_nothing_of_use_fails) {
+  Opened reference({}), sound({}), candidate({.forgotten = true});
+  const auto evaluate = [&](Opened& model) {
+    return evaluate_text(&reference.model, model.model, some_blocks(12, 16), {.prompts = 0});
+  };
+  EXPECT_LT(*evaluate(sound).kl_behind_cache, 1e-6);
+  const TextGenerationResult result = evaluate(candidate);
+  EXPECT_EQ(figure(result, "kl_mean"), 0);
+  EXPECT_THAT(result.cache_faults, SizeIs(0));
+  EXPECT_GT(*result.kl_behind_cache, 0.05);
+  EXPECT_EQ(result.verdict.outcome, Outcome::fail);
+}
+
+TEST(TextGeneration, a_cache_that_nothing_runs_behind_is_no_pass) {
+  Opened reference({}), candidate({.without_cache = true});
+  const TextGenerationResult result =
+      evaluate_text(&reference.model, candidate.model, some_blocks(12, 16), {.prompts = 0});
+  EXPECT_EQ(figure(result, "kl_mean"), 0);
+  EXPECT_EQ(result.verdict.outcome, Outcome::inconclusive);
+  ASSERT_THAT(result.verdict.doubts, SizeIs(1));
+  EXPECT_EQ(result.verdict.doubts[0].kind, DoubtKind::caches_not_run);
+}
+
 TEST(TextGeneration, a_model_beside_itself_passes) {
   Opened reference({}), candidate({});
   const TextGenerationResult result =

@@ -148,6 +148,19 @@ class Arrays(unittest.TestCase):
         self.assertEqual(vernier.metrics.sqnr_db(swapped, self.array), float("inf"))
         self.assertTrue(vernier.compare(lambda image: image, lambda image: image.astype(">f4"), self.array[:1]).passed)
 
+    @unittest.skipUnless(importlib.util.find_spec("torch"), "no torch")
+    def test_tensors_that_keep_their_elements_otherwise(self):
+        import torch
+
+        tensor = torch.from_numpy(self.array)
+        negative = torch._neg_view(-tensor)
+        self.assertTrue(negative.is_neg())
+        for other in (negative, tensor.to_sparse(), tensor.clone().requires_grad_()):
+            self.assertEqual(vernier.metrics.sqnr_db(tensor, other), float("inf"))
+            self.assertEqual(self.outputs(other), self.expected)
+        with self.assertRaisesRegex(vernier.Error, "on the device 'meta' has no elements"):
+            vernier.metrics.sqnr_db(tensor, tensor.to("meta"))
+
     def test_a_strided_array_is_copied(self):
         turned = numpy.ascontiguousarray(numpy.moveaxis(self.array, 0, -1))
         self.assertEqual(self.outputs(numpy.moveaxis(turned, -1, 0)), self.expected)

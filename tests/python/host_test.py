@@ -1,5 +1,6 @@
 """The host for PyTorch, over its protocol."""
 
+import importlib.util
 import os
 import signal
 import sys
@@ -317,6 +318,27 @@ class ProgramTest(HostTest):
         torch.export.save(torch.export.export(net, (torch.ones(1, 2),)), path)
         layers = self.start(path).describe([("input", "float32", [1, 2], [1, 3])])["layers"]
         self.assertEqual(layers[0]["constants"]["eps"], 0.25)
+
+
+    @unittest.skipUnless(importlib.util.find_spec("transformers"), "no transformers")
+    def test_a_program_of_hugging_face_returns_what_its_model_does(self):
+        from transformers import BertConfig, BertModel
+
+        config = BertConfig(
+            vocab_size=30, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16
+        )
+        torch.manual_seed(0)
+        net = BertModel(config).eval()
+        ids = torch.tensor([[1, 2, 3, 4]])
+        path = self.folder / "bert.pt2"
+        torch.export.save(torch.export.export(net, (), {"input_ids": ids}), path)
+        host = self.start(path)  # a process that has not imported transformers
+        x = ("input_ids", "int64", [1, 4], [1, 2, 3, 4])
+        layers = host.describe([x])["layers"]
+        self.assertIn("LayerNorm", {each["type"] for each in layers})
+        outputs = dict(host.run([x])[1])
+        expected = net(input_ids=ids).last_hidden_state.flatten().tolist()
+        self.assertIn(expected, outputs.values())
 
 
 class SafetyTest(HostTest):

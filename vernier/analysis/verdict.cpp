@@ -60,6 +60,7 @@ std::string_view doubt_kind_name(DoubtKind kind) {
     case DoubtKind::at_chance: return "at_chance";
     case DoubtKind::few_samples: return "few_samples";
     case DoubtKind::interrupted: return "interrupted";
+    case DoubtKind::caches_not_run: return "caches_not_run";
     case DoubtKind::not_run: return "not_run";
   }
   return "";

@@ -57,6 +57,7 @@ enum class DoubtKind {
   at_chance,           // the reference's answers have nothing to do with the labels
   few_samples,         // a difference that so few samples show by chance; the limit would decide
   interrupted,         // only some of the samples were run
+  caches_not_run,      // what a decoder keeps for the next token could not be compared
   not_run              // check could not try the model, or not in every way: see its findings
 };
 std::string_view doubt_kind_name(DoubtKind kind);

@@ -2,7 +2,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <set>
 
@@ -11,6 +10,7 @@
 #include "vernier/data/split.h"
 #include "vernier/error.h"
 #include "vernier/tensor/sample_archive.h"
+#include "vernier/utf8.h"
 
 namespace vernier {
 namespace {
@@ -201,10 +201,7 @@ bool is_ignored(const fs::path& path) {
 bool is_image_name(const fs::path& path) {
   constexpr std::string_view known[] = {".jpg", ".jpeg", ".png", ".webp", ".bmp",
                                         ".ppm", ".pgm",  ".pbm", ".pnm"};
-  std::string extension = path.extension().string();
-  std::ranges::transform(extension, extension.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return std::ranges::find(known, extension) != std::end(known);
+  return std::ranges::find(known, lower_case(path.extension())) != std::end(known);
 }
 
 std::unique_ptr<Dataset> open_image_folder(const fs::path& folder, const DatasetOptions& options) {

@@ -12,7 +12,9 @@ std::string_view nonfinite_name(double value) {
 }
 
 std::string format_decibels(double value) {
-  return std::isfinite(value) ? fmt::format("{:.2f}", value) : std::string(nonfinite_name(value));
+  if (!std::isfinite(value)) return std::string(nonfinite_name(value));
+  const std::string text = fmt::format("{:.2f}", value);
+  return text == "-0.00" ? "0.00" : text;
 }
 
 std::string format_scientific(double value) {

@@ -187,6 +187,7 @@ std::string text_json(const RunDescription& run, const TextGenerationResult& res
                              {"reference", passages.worst[i].reference},
                              {"candidate", passages.worst[i].candidate}});
   }
+  json["kl_behind_cache"] = optional_json<Json>(result.kl_behind_cache);
   json["cache_faults"] = Json::array();
   for (const CacheFault& fault : result.cache_faults)
     json["cache_faults"].push_back(cache_fault_text(fault));

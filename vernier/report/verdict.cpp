@@ -22,6 +22,9 @@ std::string broken_text(const Failure& failure) {
     return fmt::format("not the reference's: {:.1f} dB", failure.value);
   if (failure.metric == "unquantized_sqnr_db")
     return fmt::format("not the reference's network: in float32 it has {:.1f} dB", failure.value);
+  if (failure.metric == "kl_behind_cache")
+    return fmt::format("behind its cache it says something else than without one: KL {:.3g} >= {:g}",
+                       failure.value, failure.limit->value);
   return fmt::format("{} {:.6g} {} {:.6g}", failure.metric, failure.value,
                      operator_text(*failure.limit), failure.limit->value);
 }
@@ -174,6 +177,10 @@ std::string doubt_text(const Doubt& doubt) {
     case DoubtKind::interrupted:
       return fmt::format("the run was interrupted after {:g} of {:g} samples: run it to its end",
                          doubt.value, doubt.limit);
+    case DoubtKind::caches_not_run:
+      return fmt::format(
+          "behind its cache a model could not be run, so that only text without one is scored: {}",
+          doubt.subject);
     case DoubtKind::not_run:
       return "the model could not be tried, so what needs a run was not checked (not-run): give "
              "--shape or --input-data that it takes, or more memory where that was short";

@@ -8,17 +8,13 @@
 #include "vernier/error.h"
 #include "vernier/model/genai_config.h"
 #include "vernier/tensor/in_process.h"
+#include "vernier/utf8.h"
 
 namespace vernier {
 namespace {
 
 constexpr std::array<std::string_view, 5> torch_endings = {".pt", ".pth", ".jit", ".ts",
                                                            ".torchscript"};
-
-std::string lowercase(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
 
 }  // namespace
 
@@ -29,7 +25,7 @@ ModelFormat model_format(const std::filesystem::path& path) {
     throw Error(fmt::format("[open] {}: no such file or folder", path.string()));
   if (std::filesystem::is_directory(path))
     return read_genai_config(path) ? ModelFormat::onnx : ModelFormat::recorded;
-  const std::string ending = lowercase(path.extension().string());
+  const std::string ending = lower_case(path.extension().string());
   if (ending == ".onnx") return ModelFormat::onnx;
   if (ending == ".npz") return ModelFormat::recorded;
   if (std::ranges::find(torch_endings, ending) != torch_endings.end())

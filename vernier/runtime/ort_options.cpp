@@ -9,6 +9,7 @@
 
 #include "vernier/error.h"
 #include "vernier/runtime/ort_session.h"
+#include "vernier/utf8.h"
 
 namespace vernier {
 namespace {
@@ -54,10 +55,7 @@ GraphOptimizationLevel ort_level(Optimization level) {
 }  // namespace
 
 std::string provider_name(std::string provider) {
-  provider = without_suffix(std::move(provider));
-  std::ranges::transform(provider, provider.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return provider;
+  return lower_case(without_suffix(std::move(provider)));
 }
 
 int threads_of_each(int threads, int models_at_once) {

@@ -20,6 +20,7 @@ zip_t* open_archive(const std::filesystem::path& path) {
   require_file("[npz]", path);
   int code = 0;
   if (zip_t* archive = zip_open(path.c_str(), ZIP_RDONLY, &code)) return archive;
+  if (code == ZIP_ER_NOENT) throw Error(fmt::format("[npz] {}: no such file", path.string()));
   zip_error_t error;
   zip_error_init_with_code(&error, code);
   const std::string reason = zip_error_strerror(&error);

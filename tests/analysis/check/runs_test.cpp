@@ -50,6 +50,15 @@ TEST(Runs, sound_is_tried_at_lengths_that_long_windows_take) {
   EXPECT_THAT(only(check_saved(model), "not-run"), IsEmpty());
 }
 
+TEST(Runs, an_output_of_another_shape_than_it_declares_is_told) {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{1, ""}, {4, ""}}).weight(i64("shape", {2, 2}));
+  builder.node("Reshape", {"x", "shape"}, {"y"}).output("y", DType::f32, {{4, ""}, {1, ""}});
+  EXPECT_EQ(told(check_saved(builder.model()), "other-output-shape"),
+            "y: it is declared as [4,1], and a run gives [2,2]");
+  EXPECT_EQ(told(check_saved(one("Relu").model()), "other-output-shape"), "none");
+}
+
 TEST(Runs, a_file_that_is_no_model_is_unreadable) {
   const TemporaryDirectory folder;
   std::ofstream(folder / "m.onnx") << "version https://git-lfs.github.com/spec/v1";

@@ -417,6 +417,21 @@ TEST(WeightEvidence, a_table_that_is_stored_in_blocks_is_compared) {
   EXPECT_EQ(compare_weights_of(reference, quantized_table(rows)).answer, Answer::different);
 }
 
+// A weight of 4 bits whose scale was chosen by the error at the output clips by more than a step.
+TEST(WeightEvidence, scales_of_four_bits_may_clip_and_no_more) {
+  const std::vector<float> rows = ramp(128, 0.05F);
+  const Model reference = table(tensor_of("table", DType::f32, {4, 32}, rows));
+  const auto scaled = [&](float factor) {
+    Model model = quantized_table(rows);
+    scale_constant(model, "s", factor);
+    return compare_weights_of(reference, model);
+  };
+  const WeightEvidence clipped = scaled(0.85F);
+  EXPECT_GT(*clipped.worst_steps, 1.01);
+  EXPECT_EQ(clipped.answer, Answer::same);
+  EXPECT_EQ(scaled(1.5F).answer, Answer::different);
+}
+
 TEST(WeightEvidence, a_runner_without_parameters_tells_nothing) {
   EXPECT_EQ(compare_weights_of(Module({}), Model::load(fixture("mnist/mnist_cnn.onnx"))),
             std::nullopt);

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <map>
 
 #include "tests/fixture.h"
 #include "tests/onnx_edits.h"
@@ -18,24 +17,6 @@ namespace vernier {
 namespace {
 
 using vernier_onnx::NodeProto;
-
-// Renames every tensor but inputs and outputs, and takes the names of nodes away.
-void lose_names(Model& model) {
-  std::map<std::string, std::string> names;
-  for (const auto& input : model.graph().input()) names[input.name()] = input.name();
-  for (const auto& output : model.graph().output()) names[output.name()] = output.name();
-  names[""] = "";
-  const auto renamed = [&](const std::string& name) {
-    return names.try_emplace(name, "t" + std::to_string(names.size())).first->second;
-  };
-  for (NodeProto& node : *model.graph().mutable_node()) {
-    node.clear_name();
-    for (std::string& input : *node.mutable_input()) input = renamed(input);
-    for (std::string& output : *node.mutable_output()) output = renamed(output);
-  }
-  for (auto& weight : *model.graph().mutable_initializer()) weight.set_name(renamed(weight.name()));
-  model.graph().clear_value_info();
-}
 
 std::vector<std::string> outputs_of(const Model& model, const std::string& op) {
   std::vector<std::string> names;
@@ -229,6 +210,44 @@ TEST_F(OnnxFaults, attributes_have_a_cause_of_their_own) {
                "leaky", Cause::attribute_mismatch);
   expect_found([](Model& model) { writer(model, "norm").mutable_attribute(0)->set_f(0.1F); },
                "norm", Cause::attribute_mismatch);
+}
+
+// A first sample above zero, and a second one below.
+class AboveAndBelow : public Samples {
+ public:
+  std::int64_t size() const override { return 2; }
+  std::vector<Tensor> sample(std::int64_t index) override {
+    Tensor x = make_tensor("x", DType::f32, {1, 8});
+    for (std::int64_t i = 0; i < 8; ++i)
+      elements<float>(x)[i] = static_cast<float>(i + 1) * (index == 0 ? 0.1F : -0.1F);
+    return {x};
+  }
+};
+
+TEST_F(OnnxFaults, what_only_a_later_sample_shows_is_explained_by_that_sample) {
+  const auto graph = [](float alpha) {
+    vernier_onnx::AttributeProto slope;
+    slope.set_name("alpha");
+    slope.set_type(vernier_onnx::AttributeProto::FLOAT);
+    slope.set_f(alpha);
+    GraphBuilder builder;
+    return builder.input("x", DType::f32, {{1}, {8}})
+        .output("y")
+        .node("Neg", {"x"}, {"n"})
+        .node("Neg", {"n"}, {"a"})
+        .node("LeakyRelu", {"a"}, {"c"}, {slope})
+        .node("Exp", {"c"}, {"y"})
+        .model();
+  };
+  use(graph(0.1F));
+  AboveAndBelow samples;
+  const LayersResult result =
+      validate_layers(graph(0.3F), samples, {.reference = folder_ / "reference.onnx"});
+  ASSERT_TRUE(result.drift_origin);
+  const LayerRow& origin = result.rows[*result.drift_origin];
+  EXPECT_EQ(origin.layer, "c");
+  EXPECT_EQ(cause_name(origin.cause), cause_name(Cause::attribute_mismatch));
+  EXPECT_EQ(cause_name(result.rows.back().cause), cause_name(Cause::inherited));
 }
 
 TEST_F(OnnxFaults, operands_in_another_order_have_a_cause_of_their_own) {

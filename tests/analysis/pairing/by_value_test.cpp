@@ -71,6 +71,21 @@ TEST(Resolve, what_a_fused_function_makes_of_a_layer_is_not_the_layer) {
   EXPECT_THAT(resolve(linear, {nowhere}, {{{0, 0}, 56}}, tensors), ElementsAre(by_value(0)));
 }
 
+// Two projections of one input are somewhat alike; the first one's output, split into heads, is no
+// output of the second.
+TEST(Resolve, what_another_layer_wrote_in_another_shape_is_not_the_layer) {
+  const std::vector<Layer> two = {{.name = "query", .type = "Linear"},
+                                  {.name = "key", .type = "Linear"}};
+  std::vector<CandidateTensor> tensors = {{.name = "query"},
+                                          {.name = "heads", .inputs = {0}, .is_moved = true}};
+  const std::vector<Likeness> likenesses = {{{0, 0}, 130}, {{1, 1}, 40}};
+  EXPECT_THAT(resolve(two, {by_scope(0), nowhere}, likenesses, tensors),
+              ElementsAre(by_scope(0), nowhere));
+  tensors[1].is_moved = false;
+  EXPECT_THAT(resolve(two, {by_scope(0), nowhere}, likenesses, tensors),
+              ElementsAre(by_scope(0), by_value(1)));
+}
+
 TEST(Resolve, a_difference_that_leaves_no_trace_is_a_wrong_pair) {
   const std::vector<Layer> two = {{.name = "table", .type = "Embedding"},
                                   {.name = "norm", .type = "LayerNorm"}};

@@ -15,6 +15,7 @@
 #include "vernier/model/precision.h"
 #include "vernier/runtime/ort_runner.h"
 #include "vernier/tensor/convert.h"
+#include "vernier/utf8.h"
 
 namespace vernier {
 namespace {
@@ -65,8 +66,7 @@ std::string file_name(const Model& model) {
 }
 
 bool says_int8(const std::string& name) {
-  std::string lower = name;
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string lower = lower_case(name);
   return lower.find("int8") != std::string::npos || lower.find("quant") != std::string::npos;
 }
 

@@ -76,7 +76,8 @@ struct TextGenerationResult {
   std::optional<TextArithmetic> arithmetic;
   std::vector<WorstToken> worst;
   std::vector<Divergence> divergences;
-  std::vector<CacheFault> cache_faults;  // blocks are scored without a cache, and do not show them
+  std::vector<CacheFault> cache_faults;   // blocks are scored without a cache, and do not show them
+  std::optional<double> kl_behind_cache;  // of the candidate, beside itself without one
   bool interrupted = false;
   Verdict verdict;
   bool operator==(const TextGenerationResult&) const = default;
