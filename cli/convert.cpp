@@ -8,6 +8,7 @@
 #include "vernier/analysis/quantize/precision.h"
 #include "vernier/error.h"
 #include "vernier/model/convert_fp16.h"
+#include "vernier/runtime/ort_runner.h"
 #include "vernier/tensor/dtype.h"
 #include "vernier/utf8.h"
 
@@ -64,6 +65,18 @@ void print_summary(const Options& options, const Fp16Result& result) {
                printable(weight.name), weight.overflowed, weight.count, weight.underflowed);
 }
 
+// What ONNX Runtime does not take is not written.
+void require_loadable(const Model& model, const std::string& output) {
+  try {
+    const OrtRunner runner(model.clone());
+  } catch (const Error& error) {
+    throw Error(fmt::format(
+        "[convert] {}: not written, for ONNX Runtime does not load it: {}; keep the operator in "
+        "float32: --keep-fp32 op:TYPE",
+        output, error.what()));
+  }
+}
+
 int run(Options& options) {
   if (options.precision != "fp16") {
     options.quantize.model = options.model;
@@ -73,6 +86,7 @@ int run(Options& options) {
   }
   const Model model = Model::load(options.model);
   const Fp16Result result = convert_to_fp16(model, fp16_options(options));
+  require_loadable(result.model, options.output);
   result.model.save(options.output);
   print_summary(options, result);
   return exit_pass;

@@ -102,7 +102,7 @@ AdviceSizes advice_sizes(std::int64_t length, std::int64_t vocabulary,
 AdviceSequences advice_sequences(const ComparedModels& models, const Options& options,
                                  const CompareModelsOptions& compared) {
   const auto decoder = find_decoder(models.candidate, options.io.roles);
-  if (!decoder || options.quick || !has_real_inputs(options.input)) return {};
+  if (!decoder || options.quick || !are_given(options.input)) return {};
   InputSpec spec = options.input;
   spec.at.clear();
   spec.whole_sequences = true;

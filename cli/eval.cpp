@@ -120,7 +120,10 @@ int run_compare(const EvalOptions& options) {
   print_warnings(inputs.warnings);
   if (opened.reference_runner) print_warnings(opened.reference_runner->warnings());
   if (!options.save_inputs.empty())
-    record(*inputs.samples, nullptr, {.output = options.save_inputs, .tensors = {.inputs = true}});
+    record(*inputs.samples, nullptr,
+           {.output = options.save_inputs,
+            .tensors = {.inputs = true},
+            .made_up = !has_real_inputs(options.input)});
   MeasuredParts parts(
       options.parts, options.output,
       {.candidate = resolved.model,

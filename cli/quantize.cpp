@@ -180,7 +180,7 @@ CalibrationData calibration_data(const Model& model, const CalibrationInput& inp
   // A decoder is measured on every token of its sequences.
   spec.whole_sequences = !spec.tokens.empty() || is_fed_tokens(model, input);
   if (spec.whole_sequences && !spec.samples) spec.samples = most_sequences(model, input);
-  const bool given = has_real_inputs(spec);
+  const bool given = are_given(spec);
   if (given && input.synthetic)
     throw Error("[quantize] --synthetic: there is real data as well; leave one of them out");
   if (given) data.inputs = make_inputs(model, spec, input.io);

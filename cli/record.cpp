@@ -102,6 +102,7 @@ int run(Options& options) {
   print_warnings(inputs.warnings);
   if (model.runner) print_warnings(model.runner->warnings());
   record_options.order = inputs.order;
+  record_options.made_up = !has_real_inputs(options.inputs);
   const RecordResult result = with_progress("record", [&](Progress progress) {
     record_options.progress = std::move(progress);
     return record(*inputs.samples, model.runner.get(), record_options);

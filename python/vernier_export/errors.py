@@ -8,7 +8,9 @@ class ExportError(Exception):
 def first_line(error):
     """The first line of an exception's text that says something, or the name of its class."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__
+    if not lines:
+        return type(error).__name__
+    return " ".join(lines[: 2 if lines[0].endswith(":") else 1])
 
 
 def import_torch():

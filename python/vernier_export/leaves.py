@@ -21,6 +21,12 @@ def traced_paths(model):
     return paths
 
 
+def is_leaf(module, path):
+    """Parametrizations, as of weight_norm, compute a module's weights and are no layers."""
+    has_children = any(name != "parametrizations" for name, _ in module.named_children())
+    return not has_children and ".parametrizations." not in f".{path}."
+
+
 class CallNames:
     """The second call of a module gets "_1", and so on, unless another module has that name."""
 
@@ -57,7 +63,7 @@ def observed(model):
 
         return after
 
-    leaves = [(m, p) for m, p in traced_paths(model).items() if not any(m.children())]
+    leaves = [(m, p) for m, p in traced_paths(model).items() if is_leaf(m, p)]
     handles = [module.register_forward_hook(hook(path)) for module, path in leaves]
     try:
         yield seen

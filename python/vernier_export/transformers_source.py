@@ -91,6 +91,8 @@ def model_classes(transformers, name, task):
             f"{name} has no config.json; write the folder with save_pretrained, or export a function: "
             "FILE.py:FUNCTION"
         )
+    if name.startswith((".", "/", "~")) and not os.path.isdir(name):
+        raise ExportError(f"{name}: no such folder")
     try:
         config = transformers.AutoConfig.from_pretrained(name)
     except (OSError, ValueError) as error:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import torch
 
-from vernier_export.leaves import CallNames, traced_paths
+from vernier_export.leaves import CallNames, is_leaf, traced_paths
 from vernier_export.structure import walk
 
 PACKAGE = os.path.dirname(os.path.abspath(__file__))
@@ -22,8 +22,8 @@ class Leaves:
 
     def __init__(self, model):
         paths = traced_paths(model)
-        leaves = [(m, path) for m, path in paths.items() if not any(m.children())]
-        norms = [(m, path) for m, path in paths.items() if any(m.children()) and isinstance(m, NORMS)]
+        leaves = [(m, path) for m, path in paths.items() if is_leaf(m, path)]
+        norms = [(m, path) for m, path in paths.items() if not is_leaf(m, path) and isinstance(m, NORMS)]
         self.norms = [(m, path) for m, path in norms if can_be_hooked(m)]
         self.leaves = [(m, path) for m, path in leaves if can_be_hooked(m)]
         self.scripted = [(m, path) for m, path in leaves if not can_be_hooked(m)]
@@ -96,7 +96,8 @@ def can_be_hooked(module):
 def type_of(module):
     if hasattr(module, "type_name"):  # of an unflattened program: the class that it was
         return str(module.type_name()).rpartition(".")[2]
-    return getattr(module, "original_name", type(module).__name__)
+    own = type(module).__bases__[0] if hasattr(module, "parametrizations") else type(module)
+    return getattr(module, "original_name", own.__name__)
 
 
 def constants(module):

@@ -168,8 +168,16 @@ class TorchHost:
                 give(message_of("tensor", name, plain), plain.data_ptr(), byte_count(plain))
 
     def named_tensors(self):
-        for each in (self.model.named_parameters(), self.model.named_buffers()):
-            yield from ((name, tensor) for name, tensor in each if tensor.dtype in DTYPES)
+        """Parameters and buffers, those that are tied by each of their names; of a parametrized module what
+        its parametrizations compute."""
+        for path, module in self.model.named_modules(remove_duplicate=False):
+            if ".parametrizations" in f".{path}":
+                continue
+            computed = getattr(module, "parametrizations", {})
+            tensors = {**module._parameters, **module._buffers, **{name: getattr(module, name) for name in computed}}
+            for name, tensor in tensors.items():
+                if tensor is not None and tensor.dtype in DTYPES:
+                    yield f"{path}.{name}" if path else name, tensor
 
 
 @contextmanager

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include "vernier/analysis/compare/layout.h"
 #include "vernier/data/input_shape.h"
+#include "vernier/tensor/convert.h"
 
 namespace vernier {
 namespace {
@@ -93,6 +95,15 @@ double worst_against_mean(const std::vector<SampleEnergy>& samples) {
   return worst;
 }
 
+// Nothing of floats, which rounding moves.
+std::optional<double> equal_share_of(const TensorView& reference, const TensorView& candidate) {
+  if (is_float(reference.dtype) || is_float(candidate.dtype)) return std::nullopt;
+  const std::vector<double> expected = to_f64(reference), found = to_f64(candidate);
+  std::int64_t equal = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) equal += expected[i] == found[i];
+  return expected.empty() ? 1 : static_cast<double>(equal) / static_cast<double>(expected.size());
+}
+
 // Why the pair could not be compared.
 Failure incomparable(const PairResult& pair, const std::string& group) {
   Failure failure{.subject = pair.name, .group = group, .kind = FailureKind::missing};
@@ -151,6 +162,7 @@ PairSample measure_pair(const TensorView& reference, const TensorView& candidate
     if (const auto layout = find_layout(reference, candidate))
       pair.layout = describe_layout(*layout, reference.shape, candidate.shape);
   }
+  if (pair.status == PairStatus::compared) pair.equal_share = equal_share_of(reference, candidate);
   return pair;
 }
 
@@ -172,12 +184,16 @@ void PairAccumulator::add(std::int64_t sample, const PairSample& measured) {
   similarity_.add(sample, similarity);
   const double signal = similarity.mse * std::pow(10, similarity.sqnr_db / 10);
   energies_.push_back({signal, similarity.mse});
+  if (measured.equal_share) equal_shares_.push_back(*measured.equal_share);
 }
 
 PairResult PairAccumulator::result() const {
   PairResult pair = pair_;
   pair.similarity = similarity_.result();
   pair.worst_against_mean_db = worst_against_mean(energies_);
+  if (!equal_shares_.empty())
+    pair.equal_share = std::accumulate(equal_shares_.begin(), equal_shares_.end(), 0.0) /
+                       static_cast<double>(equal_shares_.size());
   return pair;
 }
 

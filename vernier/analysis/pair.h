@@ -32,6 +32,8 @@ struct PairResult {
   Shape reference_shape;
   Shape candidate_shape;
   SimilaritySummary similarity;  // of the samples that could be compared
+  // Of class ids and the like, the share of elements that are the reference's; nothing of floats.
+  std::optional<double> equal_share;
   // What makes a shape mismatch agree, if anything does; of a pair that was compared, the axes of
   // size 1 that only one side has.
   std::string layout;
@@ -52,8 +54,9 @@ struct PairSample {
   DType candidate_dtype = DType::f32;
   Shape reference_shape;
   Shape candidate_shape;
-  std::string layout;     // as PairResult has it
-  Similarity similarity;  // of a pair that could be compared
+  std::string layout;                 // as PairResult has it
+  Similarity similarity;              // of a pair that could be compared
+  std::optional<double> equal_share;  // as PairResult has it
   bool operator==(const PairSample&) const = default;
 };
 
@@ -79,6 +82,7 @@ class PairAccumulator {
   SimilarityOptions options_;
   SimilarityAccumulator similarity_;
   std::vector<SampleEnergy> energies_;
+  std::vector<double> equal_shares_;
 };
 
 // Names that limits may use: every metric, and every metric with _mean, _std, _min or _max. The

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "vernier/analysis/inputs/inputs.h"
 #include "vernier/analysis/recording.h"
 #include "vernier/error.h"
 #include "vernier/tensor/name_pattern.h"
@@ -19,7 +20,9 @@ class Recorder {
         runner_(runner),
         selection_(options.tensors),
         recording_(open_recording(options.output, samples.size(),
-                                  options.order ? format_order(*options.order) : "")) {}
+                                  options.made_up ? made_up_comment
+                                  : options.order ? format_order(*options.order)
+                                                  : "")) {}
 
   void record_sample(std::int64_t index) {
     names_.clear();

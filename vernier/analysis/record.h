@@ -35,6 +35,7 @@ struct RecordOptions {
   std::filesystem::path output;  // .npz: samples stacked; else a folder with an .npz a sample
   TensorSelection tensors;
   std::optional<SampleOrder> order;  // of the samples, which the recording carries
+  bool made_up = false;              // the samples: the recording says so, and proves no more
   Progress progress;
 };
 

@@ -57,6 +57,7 @@ std::string_view doubt_kind_name(DoubtKind kind) {
     case DoubtKind::alike_samples: return "alike_samples";
     case DoubtKind::unknown_inputs: return "unknown_inputs";
     case DoubtKind::near_limit: return "near_limit";
+    case DoubtKind::other_ids: return "other_ids";
     case DoubtKind::at_chance: return "at_chance";
     case DoubtKind::few_samples: return "few_samples";
     case DoubtKind::interrupted: return "interrupted";
@@ -136,6 +137,14 @@ std::vector<Limit> default_limits(Precision precision) {
     case Precision::int8: return limits(15, 10);
   }
   return {};
+}
+
+Limit default_ids_limit(Precision precision) {
+  // Rounding changes ids at ties alone; quantization changes those of close calls.
+  const double least = precision == Precision::fp32   ? 0.98
+                       : precision == Precision::fp16 ? 0.95
+                                                      : 0.75;
+  return {.metric = "equal_share", .fails = Limit::Fails::below, .value = least};
 }
 
 }  // namespace vernier

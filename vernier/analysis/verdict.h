@@ -54,6 +54,7 @@ enum class DoubtKind {
   alike_samples,       // to the network all samples are one sample
   unknown_inputs,      // made-up inputs, and nothing tells whether they are like real ones
   near_limit,          // broken by no more than made-up inputs may lose beside real ones
+  other_ids,           // of an output's class ids or the like few are the reference's
   at_chance,           // the reference's answers have nothing to do with the labels
   few_samples,         // a difference that so few samples show by chance; the limit would decide
   interrupted,         // only some of the samples were run
@@ -107,5 +108,8 @@ std::vector<Failure> failures_of(const Verdict& verdict, std::string_view subjec
 
 // What a candidate of this precision is expected to keep when nothing else is asked.
 std::vector<Limit> default_limits(Precision precision);
+
+// The same of class ids and the like, which have no decibels: the share that is the reference's.
+Limit default_ids_limit(Precision precision);
 
 }  // namespace vernier

@@ -53,7 +53,7 @@ const std::vector<std::string>& fp16_keep_ops() {
   static const std::vector<std::string> ops = {
       // No float16 in the operator's definition, in some or all opsets.
       "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul",
-      "NonMaxSuppression", "Range", "TfIdfVectorizer",
+      "NonMaxSuppression", "Range", "TfIdfVectorizer", "Celu", "IsInf",
       // Sums and powers of many elements leave float16's range or its 11 bits.
       "CumSum", "Pow", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean",
       "ReduceProd", "ReduceSum", "ReduceSumSquare", "BatchNormalization", "GroupNormalization",

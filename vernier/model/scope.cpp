@@ -73,6 +73,8 @@ std::string joined(const std::string& path, const std::string& parent, std::stri
 
 std::string module_path_in_name(std::string_view name) {
   if (!name.starts_with('/')) return "";
+  // ONNX Runtime puts its fusion behind the operator: "/fc/MatMul/MatMulAddFusion".
+  if (name.ends_with("Fusion")) name = name.substr(0, name.rfind('/'));
   std::string path;
   std::string parent;
   for (std::size_t begin = 1; begin <= name.size();) {

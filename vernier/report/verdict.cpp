@@ -22,9 +22,13 @@ std::string broken_text(const Failure& failure) {
     return fmt::format("not the reference's: {:.1f} dB", failure.value);
   if (failure.metric == "unquantized_sqnr_db")
     return fmt::format("not the reference's network: in float32 it has {:.1f} dB", failure.value);
+  if (failure.metric == "equal_share")
+    return fmt::format("{:.1f} % of its numbers are the reference's (< {:g} %)",
+                       100 * failure.value, 100 * failure.limit->value);
   if (failure.metric == "kl_behind_cache")
-    return fmt::format("behind its cache it says something else than without one: KL {:.3g} >= {:g}",
-                       failure.value, failure.limit->value);
+    return fmt::format(
+        "behind its cache it says something else than without one: KL {:.3g} >= {:g}",
+        failure.value, failure.limit->value);
   return fmt::format("{} {:.6g} {} {:.6g}", failure.metric, failure.value,
                      operator_text(*failure.limit), failure.limit->value);
 }
@@ -163,6 +167,11 @@ std::string doubt_text(const Doubt& doubt) {
           "these inputs were made up, and real ones may be up to {:g} dB better: give --dataset or "
           "--input-data",
           doubt.value);
+    case DoubtKind::other_ids:
+      return fmt::format(
+          "{:.0f} % of the numbers in output {} are the reference's (< {:.0f} %), and decibels say "
+          "nothing of them: score it with --task, or set a limit with --fail-if",
+          100 * doubt.value, doubt.subject, 100 * doubt.limit);
     case DoubtKind::at_chance:
       return fmt::format(
           "the reference is no better than chance ({} {:g}, by chance {:g}): are labels numbered "

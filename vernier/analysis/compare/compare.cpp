@@ -318,14 +318,39 @@ class Comparison {
     if (!uses_.empty()) evidence.calibration = options_.exact->fit(uses_);
     for (const Diversity& diversity : diversity_)
       evidence.diversity = std::max(evidence.diversity.value_or(0), diversity.value());
+    if (evidence.quantized) evidence.ids = other_ids();
     return evidence;
+  }
+
+  const std::vector<PairResult>& computed_outputs() const {
+    return result_.exact_outputs.empty() ? result_.outputs : result_.exact_outputs;
+  }
+
+  // The output of class ids or the like of which fewest are the reference's, where these are too
+  // few.
+  std::optional<Failure> other_ids() const {
+    if (options_.evidence.own_limits) return std::nullopt;
+    const Limit limit = default_ids_limit(options_.evidence.quantized ? Precision::int8
+                                          : options_.evidence.half    ? Precision::fp16
+                                                                      : Precision::fp32);
+    std::optional<Failure> fewest;
+    for (const PairResult& pair : computed_outputs()) {
+      if (pair.status != PairStatus::compared || !pair.equal_share) continue;
+      if (within(limit, *pair.equal_share) || (fewest && fewest->value <= *pair.equal_share))
+        continue;
+      fewest = Failure{.subject = pair.name,
+                       .group = "output",
+                       .metric = limit.metric,
+                       .value = *pair.equal_share,
+                       .limit = limit};
+    }
+    return fewest;
   }
 
   // The pairs that limits are for: exact ones if there are any, and before an activation where
   // that could be compared. Class ids and the like have no decibels, where others have.
   std::vector<PairResult> judged() const {
-    const bool exact = !result_.exact_outputs.empty();
-    std::vector<PairResult> pairs = exact ? result_.exact_outputs : result_.outputs;
+    std::vector<PairResult> pairs = computed_outputs();
     for (PairResult& pair : pairs)
       for (const PairResult& before : result_.before_activation)
         if (before.name == pair.name && before.status == PairStatus::compared &&
@@ -336,7 +361,8 @@ class Comparison {
       std::erase_if(pairs, [&](const PairResult& pair) {
         return !is_number(pair) && pair.status == PairStatus::compared;
       });
-    if (exact) pairs.insert(pairs.end(), unpaired_.begin(), unpaired_.end());
+    if (!result_.exact_outputs.empty())
+      pairs.insert(pairs.end(), unpaired_.begin(), unpaired_.end());
     return pairs;
   }
 
@@ -365,6 +391,8 @@ class Comparison {
     const std::vector<PairResult> pairs = judged();
     std::vector<Failure> failures = judge_pairs(pairs, "output", options_.limits);
     forgive_quiet_samples(failures, pairs);
+    if (auto ids = options_.evidence.quantized ? std::nullopt : other_ids())
+      failures.push_back(*std::move(ids));
     std::erase_if(failures, [&](const Failure& failure) {
       return failure.kind == FailureKind::missing &&
              (options_.allow_missing || failure.metric == "reference");

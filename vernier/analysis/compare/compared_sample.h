@@ -57,7 +57,7 @@ void fields(Archive& archive, KlSum& kl) {
 template <typename Archive>
 void fields(Archive& archive, PairSample& pair) {
   archive(pair.status, pair.reference_dtype, pair.candidate_dtype, pair.reference_shape,
-          pair.candidate_shape, pair.layout, pair.similarity);
+          pair.candidate_shape, pair.layout, pair.similarity, pair.equal_share);
 }
 
 template <typename Archive>

@@ -13,9 +13,6 @@ namespace {
 constexpr std::size_t tried_at_each_step = 16;
 // Of each step and size, so many sets are measured on all samples.
 constexpr std::size_t finalists = 6;
-// Of thousands of sets, some suit these samples by chance: one that was found by search takes the
-// place of another where its noise is lower by so many standard errors.
-constexpr double sure_errors = 2.5;
 
 GroupSet ranked(std::size_t count, const std::function<double(std::size_t)>& score) {
   GroupSet order(count);
@@ -46,7 +43,7 @@ class SetChooser {
     consider_prefixes(ranked(groups_.size(), [&](std::size_t i) { return gained(i); }), most);
     consider_prefixes(by_both, most);
     consider_prefixes(in_units(by_both), most);
-    measure_candidates([](const Measured& /*best*/, const Measured& /*other*/) { return true; });
+    measure_candidates();
     const std::vector<GroupSet> units = units_of(by_both);
     for (std::size_t size = 1; size <= most; ++size) grow(size, units);
     std::vector<GroupSet> sets;
@@ -57,7 +54,6 @@ class SetChooser {
  private:
   struct Measured {
     GroupSet set;
-    std::vector<double> logarithms;  // of the noise of each sample
     double badness = 0;
   };
 
@@ -106,44 +102,26 @@ class SetChooser {
   // The sum of the samples' noise times its geometric mean, as a logarithm. A few samples make most
   // of the sum: a set that leaves the least sum may suit these few, and leave more on others. What
   // is 40 dB below the file's noise counts as that.
-  Measured measured(const GroupSet& set, const OutputNoise& noise) const {
+  double badness(const OutputNoise& noise) const {
     const std::vector<double>& values = noise.kl.empty() ? noise.samples : noise.kl;
     const auto count = static_cast<double>(values.size());
     const double least = 1e-4 * finite(signals_.all_on) / count;
-    Measured result{.set = set};
-    for (const double value : values)
-      result.logarithms.push_back(std::log(std::max(finite(value), least)));
-    result.badness =
-        std::accumulate(result.logarithms.begin(), result.logarithms.end(), 0.0) / count +
-        std::log(std::max(finite(noise.score()), least * count));
-    return result;
-  }
-
-  static bool is_surely_better(const Measured& best, const Measured& other) {
-    const auto count = static_cast<double>(best.logarithms.size());
-    double sum = 0, squares = 0;
-    for (std::size_t i = 0; i < best.logarithms.size(); ++i) {
-      const double lower = best.logarithms[i] - other.logarithms[i];
-      sum += lower;
-      squares += lower * lower;
-    }
-    const double mean = sum / count, variance = squares / count - mean * mean;
-    return mean > sure_errors * std::sqrt(std::max(variance, 0.0) / count);
+    double logarithms = 0;
+    for (const double value : values) logarithms += std::log(std::max(finite(value), least));
+    return logarithms / count + std::log(std::max(finite(noise.score()), least * count));
   }
 
   std::vector<Measured> measure(const SwitchedNoise& noise, std::span<const GroupSet> sets) const {
     std::vector<SwitchSettings> settings;
     for (const GroupSet& set : sets) settings.push_back(with(as_in_file_, groups_, set, better_));
     const std::vector<OutputNoise> found = noise.measure_all(settings);
-    std::vector<Measured> result;
-    for (std::size_t i = 0; i < sets.size(); ++i) result.push_back(measured(sets[i], found[i]));
-    return result;
+    std::vector<Measured> measured;
+    for (std::size_t i = 0; i < sets.size(); ++i) measured.push_back({sets[i], badness(found[i])});
+    return measured;
   }
 
-  // Of each size the best set is kept, and a better one where that `may_replace` it. All are
-  // measured on few samples, the best of these on all.
-  template <typename MayReplace>
-  void measure_candidates(const MayReplace& may_replace) {
+  // Of each size the best set is kept. All are measured on few samples, the best of these on all.
+  void measure_candidates() {
     std::vector<Measured> measured = measure(screen_, candidates_);
     candidates_.clear();
     if (&screen_ != &noise_) {
@@ -154,11 +132,9 @@ class SetChooser {
       measured = measure(noise_, candidates_);
       candidates_.clear();
     }
-    std::ranges::stable_sort(measured, {}, &Measured::badness);
     for (Measured& each : measured) {
       const auto found = best_.find(each.set.size());
-      if (found == best_.end() ||
-          (each.badness < found->second.badness && may_replace(found->second, each)))
+      if (found == best_.end() || each.badness < found->second.badness)
         best_[each.set.size()] = std::move(each);
     }
   }
@@ -188,7 +164,7 @@ class SetChooser {
         for (std::size_t j = i + 1; j < added.size(); ++j) consider_with({added[i], added[j]});
       }
     }
-    measure_candidates(is_surely_better);
+    measure_candidates();
   }
 
   const SwitchedNoise& screen_;

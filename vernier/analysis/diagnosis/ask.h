@@ -75,7 +75,11 @@ void ask_ranges(DiagnosisResult& result, const ComparedModels& models, Samples& 
 // to keep in float.
 std::vector<Remedy> measured_remedies(const Sensitivity& sensitivity, const ComparedModels& models);
 
-// The best first, but what costs nothing before what costs speed and gains little more.
-void rank_remedies(std::vector<Remedy>& remedies);
+// The best first, but what costs nothing, and with which the limits are clearly kept or little more
+// is to be gained, before what costs speed.
+void rank_remedies(std::vector<Remedy>& remedies, const std::vector<Limit>& limits);
+
+// Nodes are not to blame for their noise where another range for one tensor takes most of it away.
+void name_range(DiagnosisResult& result);
 
 }  // namespace vernier

@@ -81,7 +81,8 @@ void ask_inside(DiagnosisResult& result, const ComparedModels& models, Samples& 
     return;
   if (result.verdict.outcome != Outcome::inconclusive) ask_place(result, models, samples, options);
   if (result.compare->evidence.quantized) ask_ranges(result, models, samples, options);
-  rank_remedies(result.remedies);
+  rank_remedies(result.remedies, result.verdict.limits);
+  name_range(result);
 }
 
 }  // namespace

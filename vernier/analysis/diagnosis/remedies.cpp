@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <set>
 #include <utility>
 
 #include "vernier/analysis/compare/arithmetic.h"
@@ -13,7 +14,8 @@
 namespace vernier {
 namespace {
 
-constexpr double most_of_it = 0.6;  // of a gain
+constexpr double most_of_it = 0.6;     // of a gain
+constexpr double clearly_kept_db = 5;  // above a limit
 // Half measure ranges, a quarter chooses, one judges.
 constexpr std::int64_t samples_of_repair = 32;
 
@@ -84,8 +86,10 @@ std::vector<Remedy> measured_remedies(const Sensitivity& sensitivity,
   std::vector<Remedy> remedies;
   if (sensitivity.remedies.empty() && sensitivity.keep_in_float.empty()) return remedies;
   const bool pairs = has_pairs(models);
-  if (!sensitivity.remedies.empty()) {
-    const QuantizerRemedy& best = sensitivity.remedies.front();
+  // The best of each kind: another range costs nothing, where 16 bits may gain a little more.
+  std::set<QuantizerRemedy::Kind> kinds;
+  for (const QuantizerRemedy& best : sensitivity.remedies) {
+    if (!kinds.insert(best.kind).second) continue;
     remedies.push_back(measured_remedy(kind_of(best.kind), {best.tensor}, best.gain));
     if (pairs && best.kind != QuantizerRemedy::Kind::sixteen_bits)  // repair makes none wider
       remedies.back().writer = Remedy::Writer::repair;
@@ -98,12 +102,26 @@ std::vector<Remedy> measured_remedies(const Sensitivity& sensitivity,
   return remedies;
 }
 
-void rank_remedies(std::vector<Remedy>& remedies) {
-  double best = 0;
+void rank_remedies(std::vector<Remedy>& remedies, const std::vector<Limit>& limits) {
+  double best = 0, least_db = INFINITY;
   for (const Remedy& remedy : remedies) best = std::max(best, gain_of(remedy));
+  for (const Limit& limit : limits)
+    if (limit.metric == "sqnr_db_mean") least_db = limit.value;
   std::ranges::stable_sort(remedies, std::greater{}, [&](const Remedy& remedy) {
-    return std::pair(is_free(remedy) && gain_of(remedy) >= most_of_it * best, remedy.after_db);
+    const bool is_enough =
+        gain_of(remedy) >= most_of_it * best || remedy.after_db >= least_db + clearly_kept_db;
+    return std::pair(is_free(remedy) && is_enough, remedy.after_db);
   });
+}
+
+void name_range(DiagnosisResult& result) {
+  constexpr double much_db = 6;
+  if (result.remedies.empty() || (result.cause != DiagnosedCause::quantized_nodes &&
+                                  result.cause != DiagnosedCause::spread_quantization))
+    return;
+  const Remedy& first = result.remedies.front();
+  if (first.kind == Remedy::Kind::range && gain_of(first) >= much_db)
+    name_cause(result, DiagnosedCause::wrong_range, first.subjects.front());
 }
 
 bool are_kernels_to_blame(const DiagnosisResult& result) {

@@ -87,6 +87,16 @@ double largest(const std::vector<double>& octaves) {
   return most;
 }
 
+// Whether the factors of one weight cancel out between its own axes, as where it is square and was
+// transposed.
+bool cancels_alone(std::span<const ChannelFactors> weights) {
+  return std::ranges::any_of(weights, [](const ChannelFactors& weight) {
+    const auto sums = sums_of(std::span(&weight, 1));
+    return weight.first.size() == weight.second.size() &&
+           largest(sums.begin()->second) <= most_residue;
+  });
+}
+
 }  // namespace
 
 std::optional<ChannelFactors> channel_factors(const TensorView& reference,
@@ -145,9 +155,9 @@ bool are_equalised(std::span<const ChannelFactors> weights) {
     return std::max(largest(centred(weight.first)), largest(centred(weight.second))) >=
            least_spread;
   });
-  return !weights.empty() && differ && std::ranges::all_of(sums_of(weights), [](const auto& sum) {
-    return largest(sum.second) <= most_residue;
-  });
+  return !weights.empty() && differ && !cancels_alone(weights) &&
+         std::ranges::all_of(sums_of(weights),
+                             [](const auto& sum) { return largest(sum.second) <= most_residue; });
 }
 
 }  // namespace vernier

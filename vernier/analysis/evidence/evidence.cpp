@@ -65,6 +65,8 @@ std::vector<Doubt> doubts_of(const Evidence& evidence) {
   if (const auto& others = evidence.others; others && others->limit)
     doubts.push_back(
         {DoubtKind::other_inputs, others->subject, others->value, others->limit->value});
+  if (const auto& ids = evidence.ids)
+    doubts.push_back({DoubtKind::other_ids, ids->subject, ids->value, ids->limit->value});
   if (const auto& fit = evidence.norms; fit && !evidence.calibration && !evidence.real_inputs)
     if (!(fit->score <= fitting_norm_score))
       doubts.push_back({DoubtKind::unlike_training, "", fit->score, fitting_norm_score});
@@ -73,9 +75,11 @@ std::vector<Doubt> doubts_of(const Evidence& evidence) {
   if (evidence.diversity && *evidence.diversity < least_diversity && unmatched)
     doubts.push_back({DoubtKind::alike_samples, "", *evidence.diversity, least_diversity});
   if (const auto& structure = evidence.structure;
-      structure && structure->unswitched == 0 && !(structure->sqnr_db >= same_structure_db))
-    doubts.push_back(
-        {DoubtKind::other_structure, structure->output, structure->sqnr_db, same_structure_db});
+      structure && (structure->unswitched == 0 || structure->only_fine)) {
+    const double least = structure->unswitched == 0 ? same_structure_db : rounded_structure_db;
+    if (!(structure->sqnr_db >= least))
+      doubts.push_back({DoubtKind::other_structure, structure->output, structure->sqnr_db, least});
+  }
   if (const auto& missing = evidence.missing)
     doubts.push_back({DoubtKind::missing_activation,
                       missing->tensor.empty() ? missing->op : missing->tensor,
@@ -84,11 +88,12 @@ std::vector<Doubt> doubts_of(const Evidence& evidence) {
   return doubts;
 }
 
-// Whether all limits are broken by no more than made-up inputs may lose.
+// Whether all limits are broken by no more than made-up inputs may lose. One such sample alone, the
+// worst, proves nothing.
 bool is_near(const std::vector<Failure>& failures) {
   return std::ranges::all_of(failures, [](const Failure& failure) {
-    return failure.limit && failure.metric.starts_with("sqnr_db") &&
-           failure.value >= failure.limit->value - made_up_loss_db;
+    return failure.metric == "sqnr_db" || (failure.limit && failure.metric.starts_with("sqnr_db") &&
+                                           failure.value >= failure.limit->value - made_up_loss_db);
   });
 }
 

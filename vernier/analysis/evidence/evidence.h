@@ -33,6 +33,7 @@ struct Evidence {
   std::optional<MissingActivations> missing;   // of a quantized candidate
   std::optional<MismatchedBias> bias;          // likewise
   std::optional<Failure> others;               // what other inputs break that fit nearly as well
+  std::optional<Failure> ids;  // of a quantized candidate: a limit that proves little
   bool operator==(const Evidence&) const = default;
 };
 

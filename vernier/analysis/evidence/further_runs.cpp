@@ -13,6 +13,7 @@
 #include "vernier/analysis/evidence/switched_models.h"
 #include "vernier/analysis/evidence/widened_model.h"
 #include "vernier/analysis/layers/layers.h"
+#include "vernier/analysis/quantize/bias_correction.h"
 #include "vernier/error.h"
 #include "vernier/model/precision.h"
 #include "vernier/runtime/ort_runner.h"
@@ -79,12 +80,40 @@ std::vector<Unswitched> showing(std::vector<Unswitched> unswitched, const Quanti
 struct FloatForm {
   Model model;
   std::vector<std::string> rounded;  // what keeps its precision, and may show
+  bool only_fine = false;            // as StructureEvidence has it
 };
+
+// A bias that `vernier quantize` has corrected for what rounding does on the mean is not the
+// reference's, and needs no correction in float32.
+void restore_corrected(Model& model, const Model& reference) {
+  constexpr double corrected_db = 20;  // at least, of what it corrects
+  const ModelIndex index(reference);
+  for (auto& proto : *model.graph().mutable_initializer()) {
+    if (!proto.name().ends_with(corrected_suffix)) continue;
+    const Weight* weight =
+        index.weight(proto.name().substr(0, proto.name().size() - corrected_suffix.size()));
+    if (!weight) continue;
+    const Tensor corrected = model.tensor(proto);
+    Tensor original = copy(reference.view(*weight->proto));
+    if (original.dtype != corrected.dtype || original.size() != corrected.size() ||
+        !(sqnr_db(measure_noise(original, corrected)) >= corrected_db))
+      continue;
+    original.name = corrected.name;
+    original.shape = corrected.shape;
+    proto = make_tensor_proto(original);
+  }
+}
 
 FloatForm float_form(const SwitchedModel& switched, const ComparedRun& run) {
   FloatForm form{.model = switched_off({switched.model.clone(), {}, {}})};
-  for (const Unswitched& each : showing(switched.unswitched, find_quantization(run.extended)))
+  if (run.models.reference) restore_corrected(form.model, *run.models.reference);
+  const Quantization quantization = find_quantization(run.extended);
+  for (const Unswitched& each : showing(switched.unswitched, quantization))
     form.rounded.push_back(each.subject);
+  form.only_fine = std::ranges::all_of(form.rounded, [&](const std::string& name) {
+    const auto weight = std::ranges::find(quantization.weights, name, &QuantizedWeight::name);
+    return weight != quantization.weights.end() && bits(weight->quantizer.dtype) >= 8;
+  });
   return form;
 }
 
@@ -135,7 +164,8 @@ bool is_rounded_activation(const PairResult& output) {
 // How far the candidate in float32 is from the reference, on the first samples. Nothing where it
 // cannot be run.
 std::optional<StructureEvidence> measure_structure(const FloatForm& form, const ComparedRun& run) {
-  StructureEvidence structure{.sqnr_db = INFINITY, .unswitched = std::ssize(form.rounded)};
+  StructureEvidence structure{
+      .sqnr_db = INFINITY, .unswitched = std::ssize(form.rounded), .only_fine = form.only_fine};
   if (!form.rounded.empty()) structure.first_unswitched = form.rounded[0];
   // Without the optimiser: one of its fusions does not find scales outside of a subgraph.
   OrtOptions runtime = run.options.candidate_runtime;
@@ -168,6 +198,7 @@ std::string value_text(const vernier_onnx::AttributeProto& attribute) {
     case AttributeProto::INTS: return fmt::format("[{}]", fmt::join(attribute.ints(), ","));
     case AttributeProto::INT: return fmt::format("{}", attribute.i());
     case AttributeProto::FLOAT: return fmt::format("{:g}", attribute.f());
+    case AttributeProto::STRING: return attribute.s();
     default: return "";
   }
 }

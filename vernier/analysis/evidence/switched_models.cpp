@@ -2,11 +2,16 @@
 
 #include <vernier_onnx.pb.h>
 
+#include <array>
 #include <cmath>
 #include <map>
 
 #include "vernier/analysis/pairing/weight_counterpart.h"
+#include "vernier/error.h"
 #include "vernier/metrics/similarity.h"
+#include "vernier/model/edit.h"
+#include "vernier/runtime/ort_runner.h"
+#include "vernier/runtime/stopping.h"
 #include "vernier/tensor/convert.h"
 
 namespace vernier {
@@ -66,7 +71,7 @@ class FloatParts {
       const auto found = weights_.find(weight.name);
       const bool is_paired = found != weights_.end();
       counterparts.weights.push_back(is_paired ? std::optional(copy(found->second.weight.view()))
-                                               : vector_of(weight));
+                                               : other_constant(weight));
       const bool stores_bias = is_paired && weight.form == WeightForm::q_operator;
       counterparts.biases.emplace_back();
       if (stores_bias)
@@ -99,6 +104,30 @@ class FloatParts {
     return bounds;
   }
 
+  // What is not compared as a weight.
+  std::optional<Tensor> other_constant(const QuantizedWeight& weight) const {
+    auto found = vector_of(weight);
+    return found ? found : computed_constant(weight);
+  }
+
+  // What the reference computes from constants alone, and the candidate holds: optimisers fold it.
+  std::optional<Tensor> computed_constant(const QuantizedWeight& weight) const {
+    if (!reference_) return std::nullopt;
+    for (const std::string& name : {weight.name, weight.real_name}) {
+      const Counterpart found = find_counterpart(*reference_, name);
+      if (!found) continue;
+      try {
+        OrtRunner runner(extract_subgraph(reference_->model(), {}, std::array{found.tensor}));
+        return rounded_from(convert(runner.run({}).front(), DType::f32), weight.real());
+      } catch (const Stopped&) {
+        throw;
+      } catch (const Error&) {
+        continue;  // it depends on inputs
+      }
+    }
+    return std::nullopt;
+  }
+
   // Biases, and what else has too few axes to be compared as a weight.
   std::optional<Tensor> vector_of(const QuantizedWeight& weight) const {
     const Tensor real = weight.real();
@@ -117,18 +146,22 @@ class FloatParts {
     return by_name(weight, real);
   }
 
-  // A constant of the same name that is the same but for rounding.
-  std::optional<Tensor> by_name(const QuantizedWeight& weight, const Tensor& real) const {
+  // The value, shaped as what is stored, where that is it but for rounding.
+  static std::optional<Tensor> rounded_from(Tensor value, const Tensor& stored) {
     constexpr double rounded_db = 20;
+    if (value.size() != stored.size()) return std::nullopt;
+    value.shape = stored.shape;
+    return sqnr_db(measure_noise(value, stored)) >= rounded_db ? std::optional(std::move(value))
+                                                               : std::nullopt;
+  }
+
+  // A constant of the same name.
+  std::optional<Tensor> by_name(const QuantizedWeight& weight, const Tensor& real) const {
     if (!reference_) return std::nullopt;
     const Counterpart found = find_counterpart(*reference_, weight);
     const Weight* counterpart = found ? reference_->weight(found.tensor) : nullptr;
     if (!counterpart) return std::nullopt;
-    Tensor value = convert(reference_->model().view(*counterpart->proto), DType::f32);
-    if (value.size() != real.size()) return std::nullopt;
-    value.shape = real.shape;
-    if (!(sqnr_db(measure_noise(value, real)) >= rounded_db)) return std::nullopt;
-    return value;
+    return rounded_from(convert(reference_->model().view(*counterpart->proto), DType::f32), real);
   }
 
   const ModelIndex* reference_;

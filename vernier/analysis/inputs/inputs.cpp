@@ -13,6 +13,7 @@
 #include "vernier/data/npz_batches.h"
 #include "vernier/error.h"
 #include "vernier/model/input_kind.h"
+#include "vernier/tensor/npz.h"
 #include "vernier/tensor/sample_archive.h"
 
 namespace vernier {
@@ -101,6 +102,10 @@ Inputs from_file(const InputTarget& target, const InputSpec& spec) {
   NpzBatches batches =
       npz_batches(spec.data, target.inputs, shapes_of(spec, target.inputs), target.io.inputs);
   const std::int64_t steps = target.io.steps, rest = batches.samples->size() % steps;
+  if (batches.samples->size() < steps)
+    throw Error(fmt::format("[inputs] {}: holds {} runs, a sequence has {} steps; pass --steps {}",
+                            spec.data.filename().string(), batches.samples->size(), steps,
+                            batches.samples->size()));
   if (rest != 0)
     batches.warnings.push_back(
         fmt::format("[inputs] {}: the last {} of {} runs do not fill a sequence of {} steps; left "
@@ -211,8 +216,14 @@ bool InputSpec::is_default() const {
          dataset.name.empty() && !distribution && seed == InputSpec{}.seed;
 }
 
-bool has_real_inputs(const InputSpec& spec) {
+bool are_given(const InputSpec& spec) {
   return !spec.data.empty() || !spec.dataset.name.empty() || !spec.tokens.empty();
+}
+
+bool has_real_inputs(const InputSpec& spec) {
+  const bool is_archive =
+      spec.data.extension() == ".npz" && std::filesystem::is_regular_file(spec.data);
+  return are_given(spec) && !(is_archive && NpzReader(spec.data).comment() == made_up_comment);
 }
 
 std::int64_t parse_samples(std::string_view text) {

@@ -61,7 +61,12 @@ struct InputSpec {
   bool is_default() const;
 };
 
-// Whether the spec names data: a file or a dataset.
+// What a file of inputs says that were made up for a model.
+inline constexpr const char* made_up_comment = "vernier: made up";
+
+// Whether the spec names data: a file, a text or a dataset.
+bool are_given(const InputSpec& spec);
+// Whether these are real: inputs that were made up stay that when they are saved and given.
 bool has_real_inputs(const InputSpec& spec);
 
 // The values of --samples ("8", "all"), --shape ("ids=1x128", "1x3x224x224") and --input-range

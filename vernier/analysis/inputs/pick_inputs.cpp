@@ -285,7 +285,7 @@ PickedInputs pick_inputs(CalibrationProbe& probe, SampleMaker& maker, bool has_i
 
 }  // namespace
 
-bool is_automatic(const InputSpec& spec) { return !has_real_inputs(spec) && !spec.distribution; }
+bool is_automatic(const InputSpec& spec) { return !are_given(spec) && !spec.distribution; }
 
 Inputs automatic_inputs(const InputTarget& target, const Model* reference, const InputSpec& spec,
                         const OrtOptions& runtime) {

@@ -206,10 +206,24 @@ LayerEvidence differing_operators(const Region& reference, const Region& candida
   return evidence;
 }
 
+// In no order: operands may be swapped.
+std::multiset<std::string> constants_of(const Region& region) {
+  std::multiset<std::string> constants;
+  for (const NodeProto* node : region.nodes)
+    if (is_op(*node, "Constant") && node->attribute_size() > 0) {
+      AttributeProto value = node->attribute(0);
+      value.mutable_t()->clear_name();
+      constants.insert(value.SerializeAsString());
+    }
+  return constants;
+}
+
 LayerEvidence differing_attribute(const Region& reference, const Region& candidate) {
   if (reference.nodes.size() != candidate.nodes.size()) return {};
+  const bool same_constants = constants_of(reference) == constants_of(candidate);
   for (std::size_t i = 0; i < reference.nodes.size(); ++i) {
     if (reference.nodes[i]->op_type() != candidate.nodes[i]->op_type()) return {};
+    if (same_constants && is_op(*reference.nodes[i], "Constant")) continue;
     if (LayerEvidence found = differing_attribute(*reference.nodes[i], *candidate.nodes[i]))
       return found;
   }

@@ -34,12 +34,13 @@ std::string role_of(const NodeProto& node, int input) {
 }
 
 // Of a node that an optimiser left without a scope: its weight is still called
-// "layer1.conv.weight".
+// "layer1.conv.weight", or its bias "layer1.conv.bias".
 std::string module_of_weight(const NodeProto& node) {
-  constexpr std::string_view weight = ".weight";
-  if (node.input_size() < 2 || !is_product(node)) return "";
-  const std::string& name = node.input(1);
-  return name.ends_with(weight) ? name.substr(0, name.size() - weight.size()) : "";
+  if (!is_product(node)) return "";
+  for (const auto& [input, role] : {std::pair(1, std::string_view(".weight")), {2, ".bias"}})
+    if (const std::string& name = input_name(node, input); name.ends_with(role))
+      return name.substr(0, name.size() - role.size());
+  return "";
 }
 
 // The module whose weights the node reads. A scope that was recalled by the name of a tensor is
@@ -86,6 +87,19 @@ Region region_of(const ModelIndex& model, const std::string& label,
   return found ? region_of(*found->graph, found->name(), is_known) : Region{};
 }
 
+bool is_from_shapes(const GraphIndex& graph, const std::string& tensor) {
+  std::vector<std::string> open = {tensor};
+  std::unordered_set<std::string> seen(open.begin(), open.end());
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    const NodeProto* node = graph.producer(open[i]);
+    if (!node && !graph.initializer(open[i])) return false;
+    if (!node || is_op(*node, "Shape") || is_op(*node, "Size")) continue;
+    for (const std::string& name : read_by(*node))
+      if (!name.empty() && seen.insert(name).second) open.push_back(name);
+  }
+  return true;
+}
+
 Shape shape_of(const TensorProto& stored) { return {stored.dims().begin(), stored.dims().end()}; }
 
 const TensorProto* stored_weight(const ModelIndex& model, std::string_view tensor) {
@@ -99,7 +113,9 @@ ModuleWeights::ModuleWeights(const ModelIndex& index) : index_(index) {
   for (const GraphIndex& graph : index.graphs())
     for (const NodeProto& node : graph.graph().node()) {
       const std::string module = module_of_weights_of(node);
-      if (module.empty()) continue;
+      // What a Transpose or Cast makes of a weight is read by others.
+      const bool hands_on = node.output_size() > 0 && graph.weight_source(node.output(0));
+      if (module.empty() || hands_on) continue;
       for (int i = 0; i < node.input_size(); ++i)
         if (const auto found = graph.weight_source(node.input(i)); found && !found.dequantize)
           uses_[module].push_back({&node, role_of(node, i), found.stored, found.transposed});

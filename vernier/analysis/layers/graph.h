@@ -60,6 +60,9 @@ class ModuleWeights {
   NameMap<std::vector<WeightUse>> uses_;
 };
 
+// Whether a tensor is computed from constants and the dims of others alone.
+bool is_from_shapes(const GraphIndex& graph, const std::string& tensor);
+
 // The shape that the model states for the weight.
 Shape shape_of(const vernier_onnx::TensorProto& stored);
 

@@ -78,6 +78,11 @@ bool has_fused_operators(const Model& model) {
   });
 }
 
+// A module that returns its states, too.
+bool is_recurrent(std::string_view type) {
+  return type == "LSTM" || type == "GRU" || type == "RNN";
+}
+
 }  // namespace
 
 Validation::Validation(LayersReference& reference, Runner& candidate,
@@ -517,6 +522,12 @@ bool Validation::is_computed(std::size_t layer) const {
     return reference_graph_ && reference_graph_->is_output(layers_[each].name);
   };
   if (!graph_ || is_output(layer)) return false;
+  // Of "lstm.2", a state that nothing reads, the other results tell.
+  if (is_recurrent(layers_[layer].type))
+    for (std::size_t other = 0; other < rows_.size(); ++other)
+      if (other != layer && rows_[other].compared && is_recurrent(layers_[other].type) &&
+          without_result(layers_[other].name) == without_result(layers_[layer].name))
+        return is_sound(other);
   std::vector<std::size_t> open = readers(layer);
   if (open.empty())
     for (std::size_t next = layer + 1; next < rows_.size(); ++next)
@@ -545,9 +556,11 @@ LayersResult Validation::result() const {
     row.exceeds = is_exceeding(row);
     if (row.exceeds) row.cause = Cause::unknown;
   }
+  std::optional<std::size_t> origin_of_shapes;
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     LayerRow& row = result.rows[i];
-    if (row.match == Match::none && is_computed(i)) row.match = Match::fused;
+    const bool is_shape = reference_graph_ && is_from_shapes(*reference_graph_, layers_[i].name);
+    if (row.match == Match::none && (is_shape || is_computed(i))) row.match = Match::fused;
     row.exceeds = is_exceeding(row);
     if (const auto found = introduced_.find(i); found != introduced_.end()) {
       row.introduced_max_abs_diff = found->second.max_abs_diff;
@@ -555,9 +568,12 @@ LayersResult Validation::result() const {
     }
     if (!row.exceeds) continue;
     row.cause = Cause::unknown;
-    if (!result.drift_origin) result.drift_origin = i;
+    // Dims follow from what has them: they are the origin only of themselves.
+    if (is_shape && !origin_of_shapes) origin_of_shapes = i;
+    if (!is_shape && !result.drift_origin) result.drift_origin = i;
     ++result.layers_exceeding;
   }
+  if (!result.drift_origin) result.drift_origin = origin_of_shapes;
   return result;
 }
 

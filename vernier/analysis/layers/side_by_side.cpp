@@ -188,11 +188,33 @@ LayerRow with_figures(LayerRow row, const LayerFigures& figures, std::optional<d
   return row;
 }
 
+namespace {
+
+// Whether neighbouring axes of the one were made one: [2,5,24] and [10,24].
+bool is_merged(const Shape& fine, const Shape& coarse) {
+  std::size_t i = 0;
+  for (const std::int64_t size : coarse) {
+    std::int64_t product = 1;
+    while (i < fine.size() && product < size) product *= fine[i++];
+    if (product != size) return false;
+  }
+  return i == fine.size();
+}
+
+// A product of matrices may take all rows at once, inside a model.
+bool is_same_shape(const LayerRow& row) {
+  const Shape reference = squeezed(row.reference_shape), candidate = squeezed(row.candidate_shape);
+  const bool is_inside = row.match == Match::scope || row.match == Match::metadata;
+  return reference == candidate ||
+         (is_inside && (is_merged(reference, candidate) || is_merged(candidate, reference)));
+}
+
+}  // namespace
+
 bool is_exceeding(const LayerRow& row) {
   if (row.match == Match::fused) return false;
   if (!row.compared) return true;
-  const bool other_shape = squeezed(row.reference_shape) != squeezed(row.candidate_shape);
-  if (other_shape && !shape_may_differ(row.match)) return true;
+  if (!is_same_shape(row) && !shape_may_differ(row.match)) return true;
   return !(row.max_abs_diff <= row.allowed);
 }
 

@@ -176,7 +176,8 @@ class Comparison {
     const bool swapped = swapped_order(parameter.shape, found.shape);
     if (straight && swapped && !target.reader) return {false};
     const std::string type = straight && swapped ? type_of(module_of(parameter.name)) : "";
-    if (type.ends_with("Linear")) return {stored_swapped(target)};
+    const bool is_linear = type.ends_with("Linear") || parameter.name.ends_with("_proj_weight");
+    if (straight && swapped && is_linear) return {stored_swapped(target)};
     if (type == "Conv1D") return {!stored_swapped(target)};  // transformers': x times the weight
     std::vector<bool> result;
     if (straight) result.push_back(false);

@@ -47,19 +47,12 @@ bool has_exported_scope(const CandidateTensor& tensor) {
   return tensor.layer_is_metadata || tensor.layer_is_recalled;
 }
 
-// "lstm" of "lstm.0", which may be its first result.
-std::string without_result(const std::string& layer) {
-  const auto dot = layer.rfind('.');
-  const bool is_result = dot != std::string::npos && dot + 1 < layer.size() &&
-                         layer.find_first_not_of("0123456789", dot + 1) == std::string::npos;
-  return is_result ? layer.substr(0, dot) : layer;
-}
-
-// Whether the exporter said that another module than the layer's made the tensor.
-bool is_of_another_module(const CandidateTensor& tensor, const Layer& layer) {
-  return !layer.type.empty() && has_exported_scope(tensor) && tensor.layer != layer.name &&
-         tensor.layer != module_call(layer.name).module &&
-         tensor.layer != module_call(without_result(layer.name)).module;
+// Whether the exporter said that another module than the layer's made the tensor. A layer called
+// linear_2 is the third call of linear, or has a scope of its own.
+bool is_of_another_module(const CandidateTensor& tensor, const Layer& layer, bool has_own_scope) {
+  if (layer.type.empty() || !has_exported_scope(tensor) || tensor.layer == layer.name) return false;
+  return has_own_scope || (tensor.layer != module_call(layer.name).module &&
+                           tensor.layer != module_call(without_result(layer.name)).module);
 }
 
 // The tensors that nodes of one scope write without a break, and the last that others read.
@@ -123,13 +116,13 @@ void place_calls(std::span<const Layer> layers, std::span<const CandidateTensor>
 
 Placement place(const Layer& layer, const Index& names, const Index& scopes,
                 std::span<const CandidateTensor> tensors) {
+  const auto scope = scopes.find(layer.name);
+  const bool has_own_scope = scope != scopes.end() && has_exported_scope(tensors[scope->second]);
   for (const std::string& name : {layer.name, layer.name + ".0"})
     if (const auto found = names.find(name);
-        found != names.end() && !is_of_another_module(tensors[found->second], layer))
+        found != names.end() && !is_of_another_module(tensors[found->second], layer, has_own_scope))
       return {Match::name, found->second};
-  const auto found = scopes.find(layer.name);
-  if (found == scopes.end()) return {};
-  return by_scope(found->second, tensors);
+  return scope == scopes.end() ? Placement{} : by_scope(scope->second, tensors);
 }
 
 void place_outputs(std::span<const Layer> layers, std::span<const CandidateTensor> tensors,
@@ -220,6 +213,13 @@ class Pairing {
 
 }  // namespace
 
+std::string without_result(const std::string& layer) {
+  const auto dot = layer.rfind('.');
+  const bool is_result = dot != std::string::npos && dot + 1 < layer.size() &&
+                         layer.find_first_not_of("0123456789", dot + 1) == std::string::npos;
+  return is_result ? layer.substr(0, dot) : layer;
+}
+
 Counterpart match_by_name(const std::function<bool(const std::string&)>& exists,
                           const std::string& name) {
   if (name.empty()) return {};
@@ -275,7 +275,7 @@ ModuleCall module_call(const std::string& layer) {
 }
 
 bool is_elsewhere(const CandidateTensor& tensor, const Layer& layer) {
-  return tensor.layer_is_metadata && is_of_another_module(tensor, layer);
+  return tensor.layer_is_metadata && is_of_another_module(tensor, layer, false);
 }
 
 std::vector<Placement> align(std::span<const Layer> layers,

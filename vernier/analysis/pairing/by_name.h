@@ -81,6 +81,9 @@ struct Placement {
   bool operator==(const Placement&) const = default;
 };
 
+// "lstm" of "lstm.0", which may be its first result.
+std::string without_result(const std::string& layer);
+
 // "relu_1" is the second call of "relu", if there is no module of that name.
 struct ModuleCall {
   std::string module;

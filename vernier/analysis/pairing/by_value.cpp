@@ -169,7 +169,7 @@ class Resolver {
         !takes_batch_norm(layers_[layer - 1].type))
       return;
     const auto tensor = placements_[layer - 1].tensor;
-    if (tensor && likenesses_.contains({layer, *tensor}) &&
+    if (tensor && !tensors_[*tensor].is_activated && likenesses_.contains({layer, *tensor}) &&
         !(likeness(layer - 1, *tensor) >= value_match_db))
       take_over(layer, *tensor);
   }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 #include <map>
 #include <span>
 #include <string>
@@ -9,6 +11,9 @@
 #include "vernier/analysis/quantize/placement.h"
 
 namespace vernier {
+
+// Behind the name of a bias that was corrected and stays in float32.
+inline constexpr std::string_view corrected_suffix = "_corrected";
 
 // What is added to each output channel of a node, by the node's name.
 using BiasShifts = std::map<std::string, std::vector<double>>;

@@ -117,7 +117,7 @@ RepairResult repair(const Model& shipped_model, const Model& reference, Samples&
   };
   report();
   const SampleRuns calibration{shared, parts.calibration, options.threads};
-  const bool clips = has_clips(reference);
+  const std::vector<double> clips = upper_clips(ModelIndex(reference));
   const CalibrationValues values = calibrate(
       without_quantizers(candidate, shipped, clips, [](const std::string&) { return true; }),
       calibration_plan(shipped), calibration, [&] {

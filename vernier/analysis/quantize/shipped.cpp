@@ -334,17 +334,23 @@ bool becomes_unsigned(const ShippedQuantizers& shipped, const ShippedQuantizers:
          activation != shipped.activations.end() && activation->quantizer.dtype == DType::u8;
 }
 
-bool has_clips(const Model& model) {
-  return std::ranges::any_of(model.graph().node(),
-                             [](const NodeProto& node) { return is_op(node, "Clip"); });
+std::vector<double> upper_clips(const ModelIndex& model) {
+  std::vector<double> bounds;
+  for (const GraphIndex& graph : model.graphs())
+    for (const NodeProto& node : graph.graph().node())
+      if (const auto clip = clip_range(node, graph); clip && std::isfinite(clip->high))
+        bounds.push_back(clip->high);
+  return bounds;
 }
 
-ActivationBounds bounds_of(const CalibratedRange& shipped, bool has_clips) {
+ActivationBounds bounds_of(const CalibratedRange& shipped, std::span<const double> upper_clips) {
+  constexpr double steps = 255;
   ActivationBounds bounds;
   if (shipped.low == 0) bounds.low = 0;
-  // Scores with a mask of -10000 leave no code above zero either: only a Clip ends there.
-  if (has_clips && shipped.high == 0) bounds.high = 0;
-  if (has_clips && shipped.low == 0) bounds.high = shipped.high;
+  // Scores with a mask of -10000 leave no code above zero either: only a Clip ends a range there.
+  const double step = (shipped.high - shipped.low) / steps;
+  for (const double clip : upper_clips)
+    if (std::abs(clip - shipped.high) <= step) bounds.high = shipped.high;
   return bounds;
 }
 
@@ -353,7 +359,7 @@ namespace {
 bool is_dequantize(const NodeProto* node) { return is_op_or_contrib(*node, "DequantizeLinear"); }
 
 void remove_quantizers(GraphWriter& writer, const GraphIndex& graph,
-                       const ShippedQuantizers& shipped, bool has_clips,
+                       const ShippedQuantizers& shipped, std::span<const double> upper_clips,
                        const std::function<bool(const std::string& tensor)>& is_removed) {
   const auto constant = [&](const std::string& stem, double value) {
     Tensor tensor = make_tensor("", DType::f32, {});
@@ -361,7 +367,7 @@ void remove_quantizers(GraphWriter& writer, const GraphIndex& graph,
     return writer.add_constant(stem, std::move(tensor));
   };
   for (const auto& activation : shipped.activations) {
-    const ActivationBounds bounds = bounds_of(activation.range, has_clips);
+    const ActivationBounds bounds = bounds_of(activation.range, upper_clips);
     std::map<std::string, std::string> sources;  // what is quantized, by what it is quantized to
     for (const int number : activation.nodes) {
       NodeProto& node = writer.node(number);
@@ -396,10 +402,11 @@ void remove_quantizers(GraphWriter& writer, const GraphIndex& graph,
 
 }  // namespace
 
-Model without_quantizers(const Model& candidate, const ShippedQuantizers& shipped, bool has_clips,
+Model without_quantizers(const Model& candidate, const ShippedQuantizers& shipped,
+                         std::span<const double> upper_clips,
                          const std::function<bool(const std::string& tensor)>& is_removed) {
   GraphWriter writer(candidate.clone());
-  remove_quantizers(writer, ModelIndex(candidate).main(), shipped, has_clips, is_removed);
+  remove_quantizers(writer, ModelIndex(candidate).main(), shipped, upper_clips, is_removed);
   return writer.finish();
 }
 
@@ -408,11 +415,11 @@ std::string owner_of(const ModelIndex& candidate, const std::string& tensor) {
   return writer ? node_label(*writer) : tensor;
 }
 
-Model keep_in_float(const ModelIndex& candidate, const ShippedQuantizers& shipped, bool has_clips,
-                    const std::vector<std::string>& nodes) {
+Model keep_in_float(const ModelIndex& candidate, const ShippedQuantizers& shipped,
+                    std::span<const double> upper_clips, const std::vector<std::string>& nodes) {
   const std::set<std::string> kept(nodes.begin(), nodes.end());
   GraphWriter writer(candidate.model().clone());
-  remove_quantizers(writer, candidate.main(), shipped, has_clips, [&](const std::string& tensor) {
+  remove_quantizers(writer, candidate.main(), shipped, upper_clips, [&](const std::string& tensor) {
     return kept.contains(owner_of(candidate, tensor));
   });
   for (const auto& node : shipped.nodes) {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <functional>
+#include <span>
 
 #include "vernier/analysis/quantize/search.h"
 #include "vernier/model/index.h"
@@ -65,19 +66,20 @@ bool becomes_unsigned(const ShippedQuantizers& shipped, const ShippedQuantizers:
 struct ActivationBounds {
   double low = -INFINITY, high = INFINITY;
 };
-// Whether the float model has nodes that a quantizer may stand for with both of its ends.
-bool has_clips(const Model& model);
-ActivationBounds bounds_of(const CalibratedRange& shipped, bool has_clips);
+// Where Clips of the float model end: a quantizer may stand for one of them.
+std::vector<double> upper_clips(const ModelIndex& model);
+ActivationBounds bounds_of(const CalibratedRange& shipped, std::span<const double> upper_clips);
 
 // The model without the Q-DQ pairs of the activations that are asked for, but with their bounds.
 // Without any, its tensors are what no shipped range has cut off, so that ranges can be measured.
-Model without_quantizers(const Model& candidate, const ShippedQuantizers& shipped, bool has_clips,
+Model without_quantizers(const Model& candidate, const ShippedQuantizers& shipped,
+                         std::span<const double> upper_clips,
                          const std::function<bool(const std::string& tensor)>& is_removed);
 
 // The same for what these nodes compute, with their float weights, biases and other constants as
 // far as they are known.
-Model keep_in_float(const ModelIndex& candidate, const ShippedQuantizers& shipped, bool has_clips,
-                    const std::vector<std::string>& nodes);
+Model keep_in_float(const ModelIndex& candidate, const ShippedQuantizers& shipped,
+                    std::span<const double> upper_clips, const std::vector<std::string>& nodes);
 
 // The node that computes a tensor, or the tensor itself where it is an input.
 std::string owner_of(const ModelIndex& candidate, const std::string& tensor);

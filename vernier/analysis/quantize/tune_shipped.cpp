@@ -64,7 +64,7 @@ TuneResult tune_shipped(const Model& shipped_model, const Model& reference, Samp
   const OutputScorer held_back(reference,
                                {shared, parts.held_back, options.threads, options.records});
   const std::vector<std::string> names = quantized_nodes(candidate_index, shipped);
-  const bool clips = has_clips(reference);
+  const std::vector<double> clips = upper_clips(ModelIndex(reference));
   const auto total = std::ssize(names);
   std::int64_t done = 0;
   bool go_on = true;

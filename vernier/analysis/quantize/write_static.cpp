@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "vernier/analysis/quantize/bias_correction.h"
 #include "vernier/analysis/quantize/graph_writer.h"
 #include "vernier/analysis/quantize/write.h"
 #include "vernier/model/index.h"
@@ -215,7 +216,8 @@ class StaticWriter {
     Tensor tensor = make_tensor("", DType::f32, bias_shape(node, bias.size()));
     std::ranges::transform(bias, elements<float>(tensor).begin(),
                            [](double value) { return static_cast<float>(value); });
-    set_bias(node, writer_.add_constant(bias_stem(node) + "_corrected", std::move(tensor)));
+    set_bias(node, writer_.add_constant(bias_stem(node) + std::string(corrected_suffix),
+                                        std::move(tensor)));
   }
 
   const Model& source_;
