@@ -5,7 +5,7 @@ import sys
 import traceback
 from contextlib import contextmanager
 
-from vernier_export.errors import import_torch
+from vernier_export.errors import first_line, import_torch
 from vernier_host.protocol import Channel, Failure, serve
 
 
@@ -34,12 +34,9 @@ def failures():
 
 
 def told(error):
-    """The first line of the message that says something; the class too, where Python raised it."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    kind = type(error).__name__
-    if not lines:
-        return kind
-    return lines[0] if kind == "ExportError" else f"{kind}: {lines[0]}"
+    """What the message says first; the class too, where Python raised it."""
+    kind, line = type(error).__name__, first_line(error)
+    return line if line == kind or kind == "ExportError" else f"{kind}: {line}"
 
 
 class Guarded:

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "tests/cli/run.h"
+#include "tests/model_builder.h"
 #include "tests/oracle/numpy.h"
 #include "tests/temporary_directory.h"
 #include "vernier/version.h"
@@ -85,6 +86,22 @@ TEST_F(Convert, kept_operators_are_listed_with_their_kind) {
       convert("mnist_cnn.onnx", {"--keep-fp32", "op:Gemm,Conv", "--keep-fp32", "tensor:logits"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(outcome.out.find(" 0 nodes kept"), std::string::npos) << outcome.out;
+}
+
+// No opset up to 20 has these in float16.
+TEST_F(Convert, operators_without_float16_are_kept_and_the_result_loads) {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{1}, {4}}).output("y");
+  builder.node("Neg", {"x"}, {"n"}).node("Celu", {"n"}, {"y"}).model().save(folder / "celu.onnx");
+  const Outcome outcome =
+      run_vernier({"convert", folder / "celu.onnx", "--precision", "fp16", "-o", out});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(run_vernier({"check", out}).exit_code, 0);
+  const std::string other = folder / "other.onnx";
+  expect_error(run_vernier({"convert", folder / "celu.onnx", "--precision", "fp16", "--convert-all",
+                            "-o", other}),
+               "ONNX Runtime does not load it");
+  EXPECT_FALSE(std::filesystem::exists(other));
 }
 
 TEST_F(Convert, what_cannot_be_converted_is_an_error_and_writes_nothing) {

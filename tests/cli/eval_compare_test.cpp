@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/cli/run.h"
 #include "tests/oracle/numpy.h"
 #include "tests/temporary_directory.h"
@@ -135,6 +137,25 @@ TEST(EvalCompare, composite_models_are_refused_with_what_to_run) {
   expect_error(outcome, "encoder=a.onnx, decoder=b.onnx");
   EXPECT_THAT(outcome.err, HasSubstr("-m a.onnx, then -m b.onnx"));
   expect_error(compare({"-m", mnist, "--reference", "r.pt"}), "composite");
+}
+
+TEST(EvalCompare, inputs_that_were_made_up_stay_that_when_they_are_saved) {
+  const TemporaryDirectory folder;
+  const std::string saved = folder / "inputs.npz";
+  const auto is_real = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"-m",          mnist + "mnist_cnn.int8.onnx",
+                                          "--reference", mnist + "mnist_cnn.onnx",
+                                          "--samples",   "4",
+                                          "-f",          "json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const auto result = nlohmann::json::parse(compare(arguments).out);
+    return result["evidence"]["real_inputs"].get<bool>();
+  };
+  EXPECT_FALSE(is_real({"--save-inputs", saved}));
+  EXPECT_FALSE(is_real({"--input-data", saved}));
+  const std::string real = folder / "real.npz";
+  EXPECT_TRUE(is_real({"--input-data", mnist + "mnist_inputs.npz", "--save-inputs", real}));
+  EXPECT_TRUE(is_real({"--input-data", real}));
 }
 
 TEST(EvalCompare, another_network_fails_by_its_weights) {

@@ -225,6 +225,18 @@ TEST_F(IoMappingCommand, feedback_that_cannot_be_is_a_one_line_error) {
                "--steps does not go with --mode task");
 }
 
+TEST_F(IoMappingCommand, a_file_that_holds_no_whole_sequence_is_an_error) {
+  save("r.onnx", recurrent(1));
+  save("c.onnx", recurrent(1));
+  const std::string data = folder_ / "data.npz";
+  ASSERT_EQ(run_vernier(
+                {"record", folder_ / "c.onnx", "-o", data, "--tensors", "inputs", "--samples", "4"})
+                .exit_code,
+            0);
+  expect_error(compare({"--feedback", "next=state", "--steps", "5", "--input-data", data}),
+               "data.npz: holds 4 runs, a sequence has 5 steps; pass --steps 4");
+}
+
 TEST_F(IoMappingCommand, a_recording_holds_constants_and_arrays_of_other_names_are_compared) {
   const std::string model = save("c.onnx", rated());
   const std::string tensors = folder_ / "t.npz";

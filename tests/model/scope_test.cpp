@@ -32,6 +32,10 @@ TEST(Scope, a_second_call_keeps_its_number) {
   EXPECT_EQ(path_of("/layer1/layer1.0/relu_1/Relu"), "layer1.0.relu_1");
 }
 
+TEST(Scope, a_fusion_stands_behind_the_operator) {
+  EXPECT_EQ(path_of("/last/mlp/up/MatMul/MatMulAddFusion"), "last.mlp.up");
+}
+
 TEST(Scope, a_node_of_no_module_has_no_path) {
   EXPECT_EQ(path_of("/Flatten"), "");
   EXPECT_EQ(path_of("Constant_55"), "");

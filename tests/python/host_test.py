@@ -106,6 +106,39 @@ class DescriptionTest(HostTest):
         host.describe([X])
         self.assertEqual(host.parameters(), {"scale.weight": [4, 4, 4, 4]})
 
+    def test_tied_parameters_have_every_name(self):
+        host = self.model(
+            """
+            class Net(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.table = nn.Linear(2, 2, bias=False)
+                    self.head = nn.Linear(2, 2, bias=False)
+                    self.head.weight = self.table.weight
+
+                def forward(self, input):
+                    return self.head(self.table(input))
+
+            def model(): return Net()
+            """
+        )
+        host.describe([("input", "float32", [1, 2], [1, 3])])
+        parameters = host.parameters()
+        self.assertEqual(parameters["head.weight"], parameters["table.weight"])
+
+    @unittest.skipUnless(MODERN, "weight_norm is a parametrization from PyTorch 2 on")
+    def test_a_parametrized_module_is_a_leaf_with_the_weight_that_it_computes(self):
+        host = self.model(
+            """
+            def model():
+                torch.manual_seed(0)
+                return nn.Sequential(torch.nn.utils.parametrizations.weight_norm(nn.Linear(2, 2)))
+            """
+        )
+        layers = host.describe([("input", "float32", [1, 2], [1, 3])])["layers"]
+        self.assertEqual([(each["name"], each["type"]) for each in layers], [("0", "Linear")])
+        self.assertEqual(set(host.parameters()), {"0.weight", "0.bias"})
+
     def test_parameters_are_described_and_sent_by_name(self):
         host = self.model("""
             def model():
@@ -372,6 +405,11 @@ class SafetyTest(HostTest):
     def test_the_first_line_that_says_something_is_told(self):
         host = self.model("def model(): raise ValueError('\\n  what is wrong\\nmore')")
         with self.assertRaisesRegex(HostError, "^ValueError: what is wrong$"):
+            host.describe([X])
+
+    def test_a_line_that_only_announces_is_told_with_the_next(self):
+        host = self.model("def model(): raise ValueError('Error(s) in loading:\\n\\tMissing key: w\\nmore')")
+        with self.assertRaisesRegex(HostError, "^ValueError: Error.s. in loading: Missing key: w$"):
             host.describe([X])
 
     def test_ends_with_vernier_in_the_middle_of_a_run(self):

@@ -92,6 +92,39 @@ TEST(CompareModels, the_range_of_an_input_or_output_that_is_too_narrow_does_not_
   }
 }
 
+// `vernier quantize` leaves a bias behind that makes up for what rounding does on the mean.
+TEST(CompareModels, a_corrected_bias_is_no_other_network) {
+  const auto model = [](const std::string& bias, float factor, bool quantized) {
+    Tensor weight = make_tensor("w", DType::f32, {8, 8}),
+           codes = make_tensor("w_quantized", DType::i8, {8, 8}),
+           vector = make_tensor(bias, DType::f32, {8});
+    for (int i = 0; i < 64; ++i) {
+      elements<std::int8_t>(codes)[i] = static_cast<std::int8_t>((i * 37) % 201 - 100);
+      elements<float>(weight)[i] = 0.01F * static_cast<float>((i * 37) % 201 - 100) + 0.003F;
+    }
+    for (int i = 0; i < 8; ++i) elements<float>(vector)[i] = factor * static_cast<float>(i + 1);
+    GraphBuilder builder;
+    builder.input("x", DType::f32, {{1}, {8}}).output("y").weight(vector);
+    if (quantized)
+      builder.weight(codes)
+          .weight(tensor_of<float>("scale", DType::f32, {}, {0.01F}))
+          .node("DequantizeLinear", {"w_quantized", "scale"}, {"w"});
+    else
+      builder.weight(weight);
+    return builder.node("MatMul", {"x", "w"}, {"p"}).node("Add", {"p", bias}, {"y"}).model();
+  };
+  const Model reference = model("bias", 1, false);
+  const auto structure_db = [&](const Model& candidate) {
+    const Inputs inputs = make_inputs(candidate, {.samples = 4});
+    const CompareResult result =
+        compare_models({.reference = &reference, .candidate = candidate}, *inputs.samples, {});
+    return result.evidence.structure ? result.evidence.structure->sqnr_db : NAN;
+  };
+  EXPECT_GT(structure_db(model("bias_corrected", 1.02F, true)), same_structure_db);
+  EXPECT_LT(structure_db(model("bias_changed", 1.02F, true)), same_structure_db);
+  EXPECT_LT(structure_db(model("bias_corrected", 1.5F, true)), other_structure_db);
+}
+
 TEST(CompareModels, no_fault_passes) {
   for (const std::string model : {"mnist_cnn", "mnist_vit"})
     for (const InjectedFault& fault : injected_faults())

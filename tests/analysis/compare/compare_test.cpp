@@ -122,6 +122,32 @@ TEST_F(Compare, a_limit_on_ulps_has_them_measured) {
                    .verdict.pass());
 }
 
+// Decibels of ids mean nothing, where other outputs have some.
+TEST_F(Compare, class_ids_are_judged_by_how_many_are_the_references) {
+  const Tensor logits = make("logits", {2, 2}, {1, 2, 3, 4});
+  const auto ids = [](std::vector<std::int64_t> values) {
+    Tensor tensor = make_tensor("ids", DType::i64, {2, 2});
+    std::ranges::copy(values, elements<std::int64_t>(tensor).begin());
+    return tensor;
+  };
+  const auto compared = [&](const Evidence& evidence, std::vector<std::int64_t> found) {
+    return run({logits, ids({7, 8, 9, 10})}, {logits, ids(std::move(found))},
+               {.limits = default_limits(Precision::fp32), .evidence = evidence});
+  };
+  EXPECT_TRUE(compared({}, {7, 8, 9, 10}).verdict.pass());
+  const CompareResult other = compared({}, {7, 8, 9, 11});
+  EXPECT_EQ(*other.outputs[1].equal_share, 0.75);
+  EXPECT_FALSE(other.outputs[0].equal_share);
+  EXPECT_THAT(failure_texts(other.verdict),
+              ElementsAre("output ids: 75.0 % of its numbers are the reference's (< 98 %)"));
+  // Quantization may change close calls: that proves nothing, but is no pass either.
+  const Evidence quantized{.real_inputs = true, .quantized = true};
+  EXPECT_TRUE(compared(quantized, {7, 8, 9, 11}).verdict.pass());
+  const Verdict doubtful = compared(quantized, {1, 2, 9, 11}).verdict;
+  EXPECT_EQ(doubtful.outcome, Outcome::inconclusive);
+  EXPECT_EQ(doubtful.doubts, (std::vector<Doubt>{{DoubtKind::other_ids, "ids", 0.25, 0.75}}));
+}
+
 TEST_F(Compare, no_sample_is_no_pass) {
   RecordedRunner one = recorded({make("y", {1, 1}, {1})});
   NoInputs none(0);

@@ -100,9 +100,44 @@ TEST(OtherBiases, are_those_that_are_nothing_like_the_references) {
     ASSERT_THAT(zeroed, SizeIs(1));
     EXPECT_EQ(zeroed[0].candidate, "b_quantized");
     EXPECT_EQ(zeroed[0].sqnr_db, 0);
-    EXPECT_THAT(others_in(network({4, 5, -8, 6})), SizeIs(1));  // rolled
+    EXPECT_THAT(others_in(network({4, 5, -8, 6})), SizeIs(1));      // rolled
+    EXPECT_THAT(others_in(network({7.5F, -12, 9, 6})), SizeIs(1));  // all of it times 1.5
     EXPECT_THAT(others_in(with_reference_biases(network({0, 0, 0, 0}), zeroed)), IsEmpty());
   }
+}
+
+// A layer that is called twice, the second time with a bias of zeros.
+TEST(OtherBiases, of_a_layer_that_is_called_twice_are_each_compared) {
+  const auto called_twice = [](GraphBuilder builder, const std::string& w, const std::string& first,
+                               const std::string& second) {
+    return builder.node("Neg", {"x"}, {"n"})
+        .node("Conv", {"x", w, first}, {"y"})
+        .node("Conv", {"n", w, second}, {"z"})
+        .output("y")
+        .output("z")
+        .model();
+  };
+  GraphBuilder real, stored;
+  real.input("x", DType::f32, {{1}, {2}, {4}, {4}})
+      .weight(tensor_of("w", DType::f32, {4, 2, 1, 1}, weights))
+      .weight(tensor_of("b", DType::f32, {4}, biases));
+  Tensor zeros = stored_biases({0, 0, 0, 0});
+  zeros.name = "b_1_quantized";
+  stored.input("x", DType::f32, {{1}, {2}, {4}, {4}})
+      .weight(stored_weights())
+      .weight(scale("ws", weight_step))
+      .weight(stored_biases(biases))
+      .weight(zeros)
+      .weight(scale("bs", step * weight_step))
+      .node("DequantizeLinear", {"w_quantized", "ws"}, {"wr"})
+      .node("DequantizeLinear", {"b_quantized", "bs"}, {"br"})
+      .node("DequantizeLinear", {"b_1_quantized", "bs"}, {"br_1"});
+  const Model reference = called_twice(real, "w", "b", "b");
+  const Model candidate = called_twice(stored, "wr", "br", "br_1");
+  const auto others =
+      find_other_biases(reference, candidate, compare_weights_of(reference, candidate));
+  ASSERT_THAT(others, SizeIs(1));
+  EXPECT_EQ(others[0].candidate, "b_1_quantized");
 }
 
 TEST(OtherBiases, behind_which_a_batch_norm_stands_are_not_known) {

@@ -62,6 +62,11 @@ TEST(ChannelFactors, are_equalised_where_the_next_layer_takes_them_back) {
   EXPECT_FALSE(are_equalised({}));
 }
 
+// As those of a square weight with a scale for each row do, when it is transposed.
+TEST(ChannelFactors, that_cancel_out_within_one_weight_are_not_equalised) {
+  EXPECT_FALSE(are_equalised(std::vector{ChannelFactors{four, inverse(four)}}));
+}
+
 // Channels of a depthwise layer in between are multiplied and divided at once.
 TEST(ChannelFactors, are_equalised_over_a_chain) {
   const Factors other = {3, 1, 0.25, 1};

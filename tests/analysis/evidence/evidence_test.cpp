@@ -53,6 +53,26 @@ TEST(Evidence, broken_limits_fail_where_the_inputs_are_real_or_fit_the_calibrati
   EXPECT_EQ(outcome({broken}, {}), Outcome::fail);  // a float model hardly depends on its inputs
 }
 
+// Of twelve made-up samples one may be unlike anything.
+TEST(Evidence, one_made_up_sample_proves_no_loss) {
+  const Limit worst{.metric = "sqnr_db", .fails = Limit::Fails::below, .value = 10};
+  const Failure sample{.subject = "y", .metric = "sqnr_db", .value = -1, .limit = worst};
+  EXPECT_EQ(outcome({sample}, quantized(0.1)), Outcome::inconclusive);
+  Evidence real = quantized(0.1);
+  real.real_inputs = true;
+  EXPECT_EQ(outcome({sample}, real), Outcome::fail);
+}
+
+TEST(Evidence, rounded_constants_explain_a_little_and_no_other_network) {
+  Evidence evidence = quantized(0.1);
+  evidence.structure = StructureEvidence{.output = "y", .sqnr_db = 30, .unswitched = 1};
+  EXPECT_EQ(outcome({}, evidence), Outcome::pass);
+  evidence.structure->sqnr_db = 15;
+  EXPECT_EQ(outcome({}, evidence), Outcome::pass);  // what stayed quantized may be anything
+  evidence.structure->only_fine = true;
+  EXPECT_EQ(outcome({}, evidence), Outcome::inconclusive);
+}
+
 TEST(Evidence, a_limit_that_others_break_makes_a_pass_doubtful) {
   Evidence evidence = quantized(0.1);
   evidence.others = broken;
@@ -102,6 +122,7 @@ TEST(Evidence, limits_that_made_up_inputs_nearly_keep_prove_nothing) {
 TEST(Evidence, the_worst_sample_fails_where_the_mean_would) {
   Failure worst = broken;
   worst.metric = "sqnr_db";
+  worst.value = -2;
   EXPECT_EQ(outcome({worst}, quantized(0.3)), Outcome::fail);
   EXPECT_EQ(outcome({worst}, quantized(0.5)), Outcome::inconclusive);
 }

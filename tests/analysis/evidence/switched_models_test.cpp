@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/fixture.h"
 #include "tests/model_builder.h"
 #include "tests/shared_data.h"
@@ -72,6 +74,30 @@ TEST(SwitchedModels, simulating_the_files_own_quantizers_changes_nothing) {
       settings[i] = SwitchSetting::simulate(simulated(*each.in_file));
   }
   EXPECT_EQ(pair.board.run(sample, settings), pair.plain(pair.quantized, sample));
+}
+
+// An optimiser folded what the float model gathers from a table.
+TEST(SwitchedModels, a_constant_that_the_float_model_computes_is_its_counterpart) {
+  GraphBuilder real, stored;
+  Tensor table = make_tensor("table", DType::f32, {8, 8}),
+         codes = make_tensor("folded_quantized", DType::i8, {4, 8});
+  for (int i = 0; i < 64; ++i) elements<float>(table)[i] = 0.0101F * static_cast<float>(i - 32);
+  for (int i = 0; i < 32; ++i)
+    elements<std::int8_t>(codes)[i] = static_cast<std::int8_t>(
+        std::lround(elements<float>(table)[(i / 8 * 2) * 8 + i % 8] / 0.01F));
+  const std::vector<Dim> dims = {{4, ""}, {8, ""}};
+  real.input("x", DType::f32, dims).output("y").weight(table);
+  real.weight(tensor_of<std::int64_t>("rows", DType::i64, {4}, {0, 2, 4, 6}))
+      .node("Gather", {"table", "rows"}, {"folded"})
+      .node("Add", {"x", "folded"}, {"y"});
+  stored.input("x", DType::f32, dims).output("y").weight(codes);
+  stored.weight(tensor_of<float>("scale", DType::f32, {}, {0.01F}))
+      .node("DequantizeLinear", {"folded_quantized", "scale"}, {"folded_real"})
+      .node("Add", {"x", "folded_real"}, {"y"});
+  const Model float_model = real.model(), quantized = stored.model();
+  const ModelIndex float_index(float_model), quantized_index(quantized);
+  const SwitchedModel switched = switch_quantizers(&float_index, quantized_index, WeightEvidence());
+  EXPECT_EQ(switched.unswitched.size(), 0U);
 }
 
 // Models of other people, of every style, where the folder beside the repository has them: the

@@ -115,6 +115,43 @@ TEST(ModuleWeights, are_found_through_identity_and_transpose) {
   EXPECT_TRUE(ModuleWeights(other).uses_of("fc")[0].transposed);
 }
 
+// The exporter may put both nodes into the module's scope.
+TEST(ModuleWeights, a_transpose_of_a_weight_does_not_read_it_for_the_module) {
+  GraphBuilder graph = product("Transpose");
+  graph.graph().mutable_node(0)->set_name("/fc/Transpose");
+  const Model model = graph.model();
+  const ModelIndex index(model);
+  ASSERT_THAT(ModuleWeights(index).uses_of("fc"), SizeIs(1));
+  EXPECT_TRUE(ModuleWeights(index).uses_of("fc")[0].transposed);
+}
+
+// ONNX Runtime and onnxsim make a Gemm of MatMul and Add, under a name of their own.
+TEST(ModuleWeights, of_a_fused_product_are_told_by_its_bias) {
+  GraphBuilder graph;
+  graph.input("x", DType::f32, {{1}, {2}}).output("y");
+  graph.weight(make_tensor("onnx::MatMul_4", DType::f32, {2, 2}))
+      .weight(make_tensor("head.up.bias", DType::f32, {2}))
+      .node("Gemm", {"x", "onnx::MatMul_4", "head.up.bias"}, {"y"});
+  graph.graph().mutable_node(0)->set_name("Gemm_30");
+  const Model model = graph.model();
+  const ModelIndex index(model);
+  EXPECT_THAT(ModuleWeights(index).uses_of("head.up"), SizeIs(2));
+}
+
+TEST(IsFromShapes, dims_and_constants_are_and_inputs_are_not) {
+  GraphBuilder graph;
+  graph.input("x", DType::f32, {{-1, "n"}, {2, ""}}).output("y");
+  graph.weight(tensor_of<std::int64_t>("i", DType::i64, {}, {0}));
+  graph.node("Shape", {"x"}, {"dims"})
+      .node("Gather", {"dims", "i"}, {"n"})
+      .node("ConstantOfShape", {"dims"}, {"zeros"})
+      .node("Add", {"x", "zeros"}, {"y"});
+  const Model model = graph.model();
+  const GraphIndex index(model.graph());
+  for (const char* name : {"dims", "n", "zeros", "i"}) EXPECT_TRUE(is_from_shapes(index, name));
+  for (const char* name : {"x", "y"}) EXPECT_FALSE(is_from_shapes(index, name));
+}
+
 TEST(ModuleWeights, what_is_computed_is_no_weight) {
   const Model model = product("Relu").model();
   const ModelIndex index(model);

@@ -106,6 +106,17 @@ TEST(LayerRow, what_rounding_explains_is_allowed_unless_a_tolerance_is_given) {
       by_name, {.reference = large, .candidate = shifted(ramp("a", {4}, 1000), 0.1F)})));
 }
 
+// onnxsim lets a product of matrices take all rows at once.
+TEST(LayerRow, neighbouring_axes_that_were_made_one_are_no_other_shape_inside) {
+  const Tensor fine = ramp("a", {2, 5, 3}), coarse = ramp("a", {10, 3}), other = ramp("a", {2, 15});
+  for (const Match match : {Match::scope, Match::metadata}) {
+    EXPECT_FALSE(is_exceeding(compared(fine, coarse, {.match = match})));
+    EXPECT_FALSE(is_exceeding(compared(coarse, fine, {.match = match})));
+  }
+  EXPECT_TRUE(is_exceeding(compared(other, coarse, {.match = Match::scope})));
+  EXPECT_TRUE(is_exceeding(compared(fine, coarse, by_name)));
+}
+
 TEST(LayerRow, axes_of_size_one_are_no_other_shape) {
   const Tensor batch = ramp("a", {1, 2, 3}), image = ramp("a", {2, 3});
   EXPECT_FALSE(

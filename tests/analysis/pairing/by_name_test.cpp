@@ -107,6 +107,22 @@ TEST(Align, a_tensor_of_the_same_name_comes_first) {
   EXPECT_THAT(align(layers({"relu"}), tensors), ElementsAre(Placement{Match::name, 1}));
 }
 
+// Newer exporters call tensors as operators: "linear_2" is the third of those, whichever module
+// computes it.
+TEST(Align, a_module_with_a_scope_of_its_own_is_no_call_of_another) {
+  const auto made = [](const std::string& name, const std::string& module) {
+    return CandidateTensor{.name = name, .layer = module, .layer_is_metadata = true};
+  };
+  const std::vector<CandidateTensor> tensors = {
+      made("linear", "linear_2"), made("linear_1", "linear_1"), made("linear_2", "linear")};
+  const std::vector<Layer> modules = {{.name = "linear_2", .type = "Linear"},
+                                      {.name = "linear_1", .type = "Linear"},
+                                      {.name = "linear", .type = "Linear"}};
+  const std::vector<Placement> placed = align(modules, tensors);
+  ASSERT_EQ(placed.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(placed[i].tensor, i);
+}
+
 TEST(Align, the_first_of_several_outputs_stands_for_the_layer) {
   const std::vector<CandidateTensor> tensors = {{.name = "lstm.0"}, {.name = "lstm.1"}};
   EXPECT_THAT(align(layers({"lstm"}), tensors), ElementsAre(Placement{Match::name, 0}));

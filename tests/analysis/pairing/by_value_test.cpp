@@ -118,6 +118,13 @@ TEST(Resolve, a_folded_batch_norm_is_known_even_where_nothing_agrees_any_more) {
               ElementsAre(by_scope(0), nowhere));
 }
 
+// A convolution with its batch norm folded in and an activation function fused.
+TEST(Resolve, a_batch_norm_behind_which_a_function_was_fused_has_no_tensor) {
+  const std::vector<CandidateTensor> tensors = {{.name = "conv", .is_activated = true}};
+  EXPECT_THAT(resolve(conv_norm, {by_scope(0), nowhere}, {{{0, 0}, -3}, {{1, 0}, 2}}, tensors),
+              ElementsAre(by_scope(0), nowhere));
+}
+
 TEST(Resolve, a_layer_that_hands_on_a_value_is_elided) {
   const std::vector<Layer> layers = {{.name = "relu", .type = "ReLU"},
                                      {.name = "drop", .type = "Dropout"},

@@ -82,21 +82,22 @@ bool has_norm_behind(const GraphIndex& graph, const NodeProto& node) {
       readers, [](const NodeProto* reader) { return is_op(*reader, "BatchNormalization"); });
 }
 
-// The biases of a model's layers, by the name of the stored weight that stands beside each; of one
-// that several layers read, none.
-std::map<std::string, Bias> biases_of(const ModelIndex& model) {
-  std::map<std::string, Bias> biases;
-  std::map<std::string, int> readers;
+using Biases = std::multimap<std::string, Bias>;
+
+// The biases of a model's layers, by the name of the stored weight that stands beside each. A layer
+// that is called twice may hold two, in steps of what goes into each call.
+Biases biases_of(const ModelIndex& model) {
+  Biases biases;
+  std::set<std::string> known;
   for (const GraphIndex& graph : model.graphs())
     for (const NodeProto& node : graph.graph().node()) {
       const auto place = place_in(node);
       if (!place || node.input_size() <= place->bias || has_norm_behind(graph, node)) continue;
       const WeightSource weight = graph.weight_source(node.input(place->weight));
-      if (!weight || ++readers[weight.stored->name()] > 1) continue;
-      if (auto bias = stored_bias(graph, node, *place))
+      auto bias = weight ? stored_bias(graph, node, *place) : std::nullopt;
+      if (bias && known.insert(bias->name).second)
         biases.emplace(weight.stored->name(), *std::move(bias));
     }
-  std::erase_if(biases, [&](const auto& entry) { return readers[entry.first] > 1; });
   return biases;
 }
 
@@ -119,14 +120,14 @@ struct BiasPair {
 std::vector<BiasPair> pair_biases(const Model& reference, const Model& candidate,
                                   const WeightEvidence& weights) {
   const ModelIndex reference_index(reference), candidate_index(candidate);
-  const auto expected = biases_of(reference_index), found = biases_of(candidate_index);
+  const Biases expected = biases_of(reference_index), found = biases_of(candidate_index);
   std::vector<BiasPair> pairs;
   for (const PairedWeight& weight : weights.weights) {
-    const auto from = expected.find(weight.reference);
-    const auto to = found.find(weight.candidate);
-    if (!weight.same || from == expected.end() || to == found.end()) continue;
-    if (from->second.stored.size() != to->second.stored.size()) continue;
-    pairs.push_back({from->second, to->second});
+    if (!weight.same || expected.count(weight.reference) != 1) continue;
+    const Bias& right = expected.find(weight.reference)->second;
+    const auto [first, last] = found.equal_range(weight.candidate);
+    for (auto each = first; each != last; ++each)
+      if (each->second.stored.size() == right.stored.size()) pairs.push_back({right, each->second});
   }
   return pairs;
 }
@@ -165,9 +166,11 @@ bool is_clear(double factor) { return std::abs(std::log(factor)) > std::log(clea
 std::vector<OtherBias> find_other_biases(const Model& reference, const Model& candidate,
                                          const WeightEvidence& weights) {
   std::vector<OtherBias> others;
-  for (const auto& [right, stored] : pair_biases(reference, candidate, weights)) {
+  for (const BiasPair& pair : pair_biases(reference, candidate, weights)) {
+    const auto& [right, stored] = pair;
     const double db = sqnr_of(right, stored);
-    if (!(db < unlike_bias_db)) continue;
+    const auto factor = common_factor(pair);
+    if (!(db < unlike_bias_db) && !(factor && is_clear(*factor))) continue;
     OtherBias other{.candidate = stored.name, .sqnr_db = db};
     for (std::size_t i = 0; i < right.stored.size(); ++i)
       other.values.push_back(right.stored[i] * right.scale(i) / stored.scale(i));

@@ -8,8 +8,8 @@
 
 namespace vernier {
 
-// A bias of the candidate that is nothing like the reference's, though the weights of both layers
-// are the same.
+// A bias of the candidate that is nothing like the reference's, or that times a factor, though the
+// weights of both layers are the same.
 struct OtherBias {
   std::string candidate;       // the stored bias
   double sqnr_db = 0;          // of the reference's, with the difference as noise
