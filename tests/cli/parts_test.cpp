@@ -257,7 +257,7 @@ TEST_F(MergeErrors, a_part_that_is_cut_off_is_named) {
 TEST_F(MergeErrors, other_files_are_no_parts) {
   expect_error(run_vernier({"merge", int8}), "is no part of a measurement");
   std::ofstream(path("new.vpart")) << "vernier part 99\n{}\n";
-  expect_error(run_vernier({"merge", path("new.vpart")}), "has version 99, this program reads 2");
+  expect_error(run_vernier({"merge", path("new.vpart")}), "has version 99, this program reads 3");
   expect_error(run_vernier({"merge", path("none.vpart")}), "none.vpart");
 }
 
