@@ -288,6 +288,20 @@ TEST(OrtRunner, providers_whose_library_is_missing_say_so) {
   }
 }
 
+TEST(OrtRunner, an_index_beyond_an_axis_of_one_comes_with_a_shape_to_pass) {
+  const Model model = GraphBuilder()
+                          .input("x", DType::f32, {{-1, "nodes"}, {2, ""}})
+                          .input("i", DType::i64, {{1, ""}})
+                          .node("Gather", {"x", "i"}, {"y"})
+                          .output("y")
+                          .model();
+  OrtRunner runner(model.clone());
+  const std::vector<Tensor> inputs = {floats("x", {1, 2}),
+                                      tensor_of<std::int64_t>("i", DType::i64, {1}, {1})};
+  EXPECT_THAT([&] { runner.run(inputs); },
+              testing::ThrowsMessage<Error>(HasSubstr("pass its size, as in --shape x=16x2")));
+}
+
 TEST(OrtRunner, external_data_is_run_where_it_is) {
   const TemporaryDirectory folder;
   GraphBuilder builder;

@@ -83,6 +83,8 @@ Ort::SessionOptions session_options(const OrtOptions& options, Optimization leve
   if (!disabled.empty())
     session.AddConfigEntry("optimization.disable_specified_optimizers",
                            fmt::format("{}", fmt::join(disabled, ";")).c_str());
+  // Where tensors are watched, a block planned for all of a run takes more than they do in turn.
+  if (options.watch.intermediates()) session.DisableMemPattern();
   append_provider(session, options);
   return session;
 }

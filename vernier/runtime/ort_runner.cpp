@@ -85,13 +85,17 @@ void add_names(std::vector<const char*>& names, const std::vector<Value>& values
   for (const Value& value : values) names.push_back(value.name.c_str());
 }
 
-// A dynamic axis behind the first that is 1 may be the reason for a failure: what to try instead.
-std::string shape_hint(std::span<const TensorSpec> specs, std::span<const Tensor> inputs) {
+// A dynamic axis that is 1 may be the reason for a failure: what to try instead. The first one, the
+// batch, is only where an index exceeds it.
+std::string shape_hint(std::span<const TensorSpec> specs, std::span<const Tensor> inputs,
+                       std::string_view message) {
+  const bool is_index = message.find("out of data bounds") != std::string_view::npos;
   std::string hint;
   for (std::size_t i = 0; i < specs.size(); ++i) {
     const Shape& given = inputs[i].shape;
     Shape other = given;
-    for (std::size_t axis = 1; axis < std::min(given.size(), specs[i].shape.size()); ++axis)
+    for (std::size_t axis = is_index ? 0 : 1; axis < std::min(given.size(), specs[i].shape.size());
+         ++axis)
       if (specs[i].shape[axis].is_dynamic() && given[axis] == 1)
         other[axis] = given.size() == 4 ? 224 : 16;
     if (other != given) hint += fmt::format(" --shape {}={}", specs[i].name, fmt::join(other, "x"));
@@ -223,7 +227,7 @@ std::vector<Tensor> OrtRunner::run(std::span<const Tensor> inputs, const Observe
   } catch (const Ort::Exception& error) {
     if (probes.failure) std::rethrow_exception(probes.failure);
     if (run.stopped()) throw Stopped(fmt::format("[onnxruntime] {}: interrupted", state.model));
-    throw ort_error(state.model, error.what() + shape_hint(state.inputs, inputs));
+    throw ort_error(state.model, error.what() + shape_hint(state.inputs, inputs, error.what()));
   }
   for (const auto& file : state.files) file->require_unchanged();
   std::vector<Tensor> outputs;
