@@ -87,17 +87,15 @@ Region region_of(const ModelIndex& model, const std::string& label,
   return found ? region_of(*found->graph, found->name(), is_known) : Region{};
 }
 
-bool is_from_shapes(const GraphIndex& graph, const std::string& tensor) {
-  std::vector<std::string> open = {tensor};
-  std::unordered_set<std::string> seen(open.begin(), open.end());
-  for (std::size_t i = 0; i < open.size(); ++i) {
-    const NodeProto* node = graph.producer(open[i]);
-    if (!node && !graph.initializer(open[i])) return false;
-    if (!node || is_op(*node, "Shape") || is_op(*node, "Size")) continue;
-    for (const std::string& name : read_by(*node))
-      if (!name.empty() && seen.insert(name).second) open.push_back(name);
-  }
-  return true;
+std::unordered_set<std::string> tensors_from_shapes(const GraphIndex& graph) {
+  std::unordered_set<std::string> found;
+  const auto is_known = [&](const std::string& name) {
+    return name.empty() || graph.initializer(name) || found.contains(name);
+  };
+  for (const NodeProto& node : graph.graph().node())
+    if (is_op(node, "Shape") || is_op(node, "Size") || std::ranges::all_of(read_by(node), is_known))
+      found.insert(node.output().begin(), node.output().end());
+  return found;
 }
 
 Shape shape_of(const TensorProto& stored) { return {stored.dims().begin(), stored.dims().end()}; }

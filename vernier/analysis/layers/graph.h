@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "vernier/analysis/layers/layers.h"
@@ -60,8 +61,8 @@ class ModuleWeights {
   NameMap<std::vector<WeightUse>> uses_;
 };
 
-// Whether a tensor is computed from constants and the dims of others alone.
-bool is_from_shapes(const GraphIndex& graph, const std::string& tensor);
+// The tensors that nodes compute from constants and the dims of others alone.
+std::unordered_set<std::string> tensors_from_shapes(const GraphIndex& graph);
 
 // The shape that the model states for the weight.
 Shape shape_of(const vernier_onnx::TensorProto& stored);

@@ -8,6 +8,7 @@
 #include <set>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "vernier/analysis/decoding/decoder_inputs.h"
@@ -556,10 +557,12 @@ LayersResult Validation::result() const {
     row.exceeds = is_exceeding(row);
     if (row.exceeds) row.cause = Cause::unknown;
   }
+  std::unordered_set<std::string> shapes;
+  if (reference_graph_) shapes = tensors_from_shapes(*reference_graph_);
   std::optional<std::size_t> origin_of_shapes;
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     LayerRow& row = result.rows[i];
-    const bool is_shape = reference_graph_ && is_from_shapes(*reference_graph_, layers_[i].name);
+    const bool is_shape = shapes.contains(layers_[i].name);
     if (row.match == Match::none && (is_shape || is_computed(i))) row.match = Match::fused;
     row.exceeds = is_exceeding(row);
     if (const auto found = introduced_.find(i); found != introduced_.end()) {
