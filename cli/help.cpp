@@ -29,7 +29,8 @@ std::string entry(const std::string& name, const std::string& description, int w
   bool first = static_cast<int>(out.size()) < name_column;
   if (first) out.resize(name_column, ' ');
   for (const std::string& line : wrap_text(description, width - name_column)) {
-    out += (first ? "" : "\n" + margin) + line;
+    if (!first) out.append("\n").append(margin);
+    out += line;
     first = false;
   }
   return out + "\n";

@@ -136,7 +136,7 @@ std::optional<std::map<std::string, std::string>> read_label_table(const fs::pat
     const std::vector<std::string> lines = read_lines(root / name);
     if (lines.empty()) continue;
     const std::vector<std::string> header = csv_fields(lines[0]);
-    const auto or_usual = [](const std::string& given, std::vector<std::string> usual) {
+    const auto or_usual = [](const std::string& given, const std::vector<std::string>& usual) {
       return given.empty() ? usual : std::vector{given};
     };
     const auto file = find_column(

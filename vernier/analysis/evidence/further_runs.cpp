@@ -16,6 +16,7 @@
 #include "vernier/analysis/quantize/bias_correction.h"
 #include "vernier/error.h"
 #include "vernier/model/precision.h"
+#include "vernier/model/tensor_data.h"
 #include "vernier/runtime/ort_runner.h"
 #include "vernier/runtime/stopping.h"
 #include "vernier/tensor/convert.h"

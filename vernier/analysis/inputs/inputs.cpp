@@ -69,7 +69,10 @@ class WithConstants : public Samples {
   WithConstants(std::unique_ptr<Samples> drawn, const std::vector<TensorSpec>& inputs,
                 std::map<std::string, Shape> shapes,
                 std::map<std::string, std::vector<double>> values)
-      : drawn_(std::move(drawn)), inputs_(inputs), shapes_(std::move(shapes)), values_(values) {}
+      : drawn_(std::move(drawn)),
+        inputs_(inputs),
+        shapes_(std::move(shapes)),
+        values_(std::move(values)) {}
 
   std::int64_t size() const override { return drawn_->size(); }
   std::int64_t number(std::int64_t index) const override { return drawn_->number(index); }

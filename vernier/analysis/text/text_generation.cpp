@@ -283,7 +283,7 @@ class TextEvaluation {
                      .reference_best = score.reference_best,
                      .candidate_best = score.candidate_best};
     const auto place = std::ranges::find_if(
-        worst, [&](const WorstToken& other) { return is_worse(score.kl, other.kl); });
+        worst, [&](const WorstToken& other) { return is_worse(token.kl, other.kl); });
     worst.insert(place, std::move(token));
     if (std::ssize(worst) > options_.worst) worst.pop_back();
   }
