@@ -129,7 +129,7 @@ CLI::Validator at_least(std::int64_t least) {
 
 namespace {
 
-CLI::Validator number_that(bool (*fits)(double), std::string expected) {
+CLI::Validator number_that(bool (*fits)(double), const std::string& expected) {
   const auto check = [fits, expected](const std::string& text) -> std::string {
     char* end = nullptr;
     const double number = std::strtod(text.c_str(), &end);
@@ -464,7 +464,7 @@ void describe_host(RunDescription& run,
                    const std::vector<std::pair<std::string, std::string>>& versions,
                    const std::string& fact) {
   std::vector<std::string> texts;
-  for (const auto& [name, version] : versions) texts.push_back(name + " " + version);
+  for (const auto& [name, version] : versions) texts.push_back(fmt::format("{} {}", name, version));
   if (!texts.empty()) run.settings.emplace_back(fact, fmt::format("{}", fmt::join(texts, ", ")));
 }
 
