@@ -65,16 +65,24 @@ void print_summary(const Options& options, const Fp16Result& result) {
                printable(weight.name), weight.overflowed, weight.count, weight.underflowed);
 }
 
-// What ONNX Runtime does not take is not written.
-void require_loadable(const Model& model, const std::string& output) {
+// Why ONNX Runtime does not load the model; "" if it does.
+std::string refusal(const Model& model) {
   try {
     const OrtRunner runner(model.clone());
+    return "";
   } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+// What ONNX Runtime takes before the conversion and not after it is not written.
+void require_loadable(const Model& original, const Model& converted, const std::string& output) {
+  const std::string reason = refusal(converted);
+  if (!reason.empty() && refusal(original).empty())
     throw Error(fmt::format(
         "[convert] {}: not written, for ONNX Runtime does not load it: {}; keep the operator in "
         "float32: --keep-fp32 op:TYPE",
-        output, error.what()));
-  }
+        output, reason));
 }
 
 int run(Options& options) {
@@ -86,7 +94,7 @@ int run(Options& options) {
   }
   const Model model = Model::load(options.model);
   const Fp16Result result = convert_to_fp16(model, fp16_options(options));
-  require_loadable(result.model, options.output);
+  require_loadable(model, result.model, options.output);
   result.model.save(options.output);
   print_summary(options, result);
   return exit_pass;

@@ -104,6 +104,22 @@ TEST_F(Convert, operators_without_float16_are_kept_and_the_result_loads) {
   EXPECT_FALSE(std::filesystem::exists(other));
 }
 
+// Operators of somebody's own are no fault of the conversion.
+TEST_F(Convert, what_did_not_load_before_is_converted) {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{1}, {4}}).output("y");
+  vernier_onnx::ModelProto proto =
+      builder.node("Neg", {"x"}, {"n"}).node("Foreign", {"n"}, {"y"}, {}, "own").proto();
+  auto& own = *proto.add_opset_import();
+  own.set_domain("own");
+  own.set_version(1);
+  Model(std::move(proto), {}, "own.onnx").save(folder / "own.onnx");
+  const Outcome outcome =
+      run_vernier({"convert", folder / "own.onnx", "--precision", "fp16", "-o", out});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_TRUE(std::filesystem::exists(out));
+}
+
 TEST_F(Convert, what_cannot_be_converted_is_an_error_and_writes_nothing) {
   std::ofstream(folder / "broken.onnx") << "no model";
   expect_error(run_vernier({"convert", folder / "broken.onnx", "--precision", "fp16", "-o", out}),

@@ -140,6 +140,27 @@ TEST(OtherBiases, of_a_layer_that_is_called_twice_are_each_compared) {
   EXPECT_EQ(others[0].candidate, "b_1_quantized");
 }
 
+// Two layers of their own weights, and one stored bias for both.
+TEST(OtherBiases, that_two_layers_share_are_compared_beside_each) {
+  const auto two_layers = [](const std::vector<float>& values) {
+    std::vector<float> others = weights;
+    for (float& value : others) value = 1 - value;
+    GraphBuilder builder;
+    builder.input("x", DType::f32, {{1}, {2}, {4}, {4}})
+        .weight(tensor_of("w", DType::f32, {4, 2, 1, 1}, weights))
+        .weight(tensor_of("v", DType::f32, {4, 2, 1, 1}, others))
+        .weight(tensor_of("b", DType::f32, {4}, values));
+    return builder.node("Conv", {"x", "w", "b"}, {"y"})
+        .node("Conv", {"x", "v", "b"}, {"z"})
+        .output("y")
+        .output("z")
+        .model();
+  };
+  const Model reference = two_layers(biases), candidate = two_layers({0, 0, 0, 0});
+  EXPECT_THAT(find_other_biases(reference, candidate, compare_weights_of(reference, candidate)),
+              SizeIs(2));
+}
+
 TEST(OtherBiases, behind_which_a_batch_norm_stands_are_not_known) {
   GraphBuilder builder;
   builder.input("x", DType::f32, {{1}, {2}, {4}, {4}})

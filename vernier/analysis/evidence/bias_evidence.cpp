@@ -88,14 +88,14 @@ using Biases = std::multimap<std::string, Bias>;
 // that is called twice may hold two, in steps of what goes into each call.
 Biases biases_of(const ModelIndex& model) {
   Biases biases;
-  std::set<std::string> known;
+  std::set<std::pair<std::string, std::string>> known;  // a weight, and its bias
   for (const GraphIndex& graph : model.graphs())
     for (const NodeProto& node : graph.graph().node()) {
       const auto place = place_in(node);
       if (!place || node.input_size() <= place->bias || has_norm_behind(graph, node)) continue;
       const WeightSource weight = graph.weight_source(node.input(place->weight));
       auto bias = weight ? stored_bias(graph, node, *place) : std::nullopt;
-      if (bias && known.insert(bias->name).second)
+      if (bias && known.emplace(weight.stored->name(), bias->name).second)
         biases.emplace(weight.stored->name(), *std::move(bias));
     }
   return biases;

@@ -14,9 +14,8 @@ struct StructureEvidence {
   std::int64_t unswitched = 0;  // quantizers that stayed on and may show, or constants that stayed
                                 // rounded to half precision, and
   std::string first_unswitched;
-  bool only_fine =
-      false;           // all that stayed are weights of 8 bits or more: their rounding is little
-  std::string origin;  // the layer where another network leaves the reference; "": not found
+  bool only_fine = false;    // these are weights of 8 bits or more, whose rounding is little
+  std::string origin;        // the layer where another network leaves the reference; "": not found
   std::string origin_cause;  // "attribute_mismatch: pads is 0 0 2 2, the reference's 1 1 1 1"
   bool operator==(const StructureEvidence&) const = default;
 };

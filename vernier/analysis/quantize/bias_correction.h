@@ -1,10 +1,9 @@
 #pragma once
 
-#include <string_view>
-
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "vernier/analysis/quantize/calibrate.h"
