@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -479,6 +480,19 @@ TEST(DiagnoseCommand, the_cause_of_pairs_from_the_wild_is_what_is_true_of_them) 
     EXPECT_EQ(outcome.exit_code, pair.exit_code) << outcome.err;
     EXPECT_EQ(cause_of(outcome).kind, pair.cause);
     EXPECT_EQ(cause_of(outcome).subject, pair.subject);
+  }
+}
+
+TEST(DiagnoseCommand, a_candidate_that_is_no_model_is_the_cause_whatever_the_reference_is) {
+  const TemporaryDirectory folder;
+  const std::string broken = folder / "broken.onnx";
+  std::ofstream(broken) << "no model";
+  for (const std::string& reference : {broken, mnist + "mnist_cnn.onnx"}) {
+    const Outcome outcome = run_vernier({"diagnose", broken, reference, "-f", "json"});
+    EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+    EXPECT_EQ(cause_of(outcome).kind, "candidate_unsound");
+    EXPECT_EQ(cause_of(outcome).subject, "unreadable-file");
+    EXPECT_EQ(answer_of(outcome, "soundness"), "bad");
   }
 }
 

@@ -50,7 +50,10 @@ bool ask_soundness(DiagnosisResult& result, const std::filesystem::path& referen
   const Finding* error = own_error(result.candidate_check, reference);
   answer(result, Question::soundness) = error ? AnswerKind::bad : AnswerKind::good;
   if (error) name_cause(result, DiagnosedCause::candidate_unsound, error->id);
-  if (!can_run(result.candidate_check)) {
+  if (!can_run(result.candidate_check)) {  // also where the reference does not run either
+    answer(result, Question::soundness) = AnswerKind::bad;
+    name_cause(result, DiagnosedCause::candidate_unsound,
+               own_error(result.candidate_check, nullptr)->id);
     result.verdict = result.candidate_check.verdict;
     return false;
   }
