@@ -131,24 +131,90 @@ TEST(Switchboard, threads_have_settings_of_their_own) {
   other.join();
 }
 
-// Every float tensor and weight of a real model behind a switch.
+// A switch for every float tensor and weight of a real model.
+Switchboard whole_board(const Model& model) {
+  const ModelIndex index(model);
+  std::vector<SwitchPoint> points;
+  for (const auto& weight : model.graph().initializer())
+    if (weight.data_type() == vernier_onnx::TensorProto::FLOAT && weight.dims_size() > 1)
+      points.push_back({weight.name()});
+  for (const auto& node : model.graph().node())
+    if (index.main().dtype(node.output(0)) == DType::f32) points.push_back({node.output(0)});
+  return Switchboard(insert_switches(model, points), {.threads = 1});
+}
+
+Tensor digits(std::int64_t count) {
+  Tensor input = NpzReader(fixture("mnist/mnist_inputs.npz")).read("input");
+  input.shape = {count, 1, 28, 28};
+  input.bytes.resize(static_cast<std::size_t>(count) * 28 * 28 * sizeof(float));
+  return input;
+}
+
 TEST(Switchboard, with_all_switches_off_a_float_model_has_its_own_outputs) {
   for (const char* name : {"mnist/mnist_cnn.float.onnx", "mnist/mnist_vit.float.onnx"}) {
     const Model model = Model::load(fixture(name));
-    const ModelIndex index(model);
-    std::vector<SwitchPoint> points;
-    for (const auto& weight : model.graph().initializer())
-      if (weight.data_type() == vernier_onnx::TensorProto::FLOAT && weight.dims_size() > 1)
-        points.push_back({weight.name()});
-    for (const auto& node : model.graph().node())
-      if (index.main().dtype(node.output(0)) == DType::f32) points.push_back({node.output(0)});
-    Switchboard board(insert_switches(model, points), {.threads = 1});
+    Switchboard board = whole_board(model);
     OrtRunner plain(model.clone(), {.optimization = Optimization::disabled, .threads = 1});
-    Tensor input = NpzReader(fixture("mnist/mnist_inputs.npz")).read("input");
-    input.shape = {64, 1, 28, 28};
+    const Tensor input = digits(64);
     const std::vector<Tensor> expected = plain.run({&input, 1});
     EXPECT_EQ(board.run({&input, 1}, board.all(SwitchSetting::off())), expected) << name;
   }
+}
+
+TEST(SwitchedRuns, each_run_is_what_a_run_by_itself_is) {
+  for (const char* name : {"mnist/mnist_cnn.float.onnx", "mnist/mnist_vit.float.onnx"}) {
+    Switchboard board = whole_board(Model::load(fixture(name)));
+    const Tensor input = digits(4);
+    SwitchedRuns runs(board, {&input, 1});
+    const SwitchSetting coarse = SwitchSetting::simulate({.scale = {0.25F}, .low = -8, .high = 7});
+    for (std::size_t i = 0; i < board.switches().size(); i += 3) {
+      SwitchSettings settings = board.all(SwitchSetting::off());
+      settings[i] = coarse;
+      settings[board.switches().size() - 1 - i / 2] = coarse;
+      EXPECT_EQ(runs.run(settings), board.run({&input, 1}, settings)) << name << " " << i;
+    }
+  }
+}
+
+TEST(SwitchedRuns, what_comes_before_the_first_change_is_not_computed_again) {
+  Switchboard board = whole_board(Model::load(fixture("mnist/mnist_cnn.float.onnx")));
+  const Tensor input = digits(1);
+  SwitchedRuns runs(board, {&input, 1});
+  std::size_t seen = 0;
+  const Observer count = [&](const ObservedTensor&) { ++seen; };
+  SwitchSettings settings = board.all(SwitchSetting::off());
+  runs.run(settings, count);
+  EXPECT_EQ(seen, board.switches().size());
+  seen = 0;
+  runs.run(settings, count);
+  EXPECT_EQ(seen, 0u);
+  settings.back() = halves();  // of the logits
+  runs.run(settings, count);
+  EXPECT_GT(seen, 0u);
+  EXPECT_LT(seen, board.switches().size() / 4);
+}
+
+TEST(SwitchedRuns, a_run_that_fails_leaves_nothing_to_the_next) {
+  Switchboard board = whole_board(Model::load(fixture("mnist/mnist_cnn.float.onnx")));
+  const Tensor input = digits(1);
+  SwitchedRuns runs(board, {&input, 1});
+  const SwitchSettings off = board.all(SwitchSetting::off());
+  const std::vector<Tensor> expected = runs.run(off);
+  SwitchSettings wrong = off;
+  wrong.back() = SwitchSetting::simulate(
+      quantizer_of_ranges(std::vector<RealRange>(3, RealRange{-1, 1, 0}), 0, {}, false));
+  EXPECT_THROW(runs.run(wrong), Error);
+  EXPECT_EQ(runs.run(off), expected);
+}
+
+TEST(SwitchedRuns, settings_are_ordered_by_how_late_they_differ) {
+  Switchboard board(insert_switches(small_model(), std::vector<SwitchPoint>{{"product"}, {"x"}}));
+  const SwitchSetting off = SwitchSetting::off(), half = halves();
+  const std::vector<SwitchSettings> settings = {{off, half}, {off, off}, {half, half}, {half, off}};
+  const std::vector<std::size_t> order = board.order_of_runs(settings);
+  ASSERT_EQ(order.size(), 4u);
+  EXPECT_EQ(settings[order[0]][0], settings[order[1]][0]);  // one part: switches in their order
+  EXPECT_EQ(settings[order[2]][0], settings[order[3]][0]);
 }
 
 }  // namespace

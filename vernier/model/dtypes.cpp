@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "vernier/model/graph.h"
+#include "vernier/model/insert_switches.h"
 #include "vernier/model/onnx_type.h"
 
 namespace vernier {
@@ -186,8 +187,8 @@ class Inference {
       return attribute_type(node, rule->second, types);
     if (const auto rule = typed_by_input.find(op); rule != typed_by_input.end())
       return input_type(node, rule->second, types);
-    const bool known =
-        node.domain().empty() || node.domain() == "ai.onnx" || node.domain() == "com.microsoft";
+    const bool known = node.domain().empty() || node.domain() == "ai.onnx" ||
+                       node.domain() == "com.microsoft" || node.domain() == switch_domain;
     return known ? input_type(node, 0, types) : std::nullopt;
   }
 

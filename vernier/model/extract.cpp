@@ -53,6 +53,7 @@ void add_input(GraphProto& graph, const TensorSpec& spec) {
   value.set_name(spec.name);
   auto& type = *value.mutable_type()->mutable_tensor_type();
   type.set_elem_type(onnx_data_type(spec.dtype));
+  if (!spec.ranked) return;
   for (const Dim& dim : spec.shape) {
     auto& added = *type.mutable_shape()->add_dim();
     if (!dim.is_dynamic())

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <vernier_onnx.pb.h>
 
+#include <algorithm>
 #include <set>
 
 namespace vernier {
@@ -68,6 +69,17 @@ std::vector<std::string> captured_names(const NodeProto& node) {
   for_each_subgraph(
       node, [&](const GraphProto& subgraph, const auto&) { collect_captured(subgraph, captured); });
   return {captured.begin(), captured.end()};
+}
+
+std::unordered_set<std::string> constant_tensors(const GraphProto& graph) {
+  std::unordered_set<std::string> constants = {""};
+  for (const auto& weight : graph.initializer()) constants.insert(weight.name());
+  const auto is_constant = [&](const std::string& tensor) { return constants.contains(tensor); };
+  for (const NodeProto& node : graph.node())
+    if (std::ranges::all_of(node.input(), is_constant) &&
+        std::ranges::all_of(captured_names(node), is_constant))
+      constants.insert(node.output().begin(), node.output().end());
+  return constants;
 }
 
 std::string input_name(const NodeProto& node, int index) {

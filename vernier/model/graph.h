@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 namespace vernier_onnx {
@@ -29,6 +30,10 @@ std::vector<Subgraph> all_subgraphs(const vernier_onnx::GraphProto& graph);
 
 // Tensors that the node's subgraphs read from the graphs around them.
 std::vector<std::string> captured_names(const vernier_onnx::NodeProto& node);
+
+// The weights of the graph, and what its nodes compute from them alone. The empty name, which stands
+// for an input that is left out, is one of them.
+std::unordered_set<std::string> constant_tensors(const vernier_onnx::GraphProto& graph);
 
 // The name of the node's input, empty if it has no such input.
 std::string input_name(const vernier_onnx::NodeProto& node, int index);

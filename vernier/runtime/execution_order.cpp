@@ -14,15 +14,12 @@ namespace vernier {
 void compute_constants_late(Model& model) {
   using vernier_onnx::NodeProto;
   auto& graph = model.graph();
-  std::unordered_set<std::string> constants = {""};  // an input that is left out
-  for (const auto& weight : graph.initializer()) constants.insert(weight.name());
-  const auto is_constant = [&](const std::string& tensor) { return constants.contains(tensor); };
+  const std::unordered_set<std::string> constants = constant_tensors(graph);
   std::vector<NodeProto*> first, rest;
   for (NodeProto& node : *graph.mutable_node()) {
-    const bool alone = std::ranges::all_of(node.input(), is_constant) &&
-                       std::ranges::all_of(captured_names(node), is_constant);
-    if (alone) constants.insert(node.output().begin(), node.output().end());
-    (alone ? first : rest).push_back(&node);
+    const bool is_constant = std::ranges::all_of(
+        node.output(), [&](const std::string& tensor) { return constants.contains(tensor); });
+    (is_constant ? first : rest).push_back(&node);
   }
   if (first.empty()) return;
   google::protobuf::RepeatedPtrField<NodeProto> ordered;

@@ -2,9 +2,17 @@
 
 #include <fmt/format.h>
 #include <onnxruntime_cxx_api.h>
+#include <vernier_onnx.pb.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
 
 #include "vernier/activity.h"
 #include "vernier/error.h"
+#include "vernier/model/graph.h"
+#include "vernier/model/split.h"
 #include "vernier/runtime/exact.h"
 #include "vernier/runtime/execution_order.h"
 #include "vernier/runtime/ort_session.h"
@@ -14,6 +22,10 @@
 
 namespace vernier {
 namespace {
+
+// That a model is cut into. Each costs a run of its own; half of the last one's nodes are computed
+// again in vain.
+constexpr int most_parts = 12;
 
 void register_switch_domain() {
   static const bool registered = [] {
@@ -39,16 +51,60 @@ void require_fitting(const std::vector<Switch>& switches, const SwitchSettings& 
   }
 }
 
+// One part of the model, in a session of its own.
+struct BoardPart {
+  Ort::Session session{nullptr};
+  std::vector<std::string> inputs, outputs;
+  std::vector<std::size_t> switches;  // whose settings it depends on
+};
+
+// The switches that nodes of the model, or of its subgraphs, stand for.
+std::vector<std::size_t> switches_of(const Model& model) {
+  std::set<std::size_t> found;
+  for (const Subgraph& place : all_subgraphs(model.graph()))
+    for (const auto& node : place.graph->node())
+      if (node.domain() == switch_domain)
+        for (const std::int64_t index : attribute_ints(node, switch_attribute))
+          found.insert(static_cast<std::size_t>(index));
+  return {found.begin(), found.end()};
+}
+
+std::vector<const char*> pointers(const std::vector<std::string>& names) {
+  std::vector<const char*> result;
+  for (const std::string& name : names) result.push_back(name.c_str());
+  return result;
+}
+
 }  // namespace
 
 struct Switchboard::State {
   std::string model;
   std::vector<Switch> switches;
-  std::vector<TensorSpec> inputs;
-  SessionOutputs outputs;
+  std::vector<TensorSpec> inputs, outputs;
   std::vector<std::shared_ptr<const MappedFile>> files;  // that hold weights
   SwitchOp op;
-  Ort::Session session{nullptr};  // after the operators that it uses
+  std::vector<BoardPart> parts;  // after the operators that they use
+
+  void add_part(const Model& part, const OrtOptions& options, Optimization level) {
+    Ort::SessionOptions session = session_options(options, level);
+    session.Add(op.domain());
+    BoardPart& added = parts.emplace_back();
+    added.session = create_session(part, session);
+    for (const TensorSpec& input : part.inputs()) added.inputs.push_back(input.name);
+    for (const auto& output : part.graph().output()) added.outputs.push_back(output.name());
+    added.switches = switches_of(part);
+  }
+
+  // Those of the names that are tensors, as the sessions describe them.
+  void find_outputs(const std::vector<std::string>& names) {
+    std::map<std::string, TensorSpec> specs;
+    for (const BoardPart& part : parts)
+      for (TensorSpec& spec : session_outputs(part.session).tensors)
+        specs.emplace(spec.name, std::move(spec));
+    for (const std::string& name : names)
+      if (const auto found = specs.find(name); found != specs.end())
+        outputs.push_back(found->second);
+  }
 };
 
 Switchboard::Switchboard(SwitchedModel switched, const OrtOptions& options)
@@ -63,11 +119,12 @@ Switchboard::Switchboard(SwitchedModel switched, const OrtOptions& options)
   const Optimization level = options.optimization.value_or(Optimization::disabled);
   if (options.exact) make_weights_unsigned(model);
   if (level == Optimization::disabled) compute_constants_late(model);
-  Ort::SessionOptions session = session_options(options, level);
   register_switch_domain();
-  session.Add(state.op.domain());
-  state.session = create_session(model, session);
-  state.outputs = session_outputs(state.session);
+  std::vector<std::string> outputs;
+  for (const auto& output : model.graph().output()) outputs.push_back(output.name());
+  for (const Model& part : split_model(std::move(model), most_parts))
+    state.add_part(part, options, level);
+  state.find_outputs(outputs);
 }
 
 Switchboard::~Switchboard() = default;
@@ -75,7 +132,7 @@ Switchboard::Switchboard(Switchboard&&) noexcept = default;
 
 const std::vector<Switch>& Switchboard::switches() const { return state_->switches; }
 const std::vector<TensorSpec>& Switchboard::inputs() const { return state_->inputs; }
-const std::vector<TensorSpec>& Switchboard::outputs() const { return state_->outputs.tensors; }
+const std::vector<TensorSpec>& Switchboard::outputs() const { return state_->outputs; }
 
 SwitchSettings Switchboard::all(const SwitchSetting& setting) const {
   return SwitchSettings(state_->switches.size(), setting);
@@ -83,35 +140,85 @@ SwitchSettings Switchboard::all(const SwitchSetting& setting) const {
 
 std::vector<Tensor> Switchboard::run(std::span<const Tensor> inputs, const SwitchSettings& settings,
                                      const Observer& observer) {
-  State& state = *state_;
-  require_fitting(state.switches, settings);
-  if (inputs.size() != state.inputs.size())
-    throw Error(fmt::format("[switch] {}: has {} inputs, {} were given", state.model,
-                            state.inputs.size(), inputs.size()));
-  std::vector<Ort::Value> feeds;
-  for (const Tensor& input : inputs) feeds.push_back(to_ort(input));
-  std::vector<const char*> input_names, output_names;
-  for (const TensorSpec& input : state.inputs) input_names.push_back(input.name.c_str());
-  for (const TensorSpec& output : state.outputs.tensors)
-    output_names.push_back(output.name.c_str());
-  for (const OtherValue& output : state.outputs.others) output_names.push_back(output.name.c_str());
+  return SwitchedRuns(*this, inputs).run(settings, observer);
+}
 
+std::vector<std::size_t> Switchboard::order_of_runs(
+    std::span<const SwitchSettings> settings) const {
+  const auto comes_first = [&](std::size_t first, std::size_t second) {
+    for (const BoardPart& part : state_->parts)
+      for (const std::size_t i : part.switches) {
+        const SwitchSetting &a = settings[first][i], &b = settings[second][i];
+        if (a != b) return std::pair(a.state, a.simulated) < std::pair(b.state, b.simulated);
+      }
+    return false;
+  };
+  std::vector<std::size_t> order(settings.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, comes_first);
+  return order;
+}
+
+struct SwitchedRuns::State {
+  Switchboard::State& board;
+  std::map<std::string, Ort::Value> values = {};  // inputs, and what the parts computed last
+  SwitchSettings settings = {};                   // of the last run; empty: there was none
+
+  // The first part whose result may be another one than in the last run.
+  std::size_t first_changed(const SwitchSettings& now) const {
+    if (settings.empty()) return 0;
+    const auto is_changed = [&](const BoardPart& part) {
+      return std::ranges::any_of(part.switches,
+                                 [&](std::size_t i) { return now[i] != settings[i]; });
+    };
+    return static_cast<std::size_t>(std::ranges::find_if(board.parts, is_changed) -
+                                    board.parts.begin());
+  }
+
+  void run(BoardPart& part) {
+    std::vector<const OrtValue*> feeds;
+    for (const std::string& name : part.inputs) feeds.push_back(values.at(name));
+    std::vector<OrtValue*> found(part.outputs.size());
+    Ort::ThrowOnError(Ort::GetApi().Run(part.session, nullptr, pointers(part.inputs).data(),
+                                        feeds.data(), feeds.size(), pointers(part.outputs).data(),
+                                        found.size(), found.data()));
+    for (std::size_t i = 0; i < found.size(); ++i)
+      values.insert_or_assign(part.outputs[i], Ort::Value(found[i]));
+  }
+};
+
+SwitchedRuns::SwitchedRuns(Switchboard& board, std::span<const Tensor> inputs)
+    : state_(std::make_unique<State>(*board.state_)) {
+  const auto& specs = board.inputs();
+  if (inputs.size() != specs.size())
+    throw Error(fmt::format("[switch] {}: has {} inputs, {} were given", board.state_->model,
+                            specs.size(), inputs.size()));
+  for (std::size_t i = 0; i < specs.size(); ++i)
+    state_->values.emplace(specs[i].name, to_ort(inputs[i]));
+}
+
+SwitchedRuns::~SwitchedRuns() = default;
+
+std::vector<Tensor> SwitchedRuns::run(const SwitchSettings& settings, const Observer& observer) {
+  Switchboard::State& board = state_->board;
+  require_fitting(board.switches, settings);
+  const std::size_t first = state_->first_changed(settings);
+  state_->settings.clear();  // a run that fails leaves nothing to go on from
   SwitchRun run{
-      .settings = settings, .switches = state.switches, .observer = observer ? &observer : nullptr};
+      .settings = settings, .switches = board.switches, .observer = observer ? &observer : nullptr};
   const ThreadSwitches switching(run);
-  const Activity running(ForeignCode::onnxruntime, ForeignWork::running, state.model);
-  std::vector<Ort::Value> values;
+  const Activity running(ForeignCode::onnxruntime, ForeignWork::running, board.model);
   try {
-    values = state.session.Run(Ort::RunOptions{nullptr}, input_names.data(), feeds.data(),
-                               feeds.size(), output_names.data(), output_names.size());
+    for (std::size_t i = first; i < board.parts.size(); ++i) state_->run(board.parts[i]);
   } catch (const Ort::Exception& error) {
     if (run.failure) std::rethrow_exception(run.failure);
-    throw ort_error(state.model, error.what());
+    throw ort_error(board.model, error.what());
   }
-  for (const auto& file : state.files) file->require_unchanged();
+  for (const auto& file : board.files) file->require_unchanged();
+  state_->settings = settings;
   std::vector<Tensor> outputs;
-  for (std::size_t i = 0; i < state.outputs.tensors.size(); ++i)
-    outputs.push_back(from_ort(state.outputs.tensors[i].name, values[i]));
+  for (const TensorSpec& output : board.outputs)
+    outputs.push_back(from_ort(output.name, state_->values.at(output.name)));
   return outputs;
 }
 

@@ -59,6 +59,30 @@ class Switchboard {
   std::vector<Tensor> run(std::span<const Tensor> inputs, const SwitchSettings& settings,
                           const Observer& observer = {});
 
+  // The places of the settings in an order in which each shares with the one before as much of the
+  // model's beginning as it can: for SwitchedRuns.
+  std::vector<std::size_t> order_of_runs(std::span<const SwitchSettings> settings) const;
+
+ private:
+  friend class SwitchedRuns;
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Runs of one set of inputs with several settings: what a run shares with the one before it, up to
+// the first switch that is set otherwise, is not computed again. The board and the inputs must
+// outlive it. For one thread.
+class SwitchedRuns {
+ public:
+  // Throws Error for too many or few inputs.
+  SwitchedRuns(Switchboard& board, std::span<const Tensor> inputs);
+  ~SwitchedRuns();
+  SwitchedRuns(const SwitchedRuns&) = delete;
+  SwitchedRuns& operator=(const SwitchedRuns&) = delete;
+
+  // As Switchboard::run(). The observer is shown what is computed.
+  std::vector<Tensor> run(const SwitchSettings& settings, const Observer& observer = {});
+
  private:
   struct State;
   std::unique_ptr<State> state_;

@@ -87,7 +87,6 @@ std::vector<std::string> warnings_about(const ComparedModels& models) {
   return warnings;
 }
 
-// Whether a sample of the one is a sample of the other.
 // Outputs of the reference that are no tensors, and that the candidate does not have at all.
 std::vector<Failure> missing_values(const Model& reference, const Model& candidate,
                                     const IoMapping& io) {

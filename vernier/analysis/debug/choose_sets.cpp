@@ -54,7 +54,7 @@ class SetChooser {
  private:
   struct Measured {
     GroupSet set;
-    double badness = 0;
+    double score = 0;  // noise, or KL
   };
 
   // Noise that goes when the node alone is kept in float.
@@ -99,24 +99,12 @@ class SetChooser {
     known_.emplace(std::move(set), 0);
   }
 
-  // The sum of the samples' noise times its geometric mean, as a logarithm. A few samples make most
-  // of the sum: a set that leaves the least sum may suit these few, and leave more on others. What
-  // is 40 dB below the file's noise counts as that.
-  double badness(const OutputNoise& noise) const {
-    const std::vector<double>& values = noise.kl.empty() ? noise.samples : noise.kl;
-    const auto count = static_cast<double>(values.size());
-    const double least = 1e-4 * finite(signals_.all_on) / count;
-    double logarithms = 0;
-    for (const double value : values) logarithms += std::log(std::max(finite(value), least));
-    return logarithms / count + std::log(std::max(finite(noise.score()), least * count));
-  }
-
   std::vector<Measured> measure(const SwitchedNoise& noise, std::span<const GroupSet> sets) const {
     std::vector<SwitchSettings> settings;
     for (const GroupSet& set : sets) settings.push_back(with(as_in_file_, groups_, set, better_));
     const std::vector<OutputNoise> found = noise.measure_all(settings);
     std::vector<Measured> measured;
-    for (std::size_t i = 0; i < sets.size(); ++i) measured.push_back({sets[i], badness(found[i])});
+    for (std::size_t i = 0; i < sets.size(); ++i) measured.push_back({sets[i], finite(found[i].score())});
     return measured;
   }
 
@@ -125,7 +113,7 @@ class SetChooser {
     std::vector<Measured> measured = measure(screen_, candidates_);
     candidates_.clear();
     if (&screen_ != &noise_) {
-      std::ranges::stable_sort(measured, {}, &Measured::badness);
+      std::ranges::stable_sort(measured, {}, &Measured::score);
       std::map<std::size_t, std::size_t> taken;
       for (Measured& each : measured)
         if (taken[each.set.size()]++ < finalists) candidates_.push_back(std::move(each.set));
@@ -134,7 +122,7 @@ class SetChooser {
     }
     for (Measured& each : measured) {
       const auto found = best_.find(each.set.size());
-      if (found == best_.end() || each.badness < found->second.badness)
+      if (found == best_.end() || each.score < found->second.score)
         best_[each.set.size()] = std::move(each);
     }
   }

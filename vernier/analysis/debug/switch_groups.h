@@ -46,8 +46,12 @@ struct GroupSignals {
   std::vector<double> alone_on;   // score with only this group quantized
   std::vector<double> off_alone;  // score with all but this group quantized; NaN: not measured
   double all_on = 0;              // score as in the file
-  std::vector<std::vector<std::size_t>> chains;  // groups whose errors are parallel
+  std::vector<GroupSet> chains;   // groups whose errors are parallel
 };
+
+// Sets of groups whose errors at the output are parallel, one with the next.
+std::vector<GroupSet> find_chains(const SwitchedNoise& noise, std::span<const SwitchGroup> groups,
+                                  const SwitchSettings& off, const GroupSignals& signals);
 
 // How many nodes the sets have that are advised.
 constexpr std::array<std::size_t, 4> advised_sizes = {1, 3, 5, 8};

@@ -20,6 +20,8 @@ namespace {
 constexpr std::int64_t stacked_bytes = 1 << 20;
 constexpr std::int64_t most_stacked = 32;
 constexpr std::int64_t error_elements = 1 << 15;
+// Settings that one thread runs one after the other, each going on from the one before.
+constexpr std::int64_t most_in_a_row = 32;
 
 // The rows of the batch axis that are one sample's.
 TensorView row_of(const Tensor& tensor, std::int64_t samples, std::int64_t index) {
@@ -126,66 +128,83 @@ void SwitchedNoise::run_off() {
     weight = std::isfinite(weight) && weight > 0 ? 1 / (weight * static_cast<double>(counted)) : 0;
 }
 
-OutputNoise SwitchedNoise::measure(const SwitchSettings& settings) const {
-  OutputNoise noise;
-  for (const Batch& batch : batches_) {
-    const std::vector<Tensor> outputs = board_.run(batch.inputs, settings);
-    for (std::int64_t s = 0; s < batch.samples; ++s) {
-      double sum = 0;
-      for (std::size_t i = 0; i < outputs.size(); ++i)
-        if (weights_[i] > 0)
-          sum += weights_[i] * measure_noise(row_of(batch.real[i], batch.samples, s),
-                                             row_of(outputs[i], batch.samples, s))
-                                   .difference_squares;
-      noise.samples.push_back(std::isnan(sum) ? INFINITY : sum);
-      if (!logits_) continue;
-      const KlSum kl = kl_of_rows(row_of(batch.real[*logits_], batch.samples, s),
-                                  row_of(outputs[*logits_], batch.samples, s));
-      noise.kl.push_back(std::isnan(kl.sum) ? INFINITY : kl.sum / static_cast<double>(tokens_));
-    }
+void SwitchedNoise::add_noise(OutputNoise& noise, const Batch& batch,
+                              const std::vector<Tensor>& outputs) const {
+  for (std::int64_t s = 0; s < batch.samples; ++s) {
+    double sum = 0;
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      if (weights_[i] > 0)
+        sum += weights_[i] * measure_noise(row_of(batch.real[i], batch.samples, s),
+                                           row_of(outputs[i], batch.samples, s))
+                                 .difference_squares;
+    noise.samples.push_back(std::isnan(sum) ? INFINITY : sum);
+    if (!logits_) continue;
+    const KlSum kl = kl_of_rows(row_of(batch.real[*logits_], batch.samples, s),
+                                row_of(outputs[*logits_], batch.samples, s));
+    noise.kl.push_back(std::isnan(kl.sum) ? INFINITY : kl.sum / static_cast<double>(tokens_));
   }
-  return noise;
+}
+
+void SwitchedNoise::add_error(std::vector<float>& error, const Batch& batch,
+                              const std::vector<Tensor>& outputs) const {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (weights_[i] == 0) continue;
+    const std::vector<float> real = to_f32(batch.real[i]), found = to_f32(outputs[i]);
+    const std::size_t stride = std::max<std::size_t>(
+        1, real.size() * batches_.size() / static_cast<std::size_t>(error_elements));
+    const auto scale = static_cast<float>(std::sqrt(weights_[i]));
+    for (std::size_t j = 0; j < real.size(); j += stride)
+      error.push_back((found[j] - real[j]) * scale);
+  }
+}
+
+void SwitchedNoise::run_all(std::span<const SwitchSettings> settings, const Found& found,
+                            const std::function<bool(std::size_t)>& done) const {
+  const std::vector<std::size_t> order = board_.order_of_runs(settings);
+  const auto count = std::ssize(order);
+  const std::int64_t length = std::clamp<std::int64_t>(count / threads_, 1, most_in_a_row);
+  std::mutex mutex;
+  std::size_t finished = 0;
+  std::atomic<bool> stopped = false;
+  parallel_for((count + length - 1) / length, threads_, [&](std::int64_t i) {
+    const auto row = std::span(order).subspan(i * length, std::min(length, count - i * length));
+    for (const Batch& batch : batches_) {
+      SwitchedRuns runs(board_, batch.inputs);
+      for (const std::size_t setting : row) {
+        if (stopped) return;
+        found(setting, batch, runs.run(settings[setting]));
+      }
+    }
+    if (!done) return;
+    const std::lock_guard lock(mutex);
+    finished += row.size();
+    if (!done(finished)) stopped = true;
+  });
+}
+
+OutputNoise SwitchedNoise::measure(const SwitchSettings& settings) const {
+  return measure_all({&settings, 1})[0];
 }
 
 std::vector<OutputNoise> SwitchedNoise::measure_all(
     std::span<const SwitchSettings> settings, const std::function<bool(std::size_t)>& done) const {
   std::vector<OutputNoise> noise(settings.size());
-  std::mutex mutex;
-  std::size_t finished = 0;
-  std::atomic<bool> stopped = false;
-  parallel_for(std::ssize(settings), threads_, [&](std::int64_t i) {
-    if (stopped) return;
-    noise[static_cast<std::size_t>(i)] = measure(settings[static_cast<std::size_t>(i)]);
-    if (!done) return;
-    const std::lock_guard lock(mutex);
-    if (!done(++finished)) stopped = true;
-  });
+  run_all(
+      settings,
+      [&](std::size_t setting, const Batch& batch, const std::vector<Tensor>& outputs) {
+        add_noise(noise[setting], batch, outputs);
+      },
+      done);
   return noise;
-}
-
-std::vector<float> SwitchedNoise::error(const SwitchSettings& settings) const {
-  std::vector<float> error;
-  for (const Batch& batch : batches_) {
-    const std::vector<Tensor> outputs = board_.run(batch.inputs, settings);
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      if (weights_[i] == 0) continue;
-      const std::vector<float> real = to_f32(batch.real[i]), found = to_f32(outputs[i]);
-      const std::size_t stride = std::max<std::size_t>(
-          1, real.size() * batches_.size() / static_cast<std::size_t>(error_elements));
-      const auto scale = static_cast<float>(std::sqrt(weights_[i]));
-      for (std::size_t j = 0; j < real.size(); j += stride)
-        error.push_back((found[j] - real[j]) * scale);
-    }
-  }
-  return error;
 }
 
 std::vector<std::vector<float>> SwitchedNoise::errors(
     std::span<const SwitchSettings> settings) const {
   std::vector<std::vector<float>> errors(settings.size());
-  parallel_for(std::ssize(settings), threads_, [&](std::int64_t i) {
-    errors[static_cast<std::size_t>(i)] = error(settings[static_cast<std::size_t>(i)]);
-  });
+  run_all(settings,
+          [&](std::size_t setting, const Batch& batch, const std::vector<Tensor>& outputs) {
+            add_error(errors[setting], batch, outputs);
+          });
   return errors;
 }
 

@@ -59,7 +59,14 @@ class SwitchedNoise {
     std::vector<Tensor> real;  // the outputs with all off
   };
 
-  std::vector<float> error(const SwitchSettings& settings) const;
+  // Runs all batches with all settings, on several threads; `found` is told the outputs of each
+  // setting batch by batch, in order.
+  using Found = std::function<void(std::size_t setting, const Batch&, const std::vector<Tensor>&)>;
+  void run_all(std::span<const SwitchSettings> settings, const Found& found,
+               const std::function<bool(std::size_t)>& done = {}) const;
+  void add_noise(OutputNoise& noise, const Batch& batch, const std::vector<Tensor>& outputs) const;
+  void add_error(std::vector<float>& error, const Batch& batch,
+                 const std::vector<Tensor>& outputs) const;
   void stack(std::vector<std::vector<Tensor>>& samples);
   bool can_be_stacked(const std::vector<std::vector<Tensor>>& samples) const;
   void run_off();

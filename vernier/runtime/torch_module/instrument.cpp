@@ -191,7 +191,8 @@ class Instrumenter {
     const std::string obstacle = why_not_captured(call->output()->type());
     if (!obstacle.empty()) unwatched_.push_back({name, obstacle, type});
     if (obstacle.empty()) {
-      const auto& method = callee.module.get_method(call->s(attr::name)).function();
+      const torch::jit::Method called = callee.module.get_method(call->s(attr::name));
+      const auto& method = called.function();
       if (watch_leaves_) insert_observe(call, *toGraphFunction(method).graph());
       watched_.push_back(
           {name, type, number_arguments(*forward_graph(callee.module)), in_control_flow});
