@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/output.h"
 #include "cli/quantize.h"
 #include "vernier/analysis/quantize/precision.h"
 #include "vernier/error.h"
@@ -87,11 +88,16 @@ void require_loadable(const Model& original, const Model& converted, const std::
 
 int run(Options& options) {
   if (options.precision != "fp16") {
+    if (!options.keep.empty())
+      throw Error(
+          "[convert] --keep-fp32: is of fp16; nodes of a quantized model are kept in float by "
+          "--keep-float");
     options.quantize.model = options.model;
     options.quantize.quantized = options.output;
     options.quantize.precision = options.precision;
     return run_quantize(options.quantize);
   }
+  require_model_writable(options.output, {options.model});
   const Model model = Model::load(options.model);
   const Fp16Result result = convert_to_fp16(model, fp16_options(options));
   require_loadable(model, result.model, options.output);

@@ -13,9 +13,12 @@
 #include "cli/progress.h"
 #include "vernier/analysis/compare/compare_models.h"
 #include "vernier/analysis/inputs/pick_inputs.h"
+#include "vernier/analysis/quantize/tune.h"
 #include "vernier/error.h"
 #include "vernier/exporting/tokenizer.h"
 #include "vernier/model/decoder.h"
+#include "vernier/report/command_line.h"
+#include "vernier/report/sensitivity.h"
 #include "vernier/report/debug.h"
 #include "vernier/report/detail.h"
 #include "vernier/report/graph_json.h"
@@ -181,6 +184,10 @@ int run(Options& options) {
                        .good_db = options.good_db,
                        .top = options.top};
   subject.run.precision = precision_name(candidate);
+  if (const FloatSet* kept = result.sensitivity ? set_to_keep(*result.sensitivity) : nullptr;
+      kept && can_keep_nodes(candidate, reference, kept->nodes))
+    subject.keep_command =
+        keep_command(subject.run.candidate, reference_path.filename().string(), kept->nodes);
   if (result.run_map && !options.text.tokenizer.empty()) {
     std::vector<std::vector<std::int64_t>> lists;
     for (const std::int64_t id : result.run_map->tokens) lists.push_back({id});

@@ -119,6 +119,17 @@ void require_writable(const OutputOptions& options) {
     throw Error(fmt::format("[output] {}: cannot be written; choose another -o", options.file));
 }
 
+void require_model_writable(const std::filesystem::path& file,
+                            const std::vector<std::filesystem::path>& read) {
+  require_writable({.file = file.string()});
+  for (const std::filesystem::path& each : read) {
+    std::error_code error;  // what is not there is no file that is read
+    if (!each.empty() && std::filesystem::equivalent(file, each, error))
+      throw Error(
+          fmt::format("[output] {}: would replace what is read; choose another -o", file.string()));
+  }
+}
+
 std::string output_format(const OutputOptions& options) {
   if (!options.format.empty()) return options.format;
   const std::string extension = lower_case(std::filesystem::path(options.file).extension());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <functional>
 #include <span>
 #include <string>
@@ -35,6 +36,10 @@ bool shows_graph(const OutputOptions& options);
 
 // Throws Error if the result could not be written later: call it before the long work.
 void require_writable(const OutputOptions& options);
+// The same for a model that a command writes, which must be none of the files that it reads; empty
+// ones count for nothing.
+void require_model_writable(const std::filesystem::path& file,
+                            const std::vector<std::filesystem::path>& read);
 
 // The format in force.
 std::string output_format(const OutputOptions& options);

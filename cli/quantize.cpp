@@ -90,7 +90,8 @@ void write_file(const fs::path& path, const std::string& text) {
 }  // namespace
 
 int run_quantize(QuantizeCommand& options) {
-  require_writable({.file = options.quantized.string()});
+  require_model_writable(options.quantized, {options.model});
+  require_model_writable(float_model_path(options.quantized), {options.model});
   require_writable(options.output);
   QuantizeOptions analysis = quantize_options(options);
   const Model model = Model::load(options.model);

@@ -29,7 +29,7 @@ struct Options {
 };
 
 int run(Options& options) {
-  require_writable({.file = options.repaired.string()});
+  require_model_writable(options.repaired, {options.model, options.reference});
   require_writable(options.output);
   const Model candidate = Model::load(options.model);
   const Model reference = Model::load(options.reference);

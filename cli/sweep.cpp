@@ -15,6 +15,7 @@
 #include "cli/progress.h"
 #include "cli/quantize.h"
 #include "vernier/error.h"
+#include "vernier/model/precision.h"
 #include "vernier/report/sweep.h"
 
 extern char** environ;
@@ -60,6 +61,9 @@ int run(Options& options) {
   QuantizeCommand& command = options.quantize;
   require_writable(command.output);
   const Model model = Model::load(command.model);
+  if (precision_of(model) == Precision::int8)
+    throw Error(fmt::format(
+        "[sweep] {}: is quantized already; give the float model it was made from", model.name()));
   const CalibrationData data = calibration_data(model, command.input);
   if (!data.inputs.samples)
     throw Error(

@@ -12,6 +12,7 @@
 #include "cli/quantize.h"
 #include "vernier/error.h"
 #include "vernier/model/precision.h"
+#include "vernier/report/number.h"
 #include "vernier/report/tune.h"
 
 namespace vernier::cli {
@@ -23,6 +24,7 @@ struct Options {
   QuantizeCommand quantize;
   std::string reference;  // of a model that is quantized already
   std::string target, cost = "nodes", fallback;
+  std::vector<std::string> keep;  // nodes of a model that is quantized already
 };
 
 TuneFallback fallback_of(const Options& options) {
@@ -66,10 +68,27 @@ RunDescription describe_run(const Options& options, const CalibrationData& data,
   return run;
 }
 
+// No search: what somebody has chosen, as debug advises it.
+int keep(const Options& options) {
+  const QuantizeCommand& command = options.quantize;
+  if (options.reference.empty())
+    throw Error(
+        "[tune] --keep: is of a model that is quantized already; give --reference, or pass "
+        "--keep-float to vernier quantize");
+  keep_nodes(Model::load(command.model), Model::load(options.reference), options.keep)
+      .save(command.quantized);
+  fmt::print("{}: {} kept in float\n", command.quantized.string(),
+             format_count(std::ssize(options.keep), "node"));
+  return exit_pass;
+}
+
 int run(Options& options) {
   QuantizeCommand& command = options.quantize;
-  require_writable({.file = command.quantized.string()});
+  require_model_writable(command.quantized, {command.model, options.reference});
   require_writable(command.output);
+  if (!options.keep.empty()) return keep(options);
+  if (options.target.empty())
+    throw Error("[tune] --target: what is to be reached? Give it, as in 'sqnr_db>30', or --keep");
   parse_target(options.target);
   const Model model = Model::load(command.model);
   if (options.reference.empty() && precision_of(model) == Precision::int8)
@@ -121,8 +140,7 @@ void add_tune(CLI::App& program, int& exit_code) {
   main.add("--target", options->target,
            "What to reach on held-back samples: 'sqnr_db>30', 'agreement>0.99', "
            "'top1_accuracy_drop<0.5' with labels, 'kl_mean<0.01' of a decoder",
-           "METRIC>VALUE")
-      ->required();
+           "METRIC>VALUE");
   main.add("-o,--output", options->quantize.quantized, "Where to write the model", "OUT.onnx")
       ->required();
   main.add("--cost", options->cost,
@@ -132,6 +150,10 @@ void add_tune(CLI::App& program, int& exit_code) {
   auto* reference =
       main.add("--reference", options->reference,
                "Of a quantized model: the float .onnx model it was made from", "MODEL");
+  main.add("--keep", options->keep,
+           "Of a quantized model: keep these nodes in float and search for none", "NODE,NODE,…")
+      ->delimiter(',')
+      ->excludes(command->get_option("--target"));
   main.add("--fallback", options->fallback,
            "What the other nodes are: float (default), 16: activations of 16 bits, 8: of "
            "--precision int4, weights of 8 bits (its default)")

@@ -20,7 +20,7 @@ show repair $mnist/mnist_cnn.int8_unscaled.onnx --reference $mnist/mnist_cnn.onn
 show diagnose mnist_cnn.int8.repaired.onnx $mnist/mnist_cnn.onnx --data $mnist/mnist_inputs.npz
 
 step "Export a PyTorch model to ONNX, beside a TorchScript file of the same model"
-[ -f resnet18/model.onnx ] || show export torchvision/resnet18 -o resnet18
+[ -f resnet18/model.onnx ] || show export torchvision/resnet18 --exporter torchscript -o resnet18
 
 step "Is the export faithful? PyTorch and ONNX Runtime on identical inputs"
 show eval --model resnet18/model.onnx --reference resnet18/model.pt --samples 20

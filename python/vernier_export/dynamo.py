@@ -2,6 +2,7 @@
 is an error. The reference is the source itself."""
 
 import contextlib
+import importlib.util
 import io
 import os
 import re
@@ -16,8 +17,17 @@ FIRST = (2, 5)
 LARGEST_FILE = 1 << 30  # of weights inside the file, which protobuf limits to twice that
 
 
+def what_is_missing():
+    """Why this exporter cannot be used; None if it can."""
+    if tuple(int(part) for part in torch.__version__.split(".")[:2]) < FIRST:
+        return f"PyTorch {torch.__version__} has none; it needs 2.5"
+    if importlib.util.find_spec("onnxscript") is None:
+        return "it needs the package onnxscript: install it, or pass --exporter torchscript"
+    return None
+
+
 def is_there():
-    return tuple(int(part) for part in torch.__version__.split(".")[:2]) >= FIRST
+    return what_is_missing() is None
 
 
 def write(folder, options, source, symbols):

@@ -37,7 +37,7 @@ def chosen_exporter(options):
         raise ExportError(
             "--exporter dynamo: --instrument needs the other exporter"
             if options.instrument
-            else f"--exporter dynamo: PyTorch {torch.__version__} has none; it needs 2.5"
+            else f"--exporter dynamo: {dynamo.what_is_missing()}"
         )
     default = "dynamo" if dynamo.is_there() and not options.instrument else "torchscript"
     return options.exporter or default

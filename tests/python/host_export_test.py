@@ -2,6 +2,7 @@
 
 import importlib.util
 import unittest
+import unittest.mock
 
 import torch
 
@@ -148,8 +149,17 @@ class TimmTest(ExportTest):
 
 @unittest.skipIf(dynamo.is_there(), "PyTorch has the dynamo exporter")
 class WithoutDynamoTest(ExportTest):
-    def test_the_error_says_which_version_has_it(self):
-        self.assert_fails("it needs 2.5", self.source(NET), "--exporter", "dynamo")
+    def test_the_error_says_what_it_needs(self):
+        self.assert_fails("--exporter dynamo: ", self.source(NET), "--exporter", "dynamo")
+        self.assert_fails("it needs ", self.source(NET), "--exporter", "dynamo")
+
+
+class MissingPackageTest(unittest.TestCase):
+    def test_an_old_version_comes_before_a_missing_package(self):
+        with unittest.mock.patch("importlib.util.find_spec", return_value=None):
+            for version, missing in (("1.13.1", "it needs 2.5"), ("2.6.0", "package onnxscript")):
+                with unittest.mock.patch.object(torch, "__version__", version):
+                    self.assertIn(missing, dynamo.what_is_missing())
 
 
 if __name__ == "__main__":

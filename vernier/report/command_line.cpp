@@ -1,5 +1,10 @@
 #include "vernier/report/command_line.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+
 namespace vernier {
 
 std::string shell_argument(std::string_view argument) {
@@ -15,6 +20,15 @@ std::string shell_argument(std::string_view argument) {
       text += character;
   }
   return text + "'";
+}
+
+std::string keep_command(const std::string& candidate, const std::string& reference,
+                         const std::vector<std::string>& nodes) {
+  const std::string written = std::filesystem::path(candidate).stem().string() + ".mixed.onnx";
+  return fmt::format("vernier tune {} --reference {} --keep {} -o {}", shell_argument(candidate),
+                     shell_argument(reference),
+                     shell_argument(fmt::format("{}", fmt::join(nodes, ","))),
+                     shell_argument(written));
 }
 
 }  // namespace vernier

@@ -284,8 +284,8 @@ Document describe_debug(const DebugSubject& subject, const DebugResult& result) 
   add_table(blocks_table(subject, result));
   blocks.emplace_back(Paragraph{debug_conclusion(result)});
   if (result.sensitivity)
-    describe_sensitivity(*result.sensitivity, projection_labels(result.projections), subject.top,
-                         blocks);
+    describe_sensitivity(*result.sensitivity, projection_labels(result.projections),
+                         subject.keep_command, subject.top, blocks);
   std::vector<std::string> warnings = debug_notes(result);
   if (result.verdict.outcome != Outcome::inconclusive)
     for (const Doubt& doubt : result.verdict.doubts) warnings.push_back(doubt_text(doubt));

@@ -12,6 +12,7 @@ struct DebugSubject {
   double low_db = 20;                    // below: red
   double good_db = 40;                   // above: green
   int top = 10;                          // rows of each table of the worst
+  std::string keep_command = {};         // that keeps set_to_keep() in float; empty: there is none
   std::vector<std::string> tokens = {};  // of the run map, as text; empty: their ids are shown
 };
 

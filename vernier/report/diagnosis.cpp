@@ -239,23 +239,15 @@ RunDescription run_of(RunDescription run, const char* command) {
   run.command = command;
   return run;
 }
-
-// "--target 'sqnr_db>24' ": what other samples surely reach with these nodes in float.
-std::string tune_target(const Remedy& remedy) {
-  return fmt::format("--target 'sqnr_db>{:.0f}' ",
-                     std::floor(remedy.after_db - std::max(1.0, remedy.interval_db.value_or(0))));
-}
-
 }  // namespace
 
 std::string remedy_command(const DiagnosisSubject& subject, const Remedy& remedy) {
+  if (remedy.writer == Remedy::Writer::tune)
+    return keep_command(subject.candidate, subject.reference, remedy.subjects);
   if (remedy.writer == Remedy::Writer::none || subject.data.empty()) return "";
-  const bool tunes = remedy.writer == Remedy::Writer::tune;
-  const std::string written =
-      fs::path(subject.candidate).stem().string() + (tunes ? ".mixed.onnx" : ".repaired.onnx");
-  return fmt::format("vernier {} {} --reference {} {}{} -o {}", tunes ? "tune" : "repair",
-                     shell_argument(subject.candidate), shell_argument(subject.reference),
-                     tunes ? tune_target(remedy) : "", subject.data, shell_argument(written));
+  const std::string written = fs::path(subject.candidate).stem().string() + ".repaired.onnx";
+  return fmt::format("vernier repair {} --reference {} {} -o {}", shell_argument(subject.candidate),
+                     shell_argument(subject.reference), subject.data, shell_argument(written));
 }
 
 std::string remedy_text(const Remedy& remedy) {

@@ -117,14 +117,18 @@ Table flips_table(const Sensitivity& sensitivity) {
   return table;
 }
 
-// The set to paste: of three nodes or, where there is none, the largest.
-const FloatSet& pasted(const std::vector<FloatSet>& sets) {
+}  // namespace
+
+const FloatSet* set_to_keep(const Sensitivity& sensitivity) {
+  constexpr double most_of_it = 0.9;
+  const std::vector<FloatSet>& sets = sensitivity.keep_in_float;
+  if (sets.empty()) return nullptr;
+  const auto gain = [](const FloatSet& set) { return set.gain.after_db - set.gain.before_db; };
   const auto three =
       std::ranges::find_if(sets, [](const FloatSet& set) { return set.nodes.size() >= 3; });
-  return three == sets.end() ? sets.back() : *three;
+  const FloatSet& chosen = three == sets.end() ? sets.back() : *three;
+  return gain(sets.front()) >= most_of_it * gain(chosen) ? &sets.front() : &chosen;
 }
-
-}  // namespace
 
 std::string kl_text(const std::optional<double>& kl) {
   if (!kl) return "-";
@@ -152,23 +156,19 @@ std::string sensitivity_conclusion(const Sensitivity& sensitivity, const NodeLab
   return text.empty() ? text : text + ".";
 }
 
-void describe_sensitivity(const Sensitivity& sensitivity, const NodeLabels& labels, int top,
-                          std::vector<Block>& blocks) {
+void describe_sensitivity(const Sensitivity& sensitivity, const NodeLabels& labels,
+                          const std::string& keep_command, int top, std::vector<Block>& blocks) {
   const auto add = [&](Table table) {
     if (!table.rows.empty()) blocks.emplace_back(std::move(table));
   };
   // Of a decoder, the table of its projections says the same in KL.
   if (!sensitivity.kl || labels.empty()) add(nodes_table(sensitivity, top));
   add(sets_table(sensitivity, labels));
-  if (!sensitivity.keep_in_float.empty()) {
-    const std::vector<std::string>& nodes = pasted(sensitivity.keep_in_float).nodes;
-    if (sensitivity.kept_bits > 0) {
-      blocks.emplace_back(Code{fmt::format("--keep-8bit {}", fmt::join(nodes, ","))});
-    } else {
-      blocks.emplace_back(Code{fmt::format("nodes_to_exclude=['{}']", fmt::join(nodes, "', '"))});
-      blocks.emplace_back(Code{fmt::format("--keep-fp32 node:{}", fmt::join(nodes, ",node:"))});
-    }
-  }
+  const FloatSet* kept = set_to_keep(sensitivity);
+  if (kept && sensitivity.kept_bits > 0)
+    blocks.emplace_back(Code{fmt::format("--keep-8bit {}", fmt::join(kept->nodes, ","))});
+  else if (kept && !keep_command.empty())
+    blocks.emplace_back(Code{keep_command});
   add(remedies_table(sensitivity, top));
   add(flips_table(sensitivity));
 }

@@ -20,8 +20,13 @@ std::string kl_text(const std::optional<double>& kl);
 // down in 8 bits: KL 0.0097 -> 0.0061 (±0.0002)."; empty: nothing is advised.
 std::string sensitivity_conclusion(const Sensitivity& sensitivity, const NodeLabels& labels = {});
 
-// What each node does to the outputs, and what was measured to help.
-void describe_sensitivity(const Sensitivity& sensitivity, const NodeLabels& labels, int top,
-                          std::vector<Block>& blocks);
+// The set of nodes that a command keeps in float: of three nodes, or of one that gains nearly as
+// much; null: none is advised.
+const FloatSet* set_to_keep(const Sensitivity& sensitivity);
+
+// What each node does to the outputs, and what was measured to help. `keep_command` keeps
+// set_to_keep() in float; empty: there is none.
+void describe_sensitivity(const Sensitivity& sensitivity, const NodeLabels& labels,
+                          const std::string& keep_command, int top, std::vector<Block>& blocks);
 
 }  // namespace vernier

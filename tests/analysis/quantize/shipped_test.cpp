@@ -3,34 +3,77 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
-
 #include "tests/fixture.h"
 #include "tests/model_builder.h"
 
 namespace vernier {
 namespace {
 
-// Scores with a mask of -10000 reach little above zero: the largest code is zero.
-TEST(Shipped, only_a_clip_ends_at_zero_from_below) {
-  const CalibratedRange masked{-10007, 0, ""};
-  EXPECT_EQ(bounds_of(masked, {}).high, INFINITY);
-  EXPECT_EQ(bounds_of(masked, std::array{0.0}).high, 0);
-  EXPECT_EQ(bounds_of({0, 6, ""}, {}).low, 0);
+// x, its product with the identity, and y behind `op`, where one is given; with quantizers of the
+// product and of x unless they are left out.
+Model layer(const std::string& op, const std::string& product, bool quantized, double high = 6) {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{1}, {2}}).output("y");
+  builder.weight(tensor_of<float>("w", DType::f32, {2, 2}, {1, 0, 0, 1}))
+      .weight(tensor_of<float>("low", DType::f32, {}, {0}))
+      .weight(tensor_of<float>("high", DType::f32, {}, {6}))
+      .weight(tensor_of<float>("scale", DType::f32, {}, {static_cast<float>(high / 255)}))
+      .weight(tensor_of<std::uint8_t>("zero", DType::u8, {}, {0}))
+      .weight(tensor_of<float>("input_scale", DType::f32, {}, {1}))
+      .weight(tensor_of<std::uint8_t>("input_zero", DType::u8, {}, {0}));
+  if (quantized)
+    builder.node("QuantizeLinear", {"x", "input_scale", "input_zero"}, {"x_q"})
+        .node("DequantizeLinear", {"x_q", "input_scale", "input_zero"}, {"x_d"});
+  builder.node("MatMul", {quantized ? "x_d" : "x", "w"}, {product});
+  std::string last = product;
+  if (!op.empty()) {
+    builder.node(op,
+                 op == "Clip" ? std::vector<std::string>{product, "low", "high"}
+                              : std::vector<std::string>{product},
+                 {"activated"});
+    last = "activated";
+  }
+  if (quantized) {
+    builder.node("QuantizeLinear", {last, "scale", "zero"}, {"p_q"})
+        .node("DequantizeLinear", {"p_q", "scale", "zero"}, {"p_d"});
+    last = "p_d";
+  }
+  return builder.node("Neg", {last}, {"y"}).model();
 }
 
-// The range of an input that begins at zero is none of a Clip elsewhere, and may be too narrow.
-TEST(Shipped, a_clip_bounds_only_ranges_that_end_where_it_does) {
-  GraphBuilder builder;
-  builder.input("x", DType::f32, {{1}, {4}}).output("y");
-  builder.weight(tensor_of<float>("low", DType::f32, {}, {0}))
-      .weight(tensor_of<float>("high", DType::f32, {}, {6}));
-  const Model model =
-      builder.node("Clip", {"x", "low", "high"}, {"c"}).node("Relu", {"c"}, {"y"}).model();
-  const std::vector<double> clips = upper_clips(ModelIndex(model));
-  EXPECT_EQ(clips, std::vector<double>{6});
-  EXPECT_EQ(bounds_of({0, 0.3, ""}, clips).high, INFINITY);
-  EXPECT_EQ(bounds_of({0, 5.99, ""}, clips).high, 5.99);
+std::vector<ActivationBounds> bounds_in(const Model& candidate, const Model& reference) {
+  std::vector<ActivationBounds> bounds;
+  for (const auto& activation :
+       find_shipped(ModelIndex(candidate), ModelIndex(reference)).activations)
+    bounds.push_back(activation.widest_bounds());
+  return bounds;
+}
+
+const ActivationBounds no_bounds;
+
+TEST(Shipped, a_quantizer_has_the_bounds_of_the_relu_or_clip_that_it_stands_for) {
+  const Model candidate = layer("", "product", true, 0.3);  // the range itself may be too narrow
+  EXPECT_THAT(bounds_in(candidate, layer("Relu", "product", false)),
+              testing::ElementsAre(no_bounds, ActivationBounds{.low = 0}));
+  EXPECT_THAT(bounds_in(candidate, layer("Clip", "product", false)),
+              testing::ElementsAre(no_bounds, ActivationBounds{0, 6}));
+}
+
+// Calibrated on numbers from 0 on, where the network takes others: no Relu is to be kept.
+TEST(Shipped, ranges_that_begin_at_zero_are_no_relu_where_the_reference_has_none) {
+  EXPECT_THAT(bounds_in(layer("", "product", true), layer("", "product", false)),
+              testing::ElementsAre(no_bounds, no_bounds));
+  EXPECT_THAT(bounds_in(layer("Relu", "product", true), layer("Relu", "product", false)),
+              testing::ElementsAre(no_bounds, no_bounds));  // it has the Relu itself
+}
+
+TEST(Shipped, without_a_counterpart_ranges_that_end_where_a_clip_does_are_bounds) {
+  Model reference = layer("Clip", "other", false);
+  for (auto& node : *reference.graph().mutable_node()) node.set_name("");
+  EXPECT_THAT(bounds_in(layer("", "product", true, 5.99), reference),
+              testing::ElementsAre(no_bounds, ActivationBounds{0, 6}));
+  EXPECT_THAT(bounds_in(layer("", "product", true, 3), reference),
+              testing::ElementsAre(no_bounds, ActivationBounds{.low = 0}));
 }
 
 TEST(Shipped, a_node_in_float_has_all_its_constants_in_float_and_leaves_no_quantizer) {
@@ -42,7 +85,7 @@ TEST(Shipped, a_node_in_float_has_all_its_constants_in_float_and_leaves_no_quant
   std::vector<std::string> all;
   for (const auto& node : candidate.graph().node()) all.push_back(node_label(node));
   for (const auto& input : candidate.inputs()) all.push_back(input.name);
-  const Model kept = keep_in_float(candidate_index, shipped, {}, all);
+  const Model kept = keep_in_float(candidate_index, shipped, all);
   for (const auto& node : kept.graph().node()) {
     EXPECT_NE(node.op_type(), "QuantizeLinear") << node.name();
     EXPECT_NE(node.op_type(), "DequantizeLinear") << node.name();

@@ -14,6 +14,8 @@ constexpr std::size_t treated_groups = 8;
 constexpr double range_factors[] = {1.0 / 64, 1.0 / 16, 0.25, 0.5, 0.7, 0.85, 1.2, 1.5, 2, 4};
 // A change that gains less on the samples that it was chosen on is not tried on others.
 constexpr double least_gain_db = 0.05;
+// Outputs that are nearly silenced have 0 dB, which may be more than they had: no remedy.
+constexpr double least_output_db = 3;
 
 // What reaches a switch.
 struct Observed {
@@ -181,7 +183,8 @@ std::vector<QuantizerRemedy> find_remedies(std::span<const Switch> switches,
   for (std::size_t i = 0; i < promising.size(); ++i) {
     QuantizerRemedy remedy = changes[promising[i]].remedy;
     remedy.gain = gain_of(judged[0], judged[i + 1]);
-    if (remedy.gain.is_proven()) remedies.push_back(std::move(remedy));
+    if (remedy.gain.is_proven() && remedy.gain.after_db >= least_output_db)
+      remedies.push_back(std::move(remedy));
   }
   std::ranges::stable_sort(remedies, std::greater(),
                            [](const QuantizerRemedy& remedy) { return remedy.gain.after_db; });

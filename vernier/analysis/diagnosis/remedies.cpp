@@ -8,6 +8,7 @@
 #include "vernier/analysis/diagnosis/ask.h"
 #include "vernier/analysis/quantize/repair.h"
 #include "vernier/analysis/quantize/shipped.h"
+#include "vernier/analysis/quantize/tune.h"
 #include "vernier/error.h"
 #include "vernier/runtime/stopping.h"
 
@@ -97,7 +98,8 @@ std::vector<Remedy> measured_remedies(const Sensitivity& sensitivity,
   if (!sensitivity.keep_in_float.empty()) {
     const FloatSet& set = sensitivity.keep_in_float.back();
     remedies.push_back(measured_remedy(Remedy::Kind::keep_in_float, set.nodes, set.gain));
-    if (pairs) remedies.back().writer = Remedy::Writer::tune;
+    if (pairs && can_keep_nodes(models.candidate, *models.reference, set.nodes))
+      remedies.back().writer = Remedy::Writer::tune;
   }
   return remedies;
 }

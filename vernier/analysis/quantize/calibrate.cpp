@@ -1,7 +1,10 @@
 #include "vernier/analysis/quantize/calibrate.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
+#include "vernier/error.h"
 #include "vernier/metrics/parallel.h"
 #include "vernier/model/blocks.h"
 #include "vernier/runtime/ort_runner.h"
@@ -24,11 +27,28 @@ void add_values(ValueCounts& counts, const TensorView& tensor) {
   });
 }
 
+bool has_nan(const TensorView& tensor) {
+  if (!is_float(tensor.dtype)) return false;
+  bool found = false;
+  visit_blocks(tensor, [&](auto block) {
+    for (const auto value : block) found = found || std::isnan(static_cast<double>(value));
+  });
+  return found;
+}
+
 }  // namespace
 
 std::vector<Tensor> SharedSamples::sample(std::int64_t index) {
-  const std::lock_guard lock(mutex_);
-  return samples_.sample(index);
+  std::vector<Tensor> sample = [&] {
+    const std::lock_guard lock(mutex_);
+    return samples_.sample(index);
+  }();
+  for (const Tensor& input : sample)
+    if (has_nan(input))
+      throw Error(fmt::format(
+          "[quantize] sample {}: '{}' holds NaN, which no range can be measured of; leave it out",
+          samples_.number(index), input.name));
+  return sample;
 }
 
 std::optional<Tensor> SharedSamples::labels(std::int64_t index) {

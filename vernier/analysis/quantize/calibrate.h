@@ -17,13 +17,14 @@ namespace vernier {
 
 class SampleRecords;
 
-// Samples that several threads may read.
+// Samples that several threads may read. Throws Error for one that holds NaN.
 class SharedSamples {
  public:
   explicit SharedSamples(Samples& samples) : samples_(samples) {}
   std::int64_t size() const { return samples_.size(); }
   std::vector<Tensor> sample(std::int64_t index);
   std::optional<Tensor> labels(std::int64_t index);
+  std::int64_t number(std::int64_t index) const { return samples_.number(index); }
 
  private:
   Samples& samples_;

@@ -107,16 +107,26 @@ void Quantizing::calibrate() {
           tensor, values.nonfinite()));
 }
 
+void Quantizing::calibrate_again() {
+  if (values_.empty() || parts_.choosing.empty() || !go_on_) return;
+  const double steps = std::ldexp(1.0, options_.precision.activation_bits) - 1;
+  const CalibrationValues more = vernier::calibrate(prepared_.model, plan_, runs(parts_.choosing));
+  for (const auto& [tensor, counts] : more) {
+    const auto range = choices_.ranges.find(tensor);
+    const auto known = values_.find(tensor);
+    if (range == choices_.ranges.end() || known == values_.end()) continue;
+    known->second.add(counts);
+    if (const auto rule = range_rule_of(range->second))
+      range->second = range_by(*rule, known->second, steps);
+  }
+}
+
 void Quantizing::keep_in_float(std::vector<std::string> nodes) {
   plan_ = plan_keeping(std::move(nodes));
 }
 
-void Quantizing::set_activation_bits(std::map<std::string, int> bits) {
-  choices_.activation_bits = std::move(bits);
-}
-
-void Quantizing::set_weight_bits(std::map<std::string, int> bits) {
-  choices_.weight_bits = std::move(bits);
+void Quantizing::change_choices(const std::function<void(QuantizationChoices&)>& change) {
+  change(choices_);
 }
 
 void Quantizing::keep_in_8_bits() {
@@ -266,6 +276,7 @@ QuantizeResult quantize(const Model& model, Samples* samples, const QuantizeOpti
   Quantizing quantizing(model, samples, options);
   quantizing.calibrate();
   quantizing.search();
+  quantizing.calibrate_again();
   return quantizing.finish();
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "vernier/analysis/quantize/quantize.h"
 
 namespace vernier {
@@ -12,10 +14,12 @@ class Quantizing {
 
   void calibrate();  // minmax ranges, or those given
   void search();     // other choices, where they prove to help
+  // Ranges by the rules that were chosen, of the samples that chose them too: few samples show less
+  // of what a tensor holds.
+  void calibrate_again();
   // Keeps nodes in float, besides those that are already.
   void keep_in_float(std::vector<std::string> nodes);
-  void set_activation_bits(std::map<std::string, int> bits);  // by root
-  void set_weight_bits(std::map<std::string, int> bits);      // by weight
+  void change_choices(const std::function<void(QuantizationChoices&)>& change);
   QuantizeResult finish();
 
   // What quantizers are put into: prepared, its channels perhaps scaled.
@@ -30,6 +34,8 @@ class Quantizing {
   const PlacementPlan& plan() const { return plan_; }
   const QuantizationChoices& choices() const { return choices_; }
   const SampleParts& parts() const { return parts_; }
+  // Nodes that the search keeps in float.
+  const std::vector<std::string>& kept() const { return kept_; }
   SampleRuns runs(std::vector<std::int64_t> indices);
   bool go_on() const { return go_on_; }
   void report(std::int64_t done);  // progress, in calibration samples

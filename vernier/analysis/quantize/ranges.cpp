@@ -242,7 +242,19 @@ CalibratedRange range_by(RangeRule rule, const ValueCounts& values, double steps
   CalibratedRange range =
       values.count() == 0 ? CalibratedRange{} : without_rule(rule, values, steps);
   range.rule = std::string(range_rule_name(rule));
+  constexpr double steps_of_8_bits = 255;
+  return steps > steps_of_8_bits ? with_margin(range) : range;
+}
+
+CalibratedRange with_margin(CalibratedRange range) {
+  range.low *= 2;
+  range.high *= 2;
   return range;
+}
+
+std::optional<RangeRule> range_rule_of(const CalibratedRange& range) {
+  const auto found = std::ranges::find(range_rules, range.rule, range_rule_name);
+  return found == range_rules.end() ? std::nullopt : std::optional(*found);
 }
 
 CalibratedRanges read_ranges(const std::filesystem::path& file) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -50,8 +51,16 @@ struct CalibratedRange {
   bool operator==(const CalibratedRange&) const = default;
 };
 
-// The range holds zero. `steps` is what the quantizer has between its ends: 255 for 8 bits.
+// The range holds zero. `steps` is what the quantizer has between its ends: 255 for 8 bits. One of
+// 16 bits has steps to spare: it is with_margin().
 CalibratedRange range_by(RangeRule rule, const ValueCounts& values, double steps);
+
+// Twice as wide: what no calibration sample showed is not cut off. Of 16 bits that costs 6 of about
+// 90 dB.
+CalibratedRange with_margin(CalibratedRange range);
+
+// The rule of that name; nothing for ranges that somebody gave.
+std::optional<RangeRule> range_rule_of(const CalibratedRange& range);
 
 using CalibratedRanges = std::map<std::string, CalibratedRange>;  // by tensor
 

@@ -117,22 +117,22 @@ RepairResult repair(const Model& shipped_model, const Model& reference, Samples&
   };
   report();
   const SampleRuns calibration{shared, parts.calibration, options.threads};
-  const std::vector<double> clips = upper_clips(ModelIndex(reference));
-  const CalibrationValues values = calibrate(
-      without_quantizers(candidate, shipped, clips, [](const std::string&) { return true; }),
-      calibration_plan(shipped), calibration, [&] {
-        ++done;
-        report();
-      });
+  const CalibrationValues values =
+      calibrate(without_quantizers(candidate, shipped, [](const std::string&) { return true; }),
+                calibration_plan(shipped), calibration, [&] {
+                  ++done;
+                  report();
+                });
   QuantizationChoices choices{.precision = parse_quantized_precision("int8"),
                               .storage = weight_storage(options.target),
                               .per_channel = false};
-  std::map<std::string, CalibratedRange> ranges_as_shipped;
-  for (const auto& activation : shipped.activations)
+  std::map<std::string, ActivationBounds> bounds_of;
+  for (const auto& activation : shipped.activations) {
     choices.ranges[activation.tensors.front()] = activation.range;
-  ranges_as_shipped = choices.ranges;
+    bounds_of[activation.tensors.front()] = activation.widest_bounds();
+  }
   const auto confine = [&](const std::string& tensor, CalibratedRange range) {
-    const ActivationBounds bounds = bounds_of(ranges_as_shipped.at(tensor), clips);
+    const ActivationBounds& bounds = bounds_of.at(tensor);
     range.low = std::max(range.low, bounds.low);
     range.high = std::min(range.high, bounds.high);
     return range;

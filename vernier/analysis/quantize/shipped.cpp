@@ -44,9 +44,14 @@ std::optional<Tensor> original_of(const QuantizedWeight& weight, const ModelInde
 class Finding {
  public:
   Finding(const ModelIndex& candidate, const ModelIndex& reference)
-      : graph_(candidate.main()), reference_(reference) {
-    for (QuantizedWeight& weight : find_quantization(candidate).weights)
+      : candidate_(candidate), graph_(candidate.main()), reference_(reference) {
+    Quantization quantization = find_quantization(candidate);
+    for (QuantizedWeight& weight : quantization.weights)
       if (weight.form == WeightForm::dequantized) weights_.emplace(weight.name, std::move(weight));
+    for (QuantizedActivation& activation : quantization.activations)
+      activations_.emplace(activation.before, std::move(activation));
+    for (const NodeProto& node : reference.main().graph().node())
+      if (const auto clip = clip_range(node, reference.main())) clips_.push_back(*clip);
     const auto& nodes = graph_.graph().node();
     for (int i = 0; i < nodes.size(); ++i) numbers_.emplace(&nodes[i], i);
   }
@@ -90,12 +95,38 @@ class Finding {
           {.quantizer = *quantizer, .range = {range->low, range->high, "as shipped"}});
     auto& activation = shipped_.activations[place->second];
     activation.tensors.push_back(node.input(0));
+    activation.bounds.push_back(bounds_of(node.input(0), *range));
     activation.nodes.push_back(numbers_.at(&node));
     for (const NodeProto* reader : graph_.consumers(node.output(0)))
       if (is_op_or_contrib(*reader, "DequantizeLinear")) {
         activation.nodes.push_back(numbers_.at(reader));
         dequantized_[reader->output(0)] = place->second;
       }
+  }
+
+  ActivationBounds bounds_of(const std::string& tensor, const RealRange& range) const {
+    const auto found = activations_.find(tensor);
+    if (found == activations_.end() || graph_.is_input(tensor)) return {};
+    if (Counterpart counterpart = find_counterpart(reference_, found->second)) {
+      const auto folded =
+          fold_clip(reference_, candidate_, found->second, std::move(counterpart)).folded;
+      return folded ? ActivationBounds{folded->low, folded->high} : ActivationBounds{};
+    }
+    return likely_bounds(found->second.writer_op, range);
+  }
+
+  // Where the float model's tensor is not known: a range behind an operator that Relus are folded
+  // into, and that ends where a Relu or Clip of the float model does.
+  ActivationBounds likely_bounds(const std::string& writer_op, const RealRange& range) const {
+    static const std::set<std::string> folding = {"Conv",   "ConvTranspose", "Gemm",
+                                                  "MatMul", "Add",           "BatchNormalization"};
+    ActivationBounds bounds;
+    if (!folding.contains(writer_op)) return bounds;
+    for (const ClipRange& clip : clips_) {
+      if (std::abs(clip.low - range.low) <= range.step) bounds.low = clip.low;
+      if (std::abs(clip.high - range.high) <= range.step) bounds.high = clip.high;
+    }
+    return bounds;
   }
 
   void add_node(const NodeProto& node) {
@@ -148,9 +179,12 @@ class Finding {
                                   .original = *std::move(original)});
   }
 
+  const ModelIndex& candidate_;
   const GraphIndex& graph_;
   const ModelIndex& reference_;
   std::map<std::string, QuantizedWeight> weights_;
+  std::map<std::string, QuantizedActivation> activations_;  // by what is quantized
+  std::vector<ClipRange> clips_;                            // of the reference
   std::map<const NodeProto*, int> numbers_;
   std::map<std::pair<std::string, std::string>, std::size_t> places_;
   std::map<std::string, std::size_t> dequantized_;  // which activation a tensor comes from
@@ -334,24 +368,15 @@ bool becomes_unsigned(const ShippedQuantizers& shipped, const ShippedQuantizers:
          activation != shipped.activations.end() && activation->quantizer.dtype == DType::u8;
 }
 
-std::vector<double> upper_clips(const ModelIndex& model) {
-  std::vector<double> bounds;
-  for (const GraphIndex& graph : model.graphs())
-    for (const NodeProto& node : graph.graph().node())
-      if (const auto clip = clip_range(node, graph); clip && std::isfinite(clip->high))
-        bounds.push_back(clip->high);
-  return bounds;
+const ActivationBounds& ShippedQuantizers::Activation::bounds_of(const std::string& tensor) const {
+  return bounds[static_cast<std::size_t>(std::ranges::find(tensors, tensor) - tensors.begin())];
 }
 
-ActivationBounds bounds_of(const CalibratedRange& shipped, std::span<const double> upper_clips) {
-  constexpr double steps = 255;
-  ActivationBounds bounds;
-  if (shipped.low == 0) bounds.low = 0;
-  // Scores with a mask of -10000 leave no code above zero either: only a Clip ends a range there.
-  const double step = (shipped.high - shipped.low) / steps;
-  for (const double clip : upper_clips)
-    if (std::abs(clip - shipped.high) <= step) bounds.high = shipped.high;
-  return bounds;
+ActivationBounds ShippedQuantizers::Activation::widest_bounds() const {
+  ActivationBounds widest{INFINITY, -INFINITY};
+  for (const ActivationBounds& each : bounds)
+    widest = {std::min(widest.low, each.low), std::max(widest.high, each.high)};
+  return widest;
 }
 
 namespace {
@@ -359,7 +384,7 @@ namespace {
 bool is_dequantize(const NodeProto* node) { return is_op_or_contrib(*node, "DequantizeLinear"); }
 
 void remove_quantizers(GraphWriter& writer, const GraphIndex& graph,
-                       const ShippedQuantizers& shipped, std::span<const double> upper_clips,
+                       const ShippedQuantizers& shipped,
                        const std::function<bool(const std::string& tensor)>& is_removed) {
   const auto constant = [&](const std::string& stem, double value) {
     Tensor tensor = make_tensor("", DType::f32, {});
@@ -367,7 +392,6 @@ void remove_quantizers(GraphWriter& writer, const GraphIndex& graph,
     return writer.add_constant(stem, std::move(tensor));
   };
   for (const auto& activation : shipped.activations) {
-    const ActivationBounds bounds = bounds_of(activation.range, upper_clips);
     std::map<std::string, std::string> sources;  // what is quantized, by what it is quantized to
     for (const int number : activation.nodes) {
       NodeProto& node = writer.node(number);
@@ -382,6 +406,7 @@ void remove_quantizers(GraphWriter& writer, const GraphIndex& graph,
       const auto found = sources.find(node.input(0));
       if (found == sources.end()) continue;
       std::string source = found->second;
+      const ActivationBounds bounds = activation.bounds_of(source);
       const auto bound = [&](const char* op, std::optional<double> value) {
         const std::string bounded = writer.fresh_name(source + "_bounded");
         std::vector<std::string> inputs = {source};
@@ -403,10 +428,9 @@ void remove_quantizers(GraphWriter& writer, const GraphIndex& graph,
 }  // namespace
 
 Model without_quantizers(const Model& candidate, const ShippedQuantizers& shipped,
-                         std::span<const double> upper_clips,
                          const std::function<bool(const std::string& tensor)>& is_removed) {
   GraphWriter writer(candidate.clone());
-  remove_quantizers(writer, ModelIndex(candidate).main(), shipped, upper_clips, is_removed);
+  remove_quantizers(writer, ModelIndex(candidate).main(), shipped, is_removed);
   return writer.finish();
 }
 
@@ -416,10 +440,10 @@ std::string owner_of(const ModelIndex& candidate, const std::string& tensor) {
 }
 
 Model keep_in_float(const ModelIndex& candidate, const ShippedQuantizers& shipped,
-                    std::span<const double> upper_clips, const std::vector<std::string>& nodes) {
+                    const std::vector<std::string>& nodes) {
   const std::set<std::string> kept(nodes.begin(), nodes.end());
   GraphWriter writer(candidate.model().clone());
-  remove_quantizers(writer, candidate.main(), shipped, upper_clips, [&](const std::string& tensor) {
+  remove_quantizers(writer, candidate.main(), shipped, [&](const std::string& tensor) {
     return kept.contains(owner_of(candidate, tensor));
   });
   for (const auto& node : shipped.nodes) {

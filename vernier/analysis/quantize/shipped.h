@@ -2,21 +2,33 @@
 
 #include <cmath>
 #include <functional>
-#include <span>
+#include <string>
+#include <vector>
 
 #include "vernier/analysis/quantize/search.h"
 #include "vernier/model/index.h"
 
 namespace vernier {
 
+// What a quantizer does besides rounding: it stands for a Relu or Clip of the float model that the
+// file leaves to it.
+struct ActivationBounds {
+  double low = -INFINITY, high = INFINITY;
+  bool operator==(const ActivationBounds&) const = default;
+};
+
 // The quantizers of somebody's Q-DQ model, in the terms in which choices are made.
 struct ShippedQuantizers {
   // A Q-DQ pair, or several that share scale and zero point.
   struct Activation {
-    std::vector<std::string> tensors;  // that are quantized; the first is its name in choices
-    std::vector<int> nodes;            // QuantizeLinear and DequantizeLinear
+    std::vector<std::string> tensors;      // that are quantized; the first is its name in choices
+    std::vector<ActivationBounds> bounds;  // of each of the tensors
+    std::vector<int> nodes;                // QuantizeLinear and DequantizeLinear
     Quantizer quantizer;
     CalibratedRange range;  // as shipped
+
+    const ActivationBounds& bounds_of(const std::string& tensor) const;
+    ActivationBounds widest_bounds() const;
   };
   // A stored weight behind DequantizeLinear, and the node that multiplies with it.
   struct Operand {
@@ -61,25 +73,15 @@ Model write_shipped(const Model& candidate, const ShippedQuantizers& shipped,
 bool becomes_unsigned(const ShippedQuantizers& shipped, const ShippedQuantizers::Node& node,
                       WeightStorage storage);
 
-// What a quantizer does besides rounding: one without codes on one side of zero may stand for a
-// Relu, or for a Clip where the float model has such nodes.
-struct ActivationBounds {
-  double low = -INFINITY, high = INFINITY;
-};
-// Where Clips of the float model end: a quantizer may stand for one of them.
-std::vector<double> upper_clips(const ModelIndex& model);
-ActivationBounds bounds_of(const CalibratedRange& shipped, std::span<const double> upper_clips);
-
 // The model without the Q-DQ pairs of the activations that are asked for, but with their bounds.
 // Without any, its tensors are what no shipped range has cut off, so that ranges can be measured.
 Model without_quantizers(const Model& candidate, const ShippedQuantizers& shipped,
-                         std::span<const double> upper_clips,
                          const std::function<bool(const std::string& tensor)>& is_removed);
 
 // The same for what these nodes compute, with their float weights, biases and other constants as
 // far as they are known.
 Model keep_in_float(const ModelIndex& candidate, const ShippedQuantizers& shipped,
-                    std::span<const double> upper_clips, const std::vector<std::string>& nodes);
+                    const std::vector<std::string>& nodes);
 
 // The node that computes a tensor, or the tensor itself where it is an input.
 std::string owner_of(const ModelIndex& candidate, const std::string& tensor);

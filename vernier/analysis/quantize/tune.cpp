@@ -66,6 +66,7 @@ class Tuning {
   TuneResult run() {
     quantizing_.calibrate();
     quantizing_.search();
+    quantizing_.calibrate_again();
     const OutputScorer choosing(quantizing_.reference(),
                                 quantizing_.runs(quantizing_.parts().choosing));
     const OutputScorer held_back(quantizing_.reference(),
@@ -96,19 +97,32 @@ class Tuning {
     if (options_.fallback == TuneFallback::floating)
       return quantizing_.write(quantizing_.plan_keeping(kept), choices);
     if (options_.fallback == TuneFallback::bits16)
-      choices.activation_bits = wide_tensors(kept);
+      widen(choices, kept);
     else
       choices.weight_bits = wide_weights(kept);
     return quantizing_.write(quantizing_.plan(), std::move(choices));
+  }
+
+  // 16 bits for what the nodes read and write.
+  void widen(QuantizationChoices& choices, const std::vector<std::string>& kept) const {
+    choices.activation_bits = wide_tensors(kept);
+    for (const auto& [tensor, bits] : choices.activation_bits)
+      if (const auto range = choices.ranges.find(tensor); range != choices.ranges.end() &&
+                                                          range_rule_of(range->second) &&
+                                                          choices.precision.activation_bits == 8)
+        range->second = with_margin(range->second);
   }
 
   std::map<std::string, int> wide_tensors(const std::vector<std::string>& kept) const {
     const PlacementPlan& plan = quantizing_.plan();
     std::map<std::string, int> bits;
     for (const PlacedNode& node : plan.nodes)
-      if (std::ranges::find(kept, node.name) != kept.end())
+      if (std::ranges::find(kept, node.name) != kept.end()) {
         for (const std::size_t tensor : node.tensors)
           bits[plan.tensors[plan.tensors[tensor].root].name] = 16;
+        for (const PlacedTensor& tensor : plan.tensors)
+          if (tensor.name == node.output) bits[plan.tensors[tensor.root].name] = 16;
+      }
     return bits;
   }
 
@@ -134,11 +148,15 @@ class Tuning {
 
   TuneResult finish(TuneResult result) {
     if (options_.fallback == TuneFallback::bits16)
-      quantizing_.set_activation_bits(wide_tensors(result.kept));
+      quantizing_.change_choices(
+          [&](QuantizationChoices& choices) { widen(choices, result.kept); });
     else if (options_.fallback == TuneFallback::weights8)
-      quantizing_.set_weight_bits(wide_weights(result.kept));
+      quantizing_.change_choices(
+          [&](QuantizationChoices& choices) { choices.weight_bits = wide_weights(result.kept); });
     else
       quantizing_.keep_in_float(result.kept);
+    // What the search kept in float is as little quantized as what was kept after it.
+    result.kept.insert(result.kept.begin(), quantizing_.kept().begin(), quantizing_.kept().end());
     QuantizeResult quantized = quantizing_.finish();
     result.model = std::move(quantized.model);
     result.float_model = std::move(quantized.float_model);
@@ -175,17 +193,36 @@ TuneCost parse_tune_cost(std::string_view name) {
   throw Error(fmt::format("[tune] --cost {}: expected nodes, bytes or latency", name));
 }
 
+namespace {
+
+void require_direction(const std::string& text, const Limit& target) {
+  const bool more_is_better = target.metric == "sqnr_db" || target.metric == "agreement";
+  const bool asks_for_more = operator_text(target).starts_with('>');
+  if (more_is_better != asks_for_more)
+    throw Error(fmt::format("[tune] --target '{}': {} is better the {} it is; pass '{}{}{}'", text,
+                            target.metric, more_is_better ? "larger" : "smaller", target.metric,
+                            more_is_better ? ">" : "<", target.value));
+  if (target.metric == "agreement" && !(target.value <= 1))
+    throw Error(fmt::format(
+        "[tune] --target '{}': agreement is a share of 1, as in 'agreement>0.99'", text));
+}
+
+}  // namespace
+
 Limit parse_target(const std::string& text) {
   const std::vector<std::string> metrics = {"sqnr_db", "agreement", "top1_accuracy_drop",
                                             "kl_mean"};
+  std::optional<Limit> target;
   try {
-    return parse_limit(text, metrics);
+    target = parse_limit(text, metrics);
   } catch (const Error&) {
     throw Error(
         fmt::format("[tune] --target '{}': expected METRIC>VALUE or METRIC<VALUE with one "
                     "of {}, as in 'sqnr_db>30'",
                     text, fmt::join(metrics, ", ")));
   }
+  require_direction(text, *target);
+  return *target;
 }
 
 TuneResult tune(const Model& model, Samples& samples, const TuneOptions& options) {

@@ -71,6 +71,14 @@ struct TuneShippedOptions {
 TuneResult tune_shipped(const Model& candidate, const Model& reference, Samples& samples,
                         const TuneShippedOptions& options);
 
+// Somebody's Q-DQ model with these nodes in float, and all else as it is. Throws Error as repair()
+// does, and for a name that no quantizer belongs to.
+Model keep_nodes(const Model& candidate, const Model& reference,
+                 const std::vector<std::string>& nodes);
+// Whether keep_nodes() takes them.
+bool can_keep_nodes(const Model& candidate, const Model& reference,
+                    const std::vector<std::string>& nodes);
+
 // Throws Error where there are no samples to choose by.
 void require_choosing(const SampleParts& parts, const Samples& samples);
 

@@ -39,21 +39,51 @@ double cost_of(const std::string& name, TuneCost cost, const ModelIndex& candida
                    output ? &*output : nullptr);
 }
 
+// A quantized model in Q-DQ form, with what belongs to it.
+struct Shipped {
+  Shipped(const Model& model, const Model& float_model)
+      : candidate(with_pairs(model, float_model)), reference(float_model) {}
+  Model candidate;
+  ModelIndex index{candidate};
+  ModelIndex reference;
+  ShippedQuantizers quantizers = find_shipped(index, reference);
+  std::vector<std::string> nodes = quantized_nodes(index, quantizers);
+};
+
 }  // namespace
+
+Model keep_nodes(const Model& candidate, const Model& reference,
+                 const std::vector<std::string>& nodes) {
+  const Shipped shipped(candidate, reference);
+  for (const std::string& node : nodes)
+    if (std::ranges::find(shipped.nodes, node) == shipped.nodes.end())
+      throw Error(fmt::format(
+          "[tune] --keep '{}': {} has no Q-DQ pair of constant scale at a node or input of that "
+          "name; vernier debug lists the names",
+          node, candidate.name()));
+  return keep_in_float(shipped.index, shipped.quantizers, nodes);
+}
+
+bool can_keep_nodes(const Model& candidate, const Model& reference,
+                    const std::vector<std::string>& nodes) {
+  const Shipped shipped(candidate, reference);
+  return std::ranges::all_of(nodes, [&](const std::string& node) {
+    return std::ranges::find(shipped.nodes, node) != shipped.nodes.end();
+  });
+}
 
 TuneResult tune_shipped(const Model& shipped_model, const Model& reference, Samples& samples,
                         const TuneShippedOptions& options) {
   if (precision_of(reference) == Precision::int8)
     throw Error(
         fmt::format("[tune] --reference {}: is quantized; give the float model", reference.name()));
-  const Model candidate = with_pairs(shipped_model, reference);
-  const ModelIndex candidate_index(candidate), reference_index(reference);
-  const ShippedQuantizers shipped = find_shipped(candidate_index, reference_index);
-  if (shipped.activations.empty() && shipped.nodes.empty())
+  const Shipped shipped(shipped_model, reference);
+  const std::vector<std::string>& names = shipped.nodes;
+  if (names.empty())
     throw Error(fmt::format(
         "[tune] {}: has no Q-DQ pairs of constant scales; of quantized models only such can be "
         "tuned. A float model is quantized and tuned without --reference",
-        candidate.name()));
+        shipped_model.name()));
   SharedSamples shared(samples);
   const SampleParts parts = split_samples(samples.size(), true);
   require_choosing(parts, samples);
@@ -63,21 +93,19 @@ TuneResult tune_shipped(const Model& shipped_model, const Model& reference, Samp
   const OutputScorer chooser(reference, {shared, choosing, options.threads, options.records});
   const OutputScorer held_back(reference,
                                {shared, parts.held_back, options.threads, options.records});
-  const std::vector<std::string> names = quantized_nodes(candidate_index, shipped);
-  const std::vector<double> clips = upper_clips(ModelIndex(reference));
   const auto total = std::ssize(names);
   std::int64_t done = 0;
   bool go_on = true;
   TunedModel tuned{.nodes = {},
                    .write =
                        [&](const std::vector<std::string>& kept) {
-                         return keep_in_float(candidate_index, shipped, clips, kept);
+                         return keep_in_float(shipped.index, shipped.quantizers, kept);
                        },
                    .write_alone =
                        [&](std::size_t node) {
                          std::vector<std::string> others = names;
                          others.erase(others.begin() + static_cast<std::ptrdiff_t>(node));
-                         return keep_in_float(candidate_index, shipped, clips, others);
+                         return keep_in_float(shipped.index, shipped.quantizers, others);
                        },
                    .choosing = chooser,
                    .held_back = held_back,
@@ -88,7 +116,7 @@ TuneResult tune_shipped(const Model& shipped_model, const Model& reference, Samp
                          return go_on;
                        }};
   for (const std::string& name : names)
-    tuned.nodes.push_back({name, cost_of(name, options.cost, candidate_index, shipped)});
+    tuned.nodes.push_back({name, cost_of(name, options.cost, shipped.index, shipped.quantizers)});
   TuneResult result = search_kept(tuned, options.target);
   result.model = tuned.write(result.kept);
   result.interrupted = !go_on;
