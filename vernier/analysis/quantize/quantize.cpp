@@ -110,15 +110,35 @@ void Quantizing::calibrate() {
 void Quantizing::calibrate_again() {
   if (values_.empty() || parts_.choosing.empty() || !go_on_) return;
   const double steps = std::ldexp(1.0, options_.precision.activation_bits) - 1;
-  const CalibrationValues more = vernier::calibrate(prepared_.model, plan_, runs(parts_.choosing));
-  for (const auto& [tensor, counts] : more) {
-    const auto range = choices_.ranges.find(tensor);
+  QuantizationChoices again = choices_;
+  for (const auto& [tensor, counts] :
+       vernier::calibrate(prepared_.model, plan_, runs(parts_.choosing))) {
+    const auto range = again.ranges.find(tensor);
     const auto known = values_.find(tensor);
-    if (range == choices_.ranges.end() || known == values_.end()) continue;
-    known->second.add(counts);
-    if (const auto rule = range_rule_of(range->second))
-      range->second = range_by(*rule, known->second, steps);
+    const auto rule = range == again.ranges.end() ? std::nullopt : range_rule_of(range->second);
+    if (!rule || known == values_.end()) continue;
+    ValueCounts all = known->second;
+    all.add(counts);
+    range->second = range_by(*rule, all, steps);
   }
+  if (again.ranges == choices_.ranges) return;
+  OutputScore after = chooser().score(write(plan_, again));
+  const Gain gained = gain(score(), after);
+  const bool helps = gained.db >= 0;
+  decisions_.push_back({"ranges of all samples", "", after.sqnr_db(), gained, helps});
+  if (!helps) return;
+  choices_ = std::move(again);
+  score_ = std::move(after);
+}
+
+const OutputScorer& Quantizing::chooser() {
+  if (!chooser_) chooser_.emplace(reference(), runs(parts_.choosing));
+  return *chooser_;
+}
+
+const OutputScore& Quantizing::score() {
+  if (!score_) score_ = chooser().score(write(plan_, choices_));
+  return *score_;
 }
 
 void Quantizing::keep_in_float(std::vector<std::string> nodes) {

@@ -37,20 +37,19 @@ std::string node_of(const PlacementPlan& plan, const Model& model, const std::st
 
 void Quantizing::search() {
   if (options_.effort == Effort::fast || parts_.choosing.empty() || !go_on_) return;
-  const OutputScorer scorer(prepared_.model, runs(parts_.choosing));
-  equalize_channels(scorer);
-  search_blocks(scorer);
+  equalize_channels();
+  search_blocks();
   // Biases that the model has not would be nodes of their own in front of every product.
-  if (choices_.precision.weight_bits == 4 && scorer.scores_tokens()) return;
-  search_choices_by(scorer);
+  if (choices_.precision.weight_bits == 4 && chooser().scores_tokens()) return;
+  search_choices_by_score();
   if (options_.effort != Effort::tune || !options_.precision.needs_calibration()) return;
   const std::size_t kept = kept_.size();
-  keep_noisiest_in_float(scorer);
-  if (kept_.size() > kept) search_choices_by(scorer);
+  keep_noisiest_in_float();
+  if (kept_.size() > kept) search_choices_by_score();
 }
 
 // How weights in blocks are rounded: what a product reads says which errors matter.
-void Quantizing::search_blocks(const OutputScorer& scorer) {
+void Quantizing::search_blocks() {
   if (choices_.precision.weight_bits != 4 || choices_.precision.activation_bits > 0) return;
   const std::vector<TensorSpec> graph_inputs = prepared_.model.inputs();
   std::vector<std::string> inputs;
@@ -65,35 +64,35 @@ void Quantizing::search_blocks(const OutputScorer& scorer) {
   if (inputs.empty()) return;
   choices_.packed = std::make_shared<PackedWeights>(
       measure_moments(prepared_.model, inputs, runs(parts_.calibration)));
-  OutputScore best = scorer.score(write(plan_, choices_));
+  score_.reset();
   for (const BlockRule rule : {BlockRule::scales, BlockRule::feedback}) {
     report(std::ssize(parts_.calibration));
     if (!go_on_) return;
     QuantizationChoices tried = choices_;
     tried.blocks.rule = rule;
-    OutputScore score = scorer.score(write(plan_, tried));
+    OutputScore scored = chooser().score(write(plan_, tried));
     Decision decision{
         .choice = fmt::format("weights: {}", block_rule_name(rule)),
-        .sqnr_db = score.sqnr_db(),
-        .gain = gain(best, score),
-        .kl_mean = scorer.scores_tokens() ? std::optional(score.kl_mean()) : std::nullopt};
+        .sqnr_db = scored.sqnr_db(),
+        .gain = gain(score(), scored),
+        .kl_mean = chooser().scores_tokens() ? std::optional(scored.kl_mean()) : std::nullopt};
     decision.kept = decision.gain.proven();
     if (decision.kept) {
       choices_ = std::move(tried);
-      best = std::move(score);
+      score_ = std::move(scored);
     }
     decisions_.push_back(std::move(decision));
   }
 }
 
-void Quantizing::search_choices_by(const OutputScorer& scorer) {
+void Quantizing::search_choices_by_score() {
   const SampleRuns calibration = runs(parts_.calibration);
   const SearchSubject subject{
       .reference = prepared_.model,
       .nodes = plan_.nodes,
       .weights = plan_.weights,
       .values = values_,
-      .scorer = scorer,
+      .scorer = chooser(),
       .calibration = calibration,
       .write = [this](const QuantizationChoices& choices) { return write(plan_, choices); },
       .noise_alone =
@@ -107,13 +106,14 @@ void Quantizing::search_choices_by(const OutputScorer& scorer) {
             report(std::ssize(parts_.calibration));
             return go_on_;
           }};
-  SearchResult found = search_choices(subject, choices_);
+  SearchResult found = search_choices(subject, choices_, score_);
   choices_ = std::move(found.choices);
+  score_ = std::move(found.score);
   decisions_.insert(decisions_.end(), found.decisions.begin(), found.decisions.end());
 }
 
 // Another float model with the same outputs: kept where quantizing that one loses less.
-void Quantizing::equalize_channels(const OutputScorer& scorer) {
+void Quantizing::equalize_channels() {
   if (options_.precision.activation_bits != 8 || !options_.precision.needs_calibration() ||
       !options_.given_ranges.empty())
     return;
@@ -122,15 +122,15 @@ void Quantizing::equalize_channels(const OutputScorer& scorer) {
   CalibrationValues values = vernier::calibrate(*scaled, plan_, runs(parts_.calibration));
   QuantizationChoices tried = choices_;
   tried.ranges = ranges_by(RangeRule::minmax, values, options_.precision.activation_bits);
-  const OutputScore before = scorer.score(write(plan_, choices_));
-  const OutputScore after = scorer.score(write_quantized(*scaled, plan_, tried));
-  const Gain gained = gain(before, after);
+  OutputScore after = chooser().score(write_quantized(*scaled, plan_, tried));
+  const Gain gained = gain(score(), after);
   decisions_.push_back({"cross-layer equalisation", "", after.sqnr_db(), gained, gained.proven()});
   if (!gained.proven()) return;
   unscaled_ = std::move(prepared_.model);
   prepared_.model = std::move(*scaled);
   values_ = std::move(values);
   choices_ = std::move(tried);
+  score_ = std::move(after);
 }
 
 std::vector<std::string> Quantizing::noisiest_nodes() {
@@ -154,11 +154,10 @@ std::vector<std::string> Quantizing::noisiest_nodes() {
   return nodes;
 }
 
-void Quantizing::keep_noisiest_in_float(const OutputScorer& scorer) {
+void Quantizing::keep_noisiest_in_float() {
   const std::int64_t nodes = std::ssize(plan_.nodes);
   const std::int64_t most =
       std::min(std::max<std::int64_t>(1, nodes / nodes_for_one_in_float), nodes / 2);
-  OutputScore best = scorer.score(write(plan_, choices_));
   for (std::int64_t kept = 0; kept < most && go_on_; ++kept) {
     struct Found {
       std::string node;
@@ -167,8 +166,8 @@ void Quantizing::keep_noisiest_in_float(const OutputScorer& scorer) {
     };
     std::optional<Found> found;
     for (const std::string& node : noisiest_nodes()) {
-      OutputScore scored = scorer.score(write(plan_keeping({node}), choices_));
-      const Gain gained = gain(best, scored);
+      OutputScore scored = chooser().score(write(plan_keeping({node}), choices_));
+      const Gain gained = gain(score(), scored);
       const bool helps = gained.proven() && gained.db > worth_a_node_db;
       decisions_.push_back({"in float", node, scored.sqnr_db(), gained, false});
       if (helps && (!found || scored.sqnr_db() > found->score.sqnr_db()))
@@ -177,7 +176,7 @@ void Quantizing::keep_noisiest_in_float(const OutputScorer& scorer) {
     if (!found) return;
     decisions_[found->decision].kept = true;
     kept_.push_back(found->node);
-    best = std::move(found->score);
+    score_ = std::move(found->score);
     plan_ = plan_keeping({});
     forget_unplaced();
   }

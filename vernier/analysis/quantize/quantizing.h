@@ -15,7 +15,8 @@ class Quantizing {
   void calibrate();  // minmax ranges, or those given
   void search();     // other choices, where they prove to help
   // Ranges by the rules that were chosen, of the samples that chose them too: few samples show less
-  // of what a tensor holds.
+  // of what a tensor holds. Kept unless even these samples are the worse for it, as where biases
+  // were corrected for other ranges.
   void calibrate_again();
   // Keeps nodes in float, besides those that are already.
   void keep_in_float(std::vector<std::string> nodes);
@@ -37,15 +38,18 @@ class Quantizing {
   // Nodes that the search keeps in float.
   const std::vector<std::string>& kept() const { return kept_; }
   SampleRuns runs(std::vector<std::int64_t> indices);
+  // By the samples that choose.
+  const OutputScorer& chooser();
   bool go_on() const { return go_on_; }
   void report(std::int64_t done);  // progress, in calibration samples
 
  private:
-  void equalize_channels(const OutputScorer& scorer);
-  void search_choices_by(const OutputScorer& scorer);
-  void search_blocks(const OutputScorer& scorer);
+  void equalize_channels();
+  void search_choices_by_score();
+  void search_blocks();
   void keep_in_8_bits();
-  void keep_noisiest_in_float(const OutputScorer& scorer);
+  void keep_noisiest_in_float();
+  const OutputScore& score();  // of what is chosen, by the samples that choose
   std::vector<std::string> noisiest_nodes();
   void forget_unplaced();
   HeldBackResult judge_held_back(const QuantizeResult& result);
@@ -61,6 +65,8 @@ class Quantizing {
   SampleParts parts_;
   CalibrationValues values_;
   QuantizationChoices choices_;
+  std::optional<OutputScorer> chooser_;
+  std::optional<OutputScore> score_;  // of choices_ and plan_; nothing: not measured
   std::vector<Decision> decisions_;
   std::vector<std::string> warnings_;
   bool go_on_ = true;

@@ -23,9 +23,10 @@ constexpr std::array usual_rules = {RangeRule::minmax, RangeRule::p99999, RangeR
 
 class Search {
  public:
-  Search(const SearchSubject& subject, QuantizationChoices choices)
-      : subject_(subject), result_{std::move(choices), {}} {
-    best_ = score(result_.choices);
+  Search(const SearchSubject& subject, QuantizationChoices choices,
+         std::optional<OutputScore> known)
+      : subject_(subject), result_{std::move(choices), {}, {}} {
+    best_ = known ? *std::move(known) : score(result_.choices);
   }
 
   SearchResult run() {
@@ -36,6 +37,7 @@ class Search {
       tune();
     else
       choose_for_all(usual_rules);
+    result_.score = std::move(best_);
     return std::move(result_);
   }
 
@@ -294,8 +296,9 @@ class Search {
 
 }  // namespace
 
-SearchResult search_choices(const SearchSubject& subject, QuantizationChoices choices) {
-  return Search(subject, std::move(choices)).run();
+SearchResult search_choices(const SearchSubject& subject, QuantizationChoices choices,
+                            std::optional<OutputScore> score) {
+  return Search(subject, std::move(choices), std::move(score)).run();
 }
 
 }  // namespace vernier

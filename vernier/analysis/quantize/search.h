@@ -51,9 +51,12 @@ struct SearchSubject {
 struct SearchResult {
   QuantizationChoices choices;
   std::vector<Decision> decisions;
+  OutputScore score;  // of the choices
 };
 
 // The choices, changed wherever that lessens the error at the output by more than its interval.
-SearchResult search_choices(const SearchSubject& subject, QuantizationChoices choices);
+// `score` is theirs, where it was measured before.
+SearchResult search_choices(const SearchSubject& subject, QuantizationChoices choices,
+                            std::optional<OutputScore> score = {});
 
 }  // namespace vernier

@@ -67,8 +67,6 @@ class Tuning {
     quantizing_.calibrate();
     quantizing_.search();
     quantizing_.calibrate_again();
-    const OutputScorer choosing(quantizing_.reference(),
-                                quantizing_.runs(quantizing_.parts().choosing));
     const OutputScorer held_back(quantizing_.reference(),
                                  quantizing_.runs(quantizing_.parts().held_back));
     TunedModel tuned{.nodes = {},
@@ -79,7 +77,7 @@ class Tuning {
                                                   only(quantizing_.plan(), {node}),
                                                   quantizing_.choices());
                          },
-                     .choosing = choosing,
+                     .choosing = quantizing_.chooser(),
                      .held_back = held_back,
                      .go_on =
                          [&] {
