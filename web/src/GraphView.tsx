@@ -2,17 +2,13 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import { ink_on, ramp_colour } from "./colour";
 import { count_text, elide_middle } from "./format";
 import { ancestors, caption, opened_at_first, type FoldedGraph, type Group } from "./graph";
-import { lay_out, type Box, type Layout, type Wire } from "./layout";
+import { lay_out, type Box, type Wire } from "./layout";
+import { Minimap } from "./Minimap";
 import { status_symbol, value_text } from "./Navigator";
-import { badness, goodness, type Row, type Rows, type Signal } from "./rows";
+import { badness, row_goodness, type Row, type Rows, type Signal } from "./rows";
 import type { State } from "./state";
+import { is_whole, type View } from "./view";
 import { visible_height } from "./visible";
-
-interface View {
-  x: number;
-  y: number;
-  k: number;
-}
 
 interface Props {
   graph: FoldedGraph;
@@ -39,6 +35,7 @@ function worst_rows(graph: FoldedGraph, rows: Row[], signal: Signal): Map<string
   return worst;
 }
 
+const least_width_of_minimap = 400; // of the canvas: in less it would cover the graph
 const limit = (k: number) => Math.min(2.5, Math.max(0.02, k));
 
 export function GraphView({ graph, rows, signal, largest, state, change }: Props) {
@@ -242,7 +239,7 @@ export function GraphView({ graph, rows, signal, largest, state, change }: Props
             ))}
           </g>
         </svg>
-        <Minimap layout={layout} view={view} size={size} worst={worst} signal={signal} largest={largest} selected={node_id} go={(x, y) => set_view({ ...view, x: size.width / 2 - x * view.k, y: size.height / 2 - y * view.k })} />
+        {size.width >= least_width_of_minimap && !is_whole(view, size, layout) && <Minimap layout={layout} view={view} size={size} worst={worst} signal={signal} largest={largest} selected={node_id} go={(x, y) => set_view({ ...view, x: size.width / 2 - x * view.k, y: size.height / 2 - y * view.k })} />}
       </div>
     </section>
   );
@@ -288,11 +285,10 @@ interface NodeBoxProps {
 
 function NodeBox({ box, row, signal, largest, selected, text, select, toggle }: NodeBoxProps) {
   const value = row?.values[signal.key];
-  const finding = row?.kind === "finding";
-  const good = finding ? { bad: 0, fair: 0.33, good: 1, none: null }[row.status] : goodness(value, signal, largest);
+  const good = row_goodness(row, signal, largest);
   const { node, group } = box;
   const label = group ? `${group.owner ? group.label : elide_middle(group.label, 26)} · ${group.size}` : elide_middle(caption(node!), 31);
-  const note = `${group ? `${group.label}, module of ${group.size} nodes` : `${node!.op} ${node!.label}${node!.quantized ? ", quantized" : ""}`}${row ? `\n${finding ? row.op : `${signal.label} ${value_text(value, signal)}`} · ${row.verdict}` : ""}`;
+  const note = `${group ? `${group.label}, module of ${group.size} nodes` : `${node!.op} ${node!.label}${node!.quantized ? ", quantized" : ""}`}${row ? `\n${row.kind === "finding" ? row.op : `${signal.label} ${value_text(value, signal)}`} · ${row.verdict}` : ""}`;
   return (
     <g class={`node ${group ? "closed" : node!.index < 0 ? "end" : ""} ${selected ? "selected" : ""}`} transform={`translate(${box.x} ${box.y})`} onClick={select} onDblClick={group ? toggle : undefined} data-id={box.id}>
       <title>{note}</title>
@@ -302,59 +298,5 @@ function NodeBox({ box, row, signal, largest, selected, text, select, toggle }: 
       {text && row && (row.status === "bad" || row.status === "fair") && <text class="mark" x={box.width - 5} y="3" text-anchor="middle">{status_symbol[row.status]}</text>}
       {group && <g class="twist" onClick={(event) => { event.stopPropagation(); toggle(); }}><rect width="22" height={box.height} class="hit" /><text x="9" y={box.height / 2 + 4} style={{ fill: ink_on(good) }}>▸</text></g>}
     </g>
-  );
-}
-
-interface MinimapProps {
-  layout: Layout;
-  view: View;
-  size: { width: number; height: number };
-  worst: Map<string, Row>;
-  signal: Signal;
-  largest: number;
-  selected: string;
-  go: (x: number, y: number) => void;
-}
-
-function Minimap({ layout, view, size, worst, signal, largest, selected, go }: MinimapProps) {
-  const canvas = useRef<HTMLCanvasElement>(null);
-  const k = Math.min(130 / layout.width, 170 / layout.height);
-  const [width, height] = [Math.max(24, layout.width * k), Math.max(24, layout.height * k)];
-  useEffect(() => {
-    const context = canvas.current?.getContext("2d");
-    if (!context) return;
-    const ratio = devicePixelRatio || 1;
-    canvas.current!.width = width * ratio;
-    canvas.current!.height = height * ratio;
-    context.scale(ratio * k, ratio * k);
-    const plain = getComputedStyle(canvas.current!).getPropertyValue("--node-edge");
-    for (const box of layout.boxes) {
-      if (box.open) continue;
-      const row = worst.get(box.id);
-      const good = row ? (row.kind === "finding" ? 0 : goodness(row.values[signal.key], signal, largest)) : null;
-      context.fillStyle = good === null ? plain : ramp_colour(good);
-      context.fillRect(box.x, box.y, Math.max(box.width, 1.5 / k), Math.max(box.height, 1.5 / k));
-      if (box.id === selected) {
-        context.strokeStyle = getComputedStyle(canvas.current!).getPropertyValue("--ink");
-        context.lineWidth = 2 / k;
-        context.strokeRect(box.x - 1 / k, box.y - 1 / k, box.width + 2 / k, box.height + 2 / k);
-      }
-    }
-  }, [layout, worst, signal, largest, selected, width, height, k]);
-  if (layout.width * view.k <= size.width && layout.height * view.k <= size.height) return null;
-  const jump = (event: PointerEvent) => {
-    if (event.type === "pointermove" && event.buttons === 0) return;
-    event.stopPropagation();
-    const bounds = canvas.current!.getBoundingClientRect();
-    go((event.clientX - bounds.left) / k, (event.clientY - bounds.top) / k);
-  };
-  const clamp = (value: number, most: number) => Math.min(most, Math.max(0, value));
-  const left = clamp((-view.x / view.k) * k, width), top = clamp((-view.y / view.k) * k, height);
-  const right = clamp(((size.width - view.x) / view.k) * k, width), bottom = clamp(((size.height - view.y) / view.k) * k, height);
-  return (
-    <div class="minimap" aria-hidden="true" style={{ width: `${width}px`, height: `${height}px` }} onPointerDown={jump} onPointerMove={jump}>
-      <canvas ref={canvas} style={{ width: `${width}px`, height: `${height}px` }} />
-      <span style={{ left: `${left}px`, top: `${top}px`, width: `${Math.max(4, right - left)}px`, height: `${Math.max(4, bottom - top)}px` }} />
-    </div>
   );
 }

@@ -240,3 +240,9 @@ export function goodness(value: number | null | undefined, signal: Signal, large
   const decades = Math.log10(Math.max(largest, 1e-30) / value);
   return Math.min(1, Math.max(0, decades / 6));
 }
+
+// Of a node by the row that stands for it: a finding by its severity, others by their figure.
+export function row_goodness(row: Row | undefined, signal: Signal, largest: number): number | null {
+  if (!row) return null;
+  return row.kind === "finding" ? { bad: 0, fair: 0.33, good: 1, none: null }[row.status] : goodness(row.values[signal.key], signal, largest);
+}

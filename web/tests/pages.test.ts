@@ -85,6 +85,16 @@ describe.skipIf(!binary || !chrome)("pages", { timeout: 120_000 }, () => {
     expect(reference).toBe(candidate);
     expect(await page.locator(".histogram svg").count()).toBe(1);
     expect(await page.locator(".pictures canvas").count()).toBe(3);
+    // The minimap is painted: more than one colour, of which none stands for nothing.
+    await page.click('.graph button[aria-label="Zoom in"]');
+    await page.click('.graph button[aria-label="Zoom in"]');
+    await page.waitForSelector(".minimap canvas");
+    const colours = () => page.locator(".minimap canvas").evaluate((canvas) => {
+      const { width, height } = canvas as HTMLCanvasElement;
+      const pixels = new Uint32Array((canvas as HTMLCanvasElement).getContext("2d")!.getImageData(0, 0, width, height).data.buffer);
+      return new Set(pixels.filter((pixel) => pixel !== 0)).size;
+    });
+    await expect.poll(colours).toBeGreaterThan(1);
     await page.click('.profile button:has-text("local SQNR")');
     expect(await page.textContent(".column-title")).toContain("local SQNR");
     await page.close();

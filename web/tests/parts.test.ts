@@ -10,7 +10,7 @@ import { find_repeats, module_of_name } from "../src/modules";
 import { best_of_each, pareto_front, round_ticks } from "../src/Points";
 import { make_scale } from "../src/Profile";
 import { scale_of } from "../src/RunMap";
-import { badness, goodness, make_rows, signal_of } from "../src/rows";
+import { badness, goodness, make_rows, row_goodness, signal_of } from "../src/rows";
 import { initial_state, read_state, write_state } from "../src/state";
 import { allowed_marks, count_flips, flips_of } from "../src/Task";
 import { lines_of } from "../src/tree";
@@ -94,6 +94,12 @@ describe("rows", () => {
     expect(lines_of(rows, { ...no_filter, limit: "20" }, signal, "order", false, new Set()).map((line) => line.label)).toEqual(["/a/y", "/b/z"]);
     expect(lines_of(rows, { ...no_filter, status: "bad" }, signal, "order", false, new Set())).toHaveLength(1);
     expect(lines_of(rows, { ...no_filter, text: "B/W" }, signal, "order", false, new Set())).toHaveLength(1);
+  });
+  it("colour a node by the severity of its finding: a note is no error", () => {
+    const check = make_rows({ result: { command: "check", findings: ["error", "warning", "note"].map((severity) => ({ id: severity, severity, subject: { name: "x" } })) } });
+    expect(check.rows.map((row) => row_goodness(row, signal_of("sqnr_db"), 1))).toEqual([0, 0.33, null]);
+    expect(row_goodness(rows[1], signal_of("cumulative_sqnr_db"), 1)).toBeCloseTo(1 / 6);
+    expect(row_goodness(undefined, signal_of("sqnr_db"), 1)).toBeNull();
   });
   it("with equal ids stay apart", () => {
     const twice = make_rows(debug_result([["x", 1, "healthy"], ["x", 2, "healthy"]]));
