@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Blocks } from "./Blocks";
 import { comparable, Compare, is_comparable } from "./Compare";
 import { as_object, as_text, type ReportData, type ReportResult } from "./data";
@@ -9,10 +9,11 @@ import { Navigator } from "./Navigator";
 import { Points } from "./Points";
 import { Profile } from "./Profile";
 import { RunMap } from "./RunMap";
-import { badness, make_rows, signal_of, type Row, type Rows } from "./rows";
+import { first_selected, make_rows, signal_of, worst_row, type Row, type Rows } from "./rows";
 import { read_state, write_state, type State } from "./state";
 import { Task } from "./Task";
 import { outcome_of, Verdict } from "./Verdict";
+import { reveal } from "./visible";
 
 const symbols: { [outcome: string]: string } = { pass: "✓", fail: "✗", inconclusive: "?" };
 const title_of = (report: ReportResult): string => {
@@ -21,8 +22,13 @@ const title_of = (report: ReportResult): string => {
 };
 
 export function App({ data }: { data: ReportData }) {
-  const [state, set_state] = useState<State>(() => read_state(location.hash));
   const all_rows = useMemo(() => data.results.map(make_rows), [data]);
+  const begin = (fragment: string): State => {
+    const given = read_state(fragment);
+    const rows = all_rows[Math.min(given.result, all_rows.length - 1)];
+    return given.selected || !rows ? given : { ...given, selected: first_selected(rows) };
+  };
+  const [state, set_state] = useState<State>(() => begin(location.hash));
   const at = Math.min(state.result, data.results.length - 1);
   const report = data.results[at];
   const change = (part: Partial<State>) => set_state((old) => ({ ...old, ...part }));
@@ -31,7 +37,7 @@ export function App({ data }: { data: ReportData }) {
     if (fragment !== location.hash.slice(1)) history.replaceState(null, "", fragment ? `#${fragment}` : location.pathname + location.search);
   }, [state]);
   useEffect(() => {
-    const follow = () => set_state(read_state(location.hash));
+    const follow = () => set_state(begin(location.hash));
     addEventListener("hashchange", follow);
     return () => removeEventListener("hashchange", follow);
   }, []);
@@ -53,7 +59,7 @@ export function App({ data }: { data: ReportData }) {
         {data.results.length > 1 ? (
           <nav class="results" aria-label="Results">
             {data.results.map((each, i) => (
-              <button key={i} aria-current={i === at ? "page" : undefined} onClick={() => set_state({ ...read_state(""), result: i })}><span class={`status ${outcome_of(each)}`} aria-hidden="true">{symbols[outcome_of(each)] ?? "·"}</span> {title_of(each)}</button>
+              <button key={i} aria-current={i === at ? "page" : undefined} onClick={() => set_state(begin(`result=${i}`))}><span class={`status ${outcome_of(each)}`} aria-hidden="true">{symbols[outcome_of(each)] ?? "·"}</span> {title_of(each)}</button>
             ))}
           </nav>
         ) : <h1>{title_of(report)}</h1>}
@@ -76,6 +82,12 @@ function Workspace({ report, rows, state, change }: { report: ReportResult; rows
   const signal = rows.signals.find((each) => each.key === state.signal) ?? rows.signals[0] ?? signal_of("sqnr_db");
   const graph = useMemo(() => (report.graph && report.graph.nodes.length > 0 ? fold_graph(report.graph) : null), [report]);
   const largest = useMemo(() => Math.max(0, ...rows.rows.map((row) => row.values[signal.key] ?? 0).filter(Number.isFinite)), [rows, signal]);
+  const panes = useRef<HTMLDivElement>(null);
+  // What is chosen outside of the panes is shown in them.
+  const choose = (part: Partial<State>) => {
+    change(part);
+    if (part.selected) reveal(panes.current);
+  };
   useEffect(() => {
     const on_key = (event: KeyboardEvent) => {
       const target = event.target as HTMLElement;
@@ -84,11 +96,11 @@ function Workspace({ report, rows, state, change }: { report: ReportResult; rows
         return;
       }
       const index = rows.rows.findIndex((row) => row.id === state.selected);
-      const to = (row: Row | undefined) => row && change({ selected: row.id });
+      const to = (row: Row | undefined) => row && choose({ selected: row.id });
       if (event.key === "/") document.getElementById("filter")?.focus();
       else if (event.key === "j") to(rows.rows[Math.min(rows.rows.length - 1, index + 1)]);
       else if (event.key === "k") to(rows.rows[Math.max(0, index - 1)]);
-      else if (event.key === "w") to([...rows.rows].sort((a, b) => badness(b.values[signal.key], signal) - badness(a.values[signal.key], signal))[0]);
+      else if (event.key === "w") to(worst_row(rows.rows, signal));
       else if (event.key === "o" && rows.origin !== null) to(rows.rows[rows.origin]);
       else if (event.key === "Escape") change({ selected: "" });
       else return;
@@ -99,8 +111,8 @@ function Workspace({ report, rows, state, change }: { report: ReportResult; rows
   }, [rows, signal, state.selected]);
   return (
     <div class={`workspace ${graph ? "" : "no-graph"}`}>
-      {rows.signals.length > 0 && rows.rows.length > 1 && <Profile rows={rows} signal={signal} state={state} change={change} />}
-      <div class="panes">
+      {rows.signals.length > 0 && rows.rows.length > 1 && <Profile rows={rows} signal={signal} state={state} change={choose} />}
+      <div class="panes" ref={panes}>
         <Navigator rows={rows} signal={signal} largest={largest} state={state} change={change} />
         {graph && <GraphView graph={graph} rows={rows} signal={signal} largest={largest} state={state} change={change} />}
         <Inspector report={report} rows={rows} graph={graph} selected={state.selected} signal={signal} select={(id) => change({ selected: id })} />

@@ -35,7 +35,7 @@ function worst_rows(graph: FoldedGraph, rows: Row[], signal: Signal): Map<string
   return worst;
 }
 
-const least_width_of_minimap = 400; // of the canvas: in less it would cover the graph
+const least_width_of_minimap = 440; // of the canvas: in less it would cover the graph
 const limit = (k: number) => Math.min(2.5, Math.max(0.02, k));
 
 export function GraphView({ graph, rows, signal, largest, state, change }: Props) {
@@ -43,7 +43,7 @@ export function GraphView({ graph, rows, signal, largest, state, change }: Props
   const layout = useMemo(() => lay_out(graph, opened), [graph, opened]);
   const worst = useMemo(() => worst_rows(graph, rows.rows, signal), [graph, rows, signal]);
   const box = useRef<HTMLDivElement>(null);
-  const [size, set_size] = useState({ width: 600, height: 500 });
+  const [size, set_size] = useState({ width: 0, height: 0 });
   const [view, set_view] = useState<View>({ x: 0, y: 0, k: 1 });
   const [query, set_query] = useState("");
   const drag = useRef<{ x: number; y: number; view: View; moved: boolean } | null>(null);
@@ -65,12 +65,6 @@ export function GraphView({ graph, rows, signal, largest, state, change }: Props
     const k = limit(Math.min(1, Math.max(0.55, Math.min(size.width / layout.width, size.height / layout.height))));
     set_view({ k, x: (size.width - layout.width * k) / 2, y: 4 });
   };
-  const started = useRef(false);
-  useEffect(() => {
-    if (started.current || size.width < 10) return;
-    started.current = true;
-    if (!state.selected) begin();
-  }, [size]);
 
   const node_id = useMemo(() => {
     if (state.selected.startsWith("n:") || state.selected.startsWith("g:")) return state.selected;
@@ -78,6 +72,12 @@ export function GraphView({ graph, rows, signal, largest, state, change }: Props
     const node = row?.node === null || row?.node === undefined ? undefined : graph.by_index.get(row.node);
     return node?.id ?? "";
   }, [state.selected, rows, graph]);
+  const started = useRef(false);
+  useEffect(() => {
+    if (started.current || size.width < 10) return;
+    started.current = true;
+    if (!node_id) begin();
+  }, [size]);
   // What is selected elsewhere is opened and moved into view here.
   useEffect(() => {
     if (!node_id) return;
@@ -89,7 +89,7 @@ export function GraphView({ graph, rows, signal, largest, state, change }: Props
   }, [node_id, graph]);
   const centre = () => {
     const target = layout.box_of.get(centre_on.current);
-    if (!target) return; // its module is being opened
+    if (!target || size.width < 10) return; // its module is being opened, or nothing is measured yet
     centre_on.current = "";
     const [left, top] = [target.x * view.k + view.x, target.y * view.k + view.y];
     const height = box.current ? visible_height(box.current) : size.height;

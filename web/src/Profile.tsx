@@ -4,8 +4,7 @@ import { value_text } from "./Navigator";
 import type { Row, Rows, Signal } from "./rows";
 import type { State } from "./state";
 
-const height = 168;
-const margin = { left: 46, right: 12, top: 22, bottom: 24 };
+const margin = { left: 46, right: 12, top: 18, bottom: 22 };
 
 interface Props {
   rows: Rows;
@@ -43,6 +42,7 @@ export const along_network = (rows: Row[], signal: Signal): Row[] =>
 export function Profile({ rows, signal, state, change }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const [width, set_width] = useState(1000);
+  const [height] = useState(() => (innerHeight < 760 ? 100 : 128)); // the rows below have to be on the first screen
   const [hover, set_hover] = useState<number | null>(null);
   const [brush, set_brush] = useState<[number, number] | null>(null);
   useLayoutEffect(() => {
@@ -120,7 +120,7 @@ export function Profile({ rows, signal, state, change }: Props) {
         </span>
         <span class="hint">{state.zoom ? <button onClick={() => change({ zoom: null })}>whole network (0)</button> : "drag to zoom, click to select"}</span>
       </header>
-      <div ref={box} class="plot" role="application" tabIndex={0} aria-label={`${signal.label} of ${all.length} rows in the order of execution, ${worst_first}. Arrow keys select, plus and minus zoom.`} onKeyDown={on_key}>
+      <div ref={box} class="plot" style={{ height: `${height}px` }} role="application" tabIndex={0} aria-label={`${signal.label} of ${all.length} rows in the order of execution, ${worst_first}. Arrow keys select, plus and minus zoom.`} onKeyDown={on_key}>
         <svg width={width} height={height} role="presentation" onPointerDown={down} onPointerMove={move} onPointerUp={up} onPointerLeave={() => set_hover(null)} onDblClick={() => change({ zoom: null })}>
           {signal.decibels && (
             <>

@@ -103,8 +103,12 @@ export function Verdict({ report }: { report: ReportResult }) {
         ))}
         {Array.isArray(limits) && limits.length > 0 && <div><dt>fails if</dt><dd>{fact_text(limits)}</dd></div>}
       </dl>
-      <Answers result={result} />
-      {told.length > 0 && <div class="told"><Blocks blocks={told} /></div>}
+      {(told.length > 0 || Array.isArray(result.answers)) && (
+        <div class="story">
+          <Answers result={result} />
+          {told.length > 0 && <div class="told" role="region" aria-label="Conclusion" tabIndex={0}><Blocks blocks={told} /></div>}
+        </div>
+      )}
       {warnings.length > 0 && (
         <details class="warnings" open={warnings.length <= 2}>
           <summary>{warnings.length === 1 ? "1 warning" : `${warnings.length} warnings`}</summary>
@@ -113,7 +117,7 @@ export function Verdict({ report }: { report: ReportResult }) {
       )}
       <footer>
         {report.command_line && (
-          <span class="reproduce"><code>{report.command_line}</code><Copy text={report.command_line} label="Copy the command that makes this result again" /></span>
+          <span class="reproduce"><code title={report.command_line}>{report.command_line}</code><Copy text={report.command_line} label="Copy the command that makes this result again" /></span>
         )}
         <span class="versions">{versions.map(([name, version]) => `${name} ${fact_text(version)}`).join(" · ")}</span>
       </footer>

@@ -230,6 +230,15 @@ export function badness(value: number | null | undefined, signal: Signal): numbe
   return signal.higher_is_better ? -value : value;
 }
 
+export const worst_row = (rows: Row[], signal: Signal): Row | undefined =>
+  rows.reduce<Row | undefined>((worst, row) => (worst && badness(worst.values[signal.key], signal) >= badness(row.values[signal.key], signal) ? worst : row), undefined);
+
+// What is looked at where nothing is chosen: where drift begins, else the worst.
+export function first_selected({ rows, signals, origin }: Rows): string {
+  const row = origin === null ? worst_row(rows, signals[0] ?? signal_of("sqnr_db")) : rows[origin];
+  return row?.id ?? "";
+}
+
 // Between 0 (bad) and 1 (good), for colours; null where there is no figure.
 export function goodness(value: number | null | undefined, signal: Signal, largest = 1): number | null {
   if (value === null || value === undefined) return null;

@@ -68,6 +68,10 @@ describe.skipIf(!binary || !chrome)("pages", { timeout: 120_000 }, () => {
     expect(await page.textContent(".told")).toContain(json.conclusion);
     expect(await page.textContent(".count[role=status]")).toBe(`${json.activations.length + json.weights.length + json.model_outputs.length} rows`);
     const worst = [...json.activations].sort((a, b) => a.cumulative_sqnr_db - b.cumulative_sqnr_db)[0];
+    // Nothing is damaged: it begins at the worst, and rows are on the first screen.
+    expect(await page.textContent(".inspector h2")).toBe(worst.tensor_name);
+    expect((await page.locator(".panes").boundingBox())!.y).toBeLessThan(540);
+    await page.keyboard.press("Escape");
     await page.keyboard.press("w");
     expect(await page.textContent(".inspector h2")).toBe(worst.tensor_name);
     const signals = await page.textContent(".signals");
@@ -140,9 +144,14 @@ describe.skipIf(!binary || !chrome)("pages", { timeout: 120_000 }, () => {
 
   it("are clicked through: profile, brush, tree, graph, search, link", async () => {
     const page = await open(file("debug.html"));
-    const plot = (await page.locator(".plot").boundingBox())!;
+    await page.emulateMedia({ reducedMotion: "reduce" }); // the click scrolls the page, at once
+    await page.setViewportSize({ width: 1440, height: 600 });
+    let plot = (await page.locator(".plot").boundingBox())!;
     await page.mouse.click(plot.x + plot.width / 2, plot.y + 60);
     expect(await page.locator(".line.selected").count()).toBe(1);
+    expect((await page.locator(".panes").boundingBox())!.y).toBeLessThan(250);
+    await page.setViewportSize({ width: 1440, height: 900 });
+    plot = (await page.locator(".plot").boundingBox())!;
     await page.mouse.move(plot.x + 300, plot.y + 80);
     await page.mouse.down();
     await page.mouse.move(plot.x + 800, plot.y + 80, { steps: 4 });
@@ -173,7 +182,6 @@ describe.skipIf(!binary || !chrome)("pages", { timeout: 120_000 }, () => {
     const { page: path, json } = make("check", ["check", join(fixtures, "bad/unknown_op.onnx")]);
     const page = await open(path);
     expect(await page.textContent(".badge")).toContain("FAIL");
-    await page.keyboard.press("j");
     const text = await page.textContent(".inspector");
     expect(text).toContain(json.findings[0].evidence);
     expect(text).toContain(json.findings[0].remedy);
@@ -233,6 +241,9 @@ describe.skipIf(!binary || !chrome)("pages", { timeout: 120_000 }, () => {
     expect(json.drift_origin).toBeTruthy();
     expect(await page.textContent(".badge")).toContain("FAIL");
     expect(await page.locator(".origin text").count()).toBe(1);
+    expect(await page.textContent(".inspector h2")).toBe(json.drift_origin);
+    await page.keyboard.press("k");
+    expect(await page.textContent(".inspector h2")).not.toBe(json.drift_origin);
     await page.keyboard.press("o");
     expect(await page.textContent(".inspector h2")).toBe(json.drift_origin);
     const row = json.layers.find((each: any) => each.layer === json.drift_origin);

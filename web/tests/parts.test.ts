@@ -10,10 +10,11 @@ import { find_repeats, module_of_name } from "../src/modules";
 import { best_of_each, pareto_front, round_ticks } from "../src/Points";
 import { make_scale } from "../src/Profile";
 import { scale_of } from "../src/RunMap";
-import { badness, goodness, make_rows, row_goodness, signal_of } from "../src/rows";
+import { badness, first_selected, goodness, make_rows, row_goodness, signal_of } from "../src/rows";
 import { initial_state, read_state, write_state } from "../src/state";
 import { allowed_marks, count_flips, flips_of } from "../src/Task";
 import { lines_of } from "../src/tree";
+import { distance_to } from "../src/visible";
 
 const debug_result = (rows: [string, number | string | null, string][]): ReportResult => ({
   result: {
@@ -100,6 +101,14 @@ describe("rows", () => {
     expect(check.rows.map((row) => row_goodness(row, signal_of("sqnr_db"), 1))).toEqual([0, 0.33, null]);
     expect(row_goodness(rows[1], signal_of("cumulative_sqnr_db"), 1)).toBeCloseTo(1 / 6);
     expect(row_goodness(undefined, signal_of("sqnr_db"), 1)).toBeNull();
+  });
+  it("begin at the drift origin, else at the worst, else at the first", () => {
+    const first = (list: [string, number | string | null, string][]) => first_selected(make_rows(debug_result(list)));
+    expect(first([["x", 50, "healthy"], ["y", 10, "originator"], ["z", 5, "inheritor"]])).toBe("t:y");
+    expect(first([["x", 50, "healthy"], ["y", 30, "healthy"], ["z", null, "unmatched"]])).toBe("t:y");
+    expect(first([["x", "inf", "exact"], ["y", "inf", "exact"]])).toBe("t:x");
+    expect(first([])).toBe("");
+    expect(first_selected(make_rows({ result: { command: "check", findings: [{ id: "a", severity: "error", subject: { name: "n" } }] } }))).toBe("f:a:0");
   });
   it("with equal ids stay apart", () => {
     const twice = make_rows(debug_result([["x", 1, "healthy"], ["x", 2, "healthy"]]));
@@ -210,6 +219,12 @@ describe("layers of boxes", () => {
 });
 
 describe("other parts", () => {
+  it("scroll only as far as it takes to see the panes", () => {
+    expect(distance_to(420, 1300, 900)).toBe(0);
+    expect(distance_to(560, 1460, 700)).toBe(280);
+    expect(distance_to(-900, 100, 900)).toBe(-380);
+    expect(distance_to(-900, -800, 900)).toBe(-900);
+  });
   it("keep their state in the fragment", () => {
     const state = { ...initial_state, result: 1, selected: "t:/a b&c", signal: "local_sqnr_db", sort: "worst" as const, zoom: [3, 9] as [number, number], tree: false, open: ["g:a", "g:b c"] };
     expect(read_state(`#${write_state(state)}`)).toEqual(state);
