@@ -80,6 +80,9 @@ describe.skipIf(!binary || !chrome)("pages", { timeout: 120_000 }, () => {
     await page.waitForSelector(".node.selected");
     expect(await page.getAttribute(".line.selected", "aria-label")).toContain(worst.cumulative_sqnr_db.toFixed(2));
     expect(page.url()).toContain(`at=${encodeURIComponent(`t:${worst.tensor_name}`).replaceAll("%20", "+")}`);
+    // A short fact takes one line.
+    for (const fact of await page.locator(".inspector .facts.rows > div").all())
+      if ((await fact.textContent())!.length < 24) expect((await fact.boundingBox())!.height).toBeLessThan(26);
     // What was recorded: histograms of both sides over the same elements, channels, pictures.
     const [reference, candidate] = await page.evaluate((id) => {
       const detail = JSON.parse(document.getElementById("data")!.textContent!).results[0].detail.tensors[id];
