@@ -33,6 +33,7 @@ export function Navigator({ rows, signal, largest, state, change }: Props) {
     set_closed(next);
   };
   const findings = rows.signals.length === 0;
+  const weights = rows.rows.some((row) => row.kind === "weight");
   const count = lines.filter((line) => line.row).length;
   return (
     <nav class="pane navigator" aria-label="Rows by module">
@@ -53,7 +54,7 @@ export function Navigator({ rows, signal, largest, state, change }: Props) {
       <div class="filters second">
         <span class="segment" role="group" aria-label="Order of rows">
           {(["order", "worst", "name"] as const).map((sort) => (
-            <button key={sort} aria-pressed={state.sort === sort} onClick={() => change({ sort })} title={{ order: "in the order of execution", worst: "the worst first", name: "by name" }[sort]}>{sort}</button>
+            <button key={sort} aria-pressed={state.sort === sort} onClick={() => change({ sort })} title={{ order: weights ? "in the order of execution, weights by name" : "in the order of execution", worst: "the worst first", name: "by name" }[sort]}>{sort}</button>
           ))}
         </span>
         <button aria-pressed={state.tree} onClick={() => change({ tree: !state.tree })} title="Modules as a tree">tree</button>

@@ -35,9 +35,11 @@ export function make_scale(values: number[], signal: Signal): { low: number; hig
   return { low, high, at, ticks };
 }
 
-// The rows that lie on the network's way, in the order of execution.
+// The rows that have the signal: in the order of execution, or weights, which are listed by name.
 export const along_network = (rows: Row[], signal: Signal): Row[] =>
   rows.filter((row) => row.kind !== "finding" && row.values[signal.key] !== undefined && row.values[signal.key] !== null && (row.kind !== "weight" || signal.key === "weight_sqnr_db"));
+
+export const order_text = (shown: Row[]): string => (shown.every((row) => row.kind === "weight") ? "by name" : "in the order of execution");
 
 export function Profile({ rows, signal, state, change }: Props) {
   const box = useRef<HTMLDivElement>(null);
@@ -63,7 +65,9 @@ export function Profile({ rows, signal, state, change }: Props) {
   const y = (value: number) => margin.top + (1 - scale.at(value)) * tall;
   const index_at = (position: number) => Math.min(end, Math.max(begin, Math.round(begin + ((position - margin.left) / inner) * (end - begin))));
   if (all.length === 0) return <section class="profile" aria-label="Profile" ref={box}><p class="empty">No row has this signal.</p></section>;
-  const line = shown.map((row, i) => `${i ? "L" : "M"}${x(begin + i).toFixed(1)} ${y(row.values[signal.key]!).toFixed(1)}`).join("");
+  // Names that follow each other have nothing in common that a line could show.
+  const by_name = order_text(all) === "by name";
+  const line = by_name ? "" : shown.map((row, i) => `${i ? "L" : "M"}${x(begin + i).toFixed(1)} ${y(row.values[signal.key]!).toFixed(1)}`).join("");
   const selected = all.findIndex((row) => row.id === state.selected);
   const origin = rows.origin === null ? -1 : all.indexOf(rows.rows[rows.origin]!);
   const inside = (index: number) => index >= begin && index <= end;
@@ -108,19 +112,19 @@ export function Profile({ rows, signal, state, change }: Props) {
     event.preventDefault();
   };
   const worst_first = signal.decibels ? `lowest ${decibels(Math.min(...all.map((row) => row.values[signal.key]!)))} dB` : `largest ${figure(Math.max(...all.map((row) => row.values[signal.key]!)))}`;
-  const dots = shown.length <= 260;
+  const dots = by_name || shown.length <= 260;
   const edge = (value: number) => Math.min(margin.top + tall, Math.max(margin.top, y(value)));
   const flip = pointed !== null && x(pointed) > width - 330;
   return (
-    <section class="profile" aria-label="Profile along the network">
+    <section class="profile" aria-label="Profile">
       <header>
-        <h2>Along the network</h2>
+        <h2>{by_name ? "Weights" : "Along the network"}</h2>
         <span class="segment" role="group" aria-label="Signal">
           {rows.signals.map((each) => <button key={each.key} aria-pressed={each.key === signal.key} onClick={() => change({ signal: each.key, zoom: null })}>{each.label}</button>)}
         </span>
         <span class="hint">{state.zoom ? <button onClick={() => change({ zoom: null })}>whole network (0)</button> : "drag to zoom, click to select"}</span>
       </header>
-      <div ref={box} class="plot" style={{ height: `${height}px` }} role="application" tabIndex={0} aria-label={`${signal.label} of ${all.length} rows in the order of execution, ${worst_first}. Arrow keys select, plus and minus zoom.`} onKeyDown={on_key}>
+      <div ref={box} class="plot" style={{ height: `${height}px` }} role="application" tabIndex={0} aria-label={`${signal.label} of ${all.length} rows ${order_text(all)}, ${worst_first}. Arrow keys select, plus and minus zoom.`} onKeyDown={on_key}>
         <svg width={width} height={height} role="presentation" onPointerDown={down} onPointerMove={move} onPointerUp={up} onPointerLeave={() => set_hover(null)} onDblClick={() => change({ zoom: null })}>
           {signal.decibels && (
             <>
@@ -146,7 +150,7 @@ export function Profile({ rows, signal, state, change }: Props) {
           {pointed !== null && pointed_row && inside(pointed) && <circle class="pointed" r="4.5" cx={x(pointed)} cy={y(pointed_row.values[signal.key]!)} />}
           {brush && Math.abs(brush[1] - brush[0]) > 3 && <rect class="brush" x={Math.min(...brush)} width={Math.abs(brush[1] - brush[0])} y={margin.top} height={tall} />}
           <text class="tick" x={margin.left} y={height - 6}>{begin + 1}</text>
-          <text class="tick" x={margin.left + inner / 2} y={height - 6} text-anchor="middle">order of execution</text>
+          <text class="tick" x={margin.left + inner / 2} y={height - 6} text-anchor="middle">{order_text(all)}</text>
           <text class="tick" x={width - margin.right} y={height - 6} text-anchor="end">{end + 1}</text>
         </svg>
         {pointed !== null && pointed_row && hover !== null && (

@@ -8,7 +8,7 @@ import { fold_graph, opened_at_first } from "../src/graph";
 import { lay_out } from "../src/layout";
 import { find_repeats, module_of_name } from "../src/modules";
 import { best_of_each, pareto_front, round_ticks } from "../src/Points";
-import { make_scale } from "../src/Profile";
+import { along_network, make_scale, order_text } from "../src/Profile";
 import { scale_of } from "../src/RunMap";
 import { badness, first_selected, goodness, make_rows, row_goodness, signal_of } from "../src/rows";
 import { initial_state, read_state, write_state } from "../src/state";
@@ -258,6 +258,13 @@ describe("other parts", () => {
     const check = (names: string[]): ReportResult => ({ result: { command: "check", findings: names.map((name) => ({ id: "dead-node", severity: "warning", subject: { name } })) } });
     const [old, now] = [check(["a", "b"]), check(["b", "c"])].map((each) => comparable(each, make_rows(each)));
     expect(changes(old!.rows, now!.rows, now!.signals[0]!).map((each) => [each.name, each.before, each.after])).toEqual([["b", 1, 1], ["c", null, 1], ["a", 1, null]]);
+  });
+  it("say that weights stand by name, and all else in the order of execution", () => {
+    const made = debug_result([["x", 50, "healthy"]]);
+    made.result.weights = [{ weight_name: "a.weight", weight_sqnr_db: 30 }, { weight_name: "b.weight", weight_sqnr_db: 20 }];
+    const { rows } = make_rows(made);
+    expect(order_text(along_network(rows, signal_of("weight_sqnr_db")))).toBe("by name");
+    expect(order_text(along_network(rows, signal_of("cumulative_sqnr_db")))).toBe("in the order of execution");
   });
   it("scale decibels and magnitudes", () => {
     const scale = make_scale([10, Infinity, 70], signal_of("sqnr_db"));
