@@ -166,7 +166,7 @@ function NodeFacts({ data, node, rows, graph, row, select }: { data: GraphData; 
         {raw.out.filter((tensor) => tensor >= 0).map((tensor, i) => <Tensor key={`o${i}`} tensor={tensor} side="out" />)}
       </ul>
       {others.length > 0 && (
-        <><h3>Also of this node</h3><ol class="links">{others.map((each) => <li key={each.id}><button class="link" onClick={() => select(each.id)}><span class={`status ${each.status}`}>{status_symbol[each.status]}</span> {each.kind} {each.name}</button></li>)}</ol></>
+        <><h3>Also of this node</h3><ol class="links">{others.map((each) => <li key={each.id}><button class="link" onClick={() => select(each.id)}><span class={`status ${each.status}`}>{status_symbol[each.status]}</span> {each.message ?? `${each.kind} ${each.name}`}</button></li>)}</ol></>
       )}
       {source && <Source file={source[0]} line={source[1]} text={source[2]} lines={data.sources[source[0]]} />}
     </>

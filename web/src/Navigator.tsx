@@ -131,23 +131,26 @@ function LineView({ line, index, total, width, signal, largest, selected, select
   const text = value_text(value, signal);
   const module = line.row === null;
   const finding = line.worst?.kind === "finding";
-  const op = !line.row ? `${line.count}` : finding ? (line.label === line.row.name || line.row.path.length === 0 ? "" : line.label === line.row.op ? line.row.name : "") : line.row.op;
+  const op = !line.row ? `${line.count}` : finding ? "" : line.row.op;
+  const message = line.row?.message ?? "";
   const indent = 8 + Math.min(line.depth, 9) * 14;
   // Names differ at their ends as often as at their beginnings: what is too long loses its middle.
-  const room = Math.floor((width - indent - 46 - (finding ? 0 : 92) - Math.min(120, 6.3 * op.length)) / 6.9);
-  const description = `${line.label}, ${module ? `${line.count} rows, worst ` : ""}${signal.label} ${text}, ${line.row ? line.row.verdict : status_word[line.status]}`;
+  const whole = width - indent - 46 - (finding ? 0 : 92) - Math.min(120, 6.3 * op.length);
+  const room = Math.floor((message ? whole * 0.4 : whole) / 6.9);
+  const description = `${line.label}, ${module ? `${line.count} rows, ` : ""}${finding ? message : `${module ? "worst " : ""}${signal.label} ${text}`}, ${line.row ? line.row.verdict : status_word[line.status]}`;
   return (
     <div
       id={`line-${index}`} role="treeitem" aria-level={line.depth + 1} aria-setsize={total} aria-posinset={index + 1} aria-selected={selected} aria-label={description}
       {...(module ? { "aria-expanded": line.open } : {})}
       class={`line ${module ? "module" : "leaf"} ${selected ? "selected" : ""}`}
       style={{ transform: `translateY(${index * row_height}px)`, paddingLeft: `${indent}px` }}
-      title={line.row ? `${line.row.name}\n${line.row.op} · ${line.row.verdict}` : `${line.label}: ${line.count} rows`}
+      title={line.row ? `${line.row.name}\n${line.row.op} · ${line.row.verdict}${message && `\n${message}`}` : `${line.label}: ${line.count} rows`}
       onClick={() => select(line.id)} onDblClick={() => module && toggle(line.id)}
     >
       <span class="twist" aria-hidden="true" onClick={(event) => { if (module) { event.stopPropagation(); toggle(line.id); } }}>{module ? (line.open ? "▾" : "▸") : ""}</span>
       <span class={`status ${line.status}`} aria-hidden="true">{status_symbol[line.status]}</span>
       <span class="name">{elide_middle(line.label, Math.max(8, room))}</span>
+      {message && <span class="message">{message}</span>}
       <span class="op">{op}</span>
       {!finding && <span class="value"><span class="figure">{module && text !== "–" ? <small>worst </small> : ""}{text}</span>
         {good !== null && <span class="bar"><span style={{ width: `${Math.round(100 * Math.max(0.03, good))}%`, background: ramp_colour(good) }} /></span>}

@@ -44,6 +44,18 @@ function conclusion(report: ReportResult): Block[] {
   );
 }
 
+// The first error of check in words: its verdict only counts them.
+export function first_error(result: ReportResult["result"]): Block[] {
+  const found = as_list(result.findings).find((each) => each.severity === "error");
+  if (!found) return [];
+  const more = as_list(found.more).length;
+  const where = as_text(as_object(found.subject).name);
+  return [
+    { kind: "paragraph", text: [`${as_text(found.id)}: ${where && `${where}: `}${as_text(found.evidence)}${more ? ` (and ${more} more)` : ""}`, "bad"] },
+    { kind: "paragraph", text: as_text(found.remedy) },
+  ];
+}
+
 // The same of a saved result, which has no document: what its JSON says in words.
 function saved_conclusion(result: ReportResult["result"]): Block[] {
   const text = (words: string): Block[] => (words ? [{ kind: "paragraph", text: words }] : []);
@@ -88,7 +100,7 @@ export function Verdict({ report }: { report: ReportResult }) {
   const limits = as_object(result.verdict).limits;
   const warnings = (Array.isArray(result.warnings) ? result.warnings : []).map((warning) => fact_text(warning));
   const versions = Object.entries(as_object(result.versions)).filter(([name]) => !name.endsWith("_library"));
-  const told = report.document ? conclusion(report) : saved_conclusion(result);
+  const told = [...first_error(result), ...(report.document ? conclusion(report) : saved_conclusion(result))];
   return (
     <section class="verdict" aria-label="Verdict">
       {result.verdict && <div class={`outcome ${judged ? outcome : "none"}`}>

@@ -24,6 +24,7 @@ export interface Row {
   tensor: string; // of the candidate
   status: Status;
   verdict: string;
+  message?: string; // of a finding
   values: { [signal: string]: number | null };
   raw: JsonObject;
 }
@@ -145,7 +146,7 @@ function finding_rows(result: JsonObject): Draft[] {
       const name = as_text(subject.name) || as_text(as_object(result.run).candidate);
       rows.push({
         id: `f:${as_text(finding.id)}:${rows.length}`, kind: "finding", name, op: as_text(finding.id), tensor: as_text(subject.name),
-        status: severity[as_text(finding.severity)] ?? "none", verdict: as_text(finding.severity), values: {},
+        status: severity[as_text(finding.severity)] ?? "none", verdict: as_text(finding.severity), message: as_text(found.evidence), values: {},
         raw: { id: finding.id ?? null, severity: finding.severity ?? null, subject: found.subject ?? null, evidence: found.evidence ?? null, remedy: finding.remedy ?? null },
         path: [as_text(finding.id)],
       });

@@ -32,7 +32,7 @@ export interface Filter {
 const rank: { [status in Status]: number } = { bad: 3, fair: 2, good: 1, none: 0 };
 
 export function passes(row: Row, filter: Filter, signal: Signal): boolean {
-  if (filter.text && !`${row.name} ${row.op} ${row.verdict}`.toLowerCase().includes(filter.text.toLowerCase())) return false;
+  if (filter.text && !`${row.name} ${row.op} ${row.verdict} ${row.message ?? ""}`.toLowerCase().includes(filter.text.toLowerCase())) return false;
   if (filter.status && row.status !== filter.status) return false;
   if (filter.op && row.op !== filter.op) return false;
   const limit = Number(filter.limit);

@@ -185,6 +185,8 @@ describe.skipIf(!binary || !chrome)("pages", { timeout: 120_000 }, () => {
     const { page: path, json } = make("check", ["check", join(fixtures, "bad/unknown_op.onnx")]);
     const page = await open(path);
     expect(await page.textContent(".badge")).toContain("FAIL");
+    expect(await page.textContent(".told")).toContain(json.findings.find((each: any) => each.severity === "error").evidence);
+    expect(await page.textContent(".line.selected .message")).toBe(json.findings[0].evidence);
     const text = await page.textContent(".inspector");
     expect(text).toContain(json.findings[0].evidence);
     expect(text).toContain(json.findings[0].remedy);

@@ -14,6 +14,7 @@ import { badness, first_selected, goodness, make_rows, row_goodness, signal_of }
 import { initial_state, read_state, write_state } from "../src/state";
 import { allowed_marks, count_flips, flips_of } from "../src/Task";
 import { lines_of } from "../src/tree";
+import { first_error } from "../src/Verdict";
 import { distance_to } from "../src/visible";
 
 const debug_result = (rows: [string, number | string | null, string][]): ReportResult => ({
@@ -109,6 +110,16 @@ describe("rows", () => {
     expect(first([["x", "inf", "exact"], ["y", "inf", "exact"]])).toBe("t:x");
     expect(first([])).toBe("");
     expect(first_selected(make_rows({ result: { command: "check", findings: [{ id: "a", severity: "error", subject: { name: "n" } }] } }))).toBe("f:a:0");
+  });
+  it("of findings carry their message, and the first error is said in words", () => {
+    const result = { command: "check", findings: [
+      { id: "dead-node", severity: "note", subject: { name: "n" }, evidence: "nothing reads it", remedy: "-" },
+      { id: "output-differs", severity: "error", subject: { name: "y" }, evidence: "it differs by 1", remedy: "Export in eval mode.", more: [{ subject: { name: "y" }, evidence: "by 2" }] },
+    ] };
+    expect(make_rows({ result }).rows.map((row) => row.message)).toEqual(["nothing reads it", "it differs by 1", "by 2"]);
+    expect(first_error(result).map((block) => block.kind === "paragraph" && block.text)).toEqual([["output-differs: y: it differs by 1 (and 1 more)", "bad"], "Export in eval mode."]);
+    expect(first_error({ command: "check", findings: [] })).toEqual([]);
+    expect(lines_of(make_rows({ result }).rows, { ...no_filter, text: "by 2" }, signal_of("sqnr_db"), "order", false, new Set())).toHaveLength(1);
   });
   it("with equal ids stay apart", () => {
     const twice = make_rows(debug_result([["x", 1, "healthy"], ["x", 2, "healthy"]]));
