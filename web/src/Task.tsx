@@ -1,6 +1,7 @@
 // eval --task: metrics with their intervals, which answers flipped into which, and the examples that did.
 import { useState } from "preact/hooks";
 import { as_list, as_number, as_object, as_text, type JsonObject, type ReportResult } from "./data";
+import { round_ticks } from "./Points";
 
 const fixed = (value: number | null): string => (value === null ? "–" : value.toFixed(2));
 
@@ -58,11 +59,9 @@ export function Task({ report }: { report: ReportResult }) {
   );
 }
 
-// Where the ends of what is allowed are named; in one where they lie too near for three.
-export function allowed_marks(x: (value: number) => number, allowed: number): [number, string][] {
-  if (x(allowed) - x(0) < 24) return [[x(0), `±${allowed}`]];
-  return [[x(-allowed), String(-allowed)], [x(0), "0"], [x(allowed), `+${allowed}`]];
-}
+// Round differences around none, with their signs; not at the ends, where their texts would be cut.
+export const difference_ticks = (reach: number): [number, string][] =>
+  round_ticks([-0.88 * reach, 0.88 * reach], 5).map((value) => [value, value > 0 ? `+${value}` : value < 0 ? `−${-value}` : "0"]);
 
 // The difference and its interval beside what is allowed.
 function Metric({ metric, allowed }: { metric: JsonObject; allowed: number }) {
@@ -77,14 +76,18 @@ function Metric({ metric, allowed }: { metric: JsonObject; allowed: number }) {
       <h3>{as_text(metric.name).replaceAll("_", " ")}</h3>
       <p class="scores"><b>{fixed(as_number(metric.candidate) ?? as_number(metric.reference))}</b> <small>%</small>{beside && <span> reference {fixed(as_number(metric.reference))} · <span class={delta < -allowed ? "tone-bad" : "tone-good"}>{delta > 0 ? "+" : ""}{fixed(delta)}</span></span>}</p>
       {beside ? (
-        <svg viewBox="0 0 300 44" role="img" aria-label={`difference ${fixed(delta)} points, 95 % interval ${fixed(low)} to ${fixed(high)}, allowed ${allowed}`}>
-          <rect class="allowed" x={x(-allowed)} width={x(allowed) - x(-allowed)} y="4" height="22" />
-          <line class="axis" x1={x(0)} x2={x(0)} y1="2" y2="28" />
-          <line class="interval" x1={x(low)} x2={x(high)} y1="15" y2="15" />
-          {[low, high].map((end, i) => <line key={i} class="interval end" x1={x(end)} x2={x(end)} y1="10" y2="20" />)}
-          <circle class={delta >= -allowed ? "inside" : "outside"} cx={x(delta)} cy="15" r="4.5" />
-          {allowed_marks(x, allowed).map(([at, text]) => <text key={text} x={at} y="41" text-anchor="middle">{text}</text>)}
-        </svg>
+        <>
+          <svg viewBox="0 0 300 44" role="img" aria-label={`difference ${fixed(delta)} points, 95 % interval ${fixed(low)} to ${fixed(high)}, allowed ${allowed}`}>
+            <rect class="allowed" x={x(-allowed)} width={x(allowed) - x(-allowed)} y="4" height="22" />
+            <line class="axis" x1={x(0)} x2={x(0)} y1="2" y2="26" />
+            <line class="axis" x1="5" x2="295" y1="26" y2="26" />
+            <line class="interval" x1={x(low)} x2={x(high)} y1="15" y2="15" />
+            {[low, high].map((end, i) => <line key={i} class="interval end" x1={x(end)} x2={x(end)} y1="10" y2="20" />)}
+            <circle class={delta >= -allowed ? "inside" : "outside"} cx={x(delta)} cy="15" r="4.5" />
+            {difference_ticks(reach).map(([value, text]) => <g key={text}><line class="axis" x1={x(value)} x2={x(value)} y1="26" y2="30" /><text x={x(value)} y="41" text-anchor="middle">{text}</text></g>)}
+          </svg>
+          <p class="sub">points, with the 95 % interval; shaded: ±{allowed} allowed</p>
+        </>
       ) : low !== null && high !== null && <p class="sub">95 % interval {fixed(low)} to {fixed(high)}</p>}
     </div>
   );

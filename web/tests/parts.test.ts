@@ -12,7 +12,7 @@ import { along_network, make_scale, order_text } from "../src/Profile";
 import { scale_of } from "../src/RunMap";
 import { badness, first_selected, goodness, make_rows, row_goodness, signal_of } from "../src/rows";
 import { initial_state, read_state, write_state } from "../src/state";
-import { allowed_marks, count_flips, flips_of } from "../src/Task";
+import { count_flips, difference_ticks, flips_of } from "../src/Task";
 import { lines_of } from "../src/tree";
 import { first_error } from "../src/Verdict";
 import { distance_to } from "../src/visible";
@@ -251,9 +251,9 @@ describe("other parts", () => {
     expect(best_of_each(points, false).map((point) => [point.x, point.y])).toEqual([[0, 29], [3, 37], [4, 35], [5, 41]]);
     expect(best_of_each(points, true)[1]!.y).toBe(28);
   });
-  it("name what is allowed once where its ends would lie on each other", () => {
-    expect(allowed_marks((value) => 150 + 100 * value, 0.5).map(([, text]) => text)).toEqual(["-0.5", "0", "+0.5"]);
-    expect(allowed_marks((value) => 150 + 2 * value, 0.5)).toEqual([[150, "±0.5"]]);
+  it("have an axis of round differences under an interval", () => {
+    expect(difference_ticks(38.5).map(([, text]) => text)).toEqual(["−20", "0", "+20"]);
+    expect(difference_ticks(0.64).map(([, text]) => text)).toEqual(["−0.5", "0", "+0.5"]);
   });
   it("count which answers became which, the most frequent first", () => {
     const flips = flips_of({ flipped_samples: [[7, 1, 1, 2], [9, 2, 1, 2], [4, 0, 3, 0]].map(([sample, label, reference, candidate]) => ({ sample: sample!, label: label!, reference: reference!, candidate: candidate! })) });
