@@ -107,13 +107,14 @@ function Tune({ result }: { result: JsonObject }) {
   return (
     <section class="points" aria-label="Tuning curve">
       <header><h2>Tuning curve</h2></header>
-      <Chart points={curve} line={line} x={x} y={y} level={{ value: target_value(target), label: target }} description={`${y.label} by nodes kept in float, target ${target}`} />
+      <Chart points={curve} above line={line} x={x} y={y} level={{ value: target_value(target), label: target }} description={`${y.label} by nodes kept in float, target ${target}`} />
     </section>
   );
 }
 
 interface ChartProps {
   points: Point[];
+  above?: boolean; // labels, where the next point is often to the right
   line: Point[];
   x: Axis;
   y: Axis;
@@ -131,7 +132,7 @@ export function round_ticks([low, high]: [number, number], about: number): numbe
   return ticks;
 }
 
-function Chart({ points, line, x, y, level, description }: ChartProps) {
+function Chart({ points, above = false, line, x, y, level, description }: ChartProps) {
   const [width, height, left, right, top, bottom] = [860, 340, 64, 130, 28, 42];
   const span = (values: number[]): [number, number] => {
     const [low, high] = [Math.min(...values), Math.max(...values)];
@@ -154,8 +155,10 @@ function Chart({ points, line, x, y, level, description }: ChartProps) {
       {points.map((point, i) => (
         <g key={i} class={line.includes(point) ? "on-front" : ""}>
           <circle cx={at_x(point.x)} cy={at_y(point.y)} r="5"><title>{`${point.label ? `${point.label}: ` : ""}${y.label} ${y.text(point.y)}, ${x.label} ${x.text(point.x)}`}</title></circle>
-          {points.length <= 40 && <text x={at_x(point.x) + 9} y={at_y(point.y) + 4}>{point.label}</text>}
         </g>
+      ))}
+      {points.length <= 40 && points.filter((point) => point.label).map((point, i) => (
+        <g key={i} class={line.includes(point) ? "on-front" : ""}><text {...(above ? { x: at_x(point.x), y: at_y(point.y) - 10, "text-anchor": "middle" } : { x: at_x(point.x) + 9, y: at_y(point.y) + 4 })}>{point.label}</text></g>
       ))}
     </svg>
   );

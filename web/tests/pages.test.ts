@@ -320,7 +320,11 @@ describe.skipIf(!binary || !chrome)("pages", { timeout: 120_000 }, () => {
       const values = name === "sweep" ? json.configurations.map((each: any) => each.sqnr_db) : json.curve.map((each: any) => each.value);
       expect(await page.locator(".points circle").count()).toBe(values.filter((value: any) => value !== "inf").length);
       if (name === "sweep") expect(await page.textContent(".points .sub")).toContain("fp32");
-      else expect(await page.textContent(".level text")).toBe(json.target);
+      else {
+        expect(await page.textContent(".level text")).toBe(json.target);
+        // Points are drawn before labels, so that none covers one.
+        expect(await page.evaluate(() => { const label = [...document.querySelectorAll(".points svg text")].find((text) => text.textContent === "chosen"); return !label || [...document.querySelectorAll(".points circle")].every((circle) => circle.compareDocumentPosition(label) & Node.DOCUMENT_POSITION_FOLLOWING); })).toBe(true);
+      }
       expect(await violations(page)).toEqual([]);
       await page.close();
     }
