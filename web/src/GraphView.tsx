@@ -1,13 +1,14 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ink_on, ramp_colour } from "./colour";
 import { count_text, elide_middle } from "./format";
-import { ancestors, caption, opened_at_first, type FoldedGraph, type Group } from "./graph";
+import { ancestors, caption, opened_at_first, type FoldedGraph, type GNode, type Group } from "./graph";
 import { lay_out, type Box, type Wire } from "./layout";
 import { Minimap } from "./Minimap";
 import { status_symbol, value_text } from "./Navigator";
-import { badness, row_goodness, type Row, type Rows, type Signal } from "./rows";
+import { Ramp } from "./Ramp";
+import { badness, colour_ends, row_goodness, type Row, type Rows, type Signal } from "./rows";
 import type { State } from "./state";
-import { is_whole, type View } from "./view";
+import { fit_view, is_whole, least_scale, type View } from "./view";
 import { visible_height } from "./visible";
 
 interface Props {
@@ -36,6 +37,11 @@ function worst_rows(graph: FoldedGraph, rows: Row[], signal: Signal): Map<string
 }
 
 const least_width_of_minimap = 440; // of the canvas: in less it would cover the graph
+export function found_nodes(graph: FoldedGraph, text: string): GNode[] {
+  const wanted = text.trim().toLowerCase();
+  return wanted === "" ? [] : graph.nodes.filter((node) => `${node.label} ${node.op}`.toLowerCase().includes(wanted));
+}
+
 const limit = (k: number) => Math.min(2.5, Math.max(0.02, k));
 
 export function GraphView({ graph, rows, signal, largest, state, change }: Props) {
@@ -46,6 +52,7 @@ export function GraphView({ graph, rows, signal, largest, state, change }: Props
   const [size, set_size] = useState({ width: 0, height: 0 });
   const [view, set_view] = useState<View>({ x: 0, y: 0, k: 1 });
   const [query, set_query] = useState("");
+  const [hit_at, set_hit] = useState(0);
   const drag = useRef<{ x: number; y: number; view: View; moved: boolean } | null>(null);
   const centre_on = useRef<string>("");
 
@@ -56,15 +63,7 @@ export function GraphView({ graph, rows, signal, largest, state, change }: Props
     if (box.current) observer.observe(box.current);
     return () => observer.disconnect();
   }, []);
-  const fit = () => {
-    const k = limit(Math.min(size.width / layout.width, size.height / layout.height, 1));
-    set_view({ k, x: (size.width - layout.width * k) / 2, y: Math.max(0, (size.height - layout.height * k) / 2) });
-  };
-  // A tall graph begins at its top, in a size that can be read.
-  const begin = () => {
-    const k = limit(Math.min(1, Math.max(0.55, Math.min(size.width / layout.width, size.height / layout.height))));
-    set_view({ k, x: (size.width - layout.width * k) / 2, y: 4 });
-  };
+  const fit = (target?: Box) => set_view(fit_view({ width: size.width, height: box.current ? visible_height(box.current) : size.height }, layout, target));
 
   const node_id = useMemo(() => {
     if (state.selected.startsWith("n:") || state.selected.startsWith("g:")) return state.selected;
@@ -76,7 +75,7 @@ export function GraphView({ graph, rows, signal, largest, state, change }: Props
   useEffect(() => {
     if (started.current || size.width < 10) return;
     started.current = true;
-    if (!node_id) begin();
+    if (!node_id) fit();
   }, [size]);
   // What is selected elsewhere is opened and moved into view here.
   useEffect(() => {
@@ -95,7 +94,7 @@ export function GraphView({ graph, rows, signal, largest, state, change }: Props
     const height = box.current ? visible_height(box.current) : size.height;
     const inside = view.k > 0.35 && left > 10 && top > 10 && left + target.width * view.k < size.width - 10 && top + target.height * view.k < height - 10;
     if (inside && started.current && !(view.k === 1 && view.x === 0)) return;
-    const k = Math.max(0.75, Math.min(view.k, 1.2));
+    const k = Math.max(least_scale, Math.min(view.k, 1.2));
     set_view({ k, x: size.width / 2 - (target.x + target.width / 2) * k, y: height / 2 - (target.y + Math.min(target.height, 80) / 2) * k });
   };
   useEffect(() => {
@@ -125,8 +124,7 @@ export function GraphView({ graph, rows, signal, largest, state, change }: Props
     keep.current = null;
     const shown = kept && layout.box_of.get(kept.id);
     if (shown) set_view({ ...view, x: kept.x - (shown.x + shown.width / 2) * view.k, y: kept.y - shown.y * view.k });
-    else if (kept && opened.size > 0) fit();
-    else if (kept) begin();
+    else if (kept) fit();
   }, [layout]);
   const select = (target: Box) => {
     if (target.node && target.node.index >= 0) {
@@ -142,23 +140,23 @@ export function GraphView({ graph, rows, signal, largest, state, change }: Props
     const k = limit(view.k * factor);
     set_view({ k, x: at.x - ((at.x - view.x) * k) / view.k, y: at.y - ((at.y - view.y) * k) / view.k });
   };
+  const hits = useMemo(() => found_nodes(graph, query), [graph, query]);
   const search = (text: string, from = 0) => {
+    const found = found_nodes(graph, text);
+    const at = from % Math.max(1, found.length);
     set_query(text);
-    if (text.trim() === "") return;
-    const wanted = text.toLowerCase();
-    const hits = graph.nodes.filter((node) => `${node.label} ${node.op}`.toLowerCase().includes(wanted));
-    const hit = hits[from % Math.max(1, hits.length)];
+    set_hit(at);
+    const hit = found[at];
     if (hit) {
       const row = rows.rows.find((each) => each.node !== null && each.kind !== "weight" && graph.by_index.get(each.node) === hit);
       change({ selected: row?.id ?? hit.id });
     }
   };
-  const hits = useRef(0);
   const on_key = (event: KeyboardEvent) => {
     const step = 60;
     if (event.key === "+" || event.key === "=") zoom(1.25);
     else if (event.key === "-") zoom(0.8);
-    else if (event.key === "0" || event.key === "f") fit();
+    else if (event.key === "0" || event.key === "f") fit(layout.box_of.get(node_id));
     else if (event.key === "ArrowDown" || event.key === "ArrowUp" || event.key === "ArrowLeft" || event.key === "ArrowRight") {
       if (event.shiftKey || !node_id) {
         const [dx, dy] = { ArrowDown: [0, -step], ArrowUp: [0, step], ArrowLeft: [step, 0], ArrowRight: [-step, 0] }[event.key] as [number, number];
@@ -212,12 +210,12 @@ export function GraphView({ graph, rows, signal, largest, state, change }: Props
     <section class="pane graph" aria-label="Graph">
       <div class="filters">
         <input type="search" placeholder="Search nodes" aria-label="Search nodes of the graph" value={query}
-          onInput={(event) => { hits.current = 0; search(event.currentTarget.value); }}
-          onKeyDown={(event) => { if (event.key === "Enter") search(query, ++hits.current); }} />
+          onInput={(event) => search(event.currentTarget.value)}
+          onKeyDown={(event) => { if (event.key === "Enter") search(query, hit_at + 1); }} />
         <span class="segment" role="group" aria-label="Zoom">
           <button onClick={() => zoom(0.8)} aria-label="Zoom out">−</button>
           <button onClick={() => zoom(1.25)} aria-label="Zoom in">+</button>
-          <button onClick={fit} title="The whole graph (f)">fit</button>
+          <button onClick={() => fit(layout.box_of.get(node_id))} title="The whole graph, or as much of it as can be read (f)">fit</button>
         </span>
         {closable && (
           <span class="segment" role="group" aria-label="Modules">
@@ -225,8 +223,9 @@ export function GraphView({ graph, rows, signal, largest, state, change }: Props
             <button onClick={() => set_all(new Set())} title="Close all modules">close all</button>
           </span>
         )}
-        <span class="count">{count_text(graph.nodes.filter((node) => node.index >= 0).length, "node")}</span>
+        <span class="count" role="status">{query.trim() === "" ? count_text(graph.nodes.filter((node) => node.index >= 0).length, "node") : hits.length === 0 ? "no match" : `${hit_at + 1} of ${count_text(hits.length, "match", "matches")}`}</span>
       </div>
+      <Legend graph={graph} rows={rows} signal={signal} largest={largest} />
       <div class="canvas" ref={box} role="application" tabIndex={0} aria-label="Graph: arrow keys follow the wires, Shift and arrow keys move, plus and minus zoom, f fits, Enter opens a module" onKeyDown={on_key} onPointerDown={on_down} onPointerMove={on_move} onPointerUp={() => (drag.current = null)} onPointerLeave={() => (drag.current = null)} onWheel={on_wheel}>
         <svg width={size.width} height={size.height} role="presentation">
           <defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerUnits="userSpaceOnUse" markerWidth="8" markerHeight="8" orient="auto"><path d="M0 0.6L7.4 4L0 7.4z" /></marker></defs>
@@ -242,6 +241,21 @@ export function GraphView({ graph, rows, signal, largest, state, change }: Props
         {size.width >= least_width_of_minimap && !is_whole(view, size, layout) && <Minimap layout={layout} view={view} size={size} worst={worst} signal={signal} largest={largest} selected={node_id} go={(x, y) => set_view({ ...view, x: size.width / 2 - x * view.k, y: size.height / 2 - y * view.k })} />}
       </div>
     </section>
+  );
+}
+
+// What colours and signs of nodes mean.
+function Legend({ graph, rows, signal, largest }: { graph: FoldedGraph; rows: Rows; signal: Signal; largest: number }) {
+  const findings = rows.rows.some((row) => row.kind === "finding");
+  const [bad, good] = colour_ends(signal, largest);
+  const Swatch = ({ goodness }: { goodness: number | null }) => <i class="swatch" style={{ background: ramp_colour(goodness) }} />;
+  return (
+    <p class="node-legend">
+      {findings ? <><span><Swatch goodness={0} /> error</span><span><Swatch goodness={0.33} /> warning</span></> : <span>{bad} <Ramp /> {good}</span>}
+      <span><Swatch goodness={null} /> {findings ? "no finding" : "not measured"}</span>
+      {graph.nodes.some((node) => node.quantized) && <span>◫ quantized</span>}
+      {graph.groups.size > 1 && <span>▸ closed module · nodes in it</span>}
+    </p>
   );
 }
 

@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { ink_on, ramp_colour } from "./colour";
 import { as_number, as_object, type Json, type JsonObject } from "./data";
+import { Ramp } from "./Ramp";
 
 const cell = { width: 12, height: 18, left: 130, top: 8, letter: 6.2 };
 const longest_token = 12;
@@ -27,11 +28,10 @@ export function scale_of(values: Values, lower_is_better: boolean): Scale {
 }
 
 function Legend({ scale, unit, what }: { scale: Scale; unit: string; what: string }) {
-  const steps = Array.from({ length: 12 }, (_, i) => i / 11);
   return (
     <span class="legend">
       {what} {said(scale.worst, unit)}
-      <svg width={steps.length * 8} height={10} aria-hidden="true">{steps.map((step, i) => <rect key={i} x={i * 8} width={8} height={10} fill={ramp_colour(step)} />)}</svg>
+      <Ramp />
       {said(scale.best, unit)}
     </span>
   );

@@ -29,4 +29,4 @@ export function elide_middle(text: string, length: number): string {
 export const words = (name: string): string => name.replaceAll("_", " ");
 
 // "1 node", "2 nodes"
-export const count_text = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
+export const count_text = (count: number, noun: string, many = `${noun}s`): string => `${count} ${count === 1 ? noun : many}`;

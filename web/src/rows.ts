@@ -251,6 +251,13 @@ export function goodness(value: number | null | undefined, signal: Signal, large
   return Math.min(1, Math.max(0, decades / 6));
 }
 
+// The figures at the two ends of the colours, the bad one first.
+export function colour_ends(signal: Signal, largest: number): [string, string] {
+  if (signal.decibels) return ["0 dB", "60 dB"];
+  if (signal.key === "cosine_similarity") return ["0", "0.999999"];
+  return [largest.toPrecision(2), (largest * 1e-6).toPrecision(2)];
+}
+
 // Of a node by the row that stands for it: a finding by its severity, others by their figure.
 export function row_goodness(row: Row | undefined, signal: Signal, largest: number): number | null {
   if (!row) return null;

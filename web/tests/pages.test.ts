@@ -66,7 +66,7 @@ describe.skipIf(!binary || !chrome)("pages", { timeout: 120_000 }, () => {
     expect(json.verdict.outcome).toBe("pass");
     expect(await page.textContent(".badge")).toContain("PASS");
     expect(await page.textContent(".told")).toContain(json.conclusion);
-    expect(await page.textContent(".count[role=status]")).toBe(`${json.activations.length + json.weights.length + json.model_outputs.length} rows`);
+    expect(await page.textContent(".navigator .count")).toBe(`${json.activations.length + json.weights.length + json.model_outputs.length} rows`);
     const worst = [...json.activations].sort((a, b) => a.cumulative_sqnr_db - b.cumulative_sqnr_db)[0];
     // Nothing is damaged: it begins at the worst, and rows are on the first screen.
     expect(await page.textContent(".inspector h2")).toBe(worst.tensor_name);
@@ -122,7 +122,7 @@ describe.skipIf(!binary || !chrome)("pages", { timeout: 120_000 }, () => {
     await page.keyboard.press("/");
     expect(await page.evaluate(() => document.activeElement?.id)).toBe("filter");
     await page.keyboard.type("Relu");
-    const rows = await page.textContent(".count[role=status]");
+    const rows = await page.textContent(".navigator .count");
     expect(rows).toMatch(/^\d+ of \d+ rows$/);
     await page.focus(".lines");
     await page.keyboard.press("ArrowDown");
@@ -162,9 +162,11 @@ describe.skipIf(!binary || !chrome)("pages", { timeout: 120_000 }, () => {
     await expect.poll(() => page.url()).toContain("zoom=");
     await page.fill('[aria-label="Search nodes of the graph"]', "Gemm");
     await page.waitForSelector(".node.selected");
+    expect(await page.textContent(".graph .count")).toMatch(/^1 of \d+ match/);
     await page.click('button:has-text("close all")');
     await page.click('button:has-text("open all")');
     await page.click('button:has-text("fit")');
+    expect(await page.locator(".node text").first().evaluate((text) => text.getBoundingClientRect().height)).toBeGreaterThan(10);
     await page.click('.navigator button:has-text("worst")');
     const selected = await page.textContent(".inspector h2");
     const again = await open(file("debug.html"), page.url().split("#")[1]);
@@ -273,7 +275,7 @@ describe.skipIf(!binary || !chrome)("pages", { timeout: 120_000 }, () => {
       // It takes half a second; machines of tests are busy.
       expect(await page.evaluate(() => performance.now())).toBeLessThan(10_000);
       expect(await page.textContent(".badge")).toContain("FAIL");
-      expect(await page.textContent(".count[role=status]")).toBe(`${json.layers.length + (json.outputs?.length ?? 0)} rows`);
+      expect(await page.textContent(".navigator .count")).toBe(`${json.layers.length + (json.outputs?.length ?? 0)} rows`);
       await page.keyboard.press("o");
       expect(await page.textContent(".inspector h2")).toBe(json.drift_origin);
       expect(await page.textContent(".cause")).toContain(cause);

@@ -5,6 +5,7 @@ import type { GraphData, ReportResult } from "../src/data";
 import { as_number } from "../src/data";
 import { decibels, elide_middle, figure } from "../src/format";
 import { fold_graph, opened_at_first } from "../src/graph";
+import { found_nodes } from "../src/GraphView";
 import { lay_out } from "../src/layout";
 import { find_repeats, module_of_name } from "../src/modules";
 import { best_of_each, pareto_front, round_ticks } from "../src/Points";
@@ -15,6 +16,7 @@ import { initial_state, read_state, write_state } from "../src/state";
 import { count_flips, difference_ticks, flips_of } from "../src/Task";
 import { lines_of } from "../src/tree";
 import { first_error } from "../src/Verdict";
+import { fit_view, least_scale } from "../src/view";
 import { distance_to } from "../src/visible";
 
 const debug_result = (rows: [string, number | string | null, string][]): ReportResult => ({
@@ -166,6 +168,18 @@ describe("the graph", () => {
     expect(relu.y + relu.height).toBeLessThan(around.y + around.height);
     const conv = open.boxes.find((box) => box.node?.op === "Conv")!, input = open.boxes.find((box) => box.node?.op === "input")!;
     expect(conv.y).toBeGreaterThan(input.y + input.height);
+  });
+  it("is searched by label and operator", () => {
+    expect(found_nodes(folded, "RELU ").map((node) => node.op)).toEqual(["Relu"]);
+    expect(found_nodes(folded, " ")).toEqual([]);
+  });
+  it("fits whole where it can be read, else around what is selected or from its top", () => {
+    const window = { width: 600, height: 400 };
+    expect(fit_view(window, { width: 200, height: 300 })).toEqual({ k: 1, x: 200, y: 50 });
+    const tall = { width: 200, height: 3000 };
+    expect(fit_view(window, tall)).toMatchObject({ k: least_scale, y: 0 });
+    expect(fit_view(window, tall, { x: 90, y: 1185, width: 20, height: 30 }).y).toBeCloseTo(200 - 1200 * least_scale);
+    expect(fit_view(window, tall, { x: 90, y: 2960, width: 20, height: 30 }).y).toBeCloseTo(400 - 3000 * least_scale);
   });
   it("of 2,000 nameless nodes is laid out whole", { timeout: 120_000 }, () => {
     const count = 2000;
