@@ -9,7 +9,7 @@ import { Navigator } from "./Navigator";
 import { Points } from "./Points";
 import { Profile } from "./Profile";
 import { RunMap } from "./RunMap";
-import { first_selected, make_rows, signal_of, worst_row, type Row, type Rows } from "./rows";
+import { first_selected, is_few, make_rows, signal_of, worst_row, type Row, type Rows } from "./rows";
 import { read_state, write_state, type State } from "./state";
 import { Task } from "./Task";
 import { outcome_of, Verdict } from "./Verdict";
@@ -51,6 +51,9 @@ export function App({ data }: { data: ReportData }) {
   const kind = (each: ReportResult) => `${as_text(each.result.command)} ${Array.isArray(each.result.metrics)}`;
   const other = is_zoo ? -1 : data.results.findIndex((each, i) => i !== at && kind(each) === kind(report) && is_comparable(compared[i]!) && is_comparable(compared[at]!));
   const [before, after] = [Math.min(at, other), Math.max(at, other)];
+  // Where hardly a row is compared, the figures are in the terminal's tables: they come first.
+  const few = is_few(all_rows[at]!.rows);
+  const tables = report.document && <Tables report={report} open={few || all_rows[at]!.rows.length === 0} />;
   return (
     <>
       <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); document.getElementById("main")?.focus(); }}>Skip to the result</a>
@@ -70,9 +73,10 @@ export function App({ data }: { data: ReportData }) {
         {Array.isArray(report.result.metrics) && <Task report={report} />}
         <Points result={report.result} />
         <RunMap result={report.result} />
+        {few && tables}
         {all_rows[at]!.rows.length > 0 && <Workspace key={at} report={report} rows={all_rows[at]!} state={state} change={change} />}
         {other >= 0 && <Compare before={compared[before]!} after={compared[after]!} names={[title_of(data.results[before]!), title_of(data.results[after]!)]} />}
-        {report.document && <Tables report={report} open={all_rows[at]!.rows.length === 0} />}
+        {!few && tables}
       </main>
     </>
   );

@@ -240,6 +240,8 @@ export function first_selected({ rows, signals, origin }: Rows): string {
   return row?.id ?? "";
 }
 
+export const is_few = (rows: Row[]): boolean => rows.length > 0 && rows.length <= 3 && rows.every((row) => row.kind === "output");
+
 // Between 0 (bad) and 1 (good), for colours; null where there is no figure.
 export function goodness(value: number | null | undefined, signal: Signal, largest = 1): number | null {
   if (value === null || value === undefined) return null;

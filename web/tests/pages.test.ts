@@ -352,6 +352,7 @@ describe.skipIf(!binary || !chrome)("pages", { timeout: 120_000 }, () => {
     const first = await open(eval_page.page);
     expect(await first.textContent(".badge")).toContain("FAIL");
     expect(await first.textContent(".line .figure")).toBe(eval_page.json.outputs[0].metrics.sqnr_db_mean.toFixed(2));
+    expect(await first.isVisible(".tables table")).toBe(true);
     await first.close();
     const second = await open(task.page);
     expect(await second.locator(".metric").count()).toBe(task.json.metrics.length);

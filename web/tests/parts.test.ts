@@ -11,7 +11,7 @@ import { find_repeats, module_of_name } from "../src/modules";
 import { best_of_each, pareto_front, round_ticks } from "../src/Points";
 import { along_network, make_scale, order_text } from "../src/Profile";
 import { scale_of } from "../src/RunMap";
-import { badness, first_selected, goodness, make_rows, row_goodness, signal_of } from "../src/rows";
+import { badness, first_selected, goodness, is_few, make_rows, row_goodness, signal_of } from "../src/rows";
 import { initial_state, read_state, write_state } from "../src/state";
 import { count_flips, difference_ticks, flips_of } from "../src/Task";
 import { lines_of } from "../src/tree";
@@ -122,6 +122,11 @@ describe("rows", () => {
     expect(first_error(result).map((block) => block.kind === "paragraph" && block.text)).toEqual([["output-differs: y: it differs by 1 (and 1 more)", "bad"], "Export in eval mode."]);
     expect(first_error({ command: "check", findings: [] })).toEqual([]);
     expect(lines_of(make_rows({ result }).rows, { ...no_filter, text: "by 2" }, signal_of("sqnr_db"), "order", false, new Set())).toHaveLength(1);
+  });
+  it("of eval are few: its outputs", () => {
+    const outputs = (count: number) => make_rows({ result: { command: "eval", outputs: Array.from({ length: count }, (_, i) => ({ name: `y${i}`, pass: true, metrics: {} })) } }).rows;
+    expect([0, 1, 3, 4].map((count) => is_few(outputs(count)))).toEqual([false, true, true, false]);
+    expect(is_few(rows.slice(0, 1))).toBe(false);
   });
   it("with equal ids stay apart", () => {
     const twice = make_rows(debug_result([["x", 1, "healthy"], ["x", 2, "healthy"]]));
