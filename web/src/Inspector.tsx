@@ -97,6 +97,8 @@ function Facts({ facts }: { facts: [string, string][] }) {
 
 const shown_elsewhere = new Set(["tensor_name", "weight_name", "output_name", "layer", "name", "verdict", "noise", "metrics", "worst_channels", "op", "type", "cause", "failures", "pass", "truth", "nan", "inf", "nonfinite_elements", "worst_sample", "nonfinite_samples"]);
 
+const name_of_kind = new Set(["granularity", "status", "matched_by", "aligned_by"]); // values that are one of a few names
+
 function Figures({ row, rows }: { row: Row; rows: Rows }) {
   const noise = as_object(row.raw.noise);
   const best = as_object(noise.best_range);
@@ -108,7 +110,7 @@ function Figures({ row, rows }: { row: Row; rows: Rows }) {
   };
   const others = Object.entries(row.raw)
     .filter(([name, value]) => !shown_elsewhere.has(name) && !(name in row.values) && value !== null && value !== false && value !== "" && typeof value !== "object" || (name.endsWith("shape") && value !== null))
-    .map(([name, value]): [string, string] => [words(name), Array.isArray(value) ? `[${value.join(",")}]` : fact_text(value as Json)]);
+    .map(([name, value]): [string, string] => [words(name), Array.isArray(value) ? `[${value.join(",")}]` : name_of_kind.has(name) ? words(fact_text(value as Json)) : fact_text(value as Json)]);
   const truth = as_object(row.raw.truth);
   return (
     <>

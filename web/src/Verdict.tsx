@@ -1,7 +1,8 @@
 import { Blocks } from "./Blocks";
 import { Copy } from "./Copy";
-import { as_list, as_object, as_text, text_of, type Block, type Json, type ReportResult } from "./data";
-import { words } from "./format";
+import { as_list, as_number, as_object, as_text, text_of, type Block, type Json, type JsonObject, type ReportResult } from "./data";
+import { count_text, words } from "./format";
+import { doubt_texts, saved_verdict } from "./verdict_text";
 
 // A pass without limits says only that all was comparable, and is not called one.
 export function outcome_of(report: ReportResult): string {
@@ -14,15 +15,11 @@ const symbols: { [outcome: string]: string } = { pass: "✓", fail: "✗", incon
 const paragraphs = (report: ReportResult): string[] =>
   (report.document?.blocks ?? []).flatMap((block) => (block.kind === "paragraph" ? [text_of(block.text)] : []));
 
-// The last line of the terminal; of a saved result, its failures in short.
+// The last line of the terminal; of a saved result the same, made here.
 export function verdict_text(report: ReportResult): string {
   const last = paragraphs(report).at(-1);
   if (last && report.result.verdict) return last.replace(/^(PASS|FAIL|INCONCLUSIVE):? ?/, "");
-  const verdict = as_object(report.result.verdict);
-  return as_list(verdict.failures)
-    .map((failure) => `${as_text(failure.group)} ${as_text(failure.subject)}: ${as_text(failure.metric)} ${fact_text(failure.value ?? null)}${failure.limit ? ` (fails if ${as_text(failure.limit)})` : ""}`.trim())
-    .concat(as_list(verdict.doubts).map((doubt) => `${words(as_text(doubt.kind))} ${as_text(doubt.subject)}`.trim()))
-    .join("; ");
+  return saved_verdict(as_object(report.result.verdict));
 }
 
 export function fact_text(value: Json): string {
@@ -66,17 +63,30 @@ function saved_conclusion(result: ReportResult["result"]): Block[] {
   return [
     ...text(as_text(result.conclusion)),
     ...text(cause && `cause: ${cause}`),
-    ...text(origin && `drift origin: ${origin}${row ? `, ${words(as_text(row.cause))}` : ""}`),
+    ...text(origin && `drift origin: ${origin}${row ? `, ${words(as_text(row.cause))}${row.detail ? `: ${as_text(row.detail)}` : ""}` : ""}`),
     ...(command ? [{ kind: "code", text: command } as Block] : []),
   ];
 }
 
 const answer_symbols: { [answer: string]: [string, string] } = { good: ["✓", "good"], bad: ["✗", "bad"], unknown: ["?", "fair"], not_asked: ["·", "none"] };
 
+const judged_apart = new Set(["range", "per_channel", "keep_in_float"]); // remedies that debug measures on held-out samples
+
+// On how many samples an answer rests, where those are others than the run's.
+export function samples_of(result: JsonObject): { [question: string]: number } {
+  const found: { [question: string]: number } = {};
+  const own = as_number(as_object(as_object(result.debug ?? result.layers).run).samples);
+  if (own !== null && own !== as_number(as_object(result.run).samples)) found.place = own;
+  const held_out = as_number(as_object(as_object(result.debug).sensitivity).held_out_samples);
+  if (held_out && judged_apart.has(as_text(as_list(result.remedies)[0]?.kind))) found.remedy = held_out;
+  return found;
+}
+
 // What a diagnosis asked, in order, with its answers.
 function Answers({ result }: { result: ReportResult["result"] }) {
   const answers = as_list(result.answers);
   if (answers.length === 0) return null;
+  const samples = samples_of(result);
   return (
     <ol class="answers" aria-label="Questions and answers">
       {answers.map((each) => {
@@ -84,7 +94,7 @@ function Answers({ result }: { result: ReportResult["result"] }) {
         return (
           <li key={as_text(each.question)} class={tone}>
             <span class={`status ${tone}`} role="img" aria-label={words(as_text(each.answer))}>{symbol}</span>
-            <b>{as_text(each.question)}</b> <span>{as_text(each.text)}</span>
+            <b>{as_text(each.question)}</b> <span>{as_text(each.text)}{each.answer !== "not_asked" && samples[as_text(each.question)] && <small class="tone-faint"> on {count_text(samples[as_text(each.question)]!, "sample")}</small>}</span>
           </li>
         );
       })}
@@ -98,7 +108,9 @@ export function Verdict({ report }: { report: ReportResult }) {
   const judged = outcome !== "";
   const facts = Object.entries(as_object(result.run)).filter(([, value]) => fact_text(value) !== "");
   const limits = as_object(result.verdict).limits;
-  const warnings = (Array.isArray(result.warnings) ? result.warnings : []).map((warning) => fact_text(warning));
+  // The terminal lists doubts that do not decide among the warnings; a saved result has them apart.
+  const undecided = report.document || outcome === "inconclusive" ? [] : doubt_texts(as_object(result.verdict));
+  const warnings = [...(Array.isArray(result.warnings) ? result.warnings : []).map((warning) => fact_text(warning)), ...undecided];
   const versions = Object.entries(as_object(result.versions)).filter(([name]) => !name.endsWith("_library"));
   const told = [...first_error(result), ...(report.document ? conclusion(report) : saved_conclusion(result))];
   return (
