@@ -78,7 +78,7 @@ function GroupFacts({ id, below, signal, select }: { id: string; below: Row[]; s
 const RowHead = ({ row }: { row: Row }) => (
   <header>
     <h2>{row.name}</h2>
-    <p class="sub"><span class={`chip ${row.status}`}><span aria-hidden="true">{status_symbol[row.status]}</span> {words(row.verdict)}</span> {row.op && <span>{row.op}</span>} <span>{row.kind}</span></p>
+    <p class="sub"><span class={`chip ${row.status}`}><span aria-hidden="true">{status_symbol[row.status]}</span> {words(row.verdict)}</span> {row.op && row.op !== row.kind && <span>{row.op}</span>} <span>{row.kind}</span></p>
   </header>
 );
 
@@ -95,7 +95,7 @@ function Facts({ facts }: { facts: [string, string][] }) {
   return shown.length === 0 ? null : <dl class="facts rows">{shown.map(([name, text]) => <div key={name}><dt>{name}</dt><dd>{text}</dd></div>)}</dl>;
 }
 
-const shown_elsewhere = new Set(["tensor_name", "weight_name", "output_name", "layer", "name", "verdict", "noise", "metrics", "worst_channels", "op", "type", "cause", "failures", "pass", "truth", "nan", "inf", "nonfinite_elements", "worst_sample", "nonfinite_samples"]);
+const shown_elsewhere = new Set(["tensor_name", "weight_name", "output_name", "layer", "name", "verdict", "noise", "metrics", "worst_channels", "op", "type", "cause", "detail", "failures", "pass", "truth", "nan", "inf", "nonfinite_elements", "worst_sample", "nonfinite_samples"]);
 
 const name_of_kind = new Set(["granularity", "status", "matched_by", "aligned_by"]); // values that are one of a few names
 

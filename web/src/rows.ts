@@ -164,7 +164,7 @@ function drafts_of(result: JsonObject): Draft[] {
   return [];
 }
 
-// Which node of the graph a row speaks of.
+// Which node of the graph a row speaks of. ONNX Runtime adds to the name of a weight that it quantizes.
 function node_finder(graph: GraphData | undefined): (row: Draft) => number | null {
   if (!graph) return () => null;
   const writers = new Map<string, number>();
@@ -178,7 +178,7 @@ function node_finder(graph: GraphData | undefined): (row: Draft) => number | nul
   const find = (row: Draft, tensor: string): number | undefined =>
     (row.kind === "finding" ? names.get(tensor) : undefined) ??
     writers.get(tensor) ??
-    (row.kind === "weight" || row.kind === "finding" ? readers.get(tensor) : undefined);
+    (row.kind === "weight" || row.kind === "finding" ? readers.get(tensor) ?? readers.get(`${tensor}_quantized`) : undefined);
   return (row) => {
     let node = names.get(as_text(row.raw.node)) ?? find(row, row.tensor);
     // What is in a subgraph is named with it: "If_0.then_branch/weight".

@@ -131,6 +131,12 @@ describe("rows", () => {
     expect([0, 1, 3, 4].map((count) => is_few(outputs(count)))).toEqual([false, true, true, false]);
     expect(is_few(rows.slice(0, 1))).toBe(false);
   });
+  it("of a quantized weight belong to the node that reads it", () => {
+    const made = debug_result([]);
+    made.result.weights = [{ weight_name: "fc.weight", weight_sqnr_db: 40 }];
+    made.graph = { tensors: ["fc.weight_quantized", "y"], types: {}, weights: [0], sources: {}, graphs: [], nodes: [{ name: "dq", op: "DequantizeLinear", graph: 0, in: [0], out: [1] }] };
+    expect(make_rows(made).rows[0]!.node).toBe(0);
+  });
   it("with equal ids stay apart", () => {
     const twice = make_rows(debug_result([["x", 1, "healthy"], ["x", 2, "healthy"]]));
     expect(new Set(twice.rows.map((row) => row.id)).size).toBe(2);
