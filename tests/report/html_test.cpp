@@ -73,6 +73,17 @@ TEST(SourceLines, TakeTheInnermostFrame) {
   EXPECT_FALSE(innermost_frame("no frame"));
 }
 
+TEST(SourceLines, LeaveOutPyTorchsOwnFrames) {
+  const auto line = innermost_frame(
+      "File \"/a/nets.py\", line 5, in forward\n    return self.norm(x)\n"
+      "File \"/usr/lib/python3/dist-packages/torch/nn/modules/batchnorm.py\", line 210, in "
+      "forward\n"
+      "    return F.batch_norm(\n");
+  ASSERT_TRUE(line);
+  EXPECT_EQ(line->file, "/a/nets.py");
+  EXPECT_EQ(line->text, "return self.norm(x)");
+}
+
 TEST(SourceLines, ShowNoFileThatIsNoPythonOrHasOtherLines) {
   SourceLines sources;
   EXPECT_TRUE(sources.add("File \"/etc/passwd\", line 1, in f\n    root\n"));

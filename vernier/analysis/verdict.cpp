@@ -54,6 +54,7 @@ std::string_view doubt_kind_name(DoubtKind kind) {
     case DoubtKind::costly_range: return "costly_range";
     case DoubtKind::other_structure: return "other_structure";
     case DoubtKind::missing_activation: return "missing_activation";
+    case DoubtKind::other_node: return "other_node";
     case DoubtKind::alike_samples: return "alike_samples";
     case DoubtKind::unknown_inputs: return "unknown_inputs";
     case DoubtKind::near_limit: return "near_limit";

@@ -51,6 +51,7 @@ enum class DoubtKind {
   costly_range,        // a range fits so badly that one that fits betters the outputs
   other_structure,     // the candidate in float32 is not quite the reference
   missing_activation,  // the candidate has fewer activation functions than the reference
+  other_node,          // a node is not the reference's, and made-up inputs need not show it
   alike_samples,       // to the network all samples are one sample
   unknown_inputs,      // made-up inputs, and nothing tells whether they are like real ones
   near_limit,          // broken by no more than made-up inputs may lose beside real ones

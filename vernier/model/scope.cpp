@@ -1,8 +1,10 @@
 #include "vernier/model/scope.h"
 
+#include <fmt/format.h>
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
+#include <charconv>
 #include <vector>
 
 namespace vernier {
@@ -33,21 +35,10 @@ bool is_of_pytorch(std::string_view file) {
   return file.starts_with("torch/") || file.find("-packages/torch/") != std::string_view::npos;
 }
 
-// Of the last call in the trace that is not PyTorch's own.
-std::string innermost_line(std::string_view trace) {
-  constexpr std::string_view file_mark = "File \"", line_mark = "\", line ";
-  std::string found;
-  for (std::size_t at; (at = trace.find(file_mark)) != std::string_view::npos;) {
-    trace.remove_prefix(at + file_mark.size());
-    const std::size_t end = trace.find(line_mark);
-    if (end == std::string_view::npos) break;
-    const std::string_view file = trace.substr(0, end);
-    trace.remove_prefix(end + line_mark.size());
-    const std::string_view line = trace.substr(0, trace.find_first_not_of("0123456789"));
-    if (is_of_pytorch(file) || file.starts_with('<')) continue;
-    found = std::string(file.substr(file.rfind('/') + 1)) + ":" + std::string(line);
-  }
-  return found;
+std::string trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t");
+  if (begin == std::string_view::npos) return "";
+  return std::string(text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1));
 }
 
 std::vector<std::string> quoted_parts(std::string_view text) {
@@ -109,8 +100,33 @@ std::string module_path(const vernier_onnx::NodeProto& node) {
   return module_path_in_name(node.name());
 }
 
+std::optional<SourceLine> innermost_frame(std::string_view trace) {
+  constexpr std::string_view file_mark = "File \"", line_mark = "\", line ";
+  std::optional<SourceLine> found;
+  for (std::size_t at; (at = trace.find(file_mark)) != std::string_view::npos;) {
+    trace.remove_prefix(at + file_mark.size());
+    const std::size_t end = trace.find(line_mark);
+    if (end == std::string_view::npos) break;
+    SourceLine frame{.file = std::string(trace.substr(0, end))};
+    trace.remove_prefix(end + line_mark.size());
+    if (std::from_chars(trace.data(), trace.data() + trace.size(), frame.line).ec != std::errc() ||
+        is_of_pytorch(frame.file) || frame.file.starts_with('<'))
+      continue;
+    const std::size_t text = trace.find('\n');
+    const std::string_view next = text == trace.npos ? "" : trace.substr(text + 1);
+    if (!trimmed(next).starts_with(file_mark))
+      frame.text = trimmed(next.substr(0, next.find('\n')));
+    found = std::move(frame);
+  }
+  return found;
+}
+
 std::string source_line(const vernier_onnx::NodeProto& node) {
-  if (const auto trace = metadata(node, trace_key)) return innermost_line(*trace);
+  if (const auto trace = metadata(node, trace_key)) {
+    const auto frame = innermost_frame(*trace);
+    return frame ? fmt::format("{}:{}", frame->file.substr(frame->file.rfind('/') + 1), frame->line)
+                 : "";
+  }
   return std::string(metadata(node, recalled_source_key).value_or(""));
 }
 

@@ -24,8 +24,19 @@ std::string module_path_in_name(std::string_view name);
 std::optional<std::string> module_path_in_metadata(const vernier_onnx::NodeProto& node);
 std::optional<std::string> recalled_module_path(const vernier_onnx::NodeProto& node);
 
-// The line of the user's code that the node comes from, "modeling.py:12": the innermost of the
-// exporter's stack trace that is not PyTorch's own. Empty when the node does not say.
+// A line of Python that a node comes from.
+struct SourceLine {
+  std::string file;
+  int line = 0;
+  std::string text;  // as the exporter saw it
+};
+
+// The innermost frame of a Python stack trace, as PyTorch's exporter stores it, that is not
+// PyTorch's own; nothing where there is none.
+std::optional<SourceLine> innermost_frame(std::string_view trace);
+
+// The line of the user's code that the node comes from, "modeling.py:12": the innermost_frame() of
+// the exporter's stack trace. Empty when the node does not say.
 std::string source_line(const vernier_onnx::NodeProto& node);
 
 // Where a tensor comes from: what module_path() and source_line() say of the node that writes it.

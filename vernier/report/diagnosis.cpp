@@ -189,6 +189,8 @@ std::string unfinished_text(const DiagnosisResult& result) {
 // "conv3: attribute_mismatch: pads is 0 0 2 2, the reference's 1 1 1 1: another network, whatever
 // its quantizers do (12.1 dB without them)"
 std::string structure_text(const DiagnosisResult& result) {
+  if (!result.compare->evidence.structure)
+    return fmt::format("node {} is not what the reference has in its place", result.subject);
   const StructureEvidence& structure = *result.compare->evidence.structure;
   const std::string figure = fmt::format("without its quantizers the candidate is {} dB from it",
                                          format_decibels(structure.sqnr_db));
@@ -235,10 +237,13 @@ Json remedies_json(const DiagnosisSubject& subject, const DiagnosisResult& resul
   return list;
 }
 
-RunDescription run_of(RunDescription run, const char* command) {
+RunDescription run_of(RunDescription run, const char* command,
+                      std::optional<std::int64_t> samples = {}) {
   run.command = command;
+  if (samples) run.samples = *samples;
   return run;
 }
+
 }  // namespace
 
 std::string remedy_command(const DiagnosisSubject& subject, const Remedy& remedy) {
@@ -378,9 +383,11 @@ std::string diagnosis_json(const DiagnosisSubject& subject, const DiagnosisResul
   if (result.compare) json["eval"] = nested(compare_json(run_of(run, "eval"), *result.compare));
   if (!result.stages.empty()) json["stages"] = stages_json<Json>(result.stages);
   if (result.layers)
-    json["layers"] = nested(layers_json({.run = run_of(run, "layers")}, *result.layers));
+    json["layers"] =
+        nested(layers_json({.run = run_of(run, "layers", result.layers->samples)}, *result.layers));
   if (result.debug)
-    json["debug"] = nested(debug_json({.run = run_of(run, "debug")}, *result.debug));
+    json["debug"] =
+        nested(debug_json({.run = run_of(run, "debug", result.debug->samples)}, *result.debug));
   return json_text(json);
 }
 

@@ -1,7 +1,6 @@
 #include "vernier/report/source_lines.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 
 #include "vernier/data/read_file.h"
@@ -12,29 +11,14 @@ namespace {
 constexpr int lines_around = 6;
 constexpr std::uintmax_t most_bytes = std::uintmax_t{4} << 20;
 
-std::string trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return "";
-  return std::string(text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1));
+// Whether they are the same but for the space around them.
+bool is_line(std::string_view line, std::string_view text) {
+  const std::size_t at = line.find(text);
+  return at != std::string_view::npos && line.find_first_not_of(" \t") == at &&
+         line.find_first_not_of(" \t\r\n", at + text.size()) == std::string_view::npos;
 }
 
 }  // namespace
-
-std::optional<SourceLine> innermost_frame(std::string_view trace) {
-  constexpr std::string_view file_mark = "File \"", line_mark = "\", line ";
-  const std::size_t begin = trace.rfind(file_mark);
-  if (begin == std::string_view::npos) return std::nullopt;
-  const std::string_view frame = trace.substr(begin + file_mark.size());
-  const std::size_t end = frame.find(line_mark);
-  if (end == std::string_view::npos) return std::nullopt;
-  SourceLine found{.file = std::string(frame.substr(0, end))};
-  const std::string_view rest = frame.substr(end + line_mark.size());
-  if (std::from_chars(rest.data(), rest.data() + rest.size(), found.line).ec != std::errc())
-    return std::nullopt;
-  if (const std::size_t text = rest.find('\n'); text != std::string_view::npos)
-    found.text = trimmed(rest.substr(text + 1, rest.find('\n', text + 1) - text - 1));
-  return found;
-}
 
 // A model may name any file: only lines of Python get into a report that is passed on, and only
 // where the one that the exporter saw is still there.
@@ -43,7 +27,7 @@ std::optional<SourceLine> SourceLines::add(std::string_view trace) {
   if (!found || !found->file.ends_with(".py")) return found;
   const std::vector<std::string>& lines = lines_of(found->file);
   if (found->line < 1 || found->line > std::ssize(lines) || found->text.empty() ||
-      trimmed(lines[found->line - 1]) != found->text)
+      !is_line(lines[found->line - 1], found->text))
     return found;
   const int first = std::max(1, found->line - lines_around);
   const int last = std::min<int>(static_cast<int>(lines.size()), found->line + lines_around);

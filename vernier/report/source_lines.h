@@ -6,18 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "vernier/model/scope.h"
+
 namespace vernier {
-
-// A line of Python that a node comes from.
-struct SourceLine {
-  std::string file;
-  int line = 0;
-  std::string text;  // as the exporter saw it
-};
-
-// The innermost frame of a Python stack trace, as PyTorch's exporter stores it; nothing where there
-// is none.
-std::optional<SourceLine> innermost_frame(std::string_view trace);
 
 // The lines around every line that was added, as far as the files are here.
 class SourceLines {

@@ -154,6 +154,11 @@ std::string doubt_text(const Doubt& doubt) {
           "lost; "
           "vernier layers names it where tensors have names",
           doubt.limit, doubt.subject, doubt.value);
+    case DoubtKind::other_node:
+      return fmt::format(
+          "node {} is not what the reference has in its place (operator, attribute or constant), "
+          "which made-up inputs need not show: give --dataset or --input-data",
+          doubt.subject);
     case DoubtKind::alike_samples:
       return fmt::format(
           "the outputs hardly differ between samples ({:.2g} < {:g}), and the weights could not be "

@@ -52,6 +52,7 @@ const doubts: { [kind: string]: string } = {
   costly_range: "the range of the quantizer of @ does not fit what goes into it, and the outputs suffer",
   other_structure: "in float32 output @ of the candidate is not quite the reference's: it may not compute the same",
   missing_activation: "the candidate has fewer activation functions like @ than the reference: one may be lost",
+  other_node: "node @ is not what the reference has in its place, which made-up inputs need not show",
   alike_samples: "the outputs hardly differ between samples, and the weights could not be compared",
   unknown_inputs: "nothing tells whether these made-up inputs are like real ones",
   near_limit: "these inputs were made up, and real ones may be better",

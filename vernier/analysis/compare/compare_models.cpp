@@ -229,6 +229,8 @@ CompareResult compare_models(const ComparedModels& models, Samples& samples,
     if (options.weights) evidence.weights = compare_weights_of(*models.reference, models.candidate);
     if (evidence.quantized)
       evidence.missing = find_missing_activations(*models.reference, models.candidate);
+    else if (!evidence.half && !evidence.real_inputs)
+      evidence.other_node = find_other_node(*models.reference, models.candidate);
     compare_options.before =
         before_activations(*models.reference, models.candidate, compare_options.io);
   } else if (options.weights) {

@@ -50,6 +50,7 @@ bool explained_by_doubts(DiagnosisResult& result) {
   constexpr std::pair<DoubtKind, DiagnosedCause> known[] = {
       {DoubtKind::missing_activation, DiagnosedCause::missing_activation},
       {DoubtKind::other_structure, DiagnosedCause::other_structure},
+      {DoubtKind::other_node, DiagnosedCause::other_structure},
       {DoubtKind::changed_scale, DiagnosedCause::changed_scale}};
   for (const auto& [kind, cause] : known)
     if (const Doubt* doubt = doubt_of(verdict, {kind})) {

@@ -85,6 +85,8 @@ std::vector<Doubt> doubts_of(const Evidence& evidence) {
                       missing->tensor.empty() ? missing->op : missing->tensor,
                       static_cast<double>(missing->candidate + missing->quantizers),
                       static_cast<double>(missing->reference)});
+  if (!evidence.other_node.empty() && !evidence.real_inputs)
+    doubts.push_back({DoubtKind::other_node, evidence.other_node});
   return doubts;
 }
 

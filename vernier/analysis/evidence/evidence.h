@@ -31,6 +31,7 @@ struct Evidence {
   std::optional<NormFit> norms;                // of a reference, where no quantizer tells
   std::optional<double> diversity;             // of the reference's outputs over the samples
   std::optional<MissingActivations> missing;   // of a quantized candidate
+  std::string other_node;                      // of one in float32, as find_other_node() says
   std::optional<MismatchedBias> bias;          // likewise
   std::optional<Failure> others;               // what other inputs break that fit nearly as well
   std::optional<Failure> ids;  // of a quantized candidate: a limit that proves little

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <set>
 #include <unordered_set>
@@ -202,6 +203,81 @@ std::optional<MissingActivations> find_missing_activations(const Model& referenc
     return missing;
   }
   return std::nullopt;
+}
+
+namespace {
+
+// What is computed from inputs and weights, in the order of the file.
+std::vector<const NodeProto*> computing_nodes(const GraphIndex& graph) {
+  const auto live = live_nodes(graph);
+  std::vector<const NodeProto*> nodes;
+  for (const NodeProto& node : graph.graph().node())
+    if (live.contains(&node) && !is_op(node, "Constant") && !is_op(node, "Identity") &&
+        !is_op(node, "Dropout"))
+      nodes.push_back(&node);
+  return nodes;
+}
+
+bool has_other_attribute(const NodeProto& expected, const NodeProto& found) {
+  using vernier_onnx::AttributeProto;
+  for (const AttributeProto& value : expected.attribute()) {
+    const AttributeProto* other = attribute(found, value.name());
+    if (!other || value.type() != other->type()) continue;  // one of them may leave out a default
+    const bool is_other = value.type() == AttributeProto::FLOAT    ? value.f() != other->f()
+                          : value.type() == AttributeProto::INT    ? value.i() != other->i()
+                          : value.type() == AttributeProto::STRING ? value.s() != other->s()
+                          : value.type() == AttributeProto::INTS
+                              ? !std::ranges::equal(value.ints(), other->ints())
+                              : false;
+    if (is_other) return true;
+  }
+  return false;
+}
+
+// Numbers that are no weights: bounds, masks, factors. Those of shapes may differ and mean the
+// same.
+bool has_other_constant(const GraphIndex& expected, const NodeProto& expected_node,
+                        const GraphIndex& found, const NodeProto& found_node) {
+  constexpr double rounding = 1e-4;
+  constexpr std::int64_t most_elements = 16;
+  for (int i = 0; i < std::min(expected_node.input_size(), found_node.input_size()); ++i) {
+    const auto* wanted = expected.constant(expected_node.input(i));
+    const auto* given = found.constant(found_node.input(i));
+    if (!wanted || !given || wanted->data_type() != vernier_onnx::TensorProto::FLOAT ||
+        given->data_type() != wanted->data_type())
+      continue;
+    const auto count = [](const vernier_onnx::TensorProto& tensor) {
+      std::int64_t elements = 1;
+      for (const std::int64_t dim : tensor.dims()) elements *= dim;
+      return elements;
+    };
+    if (count(*wanted) > most_elements || count(*wanted) != count(*given)) continue;
+    const auto first = expected.numbers(expected_node.input(i));
+    const auto second = found.numbers(found_node.input(i));
+    if (!first || !second) continue;
+    for (std::size_t j = 0; j < first->size(); ++j)
+      if (std::abs((*first)[j] - (*second)[j]) > rounding * std::abs((*first)[j])) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string find_other_node(const Model& reference, const Model& candidate) {
+  const ModelIndex expected_index(reference), found_index(candidate);
+  const GraphIndex &expected = expected_index.main(), &found = found_index.main();
+  const std::vector<const NodeProto*> wanted = computing_nodes(expected),
+                                      nodes = computing_nodes(found);
+  if (wanted.size() != nodes.size()) return "";
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    if (wanted[i]->op_type() != nodes[i]->op_type() &&
+        !(activation_of(*wanted[i]) && activation_of(*nodes[i])))
+      return "";
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    if (wanted[i]->op_type() != nodes[i]->op_type() || has_other_attribute(*wanted[i], *nodes[i]) ||
+        has_other_constant(expected, *wanted[i], found, *nodes[i]))
+      return node_label(*nodes[i]);
+  return "";
 }
 
 }  // namespace vernier

@@ -24,4 +24,10 @@ struct MissingActivations {
 std::optional<MissingActivations> find_missing_activations(const Model& reference,
                                                            const Model& candidate);
 
+// The first node of the candidate, by its label, that is not what the reference has in its place:
+// another activation function, attribute, or small constant. Only of two models with the same
+// operators one after the other, but for such functions; "": none, or they are written otherwise.
+// What made-up inputs never reach (a bound, a mask) differs without a trace in the outputs.
+std::string find_other_node(const Model& reference, const Model& candidate);
+
 }  // namespace vernier

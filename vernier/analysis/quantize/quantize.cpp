@@ -210,7 +210,8 @@ HeldBackResult Quantizing::judge_held_back(const QuantizeResult& result) {
     held.kl_mean = exact.kl_mean();
     held.kl_interval = kl_interval(exact);
   }
-  if (choices_.storage == WeightStorage::int8 || plan_.nodes.empty()) return held;
+  if (choices_.storage == WeightStorage::int8 || plan_.nodes.empty() || !saturates_here())
+    return held;
   QuantizationChoices signed_weights = choices_;
   signed_weights.storage = WeightStorage::int8;
   const Model other = write_quantized(result.float_model, plan_, signed_weights);
