@@ -1,12 +1,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <nlohmann/json.hpp>
+
 #include "tests/arrays.h"
 #include "tests/cli/run.h"
 #include "tests/data/small_images.h"
 #include "tests/injected_faults.h"
 #include "tests/model_builder.h"
 #include "tests/temporary_directory.h"
+#include "vernier/data/npz_batches.h"
+#include "vernier/metrics/similarity.h"
+#include "vernier/runtime/ort_runner.h"
 
 namespace vernier {
 namespace {
@@ -86,10 +92,46 @@ TEST(DebugCommand, the_reports_are_those_of_the_golden_files) {
 TEST(DebugCommand, text_has_the_tables_the_conclusion_and_a_line_to_paste) {
   const Outcome outcome = debug("mnist_cnn.float.onnx", "mnist_cnn.int8.onnx");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  for (const char* part : {"Graph outputs", "Worst local", "Worst cumulative", "Worst weights",
-                           "clipped by design", "Noise at the output", "Kept in float together",
-                           "Cheaper remedies", "nodes_to_exclude=['/", "--keep-fp32 node:/"})
+  for (const char* part :
+       {"Graph outputs", "Worst local", "Worst cumulative", "Worst weights", "clipped by design",
+        "Noise at the output", "Kept in float together", "Cheaper remedies",
+        "vernier tune mnist_cnn.int8.onnx --reference mnist_cnn.float.onnx --keep /"})
     EXPECT_THAT(outcome.out, HasSubstr(part));
+}
+
+// What is promised of a set is what the file has that the printed command writes.
+TEST(DebugCommand, the_line_to_paste_gives_what_was_measured) {
+  for (const std::string net : {"mnist_cnn", "mnist_vit"}) {
+    const TemporaryDirectory folder;
+    const std::string reference = mnist + net + ".float.onnx",
+                      candidate = mnist + net + ".int8.onnx";
+    const Outcome outcome = run_vernier({"debug", candidate, "--reference", reference,
+                                         "--input-data", mnist + "mnist_inputs.npz", "-f", "json"});
+    const auto sets = nlohmann::json::parse(outcome.out)["sensitivity"]["keep_in_float"];
+    ASSERT_FALSE(sets.empty());
+    const auto& largest = sets.back();
+    std::string nodes;
+    for (const std::string node : largest["nodes"]) nodes += (nodes.empty() ? "" : ",") + node;
+    const std::string written = folder / "mixed.onnx";
+    const Outcome kept =
+        run_vernier({"tune", candidate, "--reference", reference, "--keep", nodes, "-o", written});
+    EXPECT_EQ(kept.exit_code, 0) << kept.err;
+    EXPECT_THAT(kept.out, HasSubstr("nodes kept in float"));
+    // On the second half of the samples, which the set was judged on: noise and signal are pooled.
+    const Model real = Model::load(reference);
+    OrtRunner expected(real.clone(), {.exact = true});
+    OrtRunner mixed(Model::load(written), {.exact = true});
+    const auto samples = npz_batches(mnist + "mnist_inputs.npz", real.inputs()).samples;
+    double signal = 0, noise = 0;
+    for (std::int64_t i = 32; i < 64; ++i) {
+      const auto sums =
+          measure_noise(expected.run(samples->sample(i))[0], mixed.run(samples->sample(i))[0]);
+      signal += sums.reference_squares;
+      noise += sums.difference_squares;
+    }
+    EXPECT_NEAR(10 * std::log10(signal / noise), double(largest["output"]["after_db"]), 0.05)
+        << net;
+  }
 }
 
 TEST(DebugCommand, json_keeps_its_schema_and_is_the_same_every_time) {

@@ -408,6 +408,28 @@ TEST(DiagnoseCommand, an_output_that_is_a_tensor_inside_the_reference_is_unfinis
   EXPECT_THAT(cause_of(outcome).text, HasSubstr("is the reference's raw"));
 }
 
+// A bound that made-up inputs never reach.
+TEST(DiagnoseCommand, a_node_that_is_not_the_references_is_a_doubt_without_data) {
+  const TemporaryDirectory folder;
+  Model model = Model::load(mnist + "mnist_cnn.onnx");
+  for (auto& node : *model.graph().mutable_node())
+    if (node.op_type() == "Relu") {
+      node.set_op_type("LeakyRelu");
+      auto& slope = *node.add_attribute();
+      slope.set_name("alpha");
+      slope.set_type(vernier_onnx::AttributeProto::FLOAT);
+      slope.set_f(1e-9F);
+      break;
+    }
+  model.save(folder / "other.onnx");
+  const Outcome outcome =
+      run_vernier({"diagnose", folder / "other.onnx", mnist + "mnist_cnn.onnx", "-f", "json"});
+  EXPECT_EQ(outcome.exit_code, 3) << outcome.out;
+  EXPECT_EQ(cause_of(outcome).kind, "other_structure");
+  EXPECT_THAT(cause_of(outcome).text, HasSubstr("is not what the reference has in its place"));
+  EXPECT_EQ(diagnose(folder / "other.onnx", mnist + "mnist_cnn.onnx").exit_code, 0);
+}
+
 TEST(DiagnoseCommand, quick_asks_the_first_five_questions) {
   const TemporaryDirectory folder;
   const std::string without = changed(folder, "mnist_cnn.onnx", remove_activation);

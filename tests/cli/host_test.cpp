@@ -198,6 +198,12 @@ TEST_F(PyTorchHost, outputs_of_a_live_model_are_compared) {
   EXPECT_EQ(run("eval", "net.py:wrong", {"--samples", "3"}).exit_code, 1);
 }
 
+// The batch norm behind a convolution is folded into its weight.
+TEST_F(PyTorchHost, weights_of_a_live_model_are_compared_with_norms_folded_in) {
+  const Outcome outcome = run("eval", "net.py:Net", {"--samples", "3"});
+  EXPECT_THAT(outcome.out, HasSubstr("weights  all 2 are the reference's")) << outcome.err;
+}
+
 TEST_F(PyTorchHost, weights_of_a_file_are_put_into_a_class) {
   const Outcome outcome = run("layers", "net.pth", {"--reference-model", "net.py:wrong"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;

@@ -5,9 +5,11 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "tests/arrays.h"
 #include "tests/cli/run.h"
 #include "tests/shared_data.h"
 #include "tests/temporary_directory.h"
+#include "vernier/tensor/npz.h"
 
 namespace vernier {
 namespace {
@@ -134,12 +136,48 @@ TEST_F(Quantize, data_that_does_not_fit_is_refused) {
   expect_error(quantize("mnist_cnn.onnx", {"--data", mnist + "mnist_features.npz"}), "input");
 }
 
+TEST_F(Quantize, data_that_is_not_finite_is_refused_with_its_sample) {
+  Tensor images = NpzReader(mnist + "mnist_inputs.npz").read("input");
+  elements<float>(images)[5 * 28 * 28] = NAN;
+  expect_error(quantize("mnist_cnn.onnx", {"--data", write_npz(folder / "nan.npz", {images})}),
+               "sample 5: 'input' holds NaN");
+  elements<float>(images)[5 * 28 * 28] = INFINITY;
+  expect_error(quantize("mnist_cnn.onnx", {"--data", write_npz(folder / "inf.npz", {images})}),
+               "sample 5: output 'logits' of the float model is not finite on it");
+  EXPECT_FALSE(std::filesystem::exists(out));
+}
+
+// Half of the samples show less of what a tensor holds than all of them.
+TEST_F(Quantize, ranges_by_chosen_rules_are_measured_on_the_samples_that_chose_too) {
+  const json result = report("mnist_vit.onnx");
+  const auto& decisions = result["decisions"];
+  EXPECT_EQ(decisions.back()["choice"], "ranges of all samples");
+}
+
+TEST_F(Quantize, sixteen_bits_are_not_spent_on_the_samples_alone) {
+  report("mnist_cnn.onnx",
+         {"--precision", "w8a16", "--fast", "--save-ranges", folder / "wide.json"});
+  report("mnist_cnn.onnx", {"--precision", "int8", "--fast", "--save-ranges", folder / "r.json"});
+  const json wide = json::parse(testing::read_text(folder / "wide.json"))["ranges"];
+  const json narrow = json::parse(testing::read_text(folder / "r.json"))["ranges"];
+  ASSERT_FALSE(wide.empty());
+  for (const auto& [tensor, range] : wide.items())
+    EXPECT_EQ(double(range["high"]), 2 * double(narrow[tensor]["high"])) << tensor;
+}
+
 TEST_F(Quantize, kept_nodes_stay_in_float_and_unknown_ones_are_refused) {
   const json result = report("mnist_cnn.onnx", {"--fast", "--keep-float", "/stem/Conv"});
   EXPECT_EQ(result["float_operators"], 1);
   expect_error(
       quantize("mnist_cnn.onnx", {"--data", mnist + "mnist_inputs.npz", "--keep-float", "nothing"}),
       "nothing");
+}
+
+TEST_F(Quantize, what_convert_keeps_in_float16_is_no_option_of_it) {
+  expect_error(
+      run_vernier({"convert", mnist + "mnist_cnn.onnx", "--precision", "int8", "--data",
+                   mnist + "mnist_inputs.npz", "--keep-fp32", "node:/stem/Conv", "-o", out}),
+      "--keep-fp32: is of fp16");
 }
 
 TEST_F(Quantize, convert_calls_it) {

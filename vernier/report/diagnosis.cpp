@@ -157,8 +157,22 @@ std::string place_text(const DiagnosisResult& result) {
   return "could not be found";
 }
 
+// Whether the candidate is another network: nothing in its file brings it back.
+bool is_other_network(DiagnosedCause cause) {
+  return cause == DiagnosedCause::other_weights || cause == DiagnosedCause::other_bias ||
+         cause == DiagnosedCause::other_structure || cause == DiagnosedCause::missing_activation;
+}
+
+std::string not_asked_text(const DiagnosisResult& result, Question question) {
+  if (result.verdict.pass()) return "not needed";
+  if (question == Question::remedy && result.verdict.outcome == Outcome::fail &&
+      is_other_network(result.cause))
+    return "make the candidate anew from this reference";
+  return result.quick && question >= Question::place ? "not asked (--quick)" : "not needed";
+}
+
 std::string answer_text(const DiagnosisResult& result, const Answer& answer) {
-  if (answer.kind == AnswerKind::not_asked) return "not needed";
+  if (answer.kind == AnswerKind::not_asked) return not_asked_text(result, answer.question);
   switch (answer.question) {
     case Question::soundness: return soundness_text(result);
     case Question::weights:
@@ -349,6 +363,9 @@ std::string cause_text(const DiagnosisResult& result) {
       return "quantization: the noise is spread, no few nodes make most of it";
     case DiagnosedCause::unknown: break;
   }
+  if (result.compare && result.compare->evidence.quantized && result.layers)
+    return "not found: quantizers are switched off beside the float .onnx model; give that as the "
+           "reference";
   return "not found";
 }
 

@@ -32,8 +32,11 @@ std::string weights_text(const WeightEvidence& evidence) {
 }
 
 std::string calibration_text(const CalibrationFit& fit, bool real_inputs) {
+  const bool fits = fit.score <= most_score(real_inputs);
   return fmt::format("S {:.2f}, {} the calibration data", fit.score,
-                     fit.score <= most_score(real_inputs) ? "like" : "unlike");
+                     !fits         ? "unlike"
+                     : real_inputs ? "like"
+                                   : "made up to be like");
 }
 
 std::string runtime_loss_text(std::optional<double> runtime_loss_db,

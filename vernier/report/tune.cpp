@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <span>
 
@@ -57,10 +58,13 @@ Table curve_table(const TuneSubject& subject, const TuneResult& result) {
 
 std::string conclusion(const TuneSubject& subject, const TuneResult& result) {
   const std::string value = value_text(subject, result.value);
+  const bool all_kept =
+      !result.groups.empty() && std::ranges::all_of(result.groups, &SensitiveGroup::kept);
   if (result.reached)
-    return fmt::format("{} is reached with {} kept: {} {} on {} held-back samples",
+    return fmt::format("{} is reached with {} kept{}: {} {} on {} held-back samples",
                        target_text(subject), format_count(std::ssize(result.kept), "node"),
-                       subject.target.metric, value, result.held_back_samples);
+                       all_kept ? ", which are all of them" : "", subject.target.metric, value,
+                       result.held_back_samples);
   return fmt::format("{} is not reached: {} {} is the best that was found, with {} kept",
                      target_text(subject), subject.target.metric, value,
                      format_count(std::ssize(result.kept), "node"));

@@ -98,5 +98,43 @@ TEST(MissingActivations, quantizers_behind_nodes_without_names_each_stand_for_on
   EXPECT_EQ(find_missing_activations(plain.model(), candidate), std::nullopt);
 }
 
+// x -> Clip(0, high) -> Pad(mode) -> Mul by factor -> y, or `op` in the Clip's place.
+Model bounded(float high, float factor = 1, const std::string& op = "Clip",
+              const std::string& mode = "constant") {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{4}})
+      .weight(tensor_of<float>("low", DType::f32, {}, {0}))
+      .weight(tensor_of<float>("high", DType::f32, {}, {high}))
+      .weight(tensor_of<float>("factor", DType::f32, {}, {factor}))
+      .weight(tensor_of<std::int64_t>("pads", DType::i64, {2}, {0, 1}));
+  builder.node(
+      op,
+      op == "Clip" ? std::vector<std::string>{"x", "low", "high"} : std::vector<std::string>{"x"},
+      {"c"});
+  vernier_onnx::AttributeProto attribute;
+  attribute.set_name("mode");
+  attribute.set_type(vernier_onnx::AttributeProto::STRING);
+  attribute.set_s(mode);
+  builder.node("Pad", {"c", "pads"}, {"p"}, {attribute}).node("Mul", {"p", "factor"}, {"y"});
+  return builder.output("y").model();
+}
+
+TEST(OtherNode, is_none_where_the_models_are_the_same_but_for_rounding) {
+  EXPECT_EQ(find_other_node(bounded(6), bounded(6)), "");
+  EXPECT_EQ(find_other_node(bounded(6, 0.1F), bounded(6, 0.100001F)), "");
+}
+
+TEST(OtherNode, has_another_bound_factor_attribute_or_function) {
+  EXPECT_EQ(find_other_node(bounded(6), bounded(3)), "node_1");
+  EXPECT_EQ(find_other_node(bounded(6, -10000), bounded(6, -1)), "node_3");
+  EXPECT_EQ(find_other_node(bounded(6), bounded(6, 1, "Clip", "edge")), "node_2");
+  EXPECT_EQ(find_other_node(bounded(6), bounded(6, 1, "Relu")), "node_1");
+}
+
+TEST(OtherNode, is_not_looked_for_in_models_that_are_written_otherwise) {
+  EXPECT_EQ(find_other_node(network("Relu"), network("")), "");
+  EXPECT_EQ(find_other_node(network("Relu"), network("Neg")), "");
+}
+
 }  // namespace
 }  // namespace vernier

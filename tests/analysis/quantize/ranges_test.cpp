@@ -55,6 +55,16 @@ TEST(RangeBy, minmax_holds_everything_and_zero) {
             (CalibratedRange{-5, 0, "minmax"}));
 }
 
+TEST(RangeBy, a_range_of_16_bits_has_room_for_what_was_not_seen) {
+  EXPECT_EQ(range_by(RangeRule::minmax, counts_of({-2, 5}), 65535),
+            (CalibratedRange{-4, 10, "minmax"}));
+}
+
+TEST(RangeRuleOf, only_ranges_by_a_rule_have_one) {
+  EXPECT_EQ(range_rule_of({0, 1, "percentile 99.99"}), RangeRule::p9999);
+  EXPECT_EQ(range_rule_of({0, 1, "given"}), std::nullopt);
+}
+
 TEST(RangeBy, percentiles_and_least_noise_cut_an_outlier_off) {
   const ValueCounts counts = with_outlier();
   const CalibratedRange percentile = range_by(RangeRule::p999, counts, 255);

@@ -205,6 +205,8 @@ OpenedModels open_models(Model candidate, const std::filesystem::path& reference
   if (format == ModelFormat::recorded && opened.inputs.order)
     require_recorded_order(*opened.inputs.order, reference);
   if (format == ModelFormat::hosted) {
+    // Not to see its layers, but to know which norm is behind which weight.
+    reference_options.host.watch = HostWatch::layers;
     Samples& samples = *opened.inputs.samples;
     if (samples.size() > 0)
       reference_options.host = described_by(std::move(reference_options.host), samples.sample(0),

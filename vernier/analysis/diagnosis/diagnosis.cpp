@@ -140,7 +140,7 @@ std::string_view diagnosed_cause_name(DiagnosedCause cause) {
 
 DiagnosisResult diagnose(const fs::path& reference, const fs::path& candidate,
                          const InputSpec& inputs, DiagnosisOptions options) {
-  DiagnosisResult result;
+  DiagnosisResult result{.quick = options.quick};
   for (const Question question : questions) result.answers.push_back({question});
   if (!ask_soundness(result, reference, candidate, options)) return result;
   options.layers.reference = reference;

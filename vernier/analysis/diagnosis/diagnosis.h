@@ -116,6 +116,7 @@ struct DiagnosisResult {
   std::string precision;                                      // of the candidate
   std::vector<std::pair<std::string, std::string>> versions;  // of what the reference runs in
   Verdict verdict;
+  bool quick = false;  // the last two questions were not to be asked
   bool interrupted = false;
 };
 

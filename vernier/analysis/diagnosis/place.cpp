@@ -79,6 +79,9 @@ void ask_place_in_float(DiagnosisResult& result, const ComparedModels& models, S
   if (const std::string cut = unfinished_output(layers); !cut.empty())
     return name_cause(result, DiagnosedCause::unfinished_output, cut);
   if (has_swapped_weights(result, row, models, *few, options)) return;
+  // Where everything is quantized, the first layer that is tells nothing.
+  if (result.compare->evidence.quantized && row.cause == Cause::precision_loss)
+    return name_cause(result, DiagnosedCause::unknown);
   answer(result, Question::remedy) = AnswerKind::unknown;
   asked(options, Question::remedy);
   const auto right_db =

@@ -27,16 +27,27 @@ void add_values(ValueCounts& counts, const TensorView& tensor) {
   });
 }
 
-bool has_nan(const TensorView& tensor) {
+// Whether one of its elements is so.
+template <typename Predicate>
+bool has(const TensorView& tensor, Predicate predicate) {
   if (!is_float(tensor.dtype)) return false;
   bool found = false;
   visit_blocks(tensor, [&](auto block) {
-    for (const auto value : block) found = found || std::isnan(static_cast<double>(value));
+    for (const auto value : block) found = found || predicate(static_cast<double>(value));
   });
   return found;
 }
 
 }  // namespace
+
+void require_finite(std::span<const Tensor> outputs, std::int64_t sample) {
+  for (const Tensor& output : outputs)
+    if (has(output, [](double value) { return !std::isfinite(value); }))
+      throw Error(fmt::format(
+          "[quantize] sample {}: output '{}' of the float model is not finite on it, so "
+          "nothing can be compared; leave it out",
+          sample, output.name));
+}
 
 std::vector<Tensor> SharedSamples::sample(std::int64_t index) {
   std::vector<Tensor> sample = [&] {
@@ -44,7 +55,7 @@ std::vector<Tensor> SharedSamples::sample(std::int64_t index) {
     return samples_.sample(index);
   }();
   for (const Tensor& input : sample)
-    if (has_nan(input))
+    if (has(input, [](double value) { return std::isnan(value); }))
       throw Error(fmt::format(
           "[quantize] sample {}: '{}' holds NaN, which no range can be measured of; leave it out",
           samples_.number(index), input.name));
@@ -82,7 +93,8 @@ CalibrationValues calibrate(const Model& model, const PlacementPlan& plan, const
   parallel_for(std::ssize(runs.indices), thread_count(runs.threads), [&](std::int64_t i) {
     const std::vector<Tensor> inputs = runs.samples.sample(runs.indices[i]);
     for (const Tensor& input : inputs) add(input);
-    runner.run(inputs, [&](const ObservedTensor& tensor) { add(tensor); });
+    require_finite(runner.run(inputs, [&](const ObservedTensor& tensor) { add(tensor); }),
+                   runs.samples.number(runs.indices[i]));
     const std::lock_guard lock(done);
     if (sample_done) sample_done();
   });

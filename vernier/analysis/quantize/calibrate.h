@@ -39,6 +39,9 @@ struct SampleRuns {
   SampleRecords* records = nullptr;   // of what was measured before; null: none are kept
 };
 
+// Throws Error for outputs of the float model that are not finite, and names the sample.
+void require_finite(std::span<const Tensor> outputs, std::int64_t sample);
+
 // The values of each placed tensor that is a root, over the samples, as the float model computes
 // them. Memory does not depend on the number of samples.
 using CalibrationValues = std::map<std::string, ValueCounts>;

@@ -154,17 +154,13 @@ OutputScorer::OutputScorer(const Model& reference, SampleRuns runs) : runs_(std:
     if (logits_)
       tokens_ += sample[*logits_].size() / std::max<std::int64_t>(1, sample[*logits_].shape.back());
   signal_.resize(compared_.size());
-  for (std::size_t s = 0; s < outputs_.size(); ++s)
+  for (std::size_t s = 0; s < outputs_.size(); ++s) {
+    require_finite(outputs_[s], runs_.samples.number(runs_.indices[s]));
     for (std::size_t i = 0; i < compared_.size(); ++i) {
       const Tensor& output = outputs_[s][compared_[i]];
-      const double squares = measure_noise(output, output).reference_squares;
-      if (!std::isfinite(squares))
-        throw Error(
-            fmt::format("[quantize] sample {}: output '{}' of the float model is not finite on it, "
-                        "so nothing can be compared; leave it out",
-                        runs_.samples.number(runs_.indices[s]), output.name));
-      signal_[i] += squares;
+      signal_[i] += measure_noise(output, output).reference_squares;
     }
+  }
   double right = 0, rows = 0;
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     auto labels = runs_.samples.labels(runs_.indices[i]);
