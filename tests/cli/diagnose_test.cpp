@@ -12,6 +12,7 @@
 #include "tests/injected_faults.h"
 #include "tests/shared_data.h"
 #include "tests/temporary_directory.h"
+#include "vernier/model/edit.h"
 
 namespace vernier {
 namespace {
@@ -406,6 +407,21 @@ TEST(DiagnoseCommand, an_output_that_is_a_tensor_inside_the_reference_is_unfinis
   EXPECT_EQ(cause_of(outcome).kind, "unfinished_output");
   EXPECT_EQ(cause_of(outcome).subject, "logits");
   EXPECT_THAT(cause_of(outcome).text, HasSubstr("is the reference's raw"));
+}
+
+// A single one is paired by its place.
+TEST(DiagnoseCommand, an_output_of_another_name_comes_with_the_option_that_pairs_it) {
+  const TemporaryDirectory folder;
+  Model model = Model::load(mnist + "mnist_cnn.onnx");
+  expose_outputs(model, std::vector<std::string>{"/stem/Conv_output_0"});
+  const std::string reference = folder / "reference.onnx", renamed = folder / "renamed.onnx";
+  model.save(reference);
+  model.graph().mutable_output(0)->set_name("scores");
+  model.graph().mutable_node()->rbegin()->set_output(0, "scores");
+  model.save(renamed);
+  EXPECT_THAT(diagnose(renamed, reference).out,
+              HasSubstr("if scores is it, pass --map-output logits=scores"));
+  EXPECT_EQ(diagnose(renamed, reference, {"--map-output", "logits=scores"}).exit_code, 0);
 }
 
 // A bound that made-up inputs never reach.

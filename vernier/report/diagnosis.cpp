@@ -202,6 +202,18 @@ std::string unfinished_text(const DiagnosisResult& result) {
 
 // "conv3: attribute_mismatch: pads is 0 0 2 2, the reference's 1 1 1 1: another network, whatever
 // its quantizers do (12.1 dB without them)"
+// What to pass where the only output that just the candidate has may be the missing one.
+std::string renamed_text(const CompareResult& compare, const std::string& missing) {
+  std::vector<std::string> others;
+  for (const PairResult& pair : compare.outputs) {
+    if (pair.status == PairStatus::only_in_candidate) others.push_back(pair.name);
+    if (pair.status == PairStatus::only_in_reference && pair.name != missing) return "";
+  }
+  if (others.size() != 1) return "";
+  return fmt::format("; if {} is it, pass --map-output {}", others[0],
+                     shell_argument(missing + "=" + others[0]));
+}
+
 std::string structure_text(const DiagnosisResult& result) {
   if (!result.compare->evidence.structure)
     return fmt::format("node {} is not what the reference has in its place", result.subject);
@@ -323,7 +335,8 @@ std::string cause_text(const DiagnosisResult& result) {
           swapped.candidate, swapped.other, swapped.candidate, swapped.found, swapped.expected);
     }
     case DiagnosedCause::unlike_outputs:
-      return fmt::format("output {} is not what the reference has", result.subject);
+      return fmt::format("output {} is not what the reference has{}", result.subject,
+                         renamed_text(*result.compare, result.subject));
     case DiagnosedCause::unfinished_output: return unfinished_text(result);
     case DiagnosedCause::unlike_inputs: return "on these inputs nothing can be told";
     case DiagnosedCause::nonfinite:

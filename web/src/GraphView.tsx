@@ -116,7 +116,6 @@ export function GraphView({ graph, rows, signal, largest, state, change }: Props
   };
   const set_all = (next: Set<string>) => {
     keep.current = { id: "", x: 0, y: 0 };
-    centre_on.current = node_id;
     set_open(next);
   };
   useLayoutEffect(() => {
@@ -124,7 +123,7 @@ export function GraphView({ graph, rows, signal, largest, state, change }: Props
     keep.current = null;
     const shown = kept && layout.box_of.get(kept.id);
     if (shown) set_view({ ...view, x: kept.x - (shown.x + shown.width / 2) * view.k, y: kept.y - shown.y * view.k });
-    else if (kept) fit();
+    else if (kept) fit(layout.box_of.get(node_id));
   }, [layout]);
   const select = (target: Box) => {
     if (target.node && target.node.index >= 0) {
