@@ -53,7 +53,8 @@ class Trace:
         except Exception:
             return None
         try:
-            with torch.no_grad():
+            # Optimising the trace of a large model takes minutes at its second run.
+            with torch.no_grad(), torch.jit.optimized_execution(False):
                 got = self.module(*tensors)
         except Exception as error:
             return first_line(error)
