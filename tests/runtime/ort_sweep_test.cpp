@@ -73,6 +73,22 @@ bool is_like(const Tensor& stored, const Tensor& output) {
   return std::ranges::equal(expected, found, agree);
 }
 
+// Whether the tensor is one of an If's subgraphs, of which a run takes one.
+bool is_conditional(const Model& model, const std::string& label) {
+  const std::vector<Subgraph> places = all_subgraphs(model.graph());
+  for (const Subgraph& place : places) {
+    bool is_inside = false;
+    for (const Subgraph* each = &place; each->owner;
+         each = &places[static_cast<std::size_t>(each->outer)])
+      is_inside = is_inside || each->owner->op_type() == "If";
+    if (!is_inside) continue;
+    for (const auto& node : place.graph->node())
+      for (const std::string& output : node.output())
+        if (label == output || label.ends_with("/" + output)) return true;
+  }
+  return false;
+}
+
 bool is_random(const Model& model) {
   for (const Subgraph& subgraph : all_subgraphs(model.graph()))
     for (const auto& node : subgraph.graph->node())
@@ -84,6 +100,10 @@ bool is_random(const Model& model) {
 bool is_known_to_differ(const std::string& name) {
   return name.starts_with("test_training_dropout") ||  // another random generator
          name == "test_cast_FLOAT_to_BFLOAT16" ||      // rounds to nearest, the corpus truncates
+         name.starts_with("test_castlike_FLOAT_to_BFLOAT16") ||
+         (name.starts_with("test_cast_FLOAT") && name.ends_with("INT4")) ||  // wraps, that clips
+         (name.starts_with("test_qlinearmatmul_") && name.find("_int8_") != name.npos) ||
+         name == "test_averagepool_3d_dilations_large_count_include_pad_is_1_ceil_mode_is_True" ||
          name == "test_maxunpool_export_with_output_shape" ||
          name == "test_resize_downsample_scales_cubic_align_corners" ||
          name == "test_resize_downsample_scales_linear_align_corners";
@@ -129,7 +149,7 @@ void run_one(const fs::path& path, Sweep& sweep) {
     if (outputs != expected && !is_random(model))
       sweep.failed.push_back(path.string() + ": outputs differ");
     for (const auto& tensor : probed.watched())
-      if (!seen.contains(tensor.name))
+      if (!seen.contains(tensor.name) && !is_conditional(model, tensor.name))
         sweep.failed.push_back(path.string() + ": not seen: " + tensor.name);
   } catch (const std::exception& error) {
     sweep.failed.push_back(path.string() + ": " + error.what());

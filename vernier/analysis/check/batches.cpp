@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "vernier/tensor/convert.h"
+
 namespace vernier {
 namespace {
 
@@ -18,7 +20,20 @@ Strides strides(const Tensor& tensor, std::size_t axis) {
   return found;
 }
 
+// Two elements of 4 bits share a byte, which rows cannot be cut at.
+bool shares_bytes(DType dtype) { return bits(dtype) == 4; }
+Tensor in_bytes(const Tensor& tensor) {
+  return convert(tensor, is_signed(tensor.dtype) ? DType::i8 : DType::u8);
+}
+
 Tensor join(std::span<const Tensor* const> parts, std::size_t axis) {
+  if (shares_bytes(parts[0]->dtype)) {
+    std::vector<Tensor> widened;
+    std::vector<const Tensor*> pointers;
+    for (const Tensor* part : parts) widened.push_back(in_bytes(*part));
+    for (const Tensor& part : widened) pointers.push_back(&part);
+    return convert(join(pointers, axis), parts[0]->dtype);
+  }
   Tensor joined{.name = parts[0]->name, .dtype = parts[0]->dtype, .shape = parts[0]->shape};
   joined.shape[axis] = 0;
   for (const Tensor* part : parts) joined.shape[axis] += part->shape[axis];
@@ -69,6 +84,8 @@ std::vector<Sample> single_samples(std::span<const Sample> samples, const Dynami
 }
 
 Tensor slice_axis(const Tensor& tensor, std::size_t axis, std::int64_t index, std::int64_t parts) {
+  if (shares_bytes(tensor.dtype))
+    return convert(slice_axis(in_bytes(tensor), axis, index, parts), tensor.dtype);
   Tensor slice{.name = tensor.name, .dtype = tensor.dtype, .shape = tensor.shape};
   slice.shape[axis] /= parts;
   const auto [outer, bytes] = strides(tensor, axis);
