@@ -119,8 +119,16 @@ void require_writable(const OutputOptions& options) {
     throw Error(fmt::format("[output] {}: cannot be written; choose another -o", options.file));
 }
 
+void require_no_report(const std::filesystem::path& path, const std::string& written) {
+  if (output_format({.file = path.string()}) != "text")
+    throw Error(
+        fmt::format("[output] -o {}: is where {} is written; the report goes to --report {}",
+                    path.string(), written, path.string()));
+}
+
 void require_model_writable(const std::filesystem::path& file,
                             const std::vector<std::filesystem::path>& read) {
+  require_no_report(file, "a model");
   require_writable({.file = file.string()});
   for (const std::filesystem::path& each : read) {
     std::error_code error;  // what is not there is no file that is read

@@ -36,7 +36,9 @@ bool shows_graph(const OutputOptions& options);
 
 // Throws Error if the result could not be written later: call it before the long work.
 void require_writable(const OutputOptions& options);
-// The same for a model that a command writes, which must be none of the files that it reads; empty
+// Throws Error for a name that ends like a report's, where something else is written.
+void require_no_report(const std::filesystem::path& path, const std::string& written);
+// Both for a model that a command writes, which must be none of the files that it reads; empty
 // ones count for nothing.
 void require_model_writable(const std::filesystem::path& file,
                             const std::vector<std::filesystem::path>& read);

@@ -59,6 +59,7 @@ std::optional<std::int64_t> peak_memory(const fs::path& model, const fs::path& f
 
 int run(Options& options) {
   QuantizeCommand& command = options.quantize;
+  require_no_report(command.quantized, "a folder of models");
   require_writable(command.output);
   const Model model = Model::load(command.model);
   if (precision_of(model) == Precision::int8)

@@ -137,6 +137,13 @@ TEST_F(Sweep, errors_come_before_anything_is_written) {
   EXPECT_FALSE(std::filesystem::exists(out));
 }
 
+TEST_F(Sweep, a_report_is_no_folder) {
+  out = folder / "sweep.html";
+  expect_error(sweep("fp16"),
+               "is where a folder of models is written; the report goes to --report");
+  EXPECT_FALSE(std::filesystem::exists(out));
+}
+
 TEST_F(Sweep, a_quantized_model_is_refused) {
   expect_error(sweep("w8a8", {}, "mnist_cnn.int8.onnx"),
                "is quantized already; give the float model");

@@ -201,6 +201,11 @@ TEST_F(Tune, what_is_read_is_not_written_over) {
   EXPECT_EQ(testing::read_text(folder / "m.float.onnx"), before);
 }
 
+TEST_F(Tune, a_report_is_no_model) {
+  out = folder / "m.html";
+  expect_error(tune("sqnr_db>1", data), "is where a model is written; the report goes to --report");
+}
+
 TEST_F(Tune, a_target_that_asks_for_less_is_refused) {
   expect_error(tune("sqnr_db<30", data), "sqnr_db is better the larger it is; pass 'sqnr_db>30'");
   expect_error(tune("kl_mean>1", data), "kl_mean is better the smaller it is; pass 'kl_mean<1'");
