@@ -36,7 +36,7 @@ test_packages=(
 )
 torch_packages=(libtorch-dev python3-torch python3-torchvision)
 # PyTorch 2, which Debian has from 13 on, exports with it.
-[ "$(. /etc/os-release && echo "${VERSION_ID:-13}")" = 12 ] || torch_packages+=(python3-onnx)
+grep -qx 'VERSION_ID="12"' /etc/os-release || torch_packages+=(python3-onnx)
 fuzz_packages=(clang-19 libclang-rt-19-dev)
 lint_packages=(clang-tidy shellcheck)
 

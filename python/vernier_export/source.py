@@ -90,7 +90,14 @@ def resolve_program(path):
         program = torch.export.load(path)
     arguments, _ = program.example_inputs
     names = list(program.graph_signature.user_inputs)
-    return Source(torch.export.unflatten(program), input_names=names, by_position=len(arguments))
+    try:
+        model = torch.export.unflatten(program)
+    except RuntimeError as error:  # PyTorch 2.6 cannot, of a Sequential
+        raise ExportError(
+            f"its modules cannot be told apart ({first_line(error)}); "
+            "export it with torch.export.export(…, strict=False)"
+        ) from error
+    return Source(model, input_names=names, by_position=len(arguments))
 
 
 def load_weights(model, path):

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import socket
 import subprocess
@@ -45,7 +46,12 @@ class Slurm(unittest.TestCase):
             (self.folder / name).mkdir()
         host = socket.gethostname().split(".")[0]
         control_port, node_port = free_ports(2)
-        (self.folder / "cgroup.conf").write_text("CgroupAutomount=no\n")
+        # Slurm 23.11 and later do without control groups only when told so; older ones know no such plugin.
+        version = subprocess.run([program("slurmctld"), "-V"], capture_output=True, text=True).stdout
+        modern = [int(part) for part in re.findall(r"\d+", version)[:2]] >= [23, 11]
+        (self.folder / "cgroup.conf").write_text(
+            "CgroupPlugin=disabled\n" if modern else "CgroupAutomount=no\n"
+        )
         (self.folder / "slurm.conf").write_text(f"""
 ClusterName=test
 SlurmctldHost={host}(127.0.0.1)

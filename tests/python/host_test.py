@@ -331,12 +331,14 @@ class OperatorsTest(HostTest):
         self.assertEqual([each["name"] for each in layers], ["0/native_layer_norm"])
 
 
-@unittest.skipUnless(MODERN, "programs are unflattened from PyTorch 2.1 on")
+@unittest.skipUnless(
+    MODERN and not torch.__version__.startswith("2.6."), "PyTorch 2.6 does not say what the modules of a program are"
+)
 class ProgramTest(HostTest):
     def test_a_program_keeps_its_modules(self):
         net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU()).eval()
         path = self.folder / "net.pt2"
-        torch.export.save(torch.export.export(net, (torch.ones(1, 2),)), path)
+        torch.export.save(torch.export.export(net, (torch.ones(1, 2),), strict=False), path)
         host = self.start(path)
         x = ("input", "float32", [1, 2], [1, 3])
         layers = host.describe([x])["layers"]
@@ -348,7 +350,7 @@ class ProgramTest(HostTest):
     def test_numbers_of_a_module_are_those_of_its_operators(self):
         net = torch.nn.Sequential(torch.nn.BatchNorm1d(2, eps=0.25)).eval()
         path = self.folder / "norm.pt2"
-        torch.export.save(torch.export.export(net, (torch.ones(1, 2),)), path)
+        torch.export.save(torch.export.export(net, (torch.ones(1, 2),), strict=False), path)
         layers = self.start(path).describe([("input", "float32", [1, 2], [1, 3])])["layers"]
         self.assertEqual(layers[0]["constants"]["eps"], 0.25)
 

@@ -50,6 +50,24 @@ DType weight_type(const Model& model, const std::string& name) {
   throw std::runtime_error("no weight " + name);
 }
 
+// As PyTorch exports the scale of an attention: x * sqrt(cast(1 / sqrt(x))).
+TEST(ConvertFp16, a_cast_of_float_to_itself_is_none) {
+  const Model model = with_input()
+                          .weight(floats("one", {}, {1}))
+                          .node("Abs", {"x"}, {"a"})
+                          .node("Sqrt", {"a"}, {"b"})
+                          .node("Div", {"one", "b"}, {"c"})
+                          .node("Cast", {"c"}, {"d"}, {int_attribute("to", 1)})
+                          .node("Sqrt", {"d"}, {"e"})
+                          .node("Sqrt", {"d"}, {"f"})
+                          .node("Mul", {"e", "f"}, {"y"})
+                          .output("y", DType::f32, {{4, ""}})
+                          .model();
+  const Fp16Result result = expect_same_function(model);
+  for (const auto& node : result.model.graph().node())
+    EXPECT_FALSE(node.op_type() == "Cast" && node.output(0) == "d");
+}
+
 TEST(ConvertFp16, weights_become_half_and_inputs_and_outputs_stay) {
   const Model model = with_input()
                           .weight(floats("w", {4}, {1, 2, 3, 4}))

@@ -152,6 +152,12 @@ class GraphConverter {
   }
 
   void convert_node(NodeProto& node) {
+    // A Cast of float32 to itself: as one of float16 it crashes ONNX Runtime 1.30 when it loads.
+    if (is_op(node, "Cast") && is_single(graph_, node.input(0)) &&
+        is_single(graph_, node.output(0))) {
+      node.set_op_type("Identity");
+      node.clear_attribute();
+    }
     const bool touches = touches_single(graph_, node);
     const Home home = touches && context_.policy.computes_in_half(node) ? Home::half : Home::single;
     if (touches)

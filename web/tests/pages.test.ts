@@ -228,7 +228,7 @@ describe.skipIf(!binary || !chrome)("pages", { timeout: 120_000 }, () => {
     expect(await saved.textContent(".told")).toContain(diagnosis.cause.text);
     expect(await saved.textContent(".told pre")).toBe(diagnosis.remedies[0].command);
     await saved.click(".told .copy");
-    expect(await saved.textContent(".told .copy")).toContain("copied");
+    await saved.waitForSelector('.told .copy:has-text("copied")');
     await saved.close();
     execFileSync(binary, ["report", file("check.json"), file("check.json"), "-o", file("twice.html")]);
     const twice = await open(file("twice.html"));

@@ -43,8 +43,11 @@ std::optional<Tensor> original_of(const QuantizedWeight& weight, const ModelInde
 
 class Finding {
  public:
-  Finding(const ModelIndex& candidate, const ModelIndex& reference)
-      : candidate_(candidate), graph_(candidate.main()), reference_(reference) {
+  Finding(const ModelIndex& candidate, const ModelIndex& reference, ShippedWeights weights)
+      : candidate_(candidate),
+        graph_(candidate.main()),
+        reference_(reference),
+        reads_weights_(weights == ShippedWeights::read) {
     Quantization quantization = find_quantization(candidate);
     for (QuantizedWeight& weight : quantization.weights)
       if (weight.form == WeightForm::dequantized) weights_.emplace(weight.name, std::move(weight));
@@ -63,7 +66,8 @@ class Finding {
       for (const char* op : {"Conv", "Gemm", "MatMul"})
         if (is_op(node, op)) add_node(node);
     for (const NodeProto& node : graph_.graph().node())
-      for (int input = 0; input < node.input_size(); ++input) add_constant(node, input);
+      for (int input = 0; reads_weights_ && input < node.input_size(); ++input)
+        add_constant(node, input);
     return std::move(shipped_);
   }
 
@@ -143,7 +147,7 @@ class Finding {
       return;
     found.weight = {.dequantize = numbers_.at(dequantize), .quantizer = weight->second.quantizer};
     // A weight with several readers keeps its scales.
-    if (graph_.consumers(dequantize->output(0)).size() == 1)
+    if (reads_weights_ && graph_.consumers(dequantize->output(0)).size() == 1)
       found.weight.original = original_of(weight->second, reference_);
     if (is_op(node, "Conv")) found.weight.channel_axis = 0;
     if (is_op(node, "Gemm")) found.weight.channel_axis = attribute_int(node, "transB", 0) ? 0 : 1;
@@ -182,6 +186,7 @@ class Finding {
   const ModelIndex& candidate_;
   const GraphIndex& graph_;
   const ModelIndex& reference_;
+  bool reads_weights_;
   std::map<std::string, QuantizedWeight> weights_;
   std::map<std::string, QuantizedActivation> activations_;  // by what is quantized
   std::vector<ClipRange> clips_;                            // of the reference
@@ -350,8 +355,9 @@ class Writing {
 
 }  // namespace
 
-ShippedQuantizers find_shipped(const ModelIndex& candidate, const ModelIndex& reference) {
-  return Finding(candidate, reference).find();
+ShippedQuantizers find_shipped(const ModelIndex& candidate, const ModelIndex& reference,
+                               ShippedWeights weights) {
+  return Finding(candidate, reference, weights).find();
 }
 
 Model write_shipped(const Model& candidate, const ShippedQuantizers& shipped,

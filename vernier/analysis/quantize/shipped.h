@@ -60,8 +60,10 @@ struct ShippedQuantizers {
 };
 
 // Static Q-DQ pairs per tensor of the main graph, and the Conv, Gemm and MatMul that read them. The
-// float weights are looked for in the reference.
-ShippedQuantizers find_shipped(const ModelIndex& candidate, const ModelIndex& reference);
+// float weights are looked for in the reference, unless only names are wanted.
+enum class ShippedWeights { read, left };
+ShippedQuantizers find_shipped(const ModelIndex& candidate, const ModelIndex& reference,
+                               ShippedWeights weights = ShippedWeights::read);
 
 // The model with the ranges, weight scales and bias shifts of the choices: what is as shipped stays
 // as it is, bit for bit. per_channel and weight rules touch only weights whose original is known.

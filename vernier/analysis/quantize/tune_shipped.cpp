@@ -41,13 +41,16 @@ double cost_of(const std::string& name, TuneCost cost, const ModelIndex& candida
 
 // A quantized model in Q-DQ form, with what belongs to it.
 struct Shipped {
-  Shipped(const Model& model, const Model& float_model)
-      : candidate(with_pairs(model, float_model)), reference(float_model) {}
+  Shipped(const Model& model, const Model& float_model,
+          ShippedWeights weights = ShippedWeights::read)
+      : candidate(with_pairs(model, float_model)),
+        index(candidate),
+        quantizers(find_shipped(index, ModelIndex(float_model), weights)),
+        nodes(quantized_nodes(index, quantizers)) {}
   Model candidate;
-  ModelIndex index{candidate};
-  ModelIndex reference;
-  ShippedQuantizers quantizers = find_shipped(index, reference);
-  std::vector<std::string> nodes = quantized_nodes(index, quantizers);
+  ModelIndex index;
+  ShippedQuantizers quantizers;
+  std::vector<std::string> nodes;
 };
 
 }  // namespace
@@ -66,7 +69,7 @@ Model keep_nodes(const Model& candidate, const Model& reference,
 
 bool can_keep_nodes(const Model& candidate, const Model& reference,
                     const std::vector<std::string>& nodes) {
-  const Shipped shipped(candidate, reference);
+  const Shipped shipped(candidate, reference, ShippedWeights::left);
   return std::ranges::all_of(nodes, [&](const std::string& node) {
     return std::ranges::find(shipped.nodes, node) != shipped.nodes.end();
   });
