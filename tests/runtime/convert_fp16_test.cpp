@@ -68,6 +68,17 @@ TEST(ConvertFp16, a_cast_of_float_to_itself_is_none) {
     EXPECT_FALSE(node.op_type() == "Cast" && node.output(0) == "d");
 }
 
+TEST(ConvertFp16, a_gelu_stays_in_float32) {
+  GraphBuilder builder = with_input();
+  builder.weight(floats("w", {4}, {1, 2, 3, 4}))
+      .node("Mul", {"x", "w"}, {"m"})
+      .node("Gelu", {"m"}, {"y"})
+      .output("y", DType::f32, {{4, ""}});
+  Model model = builder.model();
+  model.proto().mutable_opset_import(0)->set_version(20);
+  expect_same_function(model);
+}
+
 TEST(ConvertFp16, weights_become_half_and_inputs_and_outputs_stay) {
   const Model model = with_input()
                           .weight(floats("w", {4}, {1, 2, 3, 4}))
