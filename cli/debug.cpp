@@ -18,10 +18,10 @@
 #include "vernier/exporting/tokenizer.h"
 #include "vernier/model/decoder.h"
 #include "vernier/report/command_line.h"
-#include "vernier/report/sensitivity.h"
 #include "vernier/report/debug.h"
 #include "vernier/report/detail.h"
 #include "vernier/report/graph_json.h"
+#include "vernier/report/sensitivity.h"
 
 namespace vernier::cli {
 namespace {

@@ -124,9 +124,10 @@ float attribute_float(const NodeProto& node, std::string_view name, float fallba
   return found && found->has_f() ? found->f() : fallback;
 }
 
-std::string attribute_string(const NodeProto& node, std::string_view name, std::string fallback) {
+std::string attribute_string(const NodeProto& node, std::string_view name,
+                             const std::string& fallback) {
   const auto* found = attribute(node, name);
-  return found && found->has_s() ? found->s() : std::move(fallback);
+  return found && found->has_s() ? found->s() : fallback;
 }
 
 std::vector<std::int64_t> attribute_ints(const NodeProto& node, std::string_view name) {

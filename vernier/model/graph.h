@@ -31,8 +31,8 @@ std::vector<Subgraph> all_subgraphs(const vernier_onnx::GraphProto& graph);
 // Tensors that the node's subgraphs read from the graphs around them.
 std::vector<std::string> captured_names(const vernier_onnx::NodeProto& node);
 
-// The weights of the graph, and what its nodes compute from them alone. The empty name, which stands
-// for an input that is left out, is one of them.
+// The weights of the graph, and what its nodes compute from them alone. The empty name, which
+// stands for an input that is left out, is one of them.
 std::unordered_set<std::string> constant_tensors(const vernier_onnx::GraphProto& graph);
 
 // The name of the node's input, empty if it has no such input.
@@ -56,7 +56,7 @@ std::int64_t attribute_int(const vernier_onnx::NodeProto& node, std::string_view
                            std::int64_t fallback);
 float attribute_float(const vernier_onnx::NodeProto& node, std::string_view name, float fallback);
 std::string attribute_string(const vernier_onnx::NodeProto& node, std::string_view name,
-                             std::string fallback = "");
+                             const std::string& fallback = "");
 std::vector<std::int64_t> attribute_ints(const vernier_onnx::NodeProto& node,
                                          std::string_view name);
 

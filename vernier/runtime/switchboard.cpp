@@ -160,9 +160,11 @@ std::vector<std::size_t> Switchboard::order_of_runs(
 }
 
 struct SwitchedRuns::State {
+  explicit State(Switchboard::State& of_board) : board(of_board) {}
+
   Switchboard::State& board;
-  std::map<std::string, Ort::Value> values = {};  // inputs, and what the parts computed last
-  SwitchSettings settings = {};                   // of the last run; empty: there was none
+  std::map<std::string, Ort::Value> values;  // inputs, and what the parts computed last
+  SwitchSettings settings;                   // of the last run; empty: there was none
 
   // The first part whose result may be another one than in the last run.
   std::size_t first_changed(const SwitchSettings& now) const {

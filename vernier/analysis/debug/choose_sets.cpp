@@ -104,7 +104,8 @@ class SetChooser {
     for (const GroupSet& set : sets) settings.push_back(with(as_in_file_, groups_, set, better_));
     const std::vector<OutputNoise> found = noise.measure_all(settings);
     std::vector<Measured> measured;
-    for (std::size_t i = 0; i < sets.size(); ++i) measured.push_back({sets[i], finite(found[i].score())});
+    for (std::size_t i = 0; i < sets.size(); ++i)
+      measured.push_back({sets[i], finite(found[i].score())});
     return measured;
   }
 

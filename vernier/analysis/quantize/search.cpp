@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <functional>
-#include <ranges>
 
 #include "vernier/analysis/quantize/bias_correction.h"
 
@@ -174,10 +173,10 @@ class Search {
   // By itself it changes nothing behind it: what is left of a mean error at the output goes.
   void correct_last_bias() {
     if (precision().dynamic || precision().weight_bits == 4 || !may_score()) return;
-    const auto last = std::ranges::find_if(
-        std::ranges::reverse_view(subject_.nodes),
-        [](const PlacedNode& node) { return node.bias_reader && node.channels > 0; });
-    if (last == std::ranges::reverse_view(subject_.nodes).end()) return;
+    const auto last =
+        std::find_if(subject_.nodes.rbegin(), subject_.nodes.rend(),
+                     [](const PlacedNode& node) { return node.bias_reader && node.channels > 0; });
+    if (last == subject_.nodes.rend()) return;
     QuantizationChoices corrected = result_.choices;
     for (const auto& [node, added] : find_bias_shifts(subject_.reference, subject_.write(corrected),
                                                       {&*last, 1}, correction_runs())) {
@@ -236,7 +235,8 @@ class Search {
            0.01 * (second.high - second.low);
   }
 
-  CalibratedRange scaled(const std::string& tensor, CalibratedRange range, double factor) const {
+  CalibratedRange scaled(const std::string& tensor, const CalibratedRange& range,
+                         double factor) const {
     return subject_.confine(tensor, {factor * range.low, factor * range.high, "scaled"});
   }
 
