@@ -151,9 +151,8 @@ void add_tune(CLI::App& program, int& exit_code) {
       main.add("--reference", options->reference,
                "Of a quantized model: the float .onnx model it was made from", "MODEL");
   main.add("--keep", options->keep,
-           "Of a quantized model: keep these nodes in float and search for none", "NODE,NODE,…")
-      ->delimiter(',')
-      ->excludes(command->get_option("--target"));
+           "Of a quantized model: keep these nodes in float and search for none", "LIST")
+      ->delimiter(',');
   main.add("--fallback", options->fallback,
            "What the other nodes are: float (default), 16: activations of 16 bits, 8: of "
            "--precision int4, weights of 8 bits (its default)")
@@ -166,6 +165,9 @@ void add_tune(CLI::App& program, int& exit_code) {
        {"--fallback", "--fast", "--tune", "--target-cpu", "--placement", "--keep-float", "--ranges",
         "--save-ranges", "--precision", "--keep-8bit", "--block-size", "--asymmetric"})
     reference->excludes(command->get_option(quantizing));
+  for (const char* searching : {"--target", "--cost", "--data", "--input-data", "--dataset",
+                                "--synthetic", "--format", "--report"})
+    command->get_option("--keep")->excludes(command->get_option(searching));
   command->footer(
       "Example:\n  vernier tune model.onnx --target 'sqnr_db>30' --data calibration.npz -o "
       "model.mixed.onnx\n");

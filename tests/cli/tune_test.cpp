@@ -177,6 +177,12 @@ TEST_F(Tune, nodes_that_somebody_chose_are_kept_without_a_search) {
       "mnist_cnn.int8.onnx has no Q-DQ pair of constant scale at a node or input of that name");
   expect_error(run_vernier({"tune", quantized, "--keep", "/stem/Conv", "-o", out}),
                "is of a model that is quantized already; give --reference");
+  expect_error(
+      run_vernier({"tune", quantized, "--reference", quantized, "--keep", "/stem/Conv", "-o", out}),
+      "is quantized; give the float model");
+  expect_error(run_vernier({"tune", quantized, "--reference", reference, "--keep", "/stem/Conv",
+                            "--data", mnist + "mnist_inputs.npz", "-o", out}),
+               "--keep");
   expect_error(run_vernier({"tune", quantized, "--reference", reference, "-o", out}),
                "--target: what is to be reached?");
   EXPECT_FALSE(std::filesystem::exists(out));

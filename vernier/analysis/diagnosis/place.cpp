@@ -79,10 +79,10 @@ void ask_place_in_float(DiagnosisResult& result, const ComparedModels& models, S
   if (const std::string cut = unfinished_output(layers); !cut.empty())
     return name_cause(result, DiagnosedCause::unfinished_output, cut);
   if (has_swapped_weights(result, row, models, *few, options)) return;
+  answer(result, Question::remedy) = AnswerKind::unknown;
   // Where everything is quantized, the first layer that is tells nothing.
   if (result.compare->evidence.quantized && row.cause == Cause::precision_loss)
     return name_cause(result, DiagnosedCause::unknown);
-  answer(result, Question::remedy) = AnswerKind::unknown;
   asked(options, Question::remedy);
   const auto right_db =
       layers.drift_origin ? sqnr_with_layer(row, models.candidate, *few, options) : std::nullopt;

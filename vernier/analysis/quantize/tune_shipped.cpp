@@ -53,10 +53,17 @@ struct Shipped {
   std::vector<std::string> nodes;
 };
 
+void require_float(const Model& reference) {
+  if (precision_of(reference) == Precision::int8)
+    throw Error(
+        fmt::format("[tune] --reference {}: is quantized; give the float model", reference.name()));
+}
+
 }  // namespace
 
 Model keep_nodes(const Model& candidate, const Model& reference,
                  const std::vector<std::string>& nodes) {
+  require_float(reference);
   const Shipped shipped(candidate, reference);
   for (const std::string& node : nodes)
     if (std::ranges::find(shipped.nodes, node) == shipped.nodes.end())
@@ -77,9 +84,7 @@ bool can_keep_nodes(const Model& candidate, const Model& reference,
 
 TuneResult tune_shipped(const Model& shipped_model, const Model& reference, Samples& samples,
                         const TuneShippedOptions& options) {
-  if (precision_of(reference) == Precision::int8)
-    throw Error(
-        fmt::format("[tune] --reference {}: is quantized; give the float model", reference.name()));
+  require_float(reference);
   const Shipped shipped(shipped_model, reference);
   const std::vector<std::string>& names = shipped.nodes;
   if (names.empty())
