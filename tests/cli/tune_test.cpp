@@ -180,6 +180,10 @@ TEST_F(Tune, nodes_that_somebody_chose_are_kept_without_a_search) {
   expect_error(
       run_vernier({"tune", quantized, "--reference", quantized, "--keep", "/stem/Conv", "-o", out}),
       "is quantized; give the float model");
+  const std::string other = mnist + "mnist_vit.float.onnx";  // has none of these weights
+  expect_error(
+      run_vernier({"tune", quantized, "--reference", other, "--keep", "/stem/Conv", "-o", out}),
+      "--keep '/stem/Conv': its float weight is not in ");
   expect_error(run_vernier({"tune", quantized, "--reference", reference, "--keep", "/stem/Conv",
                             "--data", mnist + "mnist_inputs.npz", "-o", out}),
                "--keep");

@@ -53,6 +53,14 @@ struct Shipped {
   std::vector<std::string> nodes;
 };
 
+// Its own, or one that other nodes read, too.
+bool has_float_weight(const Shipped& shipped, const ShippedQuantizers::Node& node) {
+  return node.weight.original ||
+         std::ranges::any_of(shipped.quantizers.constants, [&](const auto& constant) {
+           return constant.node == node.node && constant.input == 1;
+         });
+}
+
 void require_float(const Model& reference) {
   if (precision_of(reference) == Precision::int8)
     throw Error(
@@ -71,6 +79,10 @@ Model keep_nodes(const Model& candidate, const Model& reference,
           "[tune] --keep '{}': {} has no Q-DQ pair of constant scale at a node or input of that "
           "name; vernier debug lists the names",
           node, candidate.name()));
+  for (const auto& node : shipped.quantizers.nodes)
+    if (std::ranges::find(nodes, node.name) != nodes.end() && !has_float_weight(shipped, node))
+      throw Error(fmt::format("[tune] --keep '{}': its float weight is not in {}", node.name,
+                              reference.name()));
   return keep_in_float(shipped.index, shipped.quantizers, nodes);
 }
 
