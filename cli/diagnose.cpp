@@ -164,7 +164,7 @@ void add_diagnose(CLI::App& program, int& exit_code) {
   OptionGroup main(*command, main_group);
   main.add("--data", options->data, "Real inputs: an .npz or .npy, or a dataset", "PATH");
   main.flag("--quick", options->quick, "Ask the first five questions: not where, nor what helps");
-  add_input_options(*command, options->input);
+  add_input_options(*command, options->input, "--input-data");
   add_io_options(*command, options->io);
   add_runtime_options(*command, options->runtime);
   add_model_id_options(*command, options->models.id);

@@ -249,14 +249,14 @@ HostOptions host_options(const ModelOptions& options, const ResolvedModel& model
   return host;
 }
 
-void add_input_options(CLI::App& command, InputSpec& spec) {
+void add_input_options(CLI::App& command, InputSpec& spec, const std::string& data_names) {
   OptionGroup first(command, main_group);
   first.each(
       "--samples", [&spec](const std::string& text) { spec.samples = parse_samples(text); },
       fmt::format("How many samples to run, or all (default: {}; of a file, all)",
                   spec.default_samples),
       "N");
-  first.add("--input-data", spec.data,
+  first.add(data_names, spec.data,
             "Real inputs: an .npz with an array for each input, its leading axis the samples, or "
             "a folder with an .npz for each sample",
             "PATH");

@@ -106,7 +106,8 @@ HostOptions host_options(const ModelOptions& options, const ResolvedModel& model
 
 // --samples --input-data --dataset --shape; of the group "Inputs": --sample-index --seed
 // --input-range --input-dist; and those of datasets.
-void add_input_options(CLI::App& command, InputSpec& spec);
+void add_input_options(CLI::App& command, InputSpec& spec,
+                       const std::string& data_names = "--input-data,--data");
 
 // A text that decoders are fed.
 struct TextInput {

@@ -143,9 +143,6 @@ void add_calibration_options(CLI::App& command, CalibrationInput& input) {
           "or a "
           "folder with an .npz for each sample");
   OptionGroup(command, main_group)
-      .add("--data", input.spec.data, "The same as --input-data", "PATH")
-      ->excludes("--input-data");
-  OptionGroup(command, main_group)
       .flag("--synthetic", input.synthetic,
             "Calibrate on made-up inputs: only where nothing else can be had");
 }

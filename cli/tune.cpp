@@ -165,8 +165,8 @@ void add_tune(CLI::App& program, int& exit_code) {
        {"--fallback", "--fast", "--tune", "--target-cpu", "--placement", "--keep-float", "--ranges",
         "--save-ranges", "--precision", "--keep-8bit", "--block-size", "--asymmetric"})
     reference->excludes(command->get_option(quantizing));
-  for (const char* searching : {"--target", "--cost", "--data", "--input-data", "--dataset",
-                                "--synthetic", "--format", "--report"})
+  for (const char* searching :
+       {"--target", "--cost", "--input-data", "--dataset", "--synthetic", "--format", "--report"})
     command->get_option("--keep")->excludes(command->get_option(searching));
   command->footer(
       "Example:\n  vernier tune model.onnx --target 'sqnr_db>30' --data calibration.npz -o "

@@ -10,6 +10,7 @@
 
 #include "tests/cli/run.h"
 #include "tests/injected_faults.h"
+#include "tests/model_builder.h"
 #include "tests/shared_data.h"
 #include "tests/temporary_directory.h"
 #include "vernier/model/edit.h"
@@ -320,6 +321,134 @@ TEST(DiagnoseCommand, swapped_weights_are_called_so) {
     EXPECT_EQ(cause_of(outcome).kind, "swapped_weights");
     EXPECT_EQ(cause_of(outcome).text, text);
     EXPECT_EQ(nlohmann::json::parse(outcome.out)["remedies"][0]["after_db"], "inf");
+  }
+}
+
+TEST(DiagnoseCommand, a_transposed_square_weight_is_called_so) {
+  const TemporaryDirectory folder;
+  struct Case {
+    std::string candidate, reference, weight;
+  };
+  for (const auto& [candidate, reference, weight] :
+       {Case{"mnist_vit.onnx", "mnist_vit.onnx", "onnx::MatMul_384"},
+        Case{"mnist_vit.int8.onnx", "mnist_vit.float.onnx", "onnx::MatMul_384_quantized"}}) {
+    SCOPED_TRACE(candidate);
+    const std::string transposed = changed(folder, candidate, [&](Model& model) {
+      vernier_onnx::TensorProto& proto = initializer(model, weight);
+      const Tensor stored = model.tensor(proto);
+      Tensor swapped = copy(stored.view());
+      const std::int64_t width = stored.shape[0], size = std::ssize(stored.bytes) / stored.size();
+      for (std::int64_t i = 0; i < stored.size(); ++i)
+        std::copy_n(stored.bytes.begin() + i * size, size,
+                    swapped.bytes.begin() + (i % width * width + i / width) * size);
+      proto = make_tensor_proto(swapped);
+    });
+    const Outcome outcome = diagnose(transposed, mnist + reference, {"-f", "json"});
+    EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+    expect_valid_json("diagnose", outcome.out);
+    EXPECT_EQ(cause_of(outcome).kind, "transposed_weight");
+    EXPECT_EQ(cause_of(outcome).subject, weight);
+    EXPECT_EQ(answer_of(outcome, "weights"), "bad");
+    const auto remedy = nlohmann::json::parse(outcome.out)["remedies"][0];
+    EXPECT_EQ(remedy["kind"], "right_axes");
+    if (candidate == reference)
+      EXPECT_EQ(remedy["after_db"], "inf");
+    else
+      EXPECT_GT(remedy["after_db"], 15);
+  }
+}
+
+// As on both sides of a Reshape: changed for one of them alone, the other still cuts off.
+TEST(DiagnoseCommand, a_scale_that_several_tensors_share_is_changed_for_all_of_them) {
+  const TemporaryDirectory folder;
+  const std::string narrow = changed(folder, "mnist_vit.int8.onnx", [](Model& model) {
+    edit_weight(model, "/patch/Conv_output_0_scale", [](std::span<float> scale) { scale[0] /= 8; });
+  });
+  const Outcome outcome = diagnose(narrow, mnist + "mnist_vit.float.onnx", {"-f", "json"});
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+  EXPECT_EQ(cause_of(outcome).kind, "wrong_range");
+  const auto remedies = nlohmann::json::parse(outcome.out)["remedies"];
+  const auto range =
+      std::ranges::find_if(remedies, [](const auto& remedy) { return remedy["kind"] == "range"; });
+  ASSERT_NE(range, remedies.end()) << outcome.out;
+  EXPECT_GT((*range)["after_db"], double{(*range)["before_db"]} + 10) << *range;
+}
+
+TEST(DiagnoseCommand, a_zero_point_that_undoes_a_relu_is_called_so) {
+  const TemporaryDirectory folder;
+  const std::string relu = "/layer1/layer1.0/relu_1/Relu_output_0";
+  const std::string shifted = changed(folder, "mnist_cnn.int8.onnx", [&](Model& model) {
+    vernier_onnx::TensorProto& proto = initializer(model, relu + "_zero_point");
+    Tensor zero = model.tensor(proto);
+    elements<std::uint8_t>(zero)[0] += 60;
+    proto = make_tensor_proto(zero);
+  });
+  const Outcome outcome = diagnose(shifted, mnist + "mnist_cnn.onnx", {"-f", "json"});
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+  EXPECT_EQ(cause_of(outcome).kind, "wrong_range");
+  EXPECT_EQ(cause_of(outcome).subject, relu);
+  EXPECT_THAT(
+      cause_of(outcome).text,
+      HasSubstr("stands for the reference's Relu or Clip, but begins at -1.7 instead of 0"));
+  EXPECT_FALSE(nlohmann::json::parse(outcome.out)["remedies"].empty());
+}
+
+TEST(DiagnoseCommand, another_number_in_a_quantized_constant_is_no_quantization) {
+  const TemporaryDirectory folder;
+  const std::string half = "/blocks.2/mlp/mlp.1/Constant_2_output_0";
+  const std::string other = changed(folder, "mnist_vit.int8.onnx", [&](Model& model) {
+    edit_weight(model, half + "_scale", [](std::span<float> scale) { scale[0] *= 2; });
+  });
+  const Outcome outcome = diagnose(other, mnist + "mnist_vit.float.onnx", {"-f", "json"});
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+  EXPECT_EQ(cause_of(outcome).kind, "other_structure");
+  EXPECT_THAT(cause_of(outcome).text, HasSubstr(half + " is 1, the reference's 0.5"));
+}
+
+// y = 2 a - b, and z = a + b.
+Model two_inputs() {
+  GraphBuilder builder;
+  builder.input("a", DType::f32, {{-1, "batch"}, {3}}).input("b", DType::f32, {{-1, "batch"}, {3}});
+  builder.weight(tensor_of<float>("two", DType::f32, {}, {2}))
+      .node("Mul", {"a", "two"}, {"m"})
+      .node("Sub", {"m", "b"}, {"y"})
+      .node("Add", {"a", "b"}, {"z"})
+      .output("y")
+      .output("z");
+  return builder.model();
+}
+
+TEST(DiagnoseCommand, swapped_inputs_and_outputs_are_called_so) {
+  const TemporaryDirectory folder;
+  const Model reference = two_inputs();
+  reference.save(folder / "reference.onnx");
+  Model inputs = reference.clone(), outputs = reference.clone();
+  for (auto& node : *inputs.graph().mutable_node())
+    for (auto& input : *node.mutable_input())
+      if (input == "a" || input == "b") input = input == "a" ? "b" : "a";
+  for (auto& node : *outputs.graph().mutable_node())
+    for (auto& output : *node.mutable_output())
+      if (output == "y" || output == "z") output = output == "y" ? "z" : "y";
+  struct Case {
+    const Model& candidate;
+    std::string kind, text, remedy;
+  };
+  for (const auto& [candidate, kind, text, remedy] :
+       {Case{inputs, "swapped_inputs", "the candidate's inputs a and b are swapped",
+             "--map-input a=b --map-input b=a"},
+        Case{outputs, "swapped_outputs", "the candidate's outputs y and z are swapped",
+             "--map-output y=z --map-output z=y"}}) {
+    SCOPED_TRACE(kind);
+    candidate.save(folder / "candidate.onnx");
+    const Outcome outcome = run_vernier(
+        {"diagnose", folder / "candidate.onnx", folder / "reference.onnx", "-f", "json"});
+    EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+    expect_valid_json("diagnose", outcome.out);
+    EXPECT_EQ(cause_of(outcome).kind, kind);
+    EXPECT_EQ(cause_of(outcome).text, text);
+    const auto found = nlohmann::json::parse(outcome.out)["remedies"][0];
+    EXPECT_THAT(found["text"], HasSubstr(remedy));
+    EXPECT_EQ(found["after_db"], "inf");
   }
 }
 

@@ -8,8 +8,8 @@
 #include "tests/cli/run.h"
 #include "tests/oracle/numpy.h"
 #include "tests/temporary_directory.h"
-#include "vernier/analysis/compare/layout.h"
 #include "vernier/tensor/convert.h"
+#include "vernier/tensor/permute.h"
 #include "vernier/version.h"
 
 namespace vernier {

@@ -8,6 +8,7 @@
 #include "vernier/error.h"
 #include "vernier/tensor/convert.h"
 #include "vernier/tensor/npy.h"
+#include "vernier/tensor/permute.h"
 
 namespace vernier {
 namespace {
@@ -166,6 +167,26 @@ TEST_F(NpzBatchesTest, rows_may_have_other_axes_of_size_one) {
   const TensorSpec batch = {"x", DType::f32, {{1, ""}, {1, ""}, {2, ""}, {4, ""}, {1, ""}}};
   EXPECT_THAT(npz_batches(recorded, std::vector{batch}).samples->sample(2),
               ElementsAre(ramp("x", {1, 1, 2, 4, 1}, 16)));
+}
+
+TEST_F(NpzBatchesTest, an_image_that_fits_only_in_the_other_layout_is_permuted) {
+  const TensorSpec last = {"x", DType::f32, {{-1, "batch"}, {-1, "h"}, {5, ""}, {3, ""}}};
+  const TensorSpec first = {"x", DType::f32, {{2, ""}, {3, ""}, {4, ""}, {-1, "w"}}};
+  const auto in_first = write_npz(folder_ / "first.npz", {ramp("x", {4, 3, 4, 5})});
+  const auto batches = npz_batches(in_first, std::vector{last});
+  EXPECT_THAT(batches.warnings,
+              ElementsAre(HasSubstr("rows of 'x' have shape [3,4,5], the model takes [h,5,3]; "
+                                    "their axes are permuted")));
+  EXPECT_THAT(batches.samples->sample(1),
+              ElementsAre(permute_axes(ramp("x", {1, 3, 4, 5}, 60), std::vector{0, 2, 3, 1})));
+  const auto in_last = write_npz(folder_ / "last.npz", {ramp("x", {4, 4, 5, 3})});
+  EXPECT_THAT(npz_batches(in_last, std::vector{first}).samples->sample(1),
+              ElementsAre(permute_axes(ramp("x", {2, 4, 5, 3}, 120), std::vector{0, 3, 1, 2})));
+  EXPECT_THAT(npz_batches(in_last, std::vector{last}).warnings, IsEmpty());
+  // No image has so many channels: nothing says what the axes are.
+  const TensorSpec wide = {"x", DType::f32, {{-1, "batch"}, {6, ""}, {-1, "h"}, {-1, "w"}}};
+  EXPECT_THAT(opening(write_npz(folder_ / "wide.npz", {ramp("x", {4, 4, 5, 6})}), {wide}),
+              ThrowsMessage<Error>(HasSubstr("a row of 'x' has shape [4,5,6]")));
 }
 
 TEST_F(NpzBatchesTest, arrays_may_have_the_names_of_another_model) {

@@ -4,10 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 
 #include "vernier/data/input_shape.h"
 #include "vernier/error.h"
 #include "vernier/tensor/convert.h"
+#include "vernier/tensor/permute.h"
 #include "vernier/tensor/sample_archive.h"
 
 namespace vernier {
@@ -17,9 +19,10 @@ namespace {
 struct BatchPlan {
   TensorSpec input;
   std::string array;
-  std::int64_t batch = 1;      // rows a sample
-  bool whole_samples = false;  // a row is a sample
-  bool squeezed = false;       // whose axes of size 1 are others than the input's
+  std::int64_t batch = 1;             // rows a sample
+  bool whole_samples = false;         // a row is a sample
+  bool squeezed = false;              // whose axes of size 1 are others than the input's
+  std::vector<int> permutation = {};  // of a row's axes: an image in the other layout
   std::int64_t samples = 0;
 };
 
@@ -37,6 +40,33 @@ Shape unsqueezed(const Shape& row, const std::vector<Dim>& dims) {
   return shape;
 }
 
+// Of the axes of an image, between channels first and last, where the row fits so and only so: the
+// file is of a model that was exported in the other layout.
+std::vector<int> image_permutation(const Shape& row, const std::vector<Dim>& dims) {
+  if (row.size() < 3 || row.size() != dims.size() || fits(row, dims)) return {};
+  const auto batch = static_cast<int>(row.size()) - 3;
+  for (const auto& order : {std::array{1, 2, 0}, std::array{2, 0, 1}}) {
+    std::vector<int> permutation;
+    for (int axis = 0; axis < batch; ++axis) permutation.push_back(axis);
+    for (const int axis : order) permutation.push_back(batch + axis);
+    const bool becomes_first = order[0] == 2;
+    const std::int64_t channels = becomes_first ? row.back() : row[batch];
+    const Dim& wanted = becomes_first ? dims[batch] : dims.back();
+    if ((channels == 1 || channels == 3 || channels == 4) && !wanted.is_dynamic() &&
+        fits(permuted_shape(row, permutation), dims))
+      return permutation;
+  }
+  return {};
+}
+
+// The rows of a batch, or one that is a sample, as the input wants them.
+Tensor permuted(const Tensor& rows, const BatchPlan& plan) {
+  if (plan.whole_samples) return permute_axes(rows, plan.permutation);
+  std::vector<int> permutation = {0};
+  for (const int axis : plan.permutation) permutation.push_back(axis + 1);
+  return permute_axes(rows, permutation);
+}
+
 class NpzSamples : public Samples {
  public:
   NpzSamples(SampleArchive archive, std::vector<BatchPlan> plans, std::int64_t count)
@@ -50,6 +80,7 @@ class NpzSamples : public Samples {
       rows.name = plan.input.name;
       if (plan.whole_samples) rows = unstack(std::move(rows));
       if (plan.squeezed) rows.shape = unsqueezed(rows.shape, plan.input.shape);
+      if (!plan.permutation.empty()) rows = permuted(rows, plan);
       tensors.push_back(rows.dtype == plan.input.dtype ? std::move(rows)
                                                        : convert(rows, plan.input.dtype));
     }
@@ -118,11 +149,17 @@ std::string shape_remedy(const SampleArchive::Row& row, const TensorSpec& input,
   return fmt::format("pass {}", shape_option(input.name, shape));
 }
 
+std::vector<Dim> row_dims(const BatchPlan& plan) {
+  return {plan.input.shape.begin() + (plan.whole_samples ? 0 : 1), plan.input.shape.end()};
+}
+
 void require_row_fits(const SampleArchive::Row& row, const BatchPlan& plan, bool shape_given) {
   const TensorSpec& input = plan.input;
-  const std::vector<Dim> dims(input.shape.begin() + (plan.whole_samples ? 0 : 1),
-                              input.shape.end());
-  if (plan.squeezed ? !fits_squeezed(row.shape, dims) : !fits(row.shape, dims))
+  const std::vector<Dim> dims = row_dims(plan);
+  const Shape shape = plan.permutation.empty() || row.shape.size() != plan.permutation.size()
+                          ? row.shape
+                          : permuted_shape(row.shape, plan.permutation);
+  if (plan.squeezed ? !fits_squeezed(shape, dims) : !fits(shape, dims))
     throw Error(fmt::format("[npz] {}: a row of '{}' has shape {}, {} {}; {}", row.subject,
                             input.name, format_shape(row.shape),
                             shape_given ? "--shape says" : "model expects", format_shape(dims),
@@ -148,6 +185,7 @@ BatchPlan plan_batches(const SampleArchive& archive, const TensorSpec& input,
     throw Error(fmt::format("[npz] {}: '{}' has {} rows, the model's batch is {}; give it more",
                             archive.subject(), input.name, rows, plan.batch));
   plan.samples = rows / plan.batch;
+  if (!plan.squeezed && !shape_given) plan.permutation = image_permutation(row, row_dims(plan));
   const std::int64_t to_check = archive.is_folder() ? plan.samples * plan.batch : 1;
   for (std::int64_t i = 0; i < to_check; ++i)
     require_row_fits(archive.row(array, i), plan, shape_given);
@@ -173,6 +211,11 @@ std::vector<std::string> warnings_of(const SampleArchive& archive,
       warnings.push_back(fmt::format("[npz] {}: '{}' is {}, the model takes {}; cast",
                                      archive.subject(), name, dtype_name(dtype),
                                      dtype_name(plan.input.dtype)));
+    if (!plan.permutation.empty())
+      warnings.push_back(fmt::format(
+          "[npz] {}: rows of '{}' have shape {}, the model takes {}; their axes are permuted",
+          archive.subject(), name, format_shape(archive.row(plan.array, 0).shape),
+          format_shape(row_dims(plan))));
     const std::int64_t rest = archive.rows(plan.array) % plan.batch;
     if (rest != 0)
       warnings.push_back(

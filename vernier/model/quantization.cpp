@@ -430,6 +430,33 @@ int output_channel_axis(const NodeProto& node, int input) {
   return product && input != 0 ? -1 : 0;
 }
 
+std::optional<int> matrix_output_axis(const GraphIndex& index, const std::string& matrix) {
+  static const std::set<std::string_view> products = {"MatMul",
+                                                      "Gemm",
+                                                      "QGemm",
+                                                      "QLinearMatMul",
+                                                      "MatMulInteger",
+                                                      "MatMulIntegerToFloat",
+                                                      "DynamicQuantizeMatMul"};
+  static const std::set<std::string_view> passed_on = {"Transpose", "QuantizeLinear",
+                                                       "DequantizeLinear", "Cast", "Identity"};
+  std::optional<int> axis;
+  for (const NodeProto* reader : index.consumers(matrix)) {
+    const int at =
+        static_cast<int>(std::ranges::find(reader->input(), matrix) - reader->input().begin());
+    std::optional<int> found;
+    if (products.contains(reader->op_type())) {
+      found = output_channel_axis(*reader, at) == 0 ? 0 : 1;
+    } else if (reader->output_size() > 0 && passed_on.contains(reader->op_type())) {
+      found = matrix_output_axis(index, reader->output(0));
+      if (found && is_op(*reader, "Transpose")) found = 1 - *found;
+    }
+    if (!found || (axis && *axis != *found)) return std::nullopt;
+    axis = found;
+  }
+  return axis;
+}
+
 Quantization find_quantization(const ModelIndex& index) {
   Quantization found;
   for (const GraphIndex& graph : index.graphs()) GraphReader(index.model(), graph).find(found);

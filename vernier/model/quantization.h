@@ -78,6 +78,10 @@ struct Quantization {
 // transposed ones second.
 int output_channel_axis(const vernier_onnx::NodeProto& reader, int input);
 
+// The axis of output channels of a matrix, on which all products that read it agree; nothing where
+// they do not, or something else reads it.
+std::optional<int> matrix_output_axis(const GraphIndex& graph, const std::string& matrix);
+
 // Finds Q-DQ pairs (ONNX's and com.microsoft's, in the main graph and in subgraphs), weights behind
 // DequantizeLinear, a Q-DQ pair or a Gather, QOperator nodes, the operators of dynamic quantization
 // (DynamicQuantizeLinear, ConvInteger, MatMulInteger, MatMulIntegerToFloat, DynamicQuantizeMatMul)

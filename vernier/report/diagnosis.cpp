@@ -142,6 +142,10 @@ std::string place_text(const DiagnosisResult& result) {
   if (result.cause == DiagnosedCause::other_structure)
     return result.subject.empty() ? "could not be found"
                                   : result.subject + ", the first that differs without quantizers";
+  if (result.cause == DiagnosedCause::transposed_weight)
+    return "what multiplies by " + result.subject;
+  if (result.cause == DiagnosedCause::swapped_inputs) return "what reads " + result.subject;
+  if (result.cause == DiagnosedCause::swapped_outputs) return "what writes " + result.subject;
   if (result.changed_scale)
     return fmt::format("{}, whose scale is {:.3g} times the one that the bias behind it is for",
                        result.changed_scale->tensor, result.changed_scale->factor);
@@ -200,8 +204,6 @@ std::string unfinished_text(const DiagnosisResult& result) {
                      result.subject, inner->layer, result.subject, format_count(missing, "layer"));
 }
 
-// "conv3: attribute_mismatch: pads is 0 0 2 2, the reference's 1 1 1 1: another network, whatever
-// its quantizers do (12.1 dB without them)"
 // What to pass where the only output that just the candidate has may be the missing one.
 std::string renamed_text(const CompareResult& compare, const std::string& missing) {
   std::vector<std::string> others;
@@ -214,6 +216,16 @@ std::string renamed_text(const CompareResult& compare, const std::string& missin
                      shell_argument(missing + "=" + others[0]));
 }
 
+std::string wrong_range_text(const DiagnosisResult& result) {
+  std::string text = fmt::format("the range of the quantizer of {} is wrong", result.subject);
+  const auto& structure = result.compare->evidence.structure;
+  if (structure && structure->lost_bound && structure->origin == result.subject)
+    text += ": " + structure->origin_cause;
+  return text;
+}
+
+// "conv3: attribute_mismatch: pads is 0 0 2 2, the reference's 1 1 1 1: another network, whatever
+// its quantizers do (12.1 dB without them)"
 std::string structure_text(const DiagnosisResult& result) {
   if (!result.compare->evidence.structure)
     return fmt::format("node {} is not what the reference has in its place", result.subject);
@@ -239,6 +251,9 @@ std::string_view kind_name(Remedy::Kind kind) {
     case Remedy::Kind::no_optimizer: return "no_optimizer";
     case Remedy::Kind::right_layer: return "right_layer";
     case Remedy::Kind::right_weights: return "right_weights";
+    case Remedy::Kind::right_axes: return "right_axes";
+    case Remedy::Kind::swap_inputs: return "swap_inputs";
+    case Remedy::Kind::swap_outputs: return "swap_outputs";
     case Remedy::Kind::keep_in_float: return "keep_in_float";
     case Remedy::Kind::ranges: return "ranges";
     case Remedy::Kind::range: return "range";
@@ -301,6 +316,16 @@ std::string remedy_text(const Remedy& remedy) {
     case Remedy::Kind::right_weights:
       return fmt::format("{} with {} in each other's place", gain,
                          fmt::join(remedy.subjects, " and "));
+    case Remedy::Kind::right_axes:
+      return fmt::format("{} with the axes of {} swapped", gain, fmt::join(remedy.subjects, ", "));
+    case Remedy::Kind::swap_inputs:
+    case Remedy::Kind::swap_outputs: {
+      const std::string option =
+          remedy.kind == Remedy::Kind::swap_inputs ? "--map-input" : "--map-output";
+      const std::string &one = remedy.subjects[0], &other = remedy.subjects[1];
+      return fmt::format("{} with {} {} {} {}", gain, option, shell_argument(one + "=" + other),
+                         option, shell_argument(other + "=" + one));
+    }
     case Remedy::Kind::keep_in_float:
       return fmt::format("{} with {} kept in float", gain, fmt::join(remedy.subjects, ", "));
     case Remedy::Kind::ranges: return gain + " with scales and ranges of these inputs";
@@ -334,6 +359,18 @@ std::string cause_text(const DiagnosisResult& result) {
           "the weights of {} and {} are swapped: {} holds the reference's {} in the place of {}",
           swapped.candidate, swapped.other, swapped.candidate, swapped.found, swapped.expected);
     }
+    case DiagnosedCause::transposed_weight:
+      return fmt::format(
+          "the weight {} is transposed: its axes are not in the order in which the "
+          "candidate multiplies by it",
+          result.subject);
+    case DiagnosedCause::swapped_inputs:
+    case DiagnosedCause::swapped_outputs: {
+      const auto& subjects = result.remedies.front().subjects;
+      return fmt::format("the candidate's {} {} and {} are swapped",
+                         result.cause == DiagnosedCause::swapped_inputs ? "inputs" : "outputs",
+                         subjects[0], subjects[1]);
+    }
     case DiagnosedCause::unlike_outputs:
       return fmt::format("output {} is not what the reference has{}", result.subject,
                          renamed_text(*result.compare, result.subject));
@@ -351,8 +388,7 @@ std::string cause_text(const DiagnosisResult& result) {
     case DiagnosedCause::narrow_range:
       return fmt::format("the range of the quantizer of {} does not fit what goes into it",
                          result.subject);
-    case DiagnosedCause::wrong_range:
-      return fmt::format("the range of the quantizer of {} is wrong", result.subject);
+    case DiagnosedCause::wrong_range: return wrong_range_text(result);
     case DiagnosedCause::other_calibration:
       return fmt::format("calibrated on inputs unlike these (S {:.2f}): its ranges do not fit them",
                          result.compare->evidence.calibration->score);

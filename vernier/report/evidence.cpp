@@ -28,6 +28,9 @@ std::string weights_text(const WeightEvidence& evidence) {
   if (evidence.worst_steps) text += fmt::format(", rounded ({:.2f} steps)", *evidence.worst_steps);
   const auto equalised = std::ranges::count(evidence.weights, true, &PairedWeight::equalised);
   if (equalised > 0) text += fmt::format(", {} with equalised channels", equalised);
+  if (const auto transposed = std::ranges::find(evidence.weights, true, &PairedWeight::transposed);
+      transposed != evidence.weights.end())
+    text += fmt::format(", but {} is transposed", transposed->candidate);
   return text;
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/model_builder.h"
+#include "vernier/tensor/permute.h"
 
 namespace vernier {
 namespace {

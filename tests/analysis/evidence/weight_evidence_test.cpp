@@ -179,6 +179,40 @@ TEST(WeightEvidence, a_transposed_weight_is_the_same) {
       Answer::same);
 }
 
+// A Gemm that reads a square matrix, transposed by the attribute or by a node before it.
+Model square_product(const Tensor& weight, bool by_attribute, bool by_node = false) {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{1}, {4}}).weight(weight);
+  if (by_node) builder.node("Transpose", {weight.name}, {"transposed"});
+  return builder
+      .node("Gemm", {"x", by_node ? "transposed" : weight.name}, {"y"},
+            {int_attribute("transB", by_attribute ? 1 : 0)})
+      .output("y")
+      .model();
+}
+
+TEST(WeightEvidence, a_square_matrix_is_transposed_where_its_reader_does_not_want_it_so) {
+  std::vector<float> values(16), swapped(16);
+  for (int i = 0; i < 16; ++i) {
+    values[i] = static_cast<float>(i * i % 17) - 8;
+    swapped[i % 4 * 4 + i / 4] = values[i];
+  }
+  const Tensor weight = tensor_of("w", DType::f32, {4, 4}, values);
+  const Tensor transposed = tensor_of("w", DType::f32, {4, 4}, swapped);
+  const Model reference = square_product(weight, true);
+  const auto is_transposed = [&](const Model& candidate) {
+    const WeightEvidence evidence = compare_weights_of(reference, candidate);
+    EXPECT_EQ(evidence.answer, Answer::same);
+    return evidence.weights.at(0).transposed;
+  };
+  EXPECT_FALSE(is_transposed(reference));
+  EXPECT_FALSE(is_transposed(square_product(transposed, false)));
+  EXPECT_FALSE(is_transposed(square_product(weight, false, true)));
+  EXPECT_FALSE(is_transposed(square_product(transposed, true, true)));
+  EXPECT_TRUE(is_transposed(square_product(transposed, true)));
+  EXPECT_TRUE(is_transposed(square_product(weight, false)));
+}
+
 // A Conv, or a ConvTranspose, that reads this kernel.
 Model convolution(const char* op, const Tensor& kernel) {
   GraphBuilder builder;

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "tests/model_builder.h"
-#include "vernier/analysis/compare/layout.h"
+#include "vernier/tensor/permute.h"
 
 namespace vernier {
 namespace {

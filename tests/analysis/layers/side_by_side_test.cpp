@@ -6,6 +6,7 @@
 #include "tests/arrays.h"
 #include "tests/temporary_directory.h"
 #include "vernier/runtime/recorded_runner.h"
+#include "vernier/tensor/permute.h"
 
 namespace vernier {
 namespace {

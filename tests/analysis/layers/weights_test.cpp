@@ -14,6 +14,7 @@
 #include "vernier/model/convert_fp16.h"
 #include "vernier/model/index.h"
 #include "vernier/report/layers.h"
+#include "vernier/tensor/permute.h"
 
 namespace vernier {
 namespace {

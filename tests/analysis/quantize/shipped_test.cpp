@@ -45,7 +45,7 @@ std::vector<ActivationBounds> bounds_in(const Model& candidate, const Model& ref
   std::vector<ActivationBounds> bounds;
   for (const auto& activation :
        find_shipped(ModelIndex(candidate), ModelIndex(reference)).activations)
-    bounds.push_back(activation.widest_bounds());
+    bounds.push_back(activation.common_bounds());
   return bounds;
 }
 
@@ -74,6 +74,34 @@ TEST(Shipped, without_a_counterpart_ranges_that_end_where_a_clip_does_are_bounds
               testing::ElementsAre(no_bounds, ActivationBounds{0, 6}));
   EXPECT_THAT(bounds_in(layer("", "product", true, 3), reference),
               testing::ElementsAre(no_bounds, ActivationBounds{.low = 0}));
+}
+
+// Both sides of a pool have one scale: its values are above 0 because those before it are.
+TEST(Shipped, a_relu_bounds_all_tensors_that_share_the_scale_of_its_quantizer) {
+  const auto pooled = [](bool quantized) {
+    GraphBuilder builder;
+    builder.input("x", DType::f32, {{1}, {1}, {4}}).output("y");
+    builder.weight(tensor_of<float>("w", DType::f32, {1, 1, 1}, {1}))
+        .weight(tensor_of<float>("scale", DType::f32, {}, {0.1F}))
+        .weight(tensor_of<std::uint8_t>("zero", DType::u8, {}, {0}))
+        .node("Conv", {"x", "w"}, {"c"});
+    std::string last = "c";
+    const auto quantize = [&] {
+      builder.node("QuantizeLinear", {last, "scale", "zero"}, {last + "_q"})
+          .node("DequantizeLinear", {last + "_q", "scale", "zero"}, {last + "_d"});
+      last += "_d";
+    };
+    if (quantized)
+      quantize();
+    else
+      builder.node("Relu", {"c"}, {last = "r"});
+    builder.node("GlobalMaxPool", {last}, {"p"});
+    last = "p";
+    if (quantized) quantize();
+    return builder.node("Neg", {last}, {"y"}).model();
+  };
+  EXPECT_THAT(bounds_in(pooled(true), pooled(false)),
+              testing::ElementsAre(ActivationBounds{.low = 0}));
 }
 
 TEST(Shipped, a_node_in_float_has_all_its_constants_in_float_and_leaves_no_quantizer) {

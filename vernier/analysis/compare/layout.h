@@ -32,10 +32,6 @@ std::string describe_layout(const LayoutChange& layout,
                             std::span<const std::int64_t> reference_shape,
                             std::span<const std::int64_t> candidate_shape);
 
-// The tensor with its axes reordered: result axis i is axis permutation[i]. Byte-sized dtypes only
-// (4-bit ones are widened to 8 bits).
-Tensor permute_axes(const TensorView& tensor, std::span<const int> permutation);
-
 // A convolution's kernel with all axes behind the first two reversed: what makes a ConvTranspose of
 // a Conv, and back.
 Tensor flip_kernel(const TensorView& kernel);

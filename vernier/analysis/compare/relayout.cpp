@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "vernier/analysis/pairing/thresholds.h"
+#include "vernier/tensor/permute.h"
 
 namespace vernier {
 

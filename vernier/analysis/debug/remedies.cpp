@@ -45,9 +45,9 @@ Observed observe(const TensorView& tensor, const Switch& what) {
   return observed;
 }
 
-// A change to one quantizer.
+// A change to the switches of one scale.
 struct Change {
-  std::size_t index = 0;
+  std::vector<std::size_t> switches;
   QuantizerRemedy remedy;
   SwitchSetting setting;
 };
@@ -58,9 +58,26 @@ bool is_simple(const Switch& what) {
          what.in_file->scale.dtype == DType::f32;
 }
 
-Change range_change(std::size_t index, const Switch& what, SimulatedQuantizer quantizer) {
+// The switch, and those of the other tensors that the file has stored the same scale and zero point
+// for, as it does on both sides of a MaxPool: they can only be changed together.
+std::vector<std::size_t> with_shared_scale(std::span<const Switch> switches, std::size_t index) {
+  std::vector<std::size_t> shared = {index};
+  const Quantizer& quantizer = *switches[index].in_file;
+  const auto zero_name = [](const Quantizer& of) {
+    return of.zero_point ? of.zero_point->name : std::string();
+  };
+  for (std::size_t i = 0; i < switches.size(); ++i)
+    if (i != index && switches[i].kind == Switch::Kind::activation && is_simple(switches[i]) &&
+        !quantizer.scale.name.empty() && switches[i].in_file->scale.name == quantizer.scale.name &&
+        zero_name(*switches[i].in_file) == zero_name(quantizer))
+      shared.push_back(i);
+  return shared;
+}
+
+Change range_change(std::vector<std::size_t> shared, const Switch& what,
+                    SimulatedQuantizer quantizer) {
   const double zero = quantizer.zero_point.empty() ? 0 : quantizer.zero_point[0];
-  return {index,
+  return {std::move(shared),
           {.kind = QuantizerRemedy::Kind::range,
            .tensor = what.name,
            .low = (quantizer.low - zero) * quantizer.scale[0],
@@ -68,26 +85,37 @@ Change range_change(std::size_t index, const Switch& what, SimulatedQuantizer qu
           SwitchSetting::simulate(std::move(quantizer))};
 }
 
-void add_activation_changes(std::size_t index, const Switch& what, const Observed& observed,
+void add_activation_changes(std::span<const Switch> switches,
+                            const std::vector<std::size_t>& shared,
+                            const std::map<std::size_t, Observed>& observed,
                             std::vector<Change>& changes) {
+  const Switch& what = switches[shared.front()];
   const SimulatedQuantizer in_use = simulated(*what.in_file);
   for (const double factor : range_factors) {
     SimulatedQuantizer other = in_use;
     other.scale[0] = static_cast<float>(other.scale[0] * factor);
-    changes.push_back(range_change(index, what, std::move(other)));
+    changes.push_back(range_change(shared, what, std::move(other)));
   }
   const int width = bits(what.in_file->dtype);
   const StoredSteps steps{.bits = width, .is_signed = is_signed(what.in_file->dtype)};
-  // What a Relu or Clip that was folded into the quantizer leaves: a wider range would undo it.
-  const RealRange folded = what.folded.value_or(RealRange{-INFINITY, INFINITY, 0});
-  const double low = std::max(observed.low, folded.low);
-  const double high = std::min(observed.high, folded.high);
+  double low = 0, high = 0;
+  for (const std::size_t index : shared)
+    if (const auto seen = observed.find(index); seen != observed.end()) {
+      low = std::min(low, seen->second.low);
+      high = std::max(high, seen->second.high);
+    }
+  // What a Relu or Clip that was folded into a quantizer leaves: a wider range would undo it.
+  for (const std::size_t index : shared)
+    if (const auto& folded = switches[index].folded) {
+      low = std::max(low, folded->low);
+      high = std::min(high, folded->high);
+    }
   if (high > low)
-    changes.push_back(range_change(index, what, quantizer_of_range(low, high, steps, false)));
+    changes.push_back(range_change(shared, what, quantizer_of_range(low, high, steps, false)));
   if (width > 8) return;
   const auto range = representable_range(*what.in_file);
   changes.push_back(
-      {index,
+      {shared,
        {.kind = QuantizerRemedy::Kind::sixteen_bits, .tensor = what.name},
        SwitchSetting::simulate(quantizer_of_range(range->low, range->high, {.bits = 16}, false))});
 }
@@ -96,19 +124,19 @@ void add_weight_changes(std::size_t index, const Switch& what, const Observed& o
                         std::vector<Change>& changes) {
   if (observed.channels.size() < 2 || bits(what.in_file->dtype) > 8) return;
   const StoredSteps steps{.bits = bits(what.in_file->dtype), .is_signed = true, .is_narrow = true};
-  changes.push_back({index,
+  changes.push_back({{index},
                      {.kind = QuantizerRemedy::Kind::per_channel, .tensor = what.name},
                      SwitchSetting::simulate(
                          quantizer_of_ranges(observed.channels, what.channel_axis, steps, true))});
 }
 
-// Of the changes of one kind to one quantizer, the one with the least noise, if it gains.
+// Of the changes of one kind to one scale, the one with the least noise, if it gains.
 std::vector<std::size_t> best_of_each(const std::vector<Change>& changes,
                                       const std::vector<OutputNoise>& noise, double before) {
   std::map<std::pair<std::size_t, QuantizerRemedy::Kind>, std::size_t> best;
   for (std::size_t i = 0; i < changes.size(); ++i) {
     const auto [found, is_new] =
-        best.emplace(std::pair{changes[i].index, changes[i].remedy.kind}, i);
+        best.emplace(std::pair{changes[i].switches.front(), changes[i].remedy.kind}, i);
     if (!is_new && noise[i].score() < noise[found->second].score()) found->second = i;
   }
   std::vector<std::size_t> kept;
@@ -140,15 +168,25 @@ std::vector<QuantizerRemedy> find_remedies(std::span<const Switch> switches,
                            [&](std::size_t i) { return signals.alone_on[i]; });
   order.resize(std::min(order.size(), treated_groups));
 
-  std::map<std::string, std::pair<std::size_t, std::size_t>, std::less<>> wanted;  // switch, group
+  struct Treated {
+    std::vector<std::size_t> switches;
+    std::size_t group = 0;
+  };
+  std::vector<Treated> treated;
+  std::map<std::string, std::size_t, std::less<>> wanted;  // switches
   for (const std::size_t group : order)
-    for (const std::size_t index : groups[group].switches)
-      if (is_simple(switches[index])) wanted[switches[index].name] = {index, group};
+    for (const std::size_t index : groups[group].switches) {
+      if (!is_simple(switches[index]) || wanted.contains(switches[index].name)) continue;
+      treated.push_back({{index}, group});
+      if (switches[index].kind == Switch::Kind::activation)
+        treated.back().switches = with_shared_scale(switches, index);
+      for (const std::size_t each : treated.back().switches) wanted[switches[each].name] = each;
+    }
   std::map<std::size_t, Observed> observed;
   noise.observe(as_in_file, [&](const ObservedTensor& tensor) {
     const auto found = wanted.find(tensor.name);
     if (found == wanted.end() || tensor.dtype != DType::f32) return;
-    const std::size_t index = found->second.first;
+    const std::size_t index = found->second;
     Observed seen = observe(tensor, switches[index]);
     const auto [entry, is_new] = observed.emplace(index, seen);
     entry->second.low = std::min(entry->second.low, seen.low);
@@ -156,11 +194,10 @@ std::vector<QuantizerRemedy> find_remedies(std::span<const Switch> switches,
   });
 
   std::vector<Change> changes;
-  for (const auto& [name, place] : wanted) {
-    const auto& [index, group] = place;
-    const std::size_t first = changes.size();
+  for (const auto& [shared, group] : treated) {
+    const std::size_t index = shared.front(), first = changes.size();
     if (switches[index].kind == Switch::Kind::activation)
-      add_activation_changes(index, switches[index], observed[index], changes);
+      add_activation_changes(switches, shared, observed, changes);
     else
       add_weight_changes(index, switches[index], observed[index], changes);
     for (std::size_t i = first; i < changes.size(); ++i)
@@ -168,7 +205,7 @@ std::vector<QuantizerRemedy> find_remedies(std::span<const Switch> switches,
   }
   const auto settings_of = [&](const Change& change) {
     SwitchSettings settings = as_in_file;
-    settings[change.index] = change.setting;
+    for (const std::size_t index : change.switches) settings[index] = change.setting;
     return settings;
   };
   std::vector<SwitchSettings> settings;

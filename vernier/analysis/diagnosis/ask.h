@@ -26,7 +26,11 @@ std::unique_ptr<Runner> reference_runner(const ComparedModels& models,
 // The lowest mean SQNR of an output; infinity where none was compared.
 double worst_db(const std::vector<PairResult>& outputs);
 
-// The worst output's SQNR of such a candidate, all else as it was compared.
+// Such a candidate beside the reference, all else as it was compared.
+CompareResult compared(const Model& changed, const ComparedModels& models, Samples& samples,
+                       const DiagnosisOptions& options, bool exact);
+
+// The worst output's SQNR of that.
 double sqnr_of(const Model& changed, const ComparedModels& models, Samples& samples,
                const DiagnosisOptions& options, bool exact);
 
@@ -65,6 +69,16 @@ void name_kernels(DiagnosisResult& result, const ComparedModels& models);
 // it, and what the quantizer cuts off is missing: the scale as it was brings both back.
 bool is_changed_scale(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
                       const DiagnosisOptions& options);
+
+// Whether two inputs, or two outputs, of the candidate have each other's name: a run tells that
+// maps each to the other.
+bool are_swapped(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
+                 const DiagnosisOptions& options);
+
+// Whether square matrices that the candidate holds transposed are why it differs: a run with their
+// axes swapped tells.
+bool has_transposed_weights(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
+                            const DiagnosisOptions& options);
 
 // What ranges of these inputs would gain, if they are real. It was calibrated on others if that is
 // much, they are unlike those of its calibration, and no quantizer alone is to blame.

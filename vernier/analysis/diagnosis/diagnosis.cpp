@@ -38,8 +38,8 @@ std::unique_ptr<Runner> reference_runner(const ComparedModels& models,
                           : nullptr;
 }
 
-double sqnr_of(const Model& changed, const ComparedModels& models, Samples& samples,
-               const DiagnosisOptions& options, bool exact) {
+CompareResult compared(const Model& changed, const ComparedModels& models, Samples& samples,
+                       const DiagnosisOptions& options, bool exact) {
   const auto own = reference_runner(models, options);
   OrtOptions runtime = options.compare.candidate_runtime;
   runtime.exact = runtime.exact || exact;
@@ -47,7 +47,12 @@ double sqnr_of(const Model& changed, const ComparedModels& models, Samples& samp
   CompareOptions compare_options{.io = options.compare.compare.io};
   Runner& reference = own ? *own : *models.reference_runner;
   compare_options.outputs_by_position = reference.outputs_are_positional();
-  return worst_db(compare(reference, runner, samples, compare_options).outputs);
+  return compare(reference, runner, samples, compare_options);
+}
+
+double sqnr_of(const Model& changed, const ComparedModels& models, Samples& samples,
+               const DiagnosisOptions& options, bool exact) {
+  return worst_db(compared(changed, models, samples, options, exact).outputs);
 }
 
 namespace {
@@ -67,8 +72,10 @@ void ask_inside(DiagnosisResult& result, const ComparedModels& models, Samples& 
       (result.subject == "nonfinite-constant" || result.subject == "mismatched-pair"))
     return;
   name_cause(result, DiagnosedCause::unknown);
-  const bool is_known =
-      is_changed_scale(result, models, samples, options) || explained_by_comparison(result);
+  const bool is_known = are_swapped(result, models, samples, options) ||
+                        is_changed_scale(result, models, samples, options) ||
+                        has_transposed_weights(result, models, samples, options) ||
+                        explained_by_comparison(result);
   const bool is_right = !is_known && result.verdict.pass();
   if (is_right) name_cause(result, DiagnosedCause::none);
   name_kernels(result, models);
@@ -118,6 +125,9 @@ std::string_view diagnosed_cause_name(DiagnosedCause cause) {
     case DiagnosedCause::other_weights: return "other_weights";
     case DiagnosedCause::other_bias: return "other_bias";
     case DiagnosedCause::swapped_weights: return "swapped_weights";
+    case DiagnosedCause::transposed_weight: return "transposed_weight";
+    case DiagnosedCause::swapped_inputs: return "swapped_inputs";
+    case DiagnosedCause::swapped_outputs: return "swapped_outputs";
     case DiagnosedCause::unlike_outputs: return "unlike_outputs";
     case DiagnosedCause::unfinished_output: return "unfinished_output";
     case DiagnosedCause::unlike_inputs: return "unlike_inputs";

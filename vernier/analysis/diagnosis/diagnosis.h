@@ -54,6 +54,9 @@ enum class DiagnosedCause {
   other_weights,        // the candidate was not made from this reference
   other_bias,           // likewise, told by a bias
   swapped_weights,      // a layer has the weight of another, and that has its
+  transposed_weight,    // the axes of a square matrix are swapped
+  swapped_inputs,       // two inputs are in each other's place
+  swapped_outputs,      // two outputs are
   unlike_outputs,       // an output is missing, or of another shape
   unfinished_output,    // an output is a tensor inside the reference: what follows it is missing
   unlike_inputs,        // nothing can be told on these inputs
@@ -81,6 +84,9 @@ struct Remedy {
     no_optimizer,   // the optimisers that move the outputs, disabled
     right_layer,    // the drift origin computed as the reference computes it
     right_weights,  // swapped weights put back
+    right_axes,     // transposed weights put right
+    swap_inputs,    // two inputs, each for the other
+    swap_outputs,
     keep_in_float,  // nodes that are not quantized
     ranges,         // ranges and scales of these inputs for all tensors
     range,          // another range for a tensor

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "vernier/analysis/diagnosis/ask.h"
-#include "vernier/analysis/evidence/further_runs.h"
+#include "vernier/analysis/evidence/structure_runs.h"
 
 namespace vernier {
 namespace {
@@ -11,7 +11,10 @@ namespace {
 AnswerKind weights_answer(const Evidence& evidence) {
   if (!evidence.weights) return AnswerKind::unknown;
   switch (evidence.weights->answer) {
-    case WeightEvidence::Answer::same: return AnswerKind::good;
+    case WeightEvidence::Answer::same:
+      return std::ranges::any_of(evidence.weights->weights, &PairedWeight::transposed)
+                 ? AnswerKind::bad
+                 : AnswerKind::good;
     case WeightEvidence::Answer::different: return AnswerKind::bad;
     case WeightEvidence::Answer::unknown: break;
   }
@@ -92,7 +95,7 @@ void ask_outputs(DiagnosisResult& result, const ComparedModels& models, Samples&
 bool explained_by_comparison(DiagnosisResult& result) {
   const CompareResult& compare = *result.compare;
   const auto& weights = compare.evidence.weights;
-  if (answer(result, Question::weights) == AnswerKind::bad) {
+  if (weights && weights->answer == WeightEvidence::Answer::different) {
     name_cause(result, DiagnosedCause::other_weights,
                weights->weights[*weights->most_different].candidate);
     return true;
@@ -105,6 +108,10 @@ bool explained_by_comparison(DiagnosisResult& result) {
   if (const auto& structure = compare.evidence.structure;
       structure && is_other_network(*structure)) {
     answer(result, Question::place) = AnswerKind::bad;
+    if (structure->lost_bound) {
+      name_cause(result, DiagnosedCause::wrong_range, structure->origin);
+      return false;  // what another range gains is measured
+    }
     if (weights) result.swapped = find_swapped_names(*weights);
     if (result.swapped)
       name_cause(result, DiagnosedCause::swapped_weights, result.swapped->candidate);

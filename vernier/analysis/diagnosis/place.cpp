@@ -126,6 +126,30 @@ void ask_place_in_quantized(DiagnosisResult& result, const ComparedModels& model
 
 }  // namespace
 
+bool has_transposed_weights(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
+                            const DiagnosisOptions& options) {
+  const auto& weights = result.compare->evidence.weights;
+  if (!weights || result.verdict.pass() || options.quick) return false;
+  std::vector<std::string> transposed;
+  for (const PairedWeight& weight : weights->weights)
+    if (weight.transposed) transposed.push_back(weight.candidate);
+  if (transposed.empty()) return false;
+  asked(options, Question::remedy);
+  const auto& exact = result.compare->exact_outputs;
+  const double before_db = worst_db(exact.empty() ? result.compare->outputs : exact);
+  const double after_db = sqnr_of(with_transposed_weights(models.candidate, transposed), models,
+                                  samples, options, !exact.empty());
+  if (!(after_db > before_db + noticeable_db)) return false;
+  answer(result, Question::place) = AnswerKind::bad;
+  answer(result, Question::remedy) = AnswerKind::good;
+  name_cause(result, DiagnosedCause::transposed_weight, transposed.front());
+  result.remedies.push_back({.kind = Remedy::Kind::right_axes,
+                             .subjects = std::move(transposed),
+                             .before_db = before_db,
+                             .after_db = after_db});
+  return true;
+}
+
 bool is_optimizers_fault(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
                          const DiagnosisOptions& options) {
   asked(options, Question::runtime);

@@ -7,6 +7,9 @@
 #include <utility>
 
 #include "vernier/analysis/layers/graph.h"
+#include "vernier/model/graph.h"
+#include "vernier/model/tensor_data.h"
+#include "vernier/tensor/permute.h"
 
 namespace vernier {
 namespace {
@@ -93,6 +96,24 @@ Model with_swapped_weights(const Model& candidate, const SwappedWeights& swapped
       weight.set_name(swapped.other);
     else if (weight.name() == swapped.other)
       weight.set_name(swapped.candidate);
+  return result;
+}
+
+Model with_transposed_weights(const Model& candidate, const std::vector<std::string>& weights) {
+  Model result = candidate.clone();
+  for (auto& weight : *result.graph().mutable_initializer()) {
+    if (std::ranges::find(weights, weight.name()) == weights.end()) continue;
+    const Tensor transposed = permute_axes(result.view(weight), std::vector{1, 0});
+    weight = make_tensor_proto(transposed);
+  }
+  // The scales of channels go with them.
+  for (auto& node : *result.graph().mutable_node()) {
+    const bool reads =
+        node.input_size() > 0 && std::ranges::find(weights, node.input(0)) != weights.end();
+    if (!reads || !is_op(node, "DequantizeLinear")) continue;
+    for (auto& attribute : *node.mutable_attribute())
+      if (attribute.name() == "axis") attribute.set_i(1 - attribute.i());
+  }
   return result;
 }
 

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "vernier/analysis/evidence/weight_evidence.h"
 #include "vernier/analysis/layers/layers.h"
@@ -28,5 +29,8 @@ std::optional<SwappedWeights> find_swapped_names(const WeightEvidence& weights);
 
 // The candidate with each of the two in the other's place.
 Model with_swapped_weights(const Model& candidate, const SwappedWeights& swapped);
+
+// The candidate with the axes of these square matrices swapped.
+Model with_transposed_weights(const Model& candidate, const std::vector<std::string>& weights);
 
 }  // namespace vernier

@@ -20,7 +20,4 @@ struct ComparedRun {
 // limits as well.
 void judge_by_further_runs(CompareResult& result, const ComparedRun& run);
 
-// "in float32 the candidate leaves the reference at conv3 (...)"; "" where that is not known.
-std::string origin_warning(const StructureEvidence& structure);
-
 }  // namespace vernier

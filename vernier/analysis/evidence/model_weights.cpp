@@ -30,6 +30,10 @@ int channel_axis(const NodeProto& node, int input) {
   return -1;
 }
 
+bool is_one_of(const NodeProto& node, std::initializer_list<std::string_view> ops) {
+  return std::ranges::find(ops, node.op_type()) != ops.end();
+}
+
 // A constant, also where it is given another shape first.
 std::optional<Tensor> constant_value(const GraphIndex& index, const std::string& tensor) {
   if (auto value = index.value(tensor)) return value;
@@ -191,9 +195,17 @@ class WeightList {
                       .quantizer = weight.quantizer,
                       .read = weight.real,
                       .aliases = stems(weight.name),
+                      .output_axis = output_axis(weight),
                       .transposes = reader && is_op(*reader->node, "ConvTranspose")};
     for (std::string& alias : stems(weight.real_name)) added.aliases.push_back(std::move(alias));
     weights_.push_back(std::move(added));
+  }
+
+  // Of one that is read as it is stored; an operator of its own may keep it in another order.
+  std::optional<int> output_axis(const QuantizedWeight& weight) const {
+    for (const GraphIndex& graph : index_.graphs())
+      if (graph.constant(weight.name)) return matrix_output_axis(graph, weight.name);
+    return std::nullopt;
   }
 
   void add_operand(const GraphIndex& graph, const NodeProto& node, const StoredOperand& operand) {
@@ -233,6 +245,7 @@ class WeightList {
                         .folds = std::move(folds),
                         .bias = bias_beside(*weight.graph, weight.name),
                         .aliases = {weight.name},
+                        .output_axis = matrix_output_axis(*weight.graph, weight.name),
                         .transposes = is_read_by(weight, {"ConvTranspose"}),
                         .recurrent = is_read_by(weight, {"LSTM", "GRU", "RNN"})});
   }
@@ -245,9 +258,8 @@ class WeightList {
   }
 
   static bool is_read_by(const Weight& weight, std::initializer_list<std::string_view> ops) {
-    return std::ranges::any_of(weight.graph->consumers(weight.name), [&](const NodeProto* reader) {
-      return std::ranges::find(ops, reader->op_type()) != ops.end();
-    });
+    return std::ranges::any_of(weight.graph->consumers(weight.name),
+                               [&](const NodeProto* reader) { return is_one_of(*reader, ops); });
   }
 
   // The third input of its only reader.
@@ -372,6 +384,7 @@ std::vector<ModelWeight> parameters_of(const Runner& runner) {
     const auto weight = std::ranges::find(weights, leaves[i].name + ".weight", &ModelWeight::name);
     if (weight == weights.end()) continue;
     weight->transposes = leaves[i].type.starts_with("ConvTranspose");
+    if (leaves[i].type == "Linear") weight->output_axis = 0;
     if (i + 1 == leaves.size()) continue;
     if (auto factors = norm_factors(leaves[i + 1], vectors))
       weight->folds = {ChannelScale{weight->transposes ? 1 : 0, *std::move(factors)}};

@@ -33,6 +33,7 @@ struct ModelWeight {
   std::vector<ChannelScale> folds;
   std::vector<double> bias = {};     // that its only reader adds; empty: none, or computed
   std::vector<std::string> aliases;  // other names by which the other model may know it
+  std::optional<int> output_axis;    // of a matrix, as all that read it do; nothing: not known
   bool transposes = false;           // a ConvTranspose reads it
   bool recurrent = false;            // an LSTM, GRU or RNN reads it: its gates have an order
 };

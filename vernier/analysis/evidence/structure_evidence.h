@@ -17,6 +17,8 @@ struct StructureEvidence {
   bool only_fine = false;    // these are weights of 8 bits or more, whose rounding is little
   std::string origin;        // the layer where another network leaves the reference; "": not found
   std::string origin_cause;  // "attribute_mismatch: pads is 0 0 2 2, the reference's 1 1 1 1"
+  bool lost_bound =
+      false;  // the quantizer there stands for a Relu or Clip, and is all that differs
   bool operator==(const StructureEvidence&) const = default;
 };
 

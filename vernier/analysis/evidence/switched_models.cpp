@@ -58,8 +58,8 @@ const NodeProto* bias_reader(const ModelIndex& model, const QuantizedWeight& bia
 class FloatParts {
  public:
   FloatParts(const ModelIndex* reference, const ModelIndex& candidate,
-             const WeightEvidence& weights)
-      : reference_(reference), candidate_(candidate) {
+             const WeightEvidence& weights, FoldedBounds bounds)
+      : reference_(reference), candidate_(candidate), bounds_(bounds) {
     if (reference) weights_ = float_weights_of(*reference, candidate, weights);
   }
 
@@ -86,8 +86,9 @@ class FloatParts {
     if (activation.dynamic || !reference_) return std::nullopt;
     const auto found =
         fold_clip(*reference_, candidate_, activation, find_counterpart(*reference_, activation));
-    return found.counterpart ? kept_bounds(found.folded, activation.quantizer)
-                             : bounds_of_codes(activation.quantizer);
+    if (!found.counterpart) return bounds_of_codes(activation.quantizer);
+    return bounds_ == FoldedBounds::all ? range_of(found.folded)
+                                        : kept_bounds(found.folded, activation.quantizer);
   }
 
   // Where another exporter gave other names: codes that begin at zero cut off what is below, as a
@@ -166,6 +167,7 @@ class FloatParts {
 
   const ModelIndex* reference_;
   const ModelIndex& candidate_;
+  FoldedBounds bounds_;
   std::map<std::string, FloatWeight> weights_;
 };
 
@@ -195,10 +197,24 @@ SwitchedModel switch_quantizers(const ModelIndex& float_model, const ModelIndex&
 }
 
 SwitchedModel switch_quantizers(const ModelIndex* float_model, const ModelIndex& quantized_model,
-                                const WeightEvidence& weights) {
+                                const WeightEvidence& weights, FoldedBounds bounds) {
   const Quantization quantization = find_quantization(quantized_model);
-  return insert_switches(quantized_model, quantization,
-                         FloatParts(float_model, quantized_model, weights).of(quantization));
+  const FloatParts parts(float_model, quantized_model, weights, bounds);
+  return insert_switches(quantized_model, quantization, parts.of(quantization));
+}
+
+std::optional<LostBound> find_lost_bound(const ModelIndex& float_model,
+                                         const ModelIndex& quantized_model) {
+  for (const QuantizedActivation& activation : find_quantization(quantized_model).activations) {
+    if (activation.dynamic) continue;
+    const auto found = fold_clip(float_model, quantized_model, activation,
+                                 find_counterpart(float_model, activation));
+    const auto kept = kept_bounds(found.folded, activation.quantizer);
+    if (found.counterpart && kept &&
+        (kept->low != found.folded->low || kept->high != found.folded->high))
+      return LostBound{activation.name, *representable_range(activation.quantizer), *found.folded};
+  }
+  return std::nullopt;
 }
 
 }  // namespace vernier

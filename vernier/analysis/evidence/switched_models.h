@@ -18,10 +18,21 @@ SwitchedModel switch_quantizers(const ModelIndex& float_model, const ModelIndex&
 
 // The same with those of the float model's weights and biases that are known to be the same, a
 // batch norm folded in where the quantized model has it so. Of a Relu or Clip that was folded into
-// a quantizer, the bounds are left that the quantizer itself keeps to. So all switched off, what
-// differs from the float model is computed otherwise. Without a float model (null), only
-// activations are switched.
+// a quantizer, the bounds are left that the quantizer's own codes keep to, unless all are wanted.
+// So all switched off, what differs from the float model is computed otherwise. Without a float
+// model (null), only activations are switched.
+enum class FoldedBounds { kept_by_codes, all };
 SwitchedModel switch_quantizers(const ModelIndex* float_model, const ModelIndex& quantized_model,
-                                const WeightEvidence& weights);
+                                const WeightEvidence& weights,
+                                FoldedBounds bounds = FoldedBounds::kept_by_codes);
+
+// A quantizer that stands for a Relu or Clip of the float model, and lets more through than that.
+struct LostBound {
+  std::string tensor;
+  RealRange range;
+  ClipRange folded;
+};
+std::optional<LostBound> find_lost_bound(const ModelIndex& float_model,
+                                         const ModelIndex& quantized_model);
 
 }  // namespace vernier

@@ -11,6 +11,7 @@
 #include "vernier/analysis/evidence/model_weights.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/tensor/convert.h"
+#include "vernier/tensor/permute.h"
 
 namespace vernier {
 namespace {
@@ -134,11 +135,14 @@ bool is_certain(const PairedWeight& row) {
   return row.same && (!row.steps || *row.steps <= same_steps);
 }
 
-// Calls visit with the weight's axes in every order that gives the shape, until it says so.
+// Calls visit with the weight's axes in every order that gives the shape, until it says so; of a
+// square matrix, in the `known` one alone.
 template <typename Visit>
-bool visit_orders(const Tensor& weight, const Shape& wanted, const Visit& visit) {
+bool visit_orders(const Tensor& weight, const Shape& wanted,
+                  const std::optional<std::vector<int>>& known, const Visit& visit) {
   const Shape shape = squeezed(weight.shape);
   for (const auto& order : axis_orders(shape, squeezed(wanted))) {
+    if (known && order != *known) continue;
     TensorView ordered{weight.name, weight.dtype, shape, weight.bytes};
     Tensor permuted;
     if (!std::ranges::is_sorted(order)) {
@@ -151,16 +155,28 @@ bool visit_orders(const Tensor& weight, const Shape& wanted, const Visit& visit)
   return false;
 }
 
+bool is_square(const Shape& shape) { return shape.size() == 2 && shape[0] == shape[1]; }
+
+// The order of the axes of a square matrix in which both models multiply by it alike.
+std::optional<std::vector<int>> known_order(const ModelWeight& reference,
+                                            const ModelWeight& candidate, const Tensor& real) {
+  if (!is_square(reference.shape) || !is_square(real.shape) || !reference.output_axis ||
+      !candidate.output_axis)
+    return std::nullopt;
+  const bool swapped = *reference.output_axis != *candidate.output_axis;
+  return swapped ? std::vector{1, 0} : std::vector{0, 1};
+}
+
 // Calls visit(reference, candidate, fold) with every form in which the two may be the same, until
 // it says so: as stored, with what stands behind either side folded in, and with the kernel
 // flipped.
 template <typename Visit>
 void visit_forms(const ModelWeight& reference, const ModelWeight& candidate, const Tensor& real,
-                 const Visit& visit) {
+                 const std::optional<std::vector<int>>& order, const Visit& visit) {
   const Tensor stored = reference.read();
   const auto visit_against = [&](const Tensor& weight, const Tensor& found,
                                  const ChannelScale* fold = nullptr) {
-    return visit_orders(weight, found.shape,
+    return visit_orders(weight, found.shape, order,
                         [&](const TensorView& ordered) { return visit(ordered, found, fold); });
   };
   if (visit_against(stored, real)) return;
@@ -174,13 +190,13 @@ void visit_forms(const ModelWeight& reference, const ModelWeight& candidate, con
 }
 
 PairedWeight compare_pair(const ModelWeight& reference, const ModelWeight& candidate,
-                          const Tensor& real) {
+                          const Tensor& real, const std::optional<std::vector<int>>& order) {
   const PairedWeight row{.candidate = candidate.name,
                          .reference = reference.name,
                          .elements = real.size(),
                          .sqnr_db = -INFINITY};
   PairedWeight best = row;
-  visit_forms(reference, candidate, real,
+  visit_forms(reference, candidate, real, order,
               [&](const TensorView& expected, const Tensor& found, const ChannelScale*) {
                 const PairedWeight compared = compare_values(row, expected, found, candidate,
                                                              reference.quantizer.has_value());
@@ -188,6 +204,17 @@ PairedWeight compare_pair(const ModelWeight& reference, const ModelWeight& candi
                 return is_certain(best);
               });
   return best;
+}
+
+// In the order that its readers want, if that is known, else in any.
+PairedWeight compare_pair(const ModelWeight& reference, const ModelWeight& candidate,
+                          const Tensor& real) {
+  const auto order = known_order(reference, candidate, real);
+  const PairedWeight best = compare_pair(reference, candidate, real, order);
+  if (best.same || !order) return best;
+  PairedWeight transposed = compare_pair(reference, candidate, real, std::nullopt);
+  transposed.transposed = transposed.same;
+  return transposed;
 }
 
 // What a layer adds, with what is folded into it; nothing where that is not known.
@@ -231,7 +258,7 @@ std::vector<Tensor> float_biases(const ModelWeight& reference, const ChannelScal
 std::optional<FloatWeight> same_form(const ModelWeight& reference, const ModelWeight& candidate) {
   std::optional<FloatWeight> same;
   PairedWeight best{.sqnr_db = -INFINITY};
-  visit_forms(reference, candidate, candidate.read(),
+  visit_forms(reference, candidate, candidate.read(), std::nullopt,
               [&](const TensorView& expected, const Tensor& found, const ChannelScale* fold) {
                 const PairedWeight compared =
                     compare_values({}, expected, found, candidate, reference.quantizer.has_value());
@@ -353,7 +380,7 @@ template <typename Factors>
 std::optional<ScaledPair> scaled_pair(const PairedWeight& row, const ModelWeight& reference,
                                       const ModelWeight& candidate, const Factors& factors) {
   std::optional<ScaledPair> scaled;
-  visit_forms(reference, candidate, candidate.read(),
+  visit_forms(reference, candidate, candidate.read(), std::nullopt,
               [&](const TensorView& expected, const Tensor& real, const ChannelScale*) {
                 auto found = factors(expected, TensorView(real));
                 if (!found) return false;

@@ -21,7 +21,8 @@ struct PairedWeight {
   std::optional<double> steps;  // largest difference over the stored scale; nothing: not quantized
   double sqnr_db = 0;
   bool same = false;
-  bool equalised = false;  // it is the same but for factors of its channels, which cancel out
+  bool equalised = false;   // it is the same but for factors of its channels, which cancel out
+  bool transposed = false;  // it is the same in an order of its axes that its readers do not want
   bool operator==(const PairedWeight&) const = default;
 };
 

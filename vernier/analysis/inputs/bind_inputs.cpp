@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <array>
 
-#include "vernier/analysis/compare/layout.h"
 #include "vernier/data/input_shape.h"
 #include "vernier/error.h"
 #include "vernier/tensor/convert.h"
+#include "vernier/tensor/permute.h"
 
 namespace vernier {
 namespace {

@@ -11,11 +11,11 @@
 #include <ranges>
 #include <set>
 
-#include "vernier/analysis/compare/layout.h"
 #include "vernier/analysis/pairing/by_value.h"
 #include "vernier/metrics/kernels.h"
 #include "vernier/metrics/ulp.h"
 #include "vernier/tensor/convert.h"
+#include "vernier/tensor/permute.h"
 
 namespace vernier {
 namespace {

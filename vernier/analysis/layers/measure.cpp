@@ -22,6 +22,7 @@
 #include "vernier/error.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/tensor/convert.h"
+#include "vernier/tensor/permute.h"
 
 namespace vernier {
 namespace {

@@ -14,8 +14,10 @@
 #include "vernier/model/graph.h"
 #include "vernier/model/index.h"
 #include "vernier/model/onnx_type.h"
+#include "vernier/model/quantization.h"
 #include "vernier/model/scope.h"
 #include "vernier/tensor/convert.h"
+#include "vernier/tensor/permute.h"
 
 namespace vernier {
 namespace {
@@ -176,6 +178,8 @@ class Comparison {
     const bool swapped = swapped_order(parameter.shape, found.shape);
     if (straight && swapped && !target.reader) return {false};
     const std::string type = straight && swapped ? type_of(module_of(parameter.name)) : "";
+    if (straight && swapped && reference_)
+      if (const auto swap = swapped_in_onnx(parameter, target)) return {*swap};
     const bool is_linear = type.ends_with("Linear") || parameter.name.ends_with("_proj_weight");
     if (straight && swapped && is_linear) return {stored_swapped(target)};
     if (type == "Conv1D") return {!stored_swapped(target)};  // transformers': x times the weight
@@ -183,6 +187,17 @@ class Comparison {
     if (straight) result.push_back(false);
     if (swapped) result.push_back(true);
     return result;
+  }
+
+  // Whether two ONNX models multiply by a square matrix in two orders of its axes.
+  std::optional<bool> swapped_in_onnx(const TensorView& parameter, const Target& target) const {
+    const std::string name(parameter.name);
+    const Weight* expected = reference_->weight(name);
+    const Weight* found = candidate_.index().weight(target.stored->name());
+    if (!expected || !found) return std::nullopt;
+    const auto from = matrix_output_axis(*expected->graph, name);
+    const auto to = matrix_output_axis(*found->graph, found->name);
+    return from && to ? std::optional(*from != *to) : std::nullopt;
   }
 
   // The row of a parameter that the target holds bit by bit.

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "vernier/analysis/compare/layout.h"
 #include "vernier/analysis/pairing/thresholds.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/model/blocks.h"
 #include "vernier/tensor/convert.h"
+#include "vernier/tensor/permute.h"
 
 namespace vernier {
 namespace {

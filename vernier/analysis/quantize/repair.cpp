@@ -129,7 +129,7 @@ RepairResult repair(const Model& shipped_model, const Model& reference, Samples&
   std::map<std::string, ActivationBounds> bounds_of;
   for (const auto& activation : shipped.activations) {
     choices.ranges[activation.tensors.front()] = activation.range;
-    bounds_of[activation.tensors.front()] = activation.widest_bounds();
+    bounds_of[activation.tensors.front()] = activation.common_bounds();
   }
   const auto confine = [&](const std::string& tensor, CalibratedRange range) {
     const ActivationBounds& bounds = bounds_of.at(tensor);

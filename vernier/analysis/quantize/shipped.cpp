@@ -378,11 +378,11 @@ const ActivationBounds& ShippedQuantizers::Activation::bounds_of(const std::stri
   return bounds[static_cast<std::size_t>(std::ranges::find(tensors, tensor) - tensors.begin())];
 }
 
-ActivationBounds ShippedQuantizers::Activation::widest_bounds() const {
-  ActivationBounds widest{INFINITY, -INFINITY};
+ActivationBounds ShippedQuantizers::Activation::common_bounds() const {
+  ActivationBounds common;
   for (const ActivationBounds& each : bounds)
-    widest = {std::min(widest.low, each.low), std::max(widest.high, each.high)};
-  return widest;
+    common = {std::max(common.low, each.low), std::min(common.high, each.high)};
+  return common;
 }
 
 namespace {

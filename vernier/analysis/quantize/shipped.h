@@ -28,7 +28,8 @@ struct ShippedQuantizers {
     CalibratedRange range;  // as shipped
 
     const ActivationBounds& bounds_of(const std::string& tensor) const;
-    ActivationBounds widest_bounds() const;
+    // Of a range for all of them: one that is wider undoes a Relu that the quantizer stands for.
+    ActivationBounds common_bounds() const;
   };
   // A stored weight behind DequantizeLinear, and the node that multiplies with it.
   struct Operand {
