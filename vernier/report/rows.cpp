@@ -148,13 +148,15 @@ std::optional<std::string> failure_of(const Row& row) {
   return std::nullopt;
 }
 
-std::string verdict_text(const Json& verdict) {
+// What the verdict says, and of a diagnosis the cause.
+std::string verdict_text(const Json& result) {
+  const Json& verdict = result["verdict"];
   std::string text;
+  if (const auto cause = result.find("cause"); cause != result.end() && cause->is_object())
+    text = "cause: " + text_of(cause->value("text", Json()));
   for (const char* list : {"failures", "doubts"})
     for (const Json& each : verdict.value(list, Json::array()))
-      text +=
-          fmt::format("{}{} {} {}", text.empty() ? "" : "; ", text_of(each.value("kind", Json())),
-                      text_of(each.value("subject", Json())), text_of(each.value("limit", Json())));
+      text += (text.empty() ? "" : "; ") + text_of(each.value("text", Json()));
   return text;
 }
 
@@ -237,7 +239,7 @@ std::string render_junit(const std::string& json) {
   };
   if (!outcome.empty())
     add(command, "verdict",
-        outcome == "pass" ? std::nullopt : std::optional(verdict_text(result["verdict"])),
+        outcome == "pass" ? std::nullopt : std::optional(verdict_text(result)),
         outcome == "fail" ? "fail" : "inconclusive");
   if (is_interrupted(result))
     add(command, "interrupted", "the run was interrupted: run it to its end", "inconclusive");

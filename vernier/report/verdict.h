@@ -19,8 +19,8 @@ std::string doubt_text(const Doubt& doubt);
 // shown and the others counted. A pass without limits is not called one.
 Paragraph verdict_paragraph(const Verdict& verdict);
 
-// {"outcome": "fail", "failures": [{"subject", "group", "metric", "value", "limit", "kind"}],
-//  "doubts": [{"kind", "subject", "value", "limit"}], "limits": ["sqnr_db_mean<20"]}
+// {"outcome": "fail", "failures": [{"subject", "group", "metric", "value", "limit", "kind", "text"}],
+//  "doubts": [{"kind", "subject", "value", "limit", "text"}], "limits": ["sqnr_db_mean<20"]}
 template <typename Json>
 Json verdict_json(const Verdict& verdict) {
   Json failures = Json::array();
@@ -31,13 +31,15 @@ Json verdict_json(const Verdict& verdict) {
          {"metric", failure.metric},
          {"value", json_number<Json>(failure.value)},
          {"limit", failure.limit ? Json(format_limit(*failure.limit)) : Json(nullptr)},
-         {"kind", std::string(failure_kind_name(failure.kind))}});
+         {"kind", std::string(failure_kind_name(failure.kind))},
+         {"text", failure_text(failure)}});
   Json doubts = Json::array();
   for (const Doubt& doubt : verdict.doubts)
     doubts.push_back({{"kind", std::string(doubt_kind_name(doubt.kind))},
                       {"subject", doubt.subject},
                       {"value", json_number<Json>(doubt.value)},
-                      {"limit", json_number<Json>(doubt.limit)}});
+                      {"limit", json_number<Json>(doubt.limit)},
+                      {"text", doubt_text(doubt)}});
   return {{"outcome", std::string(outcome_name(verdict.outcome))},
           {"failures", std::move(failures)},
           {"doubts", std::move(doubts)},

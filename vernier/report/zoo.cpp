@@ -75,33 +75,15 @@ std::string state_text(const ZooRow& row) {
   return fmt::format("changed: {}", fmt::join(row.changed, ", "));
 }
 
-std::string value_text(const Json& value) {
-  if (value.is_string()) return value.get<std::string>();
-  return value.is_number() ? fmt::format("{:.6g}", value.get<double>()) : value.dump();
-}
-
 // Its command's failures and doubts in short.
 std::vector<std::string> reasons_of(const ZooRow& row) {
   if (!row.error.empty()) return {row.error};
   std::vector<std::string> reasons;
   if (row.verdict.empty() || row.outcome == Outcome::pass) return reasons;
   const Json verdict = Json::parse(row.verdict);
-  for (const Json& failure : verdict.value("failures", Json::array())) {
-    const std::string subject = failure.value("subject", "");
-    std::string text = subject.empty() ? "" : subject + ": ";
-    text += failure.value("kind", "") == "broken"
-                ? fmt::format("{} {}", failure.value("metric", ""), value_text(failure["value"]))
-                : fmt::format("{} {}", failure.value("kind", ""), failure.value("metric", ""));
-    if (failure["limit"].is_string())
-      text += fmt::format(" (fails if {})", value_text(failure["limit"]));
-    reasons.push_back(std::move(text));
-  }
-  for (const Json& doubt : verdict.value("doubts", Json::array())) {
-    std::string text = doubt.value("kind", "");
-    std::ranges::replace(text, '_', ' ');
-    const std::string subject = doubt.value("subject", "");
-    reasons.push_back(subject.empty() ? text : fmt::format("{} ({})", text, subject));
-  }
+  for (const char* list : {"failures", "doubts"})
+    for (const Json& each : verdict.value(list, Json::array()))
+      reasons.push_back(each.value("text", ""));
   return reasons;
 }
 
@@ -182,7 +164,8 @@ Json verdict_json_of(const ZooResult& result) {
                           {"metric", row.entry.command},
                           {"value", "nan"},
                           {"limit", nullptr},
-                          {"kind", "unmeasured"}});
+                          {"kind", "unmeasured"},
+                          {"text", fmt::format("model {}: {}", name, row.error)}});
     if (row.verdict.empty()) continue;
     const Json verdict = Json::parse(row.verdict);
     const auto of_row = [&](Json item) {
