@@ -26,16 +26,15 @@ Moments moments_of(double value, std::span<const double> without_each) {
   }
   const double tiny = 1e-12 * std::max(1.0, std::fabs(value));
   if (!(squares > tiny * tiny)) return {};
-  return {std::sqrt(squares / (n * (n - 1))), cubes / n / std::pow(squares / n, 1.5) *
-                                                  std::sqrt(n * (n - 1)) / (n - 2)};
+  return {std::sqrt(squares / (n * (n - 1))),
+          cubes / n / std::pow(squares / n, 1.5) * std::sqrt(n * (n - 1)) / (n - 2)};
 }
 
 // Student's t corrected for skewness: the inverse of Hall's cubic transformation.
 double hall(double t, double skewness, double n) {
   const double root = std::sqrt(n);
   if (std::fabs(skewness) < 1e-6) return t;
-  return 3 * root / skewness *
-         (std::cbrt(1 + skewness * (t - skewness / (6 * root)) / root) - 1);
+  return 3 * root / skewness * (std::cbrt(1 + skewness * (t - skewness / (6 * root)) / root) - 1);
 }
 
 }  // namespace

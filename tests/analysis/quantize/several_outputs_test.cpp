@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "tests/model_builder.h"
-#include "vernier/analysis/quantize/tune.h"
+#include "vernier/analysis/quantize/tune_search.h"
 #include "vernier/data/samples.h"
 
 namespace vernier {
@@ -85,6 +85,36 @@ TEST(SeveralOutputs, a_limit_and_a_target_hold_for_every_output) {
   EXPECT_FALSE(result.kept.empty());
 }
 
+// A model that nothing can be kept in, and a target between the figure and the low end of its
+// interval.
+TEST(SeveralOutputs, a_target_that_only_the_figure_reaches_is_not_certain) {
+  Drawn samples;
+  const Model model = two_products();
+  const QuantizeResult made = quantize(
+      model, &samples, {.precision = parse_quantized_precision("int8"), .effort = Effort::fast});
+  SharedSamples shared(samples);
+  const OutputScorer choosing(model, {shared, {0, 1, 2, 3, 4, 5, 6, 7}, 1});
+  const OutputScorer held_back(model, {shared, {8, 9, 10, 11, 12, 13, 14, 15}, 1});
+  const TunedModel tuned{.nodes = {},
+                         .write = [&](const auto&) { return made.model.clone(); },
+                         .write_alone = [&](std::size_t) { return made.model.clone(); },
+                         .choosing = choosing,
+                         .held_back = held_back,
+                         .go_on = [] { return true; }};
+  const OutputFigure worst = worst_of(figures_of(held_back.score(made.model).noise));
+  ASSERT_LT(worst.surely() + 0.1, worst.sqnr_db);
+  Limit target = parse_target("sqnr_db>0");
+  target.value = (worst.surely() + worst.sqnr_db) / 2;
+  const TuneResult result = search_kept(tuned, target);
+  EXPECT_FALSE(result.reached);
+  EXPECT_TRUE(result.uncertain);
+  EXPECT_NEAR(result.value, worst.sqnr_db, 1e-9);
+  ASSERT_TRUE(result.samples_to_decide);
+  EXPECT_GT(*result.samples_to_decide, 4 * 8);
+  target.value = worst.surely() - 0.1;
+  EXPECT_TRUE(search_kept(tuned, target).reached);
+}
+
 TEST(SeveralOutputs, products_without_an_integer_kernel_are_counted_as_float) {
   const Model model = GraphBuilder()
                           .input("x", DType::f32, {{1}, {2}, {4}, {4}})
@@ -101,9 +131,8 @@ TEST(SeveralOutputs, products_without_an_integer_kernel_are_counted_as_float) {
       return {numbers("x", {1, 2, 4, 4}, index, 1)};
     }
   } samples;
-  const QuantizeResult result =
-      quantize(model, &samples,
-               {.precision = parse_quantized_precision("int8"), .effort = Effort::fast});
+  const QuantizeResult result = quantize(
+      model, &samples, {.precision = parse_quantized_precision("int8"), .effort = Effort::fast});
   EXPECT_EQ(result.quantized_nodes, 2);
   EXPECT_EQ(result.integer_kernels, (std::map<std::string, std::int64_t>{{"QLinearConv", 1}}));
   EXPECT_EQ(result.float_kernels, (std::map<std::string, std::int64_t>{{"ConvTranspose", 1}}));
