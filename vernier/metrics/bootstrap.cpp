@@ -65,4 +65,14 @@ ConfidenceInterval bootstrap_interval(std::int64_t count, const Statistic& stati
   return {quantile(values, tail), quantile(values, 1 - tail)};
 }
 
+double deciding_samples(std::int64_t samples, double value, const ConfidenceInterval& interval,
+                        double limit) {
+  const double root =
+      std::max(interval.high - value, value - interval.low) / std::fabs(value - limit);
+  const double needed =
+      std::max(static_cast<double>(samples) * root * root, static_cast<double>(samples) + 1);
+  const double unit = std::pow(10, std::max(0.0, std::floor(std::log10(needed)) - 1));
+  return std::ceil(needed / unit) * unit;
+}
+
 }  // namespace vernier

@@ -27,4 +27,9 @@ using Statistic = std::function<double(std::span<const std::int64_t> samples)>;
 ConfidenceInterval bootstrap_interval(std::int64_t count, const Statistic& statistic,
                                       const BootstrapOptions& options = {});
 
+// The samples with which an interval that holds the limit would not, were the value the same: its
+// width falls with their root. Rounded up to two digits.
+double deciding_samples(std::int64_t samples, double value, const ConfidenceInterval& interval,
+                        double limit);
+
 }  // namespace vernier

@@ -29,8 +29,8 @@ const std::map<std::string, RealOperator, std::less<>> real_operators = {
     {"QLinearConcat", {"Concat", {}, -1, 0}}};
 
 const std::set<std::string, std::less<>> moving_operators = {
-    "MaxPool",  "Reshape", "Transpose", "Flatten",      "Squeeze",      "Unsqueeze",
-    "Identity", "Slice",   "Gather",    "DepthToSpace", "SpaceToDepth", "Expand"};
+    "MaxPool", "Reshape", "Transpose",    "Flatten",      "Squeeze", "Unsqueeze", "Identity",
+    "Slice",   "Gather",  "DepthToSpace", "SpaceToDepth", "Expand",  "Tile"};
 
 }  // namespace
 
@@ -55,8 +55,9 @@ NodeProto real_node(const NodeProto& node, const RealOperator& real) {
 }
 
 bool moves_elements(const NodeProto& node) {
-  return (node.domain().empty() || node.domain() == "ai.onnx") &&
-         moving_operators.contains(node.op_type()) && node.output_size() == 1;
+  return (node.domain().empty() || node.domain() == "ai.onnx") && node.output_size() == 1 &&
+         (moving_operators.contains(node.op_type()) ||
+          (node.op_type() == "Resize" && attribute_string(node, "mode", "nearest") == "nearest"));
 }
 
 }  // namespace vernier

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vernier/report/debug.h"
+#include "vernier/report/decisions.h"
 #include "vernier/report/evidence.h"
 #include "vernier/report/json.h"
 #include "vernier/report/verdict.h"
@@ -104,6 +105,13 @@ Json gain_json(const MeasuredGain& gain) {
                {"after_db", json_number<Json>(gain.after_db)},
                {"gain_db_low", json_number<Json>(gain.gain_db.low)},
                {"gain_db_high", json_number<Json>(gain.gain_db.high)}};
+  if (gain.outputs.size() > 1) {
+    json["outputs"] = Json::array();
+    for (const OutputChange& output : gain.outputs)
+      json["outputs"].push_back({{"name", output.name},
+                                 {"before_db", json_number<Json>(output.before_db)},
+                                 {"after_db", json_number<Json>(output.after_db)}});
+  }
   if (!gain.kl) return json;
   json["before_kl"] = json_number<Json>(gain.kl->before);
   json["after_kl"] = json_number<Json>(gain.kl->after);
@@ -182,6 +190,11 @@ Json sensitivity_json(const Sensitivity& sensitivity) {
                {"remedies", Json::array()},
                {"flips", Json::array()},
                {"unswitched", Json::array()}};
+  if (sensitivity.flips_looked_at > 0)
+    json["flips_of"] = {{"changed", sensitivity.flips_changed},
+                        {"looked_at", sensitivity.flips_looked_at},
+                        {"samples", sensitivity.flips_given}};
+  if (!sensitivity.outputs.empty()) json["outputs"] = figures_json<Json>(sensitivity.outputs);
   if (sensitivity.kl) json["kl_mean"] = optional_json<Json>(sensitivity.kl);
   if (sensitivity.kept_bits > 0) json["kept_bits"] = sensitivity.kept_bits;
   for (const NodeSensitivity& row : sensitivity.nodes) json["nodes"].push_back(node_json(row));

@@ -1,15 +1,32 @@
 #include "vernier/report/decisions.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "vernier/report/number.h"
 
 namespace vernier {
 
 std::string interval_text(const ConfidenceInterval& interval) {
+  if (std::isnan(interval.low)) return "[unknown]";
   return fmt::format("[{}, {}]", format_decibels(interval.low), format_decibels(interval.high));
+}
+
+std::string worst_output_text(const std::vector<OutputFigure>& figures) {
+  const OutputFigure& worst = worst_of(figures);
+  return fmt::format("{} {} {}, the worst of {}", worst.name, format_decibels(worst.sqnr_db),
+                     interval_text(worst.interval), figures.size());
+}
+
+std::string changes_text(const std::vector<OutputChange>& outputs) {
+  std::vector<std::string> texts;
+  for (const OutputChange& output : outputs)
+    texts.push_back(fmt::format("{} {} -> {}", output.name, format_decibels(output.before_db),
+                                format_decibels(output.after_db)));
+  return texts.empty() ? "" : fmt::format("; of the outputs: {} dB", fmt::join(texts, ", "));
 }
 
 Table decisions_table(std::span<const Decision> decisions, std::int64_t samples, int top) {

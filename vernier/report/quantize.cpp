@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "vernier/report/decisions.h"
@@ -18,7 +19,12 @@ std::string kernels_text(const QuantizeResult& result) {
   std::vector<std::string> texts;
   for (const auto& [op, count] : result.integer_kernels)
     texts.push_back(fmt::format("{} {}", count, op));
-  return texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", "));
+  std::string text = texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", "));
+  texts.clear();
+  for (const auto& [op, count] : result.float_kernels)
+    texts.push_back(fmt::format("{} {}", count, op));
+  if (!texts.empty()) text += fmt::format("; in float {}", fmt::join(texts, ", "));
+  return text;
 }
 
 std::string weights_text(const QuantizationChoices& choices) {
@@ -66,6 +72,13 @@ Panel held_back_panel(const QuantizeResult& result) {
   add("sqnr_db",
       Cell(fmt::format("{} {}", format_decibels(held.sqnr_db), interval_text(held.interval)),
            decibel_tone(held.sqnr_db)));
+  if (std::isnan(held.interval.low) && !std::isnan(held.sqnr_db))
+    add("interval", "unknown: of fewer than 3 samples there is none");
+  if (held.outputs.size() > 1)
+    for (const OutputFigure& output : held.outputs)
+      add("of output", fmt::format("{} {} {}{}", output.name, format_decibels(output.sqnr_db),
+                                   interval_text(output.interval),
+                                   &output == &worst_of(held.outputs) ? ", the worst" : ""));
   add("as deployed here",
       Cell(format_decibels(held.deployed_sqnr_db), decibel_tone(held.deployed_sqnr_db)));
   if (held.int8_sqnr_db)
@@ -93,6 +106,10 @@ Json held_back_json(const HeldBackResult& held) {
                {"agreement", optional_json<Json>(held.agreement)},
                {"accuracy", optional_json<Json>(held.accuracy)},
                {"reference_accuracy", optional_json<Json>(held.reference_accuracy)}};
+  if (held.outputs.size() > 1) {
+    json["outputs"] = figures_json<Json>(held.outputs);
+    json["worst_output"] = worst_of(held.outputs).name;
+  }
   if (held.kl_mean) {
     json["kl_mean"] = json_number<Json>(*held.kl_mean);
     json["kl_mean_interval"] = interval_json<Json>(held.kl_interval);
@@ -130,6 +147,8 @@ std::string quantize_json(const QuantizeSubject& subject, const QuantizeResult& 
   json["weight_storage"] = std::string(weight_storage_name(result.choices.storage));
   json["integer_kernels"] = Json::object();
   for (const auto& [op, count] : result.integer_kernels) json["integer_kernels"][op] = count;
+  json["float_kernels"] = Json::object();
+  for (const auto& [op, count] : result.float_kernels) json["float_kernels"][op] = count;
   json["calibration_samples"] = result.calibration_samples;
   json["choosing_samples"] = result.choosing_samples;
   json["decisions"] = decisions_json<Json>(result.decisions);

@@ -16,10 +16,11 @@ std::string conclusion(const RepairSubject& subject, const RepairResult& result)
   const RepairProof& proof = result.held_back;
   const std::string change = fmt::format(
       "{} -> {} dB at the output on {} held-back samples, gain {:+.2f} {}; as deployed "
-      "here {} -> {} dB",
+      "here {} -> {} dB{}",
       format_decibels(proof.shipped_db), format_decibels(proof.repaired_db),
       result.held_back_samples, proof.gain.db, interval_text(proof.gain.interval),
-      format_decibels(proof.shipped_deployed_db), format_decibels(proof.repaired_deployed_db));
+      format_decibels(proof.shipped_deployed_db), format_decibels(proof.repaired_deployed_db),
+      changes_text(proof.outputs));
   return result.model ? fmt::format("{}: {}", subject.file, change)
                       : fmt::format("nothing is gained, nothing is written: {}", change);
 }
@@ -63,6 +64,11 @@ std::string repair_json(const RepairSubject& subject, const RepairResult& result
       {"repaired_deployed_sqnr_db", json_number<Json>(proof.repaired_deployed_db)},
       {"deployed_gain_db", json_number<Json>(proof.deployed_gain.db)},
       {"deployed_gain_db_interval", interval_json<Json>(proof.deployed_gain.interval)}};
+  for (const OutputChange& output : proof.outputs)
+    json["held_back"]["outputs"].push_back(
+        {{"name", output.name},
+         {"shipped_sqnr_db", json_number<Json>(output.before_db)},
+         {"repaired_sqnr_db", json_number<Json>(output.after_db)}});
   return json_text(json);
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "vernier/report/decisions.h"
 #include "vernier/report/number.h"
 
 namespace vernier {
@@ -64,6 +65,9 @@ Table nodes_table(const Sensitivity& sensitivity, int top) {
               .note = fmt::format("{} dB as in the file, on {}; shares need not add up to 100%",
                                   format_decibels(sensitivity.output_db),
                                   samples_text(sensitivity.ranked))};
+  if (!sensitivity.outputs.empty())
+    table.note +=
+        fmt::format(", the mean of the outputs' noise; {}", worst_output_text(sensitivity.outputs));
   for (const NodeSensitivity& row : sensitivity.nodes) {
     if (std::ssize(table.rows) == top) break;
     table.rows.push_back({row.node, row.op.empty() ? "input" : row.op,
@@ -82,6 +86,8 @@ Table sets_table(const Sensitivity& sensitivity, const NodeLabels& labels) {
                           {"which", Align::left}},
               .note = fmt::format("measured on {} that they were not chosen on",
                                   samples_text(sensitivity.held_out))};
+  if (!sensitivity.keep_in_float.empty())
+    table.note += changes_text(sensitivity.keep_in_float.back().gain.outputs);
   for (const FloatSet& set : sensitivity.keep_in_float)
     table.rows.push_back({fmt::format("{}", set.nodes.size()), after_text(set.gain),
                           gain_text(set.gain), labels_text(set.nodes, labels)});
@@ -109,6 +115,12 @@ Table flips_table(const Sensitivity& sensitivity) {
                           {"quantized"},
                           {"label"},
                           {"nodes that in float bring the answer back", Align::left}}};
+  table.note = fmt::format("the answer changed in {} of the {} looked at",
+                           sensitivity.flips_changed, samples_text(sensitivity.flips_looked_at));
+  if (sensitivity.flips_given > sensitivity.flips_looked_at)
+    table.note += fmt::format(", the first of {}", sensitivity.flips_given);
+  if (sensitivity.flips_changed > std::ssize(sensitivity.flips))
+    table.note += fmt::format("; the first {} are explained", sensitivity.flips.size());
   for (const Flip& flip : sensitivity.flips)
     table.rows.push_back(
         {fmt::format("{}", flip.sample), fmt::format("{}", flip.real),

@@ -4,9 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "vernier/report/decisions.h"
 #include "vernier/report/number.h"
 
 namespace vernier {
@@ -52,22 +54,47 @@ Table curve_table(const TuneSubject& subject, const TuneResult& result) {
   for (const CurvePoint& point : result.curve)
     table.rows.push_back({std::to_string(point.kept_nodes), value_text(subject, point.value)});
   table.note =
-      "on the samples that the choice was made by; of an SQNR the lower end of its interval";
+      "on the samples that the choice was made by; of an SQNR the lower end of its interval, of "
+      "several outputs the worst";
   return table;
+}
+
+// The interval, and the output that it is of where there are several.
+std::string range_text(const TuneSubject& subject, const TuneResult& result) {
+  std::string text;
+  if (!std::isnan(result.interval.low) && !std::isinf(result.value))
+    text = fmt::format(" [{}, {}]", value_text(subject, result.interval.low),
+                       value_text(subject, result.interval.high));
+  if (result.outputs.size() > 1)
+    text += fmt::format(" of {}, the worst of {} outputs", worst_of(result.outputs).name,
+                        result.outputs.size());
+  return text;
 }
 
 std::string conclusion(const TuneSubject& subject, const TuneResult& result) {
   const std::string value = value_text(subject, result.value);
   const bool all_kept =
       !result.groups.empty() && std::ranges::all_of(result.groups, &SensitiveGroup::kept);
+  if (result.uncertain)
+    return fmt::format(
+        "{} is not certain: {} {}{} on {} held-back samples with {} kept, and the worse end of "
+        "the interval counts; {}",
+        target_text(subject), subject.target.metric, value, range_text(subject, result),
+        result.held_back_samples, format_count(std::ssize(result.kept), "node"),
+        result.samples_to_decide
+            ? fmt::format("about {} samples would decide", *result.samples_to_decide)
+            : "more samples than are ever held back would have to decide");
   if (result.reached)
-    return fmt::format("{} is reached with {} kept{}: {} {} on {} held-back samples",
+    return fmt::format("{} is reached with {} kept{}: {} {}{} on {} held-back samples{}",
                        target_text(subject), format_count(std::ssize(result.kept), "node"),
                        all_kept ? ", which are all of them" : "", subject.target.metric, value,
-                       result.held_back_samples);
-  return fmt::format("{} is not reached: {} {} is the best that was found, with {} kept",
+                       range_text(subject, result), result.held_back_samples,
+                       std::isnan(result.interval.low) || std::isinf(result.value)
+                           ? ""
+                           : "; all of the interval reaches it");
+  return fmt::format("{} is not reached: {} {}{} is the best that was found, with {} kept",
                      target_text(subject), subject.target.metric, value,
-                     format_count(std::ssize(result.kept), "node"));
+                     range_text(subject, result), format_count(std::ssize(result.kept), "node"));
 }
 
 }  // namespace
@@ -89,6 +116,14 @@ std::string tune_json(const TuneSubject& subject, const TuneResult& result) {
   json["cost"] = std::string(tune_cost_name(subject.cost));
   json["reached"] = result.reached;
   json["value"] = json_number<Json>(result.value);
+  if (!std::isnan(result.interval.low))
+    json["value_interval"] = interval_json<Json>(result.interval);
+  json["uncertain"] = result.uncertain;
+  if (result.samples_to_decide) json["samples_to_decide"] = *result.samples_to_decide;
+  if (result.outputs.size() > 1) {
+    json["outputs"] = figures_json<Json>(result.outputs);
+    json["worst_output"] = worst_of(result.outputs).name;
+  }
   json["base_value"] = json_number<Json>(result.base_value);
   json["kept"] = result.kept;
   json["groups"] = Json::array();

@@ -54,7 +54,7 @@ TEST(Sensitivity, nodes_with_parallel_errors_are_a_chain_and_kept_in_float_toget
   const Model real = Model::load(fixture("mnist/mnist_vit.float.onnx"));
   const Model quantized = Model::load(fixture("mnist/mnist_vit.int8.onnx"));
   const auto samples = digits(quantized);
-  const Sensitivity result = sensitivity_of(real, quantized, *samples, 8);
+  const Sensitivity result = sensitivity_of(real, quantized, *samples, 16);
   ASSERT_GE(result.nodes.size(), 2u);
   EXPECT_GT(result.nodes[0].chain, 0u);
   EXPECT_EQ(result.nodes[0].chain, result.nodes[1].chain);
@@ -102,6 +102,9 @@ TEST(Sensitivity, a_changed_answer_is_explained_by_the_node_that_changed_it) {
   const DebugOptions options{.switches = true, .advice_samples = 8, .explain_flips = true};
   const Sensitivity result = *debug(real, broken, *samples, options).sensitivity;
   ASSERT_FALSE(result.flips.empty());
+  EXPECT_EQ(result.flips_looked_at, 8);
+  EXPECT_EQ(result.flips_given, samples->size());
+  EXPECT_EQ(result.flips_changed, std::ssize(result.flips));
   for (const Flip& flip : result.flips) {
     EXPECT_EQ(flip.output, "logits");
     EXPECT_NE(flip.real, flip.quantized);

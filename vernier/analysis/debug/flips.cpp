@@ -8,7 +8,7 @@
 namespace vernier {
 namespace {
 
-constexpr std::size_t most_flips = 8;
+constexpr std::int64_t most_flips = 8;
 constexpr std::size_t most_paired = 10;
 
 // The output that holds one answer: the place of its largest element.
@@ -98,27 +98,28 @@ std::optional<std::int64_t> label_of(Samples& samples, std::int64_t sample) {
 
 }  // namespace
 
-std::vector<Flip> explain_flips(const SwitchedNoise& noise, const SwitchSettings& as_in_file,
-                                std::span<const SwitchGroup> groups, Samples& samples) {
+void explain_flips(const SwitchedNoise& noise, const SwitchSettings& as_in_file,
+                   std::span<const SwitchGroup> groups, Samples& samples, Sensitivity& result) {
   const SwitchSettings off(as_in_file.size(), SwitchSetting::off());
-  std::vector<Flip> flips;
-  for (std::int64_t sample = 0; sample < noise.size() && flips.size() < most_flips; ++sample) {
+  for (std::int64_t sample = 0; sample < noise.size(); ++sample) {
     const std::vector<Tensor> real = noise.outputs(sample, off);
     const auto output = answering_output(real);
-    if (!output) return flips;
+    if (!output) return;
     const std::vector<Tensor> quantized = noise.outputs(sample, as_in_file);
+    result.flips_looked_at = sample + 1;
+    result.flips_given = samples.size();
     Flip flip{.sample = samples.number(sample),
               .output = real[*output].name,
               .real = answer_of(real[*output]),
               .quantized = answer_of(quantized[*output]),
               .label = label_of(samples, sample)};
     if (flip.real == flip.quantized) continue;
+    if (++result.flips_changed > most_flips) continue;
     for (const std::size_t group :
          FlipSearch(noise, as_in_file, groups, sample, *output, flip.real).find())
       flip.nodes.push_back(groups[group].node);
-    flips.push_back(std::move(flip));
+    result.flips.push_back(std::move(flip));
   }
-  return flips;
 }
 
 }  // namespace vernier

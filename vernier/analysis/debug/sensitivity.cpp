@@ -6,6 +6,7 @@
 
 #include "vernier/analysis/debug/switch_groups.h"
 #include "vernier/error.h"
+#include "vernier/metrics/jackknife.h"
 
 namespace vernier {
 namespace {
@@ -67,12 +68,12 @@ class Pass {
     if (result_.ranked < result_.samples)
       all_noise.emplace(*board_, read(samples_, 0, result_.samples), threads, options_.logits);
     const SwitchedNoise& all_samples = all_noise ? *all_noise : noise;
-    if (options_.explain_flips) result_.flips = explain_flips(all_samples, on_, groups_, samples_);
+    if (options_.explain_flips) explain_flips(all_samples, on_, groups_, samples_, result_);
 
     Samples& others = apart ? *options_.held_out : samples_;
     const std::int64_t first = apart ? 0 : result_.samples;
     result_.held_out = std::min(others.size() - first, options_.samples);
-    if (result_.held_out < 2 || !(signals_.all_on > 0)) {
+    if (result_.held_out < fewest_for_interval || !(signals_.all_on > 0)) {
       result_.held_out = 0;
       return std::move(result_);
     }
@@ -96,7 +97,8 @@ class Pass {
     const OutputNoise as_in_file = noise.measure(on_);
     signals_.all_on = as_in_file.score();
     result_.output_db = noise_db(as_in_file.total());
-    if (!as_in_file.kl.empty()) result_.kl = as_in_file.kl_mean();
+    if (as_in_file.outputs.size() > 1) result_.outputs = figures_of(as_in_file);
+    if (as_in_file.kl) result_.kl = as_in_file.kl_mean();
     std::vector<SwitchSettings> settings;
     for (std::size_t i = 0; i < groups_.size(); ++i)
       settings.push_back(with(off_, groups_, {i}, SwitchSetting::as_in_file()));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "vernier/analysis/output_noise.h"
 #include "vernier/analysis/progress.h"
 #include "vernier/data/samples.h"
 #include "vernier/metrics/bootstrap.h"
@@ -37,7 +38,8 @@ struct KlChange {
 struct MeasuredGain {
   double before_db = 0, after_db = 0;
   ConfidenceInterval gain_db;
-  std::optional<KlChange> kl = {};  // of a decoder
+  std::optional<KlChange> kl = {};         // of a decoder
+  std::vector<OutputChange> outputs = {};  // of several
   // Whether the whole interval says that the outputs are nearer: of a decoder, that KL is less.
   bool is_proven() const { return kl ? kl->change.high < 0 : gain_db.low > 0; }
   bool operator==(const MeasuredGain&) const = default;
@@ -78,7 +80,10 @@ struct Sensitivity {
   std::vector<FloatSet> keep_in_float;  // the smallest first
   int kept_bits = 0;  // of the weights of these nodes, where those of the file have fewer; 0: float
   std::vector<QuantizerRemedy> remedies;  // the best first
-  std::vector<Flip> flips;
+  std::vector<Flip> flips;                // that were explained: the first of those that changed
+  std::int64_t flips_changed = 0;  // samples whose answer changed, of those that were looked at
+  std::int64_t flips_looked_at = 0, flips_given = 0;  // samples
+  std::vector<OutputFigure> outputs = {};             // as in the file, likewise; of several
   double output_db = 0;           // as in the file, on the samples that nodes were ranked on
   std::optional<double> kl = {};  // likewise, of a decoder
   // That nodes were ranked on, at most 128; that sets were chosen on, and judged on.

@@ -69,18 +69,6 @@ SimulatedQuantizer in_more_bits(const TensorView& weight, const Quantizer& in_fi
   return quantizer;
 }
 
-KlChange kl_change_of(const OutputNoise& before, const OutputNoise& after) {
-  // Samples may be of different lengths: the share of each in the mean is that of its tokens.
-  const auto change = [&](std::span<const std::int64_t> samples) {
-    double sum = 0;
-    for (const std::int64_t sample : samples)
-      sum +=
-          after.kl[static_cast<std::size_t>(sample)] - before.kl[static_cast<std::size_t>(sample)];
-    return sum;
-  };
-  return {before.kl_mean(), after.kl_mean(), bootstrap_interval(std::ssize(before.kl), change)};
-}
-
 }  // namespace
 
 SwitchSettings better_settings(std::span<const Switch> switches, const SwitchedNoise& noise,
@@ -101,17 +89,11 @@ SwitchSettings better_settings(std::span<const Switch> switches, const SwitchedN
 }
 
 MeasuredGain gain_of(const OutputNoise& before, const OutputNoise& after) {
-  const auto gain = [&](std::span<const std::int64_t> samples) {
-    double first = 0, second = 0;
-    for (const std::int64_t sample : samples) {
-      first += before.samples[static_cast<std::size_t>(sample)];
-      second += after.samples[static_cast<std::size_t>(sample)];
-    }
-    return noise_db(second) - noise_db(first);
-  };
-  return {noise_db(before.total()), noise_db(after.total()),
-          bootstrap_interval(std::ssize(before.samples), gain),
-          before.kl.empty() ? std::nullopt : std::optional(kl_change_of(before, after))};
+  MeasuredGain gain{noise_db(before.total()), noise_db(after.total()),
+                    gain_interval(before, after)};
+  if (before.kl) gain.kl = {before.kl_mean(), after.kl_mean(), kl_change_interval(before, after)};
+  gain.outputs = changes_of(before, after);
+  return gain;
 }
 
 }  // namespace vernier

@@ -38,7 +38,7 @@ SwitchSettings with(SwitchSettings settings, std::span<const SwitchGroup> groups
 SwitchSettings better_settings(std::span<const Switch> switches, const SwitchedNoise& noise,
                                const SwitchSettings& as_in_file);
 
-// The gain of a change, on the samples of the two measurements, with its bootstrap interval.
+// The gain of a change, on the samples of the two measurements, with its interval.
 MeasuredGain gain_of(const OutputNoise& before, const OutputNoise& after);
 
 // What one node does by itself.
@@ -71,8 +71,9 @@ std::vector<QuantizerRemedy> find_remedies(std::span<const Switch> switches,
                                            std::span<const SwitchGroup> groups,
                                            const GroupSignals& signals);
 
-// The samples whose answer changed, and the fewest groups found that bring it back.
-std::vector<Flip> explain_flips(const SwitchedNoise& noise, const SwitchSettings& as_in_file,
-                                std::span<const SwitchGroup> groups, Samples& samples);
+// Counts the samples whose answer changed, and finds of the first of them the fewest groups that
+// bring it back.
+void explain_flips(const SwitchedNoise& noise, const SwitchSettings& as_in_file,
+                   std::span<const SwitchGroup> groups, Samples& samples, Sensitivity& result);
 
 }  // namespace vernier

@@ -42,14 +42,6 @@ std::vector<Tensor> stacked(std::span<const std::vector<Tensor>> samples) {
 
 }  // namespace
 
-double OutputNoise::total() const { return std::accumulate(samples.begin(), samples.end(), 0.0); }
-
-double OutputNoise::kl_mean() const { return std::accumulate(kl.begin(), kl.end(), 0.0); }
-
-double OutputNoise::score() const { return kl.empty() ? total() : kl_mean(); }
-
-double noise_db(double noise) { return -10 * std::log10(noise); }
-
 SwitchedNoise::SwitchedNoise(Switchboard& board, std::vector<std::vector<Tensor>> samples,
                              int threads, const std::string& logits)
     : board_(board), threads_(thread_count(threads)), count_(std::ssize(samples)) {
@@ -111,11 +103,6 @@ void SwitchedNoise::run_off() {
     Batch& batch = batches_[static_cast<std::size_t>(i)];
     batch.real = board_.run(batch.inputs, off);
   });
-  if (logits_)
-    for (const Batch& batch : batches_) {
-      const Tensor& logits = batch.real[*logits_];
-      tokens_ += logits.size() / std::max<std::int64_t>(1, logits.shape.back());
-    }
   weights_.assign(board_.outputs().size(), 0);
   for (std::size_t i = 0; i < weights_.size(); ++i)
     for (const Batch& batch : batches_)
@@ -128,20 +115,32 @@ void SwitchedNoise::run_off() {
     weight = std::isfinite(weight) && weight > 0 ? 1 / (weight * static_cast<double>(counted)) : 0;
 }
 
+OutputNoise SwitchedNoise::none() const {
+  OutputNoise noise;
+  for (std::size_t i = 0; i < weights_.size(); ++i)
+    if (weights_[i] > 0) noise.outputs.push_back({board_.outputs()[i].name, {}, {}});
+  if (logits_) noise.kl.emplace();
+  return noise;
+}
+
 void SwitchedNoise::add_noise(OutputNoise& noise, const Batch& batch,
                               const std::vector<Tensor>& outputs) const {
+  const auto add = [](SampledRatio& ratio, double over, double under) {
+    ratio.over.push_back(std::isnan(over) ? INFINITY : over);
+    ratio.under.push_back(under);
+  };
   for (std::int64_t s = 0; s < batch.samples; ++s) {
-    double sum = 0;
-    for (std::size_t i = 0; i < outputs.size(); ++i)
-      if (weights_[i] > 0)
-        sum += weights_[i] * measure_noise(row_of(batch.real[i], batch.samples, s),
-                                           row_of(outputs[i], batch.samples, s))
-                                 .difference_squares;
-    noise.samples.push_back(std::isnan(sum) ? INFINITY : sum);
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      if (weights_[i] == 0) continue;
+      const NoiseSums sums = measure_noise(row_of(batch.real[i], batch.samples, s),
+                                           row_of(outputs[i], batch.samples, s));
+      add(noise.outputs[next++], sums.difference_squares, sums.reference_squares);
+    }
     if (!logits_) continue;
     const KlSum kl = kl_of_rows(row_of(batch.real[*logits_], batch.samples, s),
                                 row_of(outputs[*logits_], batch.samples, s));
-    noise.kl.push_back(std::isnan(kl.sum) ? INFINITY : kl.sum / static_cast<double>(tokens_));
+    add(*noise.kl, kl.sum, static_cast<double>(kl.rows));
   }
 }
 
@@ -188,7 +187,7 @@ OutputNoise SwitchedNoise::measure(const SwitchSettings& settings) const {
 
 std::vector<OutputNoise> SwitchedNoise::measure_all(
     std::span<const SwitchSettings> settings, const std::function<bool(std::size_t)>& done) const {
-  std::vector<OutputNoise> noise(settings.size());
+  std::vector<OutputNoise> noise(settings.size(), none());
   run_all(
       settings,
       [&](std::size_t setting, const Batch& batch, const std::vector<Tensor>& outputs) {

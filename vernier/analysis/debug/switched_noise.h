@@ -6,26 +6,11 @@
 #include <span>
 #include <vector>
 
+#include "vernier/analysis/output_noise.h"
 #include "vernier/data/samples.h"
 #include "vernier/runtime/switchboard.h"
 
 namespace vernier {
-
-// The noise at a model's outputs for a setting of its quantizers, against all of them off. Every
-// float output counts alike: noise is relative to the output's signal. So of one output, the SQNR
-// is -10 log10 of it.
-struct OutputNoise {
-  std::vector<double> samples;  // of each; the sum is that of all
-  // Of a decoder: KL of each sample's tokens, over the tokens of all samples; so the sum is the
-  // mean. Empty: the model scores no tokens.
-  std::vector<double> kl;
-  double total() const;
-  double kl_mean() const;  // in nats
-  // What is to be least: KL where there is one, else the noise.
-  double score() const;
-};
-
-double noise_db(double noise);
 
 // Runs samples through a switchboard and compares its outputs with those of the float model. What
 // the float model says is computed once. Samples are stacked along the batch axis where that
@@ -64,6 +49,7 @@ class SwitchedNoise {
   using Found = std::function<void(std::size_t setting, const Batch&, const std::vector<Tensor>&)>;
   void run_all(std::span<const SwitchSettings> settings, const Found& found,
                const std::function<bool(std::size_t)>& done = {}) const;
+  OutputNoise none() const;  // of no samples
   void add_noise(OutputNoise& noise, const Batch& batch, const std::vector<Tensor>& outputs) const;
   void add_error(std::vector<float>& error, const Batch& batch,
                  const std::vector<Tensor>& outputs) const;
@@ -77,7 +63,6 @@ class SwitchedNoise {
   std::vector<Batch> batches_;
   std::vector<double> weights_;  // of each output: 0 where it is no float
   std::optional<std::size_t> logits_;
-  std::int64_t tokens_ = 0;  // that the logits of all samples score
 };
 
 }  // namespace vernier

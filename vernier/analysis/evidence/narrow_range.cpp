@@ -179,9 +179,10 @@ SwitchSettings fitted(const Switchboard& board, std::span<const CutOff> ranges) 
 double mean_gain_db(const OutputNoise& before, const OutputNoise& after) {
   constexpr double least = 1e-20;
   double sum = 0;
-  for (std::size_t i = 0; i < before.samples.size(); ++i)
-    sum += 10 * std::log10((before.samples[i] + least) / (after.samples[i] + least));
-  return sum / static_cast<double>(before.samples.size());
+  const auto count = static_cast<std::size_t>(before.samples());
+  for (std::size_t i = 0; i < count; ++i)
+    sum += 10 * std::log10((before.of_sample(i) + least) / (after.of_sample(i) + least));
+  return sum / static_cast<double>(count);
 }
 
 std::vector<std::vector<Tensor>> taken(Samples& samples, std::int64_t most) {

@@ -46,8 +46,9 @@ class Rewriting {
         return std::nullopt;
       } else if (node.op_type() == "QuantizeLinear") {
         scales_[node.output(0)] = {input_name(node, 1), input_name(node, 2)};
-      } else if (moves_elements(node) && scales_.contains(node.input(0))) {
-        move(node);
+      } else if (const int moved = moved_inputs(node)) {
+        found = true;
+        move(node, moved);
       }
     }
     return found ? std::optional(writer_.finish()) : std::nullopt;
@@ -56,6 +57,7 @@ class Rewriting {
  private:
   struct ScaleNames {
     std::string scale, zero_point;
+    bool operator==(const ScaleNames&) const = default;
   };
 
   std::vector<std::string> quantizer_inputs(const std::string& tensor, const ScaleNames& names) {
@@ -133,11 +135,22 @@ class Rewriting {
                        has_channels ? std::optional(std::ssize(values->shape) - 1) : std::nullopt);
   }
 
+  // How many inputs of a node hold stored numbers that it only moves; 0: none does. A Concat moves
+  // those of one quantizer.
+  int moved_inputs(const NodeProto& node) const {
+    if (node.input_size() == 0 || !scales_.contains(node.input(0))) return 0;
+    if (moves_elements(node)) return 1;
+    if (!is_op(node, "Concat")) return 0;
+    for (const std::string& input : node.input())
+      if (!scales_.contains(input) || !(scales_.at(input) == scales_.at(node.input(0)))) return 0;
+    return node.input_size();
+  }
+
   // Moves real numbers instead, so that both sides have the pair's quantizer.
-  void move(const NodeProto& node) {
+  void move(const NodeProto& node, int count) {
     const ScaleNames names = scales_.at(node.input(0));
     std::vector<std::string> inputs(node.input().begin(), node.input().end());
-    inputs[0] = dequantized(inputs[0], names);
+    for (int i = 0; i < count; ++i) inputs[i] = dequantized(inputs[i], names);
     insert(node, inputs, node, names);
   }
 

@@ -17,11 +17,13 @@ namespace vernier {
 namespace {
 
 constexpr std::int64_t few_samples = 16;
-constexpr std::int64_t most_held_back = 128;
 
 const std::vector<std::string> integer_ops = {
     "QLinearConv",          "QLinearMatMul", "MatMulInteger", "ConvInteger",
     "MatMulIntegerToFloat", "QGemm",         "MatMulNBits",   "DynamicQuantizeMatMul"};
+// Of floats, as ONNX Runtime's optimiser leaves or fuses them.
+const std::vector<std::string> product_ops = {"Conv",      "ConvTranspose", "Gemm",       "MatMul",
+                                              "FusedConv", "FusedGemm",     "FusedMatMul"};
 
 }  // namespace
 
@@ -190,6 +192,8 @@ QuantizeResult Quantizing::finish() {
   for (const auto& node : executed.graph().node())
     if (std::ranges::find(integer_ops, node.op_type()) != integer_ops.end())
       ++result.integer_kernels[node.op_type()];
+    else if (std::ranges::find(product_ops, node.op_type()) != product_ops.end())
+      ++result.float_kernels[node.op_type()];
   if (shared_) result.held_back = judge_held_back(result);
   result.verdict = verdict_of(result);
   return result;
@@ -201,14 +205,15 @@ HeldBackResult Quantizing::judge_held_back(const QuantizeResult& result) {
   const OutputScore deployed = scorer.score(result.model, Arithmetic::deployed);
   HeldBackResult held{.samples = std::ssize(parts_.held_back),
                       .sqnr_db = exact.sqnr_db(),
-                      .interval = sqnr_interval(exact),
+                      .interval = sqnr_interval(exact.noise),
+                      .outputs = figures_of(exact.noise),
                       .agreement = exact.agreement,
                       .accuracy = exact.accuracy,
                       .reference_accuracy = scorer.reference_accuracy(),
                       .deployed_sqnr_db = deployed.sqnr_db()};
   if (scorer.scores_tokens()) {
     held.kl_mean = exact.kl_mean();
-    held.kl_interval = kl_interval(exact);
+    held.kl_interval = kl_interval(exact.noise);
   }
   if (choices_.storage == WeightStorage::int8 || plan_.nodes.empty() || !saturates_here())
     return held;
@@ -233,6 +238,10 @@ Verdict Quantizing::verdict_of(const QuantizeResult& result) const {
       drop = *held->reference_accuracy - *held->accuracy;
     judged.metrics.emplace_back("top1_accuracy_drop", drop);
     subjects.push_back(std::move(judged));
+    for (const OutputFigure& output : held->outputs)
+      if (held->outputs.size() > 1)
+        subjects.push_back(
+            {.name = output.name, .group = "output", .metrics = {{"sqnr_db", output.sqnr_db}}});
   }
   return make_verdict(options_.limits, judge(options_.limits, subjects));
 }

@@ -47,6 +47,7 @@ struct HeldBackResult {
   std::int64_t samples = 0;
   double sqnr_db = 0;
   ConfidenceInterval interval;
+  std::vector<OutputFigure> outputs = {};              // of each; sqnr_db is of their mean noise
   std::optional<double> agreement;                     // share of rows whose first maximum stays
   std::optional<double> accuracy, reference_accuracy;  // percent of labels
   std::optional<double> kl_mean;                       // of a decoder's next token, in nats
@@ -64,6 +65,8 @@ struct QuantizeResult {
   std::int64_t quantized_nodes = 0, float_nodes = 0;    // of Conv, ConvTranspose, Gemm, MatMul
   std::int64_t quantizers = 0;                          // of activations
   std::map<std::string, std::int64_t> integer_kernels;  // that run, by operator, with optimisations
+  // Of the same graph: products that run in float, as of ConvTranspose always.
+  std::map<std::string, std::int64_t> float_kernels;
   QuantizationChoices choices;
   std::vector<Decision> decisions;
   std::int64_t calibration_samples = 0, choosing_samples = 0;
@@ -85,6 +88,9 @@ QuantizeResult quantize(const Model& model, Samples* samples, const QuantizeOpti
 struct SampleParts {
   std::vector<std::int64_t> calibration, choosing, held_back;
 };
+// A quarter is held back, at most this many.
+constexpr std::int64_t most_held_back = 128;
+constexpr std::int64_t samples_for_one_held_back = 4;
 SampleParts split_samples(std::int64_t count, bool choose);
 
 }  // namespace vernier

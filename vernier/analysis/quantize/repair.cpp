@@ -59,7 +59,8 @@ class Proving {
             .gain = gain(shipped_, exact),
             .shipped_deployed_db = shipped_deployed_.sqnr_db(),
             .repaired_deployed_db = deployed.sqnr_db(),
-            .deployed_gain = gain(shipped_deployed_, deployed)};
+            .deployed_gain = gain(shipped_deployed_, deployed),
+            .outputs = changes_of(shipped_.noise, exact.noise)};
   }
 
  private:

@@ -22,6 +22,7 @@ struct RepairProof {
   // As ONNX Runtime computes it here, with optimisations.
   double shipped_deployed_db = 0, repaired_deployed_db = 0;
   Gain deployed_gain;
+  std::vector<OutputChange> outputs = {};  // of several: as the files say
   bool operator==(const RepairProof&) const = default;
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "vernier/analysis/parts/content_hash.h"
@@ -23,16 +24,15 @@
 namespace vernier {
 namespace {
 
-constexpr std::int64_t resamples = 400;
-
 struct SampleScore {
-  double noise = 0, agreement = 0, right = 0, rows = 0, kl = 0;
+  std::vector<double> noise;  // of each compared output
+  double agreement = 0, right = 0, rows = 0, kl = 0, tokens = 0;
   bool has_agreement = false, nonfinite = false;
 };
 template <typename Archive>
 void fields(Archive& archive, SampleScore& score) {
-  archive(score.noise, score.agreement, score.right, score.rows, score.kl, score.has_agreement,
-          score.nonfinite);
+  archive(score.noise, score.agreement, score.right, score.rows, score.kl, score.tokens,
+          score.has_agreement, score.nonfinite);
 }
 
 std::string hash_of(const Model& model) { return content_hash(flatten(model.pieces())).text(); }
@@ -47,14 +47,6 @@ auto recorded(SampleRecords* records, const std::string& section, std::int64_t s
   auto measured = measure();
   records->keep(section, sample, to_record(measured));
   return measured;
-}
-
-double decibels(double signal_over_noise) { return 10 * std::log10(signal_over_noise); }
-
-double sum_of(std::span<const double> noise, std::span<const std::int64_t> samples) {
-  double sum = 0;
-  for (const std::int64_t sample : samples) sum += noise[sample];
-  return sum;
 }
 
 OrtOptions run_options(Arithmetic arithmetic) {
@@ -86,52 +78,14 @@ std::pair<double, double> count_right(const TensorView& output, const TensorView
 }  // namespace
 
 double OutputScore::sqnr_db() const {
-  double sum = 0;
-  for (const double each : noise) sum += each;
-  if (noise.empty() || std::isnan(sum)) return std::numeric_limits<double>::quiet_NaN();
-  return sum == 0 ? std::numeric_limits<double>::infinity() : decibels(1 / sum);
-}
-
-double OutputScore::kl_mean() const {
-  if (kl.empty()) return std::numeric_limits<double>::quiet_NaN();
-  double sum = 0;
-  for (const double each : kl) sum += each;
-  return sum;
-}
-
-ConfidenceInterval kl_interval(const OutputScore& score) {
-  const auto count = static_cast<double>(score.kl.size());
-  return bootstrap_interval(std::ssize(score.kl),
-                            [&](std::span<const std::int64_t> samples) {
-                              return sum_of(score.kl, samples) * count /
-                                     static_cast<double>(samples.size());
-                            },
-                            {.resamples = resamples});
+  return noise.samples() == 0 ? std::numeric_limits<double>::quiet_NaN() : noise_db(noise.total());
 }
 
 Gain gain(const OutputScore& before, const OutputScore& after) {
-  const bool by_kl = !before.kl.empty() && before.kl.size() == after.kl.size();
-  const auto ratio = [&](std::span<const std::int64_t> samples) {
-    const double first = sum_of(by_kl ? before.kl : before.noise, samples);
-    const double second = sum_of(by_kl ? after.kl : after.noise, samples);
-    if (first == 0 && second == 0) return 0.0;
-    return std::clamp(decibels(first / std::max(second, 1e-300)), -300.0, 300.0);
-  };
-  std::vector<std::int64_t> all(before.noise.size());
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int64_t>(i);
-  return {ratio(all), bootstrap_interval(std::ssize(all), ratio, {.resamples = resamples})};
-}
-
-ConfidenceInterval sqnr_interval(const OutputScore& score) {
-  const auto count = static_cast<double>(score.noise.size());
-  return bootstrap_interval(std::ssize(score.noise),
-                            [&](std::span<const std::int64_t> samples) {
-                              const double noise = sum_of(score.noise, samples);
-                              return std::clamp(decibels(static_cast<double>(samples.size()) /
-                                                         count / std::max(noise, 1e-300)),
-                                                -300.0, 300.0);
-                            },
-                            {.resamples = resamples});
+  const OutputNoise &first = before.noise, &second = after.noise;
+  if (first.kl && second.kl)
+    return {gain_db(first.kl_mean(), second.kl_mean()), kl_gain_interval(first, second)};
+  return {gain_db(first.total(), second.total()), gain_interval(first, second)};
 }
 
 OutputScorer::OutputScorer(const Model& reference, SampleRuns runs) : runs_(std::move(runs)) {
@@ -150,22 +104,16 @@ OutputScorer::OutputScorer(const Model& reference, SampleRuns runs) : runs_(std:
   const auto decoder = find_decoder(reference);
   for (std::size_t i = 0; decoder && i < runner.outputs().size(); ++i)
     if (runner.outputs()[i].name == decoder->logits) logits_ = i;
-  for (const auto& sample : outputs_)
-    if (logits_)
-      tokens_ += sample[*logits_].size() / std::max<std::int64_t>(1, sample[*logits_].shape.back());
-  signal_.resize(compared_.size());
-  for (std::size_t s = 0; s < outputs_.size(); ++s) {
+  for (std::size_t s = 0; s < outputs_.size(); ++s)
     require_finite(outputs_[s], runs_.samples.number(runs_.indices[s]));
-    for (std::size_t i = 0; i < compared_.size(); ++i) {
-      const Tensor& output = outputs_[s][compared_[i]];
-      signal_[i] += measure_noise(output, output).reference_squares;
-    }
-  }
+  answers_ = compared_[0];
+  measure_signal();
+  for (const std::size_t i : compared_) names_.push_back(runner.outputs()[i].name);
   double right = 0, rows = 0;
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     auto labels = runs_.samples.labels(runs_.indices[i]);
     if (!labels) break;
-    const auto [sample_right, sample_rows] = count_right(outputs_[i][compared_[0]], *labels);
+    const auto [sample_right, sample_rows] = count_right(outputs_[i][answers_], *labels);
     right += sample_right;
     rows += sample_rows;
     labels_.push_back(std::move(*labels));
@@ -174,6 +122,21 @@ OutputScorer::OutputScorer(const Model& reference, SampleRuns runs) : runs_(std:
   if (runs_.records)
     against_ = content_hash(fmt::format("{} {}", hash_of(reference), fmt::join(runs_.indices, " ")))
                    .text();
+}
+
+void OutputScorer::measure_signal() {
+  const auto squares = [](const Tensor& output) {
+    return measure_noise(output, output).reference_squares;
+  };
+  std::vector<std::size_t> loud;
+  for (const std::size_t i : compared_)
+    if (std::ranges::any_of(outputs_, [&](const auto& sample) { return squares(sample[i]) > 0; }))
+      loud.push_back(i);
+  if (!loud.empty()) compared_ = std::move(loud);
+  for (const std::vector<Tensor>& sample : outputs_) {
+    std::vector<double>& signal = signal_.emplace_back();
+    for (const std::size_t i : compared_) signal.push_back(squares(sample[i]));
+  }
 }
 
 std::string OutputScorer::section(std::string_view measured, const Model& candidate) const {
@@ -191,14 +154,19 @@ OutputScore OutputScorer::score_first(const Model& candidate, std::int64_t sampl
 
 std::vector<float> OutputScorer::errors(const Model& candidate, std::int64_t samples) const {
   OrtRunner runner(candidate.clone(), run_options(Arithmetic::exact));
-  const std::string where = section("errors", candidate);
+  const std::string where = section("relative errors", candidate);
+  std::vector<double> total(compared_.size());
+  for (const std::vector<double>& signal : signal_)
+    std::ranges::transform(total, signal, total.begin(), std::plus{});
   const auto measure = [&](std::int64_t i) {
     std::vector<float> sample;
     const std::vector<Tensor> outputs = runner.run(runs_.samples.sample(runs_.indices[i]));
-    for (const std::size_t j : compared_) {
-      const std::vector<float> reference = to_f32(outputs_[i][j]), output = to_f32(outputs[j]);
+    for (std::size_t j = 0; j < compared_.size(); ++j) {
+      const std::vector<float> reference = to_f32(outputs_[i][compared_[j]]);
+      const std::vector<float> output = to_f32(outputs[compared_[j]]);
+      const auto scale = static_cast<float>(total[j] > 0 ? 1 / std::sqrt(total[j]) : 1);
       for (std::size_t k = 0; k < std::min(reference.size(), output.size()); ++k)
-        sample.push_back(output[k] - reference[k]);
+        sample.push_back((output[k] - reference[k]) * scale);
     }
     return sample;
   };
@@ -217,40 +185,48 @@ OutputScore OutputScorer::score(const Model& candidate, Arithmetic arithmetic,
                                 std::int64_t samples) const {
   OrtRunner runner(candidate.clone(), run_options(arithmetic));
   const std::string where =
-      section(arithmetic == Arithmetic::exact ? "score" : "deployed score", candidate);
+      section(arithmetic == Arithmetic::exact ? "scores" : "deployed scores", candidate);
   const auto measure = [&](std::int64_t i) {
     SampleScore result;
     const std::vector<Tensor> outputs = runner.run(runs_.samples.sample(runs_.indices[i]));
-    for (std::size_t j = 0; j < compared_.size(); ++j) {
-      const Tensor& reference = outputs_[i][compared_[j]];
-      const Tensor& output = outputs[compared_[j]];
-      const NoiseSums sums = measure_noise(reference, output);
+    for (const std::size_t j : compared_) {
+      const NoiseSums sums = measure_noise(outputs_[i][j], outputs[j]);
       result.nonfinite = result.nonfinite || !std::isfinite(sums.difference_squares);
-      if (signal_[j] > 0)
-        result.noise += sums.difference_squares / signal_[j] / double(compared_.size());
-      if (j == 0 && !classes(reference).empty())
-        if (const auto share = argmax_agreement(reference, output)) {
-          result.agreement = *share;
-          result.has_agreement = true;
-        }
-      if (j == 0 && reference_accuracy_)
-        std::tie(result.right, result.rows) = count_right(output, labels_[i]);
-      if (logits_ == compared_[j]) {
-        result.kl = kl_of_rows(reference, output).sum / static_cast<double>(tokens_);
-        if (std::isnan(result.kl)) result.kl = INFINITY;
+      result.noise.push_back(sums.difference_squares);
+    }
+    const Tensor &reference = outputs_[i][answers_], &output = outputs[answers_];
+    if (!classes(reference).empty())
+      if (const auto share = argmax_agreement(reference, output)) {
+        result.agreement = *share;
+        result.has_agreement = true;
       }
+    if (reference_accuracy_) std::tie(result.right, result.rows) = count_right(output, labels_[i]);
+    if (logits_) {
+      const KlSum kl = kl_of_rows(outputs_[i][*logits_], outputs[*logits_]);
+      result.kl = std::isnan(kl.sum) ? INFINITY : kl.sum;
+      result.tokens = static_cast<double>(kl.rows);
     }
     return result;
   };
   OutputScore score;
+  for (const std::string& name : names_) score.noise.outputs.push_back({name, {}, {}});
+  if (logits_) score.noise.kl.emplace();
+  std::size_t next = 0;
   double agreement = 0, right = 0, rows = 0;
   std::int64_t agreeing = 0;
   parallel_in_order(
       0, samples, thread_count(runs_.threads),
       [&](std::int64_t i) { return recorded(runs_.records, where, i, [&] { return measure(i); }); },
       [&](const SampleScore& sample) {
-        score.noise.push_back(sample.noise);
-        if (logits_) score.kl.push_back(sample.kl);
+        for (std::size_t j = 0; j < sample.noise.size(); ++j) {
+          score.noise.outputs[j].over.push_back(sample.noise[j]);
+          score.noise.outputs[j].under.push_back(signal_[next][j]);
+        }
+        if (logits_) {
+          score.noise.kl->over.push_back(sample.kl);
+          score.noise.kl->under.push_back(sample.tokens);
+        }
+        ++next;
         score.nonfinite += sample.nonfinite;
         agreement += sample.agreement;
         agreeing += sample.has_agreement;

@@ -6,22 +6,19 @@
 #include <string_view>
 #include <vector>
 
+#include "vernier/analysis/output_noise.h"
 #include "vernier/analysis/quantize/calibrate.h"
-#include "vernier/metrics/bootstrap.h"
 
 namespace vernier {
 
-// The error at a model's outputs, sample by sample.
+// The error at a model's outputs.
 struct OutputScore {
-  // Of each sample: squared error over the squared reference of all samples, the mean over outputs.
-  std::vector<double> noise;
+  OutputNoise noise;
   std::optional<double> agreement;  // share of rows whose first maximum stays, 0 to 1
   std::optional<double> accuracy;   // of the labels, in percent; nothing without them
   std::int64_t nonfinite = 0;       // samples with NaN or infinity in the candidate alone
-  // Of a decoder: KL of the next token, of each sample over the tokens of all; empty: of others.
-  std::vector<double> kl;
-  double sqnr_db() const;  // inf for none
-  double kl_mean() const;  // in nats; NaN: not measured
+  double sqnr_db() const;           // inf for no noise, NaN for no samples
+  double kl_mean() const { return noise.kl_mean(); }
 };
 
 struct Gain {
@@ -30,10 +27,8 @@ struct Gain {
   bool proven() const { return interval.low > 0; }
   bool operator==(const Gain&) const = default;
 };
-// Resamples the samples, which both scores are of. Of decoders the gain is that of KL.
+// On the samples that both scores are of. Of decoders the gain is that of KL.
 Gain gain(const OutputScore& before, const OutputScore& after);
-ConfidenceInterval sqnr_interval(const OutputScore& score);
-ConfidenceInterval kl_interval(const OutputScore& score);
 
 enum class Arithmetic {
   exact,    // as the file says
@@ -50,7 +45,8 @@ class OutputScorer {
   OutputScore score(const Model& candidate, Arithmetic arithmetic = Arithmetic::exact) const;
   // On the first samples only.
   OutputScore score_first(const Model& candidate, std::int64_t samples) const;
-  // The differences of the compared outputs from the reference's, on the first samples.
+  // The differences of the compared outputs from the reference's on the first samples, each output
+  // over the root of its signal.
   std::vector<float> errors(const Model& candidate, std::int64_t samples) const;
   std::int64_t samples() const { return static_cast<std::int64_t>(runs_.indices.size()); }
   std::optional<double> reference_accuracy() const { return reference_accuracy_; }
@@ -58,16 +54,18 @@ class OutputScorer {
 
  private:
   OutputScore score(const Model& candidate, Arithmetic arithmetic, std::int64_t samples) const;
+  void measure_signal();
   // What a sample's part of a measurement is recorded under.
   std::string section(std::string_view measured, const Model& candidate) const;
 
   SampleRuns runs_;
   std::string against_;  // that reference, on these samples; empty where nothing is recorded
   std::vector<std::vector<Tensor>> outputs_;  // of each sample
-  std::vector<std::size_t> compared_;         // outputs of floats
-  std::vector<double> signal_;                // of each compared output, over all samples
+  std::vector<std::size_t> compared_;         // outputs of floats, not all of them 0
+  std::vector<std::string> names_;            // of these
+  std::vector<std::vector<double>> signal_;   // of each sample, squares of each compared output
+  std::size_t answers_ = 0;                   // the output whose maximum is the answer
   std::optional<std::size_t> logits_;         // the output of a decoder
-  std::int64_t tokens_ = 0;                   // that the logits of all samples score
   std::vector<Tensor> labels_;                // of each sample; none without labels
   std::optional<double> reference_accuracy_;
 };

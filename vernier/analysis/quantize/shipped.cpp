@@ -10,6 +10,7 @@
 #include "vernier/analysis/quantize/graph_writer.h"
 #include "vernier/model/make_node.h"
 #include "vernier/model/quantization.h"
+#include "vernier/model/real_operators.h"
 #include "vernier/runtime/exact.h"
 #include "vernier/tensor/convert.h"
 
@@ -445,12 +446,28 @@ std::string owner_of(const ModelIndex& candidate, const std::string& tensor) {
   return writer ? node_label(*writer) : tensor;
 }
 
+namespace {
+
+// The tensor whose elements a tensor holds, perhaps at other places and quantized before: what goes
+// into the Resize, MaxPool and the like that it comes from.
+std::string moved_from(const GraphIndex& graph, std::string tensor) {
+  for (const NodeProto* writer = graph.producer(tensor); writer; writer = graph.producer(tensor)) {
+    const bool is_pair = is_op_or_contrib(*writer, "QuantizeLinear") || is_dequantize(writer);
+    if (!is_pair && !moves_elements(*writer)) break;
+    tensor = writer->input(0);
+  }
+  return tensor;
+}
+
+}  // namespace
+
 Model keep_in_float(const ModelIndex& candidate, const ShippedQuantizers& shipped,
                     const std::vector<std::string>& nodes) {
   const std::set<std::string> kept(nodes.begin(), nodes.end());
   GraphWriter writer(candidate.model().clone());
   remove_quantizers(writer, candidate.main(), shipped, [&](const std::string& tensor) {
-    return kept.contains(owner_of(candidate, tensor));
+    return kept.contains(owner_of(candidate, tensor)) ||
+           kept.contains(owner_of(candidate, moved_from(candidate.main(), tensor)));
   });
   for (const auto& node : shipped.nodes) {
     if (!kept.contains(node.name) || !node.weight.original) continue;

@@ -81,8 +81,8 @@ bool becomes_unsigned(const ShippedQuantizers& shipped, const ShippedQuantizers:
 Model without_quantizers(const Model& candidate, const ShippedQuantizers& shipped,
                          const std::function<bool(const std::string& tensor)>& is_removed);
 
-// The same for what these nodes compute, with their float weights, biases and other constants as
-// far as they are known.
+// The same for what these nodes compute, and where others only move that, with their float weights,
+// biases and other constants as far as they are known.
 Model keep_in_float(const ModelIndex& candidate, const ShippedQuantizers& shipped,
                     const std::vector<std::string>& nodes);
 

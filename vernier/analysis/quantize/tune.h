@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,9 @@ struct SensitiveGroup {
 
 struct CurvePoint {
   std::int64_t kept_nodes = 0;
-  double value = 0;  // of the target's metric, on the samples that the choice was made by
+  // The worse end of the interval of the target's metric, where it has one, on the samples that
+  // the choice was made by.
+  double value = 0;
 };
 
 struct TuneResult {
@@ -43,8 +46,13 @@ struct TuneResult {
   std::vector<std::string> kept;       // node names
   std::vector<CurvePoint> curve;       // by kept nodes
   double base_value = 0;               // with all quantized, on the same samples as the curve
-  double value = 0;                    // of the model that is written, on held-back samples
-  bool reached = false;                // on held-back samples
+  // Of the model that is written, on held-back samples; of several outputs that of the worst.
+  double value = 0;
+  ConfidenceInterval interval = {NAN, NAN};  // of an SQNR or KL; NaN: there is none
+  std::vector<OutputFigure> outputs = {};    // of an SQNR: that of each
+  bool reached = false;    // on held-back samples, by the worse end of each output's interval
+  bool uncertain = false;  // not reached, but by the value
+  std::optional<double> samples_to_decide = {};  // about so many to give; nothing: too many
   std::int64_t held_back_samples = 0;
   std::vector<std::string> warnings;
   bool interrupted = false;

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "vernier/error.h"
+#include "vernier/metrics/non_finite.h"
 
 namespace vernier {
 namespace {
@@ -14,24 +14,42 @@ namespace {
 constexpr std::int64_t ranking_samples = 8;
 constexpr double parallel_cosine = 0.9;
 // How often more is asked for where held-back samples miss the target, and how much beyond it.
-constexpr int most_attempts = 4;
+constexpr int most_attempts = 6;
 constexpr double margin_db = 0.1;
 constexpr double kl_margin = 0.98;
 
-// The target's metric; of SQNR and KL the end of its interval that is worse, so that the target
-// holds on other samples too.
-double value_of(const OutputScore& score, const OutputScorer& scorer, const std::string& metric,
-                bool careful) {
-  if (metric == "sqnr_db") {
-    const double value = score.sqnr_db();
-    return careful && std::isfinite(value) ? sqnr_interval(score).low : value;
-  }
-  if (metric == "kl_mean")
-    return careful && !score.kl.empty() ? kl_interval(score).high : score.kl_mean();
-  const double none = std::numeric_limits<double>::quiet_NaN();
-  if (metric == "agreement") return score.agreement.value_or(none);
-  if (!score.accuracy || !scorer.reference_accuracy()) return none;
-  return *scorer.reference_accuracy() - *score.accuracy;
+struct TargetValue {
+  double value = nan;   // of the target's metric; of several outputs that of the worst
+  double surely = nan;  // the worse end of its interval, or itself where there is none
+  ConfidenceInterval interval = {nan, nan};
+  std::vector<OutputFigure> outputs = {};
+};
+
+TargetValue sqnr_of(const OutputScore& score) {
+  std::vector<OutputFigure> figures = figures_of(score.noise);
+  if (figures.empty()) return {};
+  const OutputFigure worst = worst_of(figures);
+  double surely = worst.surely();
+  for (const OutputFigure& figure : figures) surely = std::min(surely, figure.surely());
+  return {worst.sqnr_db, surely, worst.interval, std::move(figures)};
+}
+
+TargetValue kl_of(const OutputScore& score) {
+  const ConfidenceInterval interval = kl_interval(score.noise);
+  const double value = score.kl_mean();
+  return {value, std::isnan(interval.high) ? value : interval.high, interval};
+}
+
+TargetValue value_of(const OutputScore& score, const OutputScorer& scorer,
+                     const std::string& metric) {
+  if (metric == "sqnr_db") return sqnr_of(score);
+  if (metric == "kl_mean") return kl_of(score);
+  double value = nan;
+  if (metric == "agreement")
+    value = score.agreement.value_or(nan);
+  else if (score.accuracy && scorer.reference_accuracy())
+    value = *scorer.reference_accuracy() - *score.accuracy;
+  return {value, value};
 }
 
 bool is_reached(const Limit& target, double value) {
@@ -59,29 +77,29 @@ class TuneSearch {
     if (!is_reached(wanted_, result_.base_value)) rank();
     for (int attempt = 0; attempt < most_attempts; ++attempt) {
       if (!is_reached(wanted_, evaluate_kept()) && !choose()) break;
-      result_.value = held_back_value();
-      if (is_reached(target_, result_.value) || !ask_for_more()) break;
+      const double surely = held_back_value().surely;
+      if (is_reached(target_, surely) || !ask_for_more(surely)) break;
       if (result_.groups.empty()) rank();
     }
     return finish();
   }
 
  private:
-  double held_back_value() const {
+  TargetValue held_back_value() const {
     return value_of(model_.held_back.score(model_.write(kept_nodes())), model_.held_back,
-                    target_.metric, false);
+                    target_.metric);
   }
 
   // What was reached on the samples that chose is missed on others: of those that chose, as much
   // more is wanted. Only of decibels and KL, of which there is always more to be had.
-  bool ask_for_more() {
+  bool ask_for_more(double surely) {
     if (!model_.go_on()) return false;
     if (target_.metric == "kl_mean") {
-      wanted_.value = evaluate_kept() * target_.value / result_.value * kl_margin;
+      wanted_.value = evaluate_kept() * target_.value / surely * kl_margin;
       return wanted_.value > 0;
     }
     if (target_.metric != "sqnr_db") return false;
-    wanted_.value = evaluate_kept() + target_.value - result_.value + margin_db;
+    wanted_.value = evaluate_kept() + target_.value - surely + margin_db;
     return std::isfinite(wanted_.value);
   }
 
@@ -111,18 +129,28 @@ class TuneSearch {
   double evaluate_kept() {
     const std::vector<std::string> kept = kept_nodes();
     const double value =
-        value_of(model_.choosing.score(model_.write(kept)), model_.choosing, target_.metric, true);
+        value_of(model_.choosing.score(model_.write(kept)), model_.choosing, target_.metric).surely;
     result_.curve.push_back({std::ssize(kept), value});
     return value;
+  }
+
+  // What is left with every node kept, as where biases were folded otherwise, is no node's.
+  std::vector<float> errors_of_none() const {
+    std::vector<std::string> all;
+    for (const TunedModel::Node& node : model_.nodes) all.push_back(node.name);
+    return model_.choosing.errors(model_.write(all), ranking_samples);
   }
 
   // The noise of each node alone, and which of them err in parallel.
   void rank() {
     std::vector<std::vector<float>> errors;
     std::vector<double> noise;
+    const std::vector<float> none = errors_of_none();
     for (std::size_t i = 0; i < model_.nodes.size() && model_.go_on(); ++i) {
       const Model alone = model_.write_alone(i);
       errors.push_back(model_.choosing.errors(alone, ranking_samples));
+      for (std::size_t j = 0; j < std::min(none.size(), errors.back().size()); ++j)
+        errors.back()[j] -= none[j];
       double sum = 0;
       if (target_.metric == "kl_mean")
         sum = model_.choosing.score_first(alone, ranking_samples).kl_mean();
@@ -182,10 +210,28 @@ class TuneSearch {
     std::ranges::sort(result_.curve, {}, key);
     const auto repeated = std::ranges::unique(result_.curve, {}, key);
     result_.curve.erase(repeated.begin(), repeated.end());
-    result_.value = held_back_value();
-    result_.reached = is_reached(target_, result_.value);
+    TargetValue held_back = held_back_value();
+    result_.value = held_back.value;
+    result_.interval = held_back.interval;
+    result_.outputs = std::move(held_back.outputs);
     result_.held_back_samples = model_.held_back.samples();
+    result_.reached = is_reached(target_, held_back.surely);
+    result_.uncertain = !result_.reached && is_reached(target_, held_back.value);
+    if (result_.uncertain) result_.samples_to_decide = samples_to_decide();
     return std::move(result_);
+  }
+
+  // How many samples to give, so that those held back would decide.
+  std::optional<double> samples_to_decide() const {
+    double most = 0;
+    const auto add = [&](double value, const ConfidenceInterval& interval) {
+      most = std::max(most,
+                      deciding_samples(result_.held_back_samples, value, interval, target_.value));
+    };
+    if (result_.outputs.empty()) add(result_.value, result_.interval);
+    for (const OutputFigure& output : result_.outputs)
+      if (!is_reached(target_, output.surely())) add(output.sqnr_db, output.interval);
+    return most <= most_held_back ? std::optional(most * samples_for_one_held_back) : std::nullopt;
   }
 
   const TunedModel& model_;

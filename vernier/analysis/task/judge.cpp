@@ -149,16 +149,6 @@ std::vector<Failure> nonfinite_failures(const TaskResult& result, std::int64_t s
   return failures;
 }
 
-// The samples with which an interval that holds zero would not, were the delta the same: its width
-// falls with their root. Rounded up to two digits.
-double deciding_samples(std::int64_t samples, double delta, const ConfidenceInterval& interval) {
-  const double root = std::max(interval.high - delta, delta - interval.low) / delta;
-  const double needed =
-      std::max(static_cast<double>(samples) * root * root, static_cast<double>(samples) + 1);
-  const double unit = std::pow(10, std::max(0.0, std::floor(std::log10(needed)) - 1));
-  return std::ceil(needed / unit) * unit;
-}
-
 // Whether a delta that breaks the verdict's limit is no more than chance makes of these samples.
 std::optional<Doubt> doubt_of(const Failure& failure, const TaskResult& result) {
   if (failure.kind != FailureKind::broken) return std::nullopt;
@@ -166,7 +156,7 @@ std::optional<Doubt> doubt_of(const Failure& failure, const TaskResult& result) 
     if (!metric.delta || failure.metric != metric.name + "_delta") continue;
     const auto& [low, high] = metric.interval;
     if (!(low <= 0 && high >= 0)) return std::nullopt;
-    const double needed = deciding_samples(result.samples, *metric.delta, metric.interval);
+    const double needed = deciding_samples(result.samples, *metric.delta, metric.interval, 0);
     return Doubt{DoubtKind::few_samples, failure.metric, static_cast<double>(result.samples),
                  needed};
   }
