@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::int64_t few_samples = 16;
 constexpr std::int64_t most_held_back = 128;
+constexpr std::int64_t explaining_samples = 8;  // of a loss
 
 const std::vector<std::string> integer_ops = {
     "QLinearConv",          "QLinearMatMul", "MatMulInteger", "ConvInteger",
@@ -206,6 +207,8 @@ HeldBackResult Quantizing::judge_held_back(const QuantizeResult& result) {
                       .accuracy = exact.accuracy,
                       .reference_accuracy = scorer.reference_accuracy(),
                       .deployed_sqnr_db = deployed.sqnr_db()};
+  if (held.sqnr_db - held.deployed_sqnr_db > noticeable_loss_db)
+    held.arithmetic = explain_deployment(result);
   if (scorer.scores_tokens()) {
     held.kl_mean = exact.kl_mean();
     held.kl_interval = kl_interval(exact);
@@ -218,6 +221,22 @@ HeldBackResult Quantizing::judge_held_back(const QuantizeResult& result) {
   held.int8_sqnr_db = exact.sqnr_db();  // the same numbers, stored otherwise
   held.int8_deployed_db = scorer.score(other, Arithmetic::deployed).sqnr_db();
   return held;
+}
+
+std::optional<ArithmeticLoss> Quantizing::explain_deployment(const QuantizeResult& result) {
+  const Model& floating = unscaled_ ? *unscaled_ : result.float_model;
+  OrtRunner real(floating.clone(), {.threads = options_.threads});
+  OrtRunner in_exact(result.model.clone(), {.exact = true, .threads = options_.threads});
+  std::vector<ExactSample> samples;
+  for (const std::int64_t index : parts_.held_back) {
+    if (std::ssize(samples) == explaining_samples) break;
+    ExactSample& sample = samples.emplace_back(shared_->sample(index));
+    sample.reference = real.run(sample.inputs);
+    sample.exact = in_exact.run(sample.inputs);
+  }
+  const OrtOptions deployed{.threads = options_.threads};
+  auto loss = measure_arithmetic_loss({result.model, &result.float_model, deployed}, samples);
+  return loss && loss->db() > noticeable_loss_db ? loss : std::nullopt;
 }
 
 Verdict Quantizing::verdict_of(const QuantizeResult& result) const {

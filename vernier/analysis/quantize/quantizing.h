@@ -53,6 +53,8 @@ class Quantizing {
   std::vector<std::string> noisiest_nodes();
   void forget_unplaced();
   HeldBackResult judge_held_back(const QuantizeResult& result);
+  // Why the model loses as it is deployed here.
+  std::optional<ArithmeticLoss> explain_deployment(const QuantizeResult& result);
   Verdict verdict_of(const QuantizeResult& result) const;
 
   const QuantizeOptions& options_;
