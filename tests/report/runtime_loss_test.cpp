@@ -49,8 +49,9 @@ TEST(RuntimeLoss, a_session_option_comes_with_the_code_that_sets_it) {
       runtime_loss_text(lossy(RuntimeRemedy{RuntimeRemedy::Kind::float_products, {}, 29.9}));
   EXPECT_THAT(text, HasSubstr("; session.qdq_matmulnbits_accuracy_level=1 gives them back (23.75 "
                               "-> 29.90 dB): "));
-  EXPECT_THAT(text, HasSubstr("add_session_config_entry(\"session.qdq_matmulnbits_accuracy_level\", "
-                              "\"1\") in Python"));
+  EXPECT_THAT(text,
+              HasSubstr("add_session_config_entry(\"session.qdq_matmulnbits_accuracy_level\", "
+                        "\"1\") in Python"));
   EXPECT_THAT(text, HasSubstr("AddConfigEntry(\"session.qdq_matmulnbits_accuracy_level\", \"1\") "
                               "in C++"));
   EXPECT_THAT(runtime_loss_text(lossy(RuntimeRemedy{RuntimeRemedy::Kind::x64_precision, {}, 30})),

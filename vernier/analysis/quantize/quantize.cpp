@@ -91,8 +91,13 @@ void Quantizing::calibrate() {
   report(0);
   if (!options_.precision.needs_calibration()) return;
   std::int64_t done = 0;
-  values_ =
-      vernier::calibrate(prepared_.model, plan_, runs(parts_.calibration), [&] { report(++done); });
+  CalibrationHooks hooks{.sample_done = [&] { report(++done); }};
+  if (scales_channels()) {
+    extremes_ = std::make_unique<ChannelExtremes>(find_scalable(prepared_.model));
+    hooks.tensors = extremes_->tensors();
+    hooks.observe = [&](const TensorView& tensor) { extremes_->observe(tensor); };
+  }
+  values_ = vernier::calibrate(prepared_.model, plan_, runs(parts_.calibration), hooks);
   choices_.ranges = ranges_by(RangeRule::minmax, values_, options_.precision.activation_bits);
   for (const auto& [tensor, range] : options_.given_ranges) {
     const auto found = choices_.ranges.find(tensor);
@@ -112,8 +117,9 @@ void Quantizing::calibrate_again() {
   if (values_.empty() || parts_.choosing.empty() || !go_on_) return;
   const double steps = std::ldexp(1.0, options_.precision.activation_bits) - 1;
   QuantizationChoices again = choices_;
-  for (const auto& [tensor, counts] :
-       vernier::calibrate(prepared_.model, plan_, runs(parts_.choosing))) {
+  if (unscaled_ || !choosing_values_)
+    choosing_values_ = vernier::calibrate(prepared_.model, plan_, runs(parts_.choosing));
+  for (const auto& [tensor, counts] : *choosing_values_) {
     const auto range = again.ranges.find(tensor);
     const auto known = values_.find(tensor);
     const auto rule = range == again.ranges.end() ? std::nullopt : range_rule_of(range->second);
@@ -133,8 +139,16 @@ void Quantizing::calibrate_again() {
 }
 
 const OutputScorer& Quantizing::chooser() {
-  if (!chooser_) chooser_.emplace(reference(), runs(parts_.choosing));
-  return *chooser_;
+  if (chooser_) return *chooser_;
+  // The same runs show the values that calibrate_again() counts.
+  std::vector<std::vector<Tensor>> outputs;
+  if (!values_.empty()) {
+    outputs.resize(parts_.choosing.size());
+    choosing_values_ = vernier::calibrate(
+        reference(), plan_, runs(parts_.choosing),
+        {.outputs = [&](std::int64_t i, std::vector<Tensor> of) { outputs[i] = std::move(of); }});
+  }
+  return chooser_.emplace(reference(), runs(parts_.choosing), std::move(outputs));
 }
 
 const OutputScore& Quantizing::score() {

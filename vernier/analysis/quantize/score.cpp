@@ -57,6 +57,25 @@ double sum_of(std::span<const double> noise, std::span<const std::int64_t> sampl
   return sum;
 }
 
+// That have to gain before the others are run.
+std::int64_t promising_samples(std::int64_t samples) {
+  return std::max<std::int64_t>(16, samples / 3);
+}
+
+// On the samples that were scored.
+bool is_better_so_far(const OutputScore& score, const OutputScore& best) {
+  const bool by_kl = !score.kl.empty() && !best.kl.empty();
+  const auto first = [&](const OutputScore& of) {
+    return std::span(by_kl ? of.kl : of.noise).first(score.noise.size());
+  };
+  const auto sum = [](std::span<const double> noise) {
+    double total = 0;
+    for (const double each : noise) total += each;
+    return total;
+  };
+  return sum(first(score)) < sum(first(best));
+}
+
 OrtOptions run_options(Arithmetic arithmetic) {
   return {.exact = arithmetic == Arithmetic::exact, .threads = 1};
 }
@@ -110,14 +129,14 @@ ConfidenceInterval kl_interval(const OutputScore& score) {
 }
 
 Gain gain(const OutputScore& before, const OutputScore& after) {
-  const bool by_kl = !before.kl.empty() && before.kl.size() == after.kl.size();
+  const bool by_kl = !before.kl.empty() && !after.kl.empty();
   const auto ratio = [&](std::span<const std::int64_t> samples) {
     const double first = sum_of(by_kl ? before.kl : before.noise, samples);
     const double second = sum_of(by_kl ? after.kl : after.noise, samples);
     if (first == 0 && second == 0) return 0.0;
     return std::clamp(decibels(first / std::max(second, 1e-300)), -300.0, 300.0);
   };
-  std::vector<std::int64_t> all(before.noise.size());
+  std::vector<std::int64_t> all(std::min(before.noise.size(), after.noise.size()));
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int64_t>(i);
   return {ratio(all), bootstrap_interval(std::ssize(all), ratio, {.resamples = resamples})};
 }
@@ -134,7 +153,9 @@ ConfidenceInterval sqnr_interval(const OutputScore& score) {
                             {.resamples = resamples});
 }
 
-OutputScorer::OutputScorer(const Model& reference, SampleRuns runs) : runs_(std::move(runs)) {
+OutputScorer::OutputScorer(const Model& reference, SampleRuns runs,
+                           std::vector<std::vector<Tensor>> outputs)
+    : runs_(std::move(runs)), outputs_(std::move(outputs)) {
   OrtRunner runner(reference.clone(), run_options(Arithmetic::exact));
   for (std::size_t i = 0; i < runner.outputs().size(); ++i)
     if (is_float(runner.outputs()[i].dtype)) compared_.push_back(i);
@@ -143,10 +164,12 @@ OutputScorer::OutputScorer(const Model& reference, SampleRuns runs) : runs_(std:
         fmt::format("[quantize] {}: no output holds floats, so nothing tells how good a "
                     "quantized model is",
                     reference.name()));
-  outputs_.resize(runs_.indices.size());
-  parallel_for(std::ssize(runs_.indices), thread_count(runs_.threads), [&](std::int64_t i) {
-    outputs_[i] = runner.run(runs_.samples.sample(runs_.indices[i]));
-  });
+  if (outputs_.empty()) {
+    outputs_.resize(runs_.indices.size());
+    parallel_for(std::ssize(runs_.indices), thread_count(runs_.threads), [&](std::int64_t i) {
+      outputs_[i] = runner.run(runs_.samples.sample(runs_.indices[i]));
+    });
+  }
   const auto decoder = find_decoder(reference);
   for (std::size_t i = 0; decoder && i < runner.outputs().size(); ++i)
     if (runner.outputs()[i].name == decoder->logits) logits_ = i;
@@ -185,6 +208,10 @@ OutputScore OutputScorer::score(const Model& candidate, Arithmetic arithmetic) c
   return score(candidate, arithmetic, samples());
 }
 
+OutputScore OutputScorer::score_promising(const Model& candidate, const OutputScore& best) const {
+  return score(candidate, Arithmetic::exact, samples(), &best);
+}
+
 OutputScore OutputScorer::score_first(const Model& candidate, std::int64_t samples) const {
   return score(candidate, Arithmetic::exact, std::min(samples, this->samples()));
 }
@@ -213,8 +240,8 @@ std::vector<float> OutputScorer::errors(const Model& candidate, std::int64_t sam
   return errors;
 }
 
-OutputScore OutputScorer::score(const Model& candidate, Arithmetic arithmetic,
-                                std::int64_t samples) const {
+OutputScore OutputScorer::score(const Model& candidate, Arithmetic arithmetic, std::int64_t samples,
+                                const OutputScore* best) const {
   OrtRunner runner(candidate.clone(), run_options(arithmetic));
   const std::string where =
       section(arithmetic == Arithmetic::exact ? "score" : "deployed score", candidate);
@@ -256,7 +283,8 @@ OutputScore OutputScorer::score(const Model& candidate, Arithmetic arithmetic,
         agreeing += sample.has_agreement;
         right += sample.right;
         rows += sample.rows;
-        return true;
+        return !best || std::ssize(score.noise) != promising_samples(samples) ||
+               is_better_so_far(score, *best);
       });
   if (agreeing > 0) score.agreement = agreement / static_cast<double>(agreeing);
   if (rows > 0) score.accuracy = 100 * right / rows;

@@ -30,7 +30,8 @@ struct Gain {
   bool proven() const { return interval.low > 0; }
   bool operator==(const Gain&) const = default;
 };
-// Resamples the samples, which both scores are of. Of decoders the gain is that of KL.
+// Resamples the samples that both scores are of: the first ones, where one has fewer. Of decoders
+// the gain is that of KL.
 Gain gain(const OutputScore& before, const OutputScore& after);
 ConfidenceInterval sqnr_interval(const OutputScore& score);
 ConfidenceInterval kl_interval(const OutputScore& score);
@@ -44,10 +45,14 @@ enum class Arithmetic {
 // it keeps.
 class OutputScorer {
  public:
-  // Throws Error where no output is of floats.
-  OutputScorer(const Model& reference, SampleRuns runs);
+  // Throws Error where no output is of floats. `outputs` are the reference's, of each sample, where
+  // they are known.
+  OutputScorer(const Model& reference, SampleRuns runs,
+               std::vector<std::vector<Tensor>> outputs = {});
 
   OutputScore score(const Model& candidate, Arithmetic arithmetic = Arithmetic::exact) const;
+  // The same, but of the first third of the samples where that is not better than `best`.
+  OutputScore score_promising(const Model& candidate, const OutputScore& best) const;
   // On the first samples only.
   OutputScore score_first(const Model& candidate, std::int64_t samples) const;
   // The differences of the compared outputs from the reference's, on the first samples.
@@ -57,7 +62,8 @@ class OutputScorer {
   bool scores_tokens() const { return logits_.has_value(); }
 
  private:
-  OutputScore score(const Model& candidate, Arithmetic arithmetic, std::int64_t samples) const;
+  OutputScore score(const Model& candidate, Arithmetic arithmetic, std::int64_t samples,
+                    const OutputScore* best = nullptr) const;
   // What a sample's part of a measurement is recorded under.
   std::string section(std::string_view measured, const Model& candidate) const;
 
