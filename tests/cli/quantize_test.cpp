@@ -70,6 +70,25 @@ TEST_F(Quantize, no_target_saturates_unless_it_has_vnni) {
   }
 }
 
+// Whether activations are rounded as deployed depends on the CPU's kernels.
+TEST_F(Quantize, what_weights_alone_lose_as_deployed_comes_with_the_option_that_gives_it_back) {
+  const json result = report("mnist_vit.onnx", {"--precision", "w8"});
+  testing::expect_valid_json("quantize", result.dump());
+  const json& held = result["held_back"];
+  const double loss = held["sqnr_db"].get<double>() - held["deployed_sqnr_db"].get<double>();
+  EXPECT_EQ(held.contains("arithmetic"), loss > 0.5);
+  if (!(loss > 0.5)) return;
+  const json& why = held["arithmetic"];
+  EXPECT_EQ(why["first_operator"]["op"], "MatMulNBits");
+  EXPECT_EQ(why["remedy"]["kind"], "float_products");
+  EXPECT_NEAR(why["remedy"]["sqnr_db"], why["exact_sqnr_db"], 0.5);
+  EXPECT_THAT(result["warnings"].dump(), HasSubstr("session.qdq_matmulnbits_accuracy_level=1"));
+  const Outcome diagnosed = run_vernier({"diagnose", out, "--reference", mnist + "mnist_vit.onnx",
+                                         "--data", mnist + "mnist_inputs.npz", "-f", "json"});
+  testing::expect_valid_json("diagnose", diagnosed.out);
+  EXPECT_EQ(json::parse(diagnosed.out)["cause"]["kind"], "inexact_operator");
+}
+
 TEST_F(Quantize, choices_are_kept_only_where_they_help) {
   const json result = report("mnist_cnn.onnx");
   ASSERT_FALSE(result["decisions"].empty());

@@ -103,6 +103,17 @@ std::int64_t OutputNoise::samples() const {
   return outputs.empty() ? 0 : std::ssize(outputs.front().over);
 }
 
+OutputNoise OutputNoise::first(std::int64_t samples) const {
+  OutputNoise part = *this;
+  const auto cut = [&](SampledRatio& ratio) {
+    ratio.over.resize(static_cast<std::size_t>(samples));
+    ratio.under.resize(static_cast<std::size_t>(samples));
+  };
+  std::ranges::for_each(part.outputs, cut);
+  if (part.kl) cut(*part.kl);
+  return part;
+}
+
 double noise_db(double noise) { return -10 * std::log10(noise); }
 
 double gain_db(double before, double after) {

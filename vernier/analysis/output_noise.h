@@ -30,6 +30,7 @@ struct OutputNoise {
   double score() const;
   double of_sample(std::size_t sample) const;  // its part of the total
   std::int64_t samples() const;
+  OutputNoise first(std::int64_t samples) const;  // of these alone
 };
 
 double noise_db(double noise);
@@ -44,7 +45,6 @@ ConfidenceInterval gain_interval(const OutputNoise& before, const OutputNoise& a
 ConfidenceInterval kl_gain_interval(const OutputNoise& before, const OutputNoise& after);
 ConfidenceInterval kl_change_interval(const OutputNoise& before, const OutputNoise& after);
 
-// One output's.
 struct OutputFigure {
   std::string name;
   double sqnr_db = 0;  // inf for no noise
@@ -53,12 +53,12 @@ struct OutputFigure {
   double surely() const;
   bool operator==(const OutputFigure&) const = default;
 };
-// Of each output of several; none of a single one.
 struct OutputChange {
   std::string name;
   double before_db = 0, after_db = 0;
   bool operator==(const OutputChange&) const = default;
 };
+// Of each output of several; none of a single one.
 std::vector<OutputChange> changes_of(const OutputNoise& before, const OutputNoise& after);
 std::vector<OutputFigure> figures_of(const OutputNoise& noise);
 const OutputFigure& worst_of(const std::vector<OutputFigure>& figures);  // of one or more

@@ -4,11 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "vernier/report/evidence.h"
 #include "vernier/report/number.h"
 #include "vernier/report/pair.h"
+#include "vernier/report/runtime_loss.h"
 
 namespace vernier {
 namespace {
@@ -109,16 +111,31 @@ std::string moved_text(const RuntimeStage& stage) {
                                   : fmt::format("moved by {}", fmt::join(stage.optimizers, ", "));
 }
 
+std::string loss_text(const RunDescription& run, const CompareResult& result) {
+  return runtime_loss_text({.db = result.runtime_loss_db,
+                            .why = result.arithmetic,
+                            .candidate = run.candidate,
+                            .reference = run.reference,
+                            .has_stages = !result.stages.empty()});
+}
+
+// Stages with the same outputs share a line.
 Table stages_table(const std::vector<RuntimeStage>& stages) {
   Table table{
       .columns = {
           {"run as", Align::left}, {"sqnr_db"}, {"sqnr_db to the line above"}, {"", Align::left}}};
-  for (const RuntimeStage& stage : stages)
-    table.rows.push_back({stage.name,
-                          format_metric("sqnr_db", stage.sqnr_db),
-                          &stage == &stages.front() ? Cell("-", Tone::faint)
-                                                    : format_metric("sqnr_db", stage.change_db),
-                          {moved_text(stage), Tone::fair}});
+  for (const RuntimeStage& stage : stages) {
+    const bool is_first = &stage == &stages.front();
+    if (!is_first && stage.change_db == INFINITY) {
+      table.rows.back()[0].text += ", " + stage.name;
+      continue;
+    }
+    table.rows.push_back(
+        {stage.name,
+         format_metric("sqnr_db", stage.sqnr_db),
+         is_first ? Cell("-", Tone::faint) : format_metric("sqnr_db", stage.change_db),
+         {moved_text(stage), Tone::fair}});
+  }
   table.note = "worst output, against the reference; exact is what the file says";
   return table;
 }
@@ -151,9 +168,7 @@ Document describe_compare(const RunDescription& run, const CompareResult& result
     warnings.push_back(fmt::format("output {} is not compared: {}", output.name, output.reason));
   if (result.verdict.outcome != Outcome::inconclusive)
     for (const Doubt& doubt : result.verdict.doubts) warnings.push_back(doubt_text(doubt));
-  if (std::string loss = runtime_loss_text(result.runtime_loss_db, result.runtime_regained_db);
-      !loss.empty())
-    warnings.push_back(std::move(loss));
+  if (std::string loss = loss_text(run, result); !loss.empty()) warnings.push_back(std::move(loss));
   for (const PairResult& pair : result.outputs)
     if (pair.status == PairStatus::compared && !pair.layout.empty())
       warnings.push_back(fmt::format("output {} is compared after {}", pair.name, pair.layout));
@@ -179,8 +194,12 @@ std::string compare_json(const RunDescription& run, const CompareResult& result)
   for (const UnwatchedTensor& output : result.not_compared)
     json["not_compared"].push_back({{"name", output.name}, {"reason", output.reason}});
   json["runtime_loss_db"] = optional_json<Json>(result.runtime_loss_db);
-  if (result.runtime_regained_db)
-    json["runtime_regained_db"] = optional_json<Json>(result.runtime_regained_db);
+  if (const auto& why = result.arithmetic) {
+    if (why->precise_db) json["runtime_regained_db"] = optional_json<Json>(why->regained_db());
+    json["arithmetic"] = arithmetic_json<Json>(*why);
+  }
+  if (std::string loss = loss_text(run, result); !loss.empty())
+    json["runtime_finding"] = std::move(loss);
   json["evidence"] = evidence_json<Json>(result.evidence);
   if (!result.stages.empty()) json["stages"] = stages_json<Json>(result.stages);
   json["nan_origin"] = nullptr;

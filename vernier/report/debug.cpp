@@ -9,6 +9,7 @@
 
 #include "vernier/report/evidence.h"
 #include "vernier/report/number.h"
+#include "vernier/report/runtime_loss.h"
 #include "vernier/report/sensitivity.h"
 #include "vernier/report/sparkline.h"
 #include "vernier/report/verdict.h"
@@ -259,6 +260,13 @@ std::string debug_conclusion(const DebugResult& result) {
   return advice.empty() ? text : text + " " + advice;
 }
 
+std::string debug_loss_text(const DebugSubject& subject, const DebugResult& result) {
+  return runtime_loss_text({.db = result.runtime_loss_db(),
+                            .why = result.arithmetic,
+                            .candidate = subject.run.candidate,
+                            .reference = subject.run.reference});
+}
+
 Document describe_debug(const DebugSubject& subject, const DebugResult& result) {
   std::vector<Block> blocks;
   const auto add_table = [&](Table table) {
@@ -289,8 +297,7 @@ Document describe_debug(const DebugSubject& subject, const DebugResult& result) 
   std::vector<std::string> warnings = debug_notes(result);
   if (result.verdict.outcome != Outcome::inconclusive)
     for (const Doubt& doubt : result.verdict.doubts) warnings.push_back(doubt_text(doubt));
-  if (std::string loss = runtime_loss_text(result.runtime_loss_db(), result.runtime_regained_db());
-      !loss.empty())
+  if (std::string loss = debug_loss_text(subject, result); !loss.empty())
     warnings.push_back(std::move(loss));
   return report_document({subject.run, warnings, &result.verdict}, std::move(blocks));
 }

@@ -21,6 +21,9 @@ std::vector<std::string> debug_notes(const DebugResult& result);
 // The result in a few plain sentences.
 std::string debug_conclusion(const DebugResult& result);
 
+// What is lost in how the quantized model runs here; empty where it is too little to be told.
+std::string debug_loss_text(const DebugSubject& subject, const DebugResult& result);
+
 Document describe_debug(const DebugSubject& subject, const DebugResult& result);
 
 // Schema: docs/schemas/debug.schema.json.

@@ -4,6 +4,7 @@
 #include "vernier/report/decisions.h"
 #include "vernier/report/evidence.h"
 #include "vernier/report/json.h"
+#include "vernier/report/runtime_loss.h"
 #include "vernier/report/verdict.h"
 
 namespace vernier {
@@ -207,18 +208,6 @@ Json sensitivity_json(const Sensitivity& sensitivity) {
   return json;
 }
 
-Json arithmetic_json(const ArithmeticLoss& loss) {
-  Json json = {{"output_name", loss.output},
-               {"exact_sqnr_db", json_number<Json>(loss.exact_db)},
-               {"as_run_sqnr_db", json_number<Json>(loss.as_run_db)},
-               {"precise_sqnr_db", optional_json<Json>(loss.precise_db)},
-               {"first_operator", nullptr}};
-  if (const auto& found = loss.first_operator)
-    json["first_operator"] = {
-        {"node", found->node}, {"op", found->op}, {"sqnr_db", json_number<Json>(found->sqnr_db)}};
-  return json;
-}
-
 // The nodes of the largest set that was proven to help.
 std::vector<std::string> kept_in_float(const DebugResult& result) {
   if (!result.sensitivity || result.sensitivity->keep_in_float.empty()) return {};
@@ -254,9 +243,12 @@ std::string debug_json(const DebugSubject& subject, const DebugResult& result) {
                      {"weight", summary_json(result.weight)}};
   json["evidence"] = evidence_json<Json>(result.evidence);
   json["runtime_loss_db"] = optional_json<Json>(result.runtime_loss_db());
-  if (result.runtime_regained_db())
-    json["runtime_regained_db"] = optional_json<Json>(result.runtime_regained_db());
-  json["arithmetic"] = result.arithmetic ? arithmetic_json(*result.arithmetic) : Json(nullptr);
+  if (result.arithmetic && result.arithmetic->precise_db)
+    json["runtime_regained_db"] = optional_json<Json>(result.arithmetic->regained_db());
+  json["arithmetic"] =
+      result.arithmetic ? arithmetic_json<Json>(*result.arithmetic) : Json(nullptr);
+  if (std::string loss = debug_loss_text(subject, result); !loss.empty())
+    json["runtime_finding"] = std::move(loss);
   json["conclusion"] = debug_conclusion(result);
   json["keep_in_float"] = kept_in_float(result);
   json["sensitivity"] = result.sensitivity ? sensitivity_json(*result.sensitivity) : Json(nullptr);

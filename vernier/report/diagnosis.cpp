@@ -16,6 +16,7 @@
 #include "vernier/report/evidence.h"
 #include "vernier/report/layers.h"
 #include "vernier/report/number.h"
+#include "vernier/report/runtime_loss.h"
 
 namespace vernier {
 namespace {
@@ -108,11 +109,15 @@ std::string outputs_text(const CompareResult& compare) {
 std::string runtime_text(const DiagnosisResult& result) {
   if (result.compare && result.compare->runtime_loss_db) {
     const double loss_db = std::max(0.0, *result.compare->runtime_loss_db);
-    const bool by_kernels =
-        loss_db <= noticeable_loss_db || gives_back(loss_db, result.compare->runtime_regained_db);
-    return fmt::format("{} {:.1f} dB",
-                       by_kernels ? "this CPU's integer kernels cost" : "how it runs here costs",
-                       loss_db);
+    const ArithmeticLoss why = result.compare->arithmetic.value_or(ArithmeticLoss());
+    const bool by_kernels = loss_db <= noticeable_loss_db ||
+                            (why.remedy && why.remedy->kind == RuntimeRemedy::Kind::x64_precision);
+    std::string text = fmt::format(
+        "{} {:.1f} dB", by_kernels ? "this CPU's integer kernels cost" : "how it runs here costs",
+        loss_db);
+    if (const auto& first = why.first_operator)
+      text += fmt::format(", first at {} ({})", first->node, first->op);
+    return text;
   }
   const auto moved = std::ranges::find(result.stages, true, &RuntimeStage::is_moved);
   if (moved == result.stages.end())
@@ -249,6 +254,7 @@ std::string_view kind_name(Remedy::Kind kind) {
   switch (kind) {
     case Remedy::Kind::exact_kernels: return "exact_kernels";
     case Remedy::Kind::no_optimizer: return "no_optimizer";
+    case Remedy::Kind::runtime: return "runtime";
     case Remedy::Kind::right_layer: return "right_layer";
     case Remedy::Kind::right_weights: return "right_weights";
     case Remedy::Kind::right_axes: return "right_axes";
@@ -310,6 +316,8 @@ std::string remedy_text(const Remedy& remedy) {
                          remedy.subjects.empty()
                              ? "that level"
                              : fmt::format("{}", fmt::join(remedy.subjects, ", ")));
+    case Remedy::Kind::runtime:
+      return fmt::format("{} with {}", gain, runtime_remedy_text(*remedy.how));
     case Remedy::Kind::right_layer:
       return fmt::format("{} once {} computes what the reference computes", gain,
                          fmt::join(remedy.subjects, ", "));
@@ -397,6 +405,12 @@ std::string cause_text(const DiagnosisResult& result) {
     case DiagnosedCause::optimizer:
       return fmt::format("the file is right; ONNX Runtime's {} changes what it computes",
                          result.subject);
+    case DiagnosedCause::inexact_operator: {
+      const auto& first = result.compare->arithmetic->first_operator;
+      return fmt::format(
+          "the file is right; ONNX Runtime computes {} less exactly than it says",
+          first ? fmt::format("{} ({})", first->node, first->op) : "an operator of it");
+    }
     case DiagnosedCause::drift_origin: {
       const LayersResult& layers = *result.layers;
       const auto row = layers.drift_origin
@@ -431,6 +445,9 @@ Document describe_diagnosis(const DiagnosisSubject& subject, const DiagnosisResu
     if (const std::string command = remedy_command(subject, result.remedies.front());
         !command.empty())
       blocks.emplace_back(Code{command});
+  if (!result.remedies.empty() && result.remedies.front().how)
+    if (const std::string code = session_code(*result.remedies.front().how); !code.empty())
+      blocks.emplace_back(Code{code});
   if (!subject.report.empty())
     blocks.emplace_back(Paragraph{{"report: " + subject.report, Tone::plain}});
   return report_document({subject.run, result.warnings, &result.verdict}, std::move(blocks));

@@ -42,30 +42,4 @@ std::string calibration_text(const CalibrationFit& fit, bool real_inputs) {
                                    : "made up to be like");
 }
 
-std::string runtime_loss_text(std::optional<double> runtime_loss_db,
-                              std::optional<double> regained_db) {
-  if (!(runtime_loss_db.value_or(0) > noticeable_loss_db)) return "";
-  if (!gives_back(*runtime_loss_db, regained_db))
-    return fmt::format(
-        "{:.1f} dB are lost in how ONNX Runtime runs it here, not in the file{}; eval --stages "
-        "names "
-        "the optimisation",
-        *runtime_loss_db,
-        regained_db ? ", and session.x64quantprecision=1 does not give them back" : "");
-  return fmt::format(
-      "{:.1f} dB are lost in this CPU's integer kernels, not in the file; reduce_range, uint8 "
-      "weights or session.x64quantprecision=1 give them back",
-      *runtime_loss_db);
-}
-
-std::string arithmetic_text(const ArithmeticLoss& loss) {
-  std::string text = fmt::format("{} {} dB as the file says, {} as this CPU runs it", loss.output,
-                                 format_decibels(loss.exact_db), format_decibels(loss.as_run_db));
-  if (loss.precise_db)
-    text += fmt::format(", {} with session.x64quantprecision=1", format_decibels(*loss.precise_db));
-  if (loss.first_operator)
-    text += fmt::format("; first at {} ({})", loss.first_operator->node, loss.first_operator->op);
-  return text;
-}
-
 }  // namespace vernier

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string>
 
-#include "vernier/analysis/compare/arithmetic.h"
 #include "vernier/analysis/evidence/evidence.h"
 #include "vernier/report/json.h"
 
@@ -14,14 +13,6 @@ std::string weights_text(const WeightEvidence& evidence);
 
 // "S 0.21, like the calibration data"
 std::string calibration_text(const CalibrationFit& fit, bool real_inputs);
-
-// "3.2 dB are lost in this CPU's integer kernels, ..."; empty where it is too little to be told.
-std::string runtime_loss_text(std::optional<double> runtime_loss_db,
-                              std::optional<double> regained_db);
-
-// "logits 27.30 dB as the file says, 21.10 as this CPU runs it, ...; first at /stem/Conv
-// (QLinearConv)"
-std::string arithmetic_text(const ArithmeticLoss& loss);
 
 // {"answer": "same", "weights": 37, ...}; null where weights were not compared.
 template <typename Json>

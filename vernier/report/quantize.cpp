@@ -9,6 +9,7 @@
 #include "vernier/report/decisions.h"
 #include "vernier/report/json.h"
 #include "vernier/report/number.h"
+#include "vernier/report/runtime_loss.h"
 
 namespace vernier {
 namespace {
@@ -110,6 +111,7 @@ Json held_back_json(const HeldBackResult& held) {
     json["outputs"] = figures_json<Json>(held.outputs);
     json["worst_output"] = worst_of(held.outputs).name;
   }
+  if (held.arithmetic) json["arithmetic"] = arithmetic_json<Json>(*held.arithmetic);
   if (held.kl_mean) {
     json["kl_mean"] = json_number<Json>(*held.kl_mean);
     json["kl_mean_interval"] = interval_json<Json>(held.kl_interval);
@@ -118,8 +120,16 @@ Json held_back_json(const HeldBackResult& held) {
 }
 
 Envelope envelope_of(const QuantizeSubject& subject, const QuantizeResult& result) {
+  std::vector<std::string> warnings = result.warnings;
+  if (const auto& held = result.held_back)
+    if (std::string loss = runtime_loss_text({.db = held->sqnr_db - held->deployed_sqnr_db,
+                                              .why = held->arithmetic,
+                                              .candidate = subject.files.quantized,
+                                              .reference = subject.files.floating});
+        !loss.empty())
+      warnings.push_back(std::move(loss));
   return {.run = subject.run,
-          .warnings = result.warnings,
+          .warnings = std::move(warnings),
           .verdict = result.verdict.limits.empty() ? nullptr : &result.verdict};
 }
 

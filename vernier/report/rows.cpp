@@ -8,7 +8,6 @@
 #include <optional>
 #include <vector>
 
-#include "vernier/report/evidence.h"
 #include "vernier/utf8.h"
 
 namespace vernier {
@@ -72,15 +71,12 @@ std::vector<Row> rows_of(const Json& result) {
   return rows;
 }
 
-// What this CPU's integer kernels lose, in a sentence; "" where that is little or was not measured.
+// What is lost in how the candidate runs here, in a sentence; "" where that is little or was not
+// measured.
 std::string loss_of(const Json& result) {
   const Json& run = deepest(result);
-  const auto number = [&](const char* key) {
-    const auto found = run.find(key);
-    return found != run.end() && found->is_number() ? std::optional(found->get<double>())
-                                                    : std::nullopt;
-  };
-  return runtime_loss_text(number("runtime_loss_db"), number("runtime_regained_db"));
+  const auto found = run.find("runtime_finding");
+  return found == run.end() ? "" : found->get<std::string>();
 }
 
 using Cells = std::vector<std::pair<std::string, std::string>>;  // column, text
@@ -238,8 +234,7 @@ std::string render_junit(const std::string& json) {
     failures += failure.has_value();
   };
   if (!outcome.empty())
-    add(command, "verdict",
-        outcome == "pass" ? std::nullopt : std::optional(verdict_text(result)),
+    add(command, "verdict", outcome == "pass" ? std::nullopt : std::optional(verdict_text(result)),
         outcome == "fail" ? "fail" : "inconclusive");
   if (is_interrupted(result))
     add(command, "interrupted", "the run was interrupted: run it to its end", "inconclusive");

@@ -19,7 +19,8 @@ std::string doubt_text(const Doubt& doubt);
 // shown and the others counted. A pass without limits is not called one.
 Paragraph verdict_paragraph(const Verdict& verdict);
 
-// {"outcome": "fail", "failures": [{"subject", "group", "metric", "value", "limit", "kind", "text"}],
+// {"outcome": "fail", "failures": [{"subject", "group", "metric", "value", "limit", "kind",
+// "text"}],
 //  "doubts": [{"kind", "subject", "value", "limit", "text"}], "limits": ["sqnr_db_mean<20"]}
 template <typename Json>
 Json verdict_json(const Verdict& verdict) {

@@ -127,6 +127,25 @@ class UnsignedWeights {
   std::vector<TensorProto> added_;
 };
 
+constexpr const char* accuracy_level = "accuracy_level";
+
+bool rounds_activations(const NodeProto& node) {
+  constexpr std::int64_t int8_activations = 4;
+  return is_op(node, "MatMulNBits", microsoft) &&
+         attribute_int(node, accuracy_level, 0) == int8_activations;
+}
+
+void keep_activations_in_float(GraphProto& graph) {
+  constexpr std::int64_t float_activations = 1;
+  for (NodeProto& node : *graph.mutable_node()) {
+    const bool rounds = rounds_activations(node);
+    for (AttributeProto& attribute : *node.mutable_attribute()) {
+      if (rounds && attribute.name() == accuracy_level) attribute.set_i(float_activations);
+      if (attribute.has_g()) keep_activations_in_float(*attribute.mutable_g());
+    }
+  }
+}
+
 bool has_dequantized_operands(const GraphProto& graph) {
   const GraphIndex index(graph);
   return std::ranges::any_of(graph.node(), [&](const NodeProto& node) {
@@ -150,6 +169,21 @@ Tensor raise_to_unsigned(const TensorView& tensor) {
   raised.dtype = DType::u8;
   for (std::byte& byte : raised.bytes) byte ^= std::byte{0x80};
   return raised;
+}
+
+std::vector<std::string> nodes_with_rounded_activations(const Model& model) {
+  std::vector<std::string> nodes;
+  for (const Subgraph& subgraph : all_subgraphs(model.graph()))
+    for (const NodeProto& node : subgraph.graph->node())
+      if (rounds_activations(node)) nodes.push_back(node_label(node));
+  return nodes;
+}
+
+void keep_activations_in_float(Model& model) { keep_activations_in_float(model.graph()); }
+
+void make_exact(Model& model) {
+  make_weights_unsigned(model);
+  keep_activations_in_float(model);
 }
 
 void make_weights_unsigned(Model& model) { UnsignedWeights(model).convert(); }

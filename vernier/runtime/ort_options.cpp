@@ -80,6 +80,8 @@ Ort::SessionOptions session_options(const OrtOptions& options, Optimization leve
     // weights, which no kernel takes.
     disabled.emplace_back("Avx2WeightS8ToU8Transformer");
   }
+  for (const auto& [key, value] : options.config)
+    session.AddConfigEntry(key.c_str(), value.c_str());
   if (!disabled.empty())
     session.AddConfigEntry("optimization.disable_specified_optimizers",
                            fmt::format("{}", fmt::join(disabled, ";")).c_str());

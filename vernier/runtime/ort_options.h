@@ -37,8 +37,8 @@ struct OrtOptions {
   std::optional<Optimization> optimization;
   std::vector<std::string> disabled_optimizers;  // by ONNX Runtime's names: "MatMulAddFusion"
   // Integer products as the model says, whatever the CPU: int8 weights become uint8, for which no
-  // kernel saturates, and optimisation is off where it would replace float arithmetic between
-  // quantizers by integers.
+  // kernel saturates, MatMulNBits does not round activations, and optimisation is off where it
+  // would replace float arithmetic between quantizers by integers.
   bool exact = false;
   int threads = 0;  // 0: as many as there are cores
   // How many models run at the same time: each gets its share of the threads, and threads that wait
@@ -46,6 +46,7 @@ struct OrtOptions {
   int models_at_once = 1;
   std::string provider = "cpu";
   std::map<std::string, std::string> provider_options;
+  std::map<std::string, std::string> config;  // of the session, by ONNX Runtime's keys
   bool operator==(const OrtOptions&) const = default;
 };
 

@@ -158,7 +158,7 @@ OrtRunner::OrtRunner(Model model, const OrtOptions& options) : state_(std::make_
   const auto level = as_written ? Optimization::disabled
                                 : options.optimization.value_or(probing ? Optimization::disabled
                                                                         : Optimization::all);
-  if (options.exact) make_weights_unsigned(model);
+  if (options.exact) make_exact(model);
   if (level == Optimization::disabled) compute_constants_late(model);
   Ort::SessionOptions session = session_options(options, probing ? Optimization::disabled : level);
   if (probing) state.probes = vernier::watch(model, options, level);

@@ -117,7 +117,7 @@ Switchboard::Switchboard(SwitchedModel switched, const OrtOptions& options)
   state.files = open_external_files(model);
   state.switches = std::move(switched.switches);
   const Optimization level = options.optimization.value_or(Optimization::disabled);
-  if (options.exact) make_weights_unsigned(model);
+  if (options.exact) make_exact(model);
   if (level == Optimization::disabled) compute_constants_late(model);
   register_switch_domain();
   std::vector<std::string> outputs;

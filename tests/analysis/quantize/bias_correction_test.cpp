@@ -80,6 +80,26 @@ TEST(BiasCorrection, brings_back_the_mean_of_every_layer_not_only_of_the_first) 
   EXPECT_EQ(find_bias_shifts(real, wrong, plan.nodes, {shared, all, 1}), shifts);
 }
 
+TEST(BiasCorrection, what_does_not_look_promising_is_not_refined) {
+  const Model real = chain(0), wrong = chain(0.1F);
+  const PlacementPlan plan = place_quantizers(real, {});
+  Fixed samples;
+  SharedSamples shared(samples);
+  const SampleRuns runs{shared, {0, 1, 2, 3, 4, 5, 6, 7}, 1};
+  const std::vector<NodeMeans> means = measure_means(real, plan.nodes, runs);
+  BiasShifts first;
+  const auto keep = [&](bool goes_on) {
+    return [&first, goes_on](const BiasShifts& shifts) {
+      first = shifts;
+      return goes_on;
+    };
+  };
+  EXPECT_EQ(find_bias_shifts(means, wrong, plan.nodes, runs, keep(false)), first);
+  const BiasShifts refined = find_bias_shifts(means, wrong, plan.nodes, runs, keep(true));
+  EXPECT_NE(refined, first);
+  EXPECT_EQ(refined, find_bias_shifts(real, wrong, plan.nodes, runs));
+}
+
 TEST(BiasCorrection, nothing_is_corrected_where_nothing_differs) {
   const Model real = chain(0);
   const PlacementPlan plan = place_quantizers(real, {});

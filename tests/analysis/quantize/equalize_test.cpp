@@ -60,7 +60,11 @@ struct Equalized {
 Equalized run(const Model& model) {
   Ramp samples;
   SharedSamples shared(samples);
-  Equalized result{equalize(model, {shared, {0, 1, 2, 3}, 1})};
+  ChannelExtremes extremes(find_scalable(model));
+  calibrate(model, {}, {shared, {0, 1, 2, 3}, 1},
+            {.tensors = extremes.tensors(),
+             .observe = [&](const TensorView& tensor) { extremes.observe(tensor); }});
+  Equalized result{equalize(model, extremes)};
   if (!result.model) return result;
   result.before = to_f32(OrtRunner(model.clone()).run(samples.sample(1))[0]);
   result.after = to_f32(OrtRunner(result.model->clone()).run(samples.sample(1))[0]);

@@ -6,15 +6,24 @@
 #include <cmath>
 #include <map>
 
-#include "vernier/analysis/pairing/lockstep.h"
+#include "vernier/analysis/pairing/introduced.h"
+#include "vernier/analysis/quantize/tune.h"
+#include "vernier/error.h"
 #include "vernier/metrics/kernels.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/model/index.h"
 #include "vernier/runtime/exact.h"
 #include "vernier/runtime/ort_runner.h"
+#include "vernier/runtime/stopping.h"
+#include "vernier/tensor/convert.h"
 
 namespace vernier {
 namespace {
+
+// Operators are told from rounding by their own noise: less than 12 dB below the worst one's.
+constexpr double far_less_db = 12;
+// Another order of additions makes no more noise than this.
+constexpr double only_rounding_db = 90;
 
 struct OutputNoises {
   NoiseSums exact, as_run;
@@ -43,61 +52,176 @@ std::map<std::string, OutputNoises> measure_outputs(const Model& model, const Or
 
 // The node as the file calls it: ONNX Runtime appends "_token_1" to the names of nodes that it
 // moves.
-std::string name_in_file(const Model& model, const std::string& node) {
-  const ModelIndex index(model);
+std::string name_in_file(const ModelIndex& index, const std::string& node) {
   const std::string original = node.substr(0, node.rfind("_token_"));
   return !index.node(node) && index.node(original) ? original : node;
 }
 
+// Noise against what varies in a tensor: codes have a zero point that is no signal.
+double own_sqnr_db(const TensorView& expected, const TensorView& found) {
+  const std::vector<double> reference = to_f64(expected), candidate = to_f64(found);
+  const auto count = static_cast<double>(reference.size());
+  double mean = 0, signal = 0, noise = 0;
+  if (!is_float(expected.dtype))
+    for (const double value : reference) mean += value / count;
+  for (std::size_t i = 0; i < reference.size(); ++i) {
+    signal += (reference[i] - mean) * (reference[i] - mean);
+    noise += (reference[i] - candidate[i]) * (reference[i] - candidate[i]);
+  }
+  return noise == 0 ? INFINITY : 10 * std::log10(signal / noise);
+}
+
+// Layouts of the last level have tensors of other names.
+Optimization named_level(const OrtOptions& runtime) {
+  return std::min(runtime.optimization.value_or(Optimization::all), Optimization::extended);
+}
+
+// Ways to run a model otherwise, the cheapest first, each run when it is asked for.
+class Remedies {
+ public:
+  Remedies(const LossyModel& lossy, const ScoreRun& score, const ArithmeticLoss& loss)
+      : lossy_(lossy), score_(score), loss_(loss) {}
+
+  std::optional<RuntimeRemedy> cheapest(const Model& executed,
+                                        const std::vector<InexactOperator>& operators) {
+    using Kind = RuntimeRemedy::Kind;
+    if (loss_.precise_db) consider(Kind::x64_precision, {}, [&] { return *loss_.precise_db; });
+    const std::vector<std::string> rounding = nodes_with_rounded_activations(lossy_.model);
+    if (nodes_with_rounded_activations(executed).size() > rounding.size())
+      consider(Kind::float_products, {},
+               [&] { return with_config("session.qdq_matmulnbits_accuracy_level"); });
+    if (!rounding.empty())
+      consider(Kind::accuracy_level, rounding, [&] {
+        Model changed = lossy_.model.clone();
+        keep_activations_in_float(changed);
+        return score_(changed, lossy_.runtime);
+      });
+    for (const std::vector<std::string>& nodes : nodes_to_keep(operators))
+      consider(Kind::keep_in_float, nodes, [&] {
+        return score_(keep_nodes(lossy_.model, *lossy_.reference, nodes), lossy_.runtime);
+      });
+    if (has_dequantized_operands(lossy_.model))
+      consider(Kind::no_integers, {}, [&] { return with_config("session.disable_quant_qdq"); });
+    consider(Kind::basic_level, {}, [&] {
+      OrtOptions basic = lossy_.runtime;
+      basic.optimization = Optimization::basic;
+      return score_(lossy_.model, basic);
+    });
+    return std::move(found_);
+  }
+
+ private:
+  template <typename Run>
+  void consider(RuntimeRemedy::Kind kind, std::vector<std::string> nodes, Run run) {
+    if (found_) return;
+    try {
+      const double sqnr = run();
+      if (gives_back(loss_.db(), sqnr - loss_.as_run_db))
+        found_ = RuntimeRemedy{kind, std::move(nodes), sqnr};
+    } catch (const Stopped&) {
+      throw;
+    } catch (const Error&) {
+      // What cannot be run is no remedy.
+    }
+  }
+
+  double with_config(const char* key) {
+    OrtOptions runtime = lossy_.runtime;
+    runtime.config[key] = "1";
+    return score_(lossy_.model, runtime);
+  }
+
+  // The first operator, and all of its kind.
+  std::vector<std::vector<std::string>> nodes_to_keep(
+      const std::vector<InexactOperator>& operators) const {
+    if (operators.empty() || !lossy_.reference) return {};
+    std::vector<std::vector<std::string>> sets = {{operators.front().node}};
+    std::vector<std::string> alike;
+    for (const InexactOperator& each : operators)
+      if (each.op == operators.front().op) alike.push_back(each.node);
+    if (alike.size() > 1) sets.push_back(std::move(alike));
+    std::erase_if(sets, [&](const std::vector<std::string>& nodes) {
+      return !can_keep_nodes(lossy_.model, *lossy_.reference, nodes);
+    });
+    return sets;
+  }
+
+  const LossyModel& lossy_;
+  const ScoreRun& score_;
+  const ArithmeticLoss& loss_;
+  std::optional<RuntimeRemedy> found_;
+};
+
 }  // namespace
 
-std::optional<InexactOperator> first_inexact_operator(const Model& model, const Model& exact,
-                                                      const OrtOptions& runtime,
-                                                      const std::vector<Tensor>& inputs) {
+std::vector<InexactOperator> inexact_operators(const Model& executed, const Model& exact,
+                                               const OrtOptions& runtime,
+                                               const std::vector<Tensor>& inputs) {
   OrtOptions watching = runtime;
   watching.watch = Watch::all();
   watching.optimization = Optimization::disabled;
   watching.models_at_once = 2;
-  OrtRunner as_run(model.clone(), watching), in_exact(exact.clone(), watching);
-  LockstepOptions lockstep;
-  for (const WatchedTensor& tensor : as_run.watched()) lockstep.requests[tensor.name] = 1;
-  std::string first;
-  double sqnr = 0;
-  const auto observe = [&](const ObservedTensor& tensor, const TakeReference& take) {
-    const Tensor* expected = lockstep.requests.contains(tensor.name) ? take(tensor.name) : nullptr;
-    if (!expected || !first.empty() || expected->dtype != tensor.dtype ||
-        expected->shape.size() != tensor.shape.size() ||
-        std::ranges::equal(expected->bytes, tensor.bytes))
-      return;
-    first = tensor.name;
-    sqnr = sqnr_db(measure_noise(*expected, tensor));
+  OrtRunner as_run(executed.clone(), watching);
+  watching.exact = true;
+  OrtRunner in_exact(exact.clone(), watching);
+  RequestCounts requests;
+  for (const WatchedTensor& tensor : as_run.watched()) requests[tensor.name] = 1;
+  std::vector<std::pair<std::string, double>> tensors;
+  const auto measure = [&](const ObservedTensor& tensor, const TakeReference& take) {
+    const Tensor* expected = requests.contains(tensor.name) ? take(tensor.name) : nullptr;
+    if (!expected || expected->dtype != tensor.dtype ||
+        expected->bytes.size() != tensor.bytes.size())
+      return std::vector<std::byte>();
+    tensors.emplace_back(tensor.name, own_sqnr_db(*expected, tensor));
+    return expected->bytes;
   };
-  run_lockstep(in_exact, inputs, as_run, inputs, observe, lockstep);
-  if (first.empty()) return std::nullopt;
-  const ModelIndex index(model);
-  const FoundTensor* writer = index.tensor(first);
-  if (!writer) return std::nullopt;
-  return InexactOperator{node_label(*writer->node), writer->node->op_type(), sqnr};
+  run_on_reference_inputs(in_exact, inputs, as_run, inputs, measure, requests);
+  double worst = only_rounding_db - far_less_db;
+  for (const auto& [tensor, sqnr] : tensors) worst = std::fmin(worst, sqnr);
+  const ModelIndex index(executed), file(exact);
+  std::vector<InexactOperator> operators;
+  for (const auto& [tensor, sqnr] : tensors)
+    if (const FoundTensor* writer = index.tensor(tensor); writer && sqnr < worst + far_less_db)
+      operators.push_back(
+          {name_in_file(file, node_label(*writer->node)), writer->node->op_type(), sqnr});
+  return operators;
 }
 
-std::optional<ArithmeticLoss> measure_arithmetic_loss(const Model& model, const OrtOptions& runtime,
+void explain_loss(ArithmeticLoss& loss, const LossyModel& lossy, const std::vector<Tensor>& inputs,
+                  const ScoreRun& score) {
+  if (!is_cpu(lossy.runtime.provider)) return;
+  // session.x64quantprecision=1 stores weights of the graph that runs so that no kernel saturates.
+  Model unsaturated = optimize(lossy.model, lossy.runtime.optimization.value_or(Optimization::all));
+  make_weights_unsigned(unsaturated);
+  OrtOptions as_it_is = lossy.runtime;
+  as_it_is.optimization = Optimization::disabled;
+  loss.precise_db = score(unsaturated, as_it_is);
+  const Model executed = optimize(lossy.model, named_level(lossy.runtime));
+  std::vector<InexactOperator> operators;
+  try {
+    operators = inexact_operators(executed, lossy.model, lossy.runtime, inputs);
+  } catch (const Stopped&) {
+    throw;
+  } catch (const Error&) {
+    // What cannot be watched has no first operator.
+  }
+  if (!operators.empty()) loss.first_operator = operators.front();
+  loss.remedy = Remedies(lossy, score, loss).cheapest(executed, operators);
+}
+
+std::optional<ArithmeticLoss> measure_arithmetic_loss(const LossyModel& lossy,
                                                       const std::vector<ExactSample>& samples) {
-  if (runtime.exact) return std::nullopt;
+  if (lossy.runtime.exact) return std::nullopt;
   std::optional<ArithmeticLoss> worst;
-  for (const auto& [output, noise] : measure_outputs(model, runtime, samples)) {
+  for (const auto& [output, noise] : measure_outputs(lossy.model, lossy.runtime, samples)) {
     const ArithmeticLoss loss{output, sqnr_db(noise.exact), sqnr_db(noise.as_run)};
     if (std::isfinite(loss.db()) && (!worst || loss.db() > worst->db())) worst = loss;
   }
-  if (!worst || !(worst->db() > noticeable_loss_db) || !is_cpu(runtime.provider)) return worst;
-  // session.x64quantprecision=1 stores weights of the graph that runs so that no kernel saturates.
-  const Model executed = optimize(model, runtime.optimization.value_or(Optimization::all));
-  OrtOptions precise = runtime;
-  precise.exact = true;
-  worst->precise_db = sqnr_db(measure_outputs(executed, precise, samples).at(worst->output).as_run);
-  Model unsaturated = executed.clone();
-  make_weights_unsigned(unsaturated);
-  worst->first_operator = first_inexact_operator(executed, unsaturated, runtime, samples[0].inputs);
-  if (auto& first = worst->first_operator) first->node = name_in_file(model, first->node);
+  if (!worst || !(worst->db() > noticeable_loss_db)) return worst;
+  explain_loss(*worst, lossy, samples[0].inputs,
+               [&](const Model& model, const OrtOptions& runtime) {
+                 return sqnr_db(measure_outputs(model, runtime, samples).at(worst->output).as_run);
+               });
   return worst;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "vernier/analysis/compare/arithmetic.h"
 #include "vernier/analysis/compare/stages.h"
 #include "vernier/analysis/evidence/evidence.h"
 #include "vernier/analysis/inputs/io_mapping.h"
@@ -62,8 +63,8 @@ struct CompareResult {
   std::vector<PairResult> exact_outputs;  // the same in exact arithmetic, if it was run
   std::vector<PairResult> before_activation;  // of what was judged
   std::optional<double> runtime_loss_db;      // that arithmetic costs: exact minus as it ran
-  // What session.x64quantprecision=1 gives back of that, where it is noticeable.
-  std::optional<double> runtime_regained_db;
+  // Why, where it is noticeable: of a few samples.
+  std::optional<ArithmeticLoss> arithmetic;
   Evidence evidence;
   std::vector<UnwatchedTensor> not_compared;  // outputs of either model that are no tensors
   std::vector<std::string> warnings;

@@ -168,11 +168,6 @@ struct DebugResult {
   std::optional<double> runtime_loss_db() const {
     return arithmetic ? std::optional(std::max(0.0, arithmetic->db())) : std::nullopt;
   }
-  // What session.x64quantprecision=1 gives back of that; nothing: not measured.
-  std::optional<double> runtime_regained_db() const {
-    if (!arithmetic || !arithmetic->precise_db) return std::nullopt;
-    return *arithmetic->precise_db - arithmetic->as_run_db;
-  }
 };
 
 struct DebugOptions {

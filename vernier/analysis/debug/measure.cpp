@@ -221,8 +221,8 @@ Measurements measure(const Model& float_model, const Model& quantized_model, Deb
   total.wanted_samples = samples.size();
 
   if (!total.interrupted)
-    total.arithmetic =
-        measure_arithmetic_loss(quantized_model, options.runtime, models.take_kept());
+    total.arithmetic = measure_arithmetic_loss({quantized_model, &float_model, options.runtime},
+                                               models.take_kept());
   SharedObservations& shared = models.shared();
   for (std::size_t i = 0; i < total.sums.tensors.size(); ++i)
     total.tensor_layouts.push_back(shared.layout(i));

@@ -58,12 +58,12 @@ bool is_optimizers_fault(DiagnosisResult& result, const ComparedModels& models, 
 void ask_place(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
                const DiagnosisOptions& options);
 
-// Whether what is lost between exact arithmetic and this machine comes back where no kernel
-// saturates: else something else in how it runs is to blame.
-bool are_kernels_to_blame(const DiagnosisResult& result);
+// What gives back most of what is lost between exact arithmetic and this machine; null: nothing
+// that was run.
+const RuntimeRemedy* runtime_remedy(const DiagnosisResult& result);
 
 // The gap between this machine's figures and exact arithmetic is measured already.
-void name_kernels(DiagnosisResult& result, const ComparedModels& models);
+void name_runtime(DiagnosisResult& result, const ComparedModels& models);
 
 // A scale of a QOperator model that the bias behind it was not stored for. The bias is wrong with
 // it, and what the quantizer cuts off is missing: the scale as it was brings both back.

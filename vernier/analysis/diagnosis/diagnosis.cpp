@@ -78,9 +78,9 @@ void ask_inside(DiagnosisResult& result, const ComparedModels& models, Samples& 
                         explained_by_comparison(result);
   const bool is_right = !is_known && result.verdict.pass();
   if (is_right) name_cause(result, DiagnosedCause::none);
-  name_kernels(result, models);
+  name_runtime(result, models);
   const bool runs_otherwise =
-      answer(result, Question::runtime) == AnswerKind::bad && !are_kernels_to_blame(result);
+      answer(result, Question::runtime) == AnswerKind::bad && !runtime_remedy(result);
   if (is_right && runs_otherwise && !options.quick)
     is_optimizers_fault(result, models, samples, options);
   if (is_known || is_right || options.quick) return;
@@ -140,6 +140,7 @@ std::string_view diagnosed_cause_name(DiagnosedCause cause) {
     case DiagnosedCause::other_calibration: return "other_calibration";
     case DiagnosedCause::kernels: return "kernels";
     case DiagnosedCause::optimizer: return "optimizer";
+    case DiagnosedCause::inexact_operator: return "inexact_operator";
     case DiagnosedCause::drift_origin: return "drift_origin";
     case DiagnosedCause::quantized_nodes: return "quantized_nodes";
     case DiagnosedCause::spread_quantization: return "spread_quantization";

@@ -69,6 +69,7 @@ enum class DiagnosedCause {
   other_calibration,    // its ranges are those of inputs unlike these, which are real
   kernels,              // this CPU's integer kernels, not the file
   optimizer,            // an optimisation of the runtime, not the file
+  inexact_operator,     // an operator that the runtime computes less exactly than the file says
   drift_origin,         // the layer where a float candidate starts to differ
   quantized_nodes,      // the nodes whose quantization makes most of the noise
   spread_quantization,  // quantization, and no few nodes make most of it
@@ -82,6 +83,7 @@ struct Remedy {
   enum class Kind {
     exact_kernels,  // u8 weights, fewer bits or x64quantprecision
     no_optimizer,   // the optimisers that move the outputs, disabled
+    runtime,        // how the candidate is run, or that a node lets the runtime round
     right_layer,    // the drift origin computed as the reference computes it
     right_weights,  // swapped weights put back
     right_axes,     // transposed weights put right
@@ -99,7 +101,8 @@ struct Remedy {
   Writer writer = Writer::none;
   std::vector<std::string> subjects;  // nodes, optimisers, tensors, or the layer
   double before_db = 0, after_db = 0;
-  std::optional<double> interval_db;  // half the width of the 95% interval of after_db
+  std::optional<double> interval_db;      // half the width of the 95% interval of after_db
+  std::optional<RuntimeRemedy> how = {};  // of what changes how the candidate is run
   bool operator==(const Remedy&) const = default;
 };
 

@@ -126,20 +126,36 @@ void name_range(DiagnosisResult& result) {
     name_cause(result, DiagnosedCause::wrong_range, first.subjects.front());
 }
 
-bool are_kernels_to_blame(const DiagnosisResult& result) {
-  const CompareResult& compare = *result.compare;
-  return gives_back(compare.runtime_loss_db.value_or(0), compare.runtime_regained_db);
+const RuntimeRemedy* runtime_remedy(const DiagnosisResult& result) {
+  const auto& why = result.compare->arithmetic;
+  return why && why->remedy ? &*why->remedy : nullptr;
 }
 
-void name_kernels(DiagnosisResult& result, const ComparedModels& models) {
-  if (answer(result, Question::runtime) != AnswerKind::bad || !are_kernels_to_blame(result)) return;
-  result.remedies.push_back(
-      {.kind = Remedy::Kind::exact_kernels,
-       .writer = repair_stores_unsigned(models) ? Remedy::Writer::repair : Remedy::Writer::none,
-       .before_db = worst_db(result.compare->outputs),
-       .after_db = worst_db(result.compare->exact_outputs)});
+void name_runtime(DiagnosisResult& result, const ComparedModels& models) {
+  const RuntimeRemedy* remedy = runtime_remedy(result);
+  if (answer(result, Question::runtime) != AnswerKind::bad || !remedy) return;
   answer(result, Question::remedy) = AnswerKind::good;
-  if (result.cause == DiagnosedCause::none) name_cause(result, DiagnosedCause::kernels);
+  const bool is_right = result.cause == DiagnosedCause::none;
+  if (remedy->kind == RuntimeRemedy::Kind::x64_precision) {
+    result.remedies.push_back(
+        {.kind = Remedy::Kind::exact_kernels,
+         .writer = repair_stores_unsigned(models) ? Remedy::Writer::repair : Remedy::Writer::none,
+         .before_db = worst_db(result.compare->outputs),
+         .after_db = worst_db(result.compare->exact_outputs)});
+    if (is_right) name_cause(result, DiagnosedCause::kernels);
+    return;
+  }
+  const bool keeps = remedy->kind == RuntimeRemedy::Kind::keep_in_float;
+  const ArithmeticLoss& why = *result.compare->arithmetic;
+  result.remedies.push_back({.kind = keeps ? Remedy::Kind::keep_in_float : Remedy::Kind::runtime,
+                             .writer = keeps ? Remedy::Writer::tune : Remedy::Writer::none,
+                             .subjects = remedy->nodes,
+                             .before_db = why.as_run_db,
+                             .after_db = remedy->sqnr_db});
+  if (!keeps) result.remedies.back().how = *remedy;
+  if (is_right)
+    name_cause(result, DiagnosedCause::inexact_operator,
+               why.first_operator ? why.first_operator->node : "");
 }
 
 bool is_changed_scale(DiagnosisResult& result, const ComparedModels& models, Samples& samples,

@@ -67,10 +67,8 @@ class Swapping {
       names[other] = one;
       const double after_db = sqnr_with(io);
       if (after_db > before_db_ + swap_gain_db)
-        return Remedy{.kind = kind,
-                      .subjects = {one, other},
-                      .before_db = before_db_,
-                      .after_db = after_db};
+        return Remedy{
+            .kind = kind, .subjects = {one, other}, .before_db = before_db_, .after_db = after_db};
     }
     return std::nullopt;
   }
@@ -81,9 +79,8 @@ class Swapping {
     DiagnosisOptions options = options_;
     options.compare.compare.io = io;
     const CompareResult result = compared(models_.candidate, models_, *few_, options, false);
-    const bool all_compared = std::ranges::all_of(result.outputs, [](const PairResult& pair) {
-      return pair.status == PairStatus::compared;
-    });
+    const bool all_compared = std::ranges::all_of(
+        result.outputs, [](const PairResult& pair) { return pair.status == PairStatus::compared; });
     return all_compared ? worst_db(result.outputs) : -INFINITY;
   }
 

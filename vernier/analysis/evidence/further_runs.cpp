@@ -1,6 +1,7 @@
 #include "vernier/analysis/evidence/further_runs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include "vernier/analysis/compare/arithmetic.h"
@@ -109,25 +110,38 @@ void ask_others(CompareResult& result, const ComparedRun& run) {
   }
 }
 
-// What session.x64quantprecision=1 gives back of what the candidate loses as it runs here: it
-// stores weights of the graph that runs so that no kernel saturates.
-std::optional<double> regained_db(const CompareResult& result, const ComparedRun& run) {
+// Why the candidate loses as it runs here: on the first samples, of the output that loses most.
+// Nothing where it loses little, or cannot be run otherwise.
+std::optional<ArithmeticLoss> explained_loss(const CompareResult& result, const ComparedRun& run) {
   const OrtOptions& runtime = run.options.candidate_runtime;
   if (!(result.runtime_loss_db.value_or(0) > noticeable_loss_db) || !is_cpu(runtime.provider))
     return std::nullopt;
-  const CompareOptions again = options_like(run.options.compare);
+  CompareOptions again = options_like(run.options.compare);
+  again.before.clear();  // a further output may keep the optimiser from a fusion
   const auto few = first_samples(run.samples, few_samples * again.io.steps);
-  const auto outputs_of = [&](Model model, const OrtOptions& options) {
-    OrtRunner runner(std::move(model), options);
+  const auto outputs_of = [&](Runner& runner) {
     return compare(run.reference, runner, *few, again).outputs;
   };
+  const Model& candidate = run.models.candidate;
   try {
-    OrtOptions precise = runtime;
-    precise.exact = true;
-    const auto as_run = outputs_of(run.extended.clone(), runtime);
-    const auto regained = outputs_of(
-        optimize(run.extended, runtime.optimization.value_or(Optimization::all)), precise);
-    return mean_gain_db(as_run, regained);
+    OrtRunner in_exact = exact_runner(candidate, runtime), here(candidate.clone(), runtime);
+    const auto exact = outputs_of(in_exact), as_run = outputs_of(here);
+    std::optional<ArithmeticLoss> worst;
+    std::size_t output = 0;
+    for (std::size_t i = 0; i < std::min(exact.size(), as_run.size()); ++i) {
+      const ArithmeticLoss loss{exact[i].name, exact[i].similarity.statistics[0].mean,
+                                as_run[i].similarity.statistics[0].mean};
+      if (!std::isfinite(loss.db()) || (worst && !(loss.db() > worst->db()))) continue;
+      worst = loss;
+      output = i;
+    }
+    if (!worst || !(worst->db() > noticeable_loss_db)) return std::nullopt;
+    explain_loss(*worst, {candidate, run.models.reference, runtime}, few->sample(0),
+                 [&](const Model& model, const OrtOptions& options) {
+                   OrtRunner runner(model.clone(), options);
+                   return outputs_of(runner).at(output).similarity.statistics[0].mean;
+                 });
+    return worst;
   } catch (const Stopped&) {
     throw;
   } catch (const Error&) {
@@ -144,7 +158,7 @@ void judge_by_further_runs(CompareResult& result, const ComparedRun& run) {
   result.evidence.narrow = find_narrow_range(result, std::move(model), run);
   if (result.evidence.narrow) judge_anew(result);
   if (run.is_whole) judge_biases(result, run);
-  if (run.is_whole) result.runtime_regained_db = regained_db(result, run);
+  if (run.is_whole) result.arithmetic = explained_loss(result, run);
   ask_others(result, run);
 }
 

@@ -193,9 +193,9 @@ std::optional<Tensor> constant_of(const GraphIndex& graph, const std::string& te
   if (!node || !is_op(*node, "DequantizeLinear")) return std::nullopt;
   const auto stored = graph.value(node->input(0)), scale = graph.value(node->input(1));
   if (!stored || !scale || scale->size() != 1) return std::nullopt;
-  return dequantize(*stored, {.dtype = stored->dtype,
-                              .scale = *scale,
-                              .zero_point = graph.value(input_name(*node, 2))});
+  return dequantize(
+      *stored,
+      {.dtype = stored->dtype, .scale = *scale, .zero_point = graph.value(input_name(*node, 2))});
 }
 
 // A number that both nodes read, and the candidate's is another: "eps is 0.1, the reference's
@@ -274,11 +274,11 @@ bool is_lost_bound(CompareResult& result, const ComparedRun& run) {
   const bool is_low = lost->range.low < lost->folded.low - lost->range.step;
   structure.lost_bound = true;
   structure.origin = lost->tensor;
-  structure.origin_cause =
-      fmt::format("its quantizer stands for the reference's Relu or Clip, but {} at {:.3g} instead "
-                  "of {:.3g}",
-                  is_low ? "begins" : "ends", is_low ? lost->range.low : lost->range.high,
-                  is_low ? lost->folded.low : lost->folded.high);
+  structure.origin_cause = fmt::format(
+      "its quantizer stands for the reference's Relu or Clip, but {} at {:.3g} instead "
+      "of {:.3g}",
+      is_low ? "begins" : "ends", is_low ? lost->range.low : lost->range.high,
+      is_low ? lost->folded.low : lost->folded.high);
   return true;
 }
 

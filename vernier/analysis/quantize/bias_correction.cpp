@@ -17,8 +17,6 @@ constexpr int most_passes = 3;
 // Corrections are renewed after so many samples of the first pass, whatever the threads.
 constexpr std::int64_t samples_a_correction = 8;
 
-using NodeMeans = std::map<std::string, std::vector<double>>;  // of one sample, by node
-
 // The tensors that placed nodes write, as a model names them.
 std::map<std::string, const PlacedNode*, std::less<>> written_tensors(
     const Model& model, std::span<const PlacedNode> nodes) {
@@ -44,17 +42,24 @@ std::int64_t inner_of(const TensorView& tensor, const PlacedNode& node) {
 std::vector<double> channel_means(std::span<const float> values, std::int64_t inner,
                                   std::int64_t channels) {
   std::vector<double> means(static_cast<std::size_t>(channels));
-  for (std::size_t i = 0; i < values.size(); ++i)
-    means[static_cast<std::int64_t>(i) / inner % channels] += values[i];
+  std::size_t channel = 0;
+  for (auto block = values.begin(); block != values.end(); block += inner) {
+    double& sum = means[channel];
+    for (auto value = block; value != block + inner; ++value) sum += *value;
+    channel = (channel + 1) % means.size();
+  }
   for (double& mean : means) mean /= static_cast<double>(values.size()) / double(channels);
   return means;
 }
 
 void add_shift(std::span<std::byte> bytes, std::int64_t inner, const std::vector<double>& shift) {
   const std::span values(reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float));
-  for (std::size_t i = 0; i < values.size(); ++i)
-    values[i] += static_cast<float>(
-        shift[static_cast<std::size_t>(static_cast<std::int64_t>(i) / inner) % shift.size()]);
+  std::size_t channel = 0;
+  for (auto block = values.begin(); block != values.end(); block += inner) {
+    const auto added = static_cast<float>(shift[channel]);
+    for (auto value = block; value != block + inner; ++value) *value += added;
+    channel = (channel + 1) % shift.size();
+  }
 }
 
 // A model whose placed nodes are watched, and corrected while it runs.
@@ -136,14 +141,27 @@ double certain_mean(std::span<const double> differences) {
   return mean * std::max(0.0, 1 - uncertainty / (mean * mean));
 }
 
+std::vector<NodeMeans> measure_means(const Model& model, std::span<const PlacedNode> nodes,
+                                     const SampleRuns& runs) {
+  Measured measured(model, nodes, runs);
+  std::vector<NodeMeans> means(runs.indices.size());
+  if (!measured.has_nodes()) return means;
+  parallel_for(std::ssize(means), thread_count(runs.threads),
+               [&](std::int64_t i) { means[i] = measured.run(i, {}); });
+  return means;
+}
+
 BiasShifts find_bias_shifts(const Model& reference, const Model& quantized,
                             std::span<const PlacedNode> nodes, const SampleRuns& runs) {
-  Measured real(reference, nodes, runs), measured(quantized, nodes, runs);
-  if (!real.has_nodes() || !measured.has_nodes()) return {};
+  return find_bias_shifts(measure_means(reference, nodes, runs), quantized, nodes, runs);
+}
+
+BiasShifts find_bias_shifts(const std::vector<NodeMeans>& reference, const Model& quantized,
+                            std::span<const PlacedNode> nodes, const SampleRuns& runs,
+                            const std::function<bool(const BiasShifts& shifts)>& is_promising) {
+  Measured measured(quantized, nodes, runs);
+  if (!measured.has_nodes()) return {};
   const std::int64_t count = std::ssize(runs.indices);
-  const int threads = thread_count(runs.threads);
-  std::vector<NodeMeans> means(static_cast<std::size_t>(count));
-  parallel_for(count, threads, [&](std::int64_t i) { means[i] = real.run(i, {}); });
   // One node by itself has no correction before it.
   const int passes = nodes.size() == 1 ? 1 : most_passes;
   BiasShifts shifts;
@@ -151,15 +169,16 @@ BiasShifts find_bias_shifts(const Model& reference, const Model& quantized,
     Differences differences;
     for (std::int64_t begin = 0; begin < count; begin += samples_a_correction) {
       parallel_in_order(
-          begin, std::min(count, begin + samples_a_correction), threads,
+          begin, std::min(count, begin + samples_a_correction), thread_count(runs.threads),
           [&](std::int64_t i) { return std::pair(i, measured.run(i, shifts)); },
           [&](const std::pair<std::int64_t, NodeMeans>& run) {
-            differences.add(means[run.first], run.second);
+            differences.add(reference[run.first], run.second);
             return true;
           });
       if (pass == 0) shifts = differences.shifts();
     }
     shifts = differences.shifts();
+    if (pass == 0 && passes > 1 && !is_promising(shifts)) break;
   }
   return shifts;
 }

@@ -68,7 +68,7 @@ std::optional<Tensor> SharedSamples::labels(std::int64_t index) {
 }
 
 CalibrationValues calibrate(const Model& model, const PlacementPlan& plan, const SampleRuns& runs,
-                            const std::function<void()>& sample_done) {
+                            const CalibrationHooks& hooks) {
   CalibrationValues values;
   std::vector<std::string> watched;
   std::map<std::string, std::mutex, std::less<>> mutexes;
@@ -78,12 +78,15 @@ CalibrationValues calibrate(const Model& model, const PlacementPlan& plan, const
       mutexes[tensor.name];
       watched.push_back(tensor.name);
     }
+  for (const std::string& tensor : hooks.tensors)
+    if (!values.contains(tensor)) watched.push_back(tensor);
   std::erase_if(watched, [&](const std::string& name) {
     return std::ranges::any_of(model.inputs(),
                                [&](const auto& input) { return input.name == name; });
   });
   OrtRunner runner(model.clone(), watching(std::move(watched)));
   const auto add = [&](const TensorView& tensor) {
+    if (hooks.observe) hooks.observe(tensor);
     const auto mutex = mutexes.find(tensor.name);
     if (mutex == mutexes.end()) return;
     const std::lock_guard lock(mutex->second);
@@ -93,10 +96,12 @@ CalibrationValues calibrate(const Model& model, const PlacementPlan& plan, const
   parallel_for(std::ssize(runs.indices), thread_count(runs.threads), [&](std::int64_t i) {
     const std::vector<Tensor> inputs = runs.samples.sample(runs.indices[i]);
     for (const Tensor& input : inputs) add(input);
-    require_finite(runner.run(inputs, [&](const ObservedTensor& tensor) { add(tensor); }),
-                   runs.samples.number(runs.indices[i]));
+    std::vector<Tensor> outputs =
+        runner.run(inputs, [&](const ObservedTensor& tensor) { add(tensor); });
+    require_finite(outputs, runs.samples.number(runs.indices[i]));
+    if (hooks.outputs) hooks.outputs(i, std::move(outputs));
     const std::lock_guard lock(done);
-    if (sample_done) sample_done();
+    if (hooks.sample_done) hooks.sample_done();
   });
   return values;
 }

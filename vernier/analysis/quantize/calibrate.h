@@ -42,11 +42,19 @@ struct SampleRuns {
 // Throws Error for outputs of the float model that are not finite, and names the sample.
 void require_finite(std::span<const Tensor> outputs, std::int64_t sample);
 
+// What else runs of the float model are used for; each is called by several threads.
+struct CalibrationHooks {
+  std::vector<std::string> tensors = {};  // to be shown to `observe`
+  std::function<void(const TensorView&)> observe = {};
+  std::function<void(std::int64_t index, std::vector<Tensor> outputs)> outputs = {};  // of the runs
+  std::function<void()> sample_done = {};  // one at a time
+};
+
 // The values of each placed tensor that is a root, over the samples, as the float model computes
 // them. Memory does not depend on the number of samples.
 using CalibrationValues = std::map<std::string, ValueCounts>;
 CalibrationValues calibrate(const Model& model, const PlacementPlan& plan, const SampleRuns& runs,
-                            const std::function<void()>& sample_done = {});
+                            const CalibrationHooks& hooks = {});
 
 // Ranges by one rule for all.
 CalibratedRanges ranges_by(RangeRule rule, const CalibrationValues& values, int bits);

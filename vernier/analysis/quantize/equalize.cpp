@@ -5,13 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <mutex>
 #include <set>
 
-#include "vernier/metrics/parallel.h"
 #include "vernier/model/index.h"
 #include "vernier/model/tensor_data.h"
-#include "vernier/runtime/ort_runner.h"
 #include "vernier/tensor/convert.h"
 
 namespace vernier {
@@ -128,33 +125,6 @@ class Finding {
   std::vector<const NodeProto*> products_;
 };
 
-// The largest magnitude of each channel, the second axis, over the samples.
-std::map<std::string, std::vector<float>, std::less<>> channel_extremes(
-    const Model& model, const std::vector<ScalableChannels>& all, const SampleRuns& runs) {
-  std::map<std::string, std::vector<float>, std::less<>> extremes;
-  std::vector<std::string> watched;
-  for (const ScalableChannels& each : all) {
-    extremes[each.tensor].resize(static_cast<std::size_t>(each.channels));
-    watched.push_back(each.tensor);
-  }
-  OrtRunner runner(model.clone(), {.watch = Watch::only(watched), .exact = true, .threads = 1});
-  std::mutex mutex;
-  parallel_for(std::ssize(runs.indices), thread_count(runs.threads), [&](std::int64_t i) {
-    runner.run(runs.samples.sample(runs.indices[i]), [&](const ObservedTensor& tensor) {
-      const auto found = extremes.find(tensor.name);
-      if (found == extremes.end() || tensor.dtype != DType::f32 || tensor.shape.size() < 2) return;
-      const std::int64_t inner = element_count(tensor.shape.subspan(2));
-      const auto values = elements<float>(tensor);
-      const std::lock_guard lock(mutex);
-      for (std::size_t j = 0; j < values.size(); ++j) {
-        float& extreme = found->second[j / static_cast<std::size_t>(inner) % found->second.size()];
-        extreme = std::max(extreme, std::fabs(values[j]));
-      }
-    });
-  });
-  return extremes;
-}
-
 // A channel that is always zero stays as it is.
 std::vector<float> factors_of(const ScalableChannels& channels,
                               const std::vector<float>& extremes) {
@@ -211,13 +181,39 @@ void scale_channels(Model& model, const ScalableChannels& channels,
 
 std::vector<ScalableChannels> find_scalable(const Model& model) { return Finding(model).find(); }
 
-std::optional<Model> equalize(const Model& model, const SampleRuns& runs) {
-  const std::vector<ScalableChannels> all = find_scalable(model);
-  if (all.empty()) return std::nullopt;
-  const auto extremes = channel_extremes(model, all, runs);
+ChannelExtremes::ChannelExtremes(std::vector<ScalableChannels> channels)
+    : channels_(std::move(channels)) {
+  for (const ScalableChannels& each : channels_)
+    extremes_[each.tensor].resize(static_cast<std::size_t>(each.channels));
+}
+
+std::vector<std::string> ChannelExtremes::tensors() const {
+  std::vector<std::string> names;
+  for (const auto& [tensor, extremes] : extremes_) names.push_back(tensor);
+  return names;
+}
+
+// Channels are the second axis.
+void ChannelExtremes::observe(const TensorView& tensor) {
+  const auto found = extremes_.find(tensor.name);
+  if (found == extremes_.end() || tensor.dtype != DType::f32 || tensor.shape.size() < 2) return;
+  const auto values = elements<float>(tensor);
+  const std::int64_t inner = element_count(tensor.shape.subspan(2));
+  const std::lock_guard lock(mutex_);
+  std::size_t channel = 0;
+  for (auto block = values.begin(); block != values.end(); block += inner) {
+    float& extreme = found->second[channel];
+    for (auto value = block; value != block + inner; ++value)
+      extreme = std::max(extreme, std::fabs(*value));
+    channel = (channel + 1) % found->second.size();
+  }
+}
+
+std::optional<Model> equalize(const Model& model, const ChannelExtremes& extremes) {
+  if (extremes.channels().empty()) return std::nullopt;
   Model scaled = model.clone();
-  for (const ScalableChannels& channels : all)
-    scale_channels(scaled, channels, factors_of(channels, extremes.at(channels.tensor)));
+  for (const ScalableChannels& channels : extremes.channels())
+    scale_channels(scaled, channels, factors_of(channels, extremes.of(channels.tensor)));
   return scaled;
 }
 

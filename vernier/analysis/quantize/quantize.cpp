@@ -17,6 +17,7 @@ namespace vernier {
 namespace {
 
 constexpr std::int64_t few_samples = 16;
+constexpr std::int64_t explaining_samples = 8;  // of a loss
 
 const std::vector<std::string> integer_ops = {
     "QLinearConv",          "QLinearMatMul", "MatMulInteger", "ConvInteger",
@@ -92,8 +93,13 @@ void Quantizing::calibrate() {
   report(0);
   if (!options_.precision.needs_calibration()) return;
   std::int64_t done = 0;
-  values_ =
-      vernier::calibrate(prepared_.model, plan_, runs(parts_.calibration), [&] { report(++done); });
+  CalibrationHooks hooks{.sample_done = [&] { report(++done); }};
+  if (scales_channels()) {
+    extremes_ = std::make_unique<ChannelExtremes>(find_scalable(prepared_.model));
+    hooks.tensors = extremes_->tensors();
+    hooks.observe = [&](const TensorView& tensor) { extremes_->observe(tensor); };
+  }
+  values_ = vernier::calibrate(prepared_.model, plan_, runs(parts_.calibration), hooks);
   choices_.ranges = ranges_by(RangeRule::minmax, values_, options_.precision.activation_bits);
   for (const auto& [tensor, range] : options_.given_ranges) {
     const auto found = choices_.ranges.find(tensor);
@@ -113,8 +119,9 @@ void Quantizing::calibrate_again() {
   if (values_.empty() || parts_.choosing.empty() || !go_on_) return;
   const double steps = std::ldexp(1.0, options_.precision.activation_bits) - 1;
   QuantizationChoices again = choices_;
-  for (const auto& [tensor, counts] :
-       vernier::calibrate(prepared_.model, plan_, runs(parts_.choosing))) {
+  if (unscaled_ || !choosing_values_)
+    choosing_values_ = vernier::calibrate(prepared_.model, plan_, runs(parts_.choosing));
+  for (const auto& [tensor, counts] : *choosing_values_) {
     const auto range = again.ranges.find(tensor);
     const auto known = values_.find(tensor);
     const auto rule = range == again.ranges.end() ? std::nullopt : range_rule_of(range->second);
@@ -134,8 +141,16 @@ void Quantizing::calibrate_again() {
 }
 
 const OutputScorer& Quantizing::chooser() {
-  if (!chooser_) chooser_.emplace(reference(), runs(parts_.choosing));
-  return *chooser_;
+  if (chooser_) return *chooser_;
+  // The same runs show the values that calibrate_again() counts.
+  std::vector<std::vector<Tensor>> outputs;
+  if (!values_.empty()) {
+    outputs.resize(parts_.choosing.size());
+    choosing_values_ = vernier::calibrate(
+        reference(), plan_, runs(parts_.choosing),
+        {.outputs = [&](std::int64_t i, std::vector<Tensor> of) { outputs[i] = std::move(of); }});
+  }
+  return chooser_.emplace(reference(), runs(parts_.choosing), std::move(outputs));
 }
 
 const OutputScore& Quantizing::score() {
@@ -211,6 +226,8 @@ HeldBackResult Quantizing::judge_held_back(const QuantizeResult& result) {
                       .accuracy = exact.accuracy,
                       .reference_accuracy = scorer.reference_accuracy(),
                       .deployed_sqnr_db = deployed.sqnr_db()};
+  if (held.sqnr_db - held.deployed_sqnr_db > noticeable_loss_db)
+    held.arithmetic = explain_deployment(result);
   if (scorer.scores_tokens()) {
     held.kl_mean = exact.kl_mean();
     held.kl_interval = kl_interval(exact.noise);
@@ -223,6 +240,22 @@ HeldBackResult Quantizing::judge_held_back(const QuantizeResult& result) {
   held.int8_sqnr_db = exact.sqnr_db();  // the same numbers, stored otherwise
   held.int8_deployed_db = scorer.score(other, Arithmetic::deployed).sqnr_db();
   return held;
+}
+
+std::optional<ArithmeticLoss> Quantizing::explain_deployment(const QuantizeResult& result) {
+  const Model& floating = unscaled_ ? *unscaled_ : result.float_model;
+  OrtRunner real(floating.clone(), {.threads = options_.threads});
+  OrtRunner in_exact(result.model.clone(), {.exact = true, .threads = options_.threads});
+  std::vector<ExactSample> samples;
+  for (const std::int64_t index : parts_.held_back) {
+    if (std::ssize(samples) == explaining_samples) break;
+    ExactSample& sample = samples.emplace_back(shared_->sample(index));
+    sample.reference = real.run(sample.inputs);
+    sample.exact = in_exact.run(sample.inputs);
+  }
+  const OrtOptions deployed{.threads = options_.threads};
+  auto loss = measure_arithmetic_loss({result.model, &result.float_model, deployed}, samples);
+  return loss && loss->db() > noticeable_loss_db ? loss : std::nullopt;
 }
 
 Verdict Quantizing::verdict_of(const QuantizeResult& result) const {

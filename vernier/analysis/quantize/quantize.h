@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "vernier/analysis/compare/arithmetic.h"
 #include "vernier/analysis/progress.h"
 #include "vernier/analysis/quantize/prepare.h"
 #include "vernier/analysis/quantize/search.h"
@@ -53,6 +54,8 @@ struct HeldBackResult {
   std::optional<double> kl_mean;                       // of a decoder's next token, in nats
   ConfidenceInterval kl_interval = {};
   double deployed_sqnr_db = 0;  // as ONNX Runtime computes it here, with optimisations
+  // Why that is noticeably less, of a few of the samples; nothing: it is not.
+  std::optional<ArithmeticLoss> arithmetic = {};
   // The same with 8-bit int8 weights, where the target made it store others.
   std::optional<double> int8_sqnr_db, int8_deployed_db;
   bool operator==(const HeldBackResult&) const = default;

@@ -112,20 +112,21 @@ void Quantizing::search_choices_by_score() {
   decisions_.insert(decisions_.end(), found.decisions.begin(), found.decisions.end());
 }
 
+bool Quantizing::scales_channels() const {
+  return options_.effort != Effort::fast && options_.precision.activation_bits == 8 &&
+         options_.given_ranges.empty() && !parts_.choosing.empty();
+}
+
 // Another float model with the same outputs: kept where quantizing that one loses less.
 void Quantizing::equalize_channels() {
-  if (options_.precision.activation_bits != 8 || !options_.precision.needs_calibration() ||
-      !options_.given_ranges.empty())
-    return;
-  std::optional<Model> scaled = equalize(prepared_.model, runs(parts_.calibration));
+  std::optional<Model> scaled = extremes_ ? equalize(prepared_.model, *extremes_) : std::nullopt;
   if (!scaled) return;
   CalibrationValues values = vernier::calibrate(*scaled, plan_, runs(parts_.calibration));
   QuantizationChoices tried = choices_;
   tried.ranges = ranges_by(RangeRule::minmax, values, options_.precision.activation_bits);
-  OutputScore after = chooser().score(write_quantized(*scaled, plan_, tried));
-  const Gain gained = gain(score(), after);
-  decisions_.push_back({"cross-layer equalisation", "", after.sqnr_db(), gained, gained.proven()});
-  if (!gained.proven()) return;
+  OutputScore after = chooser().score_promising(write_quantized(*scaled, plan_, tried), score());
+  decisions_.push_back(decide("cross-layer equalisation", score(), after));
+  if (!decisions_.back().kept) return;
   unscaled_ = std::move(prepared_.model);
   prepared_.model = std::move(*scaled);
   values_ = std::move(values);

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 
+#include "vernier/analysis/quantize/equalize.h"
 #include "vernier/analysis/quantize/quantize.h"
 
 namespace vernier {
@@ -44,6 +46,7 @@ class Quantizing {
   void report(std::int64_t done);  // progress, in calibration samples
 
  private:
+  bool scales_channels() const;  // where that helps
   void equalize_channels();
   void search_choices_by_score();
   void search_blocks();
@@ -53,6 +56,8 @@ class Quantizing {
   std::vector<std::string> noisiest_nodes();
   void forget_unplaced();
   HeldBackResult judge_held_back(const QuantizeResult& result);
+  // Why the model loses as it is deployed here.
+  std::optional<ArithmeticLoss> explain_deployment(const QuantizeResult& result);
   Verdict verdict_of(const QuantizeResult& result) const;
 
   const QuantizeOptions& options_;
@@ -65,6 +70,9 @@ class Quantizing {
   SampleParts parts_;
   CalibrationValues values_;
   QuantizationChoices choices_;
+  // Of the calibration samples; nothing: channels are not to be scaled.
+  std::unique_ptr<ChannelExtremes> extremes_;
+  std::optional<CalibrationValues> choosing_values_;  // of reference(), on samples that choose
   std::optional<OutputScorer> chooser_;
   std::optional<OutputScore> score_;  // of choices_ and plan_; nothing: not measured
   std::vector<Decision> decisions_;

@@ -120,10 +120,10 @@ RepairResult repair(const Model& shipped_model, const Model& reference, Samples&
   const SampleRuns calibration{shared, parts.calibration, options.threads};
   const CalibrationValues values =
       calibrate(without_quantizers(candidate, shipped, [](const std::string&) { return true; }),
-                calibration_plan(shipped), calibration, [&] {
+                calibration_plan(shipped), calibration, {.sample_done = [&] {
                   ++done;
                   report();
-                });
+                }});
   QuantizationChoices choices{.precision = parse_quantized_precision("int8"),
                               .storage = weight_storage(options.target),
                               .per_channel = false};

@@ -49,6 +49,11 @@ auto recorded(SampleRecords* records, const std::string& section, std::int64_t s
   return measured;
 }
 
+// That have to gain before the others are run.
+std::int64_t promising_samples(std::int64_t samples) {
+  return std::max<std::int64_t>(16, samples / 3);
+}
+
 OrtOptions run_options(Arithmetic arithmetic) {
   return {.exact = arithmetic == Arithmetic::exact, .threads = 1};
 }
@@ -82,13 +87,16 @@ double OutputScore::sqnr_db() const {
 }
 
 Gain gain(const OutputScore& before, const OutputScore& after) {
-  const OutputNoise &first = before.noise, &second = after.noise;
+  const std::int64_t samples = std::min(before.noise.samples(), after.noise.samples());
+  const OutputNoise first = before.noise.first(samples), second = after.noise.first(samples);
   if (first.kl && second.kl)
     return {gain_db(first.kl_mean(), second.kl_mean()), kl_gain_interval(first, second)};
   return {gain_db(first.total(), second.total()), gain_interval(first, second)};
 }
 
-OutputScorer::OutputScorer(const Model& reference, SampleRuns runs) : runs_(std::move(runs)) {
+OutputScorer::OutputScorer(const Model& reference, SampleRuns runs,
+                           std::vector<std::vector<Tensor>> outputs)
+    : runs_(std::move(runs)), outputs_(std::move(outputs)) {
   OrtRunner runner(reference.clone(), run_options(Arithmetic::exact));
   for (std::size_t i = 0; i < runner.outputs().size(); ++i)
     if (is_float(runner.outputs()[i].dtype)) compared_.push_back(i);
@@ -97,10 +105,12 @@ OutputScorer::OutputScorer(const Model& reference, SampleRuns runs) : runs_(std:
         fmt::format("[quantize] {}: no output holds floats, so nothing tells how good a "
                     "quantized model is",
                     reference.name()));
-  outputs_.resize(runs_.indices.size());
-  parallel_for(std::ssize(runs_.indices), thread_count(runs_.threads), [&](std::int64_t i) {
-    outputs_[i] = runner.run(runs_.samples.sample(runs_.indices[i]));
-  });
+  if (outputs_.empty()) {
+    outputs_.resize(runs_.indices.size());
+    parallel_for(std::ssize(runs_.indices), thread_count(runs_.threads), [&](std::int64_t i) {
+      outputs_[i] = runner.run(runs_.samples.sample(runs_.indices[i]));
+    });
+  }
   const auto decoder = find_decoder(reference);
   for (std::size_t i = 0; decoder && i < runner.outputs().size(); ++i)
     if (runner.outputs()[i].name == decoder->logits) logits_ = i;
@@ -148,6 +158,10 @@ OutputScore OutputScorer::score(const Model& candidate, Arithmetic arithmetic) c
   return score(candidate, arithmetic, samples());
 }
 
+OutputScore OutputScorer::score_promising(const Model& candidate, const OutputScore& best) const {
+  return score(candidate, Arithmetic::exact, samples(), &best);
+}
+
 OutputScore OutputScorer::score_first(const Model& candidate, std::int64_t samples) const {
   return score(candidate, Arithmetic::exact, std::min(samples, this->samples()));
 }
@@ -181,8 +195,8 @@ std::vector<float> OutputScorer::errors(const Model& candidate, std::int64_t sam
   return errors;
 }
 
-OutputScore OutputScorer::score(const Model& candidate, Arithmetic arithmetic,
-                                std::int64_t samples) const {
+OutputScore OutputScorer::score(const Model& candidate, Arithmetic arithmetic, std::int64_t samples,
+                                const OutputScore* best) const {
   OrtRunner runner(candidate.clone(), run_options(arithmetic));
   const std::string where =
       section(arithmetic == Arithmetic::exact ? "scores" : "deployed scores", candidate);
@@ -232,7 +246,8 @@ OutputScore OutputScorer::score(const Model& candidate, Arithmetic arithmetic,
         agreeing += sample.has_agreement;
         right += sample.right;
         rows += sample.rows;
-        return true;
+        return !best || score.noise.samples() != promising_samples(samples) ||
+               gain(*best, score).db > 0;
       });
   if (agreeing > 0) score.agreement = agreement / static_cast<double>(agreeing);
   if (rows > 0) score.accuracy = 100 * right / rows;

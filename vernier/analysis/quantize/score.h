@@ -27,7 +27,8 @@ struct Gain {
   bool proven() const { return interval.low > 0; }
   bool operator==(const Gain&) const = default;
 };
-// On the samples that both scores are of. Of decoders the gain is that of KL.
+// On the samples that both scores are of: the first ones, where one has fewer. Of decoders the gain
+// is that of KL.
 Gain gain(const OutputScore& before, const OutputScore& after);
 
 enum class Arithmetic {
@@ -39,10 +40,14 @@ enum class Arithmetic {
 // it keeps.
 class OutputScorer {
  public:
-  // Throws Error where no output is of floats.
-  OutputScorer(const Model& reference, SampleRuns runs);
+  // Throws Error where no output is of floats. `outputs` are the reference's, of each sample, where
+  // they are known.
+  OutputScorer(const Model& reference, SampleRuns runs,
+               std::vector<std::vector<Tensor>> outputs = {});
 
   OutputScore score(const Model& candidate, Arithmetic arithmetic = Arithmetic::exact) const;
+  // The same, but of the first third of the samples where that is not better than `best`.
+  OutputScore score_promising(const Model& candidate, const OutputScore& best) const;
   // On the first samples only.
   OutputScore score_first(const Model& candidate, std::int64_t samples) const;
   // The differences of the compared outputs from the reference's on the first samples, each output
@@ -53,7 +58,8 @@ class OutputScorer {
   bool scores_tokens() const { return logits_.has_value(); }
 
  private:
-  OutputScore score(const Model& candidate, Arithmetic arithmetic, std::int64_t samples) const;
+  OutputScore score(const Model& candidate, Arithmetic arithmetic, std::int64_t samples,
+                    const OutputScore* best = nullptr) const;
   void measure_signal();
   // What a sample's part of a measurement is recorded under.
   std::string section(std::string_view measured, const Model& candidate) const;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <memory>
 
 #include "vernier/analysis/quantize/bias_correction.h"
 
@@ -16,6 +17,7 @@ constexpr std::int64_t most_correction_samples = 64;
 // A range is taken where its noise is at most this share of the noise of the one in use.
 constexpr double worthwhile = 0.97;
 constexpr int most_tuning_rounds = 3;
+constexpr double much_worse_db = 1;
 // Tried without --tune: the others hardly ever gain, and each takes a run of all samples.
 constexpr std::array usual_rules = {RangeRule::minmax, RangeRule::p99999, RangeRule::p9999,
                                     RangeRule::mse};
@@ -44,8 +46,12 @@ class Search {
   const QuantizedPrecision& precision() const { return result_.choices.precision; }
   bool has_activations() const { return !subject_.values.empty(); }
 
+  // --tune follows what looks bad at first to its end.
   OutputScore score(const QuantizationChoices& choices) {
-    return subject_.scorer.score(subject_.write(choices));
+    const Model candidate = subject_.write(choices);
+    if (subject_.effort == Effort::tune || best_.noise.samples() == 0)
+      return subject_.scorer.score(candidate);
+    return subject_.scorer.score_promising(candidate, best_);
   }
 
   bool may_score() const { return subject_.go_on(); }
@@ -53,10 +59,10 @@ class Search {
   // Takes the choices over where they gain more than the interval.
   bool consider(std::string choice, std::string subject, QuantizationChoices choices,
                 OutputScore scored) {
-    const Gain gained = gain(best_, scored);
-    result_.decisions.push_back(
-        {std::move(choice), std::move(subject), scored.sqnr_db(), gained, gained.proven()});
-    if (!gained.proven()) return false;
+    Decision decision = decide(std::move(choice), best_, scored);
+    decision.subject = std::move(subject);
+    result_.decisions.push_back(std::move(decision));
+    if (!result_.decisions.back().kept) return false;
     result_.choices = std::move(choices);
     best_ = std::move(scored);
     return true;
@@ -159,12 +165,30 @@ class Search {
     return runs;
   }
 
+  // Of the float model: they do not depend on any choice.
+  const std::vector<NodeMeans>& reference_means() {
+    if (!reference_means_)
+      reference_means_ = std::make_shared<const std::vector<NodeMeans>>(
+          measure_means(subject_.reference, subject_.nodes, correction_runs()));
+    return *reference_means_;
+  }
+
+  // Whether the shifts are not much worse than none on a few samples. --tune does not ask.
+  bool is_promising(QuantizationChoices choices, const BiasShifts& shifts) {
+    constexpr std::int64_t few_samples = 16;
+    if (subject_.effort == Effort::tune) return true;
+    choices.shifts = shifts;
+    const OutputScore few = subject_.scorer.score_first(subject_.write(choices), few_samples);
+    return gain(best_, few).db > -much_worse_db;
+  }
+
   void correct_biases() {
     if (precision().dynamic || precision().weight_bits == 4 || !may_score()) return;
     QuantizationChoices corrected = result_.choices;
     corrected.shifts.clear();
-    corrected.shifts = find_bias_shifts(subject_.reference, subject_.write(corrected),
-                                        subject_.nodes, correction_runs());
+    corrected.shifts = find_bias_shifts(
+        reference_means(), subject_.write(corrected), subject_.nodes, correction_runs(),
+        [&](const BiasShifts& shifts) { return is_promising(corrected, shifts); });
     if (corrected.shifts.empty()) return;
     OutputScore scored = score(corrected);
     consider("bias correction", "", std::move(corrected), std::move(scored));
@@ -178,7 +202,7 @@ class Search {
                      [](const PlacedNode& node) { return node.bias_reader && node.channels > 0; });
     if (last == subject_.nodes.rend()) return;
     QuantizationChoices corrected = result_.choices;
-    for (const auto& [node, added] : find_bias_shifts(subject_.reference, subject_.write(corrected),
+    for (const auto& [node, added] : find_bias_shifts(reference_means(), subject_.write(corrected),
                                                       {&*last, 1}, correction_runs())) {
       std::vector<double>& shift = corrected.shifts[node];
       shift.resize(added.size());
@@ -291,10 +315,20 @@ class Search {
   const SearchSubject& subject_;
   SearchResult result_;
   OutputScore best_;
-  std::vector<std::pair<double, std::string>> noise_alone_;  // of each tensor, the most first
+  std::vector<std::pair<double, std::string>> noise_alone_;        // of each tensor, the most first
+  std::shared_ptr<const std::vector<NodeMeans>> reference_means_;  // of the correction samples
 };
 
 }  // namespace
+
+Decision decide(std::string choice, const OutputScore& before, const OutputScore& tried) {
+  const Gain gained = gain(before, tried);
+  const bool is_whole = tried.noise.samples() == before.noise.samples();
+  return {.choice = std::move(choice),
+          .sqnr_db = is_whole ? tried.sqnr_db() : before.sqnr_db() + gained.db,
+          .gain = gained,
+          .kept = is_whole && gained.proven()};
+}
 
 SearchResult search_choices(const SearchSubject& subject, QuantizationChoices choices,
                             std::optional<OutputScore> score) {

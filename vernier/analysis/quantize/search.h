@@ -29,6 +29,10 @@ struct Decision {
   bool operator==(const Decision&) const = default;
 };
 
+// Kept where the gain is more than its interval. A score of the first samples only is that of a
+// choice that lost on them; its SQNR is then that of all, less what was lost.
+Decision decide(std::string choice, const OutputScore& before, const OutputScore& tried);
+
 // What choices are tried on.
 struct SearchSubject {
   const Model& reference;                 // in float

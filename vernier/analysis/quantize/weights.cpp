@@ -25,13 +25,28 @@ DType stored_type(const WeightOptions& options) {
   return options.storage == WeightStorage::uint8 ? DType::u8 : DType::i8;
 }
 
+// As std::nearbyint, which is a call on CPUs that the build must not ask more of. Beyond 2^51 it is
+// not exact; stored numbers end far below.
+double nearest(double value) {
+  constexpr double whole = 0x1.8p52;
+  return std::fabs(value) < 0x1p51 ? (value + whole) - whole : value;
+}
+
 struct Channels {
   std::int64_t count = 1, inner = 1, size = 0;
-  std::int64_t of(std::int64_t element) const { return element / inner % count; }
+
+  // Calls visit(channel, element) for every element, in their order.
+  template <typename Visit>
+  void for_each(Visit visit) const {
+    for (std::int64_t element = 0; element < size;)
+      for (std::int64_t channel = 0; channel < count; ++channel)
+        for (const std::int64_t end = element + inner; element < end; ++element)
+          visit(channel, element);
+  }
 };
 
 Channels channels_of(const TensorView& weight, int axis) {
-  Channels channels{.size = weight.size()};
+  Channels channels{.inner = weight.size(), .size = weight.size()};
   if (axis < 0) return channels;
   channels.count = weight.shape[axis];
   channels.inner = element_count(weight.shape.subspan(axis + 1));
@@ -42,7 +57,7 @@ Channels channels_of(const TensorView& weight, int axis) {
 double noise(std::span<const float> values, double scale, double largest) {
   double sum = 0;
   for (const float value : values) {
-    const double stored = std::clamp(std::nearbyint(value / scale), -largest, largest);
+    const double stored = std::clamp(nearest(value / scale), -largest, largest);
     sum += (value - stored * scale) * (value - stored * scale);
   }
   return sum;
@@ -66,16 +81,15 @@ std::vector<float> scales_of(std::span<const float> values, const Channels& chan
                              const WeightOptions& options) {
   const double largest = largest_stored(options);
   std::vector<double> magnitudes(channels.count);
-  for (std::int64_t i = 0; i < channels.size; ++i) {
-    double& magnitude = magnitudes[channels.of(i)];
-    magnitude = std::max<double>(magnitude, std::fabs(values[i]));
-  }
+  channels.for_each([&](std::int64_t channel, std::int64_t i) {
+    magnitudes[channel] = std::max<double>(magnitudes[channel], std::fabs(values[i]));
+  });
   std::vector<float> scales(channels.count);
   std::vector<std::vector<float>> by_channel;
   if (options.rule == WeightRule::mse) {
     by_channel.resize(channels.count);
-    for (std::int64_t i = 0; i < channels.size; ++i)
-      by_channel[channels.of(i)].push_back(values[i]);
+    channels.for_each(
+        [&](std::int64_t channel, std::int64_t i) { by_channel[channel].push_back(values[i]); });
   }
   for (std::int64_t c = 0; c < channels.count; ++c) {
     double scale = magnitudes[c] / largest;
@@ -114,10 +128,10 @@ StoredWeight quantize_weight(const TensorView& weight, const WeightOptions& opti
   Tensor stored = make_tensor(std::string(weight.name), DType::f32,
                               Shape(weight.shape.begin(), weight.shape.end()));
   const auto out = elements<float>(stored);
-  for (std::int64_t i = 0; i < channels.size; ++i)
+  channels.for_each([&](std::int64_t channel, std::int64_t i) {
     out[i] = static_cast<float>(
-        std::clamp<double>(std::nearbyint(values[i] / scales[channels.of(i)]), -largest, largest) +
-        zero);
+        std::clamp(nearest(values[i] / scales[channel]), -largest, largest) + zero);
+  });
   const bool scalar = options.axis < 0;
   StoredWeight result{.stored = convert(stored, stored_type(options))};
   result.quantizer.dtype = stored_type(options);
