@@ -139,6 +139,10 @@ def cause(row, candidate, reference, above):
     return "unknown", "nothing of what was looked at explains it"
 
 
+def shape_text(shape):
+    return "[" + ",".join(map(str, shape)) + "]"
+
+
 def failure(row, limit):
     """What the verdict says of a row that exceeds."""
     value = "nan" if row["max_abs_diff"] is None else row["max_abs_diff"]
@@ -149,8 +153,13 @@ def failure(row, limit):
         kind = "shape"
     elif value == "nan":
         kind = "nonfinite"
+    text = {"broken": lambda: f"{metric} {value:.6g} > {TOLERANCE:g}",
+            "missing": lambda: "missing in the candidate",
+            "shape": lambda: f"shape {shape_text(row['shape'])} against "
+                             f"{shape_text(row['candidate_shape'])}",
+            "nonfinite": lambda: f"{metric} is NaN"}[kind]()
     return {"subject": row["layer"], "group": "layer", "metric": metric, "value": value,
-            "limit": limit, "kind": kind}
+            "limit": limit, "kind": kind, "text": f"layer {row['layer']}: {text}"}
 
 
 def main():

@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 const std::string layers = R"({"command": "layers", "run": {"candidate": "a<b.onnx"},
-  "verdict": {"outcome": "fail", "failures": [{"kind": "broken", "subject": "fc", "limit": "x>1"}],
+  "verdict": {"outcome": "fail", "failures": [{"kind": "broken", "text": "layer fc: x 2 > 1"}],
               "doubts": []},
   "layers": [
     {"layer": "conv", "tensor": "/conv/Conv", "max_abs_diff": 1e-7, "sqnr_db": 130.5,
@@ -66,7 +66,7 @@ TEST(Rows, junit_has_the_verdict_and_every_row_as_a_test_case) {
   EXPECT_THAT(text, HasSubstr("name=\"fc, &quot;last&quot;\">\n      <failure type=\"fail\" "
                               "message=\"weight_mismatch: max_abs_diff 2.5\"/>"));
   EXPECT_THAT(text, HasSubstr("name=\"verdict\">\n      <failure type=\"fail\" "
-                              "message=\"broken fc x&gt;1\"/>"));
+                              "message=\"layer fc: x 2 &gt; 1\"/>"));
 }
 
 TEST(Rows, what_passes_has_no_failed_test_though_rows_drift) {
@@ -78,8 +78,15 @@ TEST(Rows, what_passes_has_no_failed_test_though_rows_drift) {
 TEST(Rows, an_inconclusive_verdict_is_no_pass) {
   const std::string text = render_junit(
       R"({"command": "eval", "verdict": {"outcome": "inconclusive", "failures": [],
-          "doubts": [{"kind": "unknown_inputs", "subject": "", "limit": 0}]}})");
-  EXPECT_THAT(text, HasSubstr("<failure type=\"inconclusive\" message=\"unknown_inputs"));
+          "doubts": [{"kind": "unknown_inputs", "text": "nothing tells"}]}})");
+  EXPECT_THAT(text, HasSubstr("<failure type=\"inconclusive\" message=\"nothing tells\""));
+}
+
+TEST(Rows, a_diagnosis_says_its_cause) {
+  const std::string text = render_junit(
+      R"({"command": "diagnose", "cause": {"kind": "other_bias", "text": "the bias b is another"},
+          "verdict": {"outcome": "fail", "failures": [{"text": "output y: 3 dB"}], "doubts": []}})");
+  EXPECT_THAT(text, HasSubstr("message=\"cause: the bias b is another; output y: 3 dB\""));
 }
 
 TEST(Rows, an_error_of_check_is_a_failure_and_a_note_is_none) {
