@@ -2,7 +2,7 @@
 # `make zoo` measures examples/zoo.json, four models of torchvision layer by layer, `make sweep` ten that
 # PyTorch 2 exports in four forms each; `make fuzz` looks for files that bring a reader down; `make fresh
 # suite=trixie` runs both commands on a Debian made for it (root needed).
-.PHONY: demo zoo sweep verdicts damaged crafted fuzz test build setup wheel asan tsan lint format check-format install fresh clean
+.PHONY: demo zoo sweep verdicts damaged crafted fuzz test build setup wheel asan tsan avx2 lint format check-format install fresh clean
 preset ?= dev
 steps ?= build
 targets ?= all
@@ -42,6 +42,14 @@ tsan: steps = build test torch
 tsan: targets = concurrent_test
 tsan: build
 	@$(build_dir)/bin/concurrent_test --gtest_brief=1
+
+# Quantized models as a CPU runs them that has AVX2 and nothing newer, whose integer kernels saturate: emulated,
+# about twenty minutes.
+avx2: steps = build test torch avx2
+avx2: targets = analysis_test vernier_cli
+avx2: build
+	@qemu-x86_64 -cpu Haswell $(build_dir)/bin/analysis_test --gtest_brief=1 \
+	  --gtest_filter='*Arithmetic*:*Compare*:*Debug*:*Evidence*:*FurtherRuns*:*Quantiz*:*Repair*:*Score*:*Shipped*:*Switch*:*Tune*-*Wild*:*Torch*'
 
 demo: steps = build torch
 demo: targets = vernier_cli

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # shellcheck disable=SC2086,SC2016  # pins are split into words; ${...} is the notation of dpkg
-# Installs what Vernier needs on Debian 12 or 13: `scripts/setup.sh [build] [test] [torch] [torch2] [wheel] [cluster] [fuzz] [lint]`.
+# Installs what Vernier needs on Debian 12 or 13: `scripts/setup.sh [build] [test] [torch] [torch2] [wheel] [cluster] [fuzz] [lint] [avx2]`.
 #   build   compiler and libraries; ONNX Runtime and DuckDB into .deps/; what builds the report page
 #           into web/node_modules
 #   test    test tools and models; the tests' Python into .deps/
@@ -14,6 +14,7 @@
 #   cluster Ray and the schemas of Kubernetes into .deps/cluster, for the tests of docs/scale.md
 #   fuzz    clang with libFuzzer, for `make fuzz`
 #   lint    clang-tidy and shellcheck, for `make lint`
+#   avx2    an emulator of other CPUs, for `make avx2`
 # Idempotent: what is installed already is left alone, and nothing is downloaded twice.
 # Each folder of .deps/ has the shape of a release archive (include/, lib/, share/). An
 # ONNXRUNTIME_ROOT in the environment is used instead of making .deps/onnxruntime; Debian's own is not
@@ -39,6 +40,7 @@ torch_packages=(libtorch-dev python3-torch python3-torchvision)
 grep -qx 'VERSION_ID="12"' /etc/os-release || torch_packages+=(python3-onnx)
 fuzz_packages=(clang-19 libclang-rt-19-dev)
 lint_packages=(clang-tidy shellcheck)
+avx2_packages=(qemu-user)
 
 # Downloads are pinned: package, version, sha256.
 # Headers are taken from Debian 13 and unpacked, never installed; they suit every architecture.
@@ -329,6 +331,7 @@ for step in "$@"; do
       ;;
     fuzz) install_packages "${fuzz_packages[@]}" ;;
     lint) install_packages "${lint_packages[@]}" ;;
-    *) die "unknown step '$step': use build, test, torch, torch2, wheel, cluster, fuzz or lint" ;;
+    avx2) install_packages "${avx2_packages[@]}" ;;
+    *) die "unknown step '$step': use build, test, torch, torch2, wheel, cluster, fuzz, lint or avx2" ;;
   esac
 done
