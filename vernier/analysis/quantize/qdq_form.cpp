@@ -80,7 +80,7 @@ class Rewriting {
   // The operator on real numbers, whose result is stored as `output` was.
   void insert(NodeProto real, const std::vector<std::string>& inputs, const NodeProto& node,
               const std::optional<ScaleNames>& names) {
-    const std::string stored = node.output(0);
+    const std::string& stored = node.output(0);
     const std::string output = names ? writer_.fresh_name(real_name(stored)) : stored;
     NodeProto& added = writer_.insert_before(number_, real.op_type(), inputs, {output});
     real.set_name(without_suffix(node.name(), "_quant"));
