@@ -119,7 +119,7 @@ lint: steps = build torch lint
 lint: targets = onnx_proto_objects
 lint: build
 	@shellcheck scripts/*.sh .ci/run
-	@run-clang-tidy -p $(build_dir) -quiet '^$(CURDIR)/(vernier|cli)/'
+	@run-clang-tidy-19 -p $(build_dir) -quiet '^$(CURDIR)/(vernier|cli)/'
 
 clean:
 	@rm -rf build

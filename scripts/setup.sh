@@ -39,7 +39,7 @@ torch_packages=(libtorch-dev python3-torch python3-torchvision)
 # PyTorch 2, which Debian has from 13 on, exports with it.
 grep -qx 'VERSION_ID="12"' /etc/os-release || torch_packages+=(python3-onnx)
 fuzz_packages=(clang-19 libclang-rt-19-dev)
-lint_packages=(clang-tidy shellcheck)
+lint_packages=(clang-tidy-19 shellcheck)
 avx2_packages=(qemu-user)
 
 # Downloads are pinned: package, version, sha256.

@@ -111,7 +111,7 @@ void ValueHistogram::add(std::span<const float> values, std::int64_t sample,
   for (std::size_t i = static_cast<std::size_t>(sample) % stride; i < values.size(); i += stride) {
     if (std::isnan(values[i])) continue;
     const double value = std::clamp(values[i], low, high);
-    const double bin = std::floor(value * bins_per_unit) + bins / 2;
+    const double bin = std::floor(value * bins_per_unit) + 0.5 * bins;
     add_count(counts_[static_cast<std::size_t>(std::clamp(bin, 0.0, bins - 1.0))], weight);
   }
 }

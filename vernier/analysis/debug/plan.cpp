@@ -17,7 +17,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::NodeProto;
 
 bool is_clip(const std::string& op) { return op == "Relu" || op == "Clip"; }
 

@@ -210,7 +210,7 @@ void ValueCounts::add(std::span<const float> values) {
   const double per_unit = 1 / bin_width();  // a power of two
   for (const float value : values) {
     if (!std::isfinite(value)) continue;
-    const double bin = value * per_unit + bins / 2;
+    const double bin = value * per_unit + 0.5 * bins;
     ++counts_[static_cast<std::size_t>(std::clamp(bin, 0.0, bins - 1.0))];
   }
 }
