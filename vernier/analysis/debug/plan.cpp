@@ -17,7 +17,6 @@
 namespace vernier {
 namespace {
 
-
 bool is_clip(const std::string& op) { return op == "Relu" || op == "Clip"; }
 
 // Names the node as the float model does: quantizers rename nodes that they replace. A folded Relu
