@@ -3,6 +3,7 @@
 
 #include "vernier/analysis/diagnosis/ask.h"
 #include "vernier/error.h"
+#include "vernier/runtime/stopping.h"
 
 namespace vernier {
 namespace {
@@ -74,14 +75,15 @@ class Swapping {
   }
 
  private:
-  // -infinity where an output has no figure: its counterpart has another shape.
+  // -infinity where an output has no figure, as where its counterpart has another shape.
   double sqnr_with(const IoMapping& io) const {
     DiagnosisOptions options = options_;
     options.compare.compare.io = io;
     const CompareResult result = compared(models_.candidate, models_, *few_, options, false);
-    const bool all_compared = std::ranges::all_of(
-        result.outputs, [](const PairResult& pair) { return pair.status == PairStatus::compared; });
-    return all_compared ? worst_db(result.outputs) : -INFINITY;
+    const bool all_measured = std::ranges::all_of(result.outputs, [](const PairResult& pair) {
+      return pair.status == PairStatus::compared && !std::isnan(pair.similarity.statistics[0].mean);
+    });
+    return all_measured ? worst_db(result.outputs) : -INFINITY;
   }
 
   const ComparedModels& models_;
@@ -116,6 +118,8 @@ bool are_swapped(DiagnosisResult& result, const ComparedModels& models, Samples&
                remedy->subjects.front());
     result.remedies.push_back(*std::move(remedy));
     return true;
+  } catch (const Stopped&) {
+    throw;
   } catch (const Error&) {
     return false;  // a decoder's inputs, say, do not run in each other's place
   }
