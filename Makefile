@@ -2,7 +2,7 @@
 # `make zoo` measures examples/zoo.json, four models of torchvision layer by layer, `make sweep` ten that
 # PyTorch 2 exports in four forms each; `make fuzz` looks for files that bring a reader down; `make fresh
 # suite=trixie` runs both commands on a Debian made for it (root needed).
-.PHONY: demo zoo sweep verdicts damaged crafted fuzz test build setup wheel asan tsan avx2 lint format check-format install fresh clean
+.PHONY: demo zoo sweep verdicts damaged crafted fuzz test build start setup wheel asan tsan avx2 lint format check-format install fresh clean
 preset ?= dev
 steps ?= build
 targets ?= all
@@ -16,13 +16,25 @@ setup:
 # out before. Warnings are errors only for continuous integration, which sets CI.
 options = -DVERNIER_WERROR=$(if $(CI),ON,OFF) -DVERNIER_BUILD_TESTS=$(tests) -DVERNIER_BUILD_BENCH=$(tests)
 tests = $(if $(filter test,$(steps)),ON,OFF)
-build: setup
+build: start
+	@scripts/setup.sh $(steps)
 	@[ $(build_dir)/build.ninja -nt .deps/installed ] && \
 	  [ "$$(cat $(build_dir)/options 2>/dev/null)" = "$(options)" ] || \
-	  { cmake --preset $(preset) $(options) >/dev/null && echo "$(options)" >$(build_dir)/options; }
+	  { cmake --preset $(preset) $(options) $(torch)=OFF >/dev/null && echo "$(options)" >$(build_dir)/options; }
 	@cmake --build --preset $(preset) --target $(targets)
 
+# The first build compiles the library, `early`, while the rest of set-up is installed: it needs none of that.
+torch = -DCMAKE_DISABLE_FIND_PACKAGE_Torch
+start:
+	@[ -z "$(early)" ] || [ -f $(build_dir)/build.ninja ] || { \
+	  scripts/setup.sh build && { \
+	    scripts/setup.sh $(steps) & \
+	    cmake --preset $(preset) $(options) $(torch)=ON -DVERNIER_BUILD_TESTS=OFF -DVERNIER_BUILD_BENCH=OFF >/dev/null && \
+	      cmake --build --preset $(preset) --target $(early); \
+	    built=$$?; wait $$! && exit $$built; }; }
+
 test: steps = build test torch torch2 wheel cluster
+test: early = vernier
 test: build
 	@ctest --preset $(preset) -j$$(nproc) --output-junit $(CURDIR)/$(build_dir)/tests.xml; \
 	  result=$$?; scripts/skipped.py $(build_dir)/tests.xml; exit $$result
@@ -53,6 +65,7 @@ avx2: build
 
 demo: steps = build torch
 demo: targets = vernier_cli
+demo: early = vernier
 demo: build
 	@scripts/demo.sh $(build_dir)/bin/vernier
 

@@ -16,7 +16,7 @@
 namespace vernier::cli {
 namespace {
 
-struct Options {
+struct CheckCommand {
   ModelOptions models;
   std::string preprocessing;
   std::string explain;
@@ -31,7 +31,7 @@ struct Options {
   OutputOptions output;
 };
 
-CheckOptions check_options(const Options& options, const std::filesystem::path& reference,
+CheckOptions check_options(const CheckCommand& options, const std::filesystem::path& reference,
                            const ResolvedModel& resolved) {
   CheckOptions check{.only = options.only,
                      .disable = options.disable,
@@ -56,7 +56,7 @@ CheckOptions check_options(const Options& options, const std::filesystem::path& 
   return check;
 }
 
-int explain(const Options& options) {
+int explain(const CheckCommand& options) {
   const auto all = explanations();
   const auto entries = options.explain == "all" ? all : std::span(&explanation(options.explain), 1);
   if (output_format(options.output) == "sarif")
@@ -78,7 +78,7 @@ std::string graph_of(const std::filesystem::path& model) {
   }
 }
 
-int run(const Options& options) {
+int run_check(const CheckCommand& options) {
   require_writable(options.output);
   if (!options.explain.empty()) return explain(options);
   if (options.models.models.empty()) throw Error("[check] MODEL: name the .onnx file to check");
@@ -104,7 +104,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_check(CLI::App& program, int& exit_code) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CheckCommand>();
   auto* command = program.add_subcommand("check", "Find what is wrong with an exported model");
   add_model_options(*command, options->models, "The exported model: .onnx file, folder or id",
                     ",--candidate");
@@ -130,7 +130,7 @@ void add_check(CLI::App& program, int& exit_code) {
   add_runtime_options(*command, options->runtime);
   add_output_options(*command, options->output, {"sarif"});
   command->footer("Example:\n  vernier check model.onnx --reference model.pt --strict\n");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options, &exit_code] { exit_code = run_check(*options); });
 }
 
 }  // namespace vernier::cli

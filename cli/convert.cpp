@@ -16,7 +16,7 @@
 namespace vernier::cli {
 namespace {
 
-struct Options {
+struct ConvertCommand {
   std::string model;
   std::string output;
   std::string precision;
@@ -45,19 +45,19 @@ void add_kept(Fp16Options& options, const std::string& text) {
   }
 }
 
-Fp16Options fp16_options(const Options& options) {
+Fp16Options fp16_options(const ConvertCommand& options) {
   Fp16Options result{.fp16_io = options.io == "fp16", .keep_default_ops = !options.no_default_keep};
   for (const std::string& text : options.keep) add_kept(result, text);
   return result;
 }
 
-std::vector<std::string> precisions() {
+std::vector<std::string> converted_precisions() {
   std::vector<std::string> names = {"fp16"};
   for (const std::string& name : quantized_precision_names()) names.push_back(name);
   return names;
 }
 
-void print_summary(const Options& options, const Fp16Result& result) {
+void print_summary(const ConvertCommand& options, const Fp16Result& result) {
   fmt::print("{}: {} weights and {} nodes in float16, {} nodes kept in float32, {} casts\n",
              options.output, result.converted_weights, result.converted_nodes, result.kept_nodes,
              result.casts);
@@ -86,7 +86,7 @@ void require_loadable(const Model& original, const Model& converted, const std::
         output, reason));
 }
 
-int run(Options& options) {
+int run_convert(ConvertCommand& options) {
   if (options.precision != "fp16") {
     if (!options.keep.empty())
       throw Error(
@@ -109,13 +109,13 @@ int run(Options& options) {
 }  // namespace
 
 void add_convert(CLI::App& program, int& exit_code) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ConvertCommand>();
   auto* command = program.add_subcommand("convert", "Convert an ONNX model to another precision");
   OptionGroup main(*command, main_group);
   main.add("MODEL,-m,--model", options->model, "The .onnx model to convert", "MODEL")->required();
   main.add("--precision", options->precision, "Precision to convert to")
       ->required()
-      ->check(CLI::IsMember(precisions()));
+      ->check(CLI::IsMember(converted_precisions()));
   main.add("-o,--output", options->output, "Where to write the converted model", "OUT.onnx")
       ->required();
   main.add("--io", options->io, "Precision of the graph's inputs and outputs")
@@ -128,7 +128,7 @@ void add_convert(CLI::App& program, int& exit_code) {
             "Convert also the operators that are kept in float32 by default");
   add_quantizing_options(*command, options->quantize);
   command->footer("Example:\n  vernier convert model.onnx --precision fp16 -o model.fp16.onnx\n");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options, &exit_code] { exit_code = run_convert(*options); });
 }
 
 }  // namespace vernier::cli

@@ -26,7 +26,7 @@
 namespace vernier::cli {
 namespace {
 
-struct Options {
+struct DebugCommand {
   ModelOptions models;
   InputSpec input{.default_samples = 8};
   TextInput text;
@@ -55,7 +55,7 @@ Model load_reference(const std::filesystem::path& path) {
 }
 
 // Samples behind those that are measured, to judge advice on; null: there are no others.
-std::unique_ptr<Samples> held_out_samples(const ComparedModels& models, const Options& options,
+std::unique_ptr<Samples> held_out_samples(const ComparedModels& models, const DebugCommand& options,
                                           const CompareModelsOptions& compared,
                                           std::int64_t measured) {
   if (options.quick || options.input.sample_index || options.io.steps > 1) return nullptr;
@@ -102,7 +102,7 @@ AdviceSizes advice_sizes(std::int64_t length, std::int64_t vocabulary,
   return {holding(choosing_tokens), holding(judging_tokens)};
 }
 
-AdviceSequences advice_sequences(const ComparedModels& models, const Options& options,
+AdviceSequences advice_sequences(const ComparedModels& models, const DebugCommand& options,
                                  const CompareModelsOptions& compared) {
   const auto decoder = find_decoder(models.candidate, options.io.roles);
   if (!decoder || options.quick || !are_given(options.input)) return {};
@@ -129,7 +129,7 @@ AdviceSequences advice_sequences(const ComparedModels& models, const Options& op
   }
 }
 
-int run(Options& options) {
+int run_debug(DebugCommand& options) {
   require_writable(options.output);
   DebugOptions debug_options{
       .low_db = options.low_db,
@@ -212,7 +212,7 @@ int run(Options& options) {
 }  // namespace
 
 void add_debug(CLI::App& program, int& exit_code) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<DebugCommand>();
   auto* command =
       program.add_subcommand("debug", "Find the tensors and weights that quantization damaged");
   add_model_options(*command, options->models, "The quantized model: .onnx file, folder or id",
@@ -259,7 +259,7 @@ void add_debug(CLI::App& program, int& exit_code) {
   add_detail_option(*command, options->output);
   add_output_options(*command, options->output);
   command->footer("Example:\n  vernier debug model.int8.onnx --reference model.onnx\n");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options, &exit_code] { exit_code = run_debug(*options); });
 }
 
 }  // namespace vernier::cli

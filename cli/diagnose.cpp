@@ -22,7 +22,7 @@
 namespace vernier::cli {
 namespace {
 
-struct Options {
+struct DiagnoseCommand {
   ModelOptions models;
   InputSpec input{.default_samples = 64};
   IoMapping io;
@@ -35,7 +35,7 @@ struct Options {
 };
 
 // --data names whatever there is: arrays, or a dataset, which all is that is to be prepared.
-void take_data(Options& options) {
+void take_data(DiagnoseCommand& options) {
   const std::filesystem::path path = options.data;
   const auto prepared = std::ranges::find_if(
       options.preparing, [](const CLI::Option* option) { return option->count() > 0; });
@@ -64,7 +64,7 @@ std::string given(const CLI::Option& option) {
 }
 
 // What tells repair and tune of the same inputs.
-std::string data_argument(const Options& options) {
+std::string data_argument(const DiagnoseCommand& options) {
   const InputSpec& input = options.input;
   std::string text;
   if (!input.data.empty())
@@ -78,8 +78,8 @@ std::string data_argument(const Options& options) {
   return text;
 }
 
-// Options of a dataset may stand beside --data, which may be one.
-void find_data_options(CLI::App& command, Options& options) {
+// DiagnoseCommand of a dataset may stand beside --data, which may be one.
+void find_data_options(CLI::App& command, DiagnoseCommand& options) {
   CLI::Option* dataset = command.get_option("--dataset");
   for (CLI::Option* option : command.get_options())
     if (option->get_group() == dataset_group) {
@@ -89,7 +89,7 @@ void find_data_options(CLI::App& command, Options& options) {
   for (const char* name : {"--shape", "--set"}) options.shaping.push_back(command.get_option(name));
 }
 
-void describe(RunDescription& run, const Options& options, const DiagnosisResult& result) {
+void describe(RunDescription& run, const DiagnoseCommand& options, const DiagnosisResult& result) {
   run.precision = result.precision;
   run.inputs = result.inputs;
   if (result.compare) run.samples = result.compare->samples;
@@ -106,13 +106,14 @@ std::string detail_of(const DetailRecord& record, const DiagnosisResult& result,
 }
 
 // The screen, beside the file that holds everything.
-void show_screen(const Options& options, DiagnosisSubject subject, const DiagnosisResult& result) {
+void show_screen(const DiagnoseCommand& options, DiagnosisSubject subject,
+                 const DiagnosisResult& result) {
   if (session()) return;
   subject.report = options.output.file;
   write_result({.no_color = options.output.no_color}, describe_diagnosis(subject, result), {});
 }
 
-int run(Options& options) {
+int run_diagnose(DiagnoseCommand& options) {
   require_writable(options.output);
   take_data(options);
   const ResolvedModel resolved = resolve_model_argument(options.models.models, options.models.id);
@@ -154,7 +155,7 @@ int run(Options& options) {
 }  // namespace
 
 void add_diagnose(CLI::App& program, int& exit_code) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<DiagnoseCommand>();
   auto* command = program.add_subcommand(
       "diagnose", "Find what is wrong between two models: where, why, and what brings it back");
   add_model_options(*command, options->models,
@@ -174,7 +175,7 @@ void add_diagnose(CLI::App& program, int& exit_code) {
   find_data_options(*command, *options);
   command->footer(
       "Example:\n  vernier diagnose model.int8.onnx model.onnx --data images/ -o report.html\n");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options, &exit_code] { exit_code = run_diagnose(*options); });
 }
 
 }  // namespace vernier::cli

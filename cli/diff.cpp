@@ -11,7 +11,7 @@
 namespace vernier::cli {
 namespace {
 
-struct Options {
+struct DiffCommand {
   std::vector<std::string> files;  // REFERENCE CANDIDATE, or what -m and --reference do not name
   std::string reference;
   std::string candidate;
@@ -23,7 +23,7 @@ struct Options {
 };
 
 // Files are named by position, reference first, or by -m and --reference.
-void name_files(Options& options) {
+void name_files(DiffCommand& options) {
   std::vector<std::string> files = options.files;
   if (!options.reference.empty()) files.insert(files.begin(), options.reference);
   if (!options.candidate.empty()) files.push_back(options.candidate);
@@ -34,7 +34,7 @@ void name_files(Options& options) {
   options.diff.candidate = files[1];
 }
 
-int run(Options& options) {
+int run_diff(DiffCommand& options) {
   require_writable(options.output);
   name_files(options);
   options.diff.limits = parse_limits(options.fail_if, pair_limit_metrics());
@@ -56,7 +56,7 @@ int run(Options& options) {
 }  // namespace
 
 void add_diff(CLI::App& program, int& exit_code) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<DiffCommand>();
   auto* command = program.add_subcommand("diff", "Compare the arrays of two .npy or .npz files");
   OptionGroup main(*command, main_group);
   command
@@ -83,7 +83,7 @@ void add_diff(CLI::App& program, int& exit_code) {
   add_output_options(*command, options->output);
   command->footer(
       "Example:\n  vernier diff reference.npz candidate.npz --fail-if 'max_abs_diff>1e-3'\n");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options, &exit_code] { exit_code = run_diff(*options); });
 }
 
 }  // namespace vernier::cli

@@ -29,7 +29,7 @@ const std::vector<std::string> precisions = {"fp32", "fp16",  "int8",  "int16", 
                                              "w8a8", "w8a16", "w4a16", "w16a16"};
 
 // How the reference is run, whatever runs it.
-RunnerOptions reference_runtime(const EvalOptions& options, const HostOptions& host = {}) {
+RunnerOptions reference_runtime(const EvalCommand& options, const HostOptions& host = {}) {
   RuntimeOptions runtime = options.reference_runtime;
   runtime.threads = options.runtime.threads;
   RunnerOptions runner = runner_options(runtime);
@@ -51,7 +51,7 @@ void require_feedback(const IoMapping& asked, const IoMapping& io) {
 
 // A candidate that is no ONNX model: outputs are all that can be compared, and --precision only
 // says which limits it is held to.
-int run_compare_runners(const EvalOptions& options, const ResolvedModel& resolved,
+int run_compare_runners(const EvalCommand& options, const ResolvedModel& resolved,
                         const std::filesystem::path& reference) {
   refuse_parts(options.parts);
   if (options.stages)
@@ -97,7 +97,7 @@ int run_compare_runners(const EvalOptions& options, const ResolvedModel& resolve
   return exit_code(result.verdict, result.interrupted);
 }
 
-int run_compare(const EvalOptions& options) {
+int run_compare(const EvalCommand& options) {
   require_writable(options.output);
   const ResolvedModel resolved = resolve_model_argument(options.models.models, options.models.id);
   const auto reference_path = resolve_reference(options.models, resolved);
@@ -164,7 +164,7 @@ int run_compare(const EvalOptions& options) {
   return exit_code(result.verdict, result.interrupted);
 }
 
-void add_feedback_options(CLI::App& command, EvalOptions& options) {
+void add_feedback_options(CLI::App& command, EvalCommand& options) {
   OptionGroup group(command, "Compare");
   group.each(
       "--feedback",
@@ -188,7 +188,7 @@ void add_feedback_options(CLI::App& command, EvalOptions& options) {
              "Of decoders: each continues with its own best token, not the reference's");
 }
 
-void add_task_options(CLI::App& command, EvalOptions& options) {
+void add_task_options(CLI::App& command, EvalCommand& options) {
   OptionGroup group(command, task_group);
   add_judgement_options(command, options.judge, task_group);
   group
@@ -237,7 +237,7 @@ void add_reference_options(CLI::App& command, RuntimeOptions& options) {
 }
 
 // The task of a model that is exported first says what to export; a dataset, that it is scored.
-std::string default_mode(const EvalOptions& options) {
+std::string default_mode(const EvalCommand& options) {
   const std::string& task = options.models.id.task;
   const bool says_what_to_export = options.input.dataset.name.empty() && options.text.empty() &&
                                    !options.models.models.empty() &&
@@ -246,7 +246,7 @@ std::string default_mode(const EvalOptions& options) {
 }
 
 // Options of one mode that another would pass over in silence.
-void refuse_options_of_other_modes(const CLI::App& command, const EvalOptions& options) {
+void refuse_options_of_other_modes(const CLI::App& command, const EvalCommand& options) {
   const std::string& mode = options.mode;
   constexpr std::array of_decoders = {"--steps", "--role", "--prompt-length"};
   constexpr std::array of_compare = {
@@ -266,7 +266,7 @@ void refuse_options_of_other_modes(const CLI::App& command, const EvalOptions& o
 
 }  // namespace
 
-std::unique_ptr<Runner> open_reference(const EvalOptions& options,
+std::unique_ptr<Runner> open_reference(const EvalCommand& options,
                                        const std::filesystem::path& path, const HostOptions& host) {
   auto reference = open_runner(path, reference_runtime(options, host));
   print_warnings(reference->warnings());
@@ -274,7 +274,7 @@ std::unique_ptr<Runner> open_reference(const EvalOptions& options,
 }
 
 void add_eval(CLI::App& program, int& exit_code) {
-  const auto options = std::make_shared<EvalOptions>();
+  const auto options = std::make_shared<EvalCommand>();
   auto* command = program.add_subcommand("eval", "Measure a converted model against its reference");
   add_model_options(*command, options->models,
                     "The candidate: an .onnx file, folder of an export, or an id", ",--candidate")

@@ -13,7 +13,7 @@
 namespace vernier::cli {
 
 // The options of `vernier eval`, whatever its mode.
-struct EvalOptions {
+struct EvalCommand {
   std::string mode;  // empty: task if there is one, else compare
   ModelOptions models;
   std::string precision;  // empty: what the model is
@@ -48,19 +48,19 @@ struct EvalOptions {
 };
 
 // Opens a reference of any format; what makes it doubtful is printed as a warning.
-std::unique_ptr<Runner> open_reference(const EvalOptions& options,
+std::unique_ptr<Runner> open_reference(const EvalCommand& options,
                                        const std::filesystem::path& path, const HostOptions& host);
 
 // --mode task and --mode reference: eval_task.cpp.
-int run_task(const EvalOptions& options);
+int run_task(const EvalCommand& options);
 // Whether the task is text-generation, on a text or on tokens without labels: how well these are
 // predicted is scored, and not an answer.
-bool scores_text(const EvalOptions& options);
+bool scores_text(const EvalCommand& options);
 // The same of such a task: eval_text.cpp.
-int run_text(const EvalOptions& options);
+int run_text(const EvalCommand& options);
 
 // Whether the task is one on a table of texts, and the same of such a task: eval_text_task.cpp.
-bool is_text_task(const EvalOptions& options);
-int run_text_task(const EvalOptions& options);
+bool is_text_task(const EvalCommand& options);
+int run_text_task(const EvalCommand& options);
 
 }  // namespace vernier::cli

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void require_task_options(const EvalOptions& options) {
+void require_task_options(const EvalCommand& options) {
   const auto task = parse_task(options.models.id.task);
   if (!task)
     throw Error(fmt::format(
@@ -45,7 +45,7 @@ void require_task_options(const EvalOptions& options) {
     throw Error("[eval] --mode reference scores -m alone: leave out --reference and --precision");
 }
 
-TaskOptions task_options(const EvalOptions& options) {
+TaskOptions task_options(const EvalCommand& options) {
   TaskOptions task{.task = *parse_task(options.models.id.task),
                    .output = options.output_name,
                    .knn = options.knn};
@@ -56,7 +56,7 @@ TaskOptions task_options(const EvalOptions& options) {
   return task;
 }
 
-EvaluateOptions evaluate_options(const EvalOptions& options, bool has_reference) {
+EvaluateOptions evaluate_options(const EvalCommand& options, bool has_reference) {
   EvaluateOptions result{.task = task_options(options), .judge = options.judge};
   result.judge.bootstrap.seed = options.input.seed;
   result.judge.limits =
@@ -74,7 +74,7 @@ struct Models {
   std::unique_ptr<Runner> candidate;
 };
 
-Models open_reference_alone(const EvalOptions& options, const ResolvedModel& argument) {
+Models open_reference_alone(const EvalCommand& options, const ResolvedModel& argument) {
   Models models{.path = argument.reference.empty() ? argument.model : argument.reference};
   if (model_format(models.path) == ModelFormat::recorded)
     throw Error(fmt::format("[eval] {}: is recorded already; score it with vernier score",
@@ -83,7 +83,7 @@ Models open_reference_alone(const EvalOptions& options, const ResolvedModel& arg
   return models;
 }
 
-Models open_models(const EvalOptions& options, const ResolvedModel& argument) {
+Models open_models(const EvalCommand& options, const ResolvedModel& argument) {
   if (options.mode == "reference") return open_reference_alone(options, argument);
   Model model = load_candidate(argument.model, options.precision);
   Models models{.path = argument.model,
@@ -108,7 +108,7 @@ bool is_recorded(const fs::path& path) {
 }
 
 // The examples whose embeddings are searched; nothing without --bank-split.
-std::optional<TaskExamples> open_bank(const EvalOptions& options, const Models& models,
+std::optional<TaskExamples> open_bank(const EvalCommand& options, const Models& models,
                                       const TaskOptions& task, const TaskExamples& queries) {
   if (options.bank_split.empty()) return std::nullopt;
   if (is_recorded(models.reference_path))
@@ -119,7 +119,7 @@ std::optional<TaskExamples> open_bank(const EvalOptions& options, const Models& 
                         queries);
 }
 
-RunDescription describe_task_run(const EvalOptions& options, const ResolvedModel& argument,
+RunDescription describe_task_run(const EvalCommand& options, const ResolvedModel& argument,
                                  const Models& models, const TaskOptions& task,
                                  const TaskExamples& examples) {
   const bool alone = options.mode == "reference";
@@ -165,7 +165,7 @@ Measured measured_of(const Models& models, const RunDescription& run, const Task
 
 }  // namespace
 
-int run_task(const EvalOptions& options) {
+int run_task(const EvalCommand& options) {
   require_writable(options.output);
   require_task_options(options);
   const ResolvedModel argument = resolve_model_argument(options.models.models, options.models.id);

@@ -37,7 +37,7 @@ Decoder require_decoder(const Model& model, const RoleOverrides& roles) {
 }
 
 // The tokenizer that was given, else the one beside the model; nothing where there is none.
-std::optional<Tokenizer> open_tokenizer(const EvalOptions& options, const fs::path& model) {
+std::optional<Tokenizer> open_tokenizer(const EvalCommand& options, const fs::path& model) {
   if (!options.tokenizer.empty()) return Tokenizer(options.tokenizer, options.models.id.python);
   const fs::path beside = model.parent_path() / "tokenizer.json";
   if (!fs::is_regular_file(beside)) {
@@ -53,7 +53,7 @@ std::optional<Tokenizer> open_tokenizer(const EvalOptions& options, const fs::pa
   }
 }
 
-TokenBlocks read_text(const EvalOptions& options, const std::optional<Tokenizer>& tokenizer,
+TokenBlocks read_text(const EvalCommand& options, const std::optional<Tokenizer>& tokenizer,
                       const Decoder& decoder) {
   if (options.text.empty())
     return read_blocks(options.input.dataset.name, decoder.tokens, options.block_length);
@@ -61,7 +61,7 @@ TokenBlocks read_text(const EvalOptions& options, const std::optional<Tokenizer>
                     options.block_length.value_or(default_block_length));
 }
 
-void require_text_options(const EvalOptions& options) {
+void require_text_options(const EvalCommand& options) {
   const bool dataset = !options.input.dataset.name.empty();
   if (options.text.empty() == !dataset)
     throw Error(
@@ -82,7 +82,7 @@ struct TextModels {
 };
 
 // A live model, in float64 as well, or what was recorded of one.
-void open_other_reference(const EvalOptions& options, const ResolvedModel& argument,
+void open_other_reference(const EvalCommand& options, const ResolvedModel& argument,
                           std::int64_t candidate_bytes, TextModels& models) {
   const std::vector<std::int64_t> example(4, 0);
   const DecoderRun first{.tokens = example};
@@ -99,7 +99,7 @@ void open_other_reference(const EvalOptions& options, const ResolvedModel& argum
   models.second = open_reference(options, models.reference_path, host);
 }
 
-TextModels open_text_models(const EvalOptions& options, const ResolvedModel& argument,
+TextModels open_text_models(const EvalCommand& options, const ResolvedModel& argument,
                             Model candidate) {
   TextModels models;
   const std::int64_t candidate_bytes = candidate.weight_bytes();
@@ -144,7 +144,7 @@ std::string hash_of(const TokenBlocks& text) {
 
 }  // namespace
 
-bool scores_text(const EvalOptions& options) {
+bool scores_text(const EvalCommand& options) {
   const fs::path dataset = options.input.dataset.name;
   if (options.models.id.task != "text-generation") return false;
   if (!options.text.empty() || dataset.empty()) return true;
@@ -157,7 +157,7 @@ bool scores_text(const EvalOptions& options) {
                               [&](const char* name) { return archive.has(name); });
 }
 
-int run_text(const EvalOptions& options) {
+int run_text(const EvalCommand& options) {
   require_writable(options.output);
   require_text_options(options);
   const ResolvedModel argument = resolve_model_argument(options.models.models, options.models.id);

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 constexpr std::int64_t default_rows = 1000;
 
 // The tokenizer that was given, else the one beside the model or in the reference's folder.
-Tokenizer open_tokenizer(const EvalOptions& options, const fs::path& model,
+Tokenizer open_tokenizer(const EvalCommand& options, const fs::path& model,
                          const fs::path& reference) {
   if (!options.tokenizer.empty()) return Tokenizer(options.tokenizer, options.models.id.python);
   for (const fs::path& folder : {model.parent_path(), reference.parent_path()})
@@ -33,7 +33,7 @@ Tokenizer open_tokenizer(const EvalOptions& options, const fs::path& model,
                   options.models.id.task));
 }
 
-TextColumns columns_of(const EvalOptions& options) {
+TextColumns columns_of(const EvalCommand& options) {
   TextColumns columns;
   const auto add = [&](const char* role, const std::string& name) {
     if (!name.empty()) columns[role] = name;
@@ -53,11 +53,11 @@ std::string hash_of(std::span<const std::string> rows, const Tokenizer& tokenize
 
 }  // namespace
 
-bool is_text_task(const EvalOptions& options) {
+bool is_text_task(const EvalCommand& options) {
   return parse_text_task(options.models.id.task).has_value();
 }
 
-int run_text_task(const EvalOptions& options) {
+int run_text_task(const EvalCommand& options) {
   require_writable(options.output);
   const TextTask task = *parse_text_task(options.models.id.task);
   const std::string& dataset = options.input.dataset.name;

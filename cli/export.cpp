@@ -11,7 +11,7 @@
 namespace vernier::cli {
 namespace {
 
-struct Options {
+struct ExportCommand {
   ExportOptions exported;
   std::string folder;
   bool rebuild = false;
@@ -23,7 +23,7 @@ void run_once(const std::filesystem::path& path) {
   runner.run(random_samples(runner.inputs(), {})->sample(0));
 }
 
-int run(const Options& options) {
+int run_export(const ExportCommand& options) {
   const ExportedModel model = options.folder.empty()
                                   ? resolve_model(options.exported, options.rebuild)
                                   : export_model(options.exported, options.folder);
@@ -36,7 +36,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_export(CLI::App& program, int& exit_code) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ExportCommand>();
   ExportOptions& exported = options->exported;
   auto* command = program.add_subcommand(
       "export", "Export a PyTorch model to ONNX and TorchScript, with a Python that has PyTorch");
@@ -72,7 +72,7 @@ void add_export(CLI::App& program, int& exit_code) {
   main.add("--python", exported.python, "Interpreter (default: the first that has PyTorch)",
            "PROGRAM");
   command->footer("Example:\n  vernier export torchvision/resnet18 -o resnet18\n");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options, &exit_code] { exit_code = run_export(*options); });
 }
 
 }  // namespace vernier::cli

@@ -11,7 +11,7 @@
 namespace vernier::cli {
 namespace {
 
-struct Options {
+struct InspectCommand {
   std::string model;
   bool tensors = false;
   ModelIdOptions id;
@@ -22,7 +22,7 @@ struct Options {
 };
 
 // The first sample, or the one that was asked for.
-LiveTensors run_sample(const Options& options) {
+LiveTensors run_sample(const InspectCommand& options) {
   const std::filesystem::path path = options.model;
   RunnerOptions runner_settings = runner_options(options.runtime);
   runner_settings.onnx.watch = Watch::all();
@@ -55,7 +55,7 @@ LiveTensors run_sample(const Options& options) {
   return live;
 }
 
-int run(const Options& options) {
+int run_inspect(const InspectCommand& options) {
   require_writable(options.output);
   const bool hosted = model_format(options.model) == ModelFormat::hosted;
   const Inspection inspection = inspect(
@@ -71,7 +71,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_inspect(CLI::App& program, int& exit_code) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<InspectCommand>();
   auto* command = program.add_subcommand("inspect", "Show what a model holds");
   OptionGroup main(*command, main_group);
   main.add("MODEL,-m,--model", options->model,
@@ -88,7 +88,7 @@ void add_inspect(CLI::App& program, int& exit_code) {
   add_live_model_options(*command, options->id, options->host);
   add_output_options(*command, options->output);
   command->footer("Example:\n  vernier inspect model.onnx --tensors --input-data inputs.npz\n");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options, &exit_code] { exit_code = run_inspect(*options); });
 }
 
 }  // namespace vernier::cli

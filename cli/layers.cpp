@@ -27,7 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct LayersCommand {
   ModelOptions models;
   std::optional<double> tolerance;
   std::string truth;
@@ -51,7 +51,7 @@ struct Validated {
   RunDescription run = {};       // as far as the candidate's runtime is concerned
 };
 
-Validated validate_recorded(const Options& options, const fs::path& candidate,
+Validated validate_recorded(const LayersCommand& options, const fs::path& candidate,
                             const LayersOptions& layers) {
   if (model_format(layers.reference) != ModelFormat::recorded)
     throw Error(fmt::format(
@@ -62,7 +62,7 @@ Validated validate_recorded(const Options& options, const fs::path& candidate,
   return {validate_recorded_layers(candidate, layers)};
 }
 
-Validated validate(const Options& options, const fs::path& path, LayersOptions layers) {
+Validated validate(const LayersCommand& options, const fs::path& path, LayersOptions layers) {
   const Model candidate = load_candidate(path);
   Inputs inputs = layers_inputs(candidate, options.input, layers);
   print_warnings(inputs.warnings);
@@ -87,7 +87,7 @@ Validated validate(const Options& options, const fs::path& path, LayersOptions l
   return validated;
 }
 
-int run(Options& options) {
+int run_layers(LayersCommand& options) {
   require_writable(options.output);
   const ResolvedModel resolved = resolve_model_argument(options.models.models, options.models.id);
   read_text(options.text, resolved.model, options.models.id.python, options.input);
@@ -132,7 +132,7 @@ int run(Options& options) {
 }  // namespace
 
 void add_layers(CLI::App& program, int& exit_code) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<LayersCommand>();
   auto* command = program.add_subcommand(
       "layers", "Find the layer at which an exported model starts to differ, and why");
   add_model_options(*command, options->models,
@@ -170,7 +170,7 @@ void add_layers(CLI::App& program, int& exit_code) {
   add_detail_option(*command, options->output);
   add_output_options(*command, options->output);
   command->footer("Example:\n  vernier layers model.onnx --reference model.pt\n");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options, &exit_code] { exit_code = run_layers(*options); });
 }
 
 }  // namespace vernier::cli

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct MergeCommand {
   std::vector<std::string> parts;
   bool allow_missing = false, allow_code = false;
   OutputOptions output;
@@ -59,7 +59,7 @@ void add_part(const std::string& file, const Part& part, Found& found) {
 
 // A part names the command that is run: one that measures, writes nothing but the result, and loads
 // no code unless the parts are trusted.
-void require_harmless(const PartHeader& header, const Options& options) {
+void require_harmless(const PartHeader& header, const MergeCommand& options) {
   constexpr std::array commands = {"eval", "debug", "layers"};
   const auto refuse = [&](const std::string& what) {
     throw Error(fmt::format("[merge] {}: its command {}", options.parts.front(), what));
@@ -114,7 +114,7 @@ std::string missing_text(const Found& found) {
 }
 
 // The command that measured the parts, with these in the place of a measurement.
-std::vector<std::string> command_line(const PartHeader& header, const Options& options) {
+std::vector<std::string> command_line(const PartHeader& header, const MergeCommand& options) {
   std::vector<std::string> line = {"vernier", header.command};
   line.insert(line.end(), header.arguments.begin(), header.arguments.end());
   for (const std::string& part : options.parts)
@@ -144,7 +144,7 @@ class WorkingFolder {
   fs::path before_;
 };
 
-int run(const Options& options) {
+int run_merge(const MergeCommand& options) {
   require_writable(options.output);
   Found found;
   for (const std::string& file : options.parts) add_part(file, read_part(file), found);
@@ -168,7 +168,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_merge(CLI::App& program, int& exit_code) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<MergeCommand>();
   auto* command =
       program.add_subcommand("merge", "Make the result of parts that were measured with --shard");
   command->add_option("PART", options->parts, "The parts, in any order")
@@ -183,7 +183,7 @@ void add_merge(CLI::App& program, int& exit_code) {
             "Load the code that the parts' command names: a Python model, or an ONNX Runtime");
   add_output_options(*command, options->output);
   command->footer("Example:\n  vernier merge part*.vpart -o result.json\n");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options, &exit_code] { exit_code = run_merge(*options); });
 }
 
 }  // namespace vernier::cli

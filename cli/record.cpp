@@ -16,7 +16,7 @@
 namespace vernier::cli {
 namespace {
 
-struct Options {
+struct RecordCommand {
   std::string model;
   ModelIdOptions id;
   HostOptions host;
@@ -28,7 +28,7 @@ struct Options {
   RuntimeOptions runtime;
 };
 
-void require_recordable(const Options& options, ModelFormat format) {
+void require_recordable(const RecordCommand& options, ModelFormat format) {
   if (format == ModelFormat::recorded)
     throw Error(fmt::format("[record] {}: is recorded already; give a model (.onnx or .pt)",
                             options.model));
@@ -51,7 +51,8 @@ bool are_outputs(const TensorSelection& tensors, const std::vector<TensorSpec>& 
   });
 }
 
-OpenedModel open(const Options& options, const TensorSelection& tensors, ModelFormat format) {
+OpenedModel open_model(const RecordCommand& options, const TensorSelection& tensors,
+                       ModelFormat format) {
   RunnerOptions runner = runner_options(options.runtime);
   runner.torch.watch_leaves = tensors.needs_intermediates();
   if (format == ModelFormat::hosted) {
@@ -82,7 +83,7 @@ void print_left_out(const std::vector<UnwatchedTensor>& tensors, const TensorSel
   }
 }
 
-int run(Options& options) {
+int run_record(RecordCommand& options) {
   const ModelFormat format = model_format(options.model);
   require_recordable(options, format);
   read_text(options.text, options.model, options.id.python, options.inputs);
@@ -91,7 +92,7 @@ int run(Options& options) {
     options.inputs.samples = all_samples;
   RecordOptions record_options{.output = options.output,
                                .tensors = parse_selection(options.tensors)};
-  const OpenedModel model = open(options, record_options.tensors, format);
+  const OpenedModel model = open_model(options, record_options.tensors, format);
   const std::vector<TensorSpec> specs = model.onnx ? model.onnx->inputs() : model.runner->inputs();
   require_inputs(options.io, specs);
   const Inputs inputs = make_inputs({.inputs = specs,
@@ -119,7 +120,7 @@ int run(Options& options) {
 }  // namespace
 
 void add_record(CLI::App& program, int& exit_code) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<RecordCommand>();
   auto* command = program.add_subcommand("record", "Run a model and save its tensors");
   OptionGroup main(*command, main_group);
   main.add("MODEL,-m,--model", options->model,
@@ -149,7 +150,7 @@ void add_record(CLI::App& program, int& exit_code) {
   add_live_model_options(*command, options->id, options->host);
   command->footer(
       "Example:\n  vernier record model.onnx -o tensors.npz --tensors all --samples 8\n");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options, &exit_code] { exit_code = run_record(*options); });
 }
 
 }  // namespace vernier::cli

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct RepairCommand {
   std::string model, reference;
   fs::path repaired;
   bool tune = false;
@@ -28,7 +28,7 @@ struct Options {
   OutputOptions output;
 };
 
-int run(Options& options) {
+int run_repair(RepairCommand& options) {
   require_model_writable(options.repaired, {options.model, options.reference});
   require_writable(options.output);
   const Model candidate = Model::load(options.model);
@@ -67,7 +67,7 @@ int run(Options& options) {
 }  // namespace
 
 void add_repair(CLI::App& program, int& exit_code) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<RepairCommand>();
   options->input.spec.default_samples = 256;
   auto* command = program.add_subcommand(
       "repair", "Write better scales, weights and biases into a quantized model");
@@ -89,7 +89,7 @@ void add_repair(CLI::App& program, int& exit_code) {
   command->footer(
       "Example:\n  vernier repair model.int8.onnx --reference model.onnx --data calibration.npz -o "
       "better.int8.onnx\n");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options, &exit_code] { exit_code = run_repair(*options); });
 }
 
 }  // namespace vernier::cli

@@ -12,12 +12,12 @@
 namespace vernier::cli {
 namespace {
 
-struct Options {
+struct ReportCommand {
   std::vector<std::string> results;
   OutputOptions output;
 };
 
-int run(const Options& options) {
+int run_report(const ReportCommand& options) {
   require_html();
   require_writable(options.output);
   std::vector<HtmlResult> results;
@@ -36,7 +36,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_report(CLI::App& program, int& exit_code) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ReportCommand>();
   auto* command =
       program.add_subcommand("report", "Show saved results, together, as one HTML page");
   OptionGroup main(*command, main_group);
@@ -45,7 +45,7 @@ void add_report(CLI::App& program, int& exit_code) {
       ->type_name("FILE...");
   main.add("-o,--output", options->output.file, "Write the page to FILE instead of stdout", "FILE");
   command->footer("Example:\n  vernier report debug.json layers.json check.json -o report.html\n");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options, &exit_code] { exit_code = run_report(*options); });
 }
 
 }  // namespace vernier::cli

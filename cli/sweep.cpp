@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct SweepCommand {
   QuantizeCommand quantize;
   std::vector<std::string> precisions = {"fp16", "w8a8", "w8a16", "w8"};
   int runs = 15;
@@ -57,7 +57,7 @@ std::optional<std::int64_t> peak_memory(const fs::path& model, const fs::path& f
   return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
 }
 
-int run(Options& options) {
+int run_sweep(SweepCommand& options) {
   QuantizeCommand& command = options.quantize;
   require_no_report(command.quantized, "a folder of models");
   require_writable(command.output);
@@ -101,7 +101,7 @@ int run(Options& options) {
 }  // namespace
 
 void add_sweep(CLI::App& program, int& exit_code) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<SweepCommand>();
   auto* command =
       program.add_subcommand("sweep", "Measure a model in several precisions beside each other");
   OptionGroup main(*command, main_group);
@@ -120,7 +120,7 @@ void add_sweep(CLI::App& program, int& exit_code) {
   command->footer(
       "Example:\n  vernier sweep model.onnx --precisions fp16,w8a8,w8 --data calibration.npz -o "
       "sweep\n");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options, &exit_code] { exit_code = run_sweep(*options); });
 }
 
 }  // namespace vernier::cli

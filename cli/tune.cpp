@@ -20,14 +20,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct TuneCommand {
   QuantizeCommand quantize;
   std::string reference;  // of a model that is quantized already
   std::string target, cost = "nodes", fallback;
   std::vector<std::string> keep;  // nodes of a model that is quantized already
 };
 
-TuneFallback fallback_of(const Options& options) {
+TuneFallback fallback_of(const TuneCommand& options) {
   const bool blocks = parse_quantized_precision(options.quantize.precision).weight_bits == 4;
   if (options.fallback == "8" && !blocks)
     throw Error("[tune] --fallback 8: weights have 8 bits already; pass --precision int4");
@@ -36,7 +36,7 @@ TuneFallback fallback_of(const Options& options) {
   return options.fallback == "16" ? TuneFallback::bits16 : TuneFallback::floating;
 }
 
-TuneResult tune_model(const Model& model, Samples& samples, const Options& options,
+TuneResult tune_model(const Model& model, Samples& samples, const TuneCommand& options,
                       SampleRecords* records, Progress progress) {
   const Limit target = parse_target(options.target);
   const TuneCost cost = parse_tune_cost(options.cost);
@@ -56,7 +56,7 @@ TuneResult tune_model(const Model& model, Samples& samples, const Options& optio
   return tune(model, samples, analysis);
 }
 
-RunDescription describe_run(const Options& options, const CalibrationData& data,
+RunDescription describe_run(const TuneCommand& options, const CalibrationData& data,
                             const TuneResult& result) {
   RunDescription run = quantize_run("tune", options.quantize, data);
   if (!options.reference.empty()) {
@@ -69,7 +69,7 @@ RunDescription describe_run(const Options& options, const CalibrationData& data,
 }
 
 // No search: what somebody has chosen, as debug advises it.
-int keep(const Options& options) {
+int keep(const TuneCommand& options) {
   const QuantizeCommand& command = options.quantize;
   if (options.reference.empty())
     throw Error(
@@ -82,7 +82,7 @@ int keep(const Options& options) {
   return exit_pass;
 }
 
-int run(Options& options) {
+int run_tune(TuneCommand& options) {
   QuantizeCommand& command = options.quantize;
   require_model_writable(command.quantized, {command.model, options.reference});
   require_writable(command.output);
@@ -129,7 +129,7 @@ int run(Options& options) {
 }  // namespace
 
 void add_tune(CLI::App& program, int& exit_code) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<TuneCommand>();
   auto* command = program.add_subcommand(
       "tune", "Quantize all but the fewest nodes with which a target is reached");
   OptionGroup main(*command, main_group);
@@ -171,7 +171,7 @@ void add_tune(CLI::App& program, int& exit_code) {
   command->footer(
       "Example:\n  vernier tune model.onnx --target 'sqnr_db>30' --data calibration.npz -o "
       "model.mixed.onnx\n");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options, &exit_code] { exit_code = run_tune(*options); });
 }
 
 }  // namespace vernier::cli

@@ -36,7 +36,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-struct Options {
+struct ZooCommand {
   fs::path file, cache, reports;
   std::string shard;
   int jobs = 0;
@@ -125,7 +125,7 @@ std::string last_line(std::FILE* errors) {
 
 class ZooRun {
  public:
-  ZooRun(const Options& options, const Zoo& zoo)
+  ZooRun(const ZooCommand& options, const Zoo& zoo)
       : options_(options), cache_(options.cache), planner_(options.cache), program_(own_program()) {
     for (const ZooEntry& entry : zoo.entries) {
       rows_.push_back({.entry = entry});
@@ -273,7 +273,7 @@ class ZooRun {
     }
   }
 
-  const Options& options_;
+  const ZooCommand& options_;
   ZooCache cache_;
   ZooPlanner planner_;
   std::string program_;
@@ -303,7 +303,7 @@ void write_reports(const fs::path& folder, const ZooResult& result, const ZooRun
                             running.result_of(i));
 }
 
-void write(const Options& options, const RunDescription& run, const ZooResult& result,
+void write(const ZooCommand& options, const RunDescription& run, const ZooResult& result,
            const ZooRun& running) {
   if (!options.reports.empty()) write_reports(options.reports, result, running);
   const Document document = describe_zoo(run, result);
@@ -313,7 +313,7 @@ void write(const Options& options, const RunDescription& run, const ZooResult& r
     write_result(options.output, document, [&] { return zoo_json(run, result); });
 }
 
-RunDescription describe(const Options& options, const ZooResult& result) {
+RunDescription describe(const ZooCommand& options, const ZooResult& result) {
   const auto count = [&](ZooState state) {
     return std::ranges::count_if(result.rows,
                                  [&](const ZooRow& row) { return row.state == state; });
@@ -326,7 +326,7 @@ RunDescription describe(const Options& options, const ZooResult& result) {
   return run;
 }
 
-int run(Options& options) {
+int run_zoo(ZooCommand& options) {
   if (options.collect && (options.again || !options.shard.empty()))
     throw Error("[zoo] --collect measures nothing; leave out --again and --shard");
   if (!options.shard.empty()) parse_shard(options.shard);
@@ -355,7 +355,7 @@ int run(Options& options) {
 }  // namespace
 
 void add_zoo(CLI::App& program, int& exit_code) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ZooCommand>();
   options->program = &program;
   auto* command = program.add_subcommand(
       "zoo", "Measure many models, and show what changed since the last run");
@@ -378,7 +378,7 @@ void add_zoo(CLI::App& program, int& exit_code) {
   main.add("--reports", options->reports, "Write each row's own result here as JSON", "FOLDER");
   add_output_options(*command, options->output);
   command->footer("Example:\n  vernier zoo zoo.json -o zoo.html\n");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  command->callback([options, &exit_code] { exit_code = run_zoo(*options); });
 }
 
 }  // namespace vernier::cli

@@ -194,7 +194,6 @@ apt_of_suite() {
 # Downloads an npm package and unpacks the one file `member` of it to `target`.
 fetch_npm() {
   local package=$1 version=$2 sha256=$3 member=$4 target=$5 file
-  command -v npm >/dev/null || install_packages npm
   file=$(npm pack "$package@$version" --cache "$PWD/npm" --loglevel=error) ||
     die "npm could not download $package@$version: see its message above"
   check_sha256 "$file" "$sha256"
@@ -228,24 +227,31 @@ gather_libzip() {
 
 # Makes .deps/NAME with gather_NAME, in a work folder, and moves it into place when it is whole.
 # Its pins are kept in it: it is made again when they change.
-make_prefix() {
-  local name=$1 pins="${*:2}"
-  [ "$(cat ".deps/$name/.pins" 2>/dev/null)" != "$pins" ] || return 0
+make_prefix() (
+  name=$1 pins="${*:2}"
+  [ "$(cat ".deps/$name/.pins" 2>/dev/null)" != "$pins" ] || exit 0
   [ -n "${npm_arch:-}" ] || die "$name is packaged for amd64 and arm64 only; build it yourself and see docs/architecture.md"
   say "downloading into .deps/$name: $(sed -E 's/ [0-9a-f]{64}//g' <<<"$pins")"
   mkdir -p .deps
   work=$(mktemp -d "$PWD/.deps/work.XXXXXX")
+  trap 'rm -rf "$work"' EXIT
   mkdir -p "$work"/prefix/{include,lib,share}
-  (cd "$work" && "gather_$name")
-  echo "$pins" >"$work/prefix/.pins"
+  cd "$work"
+  "gather_$name"
+  echo "$pins" >prefix/.pins
+  cd ../..
   rm -rf ".deps/$name"
   mv "$work/prefix" ".deps/$name"
-  rm -rf "$work"
   mark_changed
-}
+)
 
-work=
-trap '[ -z "$work" ] || rm -rf "$work"' EXIT
+# Runs the commands, each a word list in one argument, at the same time; fails if one of them does.
+at_once() {
+  local command pid pids=() failed=0
+  for command in "$@"; do $command & pids+=($!); done
+  for pid in "${pids[@]}"; do wait "$pid" || failed=$?; done
+  return "$failed"
+}
 
 # Makes .deps/NAME, a virtual environment, with the pins: Debian's own packages are older, and differ by
 # suite. Those behind --no-deps are installed without what they ask for.
@@ -284,7 +290,6 @@ mend_torchvision() {
 # own setting. Made again when the lock file changes.
 make_web() {
   local lock
-  command -v npm >/dev/null || install_packages npm
   lock=$(sha256sum <web/package-lock.json)
   [ "$(cat web/node_modules/.pins 2>/dev/null)" != "$lock" ] || return 0
   say "installing into web/node_modules what web/package-lock.json lists"
@@ -298,10 +303,11 @@ make_web() {
 for step in "$@"; do
   case $step in
     build)
+      command -v npm >/dev/null || build_packages+=(npm)
       install_packages "${build_packages[@]}"
-      [ -n "${ONNXRUNTIME_ROOT:-}" ] || make_prefix onnxruntime "${header_pins[@]}" "$onnxruntime_pin"
-      make_prefix duckdb "$duckdb_pin" "$duckdb_header_pin"
-      make_web
+      downloads=("make_prefix duckdb $duckdb_pin $duckdb_header_pin" make_web)
+      [ -n "${ONNXRUNTIME_ROOT:-}" ] || downloads+=("make_prefix onnxruntime ${header_pins[*]} $onnxruntime_pin")
+      at_once "${downloads[@]}"
       ;;
     test)
       install_packages "${test_packages[@]}"
