@@ -12,8 +12,7 @@
 #include "vernier/analysis/task/judge.h"
 #include "vernier/data/read_file.h"
 #include "vernier/error.h"
-#include "vernier/json_reason.h"
-#include "vernier/parse_json.h"
+#include "vernier/json.h"
 #include "vernier/tensor/atomic_file.h"
 
 namespace vernier {
@@ -148,7 +147,7 @@ void write_baseline(const fs::path& path, Baseline baseline) {
     figures.push_back(entry_of(figure));
   }
   const Json json = {{"vernier_baseline", baseline_version}, {"figures", figures}};
-  write_file_atomically(path, json.dump(2) + "\n");
+  write_file_atomically(path, json_text(json));
 }
 
 std::vector<Limit> limits_of(const Baseline& baseline) {

@@ -12,7 +12,7 @@
 #include "vernier/data/read_file.h"
 #include "vernier/data/split.h"
 #include "vernier/error.h"
-#include "vernier/parse_json.h"
+#include "vernier/json.h"
 
 namespace vernier {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "vernier/data/read_file.h"
 #include "vernier/error.h"
-#include "vernier/parse_json.h"
+#include "vernier/json.h"
 
 namespace vernier {
 namespace {
@@ -38,7 +38,7 @@ DatasetColumns::DatasetColumns(std::string subject, std::vector<DatasetColumn> c
       Feature& feature = features_[name];
       feature.type = value.value("_type", "");
       for (const Json& label : value.value("names", Json::array()))
-        feature.classes.push_back(label.is_string() ? label.get<std::string>() : label.dump());
+        feature.classes.push_back(label.is_string() ? label.get<std::string>() : json_line(label));
     }
   } catch (const Json::exception&) {
     features_.clear();

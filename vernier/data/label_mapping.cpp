@@ -10,7 +10,7 @@
 
 #include "vernier/data/read_file.h"
 #include "vernier/error.h"
-#include "vernier/parse_json.h"
+#include "vernier/json.h"
 
 namespace vernier {
 namespace {
@@ -135,7 +135,7 @@ LabelMapping read_label_mapping(const std::filesystem::path& path,
     if (!from) throw fail(fmt::format("'{}' is neither a class of the dataset nor a label", key));
     if (!to)
       throw fail(fmt::format("'{}' is mapped to {}, expected a label of the model, from 0", key,
-                             value.dump()));
+                             json_line(value)));
     mapping[*from] = *to;
   }
   return mapping;

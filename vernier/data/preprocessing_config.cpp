@@ -11,8 +11,7 @@
 
 #include "vernier/data/read_file.h"
 #include "vernier/error.h"
-#include "vernier/json_reason.h"
-#include "vernier/parse_json.h"
+#include "vernier/json.h"
 
 namespace vernier {
 namespace {

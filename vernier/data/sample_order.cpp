@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vernier/error.h"
-#include "vernier/parse_json.h"
+#include "vernier/json.h"
 #include "vernier/tensor/npz.h"
 
 namespace vernier {
@@ -34,7 +34,7 @@ std::string describe_order(const SampleOrder& order) {
 std::string format_order(const SampleOrder& order) {
   Json json = {{"examples", order.examples}, {"first", order.first}, {"batch", order.batch}};
   if (order.shuffled) json["shuffle_seed"] = order.seed;
-  return Json{{"vernier_samples", json}}.dump();
+  return json_line(Json{{"vernier_samples", json}});
 }
 
 std::optional<SampleOrder> parse_order(const std::string& comment) {

@@ -11,7 +11,7 @@
 #include "vernier/data/arrow_file.h"
 #include "vernier/data/duckdb_query.h"
 #include "vernier/error.h"
-#include "vernier/parse_json.h"
+#include "vernier/json.h"
 #include "vernier/tensor/convert.h"
 
 namespace vernier {
@@ -41,7 +41,7 @@ void read_lines(const fs::path& path, std::int64_t most, Rows& rows) {
   for (std::string line; std::ssize(rows) < most && std::getline(file, line);) {
     ++number;
     if (line.find_first_not_of(" \t\r") == line.npos) continue;
-    rows.push_back(parse_row(line, path, number).dump());
+    rows.push_back(json_line(parse_row(line, path, number)));
   }
 }
 
@@ -58,7 +58,7 @@ void read_array(const fs::path& path, std::int64_t most, Rows& rows) {
     if (!row.is_object())
       throw Error(
           fmt::format("[dataset] {}: row {} is no JSON object", path.string(), rows.size()));
-    rows.push_back(row.dump());
+    rows.push_back(json_line(row));
   }
 }
 
@@ -118,7 +118,7 @@ void read_arrow(const fs::path& path, std::int64_t most, Rows& rows) {
     const auto [columns, row] = file.find(i);
     Json object = Json::object();
     for (const ArrowArray& column : columns) object[column.field->name] = value_of(column, row);
-    rows.push_back(object.dump());
+    rows.push_back(json_line(object));
   }
 }
 

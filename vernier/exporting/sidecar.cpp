@@ -6,8 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vernier/error.h"
-#include "vernier/json_reason.h"
-#include "vernier/parse_json.h"
+#include "vernier/json.h"
 #include "vernier/tensor/inflate_limit.h"
 
 namespace vernier {
@@ -23,18 +22,18 @@ Dim dim_of(const json& dim) {
   if (dim.is_string()) return {.symbol = dim.get<std::string>()};
   if (dim.is_null()) return {};
   if (dim.is_number_integer() && dim.get<std::int64_t>() >= 0) return {.size = dim};
-  throw_wrong("a dimension is a size, a name or null, not " + dim.dump());
+  throw_wrong("a dimension is a size, a name or null, not " + json_line(dim));
 }
 
 TensorSpec spec_of(const json& entry) {
   if (!entry.is_object() || !entry.value("name", json()).is_string())
-    throw_wrong("expected an object with a name, found " + entry.dump());
+    throw_wrong("expected an object with a name, found " + json_line(entry));
   TensorSpec spec{.name = entry["name"], .ranked = entry.contains("shape")};
   if (entry.contains("dtype")) {
     const auto dtype = entry["dtype"].is_string()
                            ? parse_dtype(entry["dtype"].get_ref<const std::string&>())
                            : std::nullopt;
-    if (!dtype) throw_wrong(fmt::format("'{}' has dtype {}", spec.name, entry["dtype"].dump()));
+    if (!dtype) throw_wrong(fmt::format("'{}' has dtype {}", spec.name, json_line(entry["dtype"])));
     spec.dtype = *dtype;
   }
   if (!spec.ranked) return spec;

@@ -14,6 +14,7 @@
 #include "vernier/error.h"
 #include "vernier/exporting/process.h"
 #include "vernier/exporting/python.h"
+#include "vernier/json.h"
 
 namespace vernier {
 
@@ -74,9 +75,9 @@ EncodedTexts Tokenizer::encode(std::span<const TextToEncode> texts, std::int64_t
   nlohmann::json request = {{"most", most}, {"texts", nlohmann::json::array()}};
   for (const TextToEncode& each : texts)
     request["texts"].push_back({{"text", each.text}, {"pair", each.pair}, {"words", each.words}});
-  const TemporaryFile file(request.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  const TemporaryFile file(json_line(request));
   const auto answer =
-      nlohmann::json::parse(run({"texts", path_.string(), file.path()}, "a table of texts"));
+      parse_json<nlohmann::json>(run({"texts", path_.string(), file.path()}, "a table of texts"));
   EncodedTexts encoded;
   if (!answer["mask"].is_null()) encoded.mask = answer["mask"].get<std::int64_t>();
   for (const auto& each : answer["texts"])
@@ -94,7 +95,7 @@ std::vector<std::string> Tokenizer::decode(std::span<const std::vector<std::int6
   if (lists.empty()) return {};
   std::vector<std::string> arguments = {"decode", path_.string()};
   for (const auto& ids : lists) arguments.push_back(fmt::format("{}", fmt::join(ids, ",")));
-  return nlohmann::json::parse(run(std::move(arguments), "a list of ids"))
+  return parse_json<nlohmann::json>(run(std::move(arguments), "a list of ids"))
       .get<std::vector<std::string>>();
 }
 

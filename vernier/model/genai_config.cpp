@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vernier/error.h"
-#include "vernier/parse_json.h"
+#include "vernier/json.h"
 #include "vernier/tensor/inflate_limit.h"
 
 namespace vernier {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vernier/error.h"
+#include "vernier/json.h"
 #include "vernier/report/base64.h"
 #include "vernier/report/json.h"
 
@@ -70,8 +71,7 @@ std::string details_of(const DetailRecord& record, std::vector<Candidate> rows,
   Json tensors = Json::object();
   for (const Candidate& row : rows)
     if (const TensorDetail* detail = record.find(row.key)) tensors[row.id] = tensor_json(*detail);
-  return Json{{"sample", 0}, {"tensors", std::move(tensors)}}.dump(-1, ' ', false,
-                                                                   Json::error_handler_t::replace);
+  return json_line(Json{{"sample", 0}, {"tensors", std::move(tensors)}});
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vernier/analysis/check/explanations.h"
+#include "vernier/json.h"
 #include "vernier/report/check.h"
 #include "vernier/report/command_line.h"
 #include "vernier/report/compare.h"
@@ -461,7 +462,7 @@ std::string diagnosis_json(const DiagnosisSubject& subject, const DiagnosisResul
                    {"subject", result.subject},
                    {"text", cause_text(result)}};
   json["remedies"] = remedies_json(subject, result);
-  const auto nested = [](const std::string& text) { return Json::parse(text); };
+  const auto nested = [](const std::string& text) { return parse_json<Json>(text); };
   json["check"] = nested(check_json({.run = run_of(run, "check")}, result.candidate_check));
   if (result.compare) json["eval"] = nested(compare_json(run_of(run, "eval"), *result.compare));
   if (!result.stages.empty()) json["stages"] = stages_json<Json>(result.stages);

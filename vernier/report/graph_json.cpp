@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "vernier/json.h"
 #include "vernier/model/index.h"
 #include "vernier/model/scope.h"
 #include "vernier/report/source_lines.h"
@@ -138,8 +139,6 @@ class Writer {
 
 }  // namespace
 
-std::string graph_json(const Model& model) {
-  return Writer(model).write().dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string graph_json(const Model& model) { return json_line(Writer(model).write()); }
 
 }  // namespace vernier

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vernier/error.h"
-#include "vernier/parse_json.h"
+#include "vernier/json.h"
 #include "vernier/report/html_page.h"
 #include "vernier/report/json.h"
 #include "vernier/utf8.h"
@@ -77,7 +77,7 @@ Json parse_result(const std::string& text) {
     throw Error(
         fmt::format("[html] a result of schema_version {}, this program reads {}: run the command "
                     "again",
-                    json["schema_version"].dump(), json_schema_version));
+                    json_line(json["schema_version"]), json_schema_version));
   return json;
 }
 
@@ -85,8 +85,8 @@ Json result_json(const HtmlResult& result) {
   Json json = {{"result", parse_result(result.json)}};
   if (result.document) json["document"] = in_blocks(*result.document);
   if (!result.command_line.empty()) json["command_line"] = result.command_line;
-  if (!result.graph.empty()) json["graph"] = Json::parse(result.graph);
-  if (!result.detail.empty()) json["detail"] = Json::parse(result.detail);
+  if (!result.graph.empty()) json["graph"] = parse_json<Json>(result.graph);
+  if (!result.detail.empty()) json["detail"] = parse_json<Json>(result.detail);
   return json;
 }
 
@@ -101,9 +101,7 @@ Json shown(Json json) {
   return result;
 }
 
-std::string dumped(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string dumped(const Json& json) { return json_line(json); }
 
 // JSON inside a script element. In JSON these characters are only in strings, where they may be
 // written as numbers: then no text of a model can end the element or begin a comment.

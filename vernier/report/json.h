@@ -6,6 +6,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "vernier/json.h"
 #include "vernier/report/number.h"
 #include "vernier/version.h"
 
@@ -49,13 +50,6 @@ Json json_header(std::string_view command, const Runtimes& runtimes) {
   return {{"schema_version", json_schema_version},
           {"command", std::string(command)},
           {"versions", std::move(versions)}};
-}
-
-// Deterministic text: two-space indent, keys in the order they were set, a newline at the end.
-// Bytes in names that are not UTF-8 become U+FFFD.
-template <typename Json>
-std::string json_text(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace vernier

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "vernier/json.h"
 #include "vernier/utf8.h"
 
 namespace vernier {
@@ -53,7 +54,7 @@ const Json& deepest(const Json& result) {
 
 std::string text_of(const Json& value) {
   if (value.is_string()) return printable(value.get<std::string>());
-  return value.is_null() ? "" : value.dump();
+  return value.is_null() ? "" : json_line(value);
 }
 
 std::vector<Row> rows_of(const Json& result) {
@@ -177,7 +178,7 @@ std::optional<double> figure_of(const Json& row) {
 std::map<std::string, std::string> writers_of(const std::string& graph) {
   std::map<std::string, std::string> writers;
   if (graph.empty()) return writers;
-  const Json json = Json::parse(graph);
+  const Json json = parse_json<Json>(graph);
   for (const Json& node : json["nodes"]) {
     const auto name = node["name"].get<std::string>();
     if (name.starts_with(node["op"].get<std::string>() + "(")) continue;
@@ -190,7 +191,7 @@ std::map<std::string, std::string> writers_of(const std::string& graph) {
 }  // namespace
 
 std::string render_csv(const std::string& json) {
-  const Json result = Json::parse(json);
+  const Json result = parse_json<Json>(json);
   std::vector<std::string> columns;
   std::vector<std::pair<const char*, Cells>> lines;
   const Cells of_run = run_cells(result);
@@ -221,7 +222,7 @@ std::string render_csv(const std::string& json) {
 }
 
 std::string render_junit(const std::string& json) {
-  const Json result = Json::parse(json);
+  const Json result = parse_json<Json>(json);
   const std::string command = text_of(result["command"]);
   const std::string outcome =
       result.contains("verdict") ? text_of(result["verdict"]["outcome"]) : "";
@@ -255,7 +256,7 @@ std::string render_junit(const std::string& json) {
 }
 
 std::string render_model_explorer(const std::string& json, const std::string& graph) {
-  const Json result = Json::parse(json);
+  const Json result = parse_json<Json>(json);
   const std::map<std::string, std::string> writers = writers_of(graph);
   Json nodes = Json::object();
   for (const Row& row : rows_of(deepest(result))) {
@@ -274,7 +275,7 @@ std::string render_model_explorer(const std::string& json, const std::string& gr
       {"name", is_interrupted(result) ? "SQNR (dB), interrupted run" : "SQNR (dB)"},
       {"results", nodes},
       {"thresholds", {below(20, "#fce8df"), below(40, "#fdf1d8"), below(1e9, "#e3f3ee")}}};
-  return printable_json(data.dump(2)) + "\n";
+  return printable_json(json_text(data));
 }
 
 }  // namespace vernier

@@ -8,6 +8,7 @@
 #include "vernier/data/encode_png.h"
 #include "vernier/data/resize.h"
 #include "vernier/error.h"
+#include "vernier/json.h"
 #include "vernier/report/base64.h"
 #include "vernier/tensor/convert.h"
 
@@ -94,7 +95,7 @@ std::string thumbnails_json(Dataset& dataset, std::span<const FlippedSample> sam
     if (const auto picture = picture_of(std::move(examples[i])); picture && picture->width > 0)
       json[std::to_string(positions[i])] =
           "data:image/png;base64," + base64(encode_png(small(*picture)));
-  return nlohmann::ordered_json{{"thumbnails", std::move(json)}}.dump();
+  return json_line(nlohmann::ordered_json{{"thumbnails", std::move(json)}});
 }
 
 }  // namespace vernier

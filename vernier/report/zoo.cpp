@@ -8,6 +8,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "vernier/json.h"
 #include "vernier/report/json.h"
 #include "vernier/report/number.h"
 
@@ -80,7 +81,7 @@ std::vector<std::string> reasons_of(const ZooRow& row) {
   if (!row.error.empty()) return {row.error};
   std::vector<std::string> reasons;
   if (row.verdict.empty() || row.outcome == Outcome::pass) return reasons;
-  const Json verdict = Json::parse(row.verdict);
+  const Json verdict = parse_json<Json>(row.verdict);
   for (const char* list : {"failures", "doubts"})
     for (const Json& each : verdict.value(list, Json::array()))
       reasons.push_back(each.value("text", ""));
@@ -167,7 +168,7 @@ Json verdict_json_of(const ZooResult& result) {
                           {"kind", "unmeasured"},
                           {"text", fmt::format("model {}: {}", name, row.error)}});
     if (row.verdict.empty()) continue;
-    const Json verdict = Json::parse(row.verdict);
+    const Json verdict = parse_json<Json>(row.verdict);
     const auto of_row = [&](Json item) {
       const std::string subject = item.value("subject", "");
       item["subject"] = subject.empty() ? name : fmt::format("{}: {}", name, subject);

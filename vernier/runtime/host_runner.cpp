@@ -11,8 +11,7 @@
 
 #include "vernier/error.h"
 #include "vernier/exporting/python.h"
-#include "vernier/json_reason.h"
-#include "vernier/parse_json.h"
+#include "vernier/json.h"
 #include "vernier/runtime/host_channel.h"
 #include "vernier/runtime/host_description.h"
 #include "vernier/runtime/in_process_model.h"
@@ -78,7 +77,7 @@ std::string_view watch_name(HostWatch watch) {
 
 DType dtype_of(const json& entry) {
   const auto dtype = parse_dtype(entry.at("dtype").get<std::string>());
-  if (!dtype) throw std::invalid_argument("no dtype is called " + entry.at("dtype").dump());
+  if (!dtype) throw std::invalid_argument("no dtype is called " + json_line(entry.at("dtype")));
   return *dtype;
 }
 
@@ -168,8 +167,8 @@ class HostRunner final : public Runner {
     request({{"type", "hello"}, {"protocol", protocol_version}, {"vernier", version()}});
     const json hello = answer("hello");
     if (const json found = hello.value("protocol", json()); found != protocol_version)
-      fail(fmt::format("speaks version {} of the protocol, and this is version {}", found.dump(),
-                       protocol_version));
+      fail(fmt::format("speaks version {} of the protocol, and this is version {}",
+                       json_line(found), protocol_version));
     describe(options);
   }
 
@@ -220,7 +219,7 @@ class HostRunner final : public Runner {
 
   void request(json message, std::span<const Tensor> inputs = {}) const {
     if (!inputs.empty()) message["inputs"] = input_messages(inputs);
-    channel_.send_line(message.dump(-1, ' ', false, json::error_handler_t::replace));
+    channel_.send_line(json_line(message));
     for (const Tensor& input : inputs) channel_.send(input.bytes);
   }
 
@@ -240,7 +239,7 @@ class HostRunner final : public Runner {
   json answer(const char* type) const {
     json message = receive();
     if (message["type"] != type)
-      fail(fmt::format("its host sent {} in place of {}", message["type"].dump(), type));
+      fail(fmt::format("its host sent {} in place of {}", json_line(message["type"]), type));
     return message;
   }
 
@@ -316,7 +315,7 @@ HostOptions described_by(HostOptions options, std::vector<Tensor> example,
 }
 
 std::string describe_request(const HostOptions& options) {
-  return describe_message(options).dump(-1, ' ', false, json::error_handler_t::replace);
+  return json_line(describe_message(options));
 }
 
 HostDescription read_description(const std::string& message, const HostOptions& options) {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vernier/error.h"
+#include "vernier/json.h"
 #include "vernier/runtime/ort_session.h"
 #include "vernier/runtime/ort_values.h"
 
@@ -53,7 +54,9 @@ void run(Ort::Session& session, const Model& model, std::span<const Tensor> inpu
 
 Placement read_profile(const fs::path& path) {
   Placement placement;
-  const nlohmann::json events = nlohmann::json::parse(std::ifstream(path), nullptr, false);
+  std::ifstream file(path);
+  const auto events =
+      try_parse_json<nlohmann::json>(std::string{std::istreambuf_iterator<char>(file), {}});
   if (!events.is_array()) return placement;
   for (const nlohmann::json& event : events)
     if (event.value("cat", "") == "Node" && event.value("name", "").ends_with("_kernel_time")) {

@@ -16,7 +16,7 @@
 
 #include "vernier/analysis/parts/content_hash.h"
 #include "vernier/error.h"
-#include "vernier/parse_json.h"
+#include "vernier/json.h"
 #include "vernier/tensor/atomic_file.h"
 #include "vernier/tensor/mapped_file.h"
 
@@ -76,8 +76,7 @@ std::string header_bytes(const PartHeader& header) {
       {"command", header.command}, {"arguments", header.arguments},
       {"folder", header.folder},   {"facts", facts},
       {"samples", header.samples}, {"shard", {header.shard.number, header.shard.count}}};
-  return fmt::format("{}{}\n{}\n", magic, part_version,
-                     json.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return fmt::format("{}{}\n{}\n", magic, part_version, json_line(json));
 }
 
 PartHeader parse_header(std::string_view line) {

@@ -9,7 +9,7 @@
 
 #include "vernier/data/read_file.h"
 #include "vernier/error.h"
-#include "vernier/parse_json.h"
+#include "vernier/json.h"
 
 namespace vernier {
 namespace {
@@ -279,7 +279,7 @@ std::string ranges_json(const CalibratedRanges& ranges) {
   Json json = {{"ranges", Json::object()}};
   for (const auto& [tensor, range] : ranges)
     json["ranges"][tensor] = {{"low", range.low}, {"high", range.high}, {"rule", range.rule}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(json);
 }
 
 }  // namespace vernier

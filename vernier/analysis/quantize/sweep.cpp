@@ -10,8 +10,8 @@
 #include "vernier/analysis/parts/cpu.h"
 #include "vernier/data/read_file.h"
 #include "vernier/error.h"
+#include "vernier/json.h"
 #include "vernier/model/convert_fp16.h"
-#include "vernier/parse_json.h"
 #include "vernier/runtime/ort_runner.h"
 #include "vernier/runtime/stopping.h"
 #include "vernier/tensor/atomic_file.h"
@@ -187,7 +187,7 @@ class Sweeping {
                        {"agreement", optional_json(row.agreement)},
                        {"accuracy", optional_json(row.accuracy)},
                        {"kl_mean", row.kl_mean ? number_json(*row.kl_mean) : Json()}};
-    const std::string text = json.dump(2) + "\n";
+    const std::string text = json_text(json);
     AtomicFile out(row_file(file));
     out.append(std::as_bytes(std::span(text)));
     out.commit();

@@ -9,8 +9,8 @@
 
 #include "vernier/analysis/text/text_tasks.h"
 #include "vernier/error.h"
+#include "vernier/json.h"
 #include "vernier/model/input_uses.h"
-#include "vernier/parse_json.h"
 #include "vernier/tensor/inflate_limit.h"
 
 namespace vernier {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vernier/error.h"
+#include "vernier/json.h"
 
 namespace vernier {
 namespace {
@@ -110,13 +111,13 @@ std::string_view zoo_state_name(ZooState state) {
 }
 
 void set_result(ZooRow& row, const std::string& json) {
-  const Json result = Json::parse(json, nullptr, false);
+  const Json result = try_parse_json<Json>(json);
   if (!result.is_object() || !result.contains("verdict") || !result["verdict"].is_object())
     throw Error(
         fmt::format("[zoo] {}: {} wrote no result", row_name(row.entry), row.entry.command));
   row.outcome = parse_outcome(result["verdict"].value("outcome", ""));
   row.figure = figure_of(result, row.entry.metric);
-  row.verdict = result["verdict"].dump();
+  row.verdict = json_line(result["verdict"]);
 }
 
 std::optional<double> delta(const ZooRow& row) {

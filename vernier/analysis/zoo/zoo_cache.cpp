@@ -16,6 +16,7 @@
 #include "vernier/error.h"
 #include "vernier/exporting/exporter.h"
 #include "vernier/installation.h"
+#include "vernier/json.h"
 #include "vernier/tensor/atomic_file.h"
 #include "vernier/version.h"
 
@@ -75,7 +76,7 @@ double cached_number(const Json& json) {
 
 std::optional<Json> read_object(const fs::path& path) {
   std::ifstream stream(path);
-  Json json = stream ? Json::parse(stream, nullptr, false) : Json();
+  Json json = try_parse_json<Json>(std::string{std::istreambuf_iterator<char>(stream), {}});
   return json.is_object() ? std::optional(std::move(json)) : std::nullopt;
 }
 
@@ -225,14 +226,13 @@ std::optional<ZooCache::Stored> ZooCache::find(const std::string& key) const {
   if (json->contains("error") && (*json)["error"].is_string())
     return Stored{.result = "", .error = (*json)["error"]};
   if (!json->contains("result") || !(*json)["result"].is_object()) return std::nullopt;
-  return Stored{.result = (*json)["result"].dump(2) + "\n", .error = ""};
+  return Stored{.result = json_text((*json)["result"]), .error = ""};
 }
 
 void ZooCache::keep(const std::string& key, const Stored& stored) {
-  const Json json = stored.error.empty() ? Json{{"result", Json::parse(stored.result)}}
+  const Json json = stored.error.empty() ? Json{{"result", parse_json<Json>(stored.result)}}
                                          : Json{{"error", stored.error}};
-  write_file_atomically(folder_ / "results" / (key + ".json"),
-                        json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  write_file_atomically(folder_ / "results" / (key + ".json"), json_text(json));
 }
 
 fs::path ZooCache::work_file(const std::string& key) const {
@@ -277,8 +277,7 @@ void ZooCache::write_last(const std::vector<ZooRow>& rows,
   Json json = {{"rows", Json::array()}};
   for (std::size_t i = 0; i < rows.size(); ++i)
     json["rows"].push_back(last_json(rows[i], plans[i].facts));
-  write_file_atomically(folder_ / "last.json",
-                        json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  write_file_atomically(folder_ / "last.json", json_text(json));
 }
 
 }  // namespace vernier

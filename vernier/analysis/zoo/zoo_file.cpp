@@ -13,7 +13,7 @@
 #include "vernier/close_names.h"
 #include "vernier/data/read_file.h"
 #include "vernier/error.h"
-#include "vernier/json_reason.h"
+#include "vernier/json.h"
 
 namespace vernier {
 namespace {
@@ -80,9 +80,9 @@ std::string text_at(const Json& json, const Place& place, const char* key) {
 
 std::string option_text(const Json& value, const Place& place) {
   if (value.is_string()) return value;
-  if (value.is_number()) return value.dump();
+  if (value.is_number()) return json_line(value);
   place.fail(
-      fmt::format("expected a text, a number, true, false or a list, found {}", value.dump()));
+      fmt::format("expected a text, a number, true, false or a list, found {}", json_line(value)));
 }
 
 // Values of an option; of null and false it is left out, whatever was said before.
@@ -195,7 +195,7 @@ Zoo read_zoo(const fs::path& path) {
   if (!json.contains("vernier_zoo"))
     place.fail(fmt::format("is no zoo: expected \"vernier_zoo\": {}", zoo_file_version));
   if (json["vernier_zoo"] != zoo_file_version)
-    place.fail(fmt::format("has version {}, this program reads {}", json["vernier_zoo"].dump(),
+    place.fail(fmt::format("has version {}, this program reads {}", json_line(json["vernier_zoo"]),
                            zoo_file_version));
   require_keys(json, place,
                {"$schema", "vernier_zoo", "models", "command", "metric", "options", "convert"});
