@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include "vernier/analysis/diagnosis/ask.h"
@@ -84,15 +85,17 @@ void ask_place_in_float(DiagnosisResult& result, const ComparedModels& models, S
   if (result.compare->evidence.quantized && row.cause == Cause::precision_loss)
     return name_cause(result, DiagnosedCause::unknown);
   asked(options, Question::remedy);
-  const auto right_db =
-      layers.drift_origin ? sqnr_with_layer(row, models.candidate, *few, options) : std::nullopt;
+  const double right_db =
+      layers.drift_origin
+          ? sqnr_with_layer(row, models.candidate, *few, options).value_or(std::nan(""))
+          : std::nan("");
   const double before_db = worst_db(result.compare->outputs);
-  if (!right_db || !(*right_db > before_db + noticeable_db)) return;
+  if (!(right_db > before_db + noticeable_db)) return;
   answer(result, Question::remedy) = AnswerKind::good;
   result.remedies.push_back({.kind = Remedy::Kind::right_layer,
                              .subjects = {row.layer},
                              .before_db = before_db,
-                             .after_db = *right_db});
+                             .after_db = right_db});
 }
 
 void ask_place_in_quantized(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
