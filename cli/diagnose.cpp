@@ -7,6 +7,8 @@
 
 #include "cli/command.h"
 #include "cli/help.h"
+#include "cli/input_options.h"
+#include "cli/model_options.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"

@@ -1,4 +1,5 @@
 #include "cli/eval.h"
+#include "cli/input_options.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

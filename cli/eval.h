@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/model_options.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/parts.h"

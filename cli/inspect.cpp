@@ -4,6 +4,8 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/input_options.h"
+#include "cli/model_options.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "vernier/report/inspect.h"

@@ -11,6 +11,8 @@
 #include <optional>
 
 #include "cli/command.h"
+#include "cli/input_options.h"
+#include "cli/model_options.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/parts.h"

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "cli/input_options.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/parts.h"
