@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "vernier/analysis/check/explanations.h"
@@ -23,7 +22,6 @@ namespace vernier {
 namespace {
 
 using Json = nlohmann::ordered_json;
-namespace fs = std::filesystem;
 
 struct Shown {
   const char* symbol;
@@ -199,49 +197,6 @@ std::string answer_text(const DiagnosisResult& result, const Answer& answer) {
   return "";
 }
 
-// "output boxes is the reference's 460: the 17 layers that make boxes of it there are missing"
-std::string unfinished_text(const DiagnosisResult& result) {
-  const auto& rows = result.layers->rows;
-  const auto inner = std::ranges::find_if(rows, [&](const LayerRow& row) {
-    return row.tensor == result.subject && row.layer != result.subject;
-  });
-  const auto missing = std::ranges::count(rows, Match::none, &LayerRow::match);
-  return fmt::format("output {} is the reference's {}: what makes {} of it there is missing ({})",
-                     result.subject, inner->layer, result.subject, format_count(missing, "layer"));
-}
-
-// What to pass where the only output that just the candidate has may be the missing one.
-std::string renamed_text(const CompareResult& compare, const std::string& missing) {
-  std::vector<std::string> others;
-  for (const PairResult& pair : compare.outputs) {
-    if (pair.status == PairStatus::only_in_candidate) others.push_back(pair.name);
-    if (pair.status == PairStatus::only_in_reference && pair.name != missing) return "";
-  }
-  if (others.size() != 1) return "";
-  return fmt::format("; if {} is it, pass --map-output {}", others[0],
-                     shell_argument(missing + "=" + others[0]));
-}
-
-std::string wrong_range_text(const DiagnosisResult& result) {
-  std::string text = fmt::format("the range of the quantizer of {} is wrong", result.subject);
-  const auto& structure = result.compare->evidence.structure;
-  if (structure && structure->lost_bound && structure->origin == result.subject)
-    text += ": " + structure->origin_cause;
-  return text;
-}
-
-// "conv3: attribute_mismatch: pads is 0 0 2 2, the reference's 1 1 1 1: another network, whatever
-// its quantizers do (12.1 dB without them)"
-std::string structure_text(const DiagnosisResult& result) {
-  if (!result.compare->evidence.structure)
-    return fmt::format("node {} is not what the reference has in its place", result.subject);
-  const StructureEvidence& structure = *result.compare->evidence.structure;
-  const std::string figure = fmt::format("without its quantizers the candidate is {} dB from it",
-                                         format_decibels(structure.sqnr_db));
-  if (structure.origin.empty()) return "not the reference's network: " + figure;
-  return fmt::format("{}: {}; {}", structure.origin, structure.origin_cause, figure);
-}
-
 Json answers_json(const DiagnosisResult& result) {
   Json list = Json::array();
   for (const Answer& answer : result.answers)
@@ -293,145 +248,6 @@ RunDescription run_of(RunDescription run, const char* command,
 }
 
 }  // namespace
-
-std::string remedy_command(const DiagnosisSubject& subject, const Remedy& remedy) {
-  if (remedy.writer == Remedy::Writer::tune)
-    return keep_command(subject.candidate, subject.reference, remedy.subjects);
-  if (remedy.writer == Remedy::Writer::none || subject.data.empty()) return "";
-  const std::string written = fs::path(subject.candidate).stem().string() + ".repaired.onnx";
-  return fmt::format("vernier repair {} --reference {} {} -o {}", shell_argument(subject.candidate),
-                     shell_argument(subject.reference), subject.data, shell_argument(written));
-}
-
-std::string remedy_text(const Remedy& remedy) {
-  const std::string interval =
-      remedy.interval_db ? fmt::format(" (±{:.1f})", *remedy.interval_db) : "";
-  const std::string gain = fmt::format("{} -> {} dB{}", format_decibels(remedy.before_db),
-                                       format_decibels(remedy.after_db), interval);
-  switch (remedy.kind) {
-    case Remedy::Kind::exact_kernels:
-      return fmt::format("{} in exact arithmetic ({}session.x64quantprecision=1)", gain,
-                         remedy.writer == Remedy::Writer::repair ? "uint8 weights or " : "");
-    case Remedy::Kind::no_optimizer:
-      return fmt::format("{} without {}", gain,
-                         remedy.subjects.empty()
-                             ? "that level"
-                             : fmt::format("{}", fmt::join(remedy.subjects, ", ")));
-    case Remedy::Kind::runtime:
-      return fmt::format("{} with {}", gain, runtime_remedy_text(*remedy.how));
-    case Remedy::Kind::right_layer:
-      return fmt::format("{} once {} computes what the reference computes", gain,
-                         fmt::join(remedy.subjects, ", "));
-    case Remedy::Kind::right_weights:
-      return fmt::format("{} with {} in each other's place", gain,
-                         fmt::join(remedy.subjects, " and "));
-    case Remedy::Kind::right_axes:
-      return fmt::format("{} with the axes of {} swapped", gain, fmt::join(remedy.subjects, ", "));
-    case Remedy::Kind::swap_inputs:
-    case Remedy::Kind::swap_outputs: {
-      const std::string option =
-          remedy.kind == Remedy::Kind::swap_inputs ? "--map-input" : "--map-output";
-      const std::string &one = remedy.subjects[0], &other = remedy.subjects[1];
-      return fmt::format("{} with {} {} {} {}", gain, option, shell_argument(one + "=" + other),
-                         option, shell_argument(other + "=" + one));
-    }
-    case Remedy::Kind::keep_in_float:
-      return fmt::format("{} with {} kept in float", gain, fmt::join(remedy.subjects, ", "));
-    case Remedy::Kind::ranges: return gain + " with scales and ranges of these inputs";
-    case Remedy::Kind::range:
-      return fmt::format("{} with another range for {}", gain, fmt::join(remedy.subjects, ", "));
-    case Remedy::Kind::per_channel:
-      return fmt::format("{} with a scale for each channel of {}", gain,
-                         fmt::join(remedy.subjects, ", "));
-    case Remedy::Kind::sixteen_bits:
-      return fmt::format("{} with 16 bits for {}", gain, fmt::join(remedy.subjects, ", "));
-  }
-  return gain;
-}
-
-std::string cause_text(const DiagnosisResult& result) {
-  switch (result.cause) {
-    case DiagnosedCause::none: return "nothing is wrong within these limits";
-    case DiagnosedCause::candidate_unsound:
-      return fmt::format("the candidate is unsound in itself: {} ({})",
-                         explanation(result.subject).title, result.subject);
-    case DiagnosedCause::reference_unsound:
-      return fmt::format("the reference is unsound in itself: {} ({})",
-                         explanation(result.subject).title, result.subject);
-    case DiagnosedCause::other_weights:
-      return "the weights are " + weights_text(*result.compare->evidence.weights);
-    case DiagnosedCause::other_bias:
-      return fmt::format("the bias {} is not the reference's", result.subject);
-    case DiagnosedCause::swapped_weights: {
-      const SwappedWeights& swapped = *result.swapped;
-      return fmt::format(
-          "the weights of {} and {} are swapped: {} holds the reference's {} in the place of {}",
-          swapped.candidate, swapped.other, swapped.candidate, swapped.found, swapped.expected);
-    }
-    case DiagnosedCause::transposed_weight:
-      return fmt::format(
-          "the weight {} is transposed: its axes are not in the order in which the "
-          "candidate multiplies by it",
-          result.subject);
-    case DiagnosedCause::swapped_inputs:
-    case DiagnosedCause::swapped_outputs: {
-      const auto& subjects = result.remedies.front().subjects;
-      return fmt::format("the candidate's {} {} and {} are swapped",
-                         result.cause == DiagnosedCause::swapped_inputs ? "inputs" : "outputs",
-                         subjects[0], subjects[1]);
-    }
-    case DiagnosedCause::unlike_outputs:
-      return fmt::format("output {} is not what the reference has{}", result.subject,
-                         renamed_text(*result.compare, result.subject));
-    case DiagnosedCause::unfinished_output: return unfinished_text(result);
-    case DiagnosedCause::unlike_inputs: return "on these inputs nothing can be told";
-    case DiagnosedCause::nonfinite:
-      return fmt::format("NaN or infinity begins in the candidate's {}", result.subject);
-    case DiagnosedCause::other_structure: return structure_text(result);
-    case DiagnosedCause::changed_scale:
-      return fmt::format(
-          "the scale of what goes into {} was changed: its bias was made for another",
-          result.subject);
-    case DiagnosedCause::missing_activation:
-      return fmt::format("the candidate lacks the activation function {}", result.subject);
-    case DiagnosedCause::narrow_range:
-      return fmt::format("the range of the quantizer of {} does not fit what goes into it",
-                         result.subject);
-    case DiagnosedCause::wrong_range: return wrong_range_text(result);
-    case DiagnosedCause::other_calibration:
-      return fmt::format("calibrated on inputs unlike these (S {:.2f}): its ranges do not fit them",
-                         result.compare->evidence.calibration->score);
-    case DiagnosedCause::kernels:
-      return "the file is right; this CPU's integer kernels saturate when they run it";
-    case DiagnosedCause::optimizer:
-      return fmt::format("the file is right; ONNX Runtime's {} changes what it computes",
-                         result.subject);
-    case DiagnosedCause::inexact_operator: {
-      const auto& first = result.compare->arithmetic->first_operator;
-      return fmt::format(
-          "the file is right; ONNX Runtime computes {} less exactly than it says",
-          first ? fmt::format("{} ({})", first->node, first->op) : "an operator of it");
-    }
-    case DiagnosedCause::drift_origin: {
-      const LayersResult& layers = *result.layers;
-      const auto row = layers.drift_origin
-                           ? layers.rows.begin() + static_cast<std::ptrdiff_t>(*layers.drift_origin)
-                           : std::ranges::find(layers.outputs, true, &LayerRow::exceeds);
-      const std::string evidence = describe_evidence(*row, layers.rows);
-      return fmt::format("{}: {}{}{}", row->layer, cause_name(row->cause),
-                         evidence.empty() ? "" : ": ", evidence);
-    }
-    case DiagnosedCause::quantized_nodes:
-      return fmt::format("quantization: {} makes most of the noise", result.subject);
-    case DiagnosedCause::spread_quantization:
-      return "quantization: the noise is spread, no few nodes make most of it";
-    case DiagnosedCause::unknown: break;
-  }
-  if (result.compare && result.compare->evidence.quantized && result.layers)
-    return "not found: quantizers are switched off beside the float .onnx model; give that as the "
-           "reference";
-  return "not found";
-}
 
 Document describe_diagnosis(const DiagnosisSubject& subject, const DiagnosisResult& result) {
   Panel panel;

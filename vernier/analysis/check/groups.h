@@ -25,6 +25,11 @@ Findings check_declared_axes(const ModelIndex& index, const Runs& runs, Runner& 
 // Axes that are declared fixed though the graph would take another size.
 Findings check_fixed_axes(const ModelIndex& index, const Runs& runs, const CheckOptions& options);
 
+// ---- operators
+
+// Operators that no runtime, or only this one, has.
+Findings check_operators(const ModelIndex& index);
+
 // ---- training mode
 
 // What is left of training: active Dropout, batch statistics, random operators.

@@ -5,15 +5,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
-#include <ranges>
 #include <regex>
 #include <string>
 #include <string_view>
 
 #include "vernier/analysis/check/groups.h"
-#include "vernier/analysis/check/operators.h"
 #include "vernier/data/input_shape.h"
 #include "vernier/data/random.h"
 #include "vernier/error.h"
@@ -22,8 +19,6 @@
 
 namespace vernier {
 namespace {
-
-using vernier_onnx::NodeProto;
 
 // The message without the operation and the model's name in front.
 std::string bare_message(const std::string& message) {
@@ -69,76 +64,9 @@ std::string first_difference(const ModelIndex& index, const Runs& runs,
   return "";
 }
 
-// Where the operator can be found instead; both sentences of a finding.
-struct Advice {
-  std::string evidence;
-  std::string remedy;
-};
-
-Advice unknown_operator(const std::string& op_type) {
-  const std::string close = closest_operator(op_type);
-  return {fmt::format("ONNX has no operator {}", op_type),
-          close.empty() ? "" : fmt::format("The closest operator is {}: was that meant?", close)};
-}
-
-Advice wrong_opset(const std::string& op_type, const OperatorHistory& history, std::int64_t opset) {
-  if (opset < history.since)
-    return {
-        fmt::format("{} came with opset {}, the model imports {}", op_type, history.since, opset),
-        fmt::format("Export with opset {} or newer.", history.since)};
-  return {fmt::format("{} was removed in opset {}, the model imports {}", op_type, history.removed,
-                      opset),
-          fmt::format("Use {} instead, or opset {}.", history.replacement, history.removed - 1)};
-}
-
-Finding advise(Finding finding, const Advice& advice) {
-  if (!advice.remedy.empty()) finding.remedy = advice.remedy;
-  return finding;
-}
-
-std::optional<Finding> check_operator(const ModelIndex& index, const NodeProto& node,
-                                      Subject subject) {
-  const std::string& domain = node.domain();
-  if (index.is_local_function(node)) return std::nullopt;
-  if (is_runtime_domain(domain))
-    return make_finding("contrib-operator", std::move(subject),
-                        fmt::format("{} is of domain {}", node.op_type(), domain));
-  if (!is_standard_domain(domain))
-    return make_finding("custom-operator", std::move(subject),
-                        fmt::format("{} is of domain '{}', which ONNX Runtime does not have",
-                                    node.op_type(), domain));
-  if (!domain.empty() && domain != "ai.onnx") return std::nullopt;
-  const std::int64_t opset = index.model().opset();
-  const auto history = operator_history(node.op_type());
-  if (history && exists_in(*history, opset)) return std::nullopt;
-  const Advice advice =
-      history ? wrong_opset(node.op_type(), *history, opset) : unknown_operator(node.op_type());
-  return advise(make_finding("unknown-operator", std::move(subject), advice.evidence), advice);
-}
-
 constexpr std::int64_t samples_drawn = 3;
 // More elements than this are not tried for an axis whose size is not known.
 constexpr std::int64_t most_elements = std::int64_t{1} << 24;
-
-// The size of an axis that is called "past + sequence + 1"; nothing unless all of these are known.
-std::optional<std::int64_t> sum_of_axes(std::string_view name, std::span<const DynamicAxis> axes,
-                                        std::span<const std::int64_t> sizes) {
-  if (name.find('+') == std::string_view::npos) return std::nullopt;
-  std::int64_t sum = 0;
-  for (const auto part : std::views::split(name, '+')) {
-    std::string term(part.begin(), part.end());
-    std::erase(term, ' ');
-    const auto axis = std::ranges::find(axes, term, &DynamicAxis::name);
-    if (axis != axes.end())
-      sum += sizes[axis - axes.begin()];
-    else if (std::int64_t number = 0;
-             std::from_chars(term.data(), term.data() + term.size(), number).ec == std::errc())
-      sum += number;
-    else
-      return std::nullopt;
-  }
-  return sum;
-}
 
 // Operators of other domains that ONNX Runtime does not know, as it says itself.
 std::optional<Finding> unregistered(const ModelIndex& index, const std::string& message) {
@@ -165,32 +93,6 @@ Findings refusal(const ModelIndex& index, const Error& error) {
 }
 
 Finding not_run(const std::string& evidence) { return make_finding("not-run", {}, evidence); }
-
-// One axis as long as all others together, where lengths are the batch's: past and present make
-// what a mask covers.
-void add_sums(std::span<const DynamicAxis> axes,
-              std::vector<std::vector<std::int64_t>>& candidates) {
-  const auto lengths = std::ranges::count(axes, false, &DynamicAxis::is_batch);
-  for (std::size_t i = 0; lengths > 2 && i < axes.size(); ++i) {
-    if (axes[i].is_batch) continue;
-    candidates.emplace_back(axes.size(), 1);
-    candidates.back()[i] = lengths - 1;
-  }
-}
-
-// Sizes for the dynamic axes to try in turn: mostly 1 works; images and audio need more.
-std::vector<std::vector<std::int64_t>> size_candidates(std::span<const DynamicAxis> axes) {
-  std::vector<std::vector<std::int64_t>> candidates;
-  const auto add = [&](std::int64_t batch, std::int64_t other) {
-    std::vector<std::int64_t> sizes;
-    for (const DynamicAxis& axis : axes) sizes.push_back(axis.is_batch ? batch : other);
-    if (std::ranges::find(candidates, sizes) == candidates.end()) candidates.push_back(sizes);
-  };
-  for (const std::int64_t other : {1, 16, 64, 224, 512, 4096, 16000}) add(1, other);
-  add_sums(axes, candidates);
-  for (const std::int64_t batch : {2, 4, 8, 16, 32, 64}) add(batch, 1);
-  return candidates;
-}
 
 bool is_affordable(const std::map<std::string, Shape>& shapes) {
   return std::ranges::all_of(shapes, [](const auto& entry) {
@@ -378,52 +280,6 @@ Subject subject_of_error(const ModelIndex& index, const std::string& message) {
   if (const FoundNode found = find_failed_node(index, message); found.node)
     return node_subject(*found.graph, *found.node);
   return name.empty() ? Subject{} : Subject{SubjectKind::node, name};
-}
-
-std::vector<DynamicAxis> dynamic_axes(std::span<const TensorSpec> inputs) {
-  std::vector<DynamicAxis> axes;
-  for (std::size_t input = 0; input < inputs.size(); ++input)
-    for (std::size_t axis = 0; axis < inputs[input].shape.size(); ++axis) {
-      const Dim& dim = inputs[input].shape[axis];
-      if (!dim.is_dynamic()) continue;
-      const std::string name = dim.symbol.empty() ? fmt::format("axis {}", axis) : dim.symbol;
-      auto found = std::ranges::find(axes, name, &DynamicAxis::name);
-      if (found == axes.end())
-        found = axes.insert(found, {.name = name, .named = !dim.symbol.empty()});
-      found->is_batch |= axis == 0;
-      found->places.push_back({input, axis});
-    }
-  return axes;
-}
-
-std::map<std::string, Shape> shapes_with(std::span<const TensorSpec> inputs,
-                                         std::span<const DynamicAxis> axes,
-                                         std::span<const std::int64_t> sizes) {
-  std::vector<Shape> shapes;
-  for (const TensorSpec& input : inputs) {
-    Shape& shape = shapes.emplace_back();
-    for (const Dim& dim : input.shape) shape.push_back(dim.size);
-  }
-  for (std::size_t i = 0; i < axes.size(); ++i)
-    for (const DynamicAxis::Place& place : axes[i].places)
-      shapes[place.input][place.axis] = sum_of_axes(axes[i].name, axes, sizes).value_or(sizes[i]);
-  std::map<std::string, Shape> named;
-  for (std::size_t i = 0; i < inputs.size(); ++i) named[inputs[i].name] = shapes[i];
-  return named;
-}
-
-Findings check_operators(const ModelIndex& index) {
-  Findings findings;
-  for (const GraphIndex& graph : index.graphs())
-    for (const NodeProto& node : graph.graph().node())
-      if (auto finding = check_operator(index, node, node_subject(graph, node)))
-        findings.push_back(std::move(*finding));
-  for (const auto& function : index.model().proto().functions())
-    for (const NodeProto& node : function.node())
-      if (auto finding = check_operator(
-              index, node, {SubjectKind::node, function.name() + "/" + node_label(node)}))
-        findings.push_back(std::move(*finding));
-  return findings;
 }
 
 std::vector<Tensor> draw_inputs(const Runs& runs, std::span<const TensorSpec> inputs,

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "vernier/analysis/check/axis_sizes.h"
 #include "vernier/analysis/check/check.h"
 #include "vernier/analysis/check/finding.h"
 #include "vernier/data/random.h"
@@ -32,9 +33,6 @@ struct Runs {
 };
 
 Runs check_runs(const ModelIndex& index, const CheckOptions& options);
-
-// Operators that no runtime, or only this one, has.
-Findings check_operators(const ModelIndex& index);
 
 // Random inputs of these shapes; the sample is the number of the draw.
 Sample draw_inputs(const Runs& runs, std::span<const TensorSpec> inputs,
@@ -66,25 +64,5 @@ Subject subject_of_error(const ModelIndex& index, const std::string& message);
 
 // What it says of the model that a run's process ended: nothing bad if it was for lack of memory.
 Finding ended_run(const ModelIndex& index, const ProcessEnded& ended);
-
-// A dynamic axis: every place where the inputs have the same symbol. Unnamed ones go together when
-// they are at the same position of their inputs.
-struct DynamicAxis {
-  struct Place {
-    std::size_t input = 0;
-    std::size_t axis = 0;
-  };
-  std::string name;  // its symbol, or "axis 1"
-  bool named = true;
-  bool is_batch = false;  // it is axis 0 of some input
-  std::vector<Place> places;
-};
-std::vector<DynamicAxis> dynamic_axes(std::span<const TensorSpec> inputs);
-
-// The shape of every input by name, its dynamic axes having these sizes (in the order of `axes`).
-// An axis that is called by the sum of others ("past + sequence") has the sum of theirs.
-std::map<std::string, Shape> shapes_with(std::span<const TensorSpec> inputs,
-                                         std::span<const DynamicAxis> axes,
-                                         std::span<const std::int64_t> sizes);
 
 }  // namespace vernier

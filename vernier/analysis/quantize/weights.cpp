@@ -142,4 +142,9 @@ StoredWeight quantize_weight(const TensorView& weight, const WeightOptions& opti
   return result;
 }
 
+std::int32_t quantize_bias(double bias, double scale) {
+  return static_cast<std::int32_t>(
+      std::clamp(std::nearbyint(bias / scale), -largest_bias, largest_bias));
+}
+
 }  // namespace vernier

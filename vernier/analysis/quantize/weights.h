@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -33,5 +34,10 @@ struct StoredWeight {
 // A float weight on a symmetric quantizer. Where all of a channel is zero its scale is the least
 // one, or 1.
 StoredWeight quantize_weight(const TensorView& weight, const WeightOptions& options);
+
+// A bias is stored as int32 in steps of the products, at most so many: kernels add the products to
+// it in 32 bits.
+inline constexpr double largest_bias = 1 << 30;
+std::int32_t quantize_bias(double bias, double scale);
 
 }  // namespace vernier

@@ -15,10 +15,6 @@ namespace {
 
 using vernier_onnx::NodeProto;
 
-// Bias is stored as int32 in steps of both scales: a channel's scale is at least so large that its
-// bias fits, and leaves room for the products that kernels add to it in 32 bits.
-constexpr double largest_bias = 1 << 30;
-
 Tensor scalar_of(DType dtype, double value) {
   Tensor tensor = make_tensor("", DType::f64, {});
   elements<double>(tensor)[0] = value;
@@ -202,8 +198,7 @@ class StaticWriter {
     Tensor stored = make_tensor("", DType::i32, shape);
     const auto out = elements<std::int32_t>(stored);
     for (std::size_t i = 0; i < bias.size(); ++i)
-      out[i] = static_cast<std::int32_t>(std::clamp(
-          std::nearbyint(bias[i] / scales[i % scales.size()]), -largest_bias, largest_bias));
+      out[i] = quantize_bias(bias[i], scales[i % scales.size()]);
     set_bias(node, writer_.dequantized(node.bias_reader->node, bias_stem(node), std::move(stored),
                                        quantizer));
   }

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "vernier/analysis/parts/record.h"
+#include "vernier/analysis/text/text_caches.h"
 #include "vernier/error.h"
 #include "vernier/metrics/parallel.h"
 #include "vernier/metrics/token_scores.h"
@@ -22,7 +23,6 @@ constexpr std::int64_t most_logit_bytes = std::int64_t{1} << 28;
 constexpr std::int64_t segment_length = 64;
 constexpr std::int64_t least_segments = 8;
 constexpr std::int64_t context_length = 24;
-constexpr double most_kl = 0.02;  // in nats, the mean over tokens
 
 // Sums over a segment of a block.
 struct Segment {
@@ -446,68 +446,11 @@ class TextEvaluation {
   TextGenerationResult result_;
 };
 
-// What the model says of the second half of these tokens behind a cache of the first, beside what
-// it says without one: KL, the mean over tokens. Rounding leaves hardly any, nor does quantization
-// by what is fed at once much.
-double kl_behind_cache(TextModel& model, std::span<const std::int64_t> tokens) {
-  const std::int64_t half = std::ssize(tokens) / 2;
-  const Tensor whole = model.logits({.tokens = tokens});
-  model.logits({.tokens = tokens.first(half)});
-  const Tensor behind = model.logits({.tokens = tokens.subspan(half), .past = half});
-  std::vector<float> expected, found;
-  double sum = 0;
-  for (std::int64_t row = half; row < std::ssize(tokens); ++row) {
-    read_row(whole, row, expected);
-    read_row(behind, row - half, found);
-    sum += score_token(expected, found, -1).kl;
-  }
-  return sum / static_cast<double>(std::ssize(tokens) - half);
-}
-
-const Limit cache_limit{
-    .metric = "kl_behind_cache", .fails = Limit::Fails::at_or_above, .value = most_kl};
-
-// Blocks are scored without a cache, or behind one that both models have wrong alike: a cache that
-// is another than the reference's fails, and so does one behind which the candidate says something
-// else.
-void judge_caches(TextGenerationResult& result, TextModel& reference, TextModel& candidate,
-                  const TokenBlocks& text) {
-  const auto tokens = std::span<const std::int64_t>(text.blocks.front())
-                          .first(std::min<std::size_t>(text.blocks.front().size(), context_length));
-  if (!candidate.keeps_cache() || tokens.size() < 2) return;
-  try {
-    if (reference.keeps_cache())
-      result.cache_faults = find_cache_faults({reference.runner(), reference.decoder()},
-                                              {candidate.runner(), candidate.decoder()}, tokens);
-    result.kl_behind_cache = kl_behind_cache(candidate, tokens);
-    const bool reference_differs =
-        reference.keeps_cache() && !within(cache_limit, 2 * kl_behind_cache(reference, tokens));
-    if (!within(cache_limit, *result.kl_behind_cache) && !reference_differs)
-      result.verdict.failures.push_back({.group = "cache",
-                                         .metric = cache_limit.metric,
-                                         .value = *result.kl_behind_cache,
-                                         .limit = cache_limit});
-  } catch (const Stopped&) {
-    throw;
-  } catch (const Error& error) {
-    result.verdict.doubts.push_back({DoubtKind::caches_not_run, error.what()});
-    if (result.verdict.pass()) result.verdict.outcome = Outcome::inconclusive;
-  }
-  for (const CacheFault& fault : result.cache_faults)
-    result.verdict.failures.push_back({.subject = fault.output,
-                                       .group = "cache",
-                                       .metric = "sqnr_db",
-                                       .value = fault.sqnr_db,
-                                       .limit = default_limits(Precision::int8).front()});
-  const bool is_other = std::ranges::count(result.verdict.failures, "cache", &Failure::group) > 0;
-  if (is_other) result.verdict.outcome = Outcome::fail;
-}
-
 }  // namespace
 
 std::vector<Limit> default_text_limits() {
   return {{.metric = "perplexity_ratio", .fails = Limit::Fails::above, .value = 1.01},
-          {.metric = "kl_mean", .fails = Limit::Fails::at_or_above, .value = most_kl}};
+          {.metric = "kl_mean", .fails = Limit::Fails::at_or_above, .value = most_mean_kl}};
 }
 
 std::vector<std::string> text_limit_metrics(bool has_reference) {

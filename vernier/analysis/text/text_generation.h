@@ -33,6 +33,10 @@ struct TextGenerationOptions {
   SampleRecords* records = nullptr;  // of runs that are measured in parts; or null
 };
 
+// What the candidate's distribution of the next token may differ by: KL in nats, the mean over
+// tokens.
+inline constexpr double most_mean_kl = 0.02;
+
 // What evaluate_text() calls the records of blocks that are run at once, and how many these are.
 inline constexpr const char* text_section = "blocks";
 std::int64_t text_runs(const TokenBlocks& text, std::int64_t batch);

@@ -1,0 +1,67 @@
+#include "vernier/analysis/text/text_caches.h"
+
+#include <algorithm>
+#include <span>
+
+#include "vernier/error.h"
+#include "vernier/metrics/token_scores.h"
+#include "vernier/runtime/stopping.h"
+
+namespace vernier {
+namespace {
+
+constexpr std::size_t tokens_run = 24;
+
+// What the model says of the second half of these tokens behind a cache of the first, beside what
+// it says without one: KL, the mean over tokens. Rounding leaves hardly any, nor does quantization
+// by what is fed at once much.
+double kl_behind_cache(TextModel& model, std::span<const std::int64_t> tokens) {
+  const std::int64_t half = std::ssize(tokens) / 2;
+  const Tensor whole = model.logits({.tokens = tokens});
+  model.logits({.tokens = tokens.first(half)});
+  const Tensor behind = model.logits({.tokens = tokens.subspan(half), .past = half});
+  TensorView second_half = whole;
+  second_half.shape = behind.shape;
+  second_half.bytes = second_half.bytes.last(behind.bytes.size());
+  return kl_of_rows(second_half, behind).mean().value_or(0);
+}
+
+const Limit cache_limit{
+    .metric = "kl_behind_cache", .fails = Limit::Fails::at_or_above, .value = most_mean_kl};
+
+}  // namespace
+
+void judge_caches(TextGenerationResult& result, TextModel& reference, TextModel& candidate,
+                  const TokenBlocks& text) {
+  const auto tokens = std::span<const std::int64_t>(text.blocks.front())
+                          .first(std::min<std::size_t>(text.blocks.front().size(), tokens_run));
+  if (!candidate.keeps_cache() || tokens.size() < 2) return;
+  try {
+    if (reference.keeps_cache())
+      result.cache_faults = find_cache_faults({reference.runner(), reference.decoder()},
+                                              {candidate.runner(), candidate.decoder()}, tokens);
+    result.kl_behind_cache = kl_behind_cache(candidate, tokens);
+    const bool reference_differs =
+        reference.keeps_cache() && !within(cache_limit, 2 * kl_behind_cache(reference, tokens));
+    if (!within(cache_limit, *result.kl_behind_cache) && !reference_differs)
+      result.verdict.failures.push_back({.group = "cache",
+                                         .metric = cache_limit.metric,
+                                         .value = *result.kl_behind_cache,
+                                         .limit = cache_limit});
+  } catch (const Stopped&) {
+    throw;
+  } catch (const Error& error) {
+    result.verdict.doubts.push_back({DoubtKind::caches_not_run, error.what()});
+    if (result.verdict.pass()) result.verdict.outcome = Outcome::inconclusive;
+  }
+  for (const CacheFault& fault : result.cache_faults)
+    result.verdict.failures.push_back({.subject = fault.output,
+                                       .group = "cache",
+                                       .metric = "sqnr_db",
+                                       .value = fault.sqnr_db,
+                                       .limit = default_limits(Precision::int8).front()});
+  const bool is_other = std::ranges::count(result.verdict.failures, "cache", &Failure::group) > 0;
+  if (is_other) result.verdict.outcome = Outcome::fail;
+}
+
+}  // namespace vernier
