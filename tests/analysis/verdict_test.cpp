@@ -13,11 +13,9 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-const std::vector<std::string> metrics = {"max_abs_diff", "sqnr_db"};
-
 std::vector<Failure> judged(const std::vector<std::string>& limits,
                             const std::vector<Judged>& subjects) {
-  return judge(parse_limits(limits, metrics), subjects);
+  return judge(parse_limits(limits, std::vector<std::string>{"max_abs_diff", "sqnr_db"}), subjects);
 }
 
 const Judged measured{"x", "output", {{"sqnr_db", 12.5}}};

@@ -11,8 +11,8 @@
 namespace vernier {
 namespace {
 
+using testing::CompletedProcess;
 using ::testing::HasSubstr;
-using testing::Outcome;
 using testing::run_vernier;
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
@@ -22,7 +22,7 @@ void write_json(const fs::path& path, const Json& json) { std::ofstream(path) <<
 
 class Baselines : public ::testing::TestWithParam<std::string> {
  protected:
-  Outcome run(std::vector<std::string> more) const {
+  CompletedProcess run(std::vector<std::string> more) const {
     std::vector<std::string> command = {GetParam(),
                                         "-m",
                                         fixture("mnist/mnist_cnn.int8.onnx"),
@@ -52,7 +52,7 @@ TEST_P(Baselines, hold_a_run_against_what_was_accepted) {
   EXPECT_EQ(run({}).exit_code, 0);
   baseline["figures"][0]["accepted"] = baseline["figures"][0]["accepted"].get<double>() + 1;
   write_json(file, baseline);
-  const Outcome behind = run({});
+  const CompletedProcess behind = run({});
   EXPECT_EQ(behind.exit_code, 1);
   EXPECT_THAT(behind.out, HasSubstr("FAIL"));
   EXPECT_THAT(behind.out, HasSubstr(baseline["figures"][0]["metric"].get<std::string>()));
@@ -84,7 +84,7 @@ TEST_P(Baselines, may_hold_figures_that_must_not_rise) {
 
 TEST_P(Baselines, that_cannot_be_read_end_the_run_in_one_line) {
   const auto expect = [&](const std::string& reason) {
-    const Outcome outcome = run({});
+    const CompletedProcess outcome = run({});
     EXPECT_EQ(outcome.exit_code, 2);
     EXPECT_EQ(outcome.out, "");
     EXPECT_THAT(outcome.err, HasSubstr(reason));
@@ -131,7 +131,7 @@ TEST(Baseline, of_a_task_is_its_metrics) {
 }
 
 TEST(Baseline, is_needed_to_be_updated) {
-  const Outcome outcome =
+  const CompletedProcess outcome =
       run_vernier({"eval", "-m", fixture("mnist/mnist_cnn.int8.onnx"), "--reference",
                    fixture("mnist/mnist_cnn.onnx"), "--update-baseline"});
   EXPECT_EQ(outcome.exit_code, 2);

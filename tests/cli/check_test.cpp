@@ -13,13 +13,13 @@
 namespace vernier {
 namespace {
 
+using testing::CompletedProcess;
 using ::testing::EndsWith;
 using testing::expect_error;
 using testing::expect_golden;
 using testing::expect_valid_json;
 using testing::expect_valid_sarif;
 using ::testing::HasSubstr;
-using testing::Outcome;
 using testing::read_text;
 using testing::run_vernier;
 
@@ -41,7 +41,7 @@ std::string faulty_model(const TemporaryDirectory& folder) {
 const std::string good = fixture("mnist/mnist_cnn.onnx");
 
 TEST(CheckCommand, a_good_export_passes) {
-  const Outcome outcome = run_vernier({"check", good});
+  const CompletedProcess outcome = run_vernier({"check", good});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, EndsWith("\nPASS\n"));
 }
@@ -49,14 +49,14 @@ TEST(CheckCommand, a_good_export_passes) {
 TEST(CheckCommand, every_format_shows_the_same_findings) {
   const TemporaryDirectory folder;
   const std::string model = faulty_model(folder);
-  const Outcome text = run_vernier({"check", model});
+  const CompletedProcess text = run_vernier({"check", model});
   EXPECT_EQ(text.exit_code, 1) << text.err;
   expect_golden("check.txt", text.out);
   expect_golden("check.md", run_vernier({"check", model, "-f", "md"}).out);
-  const Outcome json = run_vernier({"check", model, "-f", "json"});
+  const CompletedProcess json = run_vernier({"check", model, "-f", "json"});
   expect_golden("check.json", json.out);
   expect_valid_json("check", json.out);
-  const Outcome sarif = run_vernier({"check", model, "-f", "sarif"});
+  const CompletedProcess sarif = run_vernier({"check", model, "-f", "sarif"});
   expect_golden("check.sarif", sarif.out);
   expect_valid_sarif(sarif.out);
 }
@@ -91,10 +91,10 @@ TEST(CheckCommand, a_file_that_ends_in_sarif_is_sarif) {
 TEST(CheckCommand, findings_can_be_chosen_and_left_out) {
   const TemporaryDirectory folder;
   const std::string model = faulty_model(folder);
-  const Outcome only = run_vernier({"check", model, "--only", "unused-initializer"});
+  const CompletedProcess only = run_vernier({"check", model, "--only", "unused-initializer"});
   EXPECT_EQ(only.exit_code, 0) << only.err;
   EXPECT_THAT(only.out, EndsWith("\nPASS\n"));
-  const Outcome without =
+  const CompletedProcess without =
       run_vernier({"check", model, "--disable", "frozen-axis,unused-initializer"});
   EXPECT_EQ(without.exit_code, 0) << without.err;
   EXPECT_THAT(without.out, EndsWith("\nPASS\n"));
@@ -103,7 +103,8 @@ TEST(CheckCommand, findings_can_be_chosen_and_left_out) {
 TEST(CheckCommand, warnings_fail_when_it_is_strict) {
   const TemporaryDirectory folder;
   const std::string model = faulty_model(folder);
-  const Outcome strict = run_vernier({"check", model, "--only", "unused-initializer", "--strict"});
+  const CompletedProcess strict =
+      run_vernier({"check", model, "--only", "unused-initializer", "--strict"});
   EXPECT_EQ(strict.exit_code, 1);
   EXPECT_THAT(strict.out, EndsWith("FAIL: warnings 1 > 0\n"));
   EXPECT_EQ(run_vernier({"check", model, "--only", "identity-chain", "--strict"}).exit_code, 0);
@@ -115,14 +116,15 @@ TEST(CheckCommand, other_weights_than_the_references_fail) {
   ASSERT_TRUE(roll_weight(changed));
   const std::string model = folder / "changed.onnx";
   changed.save(model);
-  const Outcome text = run_vernier({"check", model, "--reference", good});
+  const CompletedProcess text = run_vernier({"check", model, "--reference", good});
   EXPECT_EQ(text.exit_code, 1) << text.err;
   EXPECT_THAT(text.out, HasSubstr("not the same: "));
   EXPECT_THAT(text.out, HasSubstr("not the reference's: "));
-  const Outcome json = run_vernier({"check", model, "--reference", good, "-f", "json"});
+  const CompletedProcess json = run_vernier({"check", model, "--reference", good, "-f", "json"});
   expect_valid_json("check", json.out);
   EXPECT_EQ(nlohmann::json::parse(json.out)["weight_evidence"]["answer"], "different");
-  const Outcome without = run_vernier({"check", model, "--reference", good, "--no-weights"});
+  const CompletedProcess without =
+      run_vernier({"check", model, "--reference", good, "--no-weights"});
   EXPECT_EQ(without.exit_code, 0) << without.out;
 }
 
@@ -140,13 +142,13 @@ TEST(CheckCommand, what_could_not_be_run_for_want_of_memory_is_inconclusive) {
   for (const std::vector<std::string>& strict : {std::vector<std::string>{}, {"--strict"}}) {
     std::vector<std::string> command = {"check", model, "--disable", "missing-shapes"};
     command.insert(command.end(), strict.begin(), strict.end());
-    const Outcome outcome = run_vernier(command);
+    const CompletedProcess outcome = run_vernier(command);
     EXPECT_EQ(outcome.exit_code, 3) << outcome.out;
     EXPECT_THAT(outcome.out, HasSubstr("there is not enough memory"));
     EXPECT_THAT(outcome.out, HasSubstr("INCONCLUSIVE: the model could not be tried"));
     EXPECT_THAT(outcome.out, HasSubstr("--input-data"));
   }
-  const Outcome json = run_vernier({"check", model, "-f", "json"});
+  const CompletedProcess json = run_vernier({"check", model, "-f", "json"});
   expect_valid_json("check", json.out);
   EXPECT_EQ(nlohmann::json::parse(json.out)["verdict"]["doubts"][0]["kind"], "not_run");
   // What was found is still a failure, and who does not ask for it is not told.
@@ -156,7 +158,7 @@ TEST(CheckCommand, what_could_not_be_run_for_want_of_memory_is_inconclusive) {
 TEST(CheckCommand, a_damaged_file_is_a_finding) {
   const TemporaryDirectory folder;
   std::ofstream(folder / "broken.onnx") << "no model";
-  const Outcome outcome = run_vernier({"check", folder / "broken.onnx"});
+  const CompletedProcess outcome = run_vernier({"check", folder / "broken.onnx"});
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_THAT(outcome.out, HasSubstr("error: unreadable-file"));
 }
@@ -174,7 +176,7 @@ TEST(CheckCommand, what_cannot_be_checked_is_an_error) {
 }
 
 TEST(CheckCommand, explain_prints_the_page_about_a_finding) {
-  const Outcome text = run_vernier({"check", "--explain", "frozen-axis"});
+  const CompletedProcess text = run_vernier({"check", "--explain", "frozen-axis"});
   EXPECT_EQ(text.exit_code, 0) << text.err;
   EXPECT_THAT(text.out, HasSubstr("An axis is declared dynamic but is not"));
   EXPECT_THAT(text.out, HasSubstr("how to fix it"));

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "tests/cli/run.h"
+#include "tests/fixture.h"
 #include "tests/model_builder.h"
 #include "tests/oracle/numpy.h"
 #include "tests/temporary_directory.h"
@@ -13,16 +14,14 @@
 namespace vernier {
 namespace {
 
+using testing::CompletedProcess;
 using testing::expect_error;
 using ::testing::HasSubstr;
-using testing::Outcome;
 using testing::run_vernier;
-
-const std::string mnist = VERNIER_FIXTURES "/mnist/";
 
 class Convert : public ::testing::Test {
  protected:
-  Outcome convert(const std::string& model, const std::vector<std::string>& more = {}) {
+  CompletedProcess convert(const std::string& model, const std::vector<std::string>& more = {}) {
     std::vector<std::string> arguments = {"convert", mnist + model, "--precision",
                                           "fp16",    "-o",          out};
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -35,10 +34,10 @@ class Convert : public ::testing::Test {
 
 TEST_F(Convert, a_converted_model_stays_above_45_db_of_its_original) {
   for (const char* model : {"mnist_cnn.onnx", "mnist_vit.onnx"}) {
-    const Outcome outcome = convert(model);
+    const CompletedProcess outcome = convert(model);
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_THAT(outcome.out, HasSubstr("nodes in float16"));
-    const Outcome compared =
+    const CompletedProcess compared =
         run_vernier({"eval", "--mode", "compare", "-m", out, "--reference", mnist + model,
                      "--samples", "5", "--fail-if", "sqnr_db<45"});
     EXPECT_EQ(compared.exit_code, 0) << compared.out << compared.err;
@@ -59,7 +58,7 @@ def vit():
   for (const std::string& model :
        {std::string("torchvision/resnet18"), std::string("torchvision/mobilenet_v3_small"),
         (folder / "vit.py").string() + ":vit"}) {
-    const Outcome outcome =
+    const CompletedProcess outcome =
         testing::run_program({"env", "XDG_CACHE_HOME=" + (folder / "cache").string(),
                               VERNIER_BINARY, "eval", "--mode", "compare", "-m", model,
                               "--precision", "fp16", "--samples", "2", "--fail-if", "sqnr_db<45"});
@@ -82,7 +81,7 @@ TEST_F(Convert, inputs_and_outputs_become_half_on_request) {
 }
 
 TEST_F(Convert, kept_operators_are_listed_with_their_kind) {
-  const Outcome outcome =
+  const CompletedProcess outcome =
       convert("mnist_cnn.onnx", {"--keep-fp32", "op:Gemm,Conv", "--keep-fp32", "tensor:logits"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(outcome.out.find(" 0 nodes kept"), std::string::npos) << outcome.out;
@@ -93,7 +92,7 @@ TEST_F(Convert, operators_without_float16_are_kept_and_the_result_loads) {
   GraphBuilder builder;
   builder.input("x", DType::f32, {{1}, {4}}).output("y");
   builder.node("Neg", {"x"}, {"n"}).node("Celu", {"n"}, {"y"}).model().save(folder / "celu.onnx");
-  const Outcome outcome =
+  const CompletedProcess outcome =
       run_vernier({"convert", folder / "celu.onnx", "--precision", "fp16", "-o", out});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(run_vernier({"check", out}).exit_code, 0);
@@ -114,7 +113,7 @@ TEST_F(Convert, what_did_not_load_before_is_converted) {
   own.set_domain("own");
   own.set_version(1);
   Model(std::move(proto), {}, "own.onnx").save(folder / "own.onnx");
-  const Outcome outcome =
+  const CompletedProcess outcome =
       run_vernier({"convert", folder / "own.onnx", "--precision", "fp16", "-o", out});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_TRUE(std::filesystem::exists(out));

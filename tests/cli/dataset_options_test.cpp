@@ -6,30 +6,29 @@
 
 #include "tests/cli/run.h"
 #include "tests/data/small_images.h"
+#include "tests/fixture.h"
 #include "tests/temporary_directory.h"
 #include "vernier/tensor/npz.h"
 
 namespace vernier {
 namespace {
 
+using testing::CompletedProcess;
 using testing::expect_error;
 using ::testing::HasSubstr;
-using testing::Outcome;
 using testing::run_vernier;
 
 const std::string model = VERNIER_FIXTURES "/mnist/mnist_cnn.onnx";
 
-Outcome compare(const std::string& dataset, std::vector<std::string> more) {
+CompletedProcess compare(const std::string& dataset, std::vector<std::string> more) {
   more.insert(more.begin(), {"eval", "-m", VERNIER_FIXTURES "/mnist/mnist_cnn.int8.onnx",
                              "--reference", model, "--dataset", dataset});
   return run_vernier(more);
 }
 
-const std::string labelled = VERNIER_FIXTURES "/mnist/mnist_labelled.npz";
-
 // The first digits of mnist_labelled.npz as .pgm files.
 void write_digits(const std::filesystem::path& folder, int count) {
-  const Tensor digits = NpzReader(labelled).read("input");
+  const Tensor digits = NpzReader(mnist_labelled).read("input");
   const std::string_view pixels(reinterpret_cast<const char*>(digits.bytes.data()),
                                 digits.bytes.size());
   for (int i = 0; i < count; ++i)
@@ -40,13 +39,13 @@ void write_digits(const std::filesystem::path& folder, int count) {
 TEST(DatasetOptions, images_are_inputs_like_the_array_they_were_made_of) {
   const TemporaryDirectory folder;
   write_digits(folder / "digits", 8);
-  const auto outputs = [](const Outcome& outcome) {
+  const auto outputs = [](const CompletedProcess& outcome) {
     return outcome.out.substr(outcome.out.find("\"outputs\""));
   };
-  const Outcome images = compare(folder / "digits", {"-f", "json"});
+  const CompletedProcess images = compare(folder / "digits", {"-f", "json"});
   ASSERT_EQ(images.exit_code, 0) << images.err;
   EXPECT_THAT(images.out, HasSubstr("\"inputs\": \"digits\""));
-  const Outcome array = compare(labelled, {"--samples", "8", "-f", "json"});
+  const CompletedProcess array = compare(mnist_labelled, {"--samples", "8", "-f", "json"});
   EXPECT_EQ(outputs(images), outputs(array));
 }
 
@@ -54,11 +53,11 @@ TEST(DatasetOptions, images_are_inputs_like_the_array_they_were_made_of) {
 void expect_same_as_array(const std::vector<std::string>& command) {
   const TemporaryDirectory folder;
   write_digits(folder / "digits", 4);
-  std::filesystem::copy_file(labelled, folder / "digits.npz");
+  std::filesystem::copy_file(mnist_labelled, folder / "digits.npz");
   const auto run = [&](const std::string& dataset) {
     std::vector<std::string> arguments = command;
     arguments.insert(arguments.end(), {"--dataset", dataset, "--samples", "4"});
-    Outcome outcome = run_vernier(arguments, folder.path());
+    CompletedProcess outcome = run_vernier(arguments, folder.path());
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     outcome.out = std::regex_replace(outcome.out, std::regex("digits.npz"), "digits");
     return outcome.out;
@@ -80,27 +79,28 @@ TEST(DatasetOptions, record_saves_what_images_give) {
   const TemporaryDirectory folder;
   write_digits(folder / "digits", 4);
   const auto record = [&](const std::string& dataset) {
-    const Outcome outcome =
+    const CompletedProcess outcome =
         run_vernier({"record", model, "--tensors", "inputs,outputs", "--dataset", dataset,
                      "--samples", "4", "-o", folder / "x.npz"});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     const NpzReader archive(folder / "x.npz");
     return std::pair(archive.read("input"), archive.read("logits"));
   };
-  EXPECT_EQ(record(folder / "digits"), record(labelled));
+  EXPECT_EQ(record(folder / "digits"), record(mnist_labelled));
 }
 
 TEST(DatasetOptions, a_batch_feeds_several_examples_at_once) {
   const TemporaryDirectory folder;
   write_digits(folder / "digits", 6);
-  const Outcome outcome = compare(folder / "digits", {"--batch", "3", "-f", "json"});
+  const CompletedProcess outcome = compare(folder / "digits", {"--batch", "3", "-f", "json"});
   EXPECT_THAT(outcome.out, HasSubstr("\"samples\": 2")) << outcome.err;
 }
 
 TEST(DatasetOptions, one_sample_can_be_run_alone) {
   const TemporaryDirectory folder;
   write_digits(folder / "digits", 3);
-  const Outcome outcome = compare(folder / "digits", {"--sample-index", "2", "-f", "json"});
+  const CompletedProcess outcome =
+      compare(folder / "digits", {"--sample-index", "2", "-f", "json"});
   EXPECT_THAT(outcome.out, HasSubstr("\"samples\": 1")) << outcome.err;
   expect_error(compare(folder / "digits", {"--sample-index", "3"}), "the dataset has 3 samples");
 }
@@ -109,7 +109,7 @@ TEST(DatasetOptions, bad_images_are_told_and_limited) {
   const TemporaryDirectory folder;
   write_digits(folder / "digits", 3);
   write_text(folder / "digits/digit/01.pgm", "not an image");
-  const Outcome outcome = compare(folder / "digits", {});
+  const CompletedProcess outcome = compare(folder / "digits", {});
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_THAT(outcome.err, HasSubstr("warning: [dataset] 1 of 3 examples left out: their images "
                                      "cannot be read; the first: [image] digit/01.pgm"));

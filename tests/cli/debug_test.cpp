@@ -7,6 +7,7 @@
 #include "tests/arrays.h"
 #include "tests/cli/run.h"
 #include "tests/data/small_images.h"
+#include "tests/fixture.h"
 #include "tests/injected_faults.h"
 #include "tests/model_builder.h"
 #include "tests/temporary_directory.h"
@@ -17,17 +18,15 @@
 namespace vernier {
 namespace {
 
+using testing::CompletedProcess;
 using testing::expect_error;
 using testing::expect_valid_json;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using testing::Outcome;
 using testing::run_vernier;
 
-const std::string mnist = VERNIER_FIXTURES "/mnist/";
-
-Outcome debug(const std::string& float_model, const std::string& quantized_model,
-              const std::vector<std::string>& more = {}) {
+CompletedProcess debug(const std::string& float_model, const std::string& quantized_model,
+                       const std::vector<std::string>& more = {}) {
   std::vector<std::string> arguments = {"debug",
                                         "--float-model",
                                         mnist + float_model,
@@ -81,7 +80,7 @@ TEST(DebugCommand, the_reports_are_those_of_the_golden_files) {
   const Tensor inputs = tensor_of<float>("x", DType::f32, {2, 4}, {1, 1.125F, 3, 5, -2, 1, 2, -1});
   write_npz(folder / "inputs.npz", std::vector{inputs});
   for (const std::string& format : std::vector<std::string>{"text", "md", "json"}) {
-    const Outcome outcome = run_vernier(
+    const CompletedProcess outcome = run_vernier(
         {"debug", "--float-model", folder / "float.onnx", "--quant-model", folder / "int8.onnx",
          "--input-data", folder / "inputs.npz", "-f", format, "--fail-if", "output:cumulative<15"});
     EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
@@ -90,7 +89,7 @@ TEST(DebugCommand, the_reports_are_those_of_the_golden_files) {
 }
 
 TEST(DebugCommand, text_has_the_tables_the_conclusion_and_a_line_to_paste) {
-  const Outcome outcome = debug("mnist_cnn.float.onnx", "mnist_cnn.int8.onnx");
+  const CompletedProcess outcome = debug("mnist_cnn.float.onnx", "mnist_cnn.int8.onnx");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   for (const char* part :
        {"Graph outputs", "Worst local", "Worst cumulative", "Worst weights", "clipped by design",
@@ -105,15 +104,16 @@ TEST(DebugCommand, the_line_to_paste_gives_what_was_measured) {
     const TemporaryDirectory folder;
     const std::string reference = mnist + net + ".float.onnx",
                       candidate = mnist + net + ".int8.onnx";
-    const Outcome outcome = run_vernier({"debug", candidate, "--reference", reference,
-                                         "--input-data", mnist + "mnist_inputs.npz", "-f", "json"});
+    const CompletedProcess outcome =
+        run_vernier({"debug", candidate, "--reference", reference, "--input-data",
+                     mnist + "mnist_inputs.npz", "-f", "json"});
     const auto sets = nlohmann::json::parse(outcome.out)["sensitivity"]["keep_in_float"];
     ASSERT_FALSE(sets.empty());
     const auto& largest = sets.back();
     std::string nodes;
     for (const std::string node : largest["nodes"]) nodes += (nodes.empty() ? "" : ",") + node;
     const std::string written = folder / "mixed.onnx";
-    const Outcome kept =
+    const CompletedProcess kept =
         run_vernier({"tune", candidate, "--reference", reference, "--keep", nodes, "-o", written});
     EXPECT_EQ(kept.exit_code, 0) << kept.err;
     EXPECT_THAT(kept.out, HasSubstr("nodes kept in float"));
@@ -135,14 +135,16 @@ TEST(DebugCommand, the_line_to_paste_gives_what_was_measured) {
 }
 
 TEST(DebugCommand, json_keeps_its_schema_and_is_the_same_every_time) {
-  const Outcome outcome = debug("mnist_vit.float.onnx", "mnist_vit.int8.onnx", {"-f", "json"});
+  const CompletedProcess outcome =
+      debug("mnist_vit.float.onnx", "mnist_vit.int8.onnx", {"-f", "json"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   expect_valid_json("debug", outcome.out);
   EXPECT_EQ(outcome.out, debug("mnist_vit.float.onnx", "mnist_vit.int8.onnx", {"-f", "json"}).out);
 }
 
 TEST(DebugCommand, quick_leaves_out_what_switching_quantizers_off_tells) {
-  const Outcome outcome = debug("mnist_cnn.float.onnx", "mnist_cnn.int8.onnx", {"--quick"});
+  const CompletedProcess outcome =
+      debug("mnist_cnn.float.onnx", "mnist_cnn.int8.onnx", {"--quick"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("Worst local"));
   EXPECT_THAT(outcome.out, Not(HasSubstr("Noise at the output")));
@@ -152,7 +154,7 @@ TEST(DebugCommand, quick_leaves_out_what_switching_quantizers_off_tells) {
 }
 
 TEST(DebugCommand, markdown_and_top_limit_the_rows) {
-  const Outcome outcome =
+  const CompletedProcess outcome =
       debug("mnist_cnn.float.onnx", "mnist_cnn.int8.onnx", {"-f", "md", "--top", "1"});
   EXPECT_THAT(outcome.out, HasSubstr("## Worst weights"));
   EXPECT_EQ(outcome.out.find("onnx::Conv\\_86"), std::string::npos);
@@ -170,7 +172,7 @@ TEST(DebugCommand, limits_decide_the_exit_code) {
 }
 
 TEST(DebugCommand, without_limits_the_outputs_are_judged_as_eval_judges_them) {
-  const Outcome real = debug("mnist_cnn.float.onnx", "mnist_cnn.int8.onnx", {"--quick"});
+  const CompletedProcess real = debug("mnist_cnn.float.onnx", "mnist_cnn.int8.onnx", {"--quick"});
   EXPECT_EQ(real.exit_code, 0) << real.err;
   EXPECT_THAT(real.out, HasSubstr("\nPASS\n"));
   const std::vector<std::string> models = {mnist + "mnist_cnn.int8.onnx", "--reference",
@@ -178,7 +180,7 @@ TEST(DebugCommand, without_limits_the_outputs_are_judged_as_eval_judges_them) {
   const auto verdict = [&](std::vector<std::string> command, const char* inputs) {
     command.insert(command.end(), models.begin(), models.end());
     command.insert(command.end(), {"--inputs", inputs, "--samples", "12"});
-    const Outcome outcome = run_vernier(command);
+    const CompletedProcess outcome = run_vernier(command);
     const std::size_t line = outcome.out.rfind('\n', outcome.out.size() - 2);
     return std::pair(outcome.exit_code, outcome.out.substr(line + 1));
   };
@@ -194,13 +196,13 @@ TEST(DebugCommand, an_input_range_far_too_narrow_does_not_pass_without_data) {
   const QuantizedActivation input = find_quantization(candidate).activations.front();
   ASSERT_TRUE(scale_constant(candidate, input.quantizer.scale.name, 0.25F));
   candidate.save(folder / "narrow.onnx");
-  const Outcome outcome = run_vernier(
+  const CompletedProcess outcome = run_vernier(
       {"debug", folder / "narrow.onnx", "--reference", mnist + "mnist_vit.float.onnx", "--quick"});
   EXPECT_EQ(outcome.exit_code, 3) << outcome.out;
   EXPECT_THAT(outcome.out, HasSubstr("INCONCLUSIVE"));
 }
 
-Outcome debug_on_images(const std::string& folder, std::vector<std::string> more) {
+CompletedProcess debug_on_images(const std::string& folder, std::vector<std::string> more) {
   more.insert(more.begin(), {"debug", "--float-model", mnist + "mnist_cnn.float.onnx",
                              "--quant-model", mnist + "mnist_cnn.int8.onnx", "--dataset", folder});
   return run_vernier(more);
@@ -213,7 +215,7 @@ TEST(DebugCommand, images_are_prepared_as_another_model_wants_them) {
              R"({"size": {"height": 28, "width": 28}, "resample": 2})");
   const std::string images = folder / "images";
   expect_error(debug_on_images(images, {}), "model expects 28x28");
-  const Outcome outcome =
+  const CompletedProcess outcome =
       debug_on_images(images, {"--model-id", folder / "model", "--task", "image-classification"});
   EXPECT_NE(outcome.exit_code, 2) << outcome.err;  // no digits: what is made of them may fail
   EXPECT_THAT(outcome.out, HasSubstr("images"));

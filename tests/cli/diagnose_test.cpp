@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "tests/cli/run.h"
+#include "tests/fixture.h"
 #include "tests/injected_faults.h"
 #include "tests/model_builder.h"
 #include "tests/shared_data.h"
@@ -18,17 +19,15 @@
 namespace vernier {
 namespace {
 
+using testing::CompletedProcess;
 using testing::expect_error;
 using testing::expect_valid_json;
 using ::testing::HasSubstr;
-using testing::Outcome;
 using testing::run_vernier;
 
-const std::string mnist = VERNIER_FIXTURES "/mnist/";
-
 // In exact arithmetic: what this CPU's kernels make of it is no part of the answer.
-Outcome diagnose(const std::string& candidate, const std::string& reference,
-                 const std::vector<std::string>& more = {}) {
+CompletedProcess diagnose(const std::string& candidate, const std::string& reference,
+                          const std::vector<std::string>& more = {}) {
   std::vector<std::string> arguments = {
       "diagnose", candidate,   reference, "--data", mnist + "mnist_inputs.npz",
       "--exact",  "--samples", "12"};
@@ -40,12 +39,12 @@ struct Cause {
   std::string kind, subject, text;
 };
 
-Cause cause_of(const Outcome& outcome) {
+Cause cause_of(const CompletedProcess& outcome) {
   const auto json = nlohmann::json::parse(outcome.out);
   return {json["cause"]["kind"], json["cause"]["subject"], json["cause"]["text"]};
 }
 
-std::string answer_of(const Outcome& outcome, const std::string& question) {
+std::string answer_of(const CompletedProcess& outcome, const std::string& question) {
   const auto json = nlohmann::json::parse(outcome.out);
   for (const auto& answer : json["answers"])
     if (answer["question"] == question) return answer["answer"];
@@ -77,15 +76,18 @@ std::string changed(const TemporaryDirectory& folder, const std::string& name, C
 }
 
 TEST(DiagnoseCommand, a_right_quantized_model_passes_and_the_rest_is_not_asked) {
-  const Outcome outcome = diagnose(mnist + "mnist_cnn.int8.onnx", mnist + "mnist_cnn.onnx");
+  const CompletedProcess outcome =
+      diagnose(mnist + "mnist_cnn.int8.onnx", mnist + "mnist_cnn.onnx");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   testing::expect_golden("diagnose_pass.txt", outcome.out);
 }
 
 TEST(DiagnoseCommand, json_keeps_its_schema_and_is_the_same_every_time) {
   const std::vector<std::string> json = {"-f", "json"};
-  const Outcome first = diagnose(mnist + "mnist_cnn.int8.onnx", mnist + "mnist_cnn.onnx", json);
-  const Outcome second = diagnose(mnist + "mnist_cnn.int8.onnx", mnist + "mnist_cnn.onnx", json);
+  const CompletedProcess first =
+      diagnose(mnist + "mnist_cnn.int8.onnx", mnist + "mnist_cnn.onnx", json);
+  const CompletedProcess second =
+      diagnose(mnist + "mnist_cnn.int8.onnx", mnist + "mnist_cnn.onnx", json);
   expect_valid_json("diagnose", first.out);
   EXPECT_EQ(first.out, second.out);
   EXPECT_EQ(cause_of(first).kind, "none");
@@ -94,7 +96,7 @@ TEST(DiagnoseCommand, json_keeps_its_schema_and_is_the_same_every_time) {
 TEST(DiagnoseCommand, a_weight_of_another_network_is_the_cause_and_ends_the_questions) {
   const TemporaryDirectory folder;
   const std::string rolled = changed(folder, "mnist_cnn.int8.onnx", roll_weight);
-  const Outcome outcome = diagnose(rolled, mnist + "mnist_cnn.onnx", {"-f", "json"});
+  const CompletedProcess outcome = diagnose(rolled, mnist + "mnist_cnn.onnx", {"-f", "json"});
   EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
   EXPECT_EQ(cause_of(outcome).kind, "other_weights");
   EXPECT_THAT(cause_of(outcome).text, HasSubstr("steps off"));
@@ -102,7 +104,7 @@ TEST(DiagnoseCommand, a_weight_of_another_network_is_the_cause_and_ends_the_ques
 }
 
 // The line that names the cause, as the terminal shows it.
-std::string cause_line(const Outcome& outcome) {
+std::string cause_line(const CompletedProcess& outcome) {
   const std::size_t start = outcome.out.find("cause: ");
   return start == std::string::npos
              ? ""
@@ -115,7 +117,7 @@ TEST(DiagnoseCommand, a_scale_that_the_bias_behind_it_was_not_made_for_is_the_ca
   const std::string scaled = changed(folder, "mnist_cnn.int8.onnx", [](Model& model) {
     scale_constant(model, "/stem/Conv_output_0_scale", 1.3F);
   });
-  const Outcome outcome =
+  const CompletedProcess outcome =
       run_vernier({"diagnose", scaled, mnist + "mnist_cnn.onnx", "--exact", "--samples", "12"});
   EXPECT_EQ(outcome.exit_code, 3) << outcome.err;
   EXPECT_EQ(cause_line(outcome),
@@ -132,7 +134,7 @@ TEST(DiagnoseCommand, nan_of_a_quantized_model_is_the_cause_where_it_begins) {
     const std::string rooted = changed(folder, "mnist_cnn.int8.onnx", [&](Model& model) {
       insert_after(model, node, {make_node("Sqrt")});
     });
-    const Outcome outcome = diagnose(rooted, mnist + "mnist_cnn.onnx");
+    const CompletedProcess outcome = diagnose(rooted, mnist + "mnist_cnn.onnx");
     EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
     EXPECT_EQ(cause_line(outcome),
               std::string("cause: NaN or infinity begins in the candidate's ") + tensor);
@@ -142,7 +144,7 @@ TEST(DiagnoseCommand, nan_of_a_quantized_model_is_the_cause_where_it_begins) {
 TEST(DiagnoseCommand, a_removed_activation_of_a_float_model_is_found_at_its_layer) {
   const TemporaryDirectory folder;
   const std::string without = changed(folder, "mnist_cnn.onnx", remove_activation);
-  const Outcome outcome = diagnose(without, mnist + "mnist_cnn.onnx", {"-f", "json"});
+  const CompletedProcess outcome = diagnose(without, mnist + "mnist_cnn.onnx", {"-f", "json"});
   EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
   EXPECT_EQ(cause_of(outcome).kind, "drift_origin");
   EXPECT_EQ(cause_of(outcome).subject, "/layer1/layer1.0/relu/Relu_output_0");
@@ -158,7 +160,7 @@ TEST(DiagnoseCommand, another_operator_is_found_at_its_layer_and_proven_by_putti
         break;
       }
   });
-  const Outcome outcome = diagnose(other, mnist + "mnist_vit.onnx", {"-f", "json"});
+  const CompletedProcess outcome = diagnose(other, mnist + "mnist_vit.onnx", {"-f", "json"});
   EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
   const auto json = nlohmann::json::parse(outcome.out);
   EXPECT_EQ(json["cause"]["kind"], "drift_origin");
@@ -171,7 +173,7 @@ TEST(DiagnoseCommand, another_operator_is_found_at_its_layer_and_proven_by_putti
 TEST(DiagnoseCommand, another_calibration_is_the_cause_and_the_command_it_prints_mends_it) {
   const TemporaryDirectory folder;
   const std::string data = mnist + "mnist_inputs.npz";
-  const Outcome outcome =
+  const CompletedProcess outcome =
       run_vernier({"diagnose", mnist + "mnist_cnn.int8_unscaled.onnx", mnist + "mnist_cnn.onnx",
                    "--data", data, "--exact", "-f", "json"});
   EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
@@ -199,8 +201,9 @@ TEST(DiagnoseCommand, one_range_that_is_wrong_is_no_other_calibration) {
       if (node.op_type() == "QuantizeLinear" && node.input(0) == "/stem/Conv_output_0")
         edit_weight(model, node.input(1), [](std::span<float> scale) { scale[0] /= 6; });
   });
-  const Outcome outcome = run_vernier({"diagnose", narrow, mnist + "mnist_cnn.onnx", "--data",
-                                       mnist + "mnist_inputs.npz", "--exact", "-f", "json"});
+  const CompletedProcess outcome =
+      run_vernier({"diagnose", narrow, mnist + "mnist_cnn.onnx", "--data",
+                   mnist + "mnist_inputs.npz", "--exact", "-f", "json"});
   EXPECT_NE(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(cause_of(outcome).kind, "wrong_range");
   EXPECT_EQ(cause_of(outcome).subject, "/stem/Conv_output_0");
@@ -227,8 +230,9 @@ TEST(DiagnoseCommand, nodes_to_keep_in_float_come_with_a_command_that_keeps_them
       if (node.op_type() == "QuantizeLinear" && node.input(0) == "/stem/Conv_output_0")
         edit_weight(model, node.input(1), [](std::span<float> scale) { scale[0] *= 30; });
   });
-  const Outcome outcome = run_vernier({"diagnose", wide, mnist + "mnist_cnn.onnx", "--data",
-                                       mnist + "mnist_inputs.npz", "--exact", "-f", "json"});
+  const CompletedProcess outcome =
+      run_vernier({"diagnose", wide, mnist + "mnist_cnn.onnx", "--data", mnist + "mnist_inputs.npz",
+                   "--exact", "-f", "json"});
   const auto json = nlohmann::json::parse(outcome.out);
   const auto remedy = std::ranges::find_if(
       json["remedies"], [](const auto& each) { return each["kind"] == "keep_in_float"; });
@@ -251,8 +255,9 @@ TEST(DiagnoseCommand, a_narrowed_range_of_a_qoperator_model_is_named_and_its_com
     const std::string narrow = changed(folder, "mnist_cnn.int8_qoperator.onnx", [&](Model& model) {
       scale_constant(model, "/layer1/layer1.1/conv1/Conv_output_0_scale", factor);
     });
-    const Outcome outcome = run_vernier({"diagnose", narrow, mnist + "mnist_cnn.onnx", "--data",
-                                         mnist + "mnist_inputs.npz", "--exact", "-f", "json"});
+    const CompletedProcess outcome =
+        run_vernier({"diagnose", narrow, mnist + "mnist_cnn.onnx", "--data",
+                     mnist + "mnist_inputs.npz", "--exact", "-f", "json"});
     EXPECT_NE(outcome.exit_code, 0) << outcome.err;
     expect_valid_json("diagnose", outcome.out);
     EXPECT_EQ(cause_of(outcome).kind, "wrong_range");
@@ -285,7 +290,7 @@ TEST(DiagnoseCommand, a_pair_whose_parameters_disagree_is_the_cause) {
       if (node.op_type() == "DequantizeLinear" && node.input(1) == "/stem/Conv_output_0_scale")
         node.set_input(1, "another_scale");
   });
-  const Outcome outcome = diagnose(other, mnist + "mnist_cnn.onnx", {"-f", "json"});
+  const CompletedProcess outcome = diagnose(other, mnist + "mnist_cnn.onnx", {"-f", "json"});
   EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
   EXPECT_EQ(cause_of(outcome).kind, "candidate_unsound");
   EXPECT_EQ(cause_of(outcome).subject, "mismatched-pair");
@@ -315,7 +320,7 @@ TEST(DiagnoseCommand, swapped_weights_are_called_so) {
              "the weights of onnx::Conv_86 and onnx::Conv_83 are swapped: onnx::Conv_86 holds the "
              "reference's onnx::Conv_86 in the place of onnx::Conv_83"}}) {
     SCOPED_TRACE(candidate);
-    const Outcome outcome = diagnose(candidate, mnist + reference, {"-f", "json"});
+    const CompletedProcess outcome = diagnose(candidate, mnist + reference, {"-f", "json"});
     EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
     expect_valid_json("diagnose", outcome.out);
     EXPECT_EQ(cause_of(outcome).kind, "swapped_weights");
@@ -343,7 +348,7 @@ TEST(DiagnoseCommand, a_transposed_square_weight_is_called_so) {
                     swapped.bytes.begin() + (i % width * width + i / width) * size);
       proto = make_tensor_proto(swapped);
     });
-    const Outcome outcome = diagnose(transposed, mnist + reference, {"-f", "json"});
+    const CompletedProcess outcome = diagnose(transposed, mnist + reference, {"-f", "json"});
     EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
     expect_valid_json("diagnose", outcome.out);
     EXPECT_EQ(cause_of(outcome).kind, "transposed_weight");
@@ -364,7 +369,7 @@ TEST(DiagnoseCommand, a_scale_that_several_tensors_share_is_changed_for_all_of_t
   const std::string narrow = changed(folder, "mnist_vit.int8.onnx", [](Model& model) {
     edit_weight(model, "/patch/Conv_output_0_scale", [](std::span<float> scale) { scale[0] /= 8; });
   });
-  const Outcome outcome = diagnose(narrow, mnist + "mnist_vit.float.onnx", {"-f", "json"});
+  const CompletedProcess outcome = diagnose(narrow, mnist + "mnist_vit.float.onnx", {"-f", "json"});
   EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
   EXPECT_EQ(cause_of(outcome).kind, "wrong_range");
   const auto remedies = nlohmann::json::parse(outcome.out)["remedies"];
@@ -383,7 +388,7 @@ TEST(DiagnoseCommand, a_zero_point_that_undoes_a_relu_is_called_so) {
     elements<std::uint8_t>(zero)[0] += 60;
     proto = make_tensor_proto(zero);
   });
-  const Outcome outcome = diagnose(shifted, mnist + "mnist_cnn.onnx", {"-f", "json"});
+  const CompletedProcess outcome = diagnose(shifted, mnist + "mnist_cnn.onnx", {"-f", "json"});
   EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
   EXPECT_EQ(cause_of(outcome).kind, "wrong_range");
   EXPECT_EQ(cause_of(outcome).subject, relu);
@@ -399,7 +404,7 @@ TEST(DiagnoseCommand, another_number_in_a_quantized_constant_is_no_quantization)
   const std::string other = changed(folder, "mnist_vit.int8.onnx", [&](Model& model) {
     edit_weight(model, half + "_scale", [](std::span<float> scale) { scale[0] *= 2; });
   });
-  const Outcome outcome = diagnose(other, mnist + "mnist_vit.float.onnx", {"-f", "json"});
+  const CompletedProcess outcome = diagnose(other, mnist + "mnist_vit.float.onnx", {"-f", "json"});
   EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
   EXPECT_EQ(cause_of(outcome).kind, "other_structure");
   EXPECT_THAT(cause_of(outcome).text, HasSubstr(half + " is 1, the reference's 0.5"));
@@ -440,7 +445,7 @@ TEST(DiagnoseCommand, swapped_inputs_and_outputs_are_called_so) {
              "--map-output y=z --map-output z=y"}}) {
     SCOPED_TRACE(kind);
     candidate.save(folder / "candidate.onnx");
-    const Outcome outcome = run_vernier(
+    const CompletedProcess outcome = run_vernier(
         {"diagnose", folder / "candidate.onnx", folder / "reference.onnx", "-f", "json"});
     EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
     expect_valid_json("diagnose", outcome.out);
@@ -461,7 +466,7 @@ TEST(DiagnoseCommand, a_better_range_keeps_the_relu_that_was_folded_into_it) {
       if (node.op_type() == "QuantizeLinear" && node.input(0) == relu)
         edit_weight(model, node.input(1), [](std::span<float> scale) { scale[0] /= 5; });
   });
-  const Outcome outcome =
+  const CompletedProcess outcome =
       run_vernier({"debug", narrow, "--reference", mnist + "mnist_cnn.onnx", "--input-data",
                    mnist + "mnist_inputs.npz", "--samples", "32", "--exact", "-f", "json"});
   const auto remedies = nlohmann::json::parse(outcome.out)["sensitivity"]["remedies"];
@@ -481,7 +486,7 @@ TEST(DiagnoseCommand, swapped_weights_of_a_quantized_model_are_called_so) {
       initializer(model, "swapped").set_name("onnx::Conv_86" + ending);
     }
   });
-  const Outcome outcome = diagnose(swapped, mnist + "mnist_cnn.onnx", {"-f", "json"});
+  const CompletedProcess outcome = diagnose(swapped, mnist + "mnist_cnn.onnx", {"-f", "json"});
   EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
   EXPECT_EQ(cause_of(outcome).kind, "swapped_weights");
   EXPECT_EQ(cause_of(outcome).text,
@@ -491,7 +496,7 @@ TEST(DiagnoseCommand, swapped_weights_of_a_quantized_model_are_called_so) {
 }
 
 TEST(DiagnoseCommand, data_that_is_prepared_may_be_any_dataset_and_the_command_prepares_it_too) {
-  const Outcome outcome =
+  const CompletedProcess outcome =
       run_vernier({"diagnose", mnist + "mnist_cnn.int8_unscaled.onnx", mnist + "mnist_cnn.onnx",
                    "--data", mnist + "mnist_labelled.npz", "--column", "image=input", "--mean", "0",
                    "--std", "1", "--no-shuffle", "--samples", "64", "--exact", "-f", "json"});
@@ -509,7 +514,7 @@ TEST(DiagnoseCommand, data_that_is_prepared_may_be_any_dataset_and_the_command_p
 TEST(DiagnoseCommand, a_report_in_a_file_leaves_the_screen_to_the_answer) {
   const TemporaryDirectory folder;
   const std::string file = (folder / "report.json").string();
-  const Outcome outcome =
+  const CompletedProcess outcome =
       diagnose(mnist + "mnist_cnn.int8.onnx", mnist + "mnist_cnn.onnx", {"-o", file, "--quick"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("cause: nothing is wrong"));
@@ -518,7 +523,7 @@ TEST(DiagnoseCommand, a_report_in_a_file_leaves_the_screen_to_the_answer) {
 }
 
 TEST(DiagnoseCommand, a_model_that_does_not_run_is_the_answer) {
-  const Outcome outcome =
+  const CompletedProcess outcome =
       diagnose(VERNIER_FIXTURES "/bad/unknown_op.onnx", mnist + "mnist_cnn.onnx", {"-f", "json"});
   EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
   EXPECT_EQ(cause_of(outcome).kind, "candidate_unsound");
@@ -531,7 +536,7 @@ TEST(DiagnoseCommand, an_output_that_is_a_tensor_inside_the_reference_is_unfinis
   const TemporaryDirectory folder;
   const std::string cut = changed(folder, "mnist_cnn.onnx", [](Model&) {});
   const std::string whole = changed(folder, "mnist_cnn.onnx", add_decoding, "whole.onnx");
-  const Outcome outcome = diagnose(cut, whole, {"-f", "json"});
+  const CompletedProcess outcome = diagnose(cut, whole, {"-f", "json"});
   EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
   EXPECT_EQ(cause_of(outcome).kind, "unfinished_output");
   EXPECT_EQ(cause_of(outcome).subject, "logits");
@@ -567,7 +572,7 @@ TEST(DiagnoseCommand, a_node_that_is_not_the_references_is_a_doubt_without_data)
       break;
     }
   model.save(folder / "other.onnx");
-  const Outcome outcome =
+  const CompletedProcess outcome =
       run_vernier({"diagnose", folder / "other.onnx", mnist + "mnist_cnn.onnx", "-f", "json"});
   EXPECT_EQ(outcome.exit_code, 3) << outcome.out;
   EXPECT_EQ(cause_of(outcome).kind, "other_structure");
@@ -578,7 +583,8 @@ TEST(DiagnoseCommand, a_node_that_is_not_the_references_is_a_doubt_without_data)
 TEST(DiagnoseCommand, quick_asks_the_first_five_questions) {
   const TemporaryDirectory folder;
   const std::string without = changed(folder, "mnist_cnn.onnx", remove_activation);
-  const Outcome outcome = diagnose(without, mnist + "mnist_cnn.onnx", {"--quick", "-f", "json"});
+  const CompletedProcess outcome =
+      diagnose(without, mnist + "mnist_cnn.onnx", {"--quick", "-f", "json"});
   EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
   EXPECT_EQ(answer_of(outcome, "outputs"), "bad");
   EXPECT_EQ(answer_of(outcome, "place"), "not_asked");
@@ -608,7 +614,7 @@ TEST(DiagnoseCommand, every_injected_fault_has_its_cause) {
         SCOPED_TRACE(name + (quantized ? " int8, " : " float, ") + fault.name);
         const std::string path = (folder / "faulty.onnx").string();
         model.save(path);
-        const Outcome outcome = diagnose(path, mnist + name + ".onnx", {"-f", "json"});
+        const CompletedProcess outcome = diagnose(path, mnist + name + ".onnx", {"-f", "json"});
         EXPECT_NE(outcome.exit_code, 0) << outcome.err;
         const Expected& causes = expected.at(fault.name);
         EXPECT_THAT(quantized ? causes.quantized : causes.floating,
@@ -641,7 +647,7 @@ TEST(DiagnoseCommand, the_cause_of_pairs_from_the_wild_is_what_is_true_of_them) 
            Pair{"cifar/resnet_int8_dynamic", "cifar/resnet_fp32", "none", "", 0},
        }) {
     SCOPED_TRACE(pair.candidate);
-    const Outcome outcome =
+    const CompletedProcess outcome =
         run_vernier({"diagnose", (wild / pair.candidate).string() + ".onnx",
                      (wild / pair.reference).string() + ".onnx", "--exact", "-f", "json"});
     EXPECT_EQ(outcome.exit_code, pair.exit_code) << outcome.err;
@@ -655,7 +661,7 @@ TEST(DiagnoseCommand, a_candidate_that_is_no_model_is_the_cause_whatever_the_ref
   const std::string broken = folder / "broken.onnx";
   std::ofstream(broken) << "no model";
   for (const std::string& reference : {broken, mnist + "mnist_cnn.onnx"}) {
-    const Outcome outcome = run_vernier({"diagnose", broken, reference, "-f", "json"});
+    const CompletedProcess outcome = run_vernier({"diagnose", broken, reference, "-f", "json"});
     EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
     EXPECT_EQ(cause_of(outcome).kind, "candidate_unsound");
     EXPECT_EQ(cause_of(outcome).subject, "unreadable-file");

@@ -13,10 +13,10 @@
 namespace vernier {
 namespace {
 
+using testing::CompletedProcess;
 using testing::expect_error;
 using testing::expect_golden;
 using testing::expect_valid_json;
-using testing::Outcome;
 using testing::read_text;
 using testing::run_vernier;
 
@@ -57,7 +57,7 @@ class Diff : public ::testing::Test {
            doubles, make("new", {1}, {1})});
   }
 
-  Outcome diff(std::vector<std::string> arguments) {
+  CompletedProcess diff(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"diff", "reference.npz", "candidate.npz"});
     return run_vernier(arguments, folder.path());
   }
@@ -66,7 +66,7 @@ class Diff : public ::testing::Test {
 };
 
 TEST_F(Diff, text_shows_every_kind_of_row) {
-  const Outcome outcome = diff({});
+  const CompletedProcess outcome = diff({});
   expect_golden("diff.txt", outcome.out);
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_EQ(outcome.err, "");
@@ -86,7 +86,7 @@ TEST_F(Diff, samples_axis_gives_statistics) {
 TEST_F(Diff, top_shows_the_worst_first) { expect_golden("diff_top.txt", diff({"--top", "3"}).out); }
 
 TEST_F(Diff, output_goes_to_the_file_and_its_ending_chooses_the_format) {
-  const Outcome outcome = diff({"-o", "out.json"});
+  const CompletedProcess outcome = diff({"-o", "out.json"});
   EXPECT_EQ(outcome.out, "");
   EXPECT_EQ(read_text(folder / "out.json"), diff({"-f", "json"}).out);
 }
@@ -94,7 +94,7 @@ TEST_F(Diff, output_goes_to_the_file_and_its_ending_chooses_the_format) {
 TEST_F(Diff, two_npy_files_are_one_pair_whatever_their_names) {
   write_npy(folder / "a.npy", make("", {2}, {1, 2}));
   write_npy(folder / "b.npy", make("", {2}, {1, 2}));
-  const Outcome outcome = run_vernier({"diff", folder / "a.npy", folder / "b.npy"});
+  const CompletedProcess outcome = run_vernier({"diff", folder / "a.npy", folder / "b.npy"});
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_NE(outcome.out.find("no limits were given"), std::string::npos) << outcome.out;
   EXPECT_EQ(outcome.out.find("PASS"), std::string::npos) << outcome.out;

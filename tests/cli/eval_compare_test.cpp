@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/run.h"
+#include "tests/fixture.h"
 #include "tests/oracle/numpy.h"
 #include "tests/temporary_directory.h"
 #include "vernier/version.h"
@@ -11,15 +12,13 @@
 namespace vernier {
 namespace {
 
+using testing::CompletedProcess;
 using testing::expect_error;
 using testing::expect_valid_json;
 using ::testing::HasSubstr;
-using testing::Outcome;
 using testing::run_vernier;
 
-const std::string mnist = VERNIER_FIXTURES "/mnist/";
-
-Outcome compare(std::vector<std::string> arguments) {
+CompletedProcess compare(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), {"eval", "--mode", "compare"});
   return run_vernier(arguments);
 }
@@ -27,7 +26,7 @@ Outcome compare(std::vector<std::string> arguments) {
 TEST(EvalCompare, an_export_agrees_with_its_torchscript) {
   if (torch_version().empty()) GTEST_SKIP() << "built without libtorch";
   for (const char* name : {"mnist_cnn", "mnist_vit"}) {
-    const Outcome outcome = compare(
+    const CompletedProcess outcome = compare(
         {"-m", mnist + name + ".onnx", "--reference", mnist + name + ".pt", "--samples", "5"});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
     EXPECT_THAT(outcome.out, HasSubstr("PASS"));
@@ -40,14 +39,14 @@ const std::vector<std::string> int8_run = {
     "--input-data", mnist + "mnist_inputs.npz",    "--samples",   "8",
     "--task",       "image-classification"};
 
-Outcome compare_int8(const std::vector<std::string>& more) {
+CompletedProcess compare_int8(const std::vector<std::string>& more) {
   std::vector<std::string> arguments = int8_run;
   arguments.insert(arguments.end(), more.begin(), more.end());
   return compare(arguments);
 }
 
 TEST(EvalCompare, json_keeps_its_schema_and_has_twenty_keys_an_output_and_more) {
-  const Outcome outcome = compare_int8({"-f", "json"});
+  const CompletedProcess outcome = compare_int8({"-f", "json"});
   expect_valid_json("compare", outcome.out);
   for (const char* metric : {"sqnr_db", "psnr_db", "cosine_similarity", "mse", "max_abs_diff"})
     for (const char* statistic : {"_mean", "_std", "_min", "_max"})
@@ -65,21 +64,22 @@ TEST(EvalCompare, default_limits_depend_on_the_precision_found) {
 }
 
 TEST(EvalCompare, stages_show_each_optimisation_level) {
-  const Outcome outcome = compare_int8({"--stages", "-f", "json"});
+  const CompletedProcess outcome = compare_int8({"--stages", "-f", "json"});
   expect_valid_json("compare", outcome.out);
   for (const char* stage : {"exact", "off", "basic", "extended", "all"})
     EXPECT_THAT(outcome.out, HasSubstr(std::string("\"stage\": \"") + stage));
 }
 
 TEST(EvalCompare, the_worst_sample_can_be_run_alone) {
-  const Outcome alone = compare({"-m", mnist + "mnist_cnn.int8.onnx", "--reference",
-                                 mnist + "mnist_cnn.onnx", "--sample-index", "3", "-f", "json"});
+  const CompletedProcess alone =
+      compare({"-m", mnist + "mnist_cnn.int8.onnx", "--reference", mnist + "mnist_cnn.onnx",
+               "--sample-index", "3", "-f", "json"});
   EXPECT_THAT(alone.out, HasSubstr("\"sqnr_db\": 3"));
   EXPECT_THAT(alone.out, HasSubstr("\"samples\": 1"));
 }
 
 TEST(EvalCompare, a_float_model_is_converted_to_the_precision_asked_for) {
-  const Outcome outcome =
+  const CompletedProcess outcome =
       compare({"-m", mnist + "mnist_cnn.onnx", "--reference", mnist + "mnist_cnn.onnx",
                "--precision", "fp16", "--samples", "2"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -92,7 +92,7 @@ TEST(EvalCompare, recorded_tensors_are_a_reference) {
   ASSERT_EQ(
       run_vernier({"record", mnist + "mnist_cnn.onnx", "--samples", "3", "-o", recorded}).exit_code,
       0);
-  const Outcome outcome =
+  const CompletedProcess outcome =
       compare({"-m", mnist + "mnist_cnn.onnx", "--reference", recorded, "--samples", "3"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("inf"));
@@ -105,7 +105,7 @@ TEST(EvalCompare, inputs_in_a_recording_are_no_outputs_that_are_missing) {
                          "inputs,outputs", "-o", recorded})
                 .exit_code,
             0);
-  const Outcome outcome =
+  const CompletedProcess outcome =
       compare({"-m", mnist + "mnist_cnn.onnx", "--reference", recorded, "--samples", "3"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
 }
@@ -126,13 +126,13 @@ TEST(EvalCompare, one_sample_has_the_figures_that_numpy_gives) {
             0);
   const auto python = oracle::python_with("numpy");
   ASSERT_TRUE(python);
-  const Outcome checked = testing::run_program(
+  const CompletedProcess checked = testing::run_program(
       {*python, VERNIER_ORACLES "/compare_recorded.py", result, reference, candidate});
   EXPECT_EQ(checked.exit_code, 0) << checked.err;
 }
 
 TEST(EvalCompare, composite_models_are_refused_with_what_to_run) {
-  const Outcome outcome =
+  const CompletedProcess outcome =
       compare({"-m", "encoder=a.onnx", "-m", "decoder=b.onnx", "--reference", "r.pt"});
   expect_error(outcome, "encoder=a.onnx, decoder=b.onnx");
   EXPECT_THAT(outcome.err, HasSubstr("-m a.onnx, then -m b.onnx"));
@@ -159,7 +159,7 @@ TEST(EvalCompare, inputs_that_were_made_up_stay_that_when_they_are_saved) {
 }
 
 TEST(EvalCompare, another_network_fails_by_its_weights) {
-  const Outcome outcome =
+  const CompletedProcess outcome =
       compare({"-m", mnist + "mnist_cnn.onnx", "--reference", mnist + "mnist_vit.onnx"});
   EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("the reference has no weight like it"));

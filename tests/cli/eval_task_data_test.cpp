@@ -6,6 +6,7 @@
 #include "tests/arrays.h"
 #include "tests/cli/run.h"
 #include "tests/data/digits.h"
+#include "tests/fixture.h"
 #include "tests/model_builder.h"
 #include "tests/shared_data.h"
 #include "tests/temporary_directory.h"
@@ -14,25 +15,22 @@
 namespace vernier {
 namespace {
 
+using testing::CompletedProcess;
 using ::testing::ContainsRegex;
 using testing::expect_error;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using testing::Outcome;
 using testing::run_vernier;
 
-const std::string mnist = VERNIER_FIXTURES "/mnist/";
-const std::string labelled = mnist + "mnist_labelled.npz";
-
-Outcome classify(const std::string& model, const std::string& dataset,
-                 std::vector<std::string> more = {}) {
+CompletedProcess classify(const std::string& model, const std::string& dataset,
+                          std::vector<std::string> more = {}) {
   more.insert(more.begin(),
               {"eval", "-m", model, "--task", "image-classification", "--dataset", dataset});
   return run_vernier(more);
 }
 
 // The figures of a report, without what was run.
-std::string figures(const Outcome& outcome) {
+std::string figures(const CompletedProcess& outcome) {
   const std::size_t begin = outcome.out.find("  metric");
   return begin == std::string::npos
              ? outcome.out + outcome.err
@@ -47,30 +45,31 @@ TEST(EvalTaskData, some_of_a_sorted_folder_are_drawn_from_all_of_it) {
     more.insert(more.end(), {"--samples", "40"});
     return classify(mnist + "mnist_cnn.onnx", folder / "digits", more);
   };
-  const Outcome drawn = run({});
+  const CompletedProcess drawn = run({});
   EXPECT_THAT(drawn.out, HasSubstr("digits, shuffled with seed 42"));
   EXPECT_THAT(drawn.out, Not(HasSubstr("of its classes have no sample here")));
   EXPECT_EQ(figures(run({"--shuffle"})), figures(drawn));
-  const Outcome first = run({"--no-shuffle"});
+  const CompletedProcess first = run({"--no-shuffle"});
   EXPECT_THAT(first.out, Not(HasSubstr("shuffled")));
   EXPECT_THAT(first.out, HasSubstr("of its classes have no sample here"));
-  const Outcome all = classify(mnist + "mnist_cnn.onnx", folder / "digits", {"--samples", "all"});
+  const CompletedProcess all =
+      classify(mnist + "mnist_cnn.onnx", folder / "digits", {"--samples", "all"});
   EXPECT_THAT(all.out, Not(HasSubstr("shuffled")));
 }
 
 class RecordedReference : public ::testing::Test {
  protected:
   std::string record(const std::string& name, std::vector<std::string> more) const {
-    more.insert(more.begin(), {"record", mnist + "mnist_cnn.onnx", "--dataset", labelled,
+    more.insert(more.begin(), {"record", mnist + "mnist_cnn.onnx", "--dataset", mnist_labelled,
                                "--samples", "20", "-o", folder / name});
-    const Outcome outcome = run_vernier(more);
+    const CompletedProcess outcome = run_vernier(more);
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     return folder / name;
   }
-  static Outcome beside(const std::string& recording, std::vector<std::string> more = {}) {
+  static CompletedProcess beside(const std::string& recording, std::vector<std::string> more = {}) {
     more.insert(more.end(),
                 {"--reference", recording, "--samples", "20", "--fail-if", "flipped>0"});
-    return classify(mnist + "mnist_cnn.onnx", labelled, more);
+    return classify(mnist + "mnist_cnn.onnx", mnist_labelled, more);
   }
 
   TemporaryDirectory folder;
@@ -78,13 +77,13 @@ class RecordedReference : public ::testing::Test {
 
 TEST_F(RecordedReference, is_followed_in_the_order_it_was_recorded_in) {
   const std::string in_order = record("order.npz", {});
-  const Outcome plain = beside(in_order);
+  const CompletedProcess plain = beside(in_order);
   EXPECT_EQ(plain.exit_code, 0) << plain.out << plain.err;
   EXPECT_THAT(plain.out, Not(HasSubstr("shuffled")));
   expect_error(beside(in_order, {"--shuffle"}), "was recorded in the dataset's order; leave out");
   for (const char* name : {"shuffled.npz", "folder"}) {
     const std::string shuffled = record(name, {"--shuffle", "--seed", "7"});
-    const Outcome followed = beside(shuffled);
+    const CompletedProcess followed = beside(shuffled);
     EXPECT_EQ(followed.exit_code, 0) << followed.out << followed.err;
     EXPECT_THAT(followed.out, HasSubstr("shuffled with seed 7"));
     EXPECT_EQ(beside(shuffled, {"--shuffle", "--seed", "7"}).exit_code, 0);
@@ -99,7 +98,7 @@ TEST_F(RecordedReference, made_elsewhere_is_in_the_order_of_the_dataset) {
   NpzWriter writer(folder / "numpy.npz");
   writer.add("logits", recorded.read("logits"));
   writer.finish();
-  const Outcome outcome = beside(folder / "numpy.npz");
+  const CompletedProcess outcome = beside(folder / "numpy.npz");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   expect_error(beside(folder / "numpy.npz", {"--shuffle"}),
                "does not say in which order it was recorded");
@@ -117,7 +116,7 @@ TEST_F(RecordedReference, is_not_compared_with_samples_in_another_order) {
   const std::string shuffled = record("shuffled.npz", {"--shuffle"});
   const auto compare = [&](std::vector<std::string> more) {
     more.insert(more.begin(), {"eval", mnist + "mnist_cnn.onnx", "--reference", shuffled,
-                               "--dataset", labelled, "--samples", "20"});
+                               "--dataset", mnist_labelled, "--samples", "20"});
     return run_vernier(more);
   };
   EXPECT_EQ(compare({"--shuffle"}).exit_code, 0) << compare({"--shuffle"}).err;
@@ -125,15 +124,15 @@ TEST_F(RecordedReference, is_not_compared_with_samples_in_another_order) {
 }
 
 TEST_F(RecordedReference, can_be_scored_with_its_labels) {
-  const std::string whole =
-      classify(mnist + "mnist_cnn.onnx", labelled, {"--samples", "20", "--shuffle", "--seed", "3"})
-          .out;
+  const std::string whole = classify(mnist + "mnist_cnn.onnx", mnist_labelled,
+                                     {"--samples", "20", "--shuffle", "--seed", "3"})
+                                .out;
   // A sample is a run: 20 examples are 4 runs of 5.
   for (const auto& [batch, runs] : {std::pair{"1", "20"}, {"5", "4"}}) {
     const std::string recording =
         record(fmt::format("{}.npz", batch), {"--tensors", "outputs,labels", "--shuffle", "--seed",
                                               "3", "--batch", batch, "--samples", runs});
-    const Outcome outcome =
+    const CompletedProcess outcome =
         run_vernier({"score", "top-k", recording + ":logits", recording + ":label", "--seed", "3"});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_THAT(whole, HasSubstr(figures(outcome)));
@@ -166,14 +165,14 @@ TEST(EvalTaskData, the_output_to_score_can_be_chosen) {
   const auto run = [&](std::vector<std::string> more) {
     return classify(model, folder / "x.npz", more);
   };
-  const Outcome logits = run({"--output-name", "logits", "--k", "2"});
+  const CompletedProcess logits = run({"--output-name", "logits", "--k", "2"});
   EXPECT_THAT(logits.out, ContainsRegex("top1_accuracy +75.0000"));
   EXPECT_THAT(logits.out, ContainsRegex("output +logits"));
-  const Outcome classes = run({"--output-name", "best", "--batch", "2"});
+  const CompletedProcess classes = run({"--output-name", "best", "--batch", "2"});
   EXPECT_THAT(classes.out, ContainsRegex("top1_accuracy +75.0000"));
   EXPECT_THAT(classes.out, Not(HasSubstr("top5_accuracy ")));
   EXPECT_EQ(run({"--output-name", "best", "--fail-if", "top5_accuracy<50"}).exit_code, 1);
-  const Outcome both = run({"--output-name", "best", "--reference", model});
+  const CompletedProcess both = run({"--output-name", "best", "--reference", model});
   EXPECT_EQ(both.exit_code, 0) << both.out << both.err;
   expect_error(run({"--output-name", "scores"}), "no such output; there is total, logits, best");
   expect_error(run({"--batch", "2"}),
@@ -197,7 +196,7 @@ TEST(EvalTaskData, answers_that_depend_on_the_batch_are_told) {
   EXPECT_THAT(run("4"), HasSubstr("answers depend on the other examples of a batch"));
   EXPECT_THAT(run("1"), Not(HasSubstr("depend on")));
   EXPECT_THAT(
-      classify(mnist + "mnist_cnn.onnx", labelled, {"--batch", "16", "--samples", "32"}).out,
+      classify(mnist + "mnist_cnn.onnx", mnist_labelled, {"--batch", "16", "--samples", "32"}).out,
       Not(HasSubstr("depend on")));
 }
 
@@ -214,7 +213,8 @@ TEST(EvalTaskData, names_in_the_config_beside_a_model_map_the_classes) {
   expect_error(classify(model, folder / "data"), "say which is which with --label-mapping");
   std::ofstream(folder / "config.json")
       << R"({"id2label": {"0": "zero", "3": "three, 3rd", "7": "seven"}})";
-  const Outcome outcome = classify(model, folder / "data", {"--fail-if", "top1_accuracy<70"});
+  const CompletedProcess outcome =
+      classify(model, folder / "data", {"--fail-if", "top1_accuracy<70"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   EXPECT_THAT(outcome.out, ContainsRegex("label.mapping +config.json"));
   std::ofstream(folder / "config.json") << R"({"id2label": {"0": "zero", "3": "three"}})";
@@ -228,7 +228,7 @@ TEST(EvalTaskData, classifiers_that_others_trained_have_their_published_accuracy
   if (!std::filesystem::exists(cifar)) GTEST_SKIP() << "no " << cifar;
   const auto expect_between = [&](const char* model, const char* deviation, const char* low,
                                   const char* high) {
-    const Outcome outcome = classify(
+    const CompletedProcess outcome = classify(
         cifar / model, cifar / "cifar10_test_512.npz",
         {"--mean", ".4914,.4822,.4465", "--std", deviation, "--batch", "16", "--exact", "--fail-if",
          fmt::format("top1_accuracy<{}", low), "--fail-if", fmt::format("top1_accuracy>{}", high)});
@@ -241,8 +241,9 @@ TEST(EvalTaskData, classifiers_that_others_trained_have_their_published_accuracy
 }
 
 TEST(EvalTaskData, a_folder_that_save_to_disk_wrote_is_scored) {
-  const Outcome outcome = classify(mnist + "mnist_cnn.onnx", VERNIER_FIXTURES "/arrow/digits",
-                                   {"--split", "test", "--fail-if", "top1_accuracy<80"});
+  const CompletedProcess outcome =
+      classify(mnist + "mnist_cnn.onnx", VERNIER_FIXTURES "/arrow/digits",
+               {"--split", "test", "--fail-if", "top1_accuracy<80"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("digits, test split"));
 }

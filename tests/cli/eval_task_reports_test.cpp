@@ -6,20 +6,19 @@
 #include "tests/arrays.h"
 #include "tests/cli/run.h"
 #include "tests/data/small_images.h"
+#include "tests/fixture.h"
 #include "tests/model_builder.h"
 #include "tests/temporary_directory.h"
 
 namespace vernier {
 namespace {
 
+using testing::CompletedProcess;
 using testing::expect_error;
 using testing::expect_golden;
 using testing::expect_valid_json;
 using ::testing::HasSubstr;
-using testing::Outcome;
 using testing::run_vernier;
-
-const std::string mnist = VERNIER_FIXTURES "/mnist/";
 
 // A model that gives back its input, of this type and shape, plus a number for each channel.
 std::string save_adding(const std::filesystem::path& path, const Tensor& change,
@@ -49,7 +48,7 @@ class EvalRows : public ::testing::Test {
     save_adding(folder_ / name, tensor_of<float>("change", DType::f32, {2}, change),
                 {{-1, "N"}, {2, ""}});
   }
-  Outcome eval(const std::string& task, std::vector<std::string> more) {
+  CompletedProcess eval(const std::string& task, std::vector<std::string> more) {
     more.insert(more.begin(), {"eval", "--task", task, "--dataset", "rows.npz", "--k", "2"});
     return run_vernier(more, folder_.path());
   }
@@ -62,7 +61,7 @@ TEST_F(EvalRows, every_task_and_format_has_its_report) {
                                                     {"features", "image-feature-extraction"}};
   for (const auto& [name, task] : tasks)
     for (const std::string format : {"text", "md", "json"}) {
-      const Outcome outcome =
+      const CompletedProcess outcome =
           eval(task, {"-m", name + ".onnx", "--reference", "reference.onnx", "-f", format});
       expect_golden("eval_" + name + "." + (format == "text" ? "txt" : format), outcome.out);
       // Eight samples can tell neither drop from chance.
@@ -72,7 +71,7 @@ TEST_F(EvalRows, every_task_and_format_has_its_report) {
 }
 
 TEST_F(EvalRows, a_reference_alone_has_its_own_column) {
-  const Outcome outcome =
+  const CompletedProcess outcome =
       eval("image-classification", {"--mode", "reference", "-m", "reference.onnx"});
   expect_golden("eval_reference.txt", outcome.out);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -82,7 +81,7 @@ TEST_F(EvalRows, labels_that_the_model_does_not_have_are_left_out) {
   write_npz(folder_ / "rows.npz",
             {tensor_of<float>("input", DType::f32, {3, 2}, {1, 0, 0, 1, 0, 1}),
              tensor_of<std::int64_t>("label", DType::i64, {3}, {0, 7, 1})});
-  const Outcome outcome = eval("image-classification", {"-m", "reference.onnx"});
+  const CompletedProcess outcome = eval("image-classification", {"-m", "reference.onnx"});
   EXPECT_THAT(outcome.out, HasSubstr("unknown labels  1"));
   EXPECT_THAT(outcome.out, HasSubstr("samples         2"));
   expect_error(eval("image-classification", {"-m", "reference.onnx", "--max-bad", "0"}),
@@ -107,7 +106,7 @@ class EvalSegmentation : public ::testing::Test {
     return save_adding(folder_ / name, tensor_of<float>("change", DType::f32, {1, 3, 1, 1}, change),
                        {{-1, "N"}, {3, ""}, {-1, "H"}, {-1, "W"}});
   }
-  Outcome eval(std::vector<std::string> more) {
+  CompletedProcess eval(std::vector<std::string> more) {
     more.insert(more.begin(), {"eval", "--task", "image-segmentation", "--dataset", "data", "-m",
                                "candidate.onnx"});
     return run_vernier(more, folder_.path());
@@ -120,20 +119,20 @@ class EvalSegmentation : public ::testing::Test {
 
 TEST_F(EvalSegmentation, maps_of_labels_score_pixels_of_both_models) {
   const std::vector<std::string> both = {"--reference", reference_, "--ignore-label", "255"};
-  const Outcome text = eval(both);
+  const CompletedProcess text = eval(both);
   expect_golden("eval_segmentation.txt", text.out);
   EXPECT_EQ(text.exit_code, 1) << text.err;
   auto arguments = both;
   arguments.insert(arguments.end(), {"-f", "json", "--fail-if", "changed_share>0"});
-  const Outcome json = eval(arguments);
+  const CompletedProcess json = eval(arguments);
   expect_valid_json("task", json.out);
   EXPECT_THAT(json.out, HasSubstr("\"ignored_pixels\": 1"));
   EXPECT_THAT(json.out, HasSubstr("\"metric\": \"changed_share\",\n        \"value\": 0.6875"));
 }
 
 TEST_F(EvalSegmentation, labels_are_resized_and_cropped_with_their_images) {
-  const Outcome outcome = eval({"--image-size", "8x16", "--interpolation", "nearest",
-                                "--center-crop", "8", "--fail-if", "overall_accuracy<1"});
+  const CompletedProcess outcome = eval({"--image-size", "8x16", "--interpolation", "nearest",
+                                         "--center-crop", "8", "--fail-if", "overall_accuracy<1"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
 }
 
@@ -158,10 +157,10 @@ TEST(EvalSequences, token_ids_score_against_those_of_an_array) {
     more.insert(more.begin(), {"eval", "--dataset", "data.npz", "--ignore-label", "0"});
     return run_vernier(more, folder.path());
   };
-  const Outcome outcome = eval_ids({"--task", "translation", "-m", "next.onnx"});
+  const CompletedProcess outcome = eval_ids({"--task", "translation", "-m", "next.onnx"});
   expect_golden("eval_translation.txt", outcome.out);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  const Outcome both =
+  const CompletedProcess both =
       eval_ids({"--task", "text-generation", "-m", "same.onnx", "--reference", "next.onnx"});
   EXPECT_EQ(both.exit_code, 1) << both.err;
   EXPECT_THAT(both.out, HasSubstr("changed_share  1"));

@@ -5,6 +5,7 @@
 #include "tests/cli/run.h"
 #include "tests/data/digits.h"
 #include "tests/data/small_images.h"
+#include "tests/fixture.h"
 #include "tests/model_builder.h"
 #include "tests/temporary_directory.h"
 #include "vernier/tensor/convert.h"
@@ -14,26 +15,24 @@
 namespace vernier {
 namespace {
 
+using testing::CompletedProcess;
 using ::testing::ContainsRegex;
 using testing::expect_error;
 using testing::expect_valid_json;
 using ::testing::HasSubstr;
-using testing::Outcome;
 using testing::run_vernier;
 
-const std::string mnist = VERNIER_FIXTURES "/mnist/";
-const std::string labelled = mnist + "mnist_labelled.npz";
-
-Outcome eval(const std::string& task, const std::string& model, std::vector<std::string> more) {
+CompletedProcess eval(const std::string& task, const std::string& model,
+                      std::vector<std::string> more) {
   more.insert(more.begin(), {"eval", "-m", mnist + model, "--task", task});
   return run_vernier(more);
 }
-Outcome classify(const std::string& model, std::vector<std::string> more = {}) {
-  more.insert(more.end(), {"--dataset", labelled});
+CompletedProcess classify(const std::string& model, std::vector<std::string> more = {}) {
+  more.insert(more.end(), {"--dataset", mnist_labelled});
   return eval("image-classification", model, more);
 }
-Outcome embed(const std::string& model, std::vector<std::string> more = {}) {
-  more.insert(more.end(), {"--dataset", labelled});
+CompletedProcess embed(const std::string& model, std::vector<std::string> more = {}) {
+  more.insert(more.end(), {"--dataset", mnist_labelled});
   return eval("image-feature-extraction", model, more);
 }
 
@@ -49,27 +48,27 @@ std::vector<std::string> exactly(const std::vector<std::pair<std::string, std::s
 }
 
 TEST(EvalTask, embeddings_of_the_digits_have_the_known_figures) {
-  const Outcome ten = embed(
+  const CompletedProcess ten = embed(
       "mnist_vit.onnx", exactly({{"knn_top1_accuracy", "94.4"}, {"knn_top5_accuracy", "98.4"}}));
   EXPECT_EQ(ten.exit_code, 0) << ten.out << ten.err;
   auto arguments = exactly({{"knn_top1_accuracy", "95.1"}, {"knn_top5_accuracy", "97.5"}});
   arguments.insert(arguments.end(), {"--k", "5"});
-  const Outcome five = embed("mnist_vit.onnx", arguments);
+  const CompletedProcess five = embed("mnist_vit.onnx", arguments);
   EXPECT_EQ(five.exit_code, 0) << five.out << five.err;
 }
 
 TEST(EvalTask, the_report_says_how_images_were_prepared_and_what_was_scored) {
-  const Outcome outcome = classify("mnist_cnn.onnx", {"--samples", "4", "--batch", "2"});
+  const CompletedProcess outcome = classify("mnist_cnn.onnx", {"--samples", "4", "--batch", "2"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("preprocessing  times 0.00392157\n"));
   EXPECT_THAT(outcome.out, HasSubstr("output         logits\n"));
-  const Outcome json = classify("mnist_cnn.onnx", {"--samples", "4", "-f", "json"});
+  const CompletedProcess json = classify("mnist_cnn.onnx", {"--samples", "4", "-f", "json"});
   EXPECT_THAT(json.out, HasSubstr("\"preprocessing\": \"times 0.00392157\""));
 }
 
 TEST(EvalTask, inputs_that_are_ready_refuse_preprocessing) {
   const TemporaryDirectory folder;
-  NpzReader digits(labelled);
+  NpzReader digits(mnist_labelled);
   Tensor input = convert(digits.read("input"), DType::f32);
   input.name = "input";
   write_npz(folder / "ready.npz", std::vector<Tensor>{input, digits.read("label")});
@@ -85,36 +84,37 @@ TEST(EvalTask, pytorch_has_the_same_figures_alone_and_beside_its_export) {
   if (torch_version().empty()) GTEST_SKIP() << "built without libtorch";
   auto arguments = exactly({{"knn_top1_accuracy", "94.4"}, {"knn_top5_accuracy", "98.4"}});
   arguments.insert(arguments.end(), {"--mode", "reference", "-f", "json"});
-  const Outcome alone = embed("mnist_vit.pt", arguments);
+  const CompletedProcess alone = embed("mnist_vit.pt", arguments);
   EXPECT_EQ(alone.exit_code, 0) << alone.out << alone.err;
   expect_valid_json("task", alone.out);
   EXPECT_THAT(alone.out, HasSubstr("\"candidate\": null,\n      \"reference\": 94.4"));
-  const Outcome both = embed("mnist_vit.onnx", {"--reference", mnist + "mnist_vit.pt"});
+  const CompletedProcess both = embed("mnist_vit.onnx", {"--reference", mnist + "mnist_vit.pt"});
   EXPECT_EQ(both.exit_code, 0) << both.out << both.err;
   EXPECT_THAT(both.out, HasSubstr("knn_top1_accuracy    94.4000    94.4000  +0.0000"));
 }
 
 TEST(EvalTask, int8_is_judged_beside_float) {
   std::vector<std::string> both = {"--reference", mnist + "mnist_cnn.onnx", "--exact"};
-  const Outcome loose = classify("mnist_cnn.int8.onnx", both);
+  const CompletedProcess loose = classify("mnist_cnn.int8.onnx", both);
   EXPECT_THAT(loose.out, HasSubstr("(int8)"));
   EXPECT_EQ(loose.exit_code, 0) << loose.out << loose.err;
   both.insert(both.end(), {"--verdict", "0.1", "--two-sided"});
-  const Outcome strict = classify("mnist_cnn.int8.onnx", both);
+  const CompletedProcess strict = classify("mnist_cnn.int8.onnx", both);
   // The interval of this delta holds 0: more samples would decide.
   EXPECT_THAT(strict.out, HasSubstr("INCONCLUSIVE: top1_accuracy_delta 0.4 > 0.1"));
   EXPECT_THAT(strict.out, HasSubstr("1000 samples show such a top1_accuracy_delta by chance"));
   EXPECT_EQ(strict.exit_code, 3) << strict.err;
-  const Outcome features = embed("mnist_vit.int8.onnx",
-                                 {"--reference", mnist + "mnist_vit.onnx", "--exact", "--fail-if",
-                                  "neighbour_overlap<0.85", "--fail-if", "rank_correlation<0.99"});
+  const CompletedProcess features = embed(
+      "mnist_vit.int8.onnx", {"--reference", mnist + "mnist_vit.onnx", "--exact", "--fail-if",
+                              "neighbour_overlap<0.85", "--fail-if", "rank_correlation<0.99"});
   EXPECT_EQ(features.exit_code, 0) << features.out << features.err;
 }
 
 TEST(EvalTask, every_precision_of_the_classifier_keeps_its_figures) {
   EXPECT_EQ(classify("mnist_cnn.onnx", exactly({{"top1_accuracy", "94.8"}})).exit_code, 0);
-  const Outcome half = classify("mnist_cnn.onnx", {"--precision", "fp16", "--reference",
-                                                   mnist + "mnist_cnn.onnx", "--verdict", "0.1"});
+  const CompletedProcess half = classify(
+      "mnist_cnn.onnx",
+      {"--precision", "fp16", "--reference", mnist + "mnist_cnn.onnx", "--verdict", "0.1"});
   EXPECT_EQ(half.exit_code, 0) << half.out << half.err;
   EXPECT_THAT(half.out, HasSubstr("(fp16)"));
   auto exact = exactly({{"top1_accuracy", "95.2"}});
@@ -133,15 +133,15 @@ TEST(EvalTask, images_in_folders_and_parquet_give_the_figures_of_the_array) {
     auto arguments = exactly({{"knn_top1_accuracy", "94.4"}, {"knn_top5_accuracy", "98.4"}});
     arguments.insert(arguments.end(), {"--batch", "16", "--dataset"});
     arguments.insert(arguments.end(), dataset.begin(), dataset.end());
-    const Outcome outcome = eval("image-feature-extraction", "mnist_vit.onnx", arguments);
+    const CompletedProcess outcome = eval("image-feature-extraction", "mnist_vit.onnx", arguments);
     EXPECT_EQ(outcome.exit_code, 0) << dataset[0] << outcome.out << outcome.err;
   }
 }
 
 TEST(EvalTask, another_split_can_be_the_bank) {
   const TemporaryDirectory folder;
-  const Tensor images = NpzReader(labelled).read("input"),
-               labels = NpzReader(labelled).read("label");
+  const Tensor images = NpzReader(mnist_labelled).read("input"),
+               labels = NpzReader(mnist_labelled).read("label");
   const auto part = [](const Tensor& all, const std::string& name, std::int64_t begin,
                        std::int64_t count) {
     const std::size_t row = all.bytes.size() / all.shape[0];
@@ -153,7 +153,7 @@ TEST(EvalTask, another_split_can_be_the_bank) {
   };
   write_npz(folder / "x.npz", {part(images, "x_train", 0, 300), part(labels, "y_train", 0, 300),
                                part(images, "x_test", 300, 100), part(labels, "y_test", 300, 100)});
-  const Outcome outcome =
+  const CompletedProcess outcome =
       eval("image-feature-extraction", "mnist_vit.onnx",
            {"--dataset", folder / "x.npz", "--split", "test", "--bank-split", "train",
             "--temperature", "0.07", "--batch", "10", "--fail-if", "knn_top1_accuracy<80"});
@@ -180,7 +180,7 @@ TEST(EvalTask, bad_examples_are_counted_and_limited) {
   digits.write_folder(folder / "digits", 40);
   write_text(folder / "digits/3/damaged.png", "not an image");
   const std::vector<std::string> arguments = {"--dataset", folder / "digits", "-f", "json"};
-  const Outcome outcome = eval("image-classification", "mnist_cnn.onnx", arguments);
+  const CompletedProcess outcome = eval("image-classification", "mnist_cnn.onnx", arguments);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("\"unreadable_images\": 1"));
   EXPECT_THAT(outcome.out, HasSubstr("1 of 41 examples left out: their images cannot be read; the "
@@ -188,8 +188,8 @@ TEST(EvalTask, bad_examples_are_counted_and_limited) {
   expect_error(eval("image-classification", "mnist_cnn.onnx",
                     {"--dataset", folder / "digits", "--max-bad", "0"}),
                "--max-bad is 0");
-  const Outcome few = eval("image-classification", "mnist_cnn.onnx",
-                           {"--dataset", folder / "digits", "--samples", "3"});
+  const CompletedProcess few = eval("image-classification", "mnist_cnn.onnx",
+                                    {"--dataset", folder / "digits", "--samples", "3"});
   EXPECT_THAT(few.out, HasSubstr("of its classes have no sample here"));
 }
 
@@ -205,14 +205,15 @@ TEST(EvalTask, a_dataset_of_other_classes_needs_a_mapping) {
                "the dataset has 2 classes, the model 10; say which is which with --label-mapping");
   const TemporaryDirectory other;
   write_text(other / "mapping.json", R"({"three": 3, "seven": 7})");
-  const Outcome outcome = eval("image-classification", "mnist_cnn.onnx",
-                               {"--dataset", images, "--label-mapping", other / "mapping.json",
-                                "--fail-if", "top1_accuracy<70", "--fail-if", "three:accuracy<50"});
+  const CompletedProcess outcome =
+      eval("image-classification", "mnist_cnn.onnx",
+           {"--dataset", images, "--label-mapping", other / "mapping.json", "--fail-if",
+            "top1_accuracy<70", "--fail-if", "three:accuracy<50"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
 }
 
 TEST(EvalTask, a_batch_gives_the_same_answers) {
-  const auto answers = [](const Outcome& outcome) {
+  const auto answers = [](const CompletedProcess& outcome) {
     return outcome.out.substr(outcome.out.find("  metric"));
   };
   EXPECT_EQ(answers(classify("mnist_cnn.onnx", {"--batch", "32"})),
@@ -221,15 +222,15 @@ TEST(EvalTask, a_batch_gives_the_same_answers) {
 
 TEST(EvalTask, labels_off_by_one_are_called_chance) {
   const TemporaryDirectory folder;
-  const NpzReader archive(labelled);
+  const NpzReader archive(mnist_labelled);
   Tensor labels = archive.read("label");
   for (std::int64_t& label : elements<std::int64_t>(labels)) label = (label + 1) % 10;
   NpzWriter writer(folder / "shifted.npz");
   writer.add("input", archive.read("input"));
   writer.add("label", labels);
   writer.finish();
-  const Outcome outcome = eval("image-classification", "mnist_cnn.onnx",
-                               {"--dataset", folder / "shifted.npz", "--k", "1"});
+  const CompletedProcess outcome = eval("image-classification", "mnist_cnn.onnx",
+                                        {"--dataset", folder / "shifted.npz", "--k", "1"});
   EXPECT_THAT(outcome.out, HasSubstr("is not above chance"));
 }
 
@@ -242,10 +243,10 @@ TEST(EvalTask, the_folder_of_an_export_brings_its_reference) {
   write_text(folder / "model.json", "{}");
   const auto run = [&](std::vector<std::string> more) {
     more.insert(more.begin(), {"eval", "-m", folder.path(), "--task", "image-classification",
-                               "--dataset", labelled, "--samples", "20"});
+                               "--dataset", mnist_labelled, "--samples", "20"});
     return run_vernier(more);
   };
-  const Outcome both = run({"--fail-if", "flipped>0"});
+  const CompletedProcess both = run({"--fail-if", "flipped>0"});
   EXPECT_EQ(both.exit_code, 0) << both.out << both.err;
   EXPECT_THAT(both.out, ContainsRegex("reference +model.pt"));
   EXPECT_THAT(run({"--mode", "reference", "-f", "json"}).out, HasSubstr("\"libtorch\""));
@@ -254,37 +255,39 @@ TEST(EvalTask, the_folder_of_an_export_brings_its_reference) {
 TEST(EvalTask, recorded_outputs_are_a_reference) {
   const TemporaryDirectory folder;
   const std::string recorded = folder / "recorded.npz";
-  ASSERT_EQ(run_vernier({"record", mnist + "mnist_cnn.onnx", "--dataset", labelled, "--samples",
-                         "20", "-o", recorded})
+  ASSERT_EQ(run_vernier({"record", mnist + "mnist_cnn.onnx", "--dataset", mnist_labelled,
+                         "--samples", "20", "-o", recorded})
                 .exit_code,
             0);
-  const Outcome outcome = classify(
+  const CompletedProcess outcome = classify(
       "mnist_cnn.onnx", {"--reference", recorded, "--samples", "20", "--fail-if", "flipped>0"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   EXPECT_THAT(outcome.out, ContainsRegex("reference +recorded.npz"));
   expect_error(run_vernier({"eval", "--mode", "reference", "-m", recorded, "--task",
-                            "image-classification", "--dataset", labelled}),
+                            "image-classification", "--dataset", mnist_labelled}),
                "score it with vernier score");
   std::ofstream(folder / "mapping.json") << R"({"1": 1, "2": 2, "3": 3})";
   expect_error(classify("mnist_cnn.onnx", {"--reference", recorded, "--samples", "20",
                                            "--label-mapping", folder / "mapping.json"}),
                "are left out for their labels");
-  expect_error(eval("image-feature-extraction", "mnist_vit.onnx",
-                    {"--dataset", labelled, "--reference", recorded, "--bank-split", "train"}),
-               "a recorded reference holds no bank");
+  expect_error(
+      eval("image-feature-extraction", "mnist_vit.onnx",
+           {"--dataset", mnist_labelled, "--reference", recorded, "--bank-split", "train"}),
+      "a recorded reference holds no bank");
 }
 
 TEST(EvalTask, timings_go_to_stderr) {
-  const Outcome outcome = classify("mnist_cnn.onnx", {"--samples", "20", "--timings"});
+  const CompletedProcess outcome = classify("mnist_cnn.onnx", {"--samples", "20", "--timings"});
   EXPECT_THAT(outcome.err, HasSubstr("% inside the runtimes"));
   EXPECT_EQ(outcome.out, classify("mnist_cnn.onnx", {"--samples", "20"}).out);
 }
 
 TEST(EvalTask, what_cannot_be_scored_is_a_one_line_error) {
   expect_error(eval("image-classification", "mnist_cnn.onnx", {}), "pass --dataset");
-  expect_error(eval("fortune-telling", "mnist_cnn.onnx", {"--dataset", labelled}),
+  expect_error(eval("fortune-telling", "mnist_cnn.onnx", {"--dataset", mnist_labelled}),
                "expected one of image-feature-extraction, image-classification");
-  expect_error(eval("fill-mask", "mnist_cnn.onnx", {"--dataset", labelled}), "no text can be fed");
+  expect_error(eval("fill-mask", "mnist_cnn.onnx", {"--dataset", mnist_labelled}),
+               "no text can be fed");
   expect_error(run_vernier({"eval", "-m", mnist + "mnist_cnn.onnx", "--mode", "task"}),
                "--task is missing");
   expect_error(classify("mnist_vit.onnx"), "expects logits [samples,classes]");

@@ -16,9 +16,9 @@ namespace vernier {
 namespace {
 
 using testing::can_export;
+using testing::CompletedProcess;
 using testing::expect_error;
 using ::testing::HasSubstr;
-using testing::Outcome;
 using testing::read_text;
 using testing::run_program;
 using testing::run_vernier;
@@ -59,7 +59,7 @@ class ExportTest : public ::testing::Test {
   }
 
   // Runs with the cache in the test's own folder.
-  Outcome run_cached(std::vector<std::string> arguments) {
+  CompletedProcess run_cached(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(),
                      {"env", "XDG_CACHE_HOME=" + (folder_ / "cache").string(), VERNIER_BINARY});
     return run_program(arguments, folder_.path());
@@ -90,7 +90,7 @@ Tensor pixels() {
 
 TEST_F(ExportTest, the_exported_models_agree_layer_by_layer) {
   if (torch_version().empty()) GTEST_SKIP() << "this build has no libtorch";
-  const Outcome outcome =
+  const CompletedProcess outcome =
       run_vernier({"export", "models.py:model", "-o", "out", "--instrument"}, folder_.path());
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(outcome.out, "out/model.onnx\nout/model.pt\nout/model.layers.onnx\nout/model.json\n");
@@ -143,7 +143,8 @@ TEST_F(ExportTest, one_that_is_interrupted_leaves_nothing_running_and_nothing_wr
       "runs() { grep -q 'State:.[^Z]' /proc/$(cat pid)/status 2>/dev/null; }; "
       "for i in $(seq 1200); do runs || break; sleep 0.05; done; "
       "runs && echo still running; exit $code";
-  const Outcome outcome = run_program({"sh", "-c", script, VERNIER_BINARY}, folder_.path());
+  const CompletedProcess outcome =
+      run_program({"sh", "-c", script, VERNIER_BINARY}, folder_.path());
   EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
   EXPECT_EQ(outcome.out, "");
   EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
@@ -161,17 +162,17 @@ TEST_F(ExportTest, an_interpreter_that_does_not_run_is_an_error) {
 TEST_F(ExportTest, a_model_id_is_exported_once) {
   const std::vector<std::string> command = {"export", "torchvision/squeezenet1_1", "--shape",
                                             "1x3x32x32"};
-  const Outcome first = run_cached(command);
+  const CompletedProcess first = run_cached(command);
   ASSERT_EQ(first.exit_code, 0) << first.err;
   EXPECT_THAT(first.err, HasSubstr("random weights"));
-  const Outcome second = run_cached(command);
+  const CompletedProcess second = run_cached(command);
   EXPECT_EQ(second.out, first.out);
   EXPECT_EQ(second.err, "");
 }
 
 TEST_F(ExportTest, a_function_is_compared_with_its_own_reference_in_one_command) {
   if (torch_version().empty()) GTEST_SKIP() << "this build has no libtorch";
-  const Outcome outcome =
+  const CompletedProcess outcome =
       run_cached({"eval", "--mode", "compare", "-m", "models.py:model", "--samples", "2"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("candidate  models.py:model (fp32)"));
@@ -179,7 +180,7 @@ TEST_F(ExportTest, a_function_is_compared_with_its_own_reference_in_one_command)
 }
 
 TEST_F(ExportTest, a_function_is_exported_each_time) {
-  const Outcome first = run_cached({"export", "models.py:model"});
+  const CompletedProcess first = run_cached({"export", "models.py:model"});
   ASSERT_EQ(first.exit_code, 0) << first.err;
   const std::string sidecar = first.out.substr(first.out.rfind('\n', first.out.size() - 2) + 1);
   const auto path = sidecar.substr(0, sidecar.size() - 1);

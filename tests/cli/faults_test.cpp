@@ -10,7 +10,7 @@
 namespace vernier {
 namespace {
 
-using testing::Outcome;
+using testing::CompletedProcess;
 using testing::read_text;
 using testing::run_program;
 
@@ -35,7 +35,7 @@ void expect_whole_or_untouched(std::vector<std::string> arguments, const std::st
     command.insert(command.end(), arguments.begin(), arguments.end());
     return run_program(command);
   };
-  const Outcome whole = run(0);
+  const CompletedProcess whole = run(0);
   ASSERT_LE(whole.exit_code, 1) << whole.err;
   const std::string expected = read_text(folder / output);
   const int calls = std::stoi(read_text(counts / "calls"));
@@ -43,7 +43,7 @@ void expect_whole_or_untouched(std::vector<std::string> arguments, const std::st
   const int step = std::max(1, calls / 25);
   for (int fault = 1; fault <= calls; fault += fault < 8 || fault + 8 > calls ? 1 : step) {
     std::ofstream(folder / output) << "old";
-    const Outcome outcome = run(fault);
+    const CompletedProcess outcome = run(fault);
     const bool failed = outcome.exit_code == 2;
     EXPECT_EQ(read_text(folder / output), failed ? "old" : expected) << fault << outcome.err;
     if (failed) {
@@ -54,19 +54,17 @@ void expect_whole_or_untouched(std::vector<std::string> arguments, const std::st
   }
 }
 
-const std::string cnn = fixture("mnist/mnist_cnn.onnx");
-const std::string int8 = fixture("mnist/mnist_cnn.int8.onnx");
-
 TEST(WriteFaults, a_report_is_whole_or_not_there) {
-  expect_whole_or_untouched({"eval", int8, "--reference", cnn, "--samples", "2"}, "r.json");
+  expect_whole_or_untouched({"eval", mnist_int8, "--reference", mnist_cnn, "--samples", "2"},
+                            "r.json");
 }
 
 TEST(WriteFaults, a_converted_model_is_whole_or_not_there) {
-  expect_whole_or_untouched({"convert", cnn, "--precision", "fp16"}, "half.onnx");
+  expect_whole_or_untouched({"convert", mnist_cnn, "--precision", "fp16"}, "half.onnx");
 }
 
 TEST(WriteFaults, a_recording_is_whole_or_not_there) {
-  expect_whole_or_untouched({"record", cnn, "--samples", "3", "--tensors", "all"}, "r.npz");
+  expect_whole_or_untouched({"record", mnist_cnn, "--samples", "3", "--tensors", "all"}, "r.npz");
 }
 
 }  // namespace

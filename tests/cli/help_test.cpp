@@ -6,15 +6,16 @@
 
 #include "tests/cli/run.h"
 #include "tests/data/small_images.h"
+#include "tests/fixture.h"
 #include "tests/temporary_directory.h"
 
 namespace vernier {
 namespace {
 
+using testing::CompletedProcess;
 using testing::expect_error;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using testing::Outcome;
 using testing::run_program;
 using testing::run_vernier;
 
@@ -26,7 +27,7 @@ const std::vector<std::vector<std::string>> commands = {
 
 std::string help(std::vector<std::string> command, const std::string& flag = "--help") {
   command.push_back(flag);
-  const Outcome outcome = run_vernier(command);
+  const CompletedProcess outcome = run_vernier(command);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   return outcome.out;
 }
@@ -68,7 +69,6 @@ TEST(Help, a_mistyped_name_gets_the_nearest) {
 }
 
 TEST(Terminal, no_line_of_a_report_is_wider_than_the_terminal) {
-  const std::string mnist = VERNIER_FIXTURES "/mnist/";
   const std::vector<std::vector<std::string>> reports = {
       {"debug", mnist + "mnist_vit.int8.onnx", "--reference", mnist + "mnist_vit.float.onnx",
        "--samples", "1"},
@@ -80,7 +80,7 @@ TEST(Terminal, no_line_of_a_report_is_wider_than_the_terminal) {
   for (const auto& report : reports) {
     std::vector<std::string> command = {"env", "COLUMNS=72", VERNIER_BINARY};
     command.insert(command.end(), report.begin(), report.end());
-    const Outcome outcome = run_program(command);
+    const CompletedProcess outcome = run_program(command);
     EXPECT_LT(outcome.exit_code, 2) << outcome.err;
     std::istringstream lines(outcome.out);
     for (std::string line; std::getline(lines, line);) {
@@ -100,7 +100,7 @@ std::string bash_completions(const std::vector<std::string>& words) {
       "COMP_CWORD=$(( ${#COMP_WORDS[@]} - 1 )); _vernier; echo \"${COMPREPLY[*]}\"";
   std::vector<std::string> command = {"bash", "-c", script, VERNIER_BINARY};
   command.insert(command.end(), words.begin(), words.end());
-  const Outcome outcome = run_program(command);
+  const CompletedProcess outcome = run_program(command);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(outcome.err, "");
   return outcome.out;
@@ -120,13 +120,13 @@ TEST(Completion, bash_completes_commands_options_and_values) {
 
 // Whether the shell, where there is one, accepts the script.
 void expect_accepted(const std::string& shell) {
-  const Outcome script = run_vernier({"completion", shell});
+  const CompletedProcess script = run_vernier({"completion", shell});
   ASSERT_EQ(script.exit_code, 0) << script.err;
   EXPECT_THAT(script.out, HasSubstr("reference"));
   if (run_program({"which", shell}).exit_code != 0) GTEST_SKIP() << "there is no " << shell;
   const TemporaryDirectory folder;
   write_text(folder / "script", script.out);
-  const Outcome outcome = run_program({shell, "-n", folder / "script"});
+  const CompletedProcess outcome = run_program({shell, "-n", folder / "script"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
 }
 

@@ -16,11 +16,11 @@
 namespace vernier {
 namespace {
 
+using testing::CompletedProcess;
 using testing::expect_error;
 using testing::expect_valid_json;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using testing::Outcome;
 using testing::run_program;
 using testing::run_vernier;
 
@@ -53,7 +53,7 @@ std::string example_host(const std::string& python, const std::string& name,
 }
 
 struct ExampleHosts : ::testing::Test {
-  Outcome layers(const std::string& reference) const {
+  CompletedProcess layers(const std::string& reference) const {
     return run_vernier({"layers", (folder / "model.onnx").string(), "--reference", reference});
   }
   TemporaryDirectory folder;
@@ -64,7 +64,7 @@ TEST_F(ExampleHosts, numpy_agrees_with_onnx_runtime) {
   if (!std::filesystem::exists(VERNIER_PYTHON)) GTEST_SKIP() << "no numpy: scripts/setup.sh test";
   model.save(folder / "model.onnx");
   write_npz(folder / "weights.npz", model.weights);
-  const Outcome outcome =
+  const CompletedProcess outcome =
       layers(example_host(VERNIER_PYTHON, "numpy_host.py", folder / "weights.npz"));
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("layers             3: "));
@@ -77,7 +77,7 @@ TEST_F(ExampleHosts, a_weight_that_numpy_has_otherwise_is_the_cause) {
   model.save(folder / "model.onnx");
   elements<float>(model.weights[2])[5] += 0.5F;
   write_npz(folder / "weights.npz", model.weights);
-  const Outcome outcome =
+  const CompletedProcess outcome =
       layers(example_host(VERNIER_PYTHON, "numpy_host.py", folder / "weights.npz"));
   EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("weight_bit_mismatch"));
@@ -89,12 +89,14 @@ TEST_F(ExampleHosts, openvino_shows_the_tensors_of_another_engine) {
   if (run_program({python, "-c", "import openvino"}).exit_code != 0)
     GTEST_SKIP() << "no OpenVINO: scripts/setup.sh torch2";
   model.save(folder / "model.onnx");
-  const Outcome same = layers(example_host(python, "openvino_host.py", folder / "model.onnx"));
+  const CompletedProcess same =
+      layers(example_host(python, "openvino_host.py", folder / "model.onnx"));
   EXPECT_EQ(same.exit_code, 0) << same.out << same.err;
   EXPECT_THAT(same.out, HasSubstr("openvino 20"));
   elements<float>(model.weights[2])[5] += 0.5F;
   model.save(folder / "other.onnx");
-  const Outcome other = layers(example_host(python, "openvino_host.py", folder / "other.onnx"));
+  const CompletedProcess other =
+      layers(example_host(python, "openvino_host.py", folder / "other.onnx"));
   EXPECT_EQ(other.exit_code, 1) << other.out << other.err;
   EXPECT_THAT(other.out, HasSubstr("drift origin: y (Add)"));
 }
@@ -151,8 +153,8 @@ class PyTorchHost : public ::testing::Test {
   void SetUp() override {
     if (!made_) GTEST_SKIP() << "no PyTorch 2: scripts/setup.sh torch2";
   }
-  static Outcome run(const std::string& command, const std::string& reference,
-                     std::vector<std::string> more = {}) {
+  static CompletedProcess run(const std::string& command, const std::string& reference,
+                              std::vector<std::string> more = {}) {
     std::vector<std::string> arguments = {command,   "net.onnx", "--reference",
                                           reference, "--python", VERNIER_TORCH2_PYTHON};
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -166,7 +168,7 @@ TemporaryDirectory* PyTorchHost::folder_ = nullptr;
 bool PyTorchHost::made_ = false;
 
 TEST_F(PyTorchHost, layers_of_a_live_model_are_compared) {
-  const Outcome outcome = run("layers", "net.py:Net", {"--truth", "fp64", "-f", "json"});
+  const CompletedProcess outcome = run("layers", "net.py:Net", {"--truth", "fp64", "-f", "json"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   expect_valid_json("layers", outcome.out);
   EXPECT_THAT(outcome.out, HasSubstr(R"("reference": "net.py:Net")"));
@@ -176,7 +178,7 @@ TEST_F(PyTorchHost, layers_of_a_live_model_are_compared) {
 }
 
 TEST_F(PyTorchHost, a_weight_that_differs_is_found_by_name) {
-  const Outcome outcome = run("layers", "net.py:wrong");
+  const CompletedProcess outcome = run("layers", "net.py:wrong");
   EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("weight_bit_mismatch"));
   EXPECT_THAT(outcome.out, HasSubstr("head.weight"));
@@ -184,14 +186,14 @@ TEST_F(PyTorchHost, a_weight_that_differs_is_found_by_name) {
 }
 
 TEST_F(PyTorchHost, every_operator_is_a_layer_on_request) {
-  const Outcome outcome = run("layers", "net.py:noisy", {"--ops", "-f", "md"});
+  const CompletedProcess outcome = run("layers", "net.py:noisy", {"--ops", "-f", "md"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("| head/addmm | aten.addmm |"));
   EXPECT_THAT(outcome.out, HasSubstr("| mean | aten.mean |"));
 }
 
 TEST_F(PyTorchHost, outputs_of_a_live_model_are_compared) {
-  const Outcome right = run("eval", "net.py:Net", {"--samples", "3", "-f", "json"});
+  const CompletedProcess right = run("eval", "net.py:Net", {"--samples", "3", "-f", "json"});
   EXPECT_EQ(right.exit_code, 0) << right.out << right.err;
   expect_valid_json("compare", right.out);
   EXPECT_THAT(right.out, HasSubstr("torch 2."));
@@ -200,25 +202,26 @@ TEST_F(PyTorchHost, outputs_of_a_live_model_are_compared) {
 
 // The batch norm behind a convolution is folded into its weight.
 TEST_F(PyTorchHost, weights_of_a_live_model_are_compared_with_norms_folded_in) {
-  const Outcome outcome = run("eval", "net.py:Net", {"--samples", "3"});
+  const CompletedProcess outcome = run("eval", "net.py:Net", {"--samples", "3"});
   EXPECT_THAT(outcome.out, HasSubstr("weights  all 2 are the reference's")) << outcome.err;
 }
 
 TEST_F(PyTorchHost, weights_of_a_file_are_put_into_a_class) {
-  const Outcome outcome = run("layers", "net.pth", {"--reference-model", "net.py:wrong"});
+  const CompletedProcess outcome = run("layers", "net.pth", {"--reference-model", "net.py:wrong"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   expect_error(run("layers", "net.pth", {"--reference-model", "net.py"}), "expected FILE.py:CLASS");
 }
 
 TEST_F(PyTorchHost, an_export_knows_its_reference) {
-  const Outcome exported =
+  const CompletedProcess exported =
       run_vernier({"export", "net.py:example", "-o", "exported", "--python", VERNIER_TORCH2_PYTHON},
                   folder_->path());
   EXPECT_EQ(exported.exit_code, 0) << exported.err;
   EXPECT_EQ(exported.out, "exported/model.onnx\nexported/model.json\n");
   for (const std::string command : {"layers", "eval"}) {
-    const Outcome outcome = run_vernier({command, (*folder_ / "exported").string(), "--samples",
-                                         "2", "--python", VERNIER_TORCH2_PYTHON});
+    const CompletedProcess outcome =
+        run_vernier({command, (*folder_ / "exported").string(), "--samples", "2", "--python",
+                     VERNIER_TORCH2_PYTHON});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
     EXPECT_THAT(outcome.out, HasSubstr("reference          net.py:example\n"));
   }
@@ -230,20 +233,21 @@ TEST_F(PyTorchHost, a_live_model_is_recorded_by_its_leaves) {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run_vernier(arguments, folder_->path());
   };
-  const Outcome leaves = record({"leaves.npz", "net.py:example", "--tensors", "inputs,leaves"});
+  const CompletedProcess leaves =
+      record({"leaves.npz", "net.py:example", "--tensors", "inputs,leaves"});
   EXPECT_EQ(leaves.exit_code, 0) << leaves.err;
   EXPECT_EQ(leaves.out, "leaves.npz: 5 arrays of 1 sample\n");
-  const Outcome again = record(
+  const CompletedProcess again = record(
       {"again.npz", "net.py:Net", "--input-data", "leaves.npz", "--tensors", "inputs,leaves"});
   EXPECT_EQ(again.exit_code, 0) << again.err;
-  const Outcome same = run_vernier(
+  const CompletedProcess same = run_vernier(
       {"diff", "leaves.npz", "again.npz", "--fail-if", "max_abs_diff>0"}, folder_->path());
   EXPECT_EQ(same.exit_code, 0) << same.out << same.err;
   expect_error(record({"z.npz", "net.py:Net"}), "must return (model, example inputs)");
 }
 
 TEST_F(PyTorchHost, a_live_model_is_inspected) {
-  const Outcome outcome = run_vernier(
+  const CompletedProcess outcome = run_vernier(
       {"inspect", "net.py:example", "--tensors", "--python", VERNIER_TORCH2_PYTHON, "-f", "json"},
       folder_->path());
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -253,11 +257,11 @@ TEST_F(PyTorchHost, a_live_model_is_inspected) {
 }
 
 TEST_F(PyTorchHost, an_export_is_checked_against_a_live_model) {
-  const Outcome right = run("check", "net.py:Net", {"-f", "json"});
+  const CompletedProcess right = run("check", "net.py:Net", {"-f", "json"});
   EXPECT_EQ(right.exit_code, 0) << right.out << right.err;
   expect_valid_json("check", right.out);
   EXPECT_THAT(right.out, HasSubstr(R"("answer": "same")"));
-  const Outcome wrong = run("check", "net.py:wrong");
+  const CompletedProcess wrong = run("check", "net.py:wrong");
   EXPECT_EQ(wrong.exit_code, 1) << wrong.out << wrong.err;
   EXPECT_THAT(wrong.out, HasSubstr("output-differs"));
   expect_error(run("check", "net.py:failing"), "RuntimeError: no weights here");
@@ -272,7 +276,7 @@ TEST_F(PyTorchHost, a_task_is_scored_beside_a_live_model) {
   write_npz(*folder_ / "data.npz", std::vector<Tensor>{images, labels});
   const std::vector<std::string> task = {
       "--task", "image-classification", "--dataset", "data.npz", "--k", "1"};
-  const Outcome same = run("eval", "net.py:Net", task);
+  const CompletedProcess same = run("eval", "net.py:Net", task);
   EXPECT_EQ(same.exit_code, 0) << same.out << same.err;
   EXPECT_THAT(same.out, HasSubstr("+0.0000"));
   EXPECT_THAT(same.out, HasSubstr("reference      net.py:Net\n"));
@@ -297,9 +301,10 @@ with open("resnet/preprocessor_config.json", "w") as file:
 )";
 
 TEST_F(PyTorchHost, a_folder_of_hugging_face_is_exported_converted_and_compared) {
-  const Outcome made = run_program({VERNIER_TORCH2_PYTHON, "-c", make_folder}, folder_->path());
+  const CompletedProcess made =
+      run_program({VERNIER_TORCH2_PYTHON, "-c", make_folder}, folder_->path());
   ASSERT_EQ(made.exit_code, 0) << made.err;
-  const Outcome outcome =
+  const CompletedProcess outcome =
       run_program({"env", "XDG_CACHE_HOME=" + (*folder_ / "cache").string(), VERNIER_BINARY, "eval",
                    "-m", "resnet", "--task", "image-classification", "--precision", "fp16",
                    "--samples", "4", "--python", VERNIER_TORCH2_PYTHON},
@@ -310,7 +315,7 @@ TEST_F(PyTorchHost, a_folder_of_hugging_face_is_exported_converted_and_compared)
 }
 
 TEST_F(PyTorchHost, layers_tell_the_line_that_calls_them) {
-  const Outcome outcome = run("layers", "net.py:Net", {"--ops", "-f", "json"});
+  const CompletedProcess outcome = run("layers", "net.py:Net", {"--ops", "-f", "json"});
   expect_valid_json("layers", outcome.out);
   EXPECT_THAT(outcome.out, HasSubstr(R"("source": "net.py:14")"));
 }
@@ -354,11 +359,11 @@ class DynamoExport : public ::testing::Test {
  protected:
   void SetUp() override {
     std::ofstream(folder_ / "net.py") << residual;
-    const Outcome exported = run_vernier(
+    const CompletedProcess exported = run_vernier(
         {"export", "net.py:example", "-o", "exported", "--python", python}, folder_.path());
     if (exported.exit_code != 0) GTEST_SKIP() << "no PyTorch 2: scripts/setup.sh torch2";
   }
-  Outcome layers(const std::string& model, const std::string& format) const {
+  CompletedProcess layers(const std::string& model, const std::string& format) const {
     return run_vernier(
         {"layers", model, "--reference", "net.py:Net", "--python", python, "-f", format},
         folder_.path());
@@ -369,7 +374,7 @@ class DynamoExport : public ::testing::Test {
 };
 
 TEST_F(DynamoExport, has_every_layer_in_its_place) {
-  const Outcome outcome = layers("exported/model.onnx", "md");
+  const CompletedProcess outcome = layers("exported/model.onnx", "md");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   for (const std::string row : {"| conv | Conv2d | fused |", "| norm | BatchNorm2d | metadata |",
                                 "| relu | ReLU | metadata |", "| relu_1 | ReLU | metadata |",
@@ -387,7 +392,7 @@ void strip_metadata(const std::filesystem::path& from, const std::filesystem::pa
 
 TEST_F(DynamoExport, without_its_metadata_is_placed_by_what_the_export_wrote_beside_it) {
   strip_metadata(folder_ / "exported/model.onnx", folder_ / "exported/stripped.onnx");
-  const Outcome outcome = layers("exported/stripped.onnx", "md");
+  const CompletedProcess outcome = layers("exported/stripped.onnx", "md");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   for (const std::string row :
        {"| norm | BatchNorm2d | scope |", "| relu | ReLU | scope |", "| relu_1 | ReLU | scope |",
@@ -398,16 +403,17 @@ TEST_F(DynamoExport, without_its_metadata_is_placed_by_what_the_export_wrote_bes
 // The exporter calls the first Linear's tensor "linear", which is the name of the last.
 // Of operators too it is known which of them a convolution may have taken in.
 TEST_F(DynamoExport, has_the_weights_of_every_operator) {
-  const Outcome outcome = run_vernier({"layers", "exported/model.onnx", "--reference", "net.py:Net",
-                                       "--python", python, "--ops", "-f", "json"},
-                                      folder_.path());
+  const CompletedProcess outcome =
+      run_vernier({"layers", "exported/model.onnx", "--reference", "net.py:Net", "--python", python,
+                   "--ops", "-f", "json"},
+                  folder_.path());
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("\"weight_mismatches\": []"));
 }
 
 TEST_F(DynamoExport, names_that_lie_make_no_drift) {
   strip_metadata(folder_ / "exported/model.onnx", folder_ / "stripped.onnx");
-  const Outcome outcome = layers("stripped.onnx", "md");
+  const CompletedProcess outcome = layers("stripped.onnx", "md");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("| up | Linear | value |"));
   EXPECT_THAT(outcome.out, HasSubstr("| linear | Linear | value |"));
@@ -422,7 +428,7 @@ TEST_F(DynamoExport, lacks_an_activation_that_hardly_shows) {
   gelu->clear_attribute();
   gelu->clear_metadata_props();
   model.save(folder_ / "faulty.onnx");
-  const Outcome outcome = layers("faulty.onnx", "text");
+  const CompletedProcess outcome = layers("faulty.onnx", "text");
   EXPECT_EQ(outcome.exit_code, 1) << outcome.out << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("drift origin: act"));
 }

@@ -11,7 +11,7 @@
 namespace vernier {
 namespace {
 
-using testing::Outcome;
+using testing::CompletedProcess;
 using testing::run_vernier;
 
 namespace fs = std::filesystem;
@@ -24,7 +24,7 @@ bool is_shown_safely(const std::string& text) {
 // An answer, or one line that says why there is none.
 void expect_answer(const std::vector<std::string>& command) {
   SCOPED_TRACE(::testing::PrintToString(command));
-  const Outcome outcome = run_vernier(command);
+  const CompletedProcess outcome = run_vernier(command);
   EXPECT_THAT(outcome.exit_code, ::testing::AnyOf(0, 1, 2, 3)) << outcome.err;
   EXPECT_TRUE(is_shown_safely(outcome.out + outcome.err)) << outcome.out << outcome.err;
   if (outcome.exit_code != 2) return;

@@ -5,6 +5,7 @@
 
 #include "tests/arrays.h"
 #include "tests/cli/run.h"
+#include "tests/fixture.h"
 #include "tests/model_builder.h"
 #include "tests/temporary_directory.h"
 #include "vernier/version.h"
@@ -12,35 +13,33 @@
 namespace vernier {
 namespace {
 
+using testing::CompletedProcess;
 using testing::expect_error;
 using testing::expect_golden;
 using testing::expect_valid_json;
-using testing::Outcome;
 using testing::run_vernier;
-
-const std::string mnist = VERNIER_FIXTURES "/mnist";
 
 nlohmann::json inspect_json(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "inspect");
   arguments.insert(arguments.end(), {"-f", "json"});
-  const Outcome outcome = run_vernier(arguments);
+  const CompletedProcess outcome = run_vernier(arguments);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   expect_valid_json("inspect", outcome.out);
   return nlohmann::json::parse(outcome.out);
 }
 
 TEST(InspectCommand, a_quantized_model_is_shown_as_text_and_json) {
-  const std::string model = mnist + "/mnist_cnn.int8.onnx";
-  const Outcome text = run_vernier({"inspect", model});
+  const std::string model = mnist + "mnist_cnn.int8.onnx";
+  const CompletedProcess text = run_vernier({"inspect", model});
   EXPECT_EQ(text.exit_code, 0) << text.err;
   expect_golden("inspect_int8.txt", text.out);
-  const Outcome json = run_vernier({"inspect", model, "-f", "json"});
+  const CompletedProcess json = run_vernier({"inspect", model, "-f", "json"});
   expect_golden("inspect_int8.json", json.out);
   expect_valid_json("inspect", json.out);
 }
 
 TEST(InspectCommand, every_tensor_is_listed_after_one_run) {
-  const auto json = inspect_json({mnist + "/mnist_cnn.onnx", "--tensors"});
+  const auto json = inspect_json({mnist + "mnist_cnn.onnx", "--tensors"});
   EXPECT_EQ(json["live"]["inputs"], "random uniform, seed 42");
   EXPECT_EQ(json["live"]["tensors"].size(), 22u);
   EXPECT_TRUE(json["live"]["first_nan"].is_null());
@@ -48,8 +47,8 @@ TEST(InspectCommand, every_tensor_is_listed_after_one_run) {
 }
 
 TEST(InspectCommand, the_sample_can_be_chosen) {
-  const auto json = inspect_json({mnist + "/mnist_cnn.onnx", "--tensors", "--input-data",
-                                  mnist + "/mnist_inputs.npz", "--sample-index", "7"});
+  const auto json = inspect_json({mnist + "mnist_cnn.onnx", "--tensors", "--input-data",
+                                  mnist + "mnist_inputs.npz", "--sample-index", "7"});
   EXPECT_EQ(json["live"]["sample"], 7);
   EXPECT_EQ(json["live"]["inputs"], "mnist_inputs.npz");
 }
@@ -67,7 +66,7 @@ TEST(InspectCommand, nan_is_traced_to_the_operator_that_made_it) {
       .save(path);
   EXPECT_EQ(inspect_json({path, "--tensors"})["live"]["first_nan"],
             (nlohmann::json{{"tensor", "log"}, {"operator", "Log"}}));
-  const Outcome text = run_vernier({"inspect", path, "--tensors"});
+  const CompletedProcess text = run_vernier({"inspect", path, "--tensors"});
   EXPECT_NE(text.out.find("first NaN in 'log', written by Log"), std::string::npos) << text.out;
 }
 
@@ -82,7 +81,7 @@ TEST(InspectCommand, recordings_are_shown_too) {
 
 TEST(InspectCommand, a_torchscript_model_shows_leaves) {
   if (torch_version().empty()) GTEST_SKIP() << "this build has no libtorch";
-  const std::string model = mnist + "/mnist_cnn.pt";
+  const std::string model = mnist + "mnist_cnn.pt";
   const auto json = inspect_json({model, "--tensors", "--shape", "1x1x28x28"});
   EXPECT_EQ(json["leaves"][0]["path"], "stem");
   EXPECT_EQ(json["live"]["tensors"][1]["name"], "stem");
@@ -95,7 +94,7 @@ TEST(InspectCommand, what_cannot_be_read_is_an_error) {
   expect_error(run_vernier({"inspect", folder / "broken.onnx"}), "broken.onnx");
   expect_error(run_vernier({"inspect", folder / "none.onnx"}), "no such file or folder");
   expect_error(
-      run_vernier({"inspect", mnist + "/mnist_inputs.npz", "--tensors", "--sample-index", "64"}),
+      run_vernier({"inspect", mnist + "mnist_inputs.npz", "--tensors", "--sample-index", "64"}),
       "holds 64 samples, sample 64 was asked for");
 }
 

@@ -17,11 +17,11 @@ namespace vernier {
 namespace {
 
 using ::testing::AllOf;
+using testing::CompletedProcess;
 using testing::expect_error;
 using testing::expect_valid_json;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using testing::Outcome;
 using testing::run_in_terminal;
 using testing::run_vernier;
 
@@ -63,8 +63,8 @@ class IoMappingCommand : public ::testing::Test {
   }
 
   // eval of c.onnx against r.onnx, both of which are there.
-  Outcome compare(const std::vector<std::string>& more) { return run("eval", more); }
-  Outcome run(const std::string& command, const std::vector<std::string>& more) {
+  CompletedProcess compare(const std::vector<std::string>& more) { return run("eval", more); }
+  CompletedProcess run(const std::string& command, const std::vector<std::string>& more) {
     std::vector<std::string> arguments = {command, folder_ / "c.onnx", "--reference",
                                           folder_ / "r.onnx"};
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -77,10 +77,10 @@ class IoMappingCommand : public ::testing::Test {
 TEST_F(IoMappingCommand, names_that_differ_pair_by_position_with_a_warning_in_every_format) {
   save("r.onnx", doubling("a", "b", {{1}, {4}}));
   save("c.onnx", doubling("x", "y", {{1}, {4}}));
-  const Outcome text = compare({});
+  const CompletedProcess text = compare({});
   EXPECT_EQ(text.exit_code, 0) << text.out << text.err;
   EXPECT_THAT(text.out, AllOf(HasSubstr("--map-input a=x says so"), HasSubstr("--map-output b=y")));
-  const Outcome json = compare({"-f", "json"});
+  const CompletedProcess json = compare({"-f", "json"});
   expect_valid_json("compare", json.out);
   EXPECT_THAT(json.out, AllOf(HasSubstr("--map-input a=x says so"), HasSubstr("--map-output b=y")));
 }
@@ -89,7 +89,7 @@ TEST_F(IoMappingCommand, a_mapping_is_in_the_report_and_leaves_nothing_to_warn_o
   save("r.onnx", doubling("a", "b", {{1}, {4}}));
   save("c.onnx", doubling("x", "y", {{1}, {4}}));
   const std::vector<std::string> mapped = {"--map-input", "a=x", "--map-output", "b=y"};
-  const Outcome text = compare(mapped);
+  const CompletedProcess text = compare(mapped);
   EXPECT_EQ(text.exit_code, 0) << text.out << text.err;
   EXPECT_THAT(text.out, AllOf(HasSubstr("map input   a=x"), Not(HasSubstr("same place"))));
   for (const char* command : {"layers", "debug"})
@@ -105,7 +105,7 @@ TEST_F(IoMappingCommand, an_input_of_one_side_is_set) {
   save("r.onnx", rated());
   save("c.onnx", doubling("x", "y", {{1}, {4}}));
   expect_error(compare({}), "'rate' has no counterpart");
-  const Outcome same = compare({"--set", "rate=2", "--no-weights"});
+  const CompletedProcess same = compare({"--set", "rate=2", "--no-weights"});
   EXPECT_EQ(same.exit_code, 0) << same.out << same.err;
   EXPECT_THAT(same.out, HasSubstr("rate=2"));
   EXPECT_EQ(compare({"--set", "rate=3", "--no-weights"}).exit_code, 1);
@@ -118,7 +118,7 @@ TEST_F(IoMappingCommand, an_input_that_only_the_candidate_has_is_set_or_warned_o
   save("r.onnx", doubling("x", "y", {{1}, {4}}));
   save("c.onnx", rated());
   EXPECT_THAT(compare({"--no-weights"}).out, HasSubstr("'rate' is only in the candidate"));
-  const Outcome outcome = compare({"--set", "rate=2", "--no-weights"});
+  const CompletedProcess outcome = compare({"--set", "rate=2", "--no-weights"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   EXPECT_THAT(outcome.out, Not(HasSubstr("only in the candidate")));
 }
@@ -126,14 +126,14 @@ TEST_F(IoMappingCommand, an_input_that_only_the_candidate_has_is_set_or_warned_o
 TEST_F(IoMappingCommand, a_batch_axis_that_one_side_lacks_is_squeezed_and_said) {
   save("r.onnx", doubling("x", "y", {{1}, {3}, {4}}));
   save("c.onnx", doubling("x", "y", {{3}, {4}}));
-  const Outcome text = compare({});
+  const CompletedProcess text = compare({});
   EXPECT_EQ(text.exit_code, 0) << text.out << text.err;
   EXPECT_THAT(text.out, AllOf(HasSubstr("axes of size 1 are added"),
                               HasSubstr("output y is compared after squeeze [1,3,4] to [3,4]")));
-  const Outcome json = compare({"-f", "json"});
+  const CompletedProcess json = compare({"-f", "json"});
   expect_valid_json("compare", json.out);
   EXPECT_THAT(json.out, HasSubstr("\"layout\": \"squeeze [1,3,4] to [3,4]\""));
-  const Outcome layers = run("layers", {});
+  const CompletedProcess layers = run("layers", {});
   EXPECT_EQ(layers.exit_code, 0) << layers.out << layers.err;
   EXPECT_THAT(layers.out, HasSubstr("axes of size 1 are added"));
 }
@@ -141,7 +141,7 @@ TEST_F(IoMappingCommand, a_batch_axis_that_one_side_lacks_is_squeezed_and_said) 
 TEST_F(IoMappingCommand, sizes_come_from_the_side_that_says_them) {
   save("r.onnx", doubling("x", "y", {{2}, {5}}));
   save("c.onnx", doubling("x", "y", {{-1, "batch"}, {-1, "length"}}));
-  const Outcome outcome = compare({});
+  const CompletedProcess outcome = compare({});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("y [2,5]"));
   EXPECT_EQ(run("layers", {}).exit_code, 0);
@@ -154,7 +154,7 @@ TEST_F(IoMappingCommand, recordings_of_rows_are_a_reference_for_outputs_with_a_b
   Tensor recorded = ramp("y", {50, 10});
   for (float& value : elements<float>(recorded)) value *= 2;
   const std::string outputs = write_npz(folder_ / "outputs.npz", {recorded});
-  const Outcome outcome =
+  const CompletedProcess outcome =
       run_vernier({"eval", candidate, "--reference", outputs, "--input-data", inputs});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   EXPECT_THAT(outcome.out, AllOf(HasSubstr("samples    50"), HasSubstr("squeeze [10] to [1,10]")));
@@ -191,7 +191,7 @@ TEST_F(IoMappingCommand, ids_stay_integers_for_torchscript_without_a_sidecar) {
       .node("Mul", {"embedded", "column"}, {"y"});
   const std::string candidate = save("c.onnx", builder);
   for (const char* command : {"eval", "layers"}) {
-    const Outcome outcome = run_vernier({command, candidate, "--reference", tokens});
+    const CompletedProcess outcome = run_vernier({command, candidate, "--reference", tokens});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   }
 }
@@ -202,7 +202,7 @@ TEST_F(IoMappingCommand, state_is_fed_back_over_steps) {
   const std::vector<std::string> sequence = {"--feedback",   "next=state", "--steps",   "3",
                                              "--set",        "x=1",        "--samples", "2",
                                              "--no-weights", "-f",         "json"};
-  const Outcome own = compare(sequence);
+  const CompletedProcess own = compare(sequence);
   EXPECT_EQ(own.exit_code, 1);
   expect_valid_json("compare", own.out);
   EXPECT_THAT(own.out, AllOf(HasSubstr("\"max_abs_diff_max\": 1.25"), HasSubstr("\"samples\": 2"),
@@ -240,14 +240,16 @@ TEST_F(IoMappingCommand, a_file_that_holds_no_whole_sequence_is_an_error) {
 TEST_F(IoMappingCommand, a_recording_holds_constants_and_arrays_of_other_names_are_compared) {
   const std::string model = save("c.onnx", rated());
   const std::string tensors = folder_ / "t.npz";
-  const Outcome recorded = run_vernier({"record", model, "-o", tensors, "--tensors",
-                                        "inputs,outputs", "--set", "rate=3", "--samples", "2"});
+  const CompletedProcess recorded =
+      run_vernier({"record", model, "-o", tensors, "--tensors", "inputs,outputs", "--set", "rate=3",
+                   "--samples", "2"});
   EXPECT_EQ(recorded.exit_code, 0) << recorded.err;
   Tensor rates = make_tensor("tempo", DType::i64, {2, 1});
   std::ranges::fill(elements<std::int64_t>(rates), 3);
   const std::string other = write_npz(folder_ / "o.npz", {rates});
-  const Outcome outcome = run_vernier({"diff", other, tensors, "--map-output", "tempo=rate",
-                                       "--allow-missing", "--fail-if", "max_abs_diff>0"});
+  const CompletedProcess outcome =
+      run_vernier({"diff", other, tensors, "--map-output", "tempo=rate", "--allow-missing",
+                   "--fail-if", "max_abs_diff>0"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   expect_error(run_vernier({"diff", other, tensors, "--map-output", "tempo=rte"}),
                "no array 'rte' in the candidate");
@@ -275,7 +277,7 @@ TEST_F(IoMappingCommand, no_line_on_a_terminal_is_wider_than_it) {
   const std::vector<std::string> command = {"eval", folder_ / "c.onnx", "--reference",
                                             folder_ / "r.onnx", "--verbose"};
   for (const int columns : {40, 60, 100}) {
-    const Outcome outcome = run_in_terminal(command, columns);
+    const CompletedProcess outcome = run_in_terminal(command, columns);
     EXPECT_EQ(outcome.exit_code, 0) << outcome.out;
     EXPECT_THAT(outcome.out, HasSubstr("PASS"));
     for (const auto& [line, width] : widths(outcome.out)) EXPECT_LE(width, columns) << line;
@@ -288,7 +290,7 @@ TEST_F(IoMappingCommand, what_onnx_runtime_warns_of_is_counted_and_shown_after_t
   save("r.onnx", builder);
   save("c.onnx", builder);
   EXPECT_EQ(compare({}).err, "");
-  const Outcome verbose = compare({"--verbose"});
+  const CompletedProcess verbose = compare({"--verbose"});
   EXPECT_EQ(verbose.out, compare({}).out);
   EXPECT_THAT(verbose.err,
               AllOf(HasSubstr("onnxruntime: "), HasSubstr("unused"), HasSubstr(" times)")));
@@ -300,7 +302,7 @@ TEST_F(IoMappingCommand, what_onnx_runtime_warns_of_is_counted_and_shown_after_t
 TEST(Silero, exports_agree_over_a_sequence) {
   const std::string folder = shared_data("silero").string() + "/";
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no silero in shared data";
-  const Outcome outcome = run_vernier(
+  const CompletedProcess outcome = run_vernier(
       {"eval", folder + "silero_vad_op18_ifless.onnx", "--reference", folder + "silero_vad.onnx",
        "--set", "sr=16000", "--feedback", "stateN=state", "--steps", "8", "--samples", "2"});
   EXPECT_NE(outcome.exit_code, 2) << outcome.err;

@@ -21,7 +21,7 @@ using testing::can_export;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr const char* model_file = R"(
+constexpr const char* faulty_model_file = R"(
 import torch
 import torchvision
 
@@ -44,7 +44,7 @@ class LayersFaults : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!can_export()) GTEST_SKIP() << "no python3 on PATH has PyTorch";
-    std::ofstream(folder_ / "models.py") << model_file;
+    std::ofstream(folder_ / "models.py") << faulty_model_file;
   }
 
   void export_source(const std::string& source, const std::string& shape = "") {

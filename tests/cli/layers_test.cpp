@@ -6,6 +6,7 @@
 
 #include "tests/arrays.h"
 #include "tests/cli/run.h"
+#include "tests/fixture.h"
 #include "tests/oracle/numpy.h"
 #include "tests/temporary_directory.h"
 #include "vernier/tensor/convert.h"
@@ -15,16 +16,14 @@
 namespace vernier {
 namespace {
 
+using testing::CompletedProcess;
 using testing::expect_error;
 using testing::expect_golden;
 using testing::expect_valid_json;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using testing::Outcome;
 using testing::read_text;
 using testing::run_vernier;
-
-const std::string mnist = VERNIER_FIXTURES "/mnist/";
 
 // Values that those of no other frequency are like.
 Tensor waves(const std::string& name, Shape shape, double frequency, double error = 0) {
@@ -60,7 +59,7 @@ class RecordedLayersCommand : public ::testing::Test {
          waves("after", {2, 33}, 3.1, 1e-3)});
   }
 
-  Outcome layers(std::vector<std::string> more) {
+  CompletedProcess layers(std::vector<std::string> more) {
     std::vector<std::string> arguments = {"layers", "--reference", "reference.npz", "--candidate",
                                           "candidate.npz"};
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -71,7 +70,7 @@ class RecordedLayersCommand : public ::testing::Test {
 };
 
 TEST_F(RecordedLayersCommand, reports_are_as_they_were) {
-  const Outcome text = layers({});
+  const CompletedProcess text = layers({});
   EXPECT_EQ(text.exit_code, 1) << text.err;
   expect_golden("layers.txt", text.out);
   expect_golden("layers.md", layers({"-f", "md"}).out);
@@ -82,7 +81,7 @@ TEST_F(RecordedLayersCommand, reports_are_as_they_were) {
 TEST_F(RecordedLayersCommand, numpy_says_the_same_to_the_byte) {
   const auto python = oracle::python_with("numpy");
   ASSERT_TRUE(python);
-  const Outcome expected = testing::run_program(
+  const CompletedProcess expected = testing::run_program(
       {*python, VERNIER_ORACLES "/layers_recorded.py", "reference.npz", "candidate.npz", version()},
       folder.path());
   EXPECT_EQ(layers({"-f", "json"}).out, expected.out) << expected.err;
@@ -91,7 +90,7 @@ TEST_F(RecordedLayersCommand, numpy_says_the_same_to_the_byte) {
 TEST_F(RecordedLayersCommand, recordings_that_agree_pass) {
   std::filesystem::copy(folder / "reference.npz", folder / "candidate.npz",
                         std::filesystem::copy_options::overwrite_existing);
-  const Outcome outcome = layers({});
+  const CompletedProcess outcome = layers({});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("no drift: 0 of 9 layers exceed"));
   EXPECT_THAT(outcome.out, Not(HasSubstr("Around the origin")));
@@ -104,7 +103,7 @@ TEST_F(RecordedLayersCommand, a_recording_is_not_compared_with_a_model) {
 }
 
 TEST_F(RecordedLayersCommand, rows_shown_can_be_chosen) {
-  const Outcome outcome = layers({"--around", "0", "--top", "1", "--tolerance", "5e-3"});
+  const CompletedProcess outcome = layers({"--around", "0", "--top", "1", "--tolerance", "5e-3"});
   EXPECT_THAT(outcome.out, HasSubstr("drift origin: off: max_abs_diff"));
   EXPECT_THAT(outcome.out, Not(HasSubstr("close")));
 }
@@ -114,7 +113,7 @@ class LayersCommand : public ::testing::Test {
   void SetUp() override {
     if (torch_version().empty()) GTEST_SKIP() << "this build has no libtorch";
   }
-  static Outcome layers(std::vector<std::string> more) {
+  static CompletedProcess layers(std::vector<std::string> more) {
     std::vector<std::string> arguments = {"layers", mnist + "mnist_cnn.onnx", "--reference",
                                           mnist + "mnist_cnn.pt"};
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -123,7 +122,7 @@ class LayersCommand : public ::testing::Test {
 };
 
 TEST_F(LayersCommand, an_export_passes_and_its_json_is_the_same_every_time) {
-  const Outcome outcome = layers({"-f", "json", "--truth", "fp64", "--samples", "2"});
+  const CompletedProcess outcome = layers({"-f", "json", "--truth", "fp64", "--samples", "2"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   expect_valid_json("layers", outcome.out);
   EXPECT_EQ(outcome.out, layers({"-f", "json", "--truth", "fp64", "--samples", "2"}).out);
@@ -139,7 +138,7 @@ TEST_F(LayersCommand, inputs_are_normal_unless_told_otherwise) {
 }
 
 TEST_F(LayersCommand, the_optimised_graph_can_be_validated) {
-  const Outcome outcome = layers({"--optimize", "extended"});
+  const CompletedProcess outcome = layers({"--optimize", "extended"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("optimize   extended"));
 }
@@ -167,7 +166,7 @@ TEST_F(LayersCommand, what_cannot_be_done_is_said_in_a_line) {
 }
 
 TEST(QuantizedLayersCommand, model_explorer_is_told_of_nodes) {
-  const Outcome outcome =
+  const CompletedProcess outcome =
       run_vernier({"layers", mnist + "mnist_cnn.int8.onnx", "--reference", mnist + "mnist_cnn.onnx",
                    "--samples", "1", "-f", "model-explorer"});
   EXPECT_THAT(outcome.out, HasSubstr("\"/stem/Conv\": {"));
@@ -179,7 +178,7 @@ TEST(QuantizedLayersCommand, are_judged_by_the_outputs_unless_a_tolerance_is_giv
   const std::vector<std::string> command = {
       "layers",       mnist + "mnist_cnn.int8.onnx", "--reference", mnist + "mnist_cnn.float.onnx",
       "--input-data", mnist + "mnist_inputs.npz",    "--samples",   "4"};
-  const Outcome judged = run_vernier(command);
+  const CompletedProcess judged = run_vernier(command);
   EXPECT_EQ(judged.exit_code, 0) << judged.out;
   EXPECT_THAT(judged.out, HasSubstr("sqnr_db_mean<15"));
   EXPECT_THAT(judged.out, HasSubstr("drift origin"));

@@ -7,14 +7,14 @@
 namespace vernier {
 namespace {
 
+using testing::CompletedProcess;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using testing::Outcome;
 using testing::run_program;
 using testing::run_vernier;
 
 TEST(Main, version_names_the_program_and_its_runtimes) {
-  const Outcome outcome = run_vernier({"--version"});
+  const CompletedProcess outcome = run_vernier({"--version"});
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_THAT(outcome.out, HasSubstr("vernier " + version() + "\n"));
   EXPECT_THAT(outcome.out, HasSubstr("onnxruntime " + onnxruntime_version() + " ("));
@@ -31,7 +31,7 @@ TEST(Main, no_runtime_is_loaded_at_start) {
 }
 
 TEST(Main, help_lists_commands_and_shows_an_example) {
-  const Outcome outcome = run_vernier({"--help"});
+  const CompletedProcess outcome = run_vernier({"--help"});
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_THAT(outcome.out, HasSubstr("  diff "));
   EXPECT_THAT(outcome.out, HasSubstr("Example:\n  vernier eval"));
@@ -41,7 +41,7 @@ TEST(Main, help_lists_commands_and_shows_an_example) {
 TEST(Main, a_wrong_or_missing_command_is_a_usage_error) {
   for (const std::vector<std::string>& arguments :
        {std::vector<std::string>{}, {"measure"}, {"diff"}, {"--no-such-option"}}) {
-    const Outcome outcome = run_vernier(arguments);
+    const CompletedProcess outcome = run_vernier(arguments);
     EXPECT_EQ(outcome.exit_code, 2);
     EXPECT_EQ(outcome.out, "");
     EXPECT_THAT(outcome.err, HasSubstr("--help"));

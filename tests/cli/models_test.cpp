@@ -4,18 +4,17 @@
 #include <gtest/gtest.h>
 
 #include "tests/cli/run.h"
+#include "tests/fixture.h"
 
 namespace vernier {
 namespace {
 
+using testing::CompletedProcess;
 using testing::expect_error;
-using testing::Outcome;
 using testing::run_vernier;
 
-const std::string mnist = VERNIER_FIXTURES "/mnist/";
 const std::string quantized = mnist + "mnist_cnn.int8.onnx";
 const std::string original = mnist + "mnist_cnn.float.onnx";
-const std::string inputs = mnist + "mnist_inputs.npz";
 
 // Every spelling gives the same bytes.
 void expect_same(const std::vector<std::string>& common,
@@ -24,7 +23,7 @@ void expect_same(const std::vector<std::string>& common,
   for (std::vector<std::string> arguments : spellings) {
     arguments.insert(arguments.begin(), common[0]);
     arguments.insert(arguments.end(), common.begin() + 1, common.end());
-    const Outcome outcome = run_vernier(arguments);
+    const CompletedProcess outcome = run_vernier(arguments);
     EXPECT_NE(outcome.exit_code, 2) << outcome.err;
     EXPECT_NE(outcome.out, "");
     if (first.empty()) first = outcome.out;
@@ -33,7 +32,8 @@ void expect_same(const std::vector<std::string>& common,
 }
 
 TEST(Models, by_position_by_name_and_by_the_old_names_are_the_same) {
-  const std::vector<std::string> samples = {"--input-data", inputs, "--samples", "2", "-f", "json"};
+  const std::vector<std::string> samples = {"--input-data", mnist_inputs, "--samples", "2",
+                                            "-f",           "json"};
   for (const std::string command : {"eval", "debug", "layers", "check"}) {
     std::vector<std::string> common = {command};
     common.insert(common.end(), samples.begin(), samples.end());
@@ -52,13 +52,14 @@ TEST(Models, by_position_by_name_and_by_the_old_names_are_the_same) {
 TEST(Models, diff_takes_files_by_position_and_by_name) {
   const std::string other = mnist + "mnist_labelled.npz";
   expect_same({"diff", "--allow-missing", "-f", "json"},
-              {{inputs, other},
-               {"--reference", inputs, "--candidate", other},
-               {other, "--reference", inputs},
-               {"--reference", inputs, other},
-               {inputs, "-m", other}});
-  expect_error(run_vernier({"diff", inputs}), "expected two files");
-  expect_error(run_vernier({"diff", inputs, inputs, "-m", inputs}), "expected two files");
+              {{mnist_inputs, other},
+               {"--reference", mnist_inputs, "--candidate", other},
+               {other, "--reference", mnist_inputs},
+               {"--reference", mnist_inputs, other},
+               {mnist_inputs, "-m", other}});
+  expect_error(run_vernier({"diff", mnist_inputs}), "expected two files");
+  expect_error(run_vernier({"diff", mnist_inputs, mnist_inputs, "-m", mnist_inputs}),
+               "expected two files");
 }
 
 TEST(Models, a_model_that_is_missing_or_given_twice_is_a_usage_error) {
@@ -73,11 +74,12 @@ TEST(Models, debug_needs_an_onnx_reference) {
 }
 
 TEST(Models, all_samples_of_a_file_can_be_asked_for) {
-  const Outcome outcome = run_vernier({"eval", quantized, "--reference", original, "--input-data",
-                                       inputs, "--samples", "all", "-f", "json"});
+  const CompletedProcess outcome =
+      run_vernier({"eval", quantized, "--reference", original, "--input-data", mnist_inputs,
+                   "--samples", "all", "-f", "json"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(outcome.out, run_vernier({"eval", quantized, "--reference", original, "--input-data",
-                                      inputs, "-f", "json"})
+                                      mnist_inputs, "-f", "json"})
                              .out);
   expect_error(run_vernier({"eval", quantized, "--reference", original, "--samples", "all"}),
                "random inputs have no end");
@@ -85,12 +87,12 @@ TEST(Models, all_samples_of_a_file_can_be_asked_for) {
 
 TEST(Models, what_onnx_runtime_warns_of_is_shown_on_request) {
   const std::vector<std::string> command = {"eval",   quantized,      "--reference",
-                                            original, "--input-data", inputs};
-  const Outcome quiet = run_vernier(command);
+                                            original, "--input-data", mnist_inputs};
+  const CompletedProcess quiet = run_vernier(command);
   EXPECT_EQ(quiet.err, "");
   std::vector<std::string> verbose = command;
   verbose.push_back("--verbose");
-  const Outcome loud = run_vernier(verbose);
+  const CompletedProcess loud = run_vernier(verbose);
   EXPECT_EQ(loud.exit_code, quiet.exit_code);
   EXPECT_EQ(loud.out, quiet.out);
 }

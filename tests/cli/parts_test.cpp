@@ -16,19 +16,14 @@ namespace vernier {
 namespace {
 
 using Json = nlohmann::json;
+using testing::CompletedProcess;
 using testing::expect_error;
 using ::testing::HasSubstr;
-using testing::Outcome;
 using testing::read_text;
 using testing::run_program;
 using testing::run_vernier;
 
 using Arguments = std::vector<std::string>;
-
-const std::string cnn = fixture("mnist/mnist_cnn.onnx");
-const std::string int8 = fixture("mnist/mnist_cnn.int8.onnx");
-const std::string inputs = fixture("mnist/mnist_inputs.npz");
-const std::string labelled = fixture("mnist/mnist_labelled.npz");
 
 Arguments with(Arguments arguments, const Arguments& more) {
   arguments.insert(arguments.end(), more.begin(), more.end());
@@ -42,23 +37,28 @@ struct Measurement {
 };
 void PrintTo(const Measurement& measurement, std::ostream* out) { *out << measurement.name; }
 const std::vector<Measurement> measurements = {
-    {"compare", {"eval", int8, "--reference", cnn, "--input-data", inputs, "--samples", "8"}},
-    {"compare_random", {"eval", int8, "--reference", cnn, "--inputs", "normal", "--samples", "9"}},
-    {"debug", {"debug", int8, "--reference", cnn, "--input-data", inputs, "--samples", "7"}},
+    {"compare",
+     {"eval", mnist_int8, "--reference", mnist_cnn, "--input-data", mnist_inputs, "--samples",
+      "8"}},
+    {"compare_random",
+     {"eval", mnist_int8, "--reference", mnist_cnn, "--inputs", "normal", "--samples", "9"}},
+    {"debug",
+     {"debug", mnist_int8, "--reference", mnist_cnn, "--input-data", mnist_inputs, "--samples",
+      "7"}},
     {"debug_limits",
-     {"debug", int8, "--reference", cnn, "--inputs", "normal", "--samples", "5", "--fail-if",
-      "output:cumulative<10", "--quick"}},
-    {"layers", {"layers", int8, "--reference", cnn, "--samples", "5"}},
+     {"debug", mnist_int8, "--reference", mnist_cnn, "--inputs", "normal", "--samples", "5",
+      "--fail-if", "output:cumulative<10", "--quick"}},
+    {"layers", {"layers", mnist_int8, "--reference", mnist_cnn, "--samples", "5"}},
     {"layers_float",
-     {"layers", fixture("mnist/mnist_cnn.float.onnx"), "--reference", cnn, "--samples", "4",
+     {"layers", fixture("mnist/mnist_cnn.float.onnx"), "--reference", mnist_cnn, "--samples", "4",
       "--tolerance", "1e-9"}},
     {"classify",
-     {"eval", int8, "--reference", cnn, "--task", "image-classification", "--dataset", labelled,
-      "--samples", "60", "--batch", "7"}},
+     {"eval", mnist_int8, "--reference", mnist_cnn, "--task", "image-classification", "--dataset",
+      mnist_labelled, "--samples", "60", "--batch", "7"}},
     {"embed",
      {"eval", fixture("mnist/mnist_vit.int8.onnx"), "--reference", fixture("mnist/mnist_vit.onnx"),
-      "--task", "image-feature-extraction", "--dataset", labelled, "--samples", "40", "--batch",
-      "1"}},
+      "--task", "image-feature-extraction", "--dataset", mnist_labelled, "--samples", "40",
+      "--batch", "1"}},
 };
 
 class Parts : public ::testing::TestWithParam<Measurement> {
@@ -67,7 +67,7 @@ class Parts : public ::testing::TestWithParam<Measurement> {
   const Arguments& arguments() const { return GetParam().arguments; }
 
   std::string whole() {
-    const Outcome outcome = run_vernier(with(arguments(), {"-o", path("whole.json")}));
+    const CompletedProcess outcome = run_vernier(with(arguments(), {"-o", path("whole.json")}));
     EXPECT_LE(outcome.exit_code, 3) << outcome.err;
     EXPECT_NE(outcome.exit_code, 2) << outcome.err;
     return read_text(path("whole.json"));
@@ -76,7 +76,7 @@ class Parts : public ::testing::TestWithParam<Measurement> {
   std::string part(int number, int count) {
     const std::string file = path(std::to_string(number) + "-" + std::to_string(count) + ".vpart");
     const std::string shard = std::to_string(number) + "/" + std::to_string(count);
-    const Outcome outcome = run_vernier(with(arguments(), {"--shard", shard, "-o", file}));
+    const CompletedProcess outcome = run_vernier(with(arguments(), {"--shard", shard, "-o", file}));
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     return file;
   }
@@ -88,7 +88,7 @@ class Parts : public ::testing::TestWithParam<Measurement> {
   }
 
   std::string merged(const Arguments& files) {
-    const Outcome outcome = run_vernier(with({"merge", "-o", path("merged.json")}, files));
+    const CompletedProcess outcome = run_vernier(with({"merge", "-o", path("merged.json")}, files));
     EXPECT_NE(outcome.exit_code, 2) << outcome.err;
     return outcome.exit_code == 2 ? "" : read_text(path("merged.json"));
   }
@@ -122,7 +122,7 @@ TEST_P(Parts, a_run_that_is_killed_goes_on_to_the_same_bytes) {
     const std::string seconds = "0." + std::to_string(1000 + milliseconds(random)).substr(1);
     run_program(with({"timeout", "-s", "KILL", seconds, VERNIER_BINARY}, command));
   }
-  const Outcome outcome = run_vernier(command);
+  const CompletedProcess outcome = run_vernier(command);
   EXPECT_NE(outcome.exit_code, 2) << outcome.err;
   EXPECT_EQ(read_text(path("resumed.json")), expected);
 }
@@ -200,10 +200,11 @@ class MergeErrors : public ::testing::Test {
  protected:
   std::string path(const std::string& name) const { return folder_ / name; }
   std::string part(const std::string& shard, const std::string& name, const Arguments& more = {}) {
-    const Outcome outcome = run_vernier(with(with({"eval", int8, "--reference", cnn, "--input-data",
-                                                   inputs, "--shard", shard, "-o", path(name)},
-                                                  {"--samples", "6"}),
-                                             more));
+    const CompletedProcess outcome =
+        run_vernier(with(with({"eval", mnist_int8, "--reference", mnist_cnn, "--input-data",
+                               mnist_inputs, "--shard", shard, "-o", path(name)},
+                              {"--samples", "6"}),
+                         more));
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     return path(name);
   }
@@ -213,7 +214,7 @@ class MergeErrors : public ::testing::Test {
 TEST_F(MergeErrors, a_missing_part_is_named) {
   const Arguments some = {part("1/3", "a.vpart"), part("3/3", "c.vpart")};
   expect_error(run_vernier(with({"merge"}, some)), "missing: 2/3;");
-  const Outcome outcome = run_vernier(with({"merge", "--allow-missing"}, some));
+  const CompletedProcess outcome = run_vernier(with({"merge", "--allow-missing"}, some));
   EXPECT_EQ(outcome.exit_code, 3) << outcome.out;
   EXPECT_THAT(outcome.out, HasSubstr("INCONCLUSIVE"));
   EXPECT_THAT(outcome.out, HasSubstr("4 of 6 samples"));
@@ -234,13 +235,13 @@ TEST_F(MergeErrors, a_foreign_part_is_named_with_what_differs) {
 }
 
 TEST_F(MergeErrors, a_model_that_changed_since_is_noticed) {
-  std::filesystem::copy_file(int8, path("model.onnx"));
+  std::filesystem::copy_file(mnist_int8, path("model.onnx"));
   const std::string file = path("part.vpart");
-  EXPECT_EQ(run_vernier({"eval", path("model.onnx"), "--reference", cnn, "--input-data", inputs,
-                         "--shard", "1/1", "-o", file})
+  EXPECT_EQ(run_vernier({"eval", path("model.onnx"), "--reference", mnist_cnn, "--input-data",
+                         mnist_inputs, "--shard", "1/1", "-o", file})
                 .exit_code,
             0);
-  std::filesystem::copy_file(cnn, path("model.onnx"),
+  std::filesystem::copy_file(mnist_cnn, path("model.onnx"),
                              std::filesystem::copy_options::overwrite_existing);
   expect_error(run_vernier({"merge", file}), "not the same candidate");
 }
@@ -255,7 +256,7 @@ TEST_F(MergeErrors, a_part_that_is_cut_off_is_named) {
 }
 
 TEST_F(MergeErrors, other_files_are_no_parts) {
-  expect_error(run_vernier({"merge", int8}), "is no part of a measurement");
+  expect_error(run_vernier({"merge", mnist_int8}), "is no part of a measurement");
   std::ofstream(path("new.vpart")) << "vernier part 99\n{}\n";
   expect_error(run_vernier({"merge", path("new.vpart")}), "has version 99, this program reads 3");
   expect_error(run_vernier({"merge", path("none.vpart")}), "none.vpart");
@@ -284,7 +285,7 @@ TEST_F(MergeErrors, a_part_from_a_stranger_runs_nothing_and_writes_nothing) {
 }
 
 TEST_F(MergeErrors, a_shard_is_a_number_of_a_count_and_goes_to_a_part) {
-  const Arguments eval = {"eval", int8, "--reference", cnn, "--samples", "2"};
+  const Arguments eval = {"eval", mnist_int8, "--reference", mnist_cnn, "--samples", "2"};
   for (const char* shard : {"0/2", "3/2", "1", "a/b", "1/2/3", ""})
     if (*shard)
       expect_error(run_vernier(with(eval, {"--shard", shard, "-o", path("a.vpart")})),
@@ -296,19 +297,20 @@ TEST_F(MergeErrors, a_shard_is_a_number_of_a_count_and_goes_to_a_part) {
 
 TEST_F(MergeErrors, a_checkpoint_that_cannot_be_written_is_an_error) {
   std::ofstream(path("file")) << "x";
-  expect_error(run_vernier({"eval", int8, "--reference", cnn, "--samples", "2", "--checkpoint",
-                            path("file")}),
+  expect_error(run_vernier({"eval", mnist_int8, "--reference", mnist_cnn, "--samples", "2",
+                            "--checkpoint", path("file")}),
                "[checkpoint] " + path("file"));
 }
 
 TEST_F(MergeErrors, text_is_rendered_as_of_the_whole) {
   const Arguments files = {part("1/2", "a.vpart"), part("2/2", "b.vpart")};
-  const Outcome whole =
-      run_vernier({"eval", int8, "--reference", cnn, "--input-data", inputs, "--samples", "6"});
-  const Outcome merged = run_vernier(with({"merge"}, files));
+  const CompletedProcess whole = run_vernier({"eval", mnist_int8, "--reference", mnist_cnn,
+                                              "--input-data", mnist_inputs, "--samples", "6"});
+  const CompletedProcess merged = run_vernier(with({"merge"}, files));
   EXPECT_EQ(merged.out, whole.out);
   EXPECT_EQ(merged.exit_code, whole.exit_code);
-  const Outcome elsewhere = run_vernier(with({"merge", "-f", "md"}, files), folder_.path());
+  const CompletedProcess elsewhere =
+      run_vernier(with({"merge", "-f", "md"}, files), folder_.path());
   EXPECT_THAT(elsewhere.out, HasSubstr("|"));
 }
 

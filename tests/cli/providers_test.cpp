@@ -12,9 +12,9 @@ namespace vernier {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::CompletedProcess;
 using testing::expect_error;
 using ::testing::HasSubstr;
-using testing::Outcome;
 using testing::run_program;
 using testing::run_vernier;
 using ::testing::StartsWith;
@@ -23,7 +23,7 @@ const fs::path built = fs::path(VERNIER_BINARY).parent_path().parent_path();
 const std::string model = VERNIER_FIXTURES "/mnist/mnist_cnn.onnx";
 
 TEST(Providers, lists_those_of_the_library_it_names) {
-  const Outcome outcome = run_vernier({"providers"});
+  const CompletedProcess outcome = run_vernier({"providers"});
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_THAT(outcome.out, StartsWith("onnxruntime " + onnxruntime_version() + " (/"));
   EXPECT_THAT(outcome.out, HasSubstr("\ncpu\n"));
@@ -36,7 +36,7 @@ TEST(Providers, the_file_that_is_named_is_loaded) {
   EXPECT_THAT(run_vernier({"providers", "--onnxruntime", file}).out, HasSubstr("another.so)\n"));
   EXPECT_THAT(run_program({"env", "VERNIER_ONNXRUNTIME=" + file, VERNIER_BINARY, "providers"}).out,
               HasSubstr("another.so)\n"));
-  const Outcome outcome = run_vernier(
+  const CompletedProcess outcome = run_vernier(
       {"eval", model, "--reference", model, "--samples", "1", "--onnxruntime", file, "-f", "json"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("another.so\""));
@@ -125,7 +125,7 @@ class OpenVino : public ::testing::Test {
           library = entry.path();
     if (library.empty()) GTEST_SKIP() << "no provider of OpenVINO: scripts/setup.sh torch2";
   }
-  Outcome run(std::vector<std::string> command) const {
+  CompletedProcess run(std::vector<std::string> command) const {
     command.insert(command.end(), {"--ep", "openvino", "--onnxruntime", library});
     return run_vernier(command);
   }
@@ -135,15 +135,16 @@ class OpenVino : public ::testing::Test {
 const std::string torch_model = VERNIER_FIXTURES "/mnist/mnist_cnn.pt";
 
 TEST_F(OpenVino, runs_the_candidate_and_the_cpu_the_reference) {
-  const Outcome outcome = run({"eval", model, "--reference", model, "--reference-ep", "cpu",
-                               "--samples", "4", "--inputs", "uniform", "-f", "json"});
+  const CompletedProcess outcome =
+      run({"eval", model, "--reference", model, "--reference-ep", "cpu", "--samples", "4",
+           "--inputs", "uniform", "-f", "json"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("\"device\": \"openvino\""));
   EXPECT_THAT(outcome.out, HasSubstr("\"openvino: 1 (OpenVINO-EP-subgraph"));
 }
 
 TEST_F(OpenVino, shows_its_own_tensors_to_layers) {
-  const Outcome outcome = run({"layers", model, "--reference", torch_model, "-f", "json"});
+  const CompletedProcess outcome = run({"layers", model, "--reference", torch_model, "-f", "json"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   // A provider whose graph is cut would leave nodes to the CPU.
   EXPECT_THAT(outcome.out, HasSubstr("\"openvino: 1 (OpenVINO-EP-subgraph"));
@@ -153,7 +154,7 @@ TEST_F(OpenVino, shows_its_own_tensors_to_layers) {
 
 TEST_F(OpenVino, is_recorded) {
   const TemporaryDirectory folder;
-  const Outcome outcome =
+  const CompletedProcess outcome =
       run({"record", model, "--tensors", "all", "--samples", "1", "-o", folder / "all.npz"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
 }

@@ -7,6 +7,7 @@
 
 #include "tests/arrays.h"
 #include "tests/cli/run.h"
+#include "tests/fixture.h"
 #include "tests/shared_data.h"
 #include "tests/temporary_directory.h"
 #include "vernier/tensor/npz.h"
@@ -15,24 +16,22 @@ namespace vernier {
 namespace {
 
 using nlohmann::json;
+using testing::CompletedProcess;
 using testing::expect_error;
 using ::testing::HasSubstr;
-using testing::Outcome;
 using testing::read_text;
 using testing::run_vernier;
 
-const std::string mnist = VERNIER_FIXTURES "/mnist/";
-
 class Quantize : public ::testing::Test {
  protected:
-  Outcome quantize(const std::string& model, std::vector<std::string> more = {}) {
+  CompletedProcess quantize(const std::string& model, std::vector<std::string> more = {}) {
     std::vector<std::string> arguments = {"quantize", mnist + model, "-o", out};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run_vernier(arguments);
   }
   json report(const std::string& model, std::vector<std::string> more = {}) {
     more.insert(more.end(), {"--data", mnist + "mnist_inputs.npz", "-f", "json"});
-    const Outcome outcome = quantize(model, more);
+    const CompletedProcess outcome = quantize(model, more);
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     return outcome.exit_code == 0 ? json::parse(outcome.out) : json();
   }
@@ -47,7 +46,7 @@ TEST_F(Quantize, fast_writes_a_model_that_eval_compares_with_the_float_one) {
   EXPECT_GT(result["held_back"]["agreement"], 0.9);
   EXPECT_EQ(result["float_operators"], 0);
   EXPECT_TRUE(std::filesystem::exists(folder / "q.float.onnx"));
-  const Outcome compared =
+  const CompletedProcess compared =
       run_vernier({"eval", out, "--reference", mnist + "mnist_cnn.onnx", "--input-data",
                    mnist + "mnist_inputs.npz", "--exact", "--fail-if", "sqnr_db_mean<20"});
   EXPECT_EQ(compared.exit_code, 0) << compared.out << compared.err;
@@ -83,8 +82,9 @@ TEST_F(Quantize, what_weights_alone_lose_as_deployed_comes_with_the_option_that_
   EXPECT_EQ(why["remedy"]["kind"], "float_products");
   EXPECT_NEAR(why["remedy"]["sqnr_db"], why["exact_sqnr_db"], 0.5);
   EXPECT_THAT(result["warnings"].dump(), HasSubstr("session.qdq_matmulnbits_accuracy_level=1"));
-  const Outcome diagnosed = run_vernier({"diagnose", out, "--reference", mnist + "mnist_vit.onnx",
-                                         "--data", mnist + "mnist_inputs.npz", "-f", "json"});
+  const CompletedProcess diagnosed =
+      run_vernier({"diagnose", out, "--reference", mnist + "mnist_vit.onnx", "--data",
+                   mnist + "mnist_inputs.npz", "-f", "json"});
   testing::expect_valid_json("diagnose", diagnosed.out);
   EXPECT_EQ(json::parse(diagnosed.out)["cause"]["kind"], "inexact_operator");
 }
@@ -133,7 +133,8 @@ TEST_F(Quantize, without_data_static_quantization_is_refused) {
 }
 
 TEST_F(Quantize, made_up_inputs_are_taken_only_when_asked_for_and_said) {
-  const Outcome outcome = quantize("mnist_cnn.onnx", {"--synthetic", "--fast", "-f", "json"});
+  const CompletedProcess outcome =
+      quantize("mnist_cnn.onnx", {"--synthetic", "--fast", "-f", "json"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(json::parse(outcome.out)["warnings"].dump(), HasSubstr("made-up inputs"));
   EXPECT_TRUE(std::filesystem::exists(out));
@@ -200,8 +201,9 @@ TEST_F(Quantize, what_convert_keeps_in_float16_is_no_option_of_it) {
 }
 
 TEST_F(Quantize, convert_calls_it) {
-  const Outcome outcome = run_vernier({"convert", mnist + "mnist_cnn.onnx", "--precision", "int8",
-                                       "-o", out, "--data", mnist + "mnist_inputs.npz", "--fast"});
+  const CompletedProcess outcome =
+      run_vernier({"convert", mnist + "mnist_cnn.onnx", "--precision", "int8", "-o", out, "--data",
+                   mnist + "mnist_inputs.npz", "--fast"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("Held back"));
 }

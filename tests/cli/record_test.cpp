@@ -4,6 +4,7 @@
 
 #include "tests/arrays.h"
 #include "tests/cli/run.h"
+#include "tests/fixture.h"
 #include "tests/model_builder.h"
 #include "tests/temporary_directory.h"
 #include "vernier/data/random.h"
@@ -13,15 +14,13 @@
 namespace vernier {
 namespace {
 
+using testing::CompletedProcess;
 using testing::expect_error;
-using testing::Outcome;
 using testing::run_program;
 using testing::run_vernier;
 
-const std::string cnn = VERNIER_FIXTURES "/mnist/mnist_cnn.onnx";
-
 struct Record : ::testing::Test {
-  Outcome record(const std::vector<std::string>& arguments) {
+  CompletedProcess record(const std::vector<std::string>& arguments) {
     std::vector<std::string> command = {"record", "-o", out};
     command.insert(command.end(), arguments.begin(), arguments.end());
     return run_vernier(command);
@@ -48,7 +47,7 @@ struct Record : ::testing::Test {
 };
 
 TEST_F(Record, outputs_are_recorded_by_default) {
-  const Outcome outcome = record({cnn, "--samples", "3"});
+  const CompletedProcess outcome = record({mnist_cnn, "--samples", "3"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(outcome.out, out + ": 1 array of 3 samples\n");
   EXPECT_EQ(outcome.err, "");
@@ -57,7 +56,8 @@ TEST_F(Record, outputs_are_recorded_by_default) {
 }
 
 TEST_F(Record, inputs_are_those_that_numpy_draws) {
-  ASSERT_EQ(record({cnn, "--tensors", "inputs", "--samples", "2", "--seed", "7"}).exit_code, 0);
+  ASSERT_EQ(record({mnist_cnn, "--tensors", "inputs", "--samples", "2", "--seed", "7"}).exit_code,
+            0);
   const InputDraw image = {.name = "input", .shape = {1, 1, 28, 28}};
   Tensor expected = draw(image, {.seed = 7, .sample = 0});
   const Tensor second = draw(image, {.seed = 7, .sample = 1});
@@ -66,19 +66,19 @@ TEST_F(Record, inputs_are_those_that_numpy_draws) {
 }
 
 TEST_F(Record, one_sample_can_be_chosen_by_its_index) {
-  ASSERT_EQ(record({cnn, "--tensors", "inputs", "--sample-index", "5"}).exit_code, 0);
+  ASSERT_EQ(record({mnist_cnn, "--tensors", "inputs", "--sample-index", "5"}).exit_code, 0);
   EXPECT_EQ(array("input").bytes,
             draw({.name = "input", .shape = {1, 1, 28, 28}}, {.sample = 5}).bytes);
 }
 
 TEST_F(Record, all_tensors_come_in_execution_order_with_the_inputs) {
-  ASSERT_EQ(record({cnn, "--tensors", "all"}).exit_code, 0);
+  ASSERT_EQ(record({mnist_cnn, "--tensors", "all"}).exit_code, 0);
   EXPECT_EQ(NpzReader(out).names().front(), "input");
   EXPECT_EQ(NpzReader(out).names().back(), "logits");
 }
 
 TEST_F(Record, groups_and_patterns_can_be_joined) {
-  ASSERT_EQ(record({cnn, "--tensors", "inputs,/layer2/*Add_output_0"}).exit_code, 0);
+  ASSERT_EQ(record({mnist_cnn, "--tensors", "inputs,/layer2/*Add_output_0"}).exit_code, 0);
   EXPECT_EQ(NpzReader(out).names(),
             (std::vector<std::string>{"input", "/layer2/layer2.0/Add_output_0"}));
 }
@@ -97,41 +97,42 @@ TEST_F(Record, shapes_ranges_and_index_ranges_are_honoured) {
 }
 
 TEST_F(Record, floats_can_be_drawn_from_a_normal_distribution) {
-  ASSERT_EQ(record({cnn, "--tensors", "inputs", "--input-dist", "normal"}).exit_code, 0);
+  ASSERT_EQ(record({mnist_cnn, "--tensors", "inputs", "--input-dist", "normal"}).exit_code, 0);
   EXPECT_EQ(array("input").bytes,
             draw({.shape = {1, 1, 28, 28}, .distribution = Distribution::normal}, {}).bytes);
 }
 
 TEST_F(Record, a_bare_shape_is_for_the_only_input) {
-  ASSERT_EQ(record({cnn, "--shape", "4x1x28x28"}).exit_code, 0);
+  ASSERT_EQ(record({mnist_cnn, "--shape", "4x1x28x28"}).exit_code, 0);
   EXPECT_EQ(array("logits").shape, (Shape{1, 4, 10}));
 }
 
 TEST_F(Record, inputs_from_a_file_are_all_used_and_casts_are_warned_of) {
   const std::string data = write_npz(folder / "in.npz", {ramp("input", {5, 1, 28, 28})});
-  const Outcome outcome = record({cnn, "--input-data", data});
+  const CompletedProcess outcome = record({mnist_cnn, "--input-data", data});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(array("logits").shape, (Shape{5, 1, 10}));
 
   Tensor bytes = make_tensor("input", DType::u8, {5, 1, 28, 28});
   write_npz(data, {bytes});
-  const Outcome cast = record({cnn, "--input-data", data, "--samples", "2"});
+  const CompletedProcess cast = record({mnist_cnn, "--input-data", data, "--samples", "2"});
   EXPECT_EQ(cast.exit_code, 0);
   EXPECT_NE(cast.err.find("warning: [npz] " + data + ": 'input' is uint8"), std::string::npos);
   EXPECT_EQ(array("logits").shape, (Shape{2, 1, 10}));
 }
 
 TEST_F(Record, a_recording_can_be_the_input_of_another_model) {
-  ASSERT_EQ(record({cnn, "--tensors", "inputs,outputs", "--samples", "3"}).exit_code, 0);
+  ASSERT_EQ(record({mnist_cnn, "--tensors", "inputs,outputs", "--samples", "3"}).exit_code, 0);
   const std::string again = folder / "again.npz";
-  const Outcome outcome = run_vernier({"record", cnn, "-o", again, "--input-data", out});
+  const CompletedProcess outcome =
+      run_vernier({"record", mnist_cnn, "-o", again, "--input-data", out});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(NpzReader(again).read("logits"), array("logits"));
 }
 
 TEST_F(Record, leaves_of_a_torchscript_model_are_recorded) {
   if (torch_version().empty()) GTEST_SKIP() << "this build has no libtorch";
-  const Outcome outcome = record(
+  const CompletedProcess outcome = record(
       {VERNIER_FIXTURES "/mnist/mnist_cnn.pt", "--tensors", "leaves", "--shape", "1x1x28x28"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_TRUE(NpzReader(out).has("layer1.0.relu_1"));
@@ -141,9 +142,9 @@ TEST_F(Record, leaves_of_a_torchscript_model_are_recorded) {
 TEST_F(Record, a_bar_is_drawn_on_a_terminal_only) {
   if (run_program({"script", "-qec", "true", "/dev/null"}).exit_code != 0)
     GTEST_SKIP() << "script(1) cannot open a terminal";
-  const Outcome outcome =
-      run_program({"script", "-qec", std::string(VERNIER_BINARY) + " record " + cnn + " -o " + out,
-                   "/dev/null"});
+  const CompletedProcess outcome = run_program(
+      {"script", "-qec", std::string(VERNIER_BINARY) + " record " + mnist_cnn + " -o " + out,
+       "/dev/null"});
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_NE(outcome.out.find("record  [>"), std::string::npos) << outcome.out;
 }
@@ -151,44 +152,47 @@ TEST_F(Record, a_bar_is_drawn_on_a_terminal_only) {
 // In the foreground, timeout signals the program alone: once, where a group would be signalled
 // twice.
 TEST_F(Record, ctrl_c_keeps_the_finished_samples) {
-  const Outcome outcome =
-      run_program({"timeout", "--foreground", "--preserve-status", "-s", "INT", "2", VERNIER_BINARY,
-                   "record", cnn, "-o", out, "--tensors", "inputs", "--samples", "100000000"});
+  const CompletedProcess outcome = run_program(
+      {"timeout", "--foreground", "--preserve-status", "-s", "INT", "2", VERNIER_BINARY, "record",
+       mnist_cnn, "-o", out, "--tensors", "inputs", "--samples", "100000000"});
   EXPECT_EQ(outcome.exit_code, 130);
   EXPECT_NE(outcome.err.find("interrupted: kept the samples"), std::string::npos) << outcome.err;
   EXPECT_GT(NpzReader(out).header("input").shape[0], 0);
 }
 
 TEST_F(Record, nothing_is_written_when_it_cannot_be_done) {
-  expect_error(record({cnn, "--tensors", "nothing*"}), "no tensor matches the selection");
-  expect_error(record({cnn, "--tensors", "leaves"}), "only a PyTorch model has leaves");
+  expect_error(record({mnist_cnn, "--tensors", "nothing*"}), "no tensor matches the selection");
+  expect_error(record({mnist_cnn, "--tensors", "leaves"}), "only a PyTorch model has leaves");
   expect_error(record({folder / "none.onnx"}), "none.onnx: no such file or folder");
   expect_error(record({write_npz(folder / "r.npz", {ramp("x", {1})})}), "is recorded already");
-  expect_error(record({cnn, "--shape", "input=1x3x28x28"}), "model expects [batch,1,28,28]");
-  expect_error(record({cnn, "--shape", "1x1x28xfour"}), "expected dimensions like 1x3x224x224");
-  expect_error(record({cnn, "--shape", "image=1"}), "no input 'image'; its inputs are 'input'");
-  expect_error(record({cnn, "--input-range", "0-255"}), "expected LOW:HIGH");
-  expect_error(record({cnn, "--input-range", "255:0"}), "range 255:0 is not one of float32");
-  expect_error(record({cnn, "--samples", "2", "--sample-index", "1"}),
+  expect_error(record({mnist_cnn, "--shape", "input=1x3x28x28"}), "model expects [batch,1,28,28]");
+  expect_error(record({mnist_cnn, "--shape", "1x1x28xfour"}),
+               "expected dimensions like 1x3x224x224");
+  expect_error(record({mnist_cnn, "--shape", "image=1"}),
+               "no input 'image'; its inputs are 'input'");
+  expect_error(record({mnist_cnn, "--input-range", "0-255"}), "expected LOW:HIGH");
+  expect_error(record({mnist_cnn, "--input-range", "255:0"}), "range 255:0 is not one of float32");
+  expect_error(record({mnist_cnn, "--samples", "2", "--sample-index", "1"}),
                "--samples does not go with --sample-index");
-  expect_error(record({cnn, "--input-data", folder / "none.npz"}), "none.npz");
-  expect_error(record({cnn, "--input-data", folder / "r.npz"}), "has no array for input 'input'");
-  expect_error(record({cnn, "--input-data", folder / "r.npz", "--input-dist", "normal"}),
+  expect_error(record({mnist_cnn, "--input-data", folder / "none.npz"}), "none.npz");
+  expect_error(record({mnist_cnn, "--input-data", folder / "r.npz"}),
+               "has no array for input 'input'");
+  expect_error(record({mnist_cnn, "--input-data", folder / "r.npz", "--input-dist", "normal"}),
                "--input-data does not go with --input-range");
-  expect_error(record({cnn, "--ep", "abacus"}), "abacus");
-  expect_error(record({cnn, "--ep-option", "fast"}), "expected KEY=VALUE");
+  expect_error(record({mnist_cnn, "--ep", "abacus"}), "abacus");
+  expect_error(record({mnist_cnn, "--ep-option", "fast"}), "expected KEY=VALUE");
   expect_error(record({two_inputs(), "--shape", "1x4"}), "the model has 2 inputs; say which one");
   EXPECT_FALSE(std::filesystem::exists(out));
 }
 
 TEST_F(Record, more_samples_than_a_file_holds_is_an_error) {
   const std::string data = write_npz(folder / "in.npz", {ramp("input", {5, 1, 28, 28})});
-  expect_error(record({cnn, "--input-data", data, "--samples", "6"}), "there are 5");
-  expect_error(record({cnn, "--input-data", data, "--sample-index", "5"}), "there are 5");
+  expect_error(record({mnist_cnn, "--input-data", data, "--samples", "6"}), "there are 5");
+  expect_error(record({mnist_cnn, "--input-data", data, "--sample-index", "5"}), "there are 5");
 }
 
 TEST_F(Record, an_output_folder_that_is_not_there_is_named) {
-  expect_error(run_vernier({"record", cnn, "-o", folder / "no/where.npz"}), "where.npz");
+  expect_error(run_vernier({"record", mnist_cnn, "-o", folder / "no/where.npz"}), "where.npz");
 }
 
 }  // namespace

@@ -5,23 +5,22 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/run.h"
+#include "tests/fixture.h"
 #include "tests/temporary_directory.h"
 
 namespace vernier {
 namespace {
 
 using nlohmann::json;
+using testing::CompletedProcess;
 using testing::expect_error;
 using ::testing::HasSubstr;
-using testing::Outcome;
 using testing::run_vernier;
-
-const std::string mnist = VERNIER_FIXTURES "/mnist/";
 
 class Repair : public ::testing::Test {
  protected:
-  Outcome repair(const std::string& model, const std::string& reference,
-                 std::vector<std::string> more) {
+  CompletedProcess repair(const std::string& model, const std::string& reference,
+                          std::vector<std::string> more) {
     std::vector<std::string> arguments = {"repair", model, "--reference", reference,
                                           "-o",     out,   "-f",          "json"};
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -34,7 +33,8 @@ class Repair : public ::testing::Test {
 };
 
 TEST_F(Repair, a_gain_is_proven_and_the_graph_stays) {
-  const Outcome outcome = repair(mnist + "mnist_cnn.int8.onnx", mnist + "mnist_cnn.onnx", data);
+  const CompletedProcess outcome =
+      repair(mnist + "mnist_cnn.int8.onnx", mnist + "mnist_cnn.onnx", data);
   ASSERT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   const json result = json::parse(outcome.out);
   EXPECT_EQ(result["written"], "better.onnx");
@@ -50,7 +50,7 @@ TEST_F(Repair, a_gain_is_proven_and_the_graph_stays) {
 TEST_F(Repair, the_output_as_deployed_is_shown_and_the_target_is_asked_for) {
   auto arguments = data;
   arguments.insert(arguments.end(), {"--target-cpu", "vnni"});
-  const Outcome outcome =
+  const CompletedProcess outcome =
       repair(mnist + "mnist_cnn.int8.onnx", mnist + "mnist_cnn.onnx", arguments);
   ASSERT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   const json result = json::parse(outcome.out);
@@ -68,7 +68,7 @@ TEST_F(Repair, nothing_is_written_unless_something_is_gained) {
                          mnist + "mnist_inputs.npz"})
                 .exit_code,
             0);
-  const Outcome outcome = repair(made, folder / "made.float.onnx", data);
+  const CompletedProcess outcome = repair(made, folder / "made.float.onnx", data);
   ASSERT_LE(outcome.exit_code, 1) << outcome.err;
   const json result = json::parse(outcome.out);
   const bool gained = result["held_back"]["gain_db_interval"][0] > 0;
@@ -97,7 +97,8 @@ TEST_F(Repair, without_data_or_with_too_little_nothing_is_written) {
 TEST_F(Repair, few_samples_are_warned_of) {
   auto few = data;
   few.insert(few.end(), {"--samples", "12"});
-  const Outcome outcome = repair(mnist + "mnist_cnn.int8.onnx", mnist + "mnist_cnn.onnx", few);
+  const CompletedProcess outcome =
+      repair(mnist + "mnist_cnn.int8.onnx", mnist + "mnist_cnn.onnx", few);
   ASSERT_LE(outcome.exit_code, 1) << outcome.err;
   EXPECT_THAT(json::parse(outcome.out)["warnings"].dump(), HasSubstr("12 samples are few"));
 }

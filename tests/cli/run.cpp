@@ -53,7 +53,7 @@ std::string read_text(const std::string& path) {
   return text.str();
 }
 
-Outcome run_program(const std::vector<std::string>& command, const std::string& folder) {
+CompletedProcess run_program(const std::vector<std::string>& command, const std::string& folder) {
   const TemporaryDirectory streams;
   const std::string out = streams / "out", err = streams / "err";
   const pid_t child = fork();
@@ -64,13 +64,13 @@ Outcome run_program(const std::vector<std::string>& command, const std::string& 
   return {code, read_text(out), read_text(err)};
 }
 
-Outcome run_vernier(const std::vector<std::string>& arguments, const std::string& folder) {
+CompletedProcess run_vernier(const std::vector<std::string>& arguments, const std::string& folder) {
   std::vector<std::string> command = {VERNIER_BINARY};
   command.insert(command.end(), arguments.begin(), arguments.end());
   return run_program(command, folder);
 }
 
-Outcome run_in_terminal(const std::vector<std::string>& arguments, int columns) {
+CompletedProcess run_in_terminal(const std::vector<std::string>& arguments, int columns) {
   winsize size{.ws_row = 50, .ws_col = static_cast<unsigned short>(columns)};
   int terminal = -1;
   const pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
@@ -112,7 +112,7 @@ void expect_keeps_schema(const std::string& schema, const std::string& text) {
   const TemporaryDirectory folder;
   const std::string result = folder / "result.json";
   std::ofstream(result, std::ios::binary) << text;
-  const Outcome outcome =
+  const CompletedProcess outcome =
       run_program({*python, VERNIER_ORACLES "/validate_schema.py", schema, result});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
 }
@@ -127,7 +127,7 @@ void expect_valid_sarif(const std::string& text) {
   expect_keeps_schema(VERNIER_ORACLES "/sarif.schema.json", text);
 }
 
-void expect_error(const Outcome& outcome, const std::string& part) {
+void expect_error(const CompletedProcess& outcome, const std::string& part) {
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_EQ(outcome.out, "");
   EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;

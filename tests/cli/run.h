@@ -5,21 +5,23 @@
 
 namespace vernier::testing {
 
-struct Outcome {
+struct CompletedProcess {
   int exit_code = -1;  // 128 + N when signal N ended it
   std::string out;
   std::string err;
 };
 
 // Runs the real binary in `folder` (here when empty), with standard input closed.
-Outcome run_vernier(const std::vector<std::string>& arguments, const std::string& folder = "");
+CompletedProcess run_vernier(const std::vector<std::string>& arguments,
+                             const std::string& folder = "");
 
 // Any other program, by the same means.
-Outcome run_program(const std::vector<std::string>& command, const std::string& folder = "");
+CompletedProcess run_program(const std::vector<std::string>& command,
+                             const std::string& folder = "");
 
 // Runs the real binary with standard output and error on a pseudo terminal so many columns wide;
 // `out` is all that it shows.
-Outcome run_in_terminal(const std::vector<std::string>& arguments, int columns);
+CompletedProcess run_in_terminal(const std::vector<std::string>& arguments, int columns);
 
 // Whether a python3 on PATH has PyTorch.
 bool can_export();
@@ -37,6 +39,6 @@ void expect_valid_json(const std::string& schema, const std::string& text);
 void expect_valid_sarif(const std::string& text);
 
 // The run could not be done: exit code 2, nothing on stdout, one line on stderr that holds `part`.
-void expect_error(const Outcome& outcome, const std::string& part);
+void expect_error(const CompletedProcess& outcome, const std::string& part);
 
 }  // namespace vernier::testing

@@ -12,7 +12,7 @@
 namespace vernier {
 namespace {
 
-using testing::Outcome;
+using testing::CompletedProcess;
 using testing::read_text;
 using testing::run_program;
 using testing::run_vernier;
@@ -70,7 +70,7 @@ class SameBytes : public ::testing::Test {
     arguments.insert(arguments.end(), {"-o", path("result.json")});
     Arguments whole = {"env", supervised ? "VERNIER=" : "VERNIER_UNSUPERVISED=1", VERNIER_BINARY};
     whole.insert(whole.end(), arguments.begin(), arguments.end());
-    const Outcome outcome = run_program(whole);
+    const CompletedProcess outcome = run_program(whole);
     EXPECT_TRUE(outcome.exit_code == 0 || outcome.exit_code == 1 || outcome.exit_code == 3)
         << outcome.err;
     return read_text(path("result.json"));
@@ -111,7 +111,7 @@ TEST_F(SameBytes, of_layers) { expect_same("layers"); }
 
 TEST_F(SameBytes, of_outputs_with_and_without_probes) {
   const auto recorded = [&](const char* tensors, const char* threads) {
-    const Outcome outcome =
+    const CompletedProcess outcome =
         run_vernier({"record", path("int8.onnx"), "--input-data", path("inputs.npz"), "--tensors",
                      tensors, "--threads", threads, "-o", path("recorded.npz")});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;

@@ -12,14 +12,14 @@
 namespace vernier {
 namespace {
 
+using testing::CompletedProcess;
 using testing::expect_error;
 using testing::expect_golden;
 using testing::expect_valid_json;
-using testing::Outcome;
 using testing::read_text;
 using testing::run_vernier;
 
-const std::string features = VERNIER_FIXTURES "/mnist/mnist_features.npz";
+const std::string features_file = VERNIER_FIXTURES "/mnist/mnist_features.npz";
 
 Tensor integers(Shape shape, std::vector<std::int64_t> values) {
   Tensor tensor = make_tensor("x", DType::i64, std::move(shape));
@@ -32,7 +32,7 @@ class Score : public ::testing::Test {
   void write_text(const std::string& name, const std::string& text) {
     std::ofstream(folder / name, std::ios::binary) << text;
   }
-  Outcome score(std::vector<std::string> arguments) {
+  CompletedProcess score(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "score");
     return run_vernier(arguments, folder.path());
   }
@@ -41,55 +41,59 @@ class Score : public ::testing::Test {
 };
 
 TEST_F(Score, knn_of_the_digits_has_the_known_figures) {
-  const Outcome outcome = score({"knn", features + ":embedding", features + ":label"});
+  const CompletedProcess outcome =
+      score({"knn", features_file + ":embedding", features_file + ":label"});
   expect_golden("score_knn.txt", outcome.out);
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_EQ(outcome.err, "");
-  const Outcome five =
-      score({"knn", features + ":embedding", features + ":label", "--k", "5", "--fail-if",
+  const CompletedProcess five =
+      score({"knn", features_file + ":embedding", features_file + ":label", "--k", "5", "--fail-if",
              "knn_top1_accuracy<95.1", "--fail-if", "knn_top5_accuracy<97.5", "--fail-if",
              "knn_top1_accuracy>95.1", "--fail-if", "knn_top5_accuracy>97.5"});
   EXPECT_EQ(five.exit_code, 0) << five.out;
 }
 
 TEST_F(Score, a_reference_is_scored_beside_the_candidate) {
-  Tensor embedding = NpzReader(features).read("embedding");
+  Tensor embedding = NpzReader(features_file).read("embedding");
   for (float& value : elements<float>(embedding)) value = std::round(value);
   write_npy(folder / "candidate.npy", embedding);
-  const Outcome text =
-      score({"knn", "candidate.npy", features + ":label", "--reference", features + ":embedding"});
+  const CompletedProcess text = score({"knn", "candidate.npy", features_file + ":label",
+                                       "--reference", features_file + ":embedding"});
   expect_golden("score_knn_reference.txt", text.out);
-  const Outcome json = score({"knn", "candidate.npy", features + ":label", "--reference",
-                              features + ":embedding", "-f", "json"});
+  const CompletedProcess json = score({"knn", "candidate.npy", features_file + ":label",
+                                       "--reference", features_file + ":embedding", "-f", "json"});
   expect_golden("score_knn_reference.json", json.out);
   expect_valid_json("task", json.out);
   EXPECT_EQ(json.exit_code, text.exit_code);
 }
 
 TEST_F(Score, a_bank_is_searched_instead_of_the_samples) {
-  const Outcome outcome =
-      score({"knn", features + ":embedding", features + ":label", "--bank", features + ":embedding",
-             "--bank-labels", features + ":label", "--k", "1", "--temperature", "0.07"});
+  const CompletedProcess outcome =
+      score({"knn", features_file + ":embedding", features_file + ":label", "--bank",
+             features_file + ":embedding", "--bank-labels", features_file + ":label", "--k", "1",
+             "--temperature", "0.07"});
   EXPECT_NE(outcome.out.find("knn_top1_accuracy   100.0000"), std::string::npos) << outcome.out;
 }
 
 TEST_F(Score, top_k_of_the_digits) {
-  expect_golden("score_top_k.md",
-                score({"top-k", features + ":logits", features + ":label", "-f", "md"}).out);
+  expect_golden(
+      "score_top_k.md",
+      score({"top-k", features_file + ":logits", features_file + ":label", "-f", "md"}).out);
 }
 
 TEST_F(Score, labels_off_by_one_are_called_chance) {
-  Tensor labels = NpzReader(features).read("label");
+  Tensor labels = NpzReader(features_file).read("label");
   for (std::int64_t& label : elements<std::int64_t>(labels)) label = (label + 1) % 10;
   write_npy(folder / "labels.npy", labels);
-  const Outcome outcome = score({"top-k", features + ":logits", "labels.npy", "--k", "1"});
+  const CompletedProcess outcome =
+      score({"top-k", features_file + ":logits", "labels.npy", "--k", "1"});
   EXPECT_NE(outcome.out.find("is not above chance"), std::string::npos) << outcome.out;
 }
 
 TEST_F(Score, miou_of_class_maps) {
   write_npy(folder / "predicted.npy", integers({2, 1, 4}, {0, 0, 1, 1, 2, 2, 2, 0}));
   write_npy(folder / "labels.npy", integers({2, 1, 4}, {0, 1, 1, 255, 2, 2, 2, 2}));
-  const Outcome outcome =
+  const CompletedProcess outcome =
       score({"miou", "predicted.npy", "labels.npy", "--ignore-label", "255", "--classes", "4"});
   expect_golden("score_miou.txt", outcome.out);
 }
@@ -107,13 +111,15 @@ TEST_F(Score, bleu_of_text_with_two_sets_of_targets) {
 TEST_F(Score, bleu_of_token_ids) {
   write_npy(folder / "predicted.npy", integers({2, 5}, {1, 2, 3, 4, 0, 5, 6, 7, 8, 0}));
   write_npy(folder / "targets.npy", integers({2, 5}, {1, 2, 3, 4, 0, 5, 6, 7, 8, 0}));
-  const Outcome outcome = score({"bleu", "predicted.npy", "targets.npy", "--ignore-id", "0",
-                                 "--fail-if", "bleu<100", "--fail-if", "token_accuracy<100"});
+  const CompletedProcess outcome =
+      score({"bleu", "predicted.npy", "targets.npy", "--ignore-id", "0", "--fail-if", "bleu<100",
+             "--fail-if", "token_accuracy<100"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out;
 }
 
 TEST_F(Score, limits_and_the_verdict_decide_the_exit_code) {
-  const std::vector<std::string> digits{"top-k", features + ":logits", features + ":label"};
+  const std::vector<std::string> digits{"top-k", features_file + ":logits",
+                                        features_file + ":label"};
   const auto code = [&](std::vector<std::string> more) {
     more.insert(more.begin(), digits.begin(), digits.end());
     return score(more).exit_code;
@@ -121,20 +127,20 @@ TEST_F(Score, limits_and_the_verdict_decide_the_exit_code) {
   EXPECT_EQ(code({"--fail-if", "top1_accuracy<94"}), 0);
   EXPECT_EQ(code({"--fail-if", "top1_accuracy<95"}), 1);
   EXPECT_EQ(code({"--fail-if", "3:accuracy<81"}), 1);
-  EXPECT_EQ(code({"--reference", features + ":label"}), 2);  // logits beside classes
+  EXPECT_EQ(code({"--reference", features_file + ":label"}), 2);  // logits beside classes
 }
 
 TEST_F(Score, output_goes_to_the_file) {
-  const Outcome outcome =
-      score({"top-k", features + ":logits", features + ":label", "-o", "out.json"});
+  const CompletedProcess outcome =
+      score({"top-k", features_file + ":logits", features_file + ":label", "-o", "out.json"});
   EXPECT_EQ(outcome.out, "");
   expect_valid_json("task", read_text(folder / "out.json"));
 }
 
 TEST_F(Score, what_cannot_be_scored_is_a_one_line_error) {
-  const std::string logits = features + ":logits", labels = features + ":label";
-  expect_error(score({"top-k", logits, features}), "holds 3 arrays");
-  expect_error(score({"top-k", logits, features + ":lable"}), "no array 'lable'");
+  const std::string logits = features_file + ":logits", labels = features_file + ":label";
+  expect_error(score({"top-k", logits, features_file}), "holds 3 arrays");
+  expect_error(score({"top-k", logits, features_file + ":lable"}), "no array 'lable'");
   expect_error(score({"top-k", logits, logits}), "expected [samples]");
   expect_error(score({"knn", labels, labels}), "expected [samples,dims]");
   expect_error(score({"knn", logits, labels, "--pooling", "gap"}), "choose another");

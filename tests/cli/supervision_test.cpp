@@ -15,15 +15,12 @@
 namespace vernier {
 namespace {
 
+using testing::CompletedProcess;
 using testing::expect_error;
 using ::testing::HasSubstr;
-using testing::Outcome;
 using testing::read_text;
 using testing::run_program;
 using testing::run_vernier;
-
-const std::string cnn = fixture("mnist/mnist_cnn.onnx");
-const std::string int8 = fixture("mnist/mnist_cnn.int8.onnx");
 
 // Its body goes on for ever.
 Model endless() {
@@ -71,7 +68,7 @@ class Supervision : public ::testing::Test {
   }
   // After three seconds, in which also a busy machine has begun, and what it says then. One that
   // goes on for a minute after that is killed.
-  static Outcome signalled(const std::string& signal, std::vector<std::string> command) {
+  static CompletedProcess signalled(const std::string& signal, std::vector<std::string> command) {
     std::vector<std::string> whole = {
         "timeout", "--foreground", "--preserve-status", "-s", signal, "-k", "60",
         "3",       VERNIER_BINARY};
@@ -111,17 +108,18 @@ TEST_F(Supervision, a_crash_is_one_line_that_names_the_node) {
 #endif
 
 TEST_F(Supervision, a_process_that_is_killed_says_that_memory_is_the_likely_reason) {
-  const std::string script = "\"$0\" record " + cnn + " -o " + (folder_ / "a.npz").string() +
+  const std::string script = "\"$0\" record " + mnist_cnn + " -o " + (folder_ / "a.npz").string() +
                              " --samples 100000000 & sleep 0.5; kill -9 $(ps -o pid= --ppid $!); "
                              "wait $!";
-  const Outcome outcome = run_program({"sh", "-c", script, VERNIER_BINARY});
+  const CompletedProcess outcome = run_program({"sh", "-c", script, VERNIER_BINARY});
   expect_error(outcome, "[memory] the process was killed");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "a.npz"));
 }
 
 TEST_F(Supervision, a_reader_that_has_had_enough_is_no_crash) {
-  const std::string script = "\"$0\" inspect --tensors " + cnn + " | true; echo ${PIPESTATUS[0]}";
-  const Outcome outcome = run_program({"bash", "-c", script, VERNIER_BINARY});
+  const std::string script =
+      "\"$0\" inspect --tensors " + mnist_cnn + " | true; echo ${PIPESTATUS[0]}";
+  const CompletedProcess outcome = run_program({"bash", "-c", script, VERNIER_BINARY});
   EXPECT_EQ(outcome.out, "141\n");
   EXPECT_EQ(outcome.err, "");
 }
@@ -142,13 +140,13 @@ TEST_F(Supervision, a_memory_limit_ends_what_takes_more) {
 TEST_F(Supervision, limits_are_positive_numbers) {
   for (const char* limit : {"--timeout", "--memory-limit"})
     for (const char* value : {"-1", "0", "abc", "nan", "inf"})
-      expect_error(run_vernier({"inspect", cnn, limit, value}),
+      expect_error(run_vernier({"inspect", mnist_cnn, limit, value}),
                    std::string("expected a number above 0, found ") + value);
 }
 
 TEST_F(Supervision, one_signal_ends_a_loop_that_does_not) {
   const std::string model = saved(endless(), "endless.onnx");
-  const Outcome outcome = signalled("INT", {"record", model, "-o", folder_ / "a.npz"});
+  const CompletedProcess outcome = signalled("INT", {"record", model, "-o", folder_ / "a.npz"});
   EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
   EXPECT_THAT(outcome.err, HasSubstr("interrupted"));
   EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
@@ -165,7 +163,7 @@ TEST_F(Supervision, one_signal_ends_every_command_whatever_it_runs) {
       {"diagnose", model, model, "-o", folder_ / "out.json"},
       {"quantize", saved(quantizable_endless(), "gemm.onnx"), "--synthetic", "-o", out}};
   for (const auto& command : commands) {
-    const Outcome outcome = signalled("INT", command);
+    const CompletedProcess outcome = signalled("INT", command);
     EXPECT_EQ(outcome.exit_code, 130) << command[0] << ": " << outcome.err;
     EXPECT_LE(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
     EXPECT_FALSE(std::filesystem::exists(out));
@@ -174,7 +172,8 @@ TEST_F(Supervision, one_signal_ends_every_command_whatever_it_runs) {
 
 // `script` with the program as $0, the model as $1 and the data as $2; `until_mapped` waits until
 // the process that $! supervises has the data in its memory.
-Outcome while_mapped(const std::string& script, const std::string& model, const std::string& data) {
+CompletedProcess while_mapped(const std::string& script, const std::string& model,
+                              const std::string& data) {
   const std::string functions =
       "until_mapped() { for i in $(seq 1000); do "
       "grep -q \"$2\" /proc/$(ps -o pid= --ppid $! | tr -d ' ')/maps 2>/dev/null && return; "
@@ -195,7 +194,7 @@ TEST_F(Supervision, data_that_is_cut_off_while_it_is_mapped_is_one_line) {
   const std::string data = folder_ / "weights.bin";
   std::ofstream(data).close();
   std::filesystem::resize_file(data, count * 4);
-  const Outcome outcome = while_mapped(
+  const CompletedProcess outcome = while_mapped(
       "\"$0\" record \"$1\" -o \"$1.npz\" --samples 100000000 & "
       "until_mapped \"$1\" \"$2\"; : > \"$2\"; wait $!",
       folder_ / "outside.onnx", data);
@@ -209,8 +208,9 @@ TEST_F(Supervision, data_that_is_cut_off_while_it_is_mapped_is_one_line) {
 
 TEST_F(Supervision, an_interrupted_run_says_so_and_is_inconclusive) {
   for (const auto& [signal, code] : {std::pair("INT", 130), std::pair("TERM", 143)}) {
-    const Outcome outcome = signalled(signal, {"eval", int8, "--reference", cnn, "--samples",
-                                               "1000000", "--inputs", "uniform", "-f", "json"});
+    const CompletedProcess outcome =
+        signalled(signal, {"eval", mnist_int8, "--reference", mnist_cnn, "--samples", "1000000",
+                           "--inputs", "uniform", "-f", "json"});
     EXPECT_EQ(outcome.exit_code, code) << outcome.err;
     EXPECT_THAT(outcome.out, HasSubstr("\"interrupted\": true"));
     EXPECT_THAT(outcome.out, HasSubstr("\"outcome\": \"inconclusive\""));
@@ -220,8 +220,9 @@ TEST_F(Supervision, an_interrupted_run_says_so_and_is_inconclusive) {
 
 TEST_F(Supervision, an_interrupted_run_says_so_in_every_report) {
   const auto interrupted = [](const char* format) {
-    const Outcome outcome = signalled("INT", {"eval", int8, "--reference", cnn, "--samples",
-                                              "1000000", "--inputs", "uniform", "-f", format});
+    const CompletedProcess outcome =
+        signalled("INT", {"eval", mnist_int8, "--reference", mnist_cnn, "--samples", "1000000",
+                          "--inputs", "uniform", "-f", format});
     EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
     EXPECT_THAT(outcome.out, HasSubstr("interrupted")) << format;
     return outcome.out;
@@ -239,9 +240,10 @@ TEST_F(Supervision, an_interrupted_task_is_inconclusive) {
   data.add("input", make_tensor("input", DType::u8, {count, 1, 28, 28}));
   data.add("label", make_tensor("label", DType::i64, {count}));
   data.finish();
-  const Outcome outcome = signalled(
-      "INT", {"eval", int8, "--reference", cnn, "--task", "image-classification", "--dataset",
-              folder_ / "many.npz", "--samples", "all", "--threads", "1", "-f", "json"});
+  const CompletedProcess outcome =
+      signalled("INT", {"eval", mnist_int8, "--reference", mnist_cnn, "--task",
+                        "image-classification", "--dataset", folder_ / "many.npz", "--samples",
+                        "all", "--threads", "1", "-f", "json"});
   EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("\"interrupted\": true"));
   EXPECT_THAT(outcome.out, HasSubstr("\"outcome\": \"inconclusive\""));
@@ -252,13 +254,13 @@ TEST_F(Supervision, what_is_no_file_is_refused_at_once) {
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   for (const char* command : {"check", "inspect"})
     EXPECT_THAT(run_vernier({command, pipe, "--timeout", "20"}).exit_code, ::testing::AnyOf(1, 2));
-  const Outcome outcome = run_vernier({"check", pipe, "--timeout", "20"});
+  const CompletedProcess outcome = run_vernier({"check", pipe, "--timeout", "20"});
   EXPECT_THAT(outcome.out + outcome.err, HasSubstr("not a file"));
 }
 
 TEST_F(Supervision, changes_no_result) {
-  const std::vector<std::string> command = {VERNIER_BINARY, "eval", int8, "--reference", cnn,
-                                            "-f",           "json"};
+  const std::vector<std::string> command = {VERNIER_BINARY, "eval", mnist_int8, "--reference",
+                                            mnist_cnn,      "-f",   "json"};
   std::vector<std::string> alone = {"env", "VERNIER_UNSUPERVISED=1"};
   alone.insert(alone.end(), command.begin(), command.end());
   EXPECT_EQ(run_program(command).out, run_program(alone).out);

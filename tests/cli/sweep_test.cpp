@@ -7,22 +7,21 @@
 #include <random>
 
 #include "tests/cli/run.h"
+#include "tests/fixture.h"
 #include "tests/temporary_directory.h"
 
 namespace vernier {
 namespace {
 
 using nlohmann::json;
+using testing::CompletedProcess;
 using testing::expect_error;
-using testing::Outcome;
 using testing::run_vernier;
-
-const std::string mnist = VERNIER_FIXTURES "/mnist/";
 
 class Sweep : public ::testing::Test {
  protected:
-  Outcome sweep(const std::string& precisions, std::vector<std::string> more = {},
-                const std::string& model = "mnist_cnn.onnx") {
+  CompletedProcess sweep(const std::string& precisions, std::vector<std::string> more = {},
+                         const std::string& model = "mnist_cnn.onnx") {
     std::vector<std::string> arguments = {"sweep", mnist + model, "--precisions", precisions,
                                           "-o",    out,           "--fast",       "--runs",
                                           "1",     "-f",          "json"};
@@ -36,7 +35,7 @@ class Sweep : public ::testing::Test {
 };
 
 TEST_F(Sweep, every_precision_is_a_file_and_a_row_beside_the_float_model) {
-  const Outcome outcome = sweep("fp16,w8a8,w8");
+  const CompletedProcess outcome = sweep("fp16,w8a8,w8");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const json rows = json::parse(outcome.out)["configurations"];
   ASSERT_EQ(rows.size(), 4U);
@@ -107,7 +106,7 @@ TEST_F(Sweep, one_that_is_killed_goes_on_to_the_same_figures) {
     command[3] = "0." + std::to_string(200 + random() % 800);
     testing::run_program(command);
   }
-  const Outcome resumed = sweep("fp16,w8a8,w8", more);
+  const CompletedProcess resumed = sweep("fp16,w8a8,w8", more);
   EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
   EXPECT_EQ(without_times(resumed.out), expected);
 }
@@ -117,7 +116,7 @@ TEST_F(Sweep, another_model_of_the_same_name_and_size_is_another_sweep) {
   std::string bytes = testing::read_text(mnist + "mnist_cnn.onnx");
   std::ofstream(copy) << bytes;
   const auto was_there = [&] {
-    const Outcome outcome =
+    const CompletedProcess outcome =
         run_vernier({"sweep", copy, "--precisions", "fp16", "-o", out, "--runs", "1", "-f", "json",
                      "--data", mnist + "mnist_inputs.npz", "--samples", "16"});
     return json::parse(outcome.out)["configurations"][1]["was_there"].get<bool>();

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "tests/cli/run.h"
+#include "tests/fixture.h"
 #include "tests/temporary_directory.h"
 #include "vernier/model/index.h"
 
@@ -14,17 +15,15 @@ namespace vernier {
 namespace {
 
 using nlohmann::json;
+using testing::CompletedProcess;
 using testing::expect_error;
 using ::testing::HasSubstr;
-using testing::Outcome;
 using testing::run_vernier;
-
-const std::string mnist = VERNIER_FIXTURES "/mnist/";
 
 class Tune : public ::testing::Test {
  protected:
-  Outcome tune(const std::string& target, std::vector<std::string> more = {},
-               const std::string& model = "mnist_cnn.onnx") {
+  CompletedProcess tune(const std::string& target, std::vector<std::string> more = {},
+                        const std::string& model = "mnist_cnn.onnx") {
     std::vector<std::string> arguments = {"tune", mnist + model, "--target", target, "-o",
                                           out,    "--fast",      "-f",       "json"};
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -37,7 +36,7 @@ class Tune : public ::testing::Test {
 };
 
 TEST_F(Tune, keeps_as_few_nodes_in_float_as_the_target_takes) {
-  const Outcome easy = tune("sqnr_db>10", data), hard = tune("sqnr_db>32", data);
+  const CompletedProcess easy = tune("sqnr_db>10", data), hard = tune("sqnr_db>32", data);
   ASSERT_EQ(easy.exit_code, 0) << easy.err;
   ASSERT_EQ(hard.exit_code, 0) << hard.err;
   EXPECT_EQ(json::parse(easy.out)["kept"].size(), 0U);
@@ -47,7 +46,7 @@ TEST_F(Tune, keeps_as_few_nodes_in_float_as_the_target_takes) {
   EXPECT_GT(result["value"], 32);
   EXPECT_FALSE(result["curve"].empty());
   // The model that was written has them in float, and is that good.
-  const Outcome compared =
+  const CompletedProcess compared =
       run_vernier({"eval", out, "--reference", folder / "m.float.onnx", "--input-data",
                    mnist + "mnist_inputs.npz", "--exact", "--fail-if", "sqnr_db_mean<31"});
   EXPECT_EQ(compared.exit_code, 0) << compared.out << compared.err;
@@ -56,7 +55,7 @@ TEST_F(Tune, keeps_as_few_nodes_in_float_as_the_target_takes) {
 TEST_F(Tune, a_target_out_of_reach_fails_with_the_best_there_is) {
   auto more = data;  // in float anything would be reached
   more.insert(more.end(), {"--fallback", "16"});
-  const Outcome outcome = tune("sqnr_db>500", more);
+  const CompletedProcess outcome = tune("sqnr_db>500", more);
   EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
   const json result = json::parse(outcome.out);
   EXPECT_FALSE(result["reached"]);
@@ -66,7 +65,7 @@ TEST_F(Tune, a_target_out_of_reach_fails_with_the_best_there_is) {
 TEST_F(Tune, sixteen_bits_may_be_what_nodes_fall_back_to) {
   auto more = data;
   more.insert(more.end(), {"--fallback", "16"});
-  const Outcome outcome = tune("sqnr_db>28", more);
+  const CompletedProcess outcome = tune("sqnr_db>28", more);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
 }
 
@@ -85,10 +84,10 @@ TEST_F(Tune, one_that_is_killed_goes_on_to_the_same_bytes) {
     command[3] = "0." + std::to_string(200 + random() % 800);
     testing::run_program(command);
   }
-  const Outcome resumed = tune(target, more);
+  const CompletedProcess resumed = tune(target, more);
   EXPECT_EQ(resumed.out, expected) << resumed.err;
   EXPECT_EQ(testing::read_text(out), model);
-  const Outcome again = tune(target, more);
+  const CompletedProcess again = tune(target, more);
   EXPECT_THAT(again.err, HasSubstr("[checkpoint] goes on from"));
   EXPECT_EQ(again.out, expected);
 }
@@ -116,9 +115,9 @@ TEST_F(Tune, a_quantized_model_asks_for_the_float_one) {
                "quantized already; give --reference");
 }
 
-Outcome tune_shipped(const std::string& model, const std::string& reference,
-                     const std::string& target, const std::string& out,
-                     std::vector<std::string> more = {}) {
+CompletedProcess tune_shipped(const std::string& model, const std::string& reference,
+                              const std::string& target, const std::string& out,
+                              std::vector<std::string> more = {}) {
   std::vector<std::string> arguments = {"tune",        mnist + model,
                                         "--reference", mnist + reference,
                                         "--data",      mnist + "mnist_inputs.npz",
@@ -130,13 +129,13 @@ Outcome tune_shipped(const std::string& model, const std::string& reference,
 }
 
 TEST_F(Tune, of_a_quantized_model_the_fewest_nodes_are_put_back_into_float) {
-  const Outcome easy =
+  const CompletedProcess easy =
       tune_shipped("mnist_cnn.int8.onnx", "mnist_cnn.float.onnx", "sqnr_db>15", out);
   ASSERT_EQ(easy.exit_code, 0) << easy.err;
   EXPECT_TRUE(json::parse(easy.out)["kept"].empty());
   for (const char* cost : {"nodes", "bytes", "latency"}) {
-    const Outcome hard = tune_shipped("mnist_cnn.int8.onnx", "mnist_cnn.float.onnx", "sqnr_db>33",
-                                      out, {"--cost", cost});
+    const CompletedProcess hard = tune_shipped("mnist_cnn.int8.onnx", "mnist_cnn.float.onnx",
+                                               "sqnr_db>33", out, {"--cost", cost});
     ASSERT_EQ(hard.exit_code, 0) << hard.err;
     const json result = json::parse(hard.out);
     EXPECT_GT(result["kept"].size(), 0U);
@@ -144,14 +143,14 @@ TEST_F(Tune, of_a_quantized_model_the_fewest_nodes_are_put_back_into_float) {
     EXPECT_GT(result["value"], 33);
   }
   // What eval measures of the file is what was promised.
-  const Outcome compared =
+  const CompletedProcess compared =
       run_vernier({"eval", out, "--reference", mnist + "mnist_cnn.float.onnx", "--input-data",
                    mnist + "mnist_inputs.npz", "--exact", "--fail-if", "sqnr_db_mean<32"});
   EXPECT_EQ(compared.exit_code, 0) << compared.out << compared.err;
 }
 
 TEST_F(Tune, all_nodes_of_a_quantized_model_in_float_are_the_float_model) {
-  const Outcome all =
+  const CompletedProcess all =
       tune_shipped("mnist_vit.int8.onnx", "mnist_vit.float.onnx", "sqnr_db>500", out);
   EXPECT_EQ(all.exit_code, 0) << all.err;
   EXPECT_EQ(json::parse(all.out)["value"], "inf");  // not a bit is another
@@ -224,7 +223,7 @@ TEST_F(Tune, a_target_that_asks_for_less_is_refused) {
 
 // What the search of --tune leaves in float counts like what is kept after it.
 TEST_F(Tune, all_nodes_in_float_are_listed) {
-  const Outcome outcome =
+  const CompletedProcess outcome =
       run_vernier({"tune", mnist + "mnist_vit.onnx", "--tune", "--target", "sqnr_db>33", "--data",
                    mnist + "mnist_inputs.npz", "-o", out, "-f", "json"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;

@@ -15,10 +15,10 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
+using testing::CompletedProcess;
 using testing::expect_error;
 using testing::expect_valid_json;
 using ::testing::HasSubstr;
-using testing::Outcome;
 using testing::read_text;
 using testing::run_program;
 using testing::run_vernier;
@@ -48,7 +48,7 @@ class Zoo : public ::testing::Test {
   }
   Json& model(const char* name) { return zoo_["models"][name]; }
 
-  Outcome run(const Arguments& more = {}) {
+  CompletedProcess run(const Arguments& more = {}) {
     Arguments arguments = {"zoo", path("zoo.json")};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run_vernier(arguments);
@@ -57,7 +57,7 @@ class Zoo : public ::testing::Test {
   Json rows(const Arguments& more = {}) {
     Arguments arguments = {"-f", "json"};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    const Outcome outcome = run(arguments);
+    const CompletedProcess outcome = run(arguments);
     expect_valid_json("zoo", outcome.out);
     return Json::parse(outcome.out)["rows"];
   }
@@ -90,7 +90,7 @@ TEST_F(Zoo, what_has_not_changed_is_measured_once) {
 
 TEST_F(Zoo, a_row_is_what_its_command_says) {
   const Json measured = rows();
-  const Outcome alone = run_vernier(
+  const CompletedProcess alone = run_vernier(
       {"eval", path("mnist_cnn.int8.onnx"), "--reference", path("mnist_cnn.onnx"), "--input-data",
        path("mnist_inputs.npz"), "--samples", "4", "--exact", "--threads", "1", "-f", "json"});
   const Json result = Json::parse(alone.out);
@@ -142,7 +142,7 @@ TEST_F(Zoo, a_row_that_cannot_be_measured_is_a_row_and_is_tried_again) {
   std::ofstream(path("damaged.onnx")) << "no model";
   model("cnn")["precisions"]["damaged"] = "damaged.onnx";
   write(zoo_);
-  const Outcome outcome = run({"-f", "json"});
+  const CompletedProcess outcome = run({"-f", "json"});
   EXPECT_EQ(outcome.exit_code, 2);
   expect_valid_json("zoo", outcome.out);
   const Json result = Json::parse(outcome.out);
@@ -168,7 +168,7 @@ TEST_F(Zoo, the_worst_verdict_is_the_exit_code) {
   const Json pass = {{"fail-if", "sqnr_db<1"}}, fail = {{"fail-if", "sqnr_db<90"}};
   const Json inconclusive = {{"input-data", nullptr}, {"inputs", "uniform"}};
   EXPECT_EQ(with(pass, pass).exit_code, 0);
-  const Outcome failing = with(pass, fail);
+  const CompletedProcess failing = with(pass, fail);
   EXPECT_EQ(failing.exit_code, 1);
   EXPECT_THAT(failing.out, HasSubstr("FAIL (was PASS)"));
   EXPECT_THAT(failing.out, HasSubstr("vit int8: output last_hidden_state: sqnr_db "));
@@ -237,7 +237,7 @@ TEST_F(Zoo, every_command_that_judges_may_be_asked) {
   EXPECT_THAT(metrics, ::testing::ElementsAre("sqnr_db_mean", "sqnr_db", "max_abs_diff",
                                               "sqnr_db_mean", "errors", "top5_accuracy"));
   // Of layers the worst counts, which need not be an output.
-  const Outcome alone = run_vernier(
+  const CompletedProcess alone = run_vernier(
       {"layers", path("mnist_cnn.int8.onnx"), "--reference", path("mnist_cnn.onnx"), "--input-data",
        path("mnist_inputs.npz"), "--samples", "4", "--exact", "--threads", "1", "-f", "json"});
   double worst = 0;
@@ -252,7 +252,7 @@ TEST_F(Zoo, shards_measure_what_a_last_run_collects) {
   const Json none = rows({"--collect"});
   EXPECT_EQ(states(none), "missing missing");
   EXPECT_EQ(run({"--collect"}).exit_code, 3);
-  const Outcome shard = run({"--shard", "2/2"});
+  const CompletedProcess shard = run({"--shard", "2/2"});
   EXPECT_EQ(shard.exit_code, 0) << shard.err;
   EXPECT_EQ(shard.out, "");
   EXPECT_EQ(states(rows({"--collect"})), "missing cached");
@@ -274,7 +274,7 @@ TEST_F(Zoo, one_that_is_interrupted_goes_on) {
       "count() { ls zoo.cache/results 2>/dev/null | wc -l; }; before=$(count); "
       "\"$0\" zoo zoo.json --jobs 1 -f json >out.json 2>err.txt & zoo=$!; "
       "while [ $(count) -eq $before ] && kill -0 $zoo 2>/dev/null; do sleep 0.02; done; ";
-  const Outcome stopped = run_program(
+  const CompletedProcess stopped = run_program(
       {"sh", "-c", wait + "kill -TERM $zoo; wait $zoo", VERNIER_BINARY}, folder_.path());
   EXPECT_EQ(stopped.exit_code, 143) << read_text(path("err.txt"));
   if (const std::string text = read_text(path("out.json")); !text.empty()) {
@@ -307,7 +307,7 @@ TEST_F(Zoo, the_example_keeps_the_schema) {
 }
 
 TEST_F(Zoo, the_table_has_every_format) {
-  const Outcome text = run();
+  const CompletedProcess text = run();
   EXPECT_THAT(text.out, HasSubstr("since last run"));
   EXPECT_THAT(run({"-f", "md"}).out, HasSubstr("| cnn"));
   EXPECT_THAT(run({"-f", "csv"}).out, HasSubstr("model,cnn int8,cnn,int8,eval,cached"));

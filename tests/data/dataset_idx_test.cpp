@@ -24,7 +24,7 @@ void write_gzip(const std::filesystem::path& path, const std::string& text) {
   gzclose(file);
 }
 
-std::string failure(const std::string& content) {
+std::string idx_failure(const std::string& content) {
   const TemporaryDirectory folder;
   write_text(folder / "x-ubyte", content);
   return failure_of([&] { read_idx(folder / "x-ubyte"); });
@@ -57,15 +57,16 @@ TEST(Idx, images_and_labels_may_each_be_compressed) {
 }
 
 TEST(Idx, what_is_malformed_is_told) {
-  EXPECT_THAT(failure("hello world"), HasSubstr("is not an IDX file"));
-  EXPECT_THAT(failure("\0\0"s), HasSubstr("is truncated or damaged"));
-  EXPECT_THAT(failure(two_by_three.substr(0, 9)), HasSubstr("is truncated or damaged"));
-  EXPECT_THAT(failure("\0\0\x0D\1\0\0\0\1abcd"s), HasSubstr("type 0x0d, expected bytes"));
+  EXPECT_THAT(idx_failure("hello world"), HasSubstr("is not an IDX file"));
+  EXPECT_THAT(idx_failure("\0\0"s), HasSubstr("is truncated or damaged"));
+  EXPECT_THAT(idx_failure(two_by_three.substr(0, 9)), HasSubstr("is truncated or damaged"));
+  EXPECT_THAT(idx_failure("\0\0\x0D\1\0\0\0\1abcd"s), HasSubstr("type 0x0d, expected bytes"));
 }
 
 TEST(Idx, a_claim_beyond_the_file_is_refused_before_memory_is_taken) {
-  EXPECT_THAT(failure("\0\0\x08\2\xFF\xFF\xFF\xFF\0\xFF\xFF\xFF!"s), HasSubstr("claims the shape"));
-  EXPECT_THAT(failure("\0\0\x08\3\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF"s),
+  EXPECT_THAT(idx_failure("\0\0\x08\2\xFF\xFF\xFF\xFF\0\xFF\xFF\xFF!"s),
+              HasSubstr("claims the shape"));
+  EXPECT_THAT(idx_failure("\0\0\x08\3\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF"s),
               HasSubstr("no valid element count"));
 }
 

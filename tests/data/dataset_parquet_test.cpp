@@ -67,7 +67,7 @@ std::vector<int> pixels_of(Dataset& dataset, const std::vector<std::int64_t>& po
   return pixels;
 }
 
-std::string failure(const std::string& name, const DatasetOptions& options = {}) {
+std::string parquet_failure(const std::string& name, const DatasetOptions& options = {}) {
   return failure_of([&] { open_dataset(name, options); });
 }
 
@@ -125,7 +125,7 @@ TEST(ParquetDataset, files_of_a_folder_follow_each_other) {
   write_parquet(folder / "data/test-00001-of-2.parquet", {.rows = 2, .first_pixel = 3});
   write_parquet(folder / "data/test-00000-of-2.parquet");
   write_parquet(folder / "data/train-00000-of-1.parquet", {.first_pixel = 100});
-  EXPECT_THAT(failure(folder.path()), HasSubstr("has the splits test, train"));
+  EXPECT_THAT(parquet_failure(folder.path()), HasSubstr("has the splits test, train"));
   const auto dataset = open_dataset(folder.path(), {.split = "test"});
   EXPECT_EQ(dataset->size(), 5);
   EXPECT_THAT(pixels_of(*dataset, {4, 0, 3, 2, 1}), ElementsAre(4, 0, 3, 2, 1));
@@ -175,7 +175,7 @@ TEST(ParquetDataset, hostile_names_of_columns_are_names_and_nothing_else) {
   const std::string image = "im\"age'; DROP", label = "la\"bel), (";
   const auto path = write_parquet(folder / "x.parquet",
                                   {.image_name = image, .label_name = label, .metadata = "{}"});
-  EXPECT_THAT(failure(path), HasSubstr("no column of images"));
+  EXPECT_THAT(parquet_failure(path), HasSubstr("no column of images"));
   const auto dataset = open_dataset(path, {.image_column = image, .label_column = label});
   EXPECT_THAT(pixels_of(*dataset, {2}), ElementsAre(2));
 }
@@ -225,12 +225,12 @@ TEST(ParquetDataset, missing_images_and_labels_are_told_in_their_examples) {
 TEST(ParquetDataset, columns_of_the_wrong_kind_are_told_with_those_there_are) {
   const TemporaryDirectory folder;
   const auto numbers = write_parquet(folder / "x.parquet", {.image = "CAST(i AS BIGINT)"});
-  EXPECT_THAT(failure(numbers),
+  EXPECT_THAT(parquet_failure(numbers),
               HasSubstr("x.parquet: no column of images; it has image BIGINT, label"));
   const auto good = write_parquet(folder / "y.parquet");
-  EXPECT_THAT(failure(good, {.image_column = "label"}),
+  EXPECT_THAT(parquet_failure(good, {.image_column = "label"}),
               HasSubstr("no such column of images: label"));
-  EXPECT_THAT(failure(good, {.label_column = "none"}),
+  EXPECT_THAT(parquet_failure(good, {.label_column = "none"}),
               HasSubstr("no such column of labels or maps of them: none"));
 }
 
@@ -241,7 +241,7 @@ TEST(ParquetDataset, a_file_that_is_none_or_cut_off_is_an_error_of_one_line) {
   const auto cut = write_parquet(folder / "cut.parquet");
   fs::resize_file(cut, fs::file_size(cut) / 2);
   for (const char* name : {"text.parquet", "empty.parquet", "cut.parquet"}) {
-    const std::string message = failure(folder / name);
+    const std::string message = parquet_failure(folder / name);
     EXPECT_THAT(message, HasSubstr(std::string("[parquet] ") + name)) << message;
     EXPECT_EQ(message.find('\n'), std::string::npos);
   }
@@ -261,7 +261,7 @@ TEST(ParquetDataset, a_file_without_rows_is_an_error) {
   const auto path = folder / "x.parquet";
   run_sql("COPY (SELECT 1 AS label WHERE false) TO " + sql_text(path.string()) +
           " (FORMAT parquet)");
-  EXPECT_THAT(failure(path), HasSubstr("no rows"));
+  EXPECT_THAT(parquet_failure(path), HasSubstr("no rows"));
 }
 
 TEST(ParquetDataset, a_library_that_is_not_there_is_told_with_the_remedy) {

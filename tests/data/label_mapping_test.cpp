@@ -18,7 +18,7 @@ LabelMapping parse(const std::string& json, const std::vector<std::string>& clas
   return read_label_mapping(folder / "map.json", classes);
 }
 
-std::string failure(const std::string& json) {
+std::string mapping_failure(const std::string& json) {
   return failure_of([&] { parse(json, {"cat"}); });
 }
 
@@ -37,7 +37,7 @@ TEST(LabelMapping, names_of_the_models_labels_map_classes_of_these_names) {
   EXPECT_EQ(parse(R"({"0": ["n01440764", "tench"], "1": ["n01443537", "goldfish"]})",
                   {"n01443537", "n01440764"}),
             (LabelMapping{{0, 1}, {1, 0}}));
-  EXPECT_THAT(failure(R"({"id2label": {"0": "horse"}})"), HasSubstr("none of its names"));
+  EXPECT_THAT(mapping_failure(R"({"id2label": {"0": "horse"}})"), HasSubstr("none of its names"));
 }
 
 TEST(LabelMapping, a_name_that_several_labels_have_is_told) {
@@ -45,7 +45,7 @@ TEST(LabelMapping, a_name_that_several_labels_have_is_told) {
       R"({"id2label": {"134": "crane", "517": "crane, derrick", "2": "dog, cat", "3": "cat"}})";
   EXPECT_EQ(parse(config, {"crane"}), (LabelMapping{{0, 134}}));  // its full name
   EXPECT_EQ(parse(config, {"cat"}), (LabelMapping{{0, 3}}));
-  EXPECT_THAT(failure(R"({"id2label": {"1": "cat, tom", "2": "cat, puss"}})"),
+  EXPECT_THAT(mapping_failure(R"({"id2label": {"1": "cat, tom", "2": "cat, puss"}})"),
               HasSubstr("'cat' may be label 1 or 2"));
 }
 
@@ -66,12 +66,12 @@ TEST(LabelMapping, a_config_beside_a_model_is_found_if_it_names_every_class) {
 }
 
 TEST(LabelMapping, what_is_malformed_is_told) {
-  EXPECT_THAT(failure("[1]"), HasSubstr("expected a JSON object"));
-  EXPECT_THAT(failure("{"), HasSubstr("expected a JSON object"));
-  EXPECT_THAT(failure(R"({"bird": 1})"), HasSubstr("'bird' is neither a class"));
-  EXPECT_THAT(failure(R"({"cat": -1})"), HasSubstr("'cat' is mapped to -1"));
-  EXPECT_THAT(failure(R"({"cat": 1.5})"), HasSubstr("'cat' is mapped to 1.5"));
-  EXPECT_THAT(failure(R"({"-2": 1})"), HasSubstr("'-2' is neither"));
+  EXPECT_THAT(mapping_failure("[1]"), HasSubstr("expected a JSON object"));
+  EXPECT_THAT(mapping_failure("{"), HasSubstr("expected a JSON object"));
+  EXPECT_THAT(mapping_failure(R"({"bird": 1})"), HasSubstr("'bird' is neither a class"));
+  EXPECT_THAT(mapping_failure(R"({"cat": -1})"), HasSubstr("'cat' is mapped to -1"));
+  EXPECT_THAT(mapping_failure(R"({"cat": 1.5})"), HasSubstr("'cat' is mapped to 1.5"));
+  EXPECT_THAT(mapping_failure(R"({"-2": 1})"), HasSubstr("'-2' is neither"));
 }
 
 TEST(LabelMapping, a_missing_file_is_an_error) {

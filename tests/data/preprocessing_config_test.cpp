@@ -14,14 +14,14 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Preprocessing parse(const std::string& json) {
+Preprocessing parse_config(const std::string& json) {
   const TemporaryDirectory folder;
   std::ofstream(folder / "config.json") << json;
   return read_preprocessing(folder / "config.json");
 }
 
 std::string parse_failure(const std::string& json) {
-  return failure_of([&] { parse(json); });
+  return failure_of([&] { parse_config(json); });
 }
 
 ResizeRule to_edge(int edge, Filter filter) { return {.shortest_edge = edge, .filter = filter}; }
@@ -30,7 +30,7 @@ ResizeRule to_size(int edge, Filter filter) {
 }
 
 TEST(PreprocessingConfig, an_old_vit_stretches_to_its_size_with_bilinear) {
-  const Preprocessing result = parse(
+  const Preprocessing result = parse_config(
       R"({"do_normalize": true, "do_resize": true, "image_mean": [0.5, 0.5, 0.5],
           "image_std": [0.5, 0.5, 0.5], "size": 224})");
   EXPECT_EQ(result.resize, to_size(224, Filter::bilinear));
@@ -41,7 +41,8 @@ TEST(PreprocessingConfig, an_old_vit_stretches_to_its_size_with_bilinear) {
 
 TEST(PreprocessingConfig, one_number_is_an_edge_or_a_square_as_the_family_has_it) {
   const auto resize_of = [](const std::string& type) {
-    return parse(R"({"do_resize": true, "size": 256, "feature_extractor_type": ")" + type + "\"}")
+    return parse_config(R"({"do_resize": true, "size": 256, "feature_extractor_type": ")" + type +
+                        "\"}")
         .resize;
   };
   EXPECT_EQ(resize_of("DeiTFeatureExtractor"), to_size(256, Filter::bicubic));
@@ -51,7 +52,7 @@ TEST(PreprocessingConfig, one_number_is_an_edge_or_a_square_as_the_family_has_it
 }
 
 TEST(PreprocessingConfig, dinov2_resizes_an_edge_and_crops) {
-  const Preprocessing result = parse(
+  const Preprocessing result = parse_config(
       R"({"crop_size": {"height": 224, "width": 200}, "do_center_crop": true, "do_convert_rgb": true,
           "do_normalize": true, "do_rescale": true, "do_resize": true,
           "image_mean": [0.485, 0.456, 0.406], "image_processor_type": "BitImageProcessor",
@@ -66,12 +67,15 @@ TEST(PreprocessingConfig, dinov2_resizes_an_edge_and_crops) {
 TEST(PreprocessingConfig, convnext_resizes_to_more_than_it_crops_below_384) {
   const std::string head =
       R"({"image_processor_type": "ConvNextImageProcessor", "do_resize": true,)";
-  const Preprocessing small = parse(head + R"("crop_pct": 0.875, "size": {"shortest_edge": 224}})");
+  const Preprocessing small =
+      parse_config(head + R"("crop_pct": 0.875, "size": {"shortest_edge": 224}})");
   EXPECT_EQ(small.resize, to_edge(256, Filter::bicubic));
   EXPECT_EQ(small.center_crop, CropRule{(Size{224, 224})});
-  const Preprocessing silent = parse(head + R"("crop_pct": null, "size": 224, "resample": 2})");
+  const Preprocessing silent =
+      parse_config(head + R"("crop_pct": null, "size": 224, "resample": 2})");
   EXPECT_EQ(silent.resize, to_edge(256, Filter::bilinear));
-  const Preprocessing large = parse(head + R"("crop_pct": 0.875, "size": {"shortest_edge": 384}})");
+  const Preprocessing large =
+      parse_config(head + R"("crop_pct": 0.875, "size": {"shortest_edge": 384}})");
   EXPECT_EQ(large.resize, to_size(384, Filter::bicubic));
   EXPECT_EQ(large.center_crop, std::nullopt);
 }
@@ -79,16 +83,16 @@ TEST(PreprocessingConfig, convnext_resizes_to_more_than_it_crops_below_384) {
 TEST(PreprocessingConfig, poolformer_crops_as_its_own_step_says) {
   const std::string tail = R"("crop_pct": 0.9, "do_resize": true, "do_center_crop": true,
                               "crop_size": {"height": 224, "width": 224}, "resample": 3})";
-  EXPECT_EQ(parse(R"({"size": {"shortest_edge": 224},)" + tail).resize,
+  EXPECT_EQ(parse_config(R"({"size": {"shortest_edge": 224},)" + tail).resize,
             to_edge(248, Filter::bicubic));
-  EXPECT_EQ(parse(R"({"size": {"height": 224, "width": 224},)" + tail).resize,
+  EXPECT_EQ(parse_config(R"({"size": {"height": 224, "width": 224},)" + tail).resize,
             to_edge(248, Filter::bicubic));
-  EXPECT_EQ(parse(R"({"size": {"height": 90, "width": 180},)" + tail).resize,
+  EXPECT_EQ(parse_config(R"({"size": {"height": 90, "width": 180},)" + tail).resize,
             (ResizeRule{.exact = Size{200, 100}, .filter = Filter::bicubic}));
 }
 
 TEST(PreprocessingConfig, levit_enlarges_its_edge) {
-  EXPECT_EQ(parse(R"({"image_processor_type": "LevitImageProcessor", "do_resize": true,
+  EXPECT_EQ(parse_config(R"({"image_processor_type": "LevitImageProcessor", "do_resize": true,
                       "size": {"shortest_edge": 224}})")
                 .resize,
             to_edge(256, Filter::bicubic));
@@ -98,28 +102,29 @@ TEST(PreprocessingConfig, every_resample_number_is_pillows) {
   const Filter filters[] = {Filter::nearest, Filter::lanczos, Filter::bilinear,
                             Filter::bicubic, Filter::box,     Filter::hamming};
   for (int i = 0; i < 6; ++i)
-    EXPECT_EQ(parse(R"({"size": 8, "resample": )" + std::to_string(i) + "}").resize->filter,
+    EXPECT_EQ(parse_config(R"({"size": 8, "resample": )" + std::to_string(i) + "}").resize->filter,
               filters[i]);
 }
 
 TEST(PreprocessingConfig, steps_can_be_switched_off) {
-  const Preprocessing result = parse(
+  const Preprocessing result = parse_config(
       R"({"do_resize": false, "size": 224, "do_center_crop": false, "crop_size": 224,
           "do_rescale": false, "rescale_factor": 0.5, "do_normalize": false, "image_mean": [0.5]})");
   EXPECT_EQ(result, Preprocessing{.rescale_factor = 1});
 }
 
 TEST(PreprocessingConfig, detection_models_cap_the_longer_edge_and_pad) {
-  const Preprocessing result = parse(
+  const Preprocessing result = parse_config(
       R"({"do_resize": true, "size": {"shortest_edge": 800, "longest_edge": 1333}, "do_pad": true})");
   EXPECT_EQ(result.resize, (ResizeRule{.shortest_edge = 800, .longest_edge = 1333}));
   EXPECT_TRUE(result.pad);
-  EXPECT_EQ(parse(R"({"size": 8, "do_pad": true, "pad_size": {"height": 9, "width": 7}})").pad_to,
-            (Size{7, 9}));
+  EXPECT_EQ(
+      parse_config(R"({"size": 8, "do_pad": true, "pad_size": {"height": 9, "width": 7}})").pad_to,
+      (Size{7, 9}));
 }
 
 TEST(PreprocessingConfig, a_sidecar_says_it_in_our_own_words) {
-  const Preprocessing result = parse(
+  const Preprocessing result = parse_config(
       R"({"inputs": ["x"], "preprocessing": {"resize": {"shortest_edge": 232},
           "interpolation": "bicubic", "center_crop": {"height": 224, "width": 192},
           "crop_origin": "round", "rescale_factor": 1, "mean": [1, 2, 3], "std": 4,
@@ -130,7 +135,7 @@ TEST(PreprocessingConfig, a_sidecar_says_it_in_our_own_words) {
                                    .mean = {1, 2, 3},
                                    .std = {4},
                                    .reverse_channels = true}));
-  EXPECT_EQ(parse(R"({"preprocessing": {}})"), Preprocessing{});
+  EXPECT_EQ(parse_config(R"({"preprocessing": {}})"), Preprocessing{});
 }
 
 TEST(PreprocessingConfig, what_is_malformed_is_told) {

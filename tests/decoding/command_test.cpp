@@ -43,7 +43,7 @@ class DecoderCommand : public ::testing::Test {
     return path("tokens.npz");
   }
 
-  Outcome compare(const std::string& candidate, std::vector<std::string> more = {}) {
+  CompletedProcess compare(const std::string& candidate, std::vector<std::string> more = {}) {
     std::vector<std::string> arguments = {
         "eval", path(candidate), "--reference", path("float.onnx"), "--samples", "3"};
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -54,7 +54,7 @@ class DecoderCommand : public ::testing::Test {
 };
 
 TEST_F(DecoderCommand, eval_compares_a_prompt_and_steps_behind_its_cache) {
-  const Outcome outcome = compare("float.onnx", {"--steps", "4", "--prompt-length", "6"});
+  const CompletedProcess outcome = compare("float.onnx", {"--steps", "4", "--prompt-length", "6"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("prompts of 6 and 4 steps"));
   EXPECT_THAT(outcome.out, HasSubstr("d3"));
@@ -65,7 +65,7 @@ TEST_F(DecoderCommand, eval_names_faults_of_caches) {
   small_decoder({.position = true}).save(path("position.onnx"));
   small_decoder({.cut = true}).save(path("cut.onnx"));
   const auto expect = [&](const std::string& candidate, const std::string& text) {
-    const Outcome outcome = compare(candidate);
+    const CompletedProcess outcome = compare(candidate);
     EXPECT_EQ(outcome.exit_code, 1) << outcome.out << outcome.err;
     EXPECT_THAT(outcome.out, HasSubstr(text));
   };
@@ -76,9 +76,9 @@ TEST_F(DecoderCommand, eval_names_faults_of_caches) {
 
 TEST_F(DecoderCommand, models_that_take_other_inputs_are_fed_the_same_tokens_and_caches) {
   small_decoder({.own_positions = true}).save(path("counted.onnx"));
-  const Outcome outcome = compare("counted.onnx");
+  const CompletedProcess outcome = compare("counted.onnx");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
-  const Outcome other_way = run_vernier(
+  const CompletedProcess other_way = run_vernier(
       {"eval", path("float.onnx"), "--reference", path("counted.onnx"), "--samples", "2"});
   EXPECT_EQ(other_way.exit_code, 0) << other_way.out << other_way.err;
 }
@@ -88,14 +88,14 @@ TEST_F(DecoderCommand, layers_are_not_paired_by_numbers_that_only_the_prompt_has
   small_decoder({.own_positions = true}).save(path("counted.onnx"));
   for (const auto& [candidate, reference] :
        {std::pair("counted.onnx", "float.onnx"), std::pair("float.onnx", "counted.onnx")}) {
-    const Outcome outcome =
+    const CompletedProcess outcome =
         run_vernier({"layers", path(candidate), "--reference", path(reference), "--samples", "6"});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   }
 }
 
 TEST_F(DecoderCommand, each_model_goes_its_own_way_with_generate) {
-  const Outcome same = compare("float.onnx", {"--generate"});
+  const CompletedProcess same = compare("float.onnx", {"--generate"});
   EXPECT_EQ(same.exit_code, 0) << same.out << same.err;
   EXPECT_THAT(same.out, HasSubstr("each model continues with its own tokens"));
   EXPECT_EQ(compare("bad.onnx", {"--generate"}).exit_code, 1);
@@ -105,11 +105,11 @@ TEST_F(DecoderCommand, check_record_inspect_and_debug_run_it) {
   EXPECT_EQ(run_vernier({"check", path("float.onnx")}).exit_code, 0);
   EXPECT_EQ(run_vernier({"inspect", path("float.onnx")}).exit_code, 0);
   for (const std::string which : {"inputs", "outputs"}) {
-    const Outcome recorded =
+    const CompletedProcess recorded =
         run_vernier({"record", path("float.onnx"), "-o", path(which), "--tensors", which});
     EXPECT_EQ(recorded.exit_code, 0) << recorded.err;
   }
-  const Outcome replayed = run_vernier(
+  const CompletedProcess replayed = run_vernier(
       {"eval", path("float.onnx"), "--reference", path("outputs"), "--input-data", path("inputs")});
   EXPECT_EQ(replayed.exit_code, 0) << replayed.out << replayed.err;
 }
@@ -123,13 +123,13 @@ TEST_F(DecoderCommand, text_generation_scores_tokens) {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run_vernier(arguments);
   };
-  const Outcome near = score("near.onnx");
+  const CompletedProcess near = score("near.onnx");
   EXPECT_EQ(near.exit_code, 0) << near.out << near.err;
   EXPECT_THAT(near.out, HasSubstr("perplexity_ratio"));
   EXPECT_EQ(score("bad.onnx").exit_code, 1);
   EXPECT_EQ(score("near.onnx", {"--samples", "1"}).exit_code, 3);
   EXPECT_EQ(score("near.onnx", {"--fail-if", "kl_mean>1e-12"}).exit_code, 1);
-  const Outcome json = score("near.onnx", {"-f", "json", "--batch", "4"});
+  const CompletedProcess json = score("near.onnx", {"-f", "json", "--batch", "4"});
   expect_valid_json("text-generation", json.out);
   EXPECT_EQ(nlohmann::json::parse(json.out)["num_scored_positions"], 12 * 19);
 }
@@ -141,7 +141,7 @@ TEST_F(DecoderCommand, text_generation_fails_by_caches_that_are_others) {
     return run_vernier({"eval", path("swapped.onnx"), "--reference", path("float.onnx"), "--task",
                         "text-generation", "--dataset", save_tokens(12, 20), "-f", format});
   };
-  const Outcome outcome = score("json");
+  const CompletedProcess outcome = score("json");
   EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
   expect_valid_json("text-generation", outcome.out);
   const auto result = nlohmann::json::parse(outcome.out);
@@ -156,7 +156,7 @@ TEST_F(DecoderCommand, text_generation_fails_by_caches_that_are_others) {
 
 TEST_F(DecoderCommand, text_generation_is_scored_beside_recorded_logits) {
   const std::string tokens = save_tokens(12, 20);
-  const Outcome recorded =
+  const CompletedProcess recorded =
       run_vernier({"record", path("float.onnx"), "--input-data", tokens, "--whole-sequences",
                    "--tensors", "y", "-o", path("recorded.npz")});
   EXPECT_EQ(recorded.exit_code, 0);
@@ -165,7 +165,7 @@ TEST_F(DecoderCommand, text_generation_is_scored_beside_recorded_logits) {
   const auto metrics = [&](const std::string& reference, std::vector<std::string> more) {
     more.insert(more.begin(), {"eval", path("near.onnx"), "--reference", path(reference), "--task",
                                "text-generation", "--dataset", tokens, "-f", "json"});
-    const Outcome outcome = run_vernier(more);
+    const CompletedProcess outcome = run_vernier(more);
     EXPECT_NE(outcome.exit_code, 2) << outcome.err;
     return outcome.out.empty() ? nlohmann::json() : nlohmann::json::parse(outcome.out)["metrics"];
   };
@@ -192,19 +192,20 @@ TEST_F(DecoderCommand, parts_of_a_text_make_the_bytes_of_the_whole) {
   };
   const std::string whole = score({"-f", "json"}).out;
   for (const char* shard : {"1/3", "2/3", "3/3"}) {
-    const Outcome part = score({"--shard", shard, "-o", path(shard[0] + std::string(".vpart"))});
+    const CompletedProcess part =
+        score({"--shard", shard, "-o", path(shard[0] + std::string(".vpart"))});
     EXPECT_EQ(part.exit_code, 0) << part.err;
   }
-  const Outcome merged =
+  const CompletedProcess merged =
       run_vernier({"merge", path("3.vpart"), path("1.vpart"), path("2.vpart"), "-f", "json"});
   EXPECT_EQ(merged.out, whole) << merged.err;
-  const Outcome missing =
+  const CompletedProcess missing =
       run_vernier({"merge", path("3.vpart"), path("2.vpart"), "--allow-missing"});
   EXPECT_EQ(missing.exit_code, 3) << missing.err;
   EXPECT_THAT(missing.out, HasSubstr("7 of 11 samples"));
   const std::vector<std::string> checkpoint = {"--checkpoint", path("checkpoint"), "-f", "json"};
   EXPECT_EQ(score(checkpoint).out, whole);
-  const Outcome resumed = score(checkpoint);
+  const CompletedProcess resumed = score(checkpoint);
   EXPECT_EQ(resumed.out, whole);
   EXPECT_THAT(resumed.err, HasSubstr("[checkpoint] goes on from"));
 }
@@ -241,7 +242,7 @@ TEST_F(DecoderCommand, debug_measures_projections_and_advises_by_kl_on_other_tex
                                           "-f",
                                           "json"};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    const Outcome outcome = run_vernier(arguments);
+    const CompletedProcess outcome = run_vernier(arguments);
     expect_valid_json("debug", outcome.out);
     return nlohmann::json::parse(outcome.out);
   };
@@ -272,8 +273,8 @@ TEST_F(DecoderCommand, quantize_and_tune_are_scored_by_kl_on_text_that_was_held_
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no folder of large models";
   const std::string real = (folder / "model.onnx").string();
   const std::string tokens = (folder / "tokens.npz").string();
-  const Outcome outcome = run_vernier({"quantize", real, "--precision", "int4", "--data", tokens,
-                                       "-o", path("int4.onnx"), "-f", "json"});
+  const CompletedProcess outcome = run_vernier({"quantize", real, "--precision", "int4", "--data",
+                                                tokens, "-o", path("int4.onnx"), "-f", "json"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   expect_valid_json("quantize", outcome.out);
   const auto quantized = nlohmann::json::parse(outcome.out);
@@ -281,7 +282,7 @@ TEST_F(DecoderCommand, quantize_and_tune_are_scored_by_kl_on_text_that_was_held_
   EXPECT_LT(quantized["held_back"]["kl_mean"], 0.0097);
   EXPECT_LE(std::filesystem::file_size(path("int4.onnx")),
             std::filesystem::file_size(folder / "model.int4.onnx"));
-  const Outcome tuned =
+  const CompletedProcess tuned =
       run_vernier({"tune", real, "--precision", "int4", "--target", "kl_mean<0.003", "--data",
                    tokens, "-o", path("mixed.onnx"), "-f", "json"});
   EXPECT_EQ(tuned.exit_code, 0) << tuned.out << tuned.err;
@@ -298,7 +299,7 @@ TEST_F(DecoderCommand, sweep_shows_the_kl_of_every_precision) {
       "sweep",  path("fused.onnx"),  "--precisions", "fp16,w8,int4",
       "--data", save_tokens(16, 20), "--runs",       "1",
       "-o",     path("sweep"),       "-f",           "json"};
-  const Outcome outcome = run_vernier(command);
+  const CompletedProcess outcome = run_vernier(command);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   expect_valid_json("sweep", outcome.out);
   std::map<std::string, double> kl;
@@ -322,7 +323,7 @@ TEST_F(DecoderCommand, a_folder_of_onnxruntime_genai_says_which_file_and_which_i
   std::ofstream(folder / "genai_config.json")
       << R"({"model": {"decoder": {"filename": "text.onnx", "inputs": {"input_ids": "x0",
                  "attention_mask": "x1", "position_ids": "x2", "past_key_names": "c%d"}}}})";
-  const Outcome outcome =
+  const CompletedProcess outcome =
       run_vernier({"eval", folder.string(), "--reference", path("float.onnx"), "--samples", "2"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("prompts of"));
@@ -350,13 +351,13 @@ TEST_F(DecoderCommand, folders_of_fused_operators_run_in_every_command) {
     return run_vernier(more);
   };
   for (const char* command : {"eval", "layers"}) {
-    const Outcome same = run(command, "whole");
+    const CompletedProcess same = run(command, "whole");
     EXPECT_EQ(same.exit_code, 0) << same.out << same.err;
-    const Outcome unturned = run(command, "unturned");
+    const CompletedProcess unturned = run(command, "unturned");
     EXPECT_EQ(unturned.exit_code, 1) << unturned.out << unturned.err;
   }
   const auto json = [&](const std::string& command) {
-    const Outcome outcome =
+    const CompletedProcess outcome =
         run(command, "int4", {"--input-data", save_tokens(8, 20), "-f", "json"});
     expect_valid_json(command, outcome.out);
     return outcome.out.empty() ? nlohmann::json() : nlohmann::json::parse(outcome.out);
@@ -374,13 +375,13 @@ TEST_F(DecoderCommand, folders_of_fused_operators_run_in_every_command) {
   EXPECT_EQ(kinds(layered), expected);
   EXPECT_GT(debugged["sensitivity"]["kl_mean"], 0);
   EXPECT_GT(layered["kl_mean"], 0);
-  const Outcome text =
+  const CompletedProcess text =
       run("eval", "int4", {"--task", "text-generation", "--dataset", save_tokens(12, 20)});
   EXPECT_NE(text.exit_code, 2) << text.err;
   EXPECT_THAT(text.out, HasSubstr("kl_mean"));
   for (const char* command : {"check", "inspect"})
     EXPECT_EQ(run_vernier({command, path("int4")}).exit_code, 0) << command;
-  const Outcome recorded =
+  const CompletedProcess recorded =
       run_vernier({"record", path("int4"), "--tensors", "outputs", "-o", path("recorded")});
   EXPECT_EQ(recorded.exit_code, 0) << recorded.err;
 }
@@ -394,8 +395,9 @@ TEST_F(DecoderCommand, debug_feeds_a_float_model_of_other_inputs_the_same_tokens
   const std::string tokens = save_tokens(8, 20);
   const auto run = [&](const std::string& command, const std::string& candidate,
                        const std::string& reference) {
-    const Outcome outcome = run_vernier({command, path(candidate), "--reference", path(reference),
-                                         "--input-data", tokens, "--samples", "2", "-f", "json"});
+    const CompletedProcess outcome =
+        run_vernier({command, path(candidate), "--reference", path(reference), "--input-data",
+                     tokens, "--samples", "2", "-f", "json"});
     EXPECT_NE(outcome.exit_code, 2) << command << " " << candidate << " " << outcome.err;
     expect_valid_json(command, outcome.out);
     return outcome.out.empty() ? nlohmann::json() : nlohmann::json::parse(outcome.out);
@@ -468,7 +470,7 @@ TEST_F(DecoderCommand, weights_of_four_bits_beside_float16_are_compared) {
   save("half.onnx", false);
   save("half.int4.onnx", true);
   for (const char* command : {"eval", "debug"}) {
-    const Outcome outcome =
+    const CompletedProcess outcome =
         run_vernier({command, path("half.int4.onnx"), "--reference", path("half.onnx")});
     EXPECT_NE(outcome.exit_code, 2) << command << outcome.err;
     EXPECT_THAT(outcome.out, Not(HasSubstr("was not measured"))) << command;
@@ -499,7 +501,7 @@ TEST_F(DecoderCommand, debug_leaves_weights_of_four_bits_without_a_counterpart_a
   }
   graph.mutable_node()->SwapElements(graph.node_size() - 2, graph.node_size() - 1);
   whole.save(path("parts.onnx"));
-  const Outcome outcome =
+  const CompletedProcess outcome =
       run_vernier({"debug", path("int4.onnx"), "--reference", path("parts.onnx"), "--input-data",
                    save_tokens(8, 20), "--samples", "2", "-f", "json"});
   ASSERT_NE(outcome.exit_code, 2) << outcome.err;
@@ -524,10 +526,10 @@ TEST_F(DecoderCommand, a_merged_decoder_takes_the_branch_of_its_cache) {
     EXPECT_EQ(run("layers", "merged.onnx").exit_code, 0) << run("layers", "merged.onnx").err;
     EXPECT_EQ(run("layers", "merged_bad.onnx").exit_code, 1);
     if (!encoder) {  // check cannot tell how long what the encoder found has to be
-      const Outcome checked = run_vernier({"check", path("merged.onnx")});
+      const CompletedProcess checked = run_vernier({"check", path("merged.onnx")});
       EXPECT_EQ(checked.exit_code, 0) << checked.out << checked.err;
     }
-    const Outcome text =
+    const CompletedProcess text =
         run_vernier({"eval", path("merged.onnx"), "--reference", path("merged.onnx"), "--task",
                      "text-generation", "--dataset", save_tokens(12, 20)});
     EXPECT_EQ(text.exit_code, 0) << text.out << text.err;
@@ -536,7 +538,7 @@ TEST_F(DecoderCommand, a_merged_decoder_takes_the_branch_of_its_cache) {
   EXPECT_EQ(run_vernier({"eval", path("float.onnx"), "--reference", path("float.onnx")}).exit_code,
             0);
   merged_decoder().save(path("merged.onnx"));
-  const Outcome apart = run_vernier(
+  const CompletedProcess apart = run_vernier(
       {"eval", path("merged.onnx"), "--reference", path("float.onnx"), "--samples", "2"});
   EXPECT_EQ(apart.exit_code, 0) << apart.out << apart.err;
 }
@@ -546,8 +548,9 @@ TEST_F(DecoderCommand, layers_show_projections_and_the_kl_of_the_next_token) {
   fused_decoder().save(path("fused.onnx"));
   fused_decoder({.turned = false}).save(path("unturned.onnx"));
   const auto layers = [&](const std::string& candidate) {
-    const Outcome outcome = run_vernier({"layers", path(candidate), "--reference",
-                                         path("fused.onnx"), "--samples", "2", "-f", "json"});
+    const CompletedProcess outcome =
+        run_vernier({"layers", path(candidate), "--reference", path("fused.onnx"), "--samples", "2",
+                     "-f", "json"});
     expect_valid_json("layers", outcome.out);
     return nlohmann::json::parse(outcome.out);
   };
@@ -560,7 +563,7 @@ TEST_F(DecoderCommand, layers_show_projections_and_the_kl_of_the_next_token) {
   for (const char* equal : {"0 q", "0 k", "0 v"}) EXPECT_EQ(found[equal], "inf") << equal;
   for (const char* other : {"0 o", "0 down", "1 q", "null head"})
     EXPECT_LT(found[other], 60) << other;
-  const Outcome text = run_vernier(
+  const CompletedProcess text = run_vernier(
       {"layers", path("unturned.onnx"), "--reference", path("fused.onnx"), "--samples", "2"});
   EXPECT_THAT(text.out, HasSubstr("By layer and projection"));
   EXPECT_THAT(text.out, HasSubstr("next token  KL "));
@@ -570,10 +573,10 @@ TEST_F(DecoderCommand, layers_of_a_quantized_model_show_every_projection) {
   const std::filesystem::path folder = shared_data("lm");
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no folder of large models";
   for (const char* file : {"model.int4.onnx", "model.int8.onnx"}) {
-    const Outcome outcome = run_vernier({"layers", (folder / file).string(), "--reference",
-                                         (folder / "model.onnx").string(), "--input-data",
-                                         (folder / "tokens.npz").string(), "--at",
-                                         "first,last,worst", "--samples", "2", "-f", "json"});
+    const CompletedProcess outcome = run_vernier(
+        {"layers", (folder / file).string(), "--reference", (folder / "model.onnx").string(),
+         "--input-data", (folder / "tokens.npz").string(), "--at", "first,last,worst", "--samples",
+         "2", "-f", "json"});
     expect_valid_json("layers", outcome.out);
     const auto result = nlohmann::json::parse(outcome.out);
     std::map<std::string, int> kinds;
@@ -592,7 +595,7 @@ TEST_F(DecoderCommand, layers_run_at_the_worst_token_beside_a_live_model) {
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no folder of large models";
   if (!std::filesystem::exists(VERNIER_TORCH2_PYTHON))
     GTEST_SKIP() << "no PyTorch 2: scripts/setup.sh torch2";
-  const Outcome outcome = run_vernier(
+  const CompletedProcess outcome = run_vernier(
       {"layers", (folder / "model.onnx").string(), "--reference", "hf:" + (folder / "hf").string(),
        "--task", "text-generation", "--input-data", (folder / "tokens.npz").string(), "--at",
        "first,worst", "--samples", "2", "--python", VERNIER_TORCH2_PYTHON, "-f", "json"});
@@ -606,7 +609,7 @@ TEST_F(DecoderCommand, check_compares_it_with_the_live_model) {
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no folder of large models";
   if (!std::filesystem::exists(VERNIER_TORCH2_PYTHON))
     GTEST_SKIP() << "no PyTorch 2: scripts/setup.sh torch2";
-  const Outcome outcome =
+  const CompletedProcess outcome =
       run_vernier({"check", (folder / "model.onnx").string(), "--reference",
                    "hf:" + (folder / "hf").string(), "--python", VERNIER_TORCH2_PYTHON});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
@@ -617,7 +620,7 @@ TEST(DecoderFigures, of_a_real_model_equal_those_that_are_known) {
   const std::filesystem::path folder = shared_data("lm");
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no folder of large models";
   const auto expected = nlohmann::json::parse(read_text((folder / "expected.json").string()));
-  const Outcome outcome =
+  const CompletedProcess outcome =
       run_vernier({"eval", (folder / "model.int4.onnx").string(), "--reference",
                    (folder / "model.onnx").string(), "--task", "text-generation", "--dataset",
                    (folder / "tokens.npz").string(), "-f", "json"});
@@ -673,7 +676,7 @@ TEST(DecoderFigures, of_int8_equal_those_that_are_known_on_such_a_cpu) {
 TEST(DecoderFigures, of_int8_in_exact_arithmetic_do_not_depend_on_the_cpu) {
   const std::filesystem::path folder = shared_data("lm");
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no folder of large models";
-  const Outcome outcome =
+  const CompletedProcess outcome =
       run_vernier({"eval", (folder / "model.int8.onnx").string(), "--reference",
                    (folder / "model.onnx").string(), "--task", "text-generation", "--dataset",
                    (folder / "tokens.npz").string(), "--batch", "8", "--exact", "-f", "json"});

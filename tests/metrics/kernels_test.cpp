@@ -1,4 +1,5 @@
 #include "vernier/metrics/kernels.h"
+#include "tests/metrics/special_values.h"
 
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
@@ -6,16 +7,12 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 
 #include "tests/metrics/pair.h"
 #include "vernier/error.h"
 
 namespace vernier {
 namespace {
-
-constexpr double inf = std::numeric_limits<double>::infinity();
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 // numpy 2.4's order of addition, spelled out: what measure() has to reproduce.
 double pairwise(std::span<const double> terms) {
@@ -75,13 +72,13 @@ class Measure : public testing::TestWithParam<std::int64_t> {
 INSTANTIATE_TEST_SUITE_P(Targets, Measure, testing::ValuesIn(hwy::SupportedAndGeneratedTargets()),
                          [](const auto& target) { return hwy::TargetName(target.param); });
 
-constexpr std::size_t lengths[] = {0,    1,    2,     7,     8,     9,           31,    33,
-                                   127,  128,  129,   1000,  4097,  8191,        8192,  8193,
-                                   8199, 8200, 16384, 16385, 20000, 65536 + 200, 100003};
+constexpr std::size_t array_lengths[] = {0,    1,    2,     7,     8,     9,           31,    33,
+                                         127,  128,  129,   1000,  4097,  8191,        8192,  8193,
+                                         8199, 8200, 16384, 16385, 20000, 65536 + 200, 100003};
 
 TEST_P(Measure, every_length_and_float_dtype_has_numpys_bits) {
   for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16})
-    for (const std::size_t length : lengths) {
+    for (const std::size_t length : array_lengths) {
       const Pair pair = random_pair(length, static_cast<unsigned>(length));
       const Tensor reference = tensor_as(dtype, pair.reference);
       const Tensor candidate = tensor_as(dtype, pair.candidate);
@@ -107,7 +104,7 @@ NoiseSums noise_in(const PairSums& sums) {
 
 TEST_P(Measure, noise_alone_has_the_same_bits) {
   for (const DType dtype : {DType::f32, DType::f64, DType::f16})
-    for (const std::size_t length : lengths) {
+    for (const std::size_t length : array_lengths) {
       const Pair pair = random_pair(length, static_cast<unsigned>(length));
       const Tensor reference = tensor_as(dtype, pair.reference);
       const Tensor candidate = tensor_as(dtype, pair.candidate);

@@ -1,4 +1,5 @@
 #include "vernier/metrics/neighbours.h"
+#include "tests/metrics/special_values.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,8 +16,6 @@
 
 namespace vernier {
 namespace {
-
-constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 
 Tensor random_embeddings(std::int64_t rows, std::int64_t dims, unsigned seed = 1) {
   std::mt19937 engine(seed);
@@ -149,7 +148,7 @@ TEST(Neighbours, near_ties_beyond_float32_are_ordered_as_in_float64) {
 
 TEST(Neighbours, a_row_with_nan_or_infinity_has_no_neighbours_and_is_none) {
   Tensor embeddings = random_embeddings(40, 8);
-  elements<float>(embeddings)[3 * 8 + 1] = nan;
+  elements<float>(embeddings)[3 * 8 + 1] = nan_f;
   elements<float>(embeddings)[20 * 8] = std::numeric_limits<float>::infinity();
   const Neighbours found = leave_one_out_neighbours(embeddings, {.k = 39});
   EXPECT_EQ(found.non_finite, 2);
@@ -161,7 +160,7 @@ TEST(Neighbours, a_row_with_nan_or_infinity_has_no_neighbours_and_is_none) {
 }
 
 TEST(Neighbours, rows_of_nan_alone_are_still_a_result) {
-  const Neighbours found = leave_one_out_neighbours(f32({nan, nan}, {2, 1}));
+  const Neighbours found = leave_one_out_neighbours(f32({nan_f, nan_f}, {2, 1}));
   EXPECT_EQ(found.non_finite, 2);
   EXPECT_EQ(found.indices, (std::vector<std::int32_t>{-1, -1}));
 }

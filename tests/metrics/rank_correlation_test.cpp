@@ -1,9 +1,9 @@
 #include "vernier/metrics/rank_correlation.h"
+#include "tests/metrics/special_values.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
 #include "tests/metrics/pair.h"
 #include "vernier/error.h"
@@ -12,7 +12,6 @@ namespace vernier {
 namespace {
 
 using Values = std::vector<double>;
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 Tensor embeddings(std::int64_t rows, std::int64_t dims, unsigned seed) {
   const Pair pair = random_pair(rows * dims, seed);

@@ -1,9 +1,9 @@
 #include "vernier/metrics/segmentation.h"
+#include "tests/metrics/special_values.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
 #include "tests/metrics/pair.h"
 #include "tests/oracle/numpy.h"
@@ -13,7 +13,6 @@ namespace vernier {
 namespace {
 
 using Map = std::vector<std::int64_t>;
-constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 
 TEST(Segmentation, labels_and_predictions_are_counted_by_class) {
   const ImagePixels counted = count_pixels(Map{0, 1, 1, 2}, Map{0, 0, 1, 2}, {.classes = 3});
@@ -66,7 +65,7 @@ TEST(Segmentation, nothing_has_no_score) {
 }
 
 TEST(Segmentation, the_best_class_of_a_pixel_is_the_first_with_the_highest_value) {
-  const Tensor logits = f32({1, 5, nan, 0, 2, 5, 1, nan, 0, 4, 9, 9}, {3, 2, 2});
+  const Tensor logits = f32({1, 5, nan_f, 0, 2, 5, 1, nan_f, 0, 4, 9, 9}, {3, 2, 2});
   EXPECT_EQ(best_classes(logits), (Map{1, 0, -1, -1}));
 }
 
@@ -76,7 +75,7 @@ TEST(Segmentation, logits_of_another_size_are_interpolated_before_the_best_is_ta
   EXPECT_EQ(best_classes(logits, 2, 4), (Map{0, 0, 1, 1, 0, 0, 1, 1}));
   EXPECT_EQ(best_classes(logits, 1, 2), (Map{0, 1}));
   EXPECT_EQ(best_classes(logits, 1, 1), (Map{1}));  // 2 against 2.2
-  EXPECT_EQ(best_classes(f32({nan, 1, 0, 0}, {2, 1, 2}), 1, 4), (Map{-1, -1, -1, 0}));
+  EXPECT_EQ(best_classes(f32({nan_f, 1, 0, 0}, {2, 1, 2}), 1, 4), (Map{-1, -1, -1, 0}));
 }
 
 TEST(Segmentation, unusable_arrays_are_errors) {

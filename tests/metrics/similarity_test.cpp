@@ -1,4 +1,5 @@
 #include "vernier/metrics/similarity.h"
+#include "tests/metrics/special_values.h"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +10,6 @@
 
 namespace vernier {
 namespace {
-
-constexpr double inf = std::numeric_limits<double>::infinity();
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 TEST(Similarity, hand_computed_values) {
   const Similarity result = similarity(f64({3, -4}), f64({3, -3.5}));

@@ -1,16 +1,13 @@
 #include "vernier/metrics/statistics.h"
+#include "tests/metrics/special_values.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <vector>
 
 namespace vernier {
 namespace {
-
-constexpr double inf = std::numeric_limits<double>::infinity();
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 Statistics statistics_of(const std::vector<double>& values) {
   std::vector<SampleValue> samples;

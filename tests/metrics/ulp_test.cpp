@@ -1,4 +1,5 @@
 #include "vernier/metrics/ulp.h"
+#include "tests/metrics/special_values.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +12,6 @@
 namespace vernier {
 namespace {
 
-constexpr float inf = std::numeric_limits<float>::infinity();
 constexpr float max = std::numeric_limits<float>::max();
 
 double max_ulp(float reference, float candidate) {
@@ -22,14 +22,14 @@ TEST(UlpDistance, counts_the_steps_between_values) {
   EXPECT_EQ(max_ulp(1, 1), 0);
   EXPECT_EQ(max_ulp(1, std::nextafter(1.0f, 2.0f)), 1);
   EXPECT_EQ(max_ulp(1, 2), 1 << 23);
-  EXPECT_EQ(max_ulp(max, inf), 1);
+  EXPECT_EQ(max_ulp(max, inf_f), 1);
 }
 
 TEST(UlpDistance, zeros_are_one_value_and_signs_are_crossed_through_them) {
   const float tiny = std::numeric_limits<float>::denorm_min();
   EXPECT_EQ(max_ulp(0.0f, -0.0f), 0);
   EXPECT_EQ(max_ulp(-tiny, tiny), 2);
-  EXPECT_EQ(max_ulp(-inf, inf), 2.0 * 0x7f800000);
+  EXPECT_EQ(max_ulp(-inf_f, inf_f), 2.0 * 0x7f800000);
 }
 
 TEST(UlpDistance, sixteen_bit_floats_have_their_own_steps) {

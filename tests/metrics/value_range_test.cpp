@@ -1,17 +1,14 @@
 #include "vernier/metrics/value_range.h"
+#include "tests/metrics/special_values.h"
 
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
 
 #include <cmath>
-#include <limits>
 #include <vector>
 
 namespace vernier {
 namespace {
-
-constexpr float inf = std::numeric_limits<float>::infinity();
-constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 
 // Every test here runs on every SIMD target this CPU has.
 class ValueRangeOf : public testing::TestWithParam<std::int64_t> {
@@ -41,20 +38,20 @@ TEST_P(ValueRangeOf, nan_is_passed_over_wherever_it_is) {
   for (std::size_t at = 0; at < 70; ++at) {
     std::vector<float> values(70, 2);
     values[69 - at] = 5;
-    values[at] = nan;
+    values[at] = nan_f;
     EXPECT_EQ(value_range(values).low, 2);
     EXPECT_EQ(value_range(values).high, 5);
   }
 }
 
 TEST_P(ValueRangeOf, infinities_are_values) {
-  EXPECT_EQ(value_range(std::vector{1.0F, inf, -inf}).low, -inf);
-  EXPECT_EQ(value_range(std::vector{1.0F, inf, -inf}).high, inf);
+  EXPECT_EQ(value_range(std::vector{1.0F, inf_f, -inf_f}).low, -inf_f);
+  EXPECT_EQ(value_range(std::vector{1.0F, inf_f, -inf_f}).high, inf_f);
 }
 
 TEST_P(ValueRangeOf, of_nothing_or_nan_alone_there_is_none) {
   EXPECT_TRUE(std::isnan(value_range({}).low));
-  EXPECT_TRUE(std::isnan(value_range(std::vector<float>(40, nan)).high));
+  EXPECT_TRUE(std::isnan(value_range(std::vector<float>(40, nan_f)).high));
 }
 
 }  // namespace

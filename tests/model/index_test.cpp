@@ -18,7 +18,7 @@ Tensor numbers(const std::string& name, Shape shape, const std::vector<float>& v
 }
 
 // x -> If(c) { then: Neg -> t ; else: Abs -> t, Mul with w } and a tensor t in the main graph too.
-GraphBuilder nested() {
+GraphBuilder nested_if() {
   GraphBuilder then_branch("then");
   then_branch.node("Neg", {"x"}, {"t"}).output("t", DType::f32, {});
   GraphBuilder else_branch("else");
@@ -37,7 +37,7 @@ GraphBuilder nested() {
 }
 
 TEST(ModelIndex, finds_tensors_by_the_names_that_probes_give_them) {
-  const Model model = nested().model();
+  const Model model = nested_if().model();
   const ModelIndex index(model);
   ASSERT_EQ(index.graphs().size(), 3U);
   EXPECT_EQ(index.tensor("t")->node->op_type(), "Add");
@@ -65,7 +65,7 @@ TEST(ModelIndex, finds_nodes_by_name_and_module) {
 }
 
 TEST(ModelIndex, knows_dtypes_and_constants_of_every_graph) {
-  const Model model = nested().model();
+  const Model model = nested_if().model();
   const ModelIndex index(model);
   const GraphIndex& inner = *index.tensor("e")->graph;
   EXPECT_THAT(inner.dtype("a"), Optional(DType::f32));

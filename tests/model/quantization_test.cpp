@@ -21,14 +21,14 @@ std::vector<float> values(const Tensor& tensor) {
   return {span.begin(), span.end()};
 }
 
-GraphBuilder with_input() {
+GraphBuilder with_float_input() {
   GraphBuilder builder;
   builder.input("x", DType::f32, {{1, ""}, {2, ""}}).weight(scale("s", 0.5F));
   return builder;
 }
 
 TEST(Quantization, a_pair_is_found_with_its_writer) {
-  const Model model = with_input()
+  const Model model = with_float_input()
                           .node("Relu", {"x"}, {"y"})
                           .node("QuantizeLinear", {"y", "s"}, {"q"})
                           .node("DequantizeLinear", {"q", "s"}, {"z"})
@@ -45,7 +45,7 @@ TEST(Quantization, a_pair_is_found_with_its_writer) {
 }
 
 TEST(Quantization, a_pair_that_ends_in_an_output_has_its_name) {
-  const Model model = with_input()
+  const Model model = with_float_input()
                           .node("Relu", {"x"}, {"y_QuantizeLinear_Input"})
                           .node("QuantizeLinear", {"y_QuantizeLinear_Input", "s"}, {"q"})
                           .node("DequantizeLinear", {"q", "s"}, {"y"})
@@ -57,7 +57,7 @@ TEST(Quantization, a_pair_that_ends_in_an_output_has_its_name) {
 }
 
 TEST(Quantization, a_pair_for_each_reader_is_one_row) {
-  const Model model = with_input()
+  const Model model = with_float_input()
                           .node("QuantizeLinear", {"x", "s"}, {"q1"})
                           .node("DequantizeLinear", {"q1", "s"}, {"a"})
                           .node("QuantizeLinear", {"x", "s"}, {"q2"})
@@ -72,7 +72,7 @@ TEST(Quantization, pairs_inside_subgraphs_are_found) {
   subgraph.node("QuantizeLinear", {"x", "s"}, {"q"}, {}, "com.microsoft")
       .node("DequantizeLinear", {"q", "s"}, {"z"}, {}, "com.microsoft")
       .output("z");
-  const Model model = with_input()
+  const Model model = with_float_input()
                           .input("condition", DType::boolean, {})
                           .node("If", {"condition"}, {"y"},
                                 {graph_attribute("then_branch", subgraph),
@@ -83,7 +83,7 @@ TEST(Quantization, pairs_inside_subgraphs_are_found) {
 }
 
 TEST(Quantization, weights_behind_dequantize_are_read) {
-  const Model model = with_input()
+  const Model model = with_float_input()
                           .weight(tensor_of<std::int8_t>("w_quantized", DType::i8, {2}, {2, -4}))
                           .node("DequantizeLinear", {"w_quantized", "s"}, {"w"})
                           .node("Add", {"x", "w"}, {"y"})
@@ -98,7 +98,7 @@ TEST(Quantization, weights_behind_dequantize_are_read) {
 }
 
 TEST(Quantization, float_weights_behind_a_pair_are_fake_quantized) {
-  const Model model = with_input()
+  const Model model = with_float_input()
                           .weight(tensor_of<float>("w", DType::f32, {2}, {0.9F, 0.3F}))
                           .node("QuantizeLinear", {"w", "s"}, {"q"})
                           .node("DequantizeLinear", {"q", "s"}, {"wq"})
@@ -114,7 +114,7 @@ TEST(Quantization, q_operators_show_their_output_and_weight) {
   const Tensor zero = tensor_of<std::uint8_t>("z", DType::u8, {}, {0});
   const Tensor weight = tensor_of<std::uint8_t>("w", DType::u8, {2, 2}, {1, 2, 3, 4});
   const Model model =
-      with_input()
+      with_float_input()
           .weight(zero)
           .weight(weight)
           .node("QuantizeLinear", {"x", "s", "z"}, {"q"})
@@ -132,7 +132,7 @@ TEST(Quantization, q_operators_show_their_output_and_weight) {
 
 TEST(Quantization, dynamic_quantization_gives_weights_and_outputs) {
   const auto to_float = int_attribute("to", onnx_data_type(DType::f32));
-  const Model model = with_input()
+  const Model model = with_float_input()
                           .weight(tensor_of<std::int8_t>("w_quantized", DType::i8, {2, 1}, {2, 4}))
                           .weight(scale("w_scale", 0.25F))
                           .node("DynamicQuantizeLinear", {"x"}, {"q", "qs", "qz"})
@@ -153,7 +153,7 @@ TEST(Quantization, dynamic_quantization_gives_weights_and_outputs) {
 TEST(Quantization, n_bit_weights_are_unpacked_low_bits_first) {
   Tensor packed = make_tensor("w_Q4", DType::u8, {1, 1, 8});
   packed.bytes[0] = std::byte{0xA9};  // 9, 10: less the implied zero point 8
-  const Model model = with_input()
+  const Model model = with_float_input()
                           .weight(packed)
                           .weight(tensor_of<float>("w_scales", DType::f32, {1}, {2}))
                           .node("MatMulNBits", {"x", "w_Q4", "w_scales"}, {"y"},
@@ -169,11 +169,11 @@ TEST(Quantization, n_bit_weights_are_unpacked_low_bits_first) {
 }
 
 TEST(Quantization, a_float_model_has_none) {
-  EXPECT_TRUE(find_quantization(with_input().node("Relu", {"x"}, {"y"}).model()).empty());
+  EXPECT_TRUE(find_quantization(with_float_input().node("Relu", {"x"}, {"y"}).model()).empty());
 }
 
 TEST(Quantization, a_scale_that_the_model_computes_is_noted) {
-  const Model model = with_input()
+  const Model model = with_float_input()
                           .node("Abs", {"s"}, {"computed"})
                           .node("QuantizeLinear", {"x", "computed"}, {"q"})
                           .node("DequantizeLinear", {"q", "computed"}, {"z"})
@@ -186,7 +186,7 @@ TEST(Quantization, a_scale_that_the_model_computes_is_noted) {
 }
 
 TEST(Quantization, a_scale_behind_identity_is_a_constant) {
-  const Model model = with_input()
+  const Model model = with_float_input()
                           .weight(scale("shared", 0.5F))
                           .node("Identity", {"shared"}, {"own"})
                           .node("QuantizeLinear", {"x", "own"}, {"q"})
@@ -199,7 +199,7 @@ TEST(Quantization, a_scale_behind_identity_is_a_constant) {
 
 TEST(Quantization, a_bias_added_behind_the_product_makes_a_second_output) {
   const Model model =
-      with_input()
+      with_float_input()
           .weight(tensor_of<std::int8_t>("w", DType::i8, {2, 1}, {2, 4}))
           .weight(scale("w_scale", 0.25F))
           .weight(scale("bias", 1))
@@ -216,7 +216,7 @@ TEST(Quantization, a_bias_added_behind_the_product_makes_a_second_output) {
 }
 
 TEST(Quantization, products_that_write_real_numbers_have_weights) {
-  const Model model = with_input()
+  const Model model = with_float_input()
                           .weight(tensor_of<std::int8_t>("w", DType::i8, {2, 1}, {2, 4}))
                           .weight(scale("w_scale", 0.25F))
                           .node("DynamicQuantizeLinear", {"x"}, {"q", "qs", "qz"})
@@ -230,7 +230,7 @@ TEST(Quantization, products_that_write_real_numbers_have_weights) {
 }
 
 TEST(Quantization, an_embedding_is_a_weight_behind_a_gather) {
-  const Model model = with_input()
+  const Model model = with_float_input()
                           .weight(tensor_of<std::int8_t>("table", DType::i8, {2, 1}, {2, 4}))
                           .weight(scale("table_scale", 0.25F))
                           .node("Gather", {"table", "ids"}, {"rows"})
@@ -244,7 +244,7 @@ TEST(Quantization, an_embedding_is_a_weight_behind_a_gather) {
 }
 
 TEST(Quantization, rows_of_a_table_that_are_moved_first_are_not_read) {
-  const Model model = with_input()
+  const Model model = with_float_input()
                           .weight(tensor_of<std::int8_t>("table", DType::i8, {2, 1}, {2, 4}))
                           .weight(scale("table_scale", 0.25F))
                           .node("Gather", {"table", "ids"}, {"rows"})
@@ -261,7 +261,7 @@ TEST(Quantization, rows_of_a_table_that_are_moved_first_are_not_read) {
 TEST(Quantization, output_channels_follow_the_reader) {
   for (const int transposed : {0, 1}) {
     const Model model =
-        with_input()
+        with_float_input()
             .weight(tensor_of<std::int8_t>("w", DType::i8, {2, 2}, {2, 4, 6, 8}))
             .weight(scale("s", 0.25F))
             .node("DequantizeLinear", {"w", "s"}, {"real"})
@@ -272,7 +272,8 @@ TEST(Quantization, output_channels_follow_the_reader) {
 }
 
 TEST(Quantization, quantized_operators_that_are_not_read_are_listed) {
-  const Model model = with_input().node("QAttention", {"x"}, {"y"}, {}, "com.microsoft").model();
+  const Model model =
+      with_float_input().node("QAttention", {"x"}, {"y"}, {}, "com.microsoft").model();
   const auto found = find_quantization(model);
   EXPECT_FALSE(found.empty());
   ASSERT_THAT(found.unread, SizeIs(1));
@@ -284,7 +285,7 @@ TEST(Quantization, operators_that_dequantize_themselves_have_weights) {
   const auto scales = tensor_of<float>("w_scale", DType::f32, {2}, {0.5F, 2});
   const auto zeros = tensor_of<std::int8_t>("w_zero", DType::i8, {2}, {1, 0});
   const auto check = [&](const std::string& op, const std::vector<std::string>& inputs) {
-    GraphBuilder builder = with_input();
+    GraphBuilder builder = with_float_input();
     builder.weight(weight).weight(scales).weight(zeros);
     const Model model = builder.node(op, inputs, {"y"}, {}, "com.microsoft").model();
     const auto found = find_quantization(model);

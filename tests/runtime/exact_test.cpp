@@ -25,7 +25,7 @@ GraphBuilder products() {
   return builder;
 }
 
-std::vector<std::int32_t> run(const Model& model, const OrtOptions& options) {
+std::vector<std::int32_t> run_integers(const Model& model, const OrtOptions& options) {
   OrtRunner runner(model.clone(), options);
   const Tensor y = runner.run(std::vector{activations}, [](const TensorView&) {})[0];
   const auto values = elements<std::int32_t>(y.view());
@@ -34,9 +34,9 @@ std::vector<std::int32_t> run(const Model& model, const OrtOptions& options) {
 
 TEST(Exact, integer_products_do_not_saturate_on_any_cpu) {
   const Model model = products().node("MatMulInteger", {"x", "w"}, {"y"}).model();
-  EXPECT_THAT(run(model, {.exact = true}), ElementsAre(high, low));
-  EXPECT_THAT(run(model, {.watch = Watch::all(), .exact = true}), ElementsAre(high, low));
-  EXPECT_THAT(run(model, {.optimization = Optimization::disabled, .exact = true}),
+  EXPECT_THAT(run_integers(model, {.exact = true}), ElementsAre(high, low));
+  EXPECT_THAT(run_integers(model, {.watch = Watch::all(), .exact = true}), ElementsAre(high, low));
+  EXPECT_THAT(run_integers(model, {.optimization = Optimization::disabled, .exact = true}),
               ElementsAre(high, low));
 }
 
@@ -45,7 +45,7 @@ TEST(Exact, zero_points_of_weights_are_kept) {
   builder.weight(tensor_of<std::uint8_t>("xz", DType::u8, {}, {0}));
   builder.weight(tensor_of<std::int8_t>("wz", DType::i8, {}, {-1}));
   const Model model = builder.node("MatMulInteger", {"x", "w", "xz", "wz"}, {"y"}).model();
-  EXPECT_THAT(run(model, {.exact = true}), ElementsAre(high + 4 * 255, low + 4 * 255));
+  EXPECT_THAT(run_integers(model, {.exact = true}), ElementsAre(high + 4 * 255, low + 4 * 255));
 }
 
 // ONNX Runtime's optimiser would make the weights uint8, for which there is no kernel then.

@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::ThrowsMessage;
 
-auto refuses(const std::string& message) {
+auto refuses_to_write(const std::string& message) {
   return ThrowsMessage<Error>(HasSubstr("a.npz: " + message));
 }
 
@@ -109,8 +109,9 @@ TEST_F(NpzWriterTest, an_interrupted_run_keeps_the_rows_it_has) {
   writer.reserve("y", DType::f32, {3}, 1000);
   for (int row = 0; row < 3; ++row) writer.append("x", counting("", DType::f32, {100}, row * 100));
   for (int row = 0; row < 2; ++row) writer.append("y", counting("", DType::f32, {3}, row * 3));
-  EXPECT_THAT([&] { writer.finish(); }, refuses("'x': expected 1000 rows, found 3"));
-  EXPECT_THAT([&] { writer.truncate(3); }, refuses("'y': expected 3 rows to keep, found 2"));
+  EXPECT_THAT([&] { writer.finish(); }, refuses_to_write("'x': expected 1000 rows, found 3"));
+  EXPECT_THAT([&] { writer.truncate(3); },
+              refuses_to_write("'y': expected 3 rows to keep, found 2"));
   writer.truncate(2);
   writer.finish();
 
@@ -195,14 +196,14 @@ TEST_F(NpzWriterTest, rows_that_do_not_fit_are_refused) {
   NpzWriter writer(path_);
   writer.reserve("x", DType::f32, {2}, 1);
   EXPECT_THAT([&] { writer.append("y", counting("", DType::f32, {2})); },
-              refuses("'y': was not reserved"));
+              refuses_to_write("'y': was not reserved"));
   EXPECT_THAT([&] { writer.append("x", counting("", DType::f32, {3})); },
-              refuses("'x': expected rows of float32 [2], found float32 [3]"));
+              refuses_to_write("'x': expected rows of float32 [2], found float32 [3]"));
   EXPECT_THAT([&] { writer.append("x", counting("", DType::f64, {2})); },
-              refuses("'x': expected rows of float32 [2], found float64 [2]"));
+              refuses_to_write("'x': expected rows of float32 [2], found float64 [2]"));
   writer.append("x", counting("", DType::f32, {2}));
   EXPECT_THAT([&] { writer.append("x", counting("", DType::f32, {2})); },
-              refuses("'x': expected 1 rows, found another"));
+              refuses_to_write("'x': expected 1 rows, found another"));
 }
 
 TEST_F(NpzWriterTest, names_that_could_not_be_read_back_are_refused) {
@@ -210,11 +211,12 @@ TEST_F(NpzWriterTest, names_that_could_not_be_read_back_are_refused) {
   const Tensor tensor = counting("", DType::f32, {2});
   writer.add("x", tensor);
   EXPECT_THAT([&] { writer.add("x", tensor); },
-              refuses("'x': expected each name once, found it again"));
+              refuses_to_write("'x': expected each name once, found it again"));
   for (const std::string name : {"", "../x", "a\nb", "\xff"})
-    EXPECT_THAT([&] { writer.add(name, tensor); }, refuses("member name: expected")) << name;
+    EXPECT_THAT([&] { writer.add(name, tensor); }, refuses_to_write("member name: expected"))
+        << name;
   EXPECT_THAT([&] { writer.add(std::string(70000, 'x'), tensor); },
-              refuses("member name: expected at most 65531 bytes"));
+              refuses_to_write("member name: expected at most 65531 bytes"));
 }
 
 TEST_F(NpzWriterTest, an_impossible_reservation_is_refused) {
@@ -223,7 +225,7 @@ TEST_F(NpzWriterTest, an_impossible_reservation_is_refused) {
   EXPECT_THROW(writer.reserve("x", DType::f32, {1ll << 40}, 1ll << 40), Error);
   writer.reserve("x", DType::f64, {1 << 19}, 1ll << 40);
   EXPECT_THAT([&] { writer.reserve("y", DType::f64, {1 << 19}, 1ll << 40); },
-              refuses("'y': expected an archive of less than 2^63 bytes, found more"));
+              refuses_to_write("'y': expected an archive of less than 2^63 bytes, found more"));
 }
 
 TEST_F(NpzWriterTest, a_full_disk_is_named) {

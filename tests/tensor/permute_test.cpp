@@ -1,21 +1,13 @@
 #include "vernier/tensor/permute.h"
+#include "tests/arrays.h"
 
 #include <gtest/gtest.h>
-
-#include <numeric>
 
 namespace vernier {
 namespace {
 
-Tensor ramp(Shape shape) {
-  Tensor tensor = make_tensor("x", DType::f32, std::move(shape));
-  const auto values = elements<float>(tensor);
-  std::iota(values.begin(), values.end(), 1.0F);
-  return tensor;
-}
-
 TEST(Permute, permuting_moves_every_element_to_its_place) {
-  const Tensor transposed = permute_axes(ramp({2, 3}), std::vector{1, 0});
+  const Tensor transposed = permute_axes(ramp("x", {2, 3}, 1), std::vector{1, 0});
   EXPECT_EQ(transposed.shape, (Shape{3, 2}));
   const auto values = elements<float>(transposed.view());
   EXPECT_EQ(std::vector<float>(values.begin(), values.end()),
@@ -24,7 +16,7 @@ TEST(Permute, permuting_moves_every_element_to_its_place) {
 
 // UndefinedBehaviorSanitizer is the judge: on x86 a read at such an address succeeds.
 TEST(Permute, elements_at_odd_addresses_are_permuted) {
-  const Tensor aligned = ramp({2, 3});
+  const Tensor aligned = ramp("x", {2, 3}, 1);
   std::vector<std::byte> bytes(aligned.bytes.size() + 1);
   std::ranges::copy(aligned.bytes, bytes.begin() + 1);
   const TensorView odd{aligned.name, aligned.dtype, aligned.shape, std::span(bytes).subspan(1)};

@@ -1,4 +1,5 @@
 #include "vernier/analysis/compare/relayout.h"
+#include "tests/arrays.h"
 
 #include <gtest/gtest.h>
 
@@ -8,22 +9,15 @@
 namespace vernier {
 namespace {
 
-Tensor ramp(Shape shape) {
-  Tensor tensor = make_tensor("x", DType::f32, std::move(shape));
-  float value = 0;
-  for (float& element : elements<float>(tensor)) element = value += 1;
-  return tensor;
-}
-
 TEST(Relayout, equal_shapes_are_left_alone) {
-  const Tensor reference = ramp({2, 3});
+  const Tensor reference = ramp("x", {2, 3}, 1);
   Relayout relayout;
   EXPECT_EQ(relayout(reference, reference), &reference);
   EXPECT_EQ(relayout.description(), "");
 }
 
 TEST(Relayout, a_permutation_is_found_once_and_kept) {
-  const Tensor reference = ramp({1, 3, 4, 5});
+  const Tensor reference = ramp("x", {1, 3, 4, 5}, 1);
   const Tensor candidate = permute_axes(reference, std::vector{0, 2, 3, 1});
   Relayout relayout;
   ASSERT_NE(relayout(reference, candidate), nullptr);
@@ -34,15 +28,15 @@ TEST(Relayout, a_permutation_is_found_once_and_kept) {
 }
 
 TEST(Relayout, a_squeeze_keeps_the_order) {
-  const Tensor reference = ramp({1, 6, 1}), candidate = ramp({6});
+  const Tensor reference = ramp("x", {1, 6, 1}, 1), candidate = ramp("x", {6}, 1);
   Relayout relayout;
   EXPECT_EQ(relayout(reference, candidate), &reference);
 }
 
 TEST(Relayout, what_does_not_agree_in_any_layout_is_nothing) {
   Relayout relayout;
-  EXPECT_EQ(relayout(ramp({2, 3}), ramp({7})), nullptr);
-  EXPECT_EQ(relayout(ramp({2, 3}), make_tensor("x", DType::f32, {3, 2})), nullptr);
+  EXPECT_EQ(relayout(ramp("x", {2, 3}, 1), ramp("x", {7}, 1)), nullptr);
+  EXPECT_EQ(relayout(ramp("x", {2, 3}, 1), make_tensor("x", DType::f32, {3, 2})), nullptr);
 }
 
 }  // namespace

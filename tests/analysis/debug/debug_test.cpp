@@ -1,4 +1,5 @@
 #include "vernier/analysis/debug/debug.h"
+#include "tests/fixture.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,8 +18,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 using Json = nlohmann::json;
-
-const std::string mnist = VERNIER_FIXTURES "/mnist/";
 
 DebugResult debug_mnist(const std::string& float_model, const std::string& quantized_model,
                         const DebugOptions& options = {}, std::int64_t count = 8) {

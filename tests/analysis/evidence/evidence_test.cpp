@@ -27,7 +27,7 @@ Evidence quantized(double score, double clipped = 0) {
           .diversity = 0.5};
 }
 
-WeightEvidence weights(WeightEvidence::Answer answer) {
+WeightEvidence weights_that_are(WeightEvidence::Answer answer) {
   WeightEvidence evidence{.answer = answer,
                           .weights = {{.candidate = "conv3", .reference = "conv3", .steps = 187}}};
   if (answer == WeightEvidence::Answer::different) evidence.most_different = 0;
@@ -40,7 +40,7 @@ Outcome outcome(std::vector<Failure> failures, const Evidence& evidence) {
 
 TEST(Evidence, another_weight_fails_whatever_the_figures) {
   Evidence evidence = quantized(0.1);
-  evidence.weights = weights(WeightEvidence::Answer::different);
+  evidence.weights = weights_that_are(WeightEvidence::Answer::different);
   EXPECT_THAT(failure_texts(make_verdict({limit}, {}, evidence)),
               ElementsAre("weight conv3: not the reference's: 187 steps off"));
 }
@@ -138,7 +138,7 @@ TEST(Evidence, kept_limits_pass_only_where_the_figures_mean_something) {
   Evidence alike = quantized(0.3);
   alike.diversity = 0.001;
   EXPECT_EQ(outcome({}, alike), Outcome::inconclusive);
-  alike.weights = weights(WeightEvidence::Answer::same);
+  alike.weights = weights_that_are(WeightEvidence::Answer::same);
   EXPECT_EQ(outcome({}, alike), Outcome::pass);
 }
 

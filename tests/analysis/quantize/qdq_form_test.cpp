@@ -1,4 +1,5 @@
 #include "vernier/analysis/quantize/qdq_form.h"
+#include "tests/fixture.h"
 
 #include <gtest/gtest.h>
 #include <vernier_onnx.pb.h>
@@ -9,8 +10,6 @@
 
 namespace vernier {
 namespace {
-
-const std::string mnist = VERNIER_FIXTURES "/mnist/";
 
 // What real operators round on the way differs from integer kernels by a step of the output now and
 // then.

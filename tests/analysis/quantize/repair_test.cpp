@@ -1,4 +1,5 @@
 #include "vernier/analysis/quantize/repair.h"
+#include "tests/fixture.h"
 
 #include <gtest/gtest.h>
 
@@ -12,8 +13,6 @@
 
 namespace vernier {
 namespace {
-
-const std::string mnist = VERNIER_FIXTURES "/mnist/";
 
 // Scales of activations a tenth of what they should be: every quantizer cuts off.
 Model with_narrow_ranges() {
