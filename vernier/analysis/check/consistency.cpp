@@ -137,11 +137,11 @@ class Consistency {
     return std::make_unique<OneSample>(std::move(sample));
   }
 
-  // Models need not take such inputs.
   void add_constant(const NamedSample& named) {
     try {
       add(named.name, *one(named.sample));
     } catch (const Error&) {
+      // Models need not take such inputs.
     }
   }
 

@@ -41,6 +41,7 @@ std::optional<ImageInput> first_image(const Model& model) {
     try {
       return image_input(spec);
     } catch (const Error&) {
+      // No image: perhaps the next one is.
     }
   }
   return std::nullopt;

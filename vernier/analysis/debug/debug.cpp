@@ -162,7 +162,8 @@ bool judges_outputs(const DebugOptions& options) {
 DebugResult debug(const Model& float_model, const Model& quantized_model, Samples& samples,
                   const DebugOptions& options) {
   // ONNX Runtime is initialised meanwhile: it takes longer than the plan.
-  const auto initialised = std::async(std::launch::async, [] { ort_environment(); });
+  [[maybe_unused]] const auto initialised =
+      std::async(std::launch::async, [] { ort_environment(); });
   const std::vector<Tensor> first = samples.sample(0);
   const ModelIndex float_index(float_model), quantized_index(quantized_model);
   const Quantization quantization = require_quantization(float_model, quantized_index);

@@ -163,7 +163,10 @@ std::vector<Tensor> take_caches(const Decoder& decoder, std::vector<Tensor>& out
     const auto output = std::ranges::find(outputs, cache.output, &Tensor::name);
     if (output == outputs.end()) continue;
     const auto before = std::ranges::find(fed, cache.input, &Tensor::name);
-    caches.push_back(output->size() == 0 && before != fed.end() ? *before : std::move(*output));
+    if (output->size() == 0 && before != fed.end())
+      caches.push_back(*before);
+    else
+      caches.push_back(std::move(*output));
     caches.back().name = cache.input;
   }
   return caches;

@@ -47,7 +47,8 @@ void observe(ObservedNorm& norm, const TensorView& tensor) {
     norm.sums[channel] += values[i];
     norm.squares[channel] += double{values[i]} * values[i];
   }
-  norm.count += static_cast<double>(values.size() / channels);
+  const std::size_t values_of_each = values.size() / channels;
+  norm.count += static_cast<double>(values_of_each);
 }
 
 double median_distance(const ObservedNorm& norm) {

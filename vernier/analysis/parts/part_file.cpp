@@ -160,7 +160,8 @@ void write_part(const fs::path& path, const PartHeader& header, const SampleReco
 PartJournal::PartJournal(const fs::path& folder, const PartHeader& header, SampleRecords& records)
     : records_(records) {
   std::string name;
-  for (const auto& [fact, value] : header.facts) name += fact + '\0' + value + '\0';
+  for (const auto& [fact, value] : header.facts)
+    name.append(fact).append(1, '\0').append(value).append(1, '\0');
   path_ = folder / fmt::format("{}-{}{}{}", header.command, content_hash(name).text().substr(0, 16),
                                shard_name(header.shard), part_ending);
   std::error_code error;
