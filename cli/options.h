@@ -32,7 +32,7 @@ class OptionGroup {
   }
   // An option that may be repeated; `take` gets each of its values.
   template <typename Take>
-  CLI::Option* each(const std::string& names, Take take, const std::string& help,
+  CLI::Option* each(const std::string& names, const Take& take, const std::string& help,
                     const std::string& type) {
     const auto take_all = [take](const std::vector<std::string>& texts) {
       for (const std::string& text : texts) take(text);

@@ -112,9 +112,8 @@ void start(Job& job, const std::string& program) {
 
 // Why a process could not do its work: the last line that it wrote, without the program's name.
 std::string last_line(std::FILE* errors) {
-  if (!errors) return "";
+  if (!errors || std::fseek(errors, 0, SEEK_SET) != 0) return "";
   std::string text;
-  std::rewind(errors);
   for (int character; (character = std::fgetc(errors)) != EOF;)
     text += static_cast<char>(character);
   while (text.ends_with('\n')) text.pop_back();

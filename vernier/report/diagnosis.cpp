@@ -243,7 +243,7 @@ Json remedies_json(const DiagnosisSubject& subject, const DiagnosisResult& resul
 RunDescription run_of(RunDescription run, const char* command,
                       std::optional<std::int64_t> samples = {}) {
   run.command = command;
-  if (samples) run.samples = *samples;
+  if (samples) run.samples = samples;
   return run;
 }
 

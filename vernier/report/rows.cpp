@@ -45,6 +45,7 @@ struct Row {
 bool is_interrupted(const Json& result) { return result.value("interrupted", false); }
 
 // A diagnosis holds the results that it rests on; the one that looked deepest has the rows.
+const Json& deepest(const Json&& result) = delete;
 const Json& deepest(const Json& result) {
   if (result.value("command", "") != "diagnose") return result;
   for (const char* command : {"debug", "layers", "eval", "check"})

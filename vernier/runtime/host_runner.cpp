@@ -289,7 +289,8 @@ class HostRunner final : public Runner {
       if (part > count - filled) fail("its host sent more bytes than it said");
       std::memcpy(gathered_.data() + filled, channel_.take_from_ring(part).data(), part);
       channel_.release();
-      if ((filled += part) == count) return gathered_;
+      filled += part;
+      if (filled == count) return gathered_;
     }
   }
 

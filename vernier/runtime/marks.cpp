@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string>
 #include <unordered_set>
+#include <utility>
 
 #include "vernier/model/graph.h"
 #include "vernier/model/make_node.h"
@@ -58,8 +59,8 @@ class MarkInserter {
         *graph.add_node() = std::move(node);
         continue;
       }
-      const std::string source = *input, target = *output;
-      *input = fmt::format("vernier.marked:{}", ++count_);
+      const std::string target = *output;
+      const std::string source = std::exchange(*input, fmt::format("vernier.marked:{}", ++count_));
       *graph.add_node() = mark(node, source, *input, token);
       for (AttributeProto& attribute : *node.mutable_attribute()) {
         if (attribute.has_g()) this->graph(*attribute.mutable_g(), kinds, constants, token);
