@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "vernier/analysis/inputs/io_mapping.h"
 #include "vernier/error.h"
 #include "vernier/report/diff.h"
 
