@@ -60,7 +60,7 @@ nb::object exception_of(const nb::python_error& error) {
   return PyExceptionInstance_Check(value.ptr()) ? value : error.type()(value);
 }
 
-class PythonRunner final : public Runner {
+class PythonRunner final : public DescribedRunner {
  public:
   // Without the GIL, as all others.
   PythonRunner(std::shared_ptr<PythonHost> host, HostOptions options) : python_(std::move(host)) {
@@ -76,16 +76,6 @@ class PythonRunner final : public Runner {
     });
     model_ = read_description(description, options);
   }
-
-  const std::vector<TensorSpec>& inputs() const override { return model_.inputs; }
-  const std::vector<TensorSpec>& outputs() const override { return model_.outputs; }
-  std::vector<WatchedTensor> watched() const override { return model_.watched; }
-  std::vector<UnwatchedTensor> unwatched() const override { return model_.unwatched; }
-  std::vector<std::string> warnings() const override { return model_.warnings; }
-  std::vector<std::pair<std::string, std::string>> versions() const override {
-    return model_.versions;
-  }
-  bool outputs_are_positional() const override { return model_.outputs_are_positional; }
 
   std::vector<Tensor> run(std::span<const Tensor> inputs, const Observer& observer) override {
     std::vector<Tensor> outputs;
@@ -105,10 +95,6 @@ class PythonRunner final : public Runner {
   void visit_parameters(const TensorVisitor& visit) const override {
     visiting(
         [&](const auto& receive) { host_.object.attr("parameters")(receive(visit), nb::none()); });
-  }
-
-  std::vector<TensorSpec> parameters() const override {
-    return model_.parameters ? *model_.parameters : Runner::parameters();
   }
 
   void visit_parameters_named(std::span<const std::string> names,
@@ -181,7 +167,6 @@ class PythonRunner final : public Runner {
   std::shared_ptr<PythonHost> python_;
   Owned host_;  // of this runner alone
   std::string name_;
-  HostDescription model_;
 };
 
 }  // namespace

@@ -50,7 +50,7 @@ TEST(ModelIndex, finds_tensors_by_the_names_that_probes_give_them) {
   EXPECT_EQ(index.tensor("x"), nullptr);
 }
 
-TEST(ModelIndex, finds_nodes_by_name_and_module) {
+TEST(ModelIndex, finds_nodes_by_name) {
   GraphBuilder builder;
   builder.input("x", DType::f32, {{2, ""}}).node("Relu", {"x"}, {"a"}).node("Neg", {"a"}, {"y"});
   builder.graph().mutable_node(0)->set_name("/layer/relu/Relu");
@@ -59,9 +59,6 @@ TEST(ModelIndex, finds_nodes_by_name_and_module) {
   const ModelIndex index(model);
   EXPECT_EQ(index.node("/layer/relu/Neg")->node->op_type(), "Neg");
   EXPECT_EQ(index.node("nothing"), nullptr);
-  ASSERT_EQ(index.nodes_of_module("layer.relu").size(), 2U);
-  EXPECT_EQ(index.nodes_of_module("layer.relu")[1].node->op_type(), "Neg");
-  EXPECT_THAT(index.nodes_of_module("layer"), IsEmpty());
 }
 
 TEST(ModelIndex, knows_dtypes_and_constants_of_every_graph) {

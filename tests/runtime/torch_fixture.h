@@ -45,7 +45,7 @@ Tensor filled(const std::string& name, DType dtype, Shape shape, const std::vect
   return tensor;
 }
 
-inline Tensor floats(Shape shape, const std::vector<float>& values) {
+inline Tensor torch_input(Shape shape, const std::vector<float>& values) {
   return filled("x", DType::f32, std::move(shape), values);
 }
 

@@ -52,7 +52,7 @@ TEST_F(TorchRunnerTest, outputs_are_those_of_python) {
 
 TEST_F(TorchRunnerTest, nested_outputs_are_named_by_position) {
   const auto runner = open("torch/structures.pt");
-  const auto outputs = runner->run(std::vector{floats({1, 3}, {1, 2, 3})});
+  const auto outputs = runner->run(std::vector{torch_input({1, 3}, {1, 2, 3})});
   EXPECT_THAT(names(outputs),
               ElementsAre("output_0", "output_1_0", "output_1_1_0", "output_1_1_1"));
   EXPECT_EQ(names(runner->outputs()), names(outputs));
@@ -61,21 +61,22 @@ TEST_F(TorchRunnerTest, nested_outputs_are_named_by_position) {
 
 TEST_F(TorchRunnerTest, the_keys_of_a_dictionary_are_output_names) {
   const auto runner = open("torch/dictionary.pt");
-  EXPECT_THAT(names(runner->run(std::vector{floats({1}, {1})})), ElementsAre("logits", "hidden"));
+  EXPECT_THAT(names(runner->run(std::vector{torch_input({1}, {1})})),
+              ElementsAre("logits", "hidden"));
   EXPECT_THAT(names(runner->outputs()), ElementsAre("logits", "hidden"));
   EXPECT_FALSE(runner->outputs_are_positional());
 }
 
 TEST_F(TorchRunnerTest, the_fields_of_a_named_tuple_are_output_names) {
   const auto runner = open("torch/named.pt");
-  EXPECT_THAT(names(runner->run(std::vector{floats({1}, {1})})), ElementsAre("low", "high"));
+  EXPECT_THAT(names(runner->run(std::vector{torch_input({1}, {1})})), ElementsAre("low", "high"));
   EXPECT_THAT(names(runner->outputs()), ElementsAre("low", "high"));
 }
 
 TEST_F(TorchRunnerTest, a_list_built_while_running_gives_as_many_outputs_as_it_has) {
   const auto runner = open("torch/growing_list.pt");
   EXPECT_TRUE(runner->outputs().empty());
-  EXPECT_THAT(names(runner->run(std::vector{floats({2}, {1, 2})})),
+  EXPECT_THAT(names(runner->run(std::vector{torch_input({2}, {1, 2})})),
               ElementsAre("output_0", "output_1"));
 }
 
@@ -88,7 +89,8 @@ TEST_F(TorchRunnerTest, tensor_inputs_have_the_names_of_the_arguments_and_no_kno
 TEST_F(TorchRunnerTest, numbers_and_tuples_are_fed_from_tensors_and_defaults_are_kept) {
   const auto runner = open("torch/arguments.pt");
   EXPECT_THAT(names(runner->inputs()), ElementsAre("pair_0", "pair_1", "scale", "negate"));
-  const std::vector<Tensor> inputs = {floats({2}, {1, 2}), floats({2}, {10, 20}), floats({}, {3}),
+  const std::vector<Tensor> inputs = {torch_input({2}, {1, 2}), torch_input({2}, {10, 20}),
+                                      torch_input({}, {3}),
                                       filled<std::uint8_t>("negate", DType::boolean, {}, {1})};
   EXPECT_THAT(values<float>(runner->run(inputs).at(0)), ElementsAre(-14.f, -27.f));
 }
@@ -106,7 +108,7 @@ TEST_F(TorchRunnerTest, narrow_integers_are_widened_to_int64) {
 }
 
 TEST_F(TorchRunnerTest, the_inputs_are_left_as_they_were) {
-  const std::vector<Tensor> inputs = {floats({1, 2}, {-1, 2})};
+  const std::vector<Tensor> inputs = {torch_input({1, 2}, {-1, 2})};
   const auto before = inputs;
   open("torch/shared.pt")->run(inputs);
   EXPECT_EQ(inputs, before);
@@ -114,7 +116,7 @@ TEST_F(TorchRunnerTest, the_inputs_are_left_as_they_were) {
 
 TEST_F(TorchRunnerTest, every_run_starts_from_the_state_in_the_file) {
   const auto runner = open("torch/stateful.pt");
-  const std::vector<Tensor> inputs = {floats({2}, {0, 0})};
+  const std::vector<Tensor> inputs = {torch_input({2}, {0, 0})};
   EXPECT_THAT(values<float>(runner->run(inputs).at(0)), ElementsAre(11.f, 1.f));
   EXPECT_THAT(values<float>(runner->run(inputs).at(0)), ElementsAre(11.f, 1.f));
 }
@@ -134,12 +136,12 @@ TEST_F(TorchRunnerTest, float64_is_the_same_function_with_less_rounding) {
 
 TEST_F(TorchRunnerTest, float64_widens_the_float32_that_the_graph_names) {
   const auto runner = open("torch/casts.pt", DType::f64);
-  EXPECT_EQ(runner->run(std::vector{floats({1, 2}, {0.1f, 0.2f})}).at(0).dtype, DType::f64);
+  EXPECT_EQ(runner->run(std::vector{torch_input({1, 2}, {0.1f, 0.2f})}).at(0).dtype, DType::f64);
 }
 
 TEST_F(TorchRunnerTest, float64_that_the_model_narrows_again_is_an_error) {
   const auto runner = open("torch/narrow.pt", DType::f64);
-  EXPECT_THAT([&] { runner->run(std::vector{floats({1}, {1})}); },
+  EXPECT_THAT([&] { runner->run(std::vector{torch_input({1}, {1})}); },
               is_error("'output' is float32 though run in float64"));
 }
 
@@ -164,7 +166,7 @@ TEST_F(TorchRunnerTest, a_sidecar_names_inputs_and_outputs) {
              "outputs": [{"name": "a"}, {"name": "b"}, {"name": "c"}, {"name": "d"}]})";
   const auto runner = open_torch_runner({.path = folder / "model.pt"});
   EXPECT_THAT(names(runner->inputs()), ElementsAre("pixels"));
-  EXPECT_THAT(names(runner->run(std::vector{floats({1, 3}, {1, 2, 3})})),
+  EXPECT_THAT(names(runner->run(std::vector{torch_input({1, 3}, {1, 2, 3})})),
               ElementsAre("a", "b", "c", "d"));
   EXPECT_FALSE(runner->outputs_are_positional());
 }
@@ -208,7 +210,7 @@ TEST_F(TorchRunnerTest, the_wrong_number_of_inputs_is_an_error) {
 TEST_F(TorchRunnerTest, an_operator_that_fails_is_named_with_the_leaf_before_it) {
   EXPECT_THAT(
       [] {
-        watch("mnist/mnist_cnn.pt")->run(std::vector{floats({1, 2}, {1, 2})});
+        watch("mnist/mnist_cnn.pt")->run(std::vector{torch_input({1, 2}, {1, 2})});
       },
       is_error("mnist_cnn.pt: RuntimeError: "));
 }

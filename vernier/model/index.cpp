@@ -7,7 +7,6 @@
 
 #include "vernier/error.h"
 #include "vernier/model/onnx_type.h"
-#include "vernier/model/scope.h"
 #include "vernier/model/tensor_data.h"
 #include "vernier/tensor/convert.h"
 
@@ -261,19 +260,6 @@ const FoundTensor* ModelIndex::tensor(std::string_view label) const {
 
 const FoundNode* ModelIndex::node(std::string_view name) const {
   return address_or_null(nodes_, name);
-}
-
-void ModelIndex::add_modules() const {
-  for (const GraphIndex& graph : graphs_)
-    for (const NodeProto& node : graph.graph().node())
-      if (const std::string path = module_path(node); !path.empty())
-        modules_[path].push_back({&graph, &node});
-}
-
-std::span<const FoundNode> ModelIndex::nodes_of_module(std::string_view path) const {
-  std::call_once(modules_once_, [&] { add_modules(); });
-  const auto* found = address_or_null(modules_, path);
-  return found ? std::span<const FoundNode>(*found) : std::span<const FoundNode>();
 }
 
 bool ModelIndex::is_local_function(const NodeProto& node) const {

@@ -125,8 +125,6 @@ class ModelIndex {
   const FoundTensor* tensor(std::string_view label) const;
   // The first node of that name; null if there is none.
   const FoundNode* node(std::string_view name) const;
-  // The nodes that a PyTorch module was exported to, in graph order.
-  std::span<const FoundNode> nodes_of_module(std::string_view path) const;
   // Whether the model itself defines the operator.
   bool is_local_function(const vernier_onnx::NodeProto& node) const;
 
@@ -144,7 +142,6 @@ class ModelIndex {
   using Weights = std::vector<const Weight*>;
 
   void add_graph(const GraphIndex& graph);
-  void add_modules() const;
   void add_contents() const;
 
   const Model& model_;
@@ -157,9 +154,8 @@ class ModelIndex {
   std::vector<Weight> weights_;
   std::unordered_map<std::string_view, const Weight*> weights_by_name_;
   std::unordered_map<std::int64_t, Weights> weights_by_size_;
-  // Read from names and files when they are first asked for.
-  mutable std::once_flag modules_once_, contents_once_;
-  mutable NameMap<std::vector<FoundNode>> modules_;
+  // Read from files when they are first asked for.
+  mutable std::once_flag contents_once_;
   mutable std::unordered_map<std::size_t, Weights> weights_by_content_;
 };
 

@@ -26,4 +26,24 @@ std::string describe_request(const HostOptions& options);
 // Throws Error, which names the source, for what is no description or of another precision.
 HostDescription read_description(const std::string& message, const HostOptions& options);
 
+// A runner that says of its model what the description says.
+class DescribedRunner : public Runner {
+ public:
+  const std::vector<TensorSpec>& inputs() const override { return model_.inputs; }
+  const std::vector<TensorSpec>& outputs() const override { return model_.outputs; }
+  std::vector<WatchedTensor> watched() const override { return model_.watched; }
+  std::vector<UnwatchedTensor> unwatched() const override { return model_.unwatched; }
+  std::vector<std::string> warnings() const override { return model_.warnings; }
+  std::vector<std::pair<std::string, std::string>> versions() const override {
+    return model_.versions;
+  }
+  bool outputs_are_positional() const override { return model_.outputs_are_positional; }
+  std::vector<TensorSpec> parameters() const override {
+    return model_.parameters ? *model_.parameters : Runner::parameters();
+  }
+
+ protected:
+  HostDescription model_;
+};
+
 }  // namespace vernier

@@ -156,7 +156,7 @@ HostDescription description_of(const json& message, const HostOptions& options) 
   return description;
 }
 
-class HostRunner final : public Runner {
+class HostRunner final : public DescribedRunner {
  public:
   explicit HostRunner(const HostOptions& options)
       : subject_(options.source),
@@ -171,16 +171,6 @@ class HostRunner final : public Runner {
                        json_line(found), protocol_version));
     describe(options);
   }
-
-  const std::vector<TensorSpec>& inputs() const override { return model_.inputs; }
-  const std::vector<TensorSpec>& outputs() const override { return model_.outputs; }
-  std::vector<WatchedTensor> watched() const override { return model_.watched; }
-  std::vector<UnwatchedTensor> unwatched() const override { return model_.unwatched; }
-  std::vector<std::string> warnings() const override { return model_.warnings; }
-  std::vector<std::pair<std::string, std::string>> versions() const override {
-    return model_.versions;
-  }
-  bool outputs_are_positional() const override { return model_.outputs_are_positional; }
 
   std::vector<Tensor> run(std::span<const Tensor> inputs, const Observer& observer) override {
     request({{"type", "run"}, {"observe", observer != nullptr}}, inputs);
@@ -200,9 +190,6 @@ class HostRunner final : public Runner {
   void visit_parameters(const TensorVisitor& visit) const override {
     request({{"type", "parameters"}});
     receive_tensors([&](const std::string&, const TensorView& tensor) { visit(tensor); });
-  }
-  std::vector<TensorSpec> parameters() const override {
-    return model_.parameters ? *model_.parameters : Runner::parameters();
   }
   // A host that does not know `names` sends all.
   void visit_parameters_named(std::span<const std::string> names,
@@ -297,7 +284,6 @@ class HostRunner final : public Runner {
   std::string subject_;
   mutable HostChannel channel_;
   mutable std::vector<std::byte> gathered_;
-  HostDescription model_;
 };
 
 }  // namespace

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <optional>
-#include <string_view>
 #include <vector>
 
 namespace vernier {
@@ -35,11 +34,5 @@ struct InputKind {
   std::vector<double> means, deviations;  // of values: one, or one for each feature; may be empty
   bool operator==(const InputKind&) const = default;
 };
-
-constexpr std::string_view role_name(InputRole role) {
-  constexpr std::string_view names[] = {"values",    "image", "audio",     "ids",    "choices",
-                                        "positions", "mask",  "condition", "length", "state"};
-  return names[static_cast<int>(role)];
-}
 
 }  // namespace vernier

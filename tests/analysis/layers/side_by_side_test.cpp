@@ -56,6 +56,11 @@ TEST_F(SideBySideTest, a_layer_that_does_not_run_is_in_no_pair) {
   EXPECT_EQ(visits, 0);
 }
 
+LayerRow with_sample(LayerRow row, const LayerSample& sample) {
+  const LayerFigures figures = measure_layer(row, sample);
+  return with_figures(std::move(row), figures, sample.tolerance);
+}
+
 LayerRow compared(const Tensor& reference, const Tensor& candidate, LayerRow row = {},
                   const Tensor* truth = nullptr) {
   const TensorView expected = reference, found = candidate;

@@ -95,10 +95,6 @@ LayerFigures measure_layer(const LayerRow& row, const LayerSample& sample);
 
 // The row with one more sample in it.
 LayerRow with_figures(LayerRow row, const LayerFigures& figures, std::optional<double> tolerance);
-inline LayerRow with_sample(LayerRow row, const LayerSample& sample) {
-  const LayerFigures figures = measure_layer(row, sample);
-  return with_figures(std::move(row), figures, sample.tolerance);
-}
 
 // Whether the row is out of tolerance: a difference strictly greater than what is allowed, NaN,
 // another shape than the layer's (but for axes of size 1), or no counterpart at all. A tensor that
