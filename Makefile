@@ -128,7 +128,7 @@ check-format:
 # Half an hour: not part of `make test`. `since=REVISION` reads only the sources that changed since then.
 # clang-tidy cannot read g++'s precompiled headers and needs ONNX's generated ones, so a build folder of its own
 # is configured, in which each source is compiled alone: what lacks an include is found here.
-linted = $(if $(since),$(shell git diff --name-only --diff-filter=d $(since) -- 'vernier/*.cpp' 'cli/*.cpp'),'^$(CURDIR)/(vernier|cli)/')
+linted = $(if $(since),$(or $(shell git diff --name-only --diff-filter=d $(since) -- 'vernier/*.cpp' 'cli/*.cpp'),'^$$'),'^$(CURDIR)/(vernier|cli)/')
 lint: preset = lint
 lint: steps = build torch lint
 lint: targets = onnx_proto_objects

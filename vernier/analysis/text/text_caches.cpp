@@ -1,6 +1,7 @@
 #include "vernier/analysis/text/text_caches.h"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 
 #include "vernier/error.h"
@@ -23,7 +24,7 @@ double kl_behind_cache(TextModel& model, std::span<const std::int64_t> tokens) {
   TensorView second_half = whole;
   second_half.shape = behind.shape;
   second_half.bytes = second_half.bytes.last(behind.bytes.size());
-  return kl_of_rows(second_half, behind).mean().value_or(0);
+  return kl_of_rows(second_half, behind).mean().value_or(std::nan(""));
 }
 
 const Limit cache_limit{
