@@ -36,7 +36,7 @@ start:
 test: steps = build test torch torch2 wheel cluster
 test: early = vernier
 test: build
-	@ctest --preset $(preset) -j$$(nproc) --output-junit $(CURDIR)/$(build_dir)/tests.xml; \
+	@ctest --preset $(preset) -j$$(nproc) --test-output-size-passed 1000000 --output-junit $(CURDIR)/$(build_dir)/tests.xml; \
 	  result=$$?; scripts/skipped.py $(build_dir)/tests.xml; exit $$result
 
 # The Python package in build/wheels: the sources, and a wheel for each Python that is found.

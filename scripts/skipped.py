@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Says how many tests were skipped, and why: `skipped.py RESULTS.xml`, as ctest --output-junit writes.
 
-Both a test of ctest that skips itself and a part of a Python test that does (unittest, verbose) count.
+A test of ctest is a suite of GoogleTest, a Python test or a script: what counts are the tests that it ran, by its
+own word, and those of them that were skipped.
 """
 
 import collections
@@ -12,6 +13,7 @@ import xml.etree.ElementTree as ElementTree
 GTEST = re.compile(r": Skipped\n(.*?)\n", re.DOTALL)
 UNITTEST = re.compile(r"\.\.\. skipped ['\"](.*)['\"]$", re.MULTILINE)
 SCRIPT = re.compile(r"^skipped: (.*)$", re.MULTILINE)
+RAN = (re.compile(r"^\[=+\] (\d+) tests? from .* ran\.", re.MULTILINE), re.compile(r"^Ran (\d+) tests? in", re.MULTILINE))
 
 
 def reasons(test):
@@ -21,13 +23,21 @@ def reasons(test):
     return found or (["no reason given"] if test.find("skipped") is not None else [])
 
 
+def ran(test):
+    """How many tests a test of ctest is: one, if it does not say."""
+    output = test.findtext("system-out") or ""
+    counts = [int(count) for pattern in RAN for count in pattern.findall(output)]
+    return sum(counts) or 1
+
+
 def main(path):
     tests = list(ElementTree.parse(path).getroot().iter("testcase"))
     counts = collections.Counter(reason for test in tests for reason in reasons(test))
+    total = sum(ran(test) for test in tests)
     if not counts:
-        print(f"skipped: none of {len(tests)} tests")
+        print(f"skipped: none of {total} tests")
     else:
-        print(f"skipped: {sum(counts.values())} of {len(tests)} tests, or of their parts:")
+        print(f"skipped: {sum(counts.values())} of {total} tests, or of their parts:")
     for reason, count in counts.most_common():
         print(f"  {count:5}  {reason}")
 
