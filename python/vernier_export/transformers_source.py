@@ -6,6 +6,7 @@ and `AutoImageProcessor`.
 """
 
 import inspect
+import logging
 import os
 import sys
 
@@ -79,6 +80,7 @@ def import_transformers(name):
         ) from error
     if not sys.stderr.isatty():
         transformers.utils.logging.disable_progress_bar()
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # every try to connect is a line of it
     return transformers
 
 
@@ -96,7 +98,8 @@ def model_classes(transformers, name, task):
     try:
         config = transformers.AutoConfig.from_pretrained(name)
     except (OSError, ValueError) as error:
-        raise ExportError(first_line(error)) from error
+        missing = "" if os.path.exists(name) else "no such file or folder, and no Hugging Face model that can be had: "
+        raise ExportError(missing + first_line(error)) from error
     named = [getattr(transformers, each, None) for each in config.architectures or []]
     if any(named):
         return [each for each in named if each]

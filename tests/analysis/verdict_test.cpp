@@ -58,6 +58,39 @@ TEST(Verdict, failures_make_the_outcome_and_the_outcome_the_exit_code) {
 
 TEST(Verdict, what_was_never_judged_has_not_passed) { EXPECT_FALSE(Verdict().pass()); }
 
+TEST(Verdict, what_is_found_besides_fails_a_pass_and_a_doubtful_one) {
+  EXPECT_EQ(with_failures(make_verdict({}, {}), {Failure{}}).outcome, Outcome::fail);
+  EXPECT_EQ(with_failures(withheld(make_verdict({}, {}), {Doubt{}}), {Failure{}}).outcome,
+            Outcome::fail);
+  EXPECT_EQ(with_failures(make_verdict({}, {}), {}), make_verdict({}, {}));
+}
+
+TEST(Verdict, an_interrupted_run_stays_inconclusive_whatever_is_found_besides) {
+  const Verdict verdict =
+      with_failures(interrupted_verdict(make_verdict({}, {}), 3, 8), {Failure{.subject = "x"}});
+  EXPECT_EQ(verdict.outcome, Outcome::inconclusive);
+  EXPECT_EQ(verdict.failures.size(), 1u);
+}
+
+TEST(Verdict, a_cause_stands_before_what_it_explains) {
+  const Verdict verdict =
+      with_cause(make_verdict({}, {Failure{.subject = "output"}}), Failure{.subject = "weight"});
+  ASSERT_EQ(verdict.failures.size(), 2u);
+  EXPECT_EQ(verdict.failures[0].subject, "weight");
+  EXPECT_EQ(with_cause(make_verdict({}, {}), Failure{}).outcome, Outcome::fail);
+}
+
+TEST(Verdict, a_doubt_takes_a_pass_and_leaves_a_failure) {
+  EXPECT_EQ(with_doubt(make_verdict({}, {}), Doubt{}).outcome, Outcome::inconclusive);
+  EXPECT_EQ(with_doubt(make_verdict({}, {Failure{}}), Doubt{}).outcome, Outcome::fail);
+}
+
+TEST(Verdict, what_is_withheld_neither_passes_nor_fails) {
+  EXPECT_EQ(withheld(make_verdict({}, {}), {Doubt{}}).outcome, Outcome::inconclusive);
+  EXPECT_EQ(withheld(make_verdict({}, {Failure{}}), {Doubt{}}).outcome, Outcome::inconclusive);
+  EXPECT_EQ(withheld(make_verdict({}, {}), {}), make_verdict({}, {}));
+}
+
 TEST(Verdict, the_default_limits_get_stricter_with_the_precision) {
   const std::vector<std::string> int8 = {"sqnr_db_mean<15", "sqnr_db<10"};
   const std::vector<std::string> fp16 = {"sqnr_db_mean<40", "sqnr_db<35"};

@@ -10,6 +10,8 @@
 #include "vernier/tensor/npz.h"
 
 // Models that other people trained, exported and quantized, as right pairs and with faults in them.
+// Of the faults some are drawn, others for each pair; VERNIER_SWEEP=full takes all, which takes
+// four minutes.
 
 namespace vernier {
 namespace {
@@ -25,6 +27,11 @@ class KeptSamples : public Samples {
  private:
   std::vector<Tensor> inputs_;
 };
+
+bool takes_all() {
+  const char* sweep = std::getenv("VERNIER_SWEEP");
+  return sweep && std::string_view(sweep) == "full";
+}
 
 using RealInputs = std::function<std::unique_ptr<Samples>(const Model&)>;
 
@@ -131,8 +138,9 @@ TEST_F(WildPairs, right_pairs_never_fail_without_data) {
 
 TEST_F(WildPairs, no_fault_passes) {
   int injected = 0;
-  for (const Pair& pair : right_pairs)
+  for (std::size_t number = 0; const Pair& pair : right_pairs)
     for (const InjectedFault& fault : injected_faults()) {
+      const bool is_drawn = number++ % 3 == 0 || takes_all();
       const Model reference = Model::load(shared_data(pair.reference));
       Model candidate = Model::load(shared_data(pair.candidate));
       if (!fault.inject(candidate)) continue;
@@ -142,7 +150,8 @@ TEST_F(WildPairs, no_fault_passes) {
       };
       const std::string name = pair.candidate + " with " + fault.name;
       if (pair.real) expect_detected(name, verdict_of(reference, candidate, pair.real));
-      expect_detected(name + ", without data", verdict_of(reference, candidate, {}, pair.shapes));
+      if (is_drawn || !pair.real)
+        expect_detected(name + ", without data", verdict_of(reference, candidate, {}, pair.shapes));
     }
   EXPECT_GE(injected, 40);
 }
@@ -154,6 +163,7 @@ double exact_db(const CompareResult& result) {
 // Wherever a range is too narrow: inputs that were picked must not be picked by it.
 TEST_F(WildPairs, no_narrow_range_passes) {
   constexpr std::size_t of_each = 8;
+  std::size_t number = 0;
   int injected = 0;
   for (const Pair& pair : right_pairs) {
     const Model reference = Model::load(shared_data(pair.reference));
@@ -161,6 +171,7 @@ TEST_F(WildPairs, no_narrow_range_passes) {
     const double right_db = pair.real ? exact_db(result_of(reference, candidate, pair.real)) : 0;
     const std::vector<QuantizedActivation> found = find_quantization(candidate).activations;
     for (std::size_t i = 0; i < std::min(found.size(), of_each); ++i) {
+      if (number++ % 3 != 0 && !takes_all()) continue;
       const std::size_t last = std::min(found.size(), of_each) - 1;
       const QuantizedActivation& activation = found[last == 0 ? 0 : i * (found.size() - 1) / last];
       Model narrow = candidate.clone();
@@ -177,7 +188,7 @@ TEST_F(WildPairs, no_narrow_range_passes) {
       EXPECT_TRUE(!verdict_of(reference, narrow, {}, pair.shapes).pass() || harmless) << name;
     }
   }
-  EXPECT_GE(injected, 60);
+  EXPECT_GE(injected, takes_all() ? 60 : 20);
 }
 
 TEST_F(WildPairs, other_networks_and_stale_files_fail) {

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <sstream>
 #include <tuple>
 
@@ -14,6 +15,7 @@
 #include "tests/model_builder.h"
 #include "tests/shared_data.h"
 #include "tests/temporary_directory.h"
+#include "vernier/model/convert_fp16.h"
 #include "vernier/model/edit.h"
 
 namespace vernier {
@@ -139,6 +141,44 @@ TEST(DiagnoseCommand, nan_of_a_quantized_model_is_the_cause_where_it_begins) {
     EXPECT_EQ(cause_line(outcome),
               std::string("cause: NaN or infinity begins in the candidate's ") + tensor);
   }
+}
+
+// The logits times 3e4 twice, without their mean, and back: too large for float16 on the way. The
+// Gather is computed in float16; what ONNX Runtime computes in float32 does not overflow.
+void add_large_values(Model& model) {
+  vernier_onnx::GraphProto& graph = model.graph();
+  graph.mutable_node()->rbegin()->set_output(0, "raw");
+  for (const auto& [name, value] : {std::pair{"up", 3e4F}, std::pair{"down", 1 / 3e4F}})
+    *graph.add_initializer() =
+        make_tensor_proto(tensor_of<float>(name, DType::f32, {}, std::vector{value}));
+  std::vector<std::int64_t> classes(10);
+  std::iota(classes.begin(), classes.end(), 0);
+  *graph.add_initializer() = make_tensor_proto(tensor_of("classes", DType::i64, {10}, classes));
+  const auto add = [&](const char* op, const std::vector<std::string>& inputs, const char* output) {
+    vernier_onnx::NodeProto& node = *graph.add_node();
+    node = make_node(op);
+    for (const std::string& input : inputs) node.add_input(input);
+    node.add_output(output);
+  };
+  add("Mul", {"raw", "up"}, "large");
+  add("Mul", {"large", "up"}, "overflow");
+  add("Gather", {"overflow", "classes"}, "gathered");
+  *graph.mutable_node()->rbegin()->add_attribute() = int_attribute("axis", 1);
+  add("ReduceMean", {"gathered"}, "mean");
+  add("Sub", {"gathered", "mean"}, "centred");
+  add("Mul", {"centred", "down"}, "smaller");
+  add("Mul", {"smaller", "down"}, "logits");
+}
+
+TEST(DiagnoseCommand, an_overflow_of_float16_is_the_cause_where_it_begins) {
+  const TemporaryDirectory folder;
+  const std::string reference = changed(folder, "mnist_cnn.onnx", add_large_values, "large.onnx");
+  const std::string half = (folder / "half.onnx").string();
+  convert_to_fp16(Model::load(reference)).model.save(half);
+  const CompletedProcess outcome = diagnose(half, reference);
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+  EXPECT_EQ(cause_line(outcome), "cause: NaN or infinity begins in the candidate's overflow")
+      << outcome.out;
 }
 
 TEST(DiagnoseCommand, a_removed_activation_of_a_float_model_is_found_at_its_layer) {
@@ -457,7 +497,49 @@ TEST(DiagnoseCommand, swapped_inputs_and_outputs_are_called_so) {
   }
 }
 
+TEST(DiagnoseCommand, outputs_of_the_same_names_in_another_order_pass_with_a_warning) {
+  const TemporaryDirectory folder;
+  Model model = two_inputs();
+  model.save(folder / "reference.onnx");
+  model.graph().mutable_output()->SwapElements(0, 1);
+  model.save(folder / "candidate.onnx");
+  const CompletedProcess outcome =
+      run_vernier({"diagnose", folder / "candidate.onnx", folder / "reference.onnx"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("warning: the candidate's outputs are in another order, z, y "
+                                     "for the reference's y, z"));
+}
+
 // The quantizer stands for the Relu behind an Add: a range below zero would undo it.
+// Statistics move while a model is exported in training mode: they are no wrong weights.
+TEST(DiagnoseCommand, a_model_in_training_mode_is_called_so) {
+  TemporaryDirectory folder;
+  const auto save = [&](const std::string& name, bool training, float mean) {
+    GraphBuilder graph;
+    graph.input("x", DType::f32, {{1}, {2}, {4}, {4}}).output("y");
+    graph.weight(tensor_of<float>("factors", DType::f32, {2}, {1.5F, -0.5F}))
+        .weight(tensor_of<float>("offsets", DType::f32, {2}, {0.25F, 0.5F}))
+        .weight(tensor_of<float>("mean", DType::f32, {2}, {mean, 2 * mean}))
+        .weight(tensor_of<float>("variance", DType::f32, {2}, {2, 3}));
+    std::vector<std::string> outputs = {"norm"};
+    if (training) outputs.insert(outputs.end(), {"new_mean", "new_variance"});
+    graph.node("Mul", {"x", "x"}, {"square"})
+        .node("BatchNormalization", {"square", "factors", "offsets", "mean", "variance"}, outputs,
+              {int_attribute("training_mode", training ? 1 : 0)})
+        .node("Relu", {"norm"}, {"y"});
+    graph.model().save(folder / name);
+    return (folder / name).string();
+  };
+  const std::string reference = save("reference.onnx", false, 4);
+  const CompletedProcess outcome = run_vernier({"diagnose", save("candidate.onnx", true, 4.01F),
+                                                reference, "--inputs", "normal", "-f", "json"});
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+  expect_valid_json("diagnose", outcome.out);
+  EXPECT_EQ(cause_of(outcome).kind, "candidate_unsound");
+  EXPECT_EQ(cause_of(outcome).subject, "training-batchnorm");
+  EXPECT_THAT(outcome.out, HasSubstr("in inference mode: model.eval() before the export"));
+}
+
 TEST(DiagnoseCommand, a_better_range_keeps_the_relu_that_was_folded_into_it) {
   const TemporaryDirectory folder;
   const std::string relu = "/layer1/layer1.1/relu_1/Relu_output_0";

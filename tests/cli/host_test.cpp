@@ -5,6 +5,7 @@
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 
@@ -53,8 +54,11 @@ std::string example_host(const std::string& python, const std::string& name,
 }
 
 struct ExampleHosts : ::testing::Test {
-  CompletedProcess layers(const std::string& reference) const {
-    return run_vernier({"layers", (folder / "model.onnx").string(), "--reference", reference});
+  CompletedProcess layers(const std::string& reference, std::vector<std::string> more = {}) const {
+    std::vector<std::string> arguments = {"layers", (folder / "model.onnx").string(), "--reference",
+                                          reference};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_vernier(arguments);
   }
   TemporaryDirectory folder;
   SmallModel model;
@@ -82,6 +86,81 @@ TEST_F(ExampleHosts, a_weight_that_numpy_has_otherwise_is_the_cause) {
   EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("weight_bit_mismatch"));
   EXPECT_THAT(outcome.out, HasSubstr("second.weight"));
+}
+
+// As a module self.first of a model with forward(self, first).
+TEST_F(ExampleHosts, a_layer_with_the_name_of_the_input_is_no_input) {
+  if (!std::filesystem::exists(VERNIER_PYTHON)) GTEST_SKIP() << "no numpy: scripts/setup.sh test";
+  const auto transposed = int_attribute("transB", 1);
+  GraphBuilder graph;
+  graph.input("first", DType::f32, {{1, ""}, {3, ""}}).output("y", DType::f32, {{1, ""}, {2, ""}});
+  for (const Tensor& each : model.weights) graph.weight(each);
+  graph
+      .node("Gemm", {"first", "first.weight", "first.bias"}, {"/first/Gemm_output_0"}, {transposed})
+      .node("Relu", {"/first/Gemm_output_0"}, {"relu"})
+      .node("Gemm", {"relu", "second.weight", "second.bias"}, {"y"}, {transposed});
+  graph.model().save(folder / "model.onnx");
+  write_npz(folder / "weights.npz", model.weights);
+  const CompletedProcess outcome =
+      layers(example_host(VERNIER_PYTHON, "numpy_host.py", folder / "weights.npz"), {"-f", "md"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("| first | Linear | scope | [1,4] |"));
+}
+
+// The last tensor that leaves the scope of `first` is a sum of its elements.
+TEST_F(ExampleHosts, a_tensor_of_another_size_is_not_the_layers) {
+  if (!std::filesystem::exists(VERNIER_PYTHON)) GTEST_SKIP() << "no numpy: scripts/setup.sh test";
+  const auto transposed = int_attribute("transB", 1);
+  GraphBuilder graph;
+  graph.input("x", DType::f32, {{1, ""}, {3, ""}}).output("y", DType::f32, {{1, ""}, {2, ""}});
+  for (const Tensor& each : model.weights) graph.weight(each);
+  graph.weight(make_tensor("zero", DType::f32, {1}))
+      .node("Gemm", {"x", "first.weight", "first.bias"}, {"/first/Gemm_output_0"}, {transposed})
+      .node("ReduceSum", {"/first/Gemm_output_0"}, {"/first/ReduceSum_output_0"})
+      .node("Mul", {"/first/ReduceSum_output_0", "zero"}, {"nothing"})
+      .node("Add", {"/first/Gemm_output_0", "nothing"}, {"sum"})
+      .node("Relu", {"sum"}, {"relu"})
+      .node("Gemm", {"relu", "second.weight", "second.bias"}, {"y"}, {transposed});
+  graph.model().save(folder / "model.onnx");
+  write_npz(folder / "weights.npz", model.weights);
+  const CompletedProcess outcome =
+      layers(example_host(VERNIER_PYTHON, "numpy_host.py", folder / "weights.npz"), {"-f", "md"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("| first | Linear | value | [1,4] |"));
+}
+
+// Each half of `first` has its own Relu: no tensor is the whole layer.
+TEST_F(ExampleHosts, a_layer_that_is_computed_in_halves_is_fused) {
+  if (!std::filesystem::exists(VERNIER_PYTHON)) GTEST_SKIP() << "no numpy: scripts/setup.sh test";
+  const auto transposed = int_attribute("transB", 1);
+  const auto half = [&](const Tensor& whole, const std::string& name, std::size_t which) {
+    Tensor part = make_tensor(name, DType::f32, whole.shape);
+    part.shape[0] /= 2;
+    part.bytes.resize(whole.bytes.size() / 2);
+    std::ranges::copy_n(whole.bytes.begin() + which * part.bytes.size(), part.bytes.size(),
+                        part.bytes.begin());
+    return part;
+  };
+  GraphBuilder graph;
+  graph.input("x", DType::f32, {{1, ""}, {3, ""}}).output("y", DType::f32, {{1, ""}, {2, ""}});
+  for (const std::size_t i : {0, 1}) {
+    const std::string number = std::to_string(i), product = "/first/Gemm_" + number;
+    graph.weight(half(model.weights[0], "w" + number, i))
+        .weight(half(model.weights[1], "b" + number, i))
+        .node("Gemm", {"x", "w" + number, "b" + number}, {product}, {transposed})
+        .node("Relu", {product}, {"half" + number});
+  }
+  graph.weight(model.weights[2])
+      .weight(model.weights[3])
+      .node("Concat", {"half0", "half1"}, {"relu"}, {int_attribute("axis", 1)})
+      .node("Gemm", {"relu", "second.weight", "second.bias"}, {"y"}, {transposed});
+  graph.model().save(folder / "model.onnx");
+  write_npz(folder / "weights.npz", model.weights);
+  const CompletedProcess outcome =
+      layers(example_host(VERNIER_PYTHON, "numpy_host.py", folder / "weights.npz"),
+             {"-f", "md", "--no-weights"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("| first | Linear | fused | [1,4] |"));
 }
 
 TEST_F(ExampleHosts, openvino_shows_the_tensors_of_another_engine) {
@@ -116,6 +195,26 @@ class Net(nn.Module):
     def forward(self, x):
         return {"logits": self.head(self.relu(self.norm(self.conv(x))).mean((2, 3)))}
 
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(1)
+        self.lstm = nn.LSTM(3, 4, 2, batch_first=True, bidirectional=True)
+        self.gru = nn.GRU(8, 4, batch_first=True)
+        self.head = nn.Linear(4, 5)
+    def forward(self, x):
+        return self.head(self.gru(self.lstm(x)[0])[0])
+
+def other_lstm():
+    net = Recurrent()
+    net.lstm.weight_hh_l1_reverse.data[5] *= 1.5
+    return net
+
+def other_gru():
+    net = Recurrent()
+    net.gru.bias_hh_l0.data.zero_()
+    return net
+
 def wrong():
     net = Net()
     net.head.weight.data[1] *= 1.5
@@ -139,6 +238,8 @@ if __name__ == "__main__":
     torch.onnx.export(net, (torch.ones(1, 1, 8, 8),), "net.onnx", input_names=["x"],
                       output_names=["logits"], dynamo=False)
     torch.save(net.state_dict(), "net.pth")
+    torch.onnx.export(Recurrent().eval(), (torch.ones(2, 5, 3),), "recurrent.onnx", input_names=["x"],
+                      output_names=["y"], dynamo=False)
 )";
 
 // One model, made once.
@@ -204,6 +305,27 @@ TEST_F(PyTorchHost, outputs_of_a_live_model_are_compared) {
 TEST_F(PyTorchHost, weights_of_a_live_model_are_compared_with_norms_folded_in) {
   const CompletedProcess outcome = run("eval", "net.py:Net", {"--samples", "3"});
   EXPECT_THAT(outcome.out, HasSubstr("weights  all 2 are the reference's")) << outcome.err;
+}
+
+// Between the LSTM and the GRU the exporter leaves out the transpose to batches first and back.
+TEST_F(PyTorchHost, weights_of_recurrent_layers_are_compared_and_named) {
+  const auto layers = [&](const std::string& reference) {
+    return run_vernier(
+        {"layers", "recurrent.onnx", "--reference", reference, "--python", VERNIER_TORCH2_PYTHON},
+        folder_->path());
+  };
+  const CompletedProcess right = layers("net.py:Recurrent");
+  EXPECT_EQ(right.exit_code, 0) << right.out << right.err;
+  EXPECT_THAT(right.out, HasSubstr("weights  all 10 are the reference's"));
+  for (const auto& [reference, layer, weight] :
+       {std::array{"net.py:other_lstm", "lstm.0 (LSTM)", "lstm.weight_hh_l1"},
+        {"net.py:other_gru", "gru.0 (GRU)", "gru.bias_ih_l0, bias_hh_l0"}}) {
+    const CompletedProcess wrong = layers(reference);
+    EXPECT_EQ(wrong.exit_code, 1) << wrong.err;
+    EXPECT_THAT(wrong.out, HasSubstr("drift origin: " + std::string(layer)));
+    EXPECT_THAT(wrong.out, HasSubstr("cause: weight_bit_mismatch: " + std::string(weight)));
+    EXPECT_THAT(wrong.out, Not(HasSubstr("nothing in the candidate stands for it")));
+  }
 }
 
 TEST_F(PyTorchHost, weights_of_a_file_are_put_into_a_class) {
@@ -328,7 +450,8 @@ TEST_F(PyTorchHost, what_goes_wrong_is_one_line) {
 }
 
 // What PyTorch's newer exporter makes hard: a module that is called twice, tensors that are called
-// as another module, a batch norm folded under its own name, a branch that hardly shows.
+// as another module, an argument that is called as a module, a batch norm folded under its own
+// name, a branch that hardly shows.
 constexpr const char* residual = R"(
 import torch
 from torch import nn
@@ -346,9 +469,9 @@ class Net(nn.Module):
         self.act = nn.GELU()
         self.down = nn.Linear(4, 4)
         self.linear = nn.Linear(4, 3)
-    def forward(self, x):
-        y = self.relu(self.norm(self.conv(x)))
-        y = self.relu(y - x).mean((2, 3))
+    def forward(self, up):
+        y = self.relu(self.norm(self.conv(up)))
+        y = self.relu(y - up).mean((2, 3))
         return self.linear(y + 1e-6 * self.down(self.act(self.up(y))))
 
 def example():

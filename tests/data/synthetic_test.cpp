@@ -174,6 +174,15 @@ TEST(Synthetic, masks_are_ones_states_zeros_and_positions_count) {
             (std::vector<double>{0, 1, 2, 0, 1, 2}));
 }
 
+TEST(Synthetic, every_second_mask_ends_with_zeros_and_none_is_empty) {
+  const auto mask = one_input(DType::boolean, {2, 4}, {.role = InputRole::mask});
+  EXPECT_THAT(to_f64(drawn(mask, 0)), Each(1));
+  EXPECT_EQ(to_f64(drawn(mask, 1)), (std::vector<double>{1, 1, 1, 0, 1, 1, 1, 0}));
+  EXPECT_EQ(to_f64(drawn(mask, 3)), (std::vector<double>{1, 1, 0, 0, 1, 1, 0, 0}));
+  EXPECT_EQ(drawn(mask, 5), drawn(mask, 1));
+  EXPECT_THAT(to_f64(drawn(one_input(DType::i64, {2, 1}, {.role = InputRole::mask}), 1)), Each(1));
+}
+
 TEST(Synthetic, a_length_is_that_of_the_other_inputs) {
   SyntheticInputs inputs = one_input(DType::i64, {1}, {.role = InputRole::length});
   inputs.draws.push_back({.name = "y", .dtype = DType::f32, .shape = {1, 77, 80}});

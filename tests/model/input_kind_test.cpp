@@ -405,5 +405,26 @@ TEST(InputKind, categories_are_choices) {
   EXPECT_EQ(kind_of(builder), (InputKind{.role = InputRole::choices, .choices = {1, 2, 7}}));
 }
 
+// As the mask of a sequence is made: position < length. A length of 0 makes NaN of attention.
+TEST(InputKinds, a_number_that_positions_are_compared_with_is_a_length) {
+  const auto role = [](const std::vector<Dim>& shape, const std::string& op) {
+    GraphBuilder builder;
+    builder.input("x", DType::f32, {{1}, {-1, "length"}})
+        .input("n", DType::i64, shape)
+        .weight(tensor_of<std::int64_t>("zero", DType::i64, {}, {0}))
+        .weight(tensor_of<std::int64_t>("one", DType::i64, {}, {1}))
+        .node("Shape", {"x"}, {"sizes"})
+        .node("Gather", {"sizes", "one"}, {"length"})
+        .node("Range", {"zero", "length", "one"}, {"positions"})
+        .node(op, {"positions", "n"}, {"y"})
+        .output("y");
+    return input_kinds(builder.model())[1].role;
+  };
+  EXPECT_EQ(role({{1}}, "Less"), InputRole::length);
+  EXPECT_EQ(role({}, "GreaterOrEqual"), InputRole::length);
+  EXPECT_NE(role({{1}, {8}}, "Less"), InputRole::length);
+  EXPECT_NE(role({{1}}, "Equal"), InputRole::length);
+}
+
 }  // namespace
 }  // namespace vernier

@@ -20,6 +20,25 @@ TEST(Precision, a_plain_product_is_float32) {
   EXPECT_EQ(precision_of(with_node("MatMul")), Precision::fp32);
 }
 
+// As Paddle's exporter writes them; here inside the branch of an If.
+TEST(Precision, weights_that_are_constant_nodes_count) {
+  const auto constant = [](DType dtype) {
+    return tensor_attribute("value", make_tensor("w", dtype, {32, 2}));
+  };
+  const auto model = [&](DType outside, DType inside) {
+    GraphBuilder branch("branch"), builder;
+    branch.node("Constant", {}, {"b"}, {constant(inside)}).output("b");
+    return builder.input("c", DType::boolean, {})
+        .node("Constant", {}, {"a"}, {constant(outside)})
+        .node("If", {"c"}, {"y"}, {graph_attribute("then_branch", branch.graph())})
+        .output("y")
+        .model();
+  };
+  EXPECT_EQ(precision_of(model(DType::f16, DType::f16)), Precision::fp16);
+  EXPECT_EQ(precision_of(model(DType::i64, DType::f16)), Precision::fp16);
+  EXPECT_EQ(precision_of(model(DType::f32, DType::f32)), Precision::fp32);
+}
+
 // What ONNX Runtime's optimiser makes of dynamic quantization holds no quantizer any more.
 TEST(Precision, fused_integer_operators_are_int8) {
   for (const std::string op : {"DynamicQuantizeMatMul", "MatMulIntegerToFloat",

@@ -95,6 +95,16 @@ double worst_against_mean(const std::vector<SampleEnergy>& samples) {
   return worst;
 }
 
+double pooled_sqnr(const std::vector<SampleEnergy>& samples) {
+  SampleEnergy sum;
+  for (const SampleEnergy& sample : samples) {
+    if (sample.noise == 0) continue;
+    sum.signal += sample.signal;
+    sum.noise += sample.noise;
+  }
+  return sum.noise == 0 ? INFINITY : 10 * std::log10(sum.signal / sum.noise);
+}
+
 // Nothing of floats, which rounding moves.
 std::optional<double> equal_share_of(const TensorView& reference, const TensorView& candidate) {
   if (is_float(reference.dtype) || is_float(candidate.dtype)) return std::nullopt;
@@ -191,6 +201,7 @@ PairResult PairAccumulator::result() const {
   PairResult pair = pair_;
   pair.similarity = similarity_.result();
   pair.worst_against_mean_db = worst_against_mean(energies_);
+  pair.pooled_sqnr_db = pooled_sqnr(energies_);
   if (!equal_shares_.empty())
     pair.equal_share = std::accumulate(equal_shares_.begin(), equal_shares_.end(), 0.0) /
                        static_cast<double>(equal_shares_.size());

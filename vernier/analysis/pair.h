@@ -41,6 +41,8 @@ struct PairResult {
   // The lowest SQNR of a sample whose signal counts as the mean of all where it is below that:
   // little noise is much beside a signal of almost nothing. NaN where a sample's SQNR is.
   double worst_against_mean_db = 0;
+  // The signal of all samples that have noise over their noise.
+  double pooled_sqnr_db = 0;
   bool operator==(const PairResult&) const = default;
 };
 

@@ -54,8 +54,10 @@ enum class DoubtKind {
   other_node,          // a node is not the reference's, and made-up inputs need not show it
   alike_samples,       // to the network all samples are one sample
   unknown_inputs,      // made-up inputs, and nothing tells whether they are like real ones
+  unknown_reference,   // of made-up inputs the reference makes NaN or infinity
   near_limit,          // broken by no more than made-up inputs may lose beside real ones
   other_ids,           // of an output's class ids or the like few are the reference's
+  quiet_part,          // a part of an output is unlike, where there is next to nothing in it
   at_chance,           // the reference's answers have nothing to do with the labels
   few_samples,         // a difference that so few samples show by chance; the limit would decide
   interrupted,         // only some of the samples were run
@@ -87,10 +89,21 @@ struct Verdict {
   bool operator==(const Verdict&) const = default;
 };
 
+// Fails where there are failures, else passes.
 Verdict make_verdict(std::vector<Limit> limits, std::vector<Failure> failures);
 
-// Of a run that was stopped when `done` of its `total` samples were: inconclusive, whatever they
-// showed.
+// Each of these gives a verdict with more to it, and decides the outcome anew; nothing else does.
+
+// What was found besides: it fails, unless the run was interrupted. None: the verdict as it was.
+Verdict with_failures(Verdict verdict, std::vector<Failure> failures);
+// The failure that explains the others stands before them.
+Verdict with_cause(Verdict verdict, Failure cause);
+// Nothing passes with a doubt; what fails fails in spite of it.
+Verdict with_doubt(Verdict verdict, Doubt doubt);
+// Inconclusive: what failed may have failed, and what passed passed, for nothing. No doubt: the
+// verdict as it was.
+Verdict withheld(Verdict verdict, std::vector<Doubt> doubts);
+// Of a run that was stopped when `done` of its `total` samples were: withheld.
 Verdict interrupted_verdict(Verdict verdict, std::int64_t done, std::int64_t total);
 
 // What limits may speak of: its name, the group by which limits may also name it, and the metrics
@@ -109,6 +122,12 @@ std::vector<Failure> failures_of(const Verdict& verdict, std::string_view subjec
 
 // What a candidate of this precision is expected to keep when nothing else is asked.
 std::vector<Limit> default_limits(Precision precision);
+
+// The same of a part of an output, whose figures are noisier.
+std::vector<Limit> default_part_limits(Precision precision);
+// Behind a Sigmoid or Softmax: differences that prove no loss, whatever the decibels. Inputs on
+// which nothing is found have scores of next to nothing, and rounding is as large.
+double quiet_difference(Precision precision);
 
 // The same of class ids and the like, which have no decibels: the share that is the reference's.
 Limit default_ids_limit(Precision precision);

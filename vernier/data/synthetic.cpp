@@ -114,6 +114,18 @@ Tensor draw_choices(const InputKind& kind, const InputDraw& draw, std::int64_t s
   return from_floats(draw, values);
 }
 
+// All ones, and in every second sample some zeros at the end of each row, as padding has: a model
+// that ignores its mask must not go unnoticed.
+Tensor draw_mask(const InputDraw& draw, std::int64_t sample) {
+  const std::int64_t row = draw.shape.empty() ? 1 : draw.shape.back();
+  const std::int64_t most = row / 2,
+                     zeros = sample % 2 == 0 || most == 0 ? 0 : sample / 2 % most + 1;
+  std::vector<float> values(static_cast<std::size_t>(element_count(draw.shape)), 1);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (static_cast<std::int64_t>(i) % row >= row - zeros) values[i] = 0;
+  return from_floats(draw, values);
+}
+
 Tensor draw_positions(const InputDraw& draw) {
   std::vector<std::int64_t> values(static_cast<std::size_t>(element_count(draw.shape)));
   const std::int64_t row = draw.shape.empty() ? 1 : draw.shape.back();
@@ -166,7 +178,7 @@ Tensor draw_input(const SyntheticInputs& inputs, std::size_t index, std::int64_t
     case InputRole::ids: return draw_ids(kind, draw, random);
     case InputRole::choices: return draw_choices(kind, draw, sample, random);
     case InputRole::positions: return draw_positions(draw);
-    case InputRole::mask: return filled(draw, 1);
+    case InputRole::mask: return draw_mask(draw, sample);
     case InputRole::condition: return filled(draw, static_cast<double>((sample + 1) % 2));
     case InputRole::length:
       return filled(draw, static_cast<double>(length_of_others(inputs, index)));

@@ -157,10 +157,13 @@ Plane blobs(std::int64_t height, std::int64_t width, Pcg64& random) {
     const double cy = unit(random) * static_cast<double>(height);
     const double radius = uniform(random, 0.03, 0.25) * side;
     const double light = uniform(random, -1, 1);
+    std::vector<double> along;
+    for (std::int64_t x = 0; x < width; ++x)
+      along.push_back(bump((static_cast<double>(x) - cx) / radius));
     for (std::int64_t y = 0; y < height; ++y) {
       const double across = bump((static_cast<double>(y) - cy) / radius) * light;
       for (std::int64_t x = 0; x < width; ++x)
-        plane.at(y, x) += across * bump((static_cast<double>(x) - cx) / radius);
+        plane.at(y, x) += across * along[static_cast<std::size_t>(x)];
     }
   }
   return plane;

@@ -41,7 +41,8 @@ InputKind integer_kind(const TensorSpec& input, const InputUses& uses) {
     return {.role = InputRole::choices, .choices = {uses.choices.begin(), uses.choices.end()}};
   if (uses.condition) return {.role = InputRole::condition};
   if (uses.mask) return {.role = InputRole::mask};
-  if (uses.length) return {.role = InputRole::length};
+  if (uses.length || (uses.counted_to && input.shape.size() <= 1))
+    return {.role = InputRole::length};
   if (input.dtype == DType::boolean) return {.role = InputRole::mask};
   if (uses.number && input.shape.size() >= 2) return {.role = InputRole::positions};
   return {};

@@ -489,6 +489,9 @@ class InputTracker {
   void note_comparison(const Value& value, const Value& with, bool equal) {
     if (value.sources.empty()) return;
     const auto numbers = numbers_of(with);
+    // Made of shapes alone: the positions of a sequence, of which only some count.
+    if (!equal && !with.constant && with.sources.empty() && with.signals.empty())
+      change_uses(value, true, [](InputUses& uses) { uses.counted_to = true; });
     if (!numbers || numbers->empty()) return;
     if (counts_up(*numbers)) return note_range(value, {numbers->front(), numbers->back()});
     if (equal && numbers->size() == 1)

@@ -26,6 +26,7 @@ struct InputUses {
   bool mask = false;                         // read as true or false, or counted
   bool condition = false;                    // of an If
   bool length = false;                       // a size or a bound
+  bool counted_to = false;                   // compared with what counts up to a size
   bool number = false;                       // cast to a float
   bool state = false;                        // of any type: where a recurrent operator begins
   std::set<std::string> moved_to;            // of any type: outputs that may hold its elements

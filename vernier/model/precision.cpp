@@ -40,17 +40,27 @@ bool stores_blocks(const vernier_onnx::NodeProto& node) {
   return std::ranges::find(ops, node.op_type()) != ops.end();
 }
 
+// Calls visit(name, tensor) with every initializer and every Constant: some exporters write all
+// weights as nodes.
+template <typename Visit>
+void visit_weights(const vernier_onnx::GraphProto& graph, const Visit& visit) {
+  for (const auto& tensor : graph.initializer()) visit(tensor.name(), tensor);
+  for (const auto& node : graph.node())
+    if (const auto* tensor = constant_tensor(node); tensor && node.output_size() > 0)
+      visit(node.output(0), *tensor);
+}
+
 // A double: sizes are what the file claims, and need not add up to an integer.
 double weight_elements(const vernier_onnx::GraphProto& graph, bool half) {
   double count = 0;
-  for (const auto& tensor : graph.initializer()) {
+  visit_weights(graph, [&](const std::string&, const vernier_onnx::TensorProto& tensor) {
     const bool is_half = tensor.data_type() == vernier_onnx::TensorProto::FLOAT16 ||
                          tensor.data_type() == vernier_onnx::TensorProto::BFLOAT16;
     const bool is_single = tensor.data_type() == vernier_onnx::TensorProto::FLOAT;
     if (half ? is_half : is_single)
       count +=
           static_cast<double>(element_count(Shape(tensor.dims().begin(), tensor.dims().end())));
-  }
+  });
   return count;
 }
 
@@ -79,10 +89,12 @@ std::string_view precision_name(const Model& model) {
   std::int64_t narrow = 0, others = 0;
   for (const Subgraph& subgraph : all_subgraphs(model.graph())) {
     std::set<std::string_view> narrow_weights;
-    for (const auto& tensor : subgraph.graph->initializer())
-      if (tensor.data_type() == vernier_onnx::TensorProto::INT4 ||
-          tensor.data_type() == vernier_onnx::TensorProto::UINT4)
-        narrow_weights.insert(tensor.name());
+    visit_weights(*subgraph.graph,
+                  [&](const std::string& name, const vernier_onnx::TensorProto& tensor) {
+                    if (tensor.data_type() == vernier_onnx::TensorProto::INT4 ||
+                        tensor.data_type() == vernier_onnx::TensorProto::UINT4)
+                      narrow_weights.insert(name);
+                  });
     for (const auto& node : subgraph.graph->node()) {
       if (!quantizes(node)) continue;
       const bool is_narrow = stores_blocks(node) ? attribute_int(node, "bits", 4) == 4

@@ -31,6 +31,20 @@ std::string exact_text(const CompareResult& result) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+// "output0, part 2 of 2 (4 to 21 along axis 1) 13.90 dB (worst 4.00)": the worst of several.
+std::string parts_text(const std::vector<PartResult>& parts) {
+  const PairResult* worst = nullptr;
+  for (const PartResult& part : parts)
+    if (part.pair.similarity.samples > 0 &&
+        (!worst || !(part.pair.pooled_sqnr_db >= worst->pooled_sqnr_db)))
+      worst = &part.pair;
+  if (!worst) return "";
+  const Statistics& sqnr = worst->similarity.statistics[0];
+  return fmt::format("{} {} dB (worst {}){}", worst->name, format_decibels(sqnr.mean),
+                     format_decibels(sqnr.min),
+                     parts.size() > 1 ? fmt::format(", worst of {}", parts.size()) : "");
+}
+
 // What the verdict is built on, beside the outputs as this machine computes them.
 Panel evidence_panel(const CompareResult& result) {
   Panel panel;
@@ -41,6 +55,7 @@ Panel evidence_panel(const CompareResult& result) {
   if (result.evidence.calibration)
     add("inputs fit", calibration_text(*result.evidence.calibration, result.evidence.real_inputs));
   add("exact", exact_text(result));
+  add("parts", parts_text(result.parts));
   return panel;
 }
 
@@ -153,6 +168,18 @@ Json output_json(const PairResult& pair, const Verdict& verdict) {
   return json;
 }
 
+Json part_json(const PartResult& part, const Verdict& verdict) {
+  Json json = output_json(part.pair, verdict);
+  json["output"] = part.part.output;
+  json["part"] = part.part.number;
+  json["of"] = part.part.count;
+  json["axis"] = part.part.axis;
+  json["begin"] = part.part.begin;
+  json["end"] = part.part.end;
+  json["pooled_sqnr_db"] = json_number<Json>(part.pair.pooled_sqnr_db);
+  return json;
+}
+
 }  // namespace
 
 Document describe_compare(const RunDescription& run, const CompareResult& result) {
@@ -190,6 +217,9 @@ std::string compare_json(const RunDescription& run, const CompareResult& result)
   json["before_activation"] = Json::array();
   for (const PairResult& pair : result.before_activation)
     json["before_activation"].push_back(output_json(pair, result.verdict));
+  json["parts"] = Json::array();
+  for (const PartResult& part : result.parts)
+    json["parts"].push_back(part_json(part, result.verdict));
   json["not_compared"] = Json::array();
   for (const UnwatchedTensor& output : result.not_compared)
     json["not_compared"].push_back({{"name", output.name}, {"reason", output.reason}});

@@ -102,6 +102,9 @@ std::string outputs_text(const CompareResult& compare) {
   if (outputs.size() > 1)
     text +=
         fmt::format("; {} more agree{} better", outputs.size() - 1, outputs.size() == 2 ? "s" : "");
+  for (const PartResult& part : compare.parts)
+    if (!failures_of(compare.verdict, part.pair.name).empty())
+      text += "; " + output_text(part.pair);
   return text;
 }
 
@@ -146,6 +149,13 @@ std::string place_text(const DiagnosisResult& result) {
   if (result.cause == DiagnosedCause::other_structure)
     return result.subject.empty() ? "could not be found"
                                   : result.subject + ", the first that differs without quantizers";
+  if (result.cause == DiagnosedCause::candidate_unsound) {
+    const auto& findings = result.candidate_check.findings;
+    const auto found = std::ranges::find(findings, result.subject, &Finding::id);
+    if (found == findings.end()) return "could not be found";
+    return fmt::format("{}, the first of {}", found->subject.name,
+                       format_count(std::ssize(found->more) + 1, "node"));
+  }
   if (result.cause == DiagnosedCause::transposed_weight)
     return "what multiplies by " + result.subject;
   if (result.cause == DiagnosedCause::swapped_inputs) return "what reads " + result.subject;
@@ -155,6 +165,9 @@ std::string place_text(const DiagnosisResult& result) {
                        result.changed_scale->tensor, result.changed_scale->factor);
   if (result.layers) {
     const LayersResult& layers = *result.layers;
+    if (result.cause == DiagnosedCause::nonfinite)
+      return fmt::format("{}, the first of {} layers with NaN or infinity", result.subject,
+                         layers.layers_total());
     if (layers.drift_origin)
       return fmt::format("{}, the first of {} layers out of tolerance ({} in all)",
                          layers.rows[*layers.drift_origin].layer, layers.layers_total(),
@@ -214,6 +227,7 @@ std::string_view kind_name(Remedy::Kind kind) {
     case Remedy::Kind::right_layer: return "right_layer";
     case Remedy::Kind::right_weights: return "right_weights";
     case Remedy::Kind::right_axes: return "right_axes";
+    case Remedy::Kind::inference: return "inference";
     case Remedy::Kind::swap_inputs: return "swap_inputs";
     case Remedy::Kind::swap_outputs: return "swap_outputs";
     case Remedy::Kind::keep_in_float: return "keep_in_float";

@@ -39,6 +39,11 @@ std::string renamed_text(const CompareResult& compare, const std::string& missin
                      shell_argument(missing + "=" + others[0]));
 }
 
+bool is_part(const CompareResult& compare, const std::string& name) {
+  return std::ranges::any_of(compare.parts,
+                             [&](const PartResult& part) { return part.pair.name == name; });
+}
+
 std::string wrong_range_text(const DiagnosisResult& result) {
   std::string text = fmt::format("the range of the quantizer of {} is wrong", result.subject);
   const auto& structure = result.compare->evidence.structure;
@@ -50,10 +55,13 @@ std::string wrong_range_text(const DiagnosisResult& result) {
 // "conv3: attribute_mismatch: pads is 0 0 2 2, the reference's 1 1 1 1: another network, whatever
 // its quantizers do (12.1 dB without them)"
 std::string structure_text(const DiagnosisResult& result) {
-  if (!result.compare->evidence.structure)
+  const Evidence& evidence = result.compare->evidence;
+  const bool is_node = !evidence.other_node.empty() && result.subject == evidence.other_node;
+  if (!evidence.structure || is_node)
     return fmt::format("node {} is not what the reference has in its place", result.subject);
-  const StructureEvidence& structure = *result.compare->evidence.structure;
-  const std::string figure = fmt::format("without its quantizers the candidate is {} dB from it",
+  const StructureEvidence& structure = *evidence.structure;
+  const std::string figure = fmt::format("{} the candidate is {} dB from it",
+                                         evidence.half ? "in float32" : "without its quantizers",
                                          format_decibels(structure.sqnr_db));
   if (structure.origin.empty()) return "not the reference's network: " + figure;
   return fmt::format("{}: {}; {}", structure.origin, structure.origin_cause, figure);
@@ -95,6 +103,8 @@ std::string remedy_text(const Remedy& remedy) {
                          fmt::join(remedy.subjects, " and "));
     case Remedy::Kind::right_axes:
       return fmt::format("{} with the axes of {} swapped", gain, fmt::join(remedy.subjects, ", "));
+    case Remedy::Kind::inference:
+      return gain + " in inference mode: model.eval() before the export";
     case Remedy::Kind::swap_inputs:
     case Remedy::Kind::swap_outputs: {
       const std::string option =
@@ -150,7 +160,10 @@ std::string cause_text(const DiagnosisResult& result) {
     }
     case DiagnosedCause::unlike_outputs:
       return fmt::format("output {} is not what the reference has{}", result.subject,
-                         renamed_text(*result.compare, result.subject));
+                         is_part(*result.compare, result.subject)
+                             ? "; where a quantizer serves all parts, it is made for the largest: "
+                               "leave their Concat, and what is behind it, in float"
+                             : renamed_text(*result.compare, result.subject));
     case DiagnosedCause::unfinished_output: return unfinished_text(result);
     case DiagnosedCause::unlike_inputs: return "on these inputs nothing can be told";
     case DiagnosedCause::nonfinite:
@@ -198,6 +211,11 @@ std::string cause_text(const DiagnosisResult& result) {
   if (result.compare && result.compare->evidence.quantized && result.layers)
     return "not found: quantizers are switched off beside the float .onnx model; give that as the "
            "reference";
+  const auto little = std::ranges::find(result.remedies, Remedy::Kind::right_layer, &Remedy::kind);
+  if (little != result.remedies.end())
+    return fmt::format("not found: {} differs first, but is little of it ({} -> {} dB once right)",
+                       little->subjects.front(), format_decibels(little->before_db),
+                       format_decibels(little->after_db));
   return "not found";
 }
 

@@ -8,24 +8,54 @@
 
 namespace vernier {
 
+namespace {
+
+// ", rounded (0.50 steps)", ", rounded but for conv3: 10.9 steps off (20.9 dB)"; empty: no steps.
+std::string rounding_text(const WeightEvidence& evidence) {
+  if (!evidence.worst_steps) return "";
+  if (*evidence.worst_steps <= rounded_steps)
+    return fmt::format(", rounded ({:.2f} steps)", *evidence.worst_steps);
+  const auto is_further = [](const PairedWeight& weight) {
+    return weight.same && weight.steps > rounded_steps;
+  };
+  const auto further = std::ranges::count_if(evidence.weights, is_further);
+  const auto furthest = std::ranges::find_if(evidence.weights, [&](const PairedWeight& weight) {
+    return weight.same && weight.steps == evidence.worst_steps;
+  });
+  return fmt::format(", rounded but for {}{}: {:.3g} steps off ({} dB)",
+                     further > 1 ? fmt::format("{}, the furthest ", further) : "",
+                     furthest->candidate, *furthest->steps, format_decibels(furthest->sqnr_db));
+}
+
+// "not the same: conv3 is 187 steps off, channel 5 of its axis 1 is another (-2.6 dB)"
+std::string difference_text(const PairedWeight& weight) {
+  if (weight.reference.empty())
+    return fmt::format("not the same: the reference has none like {}", weight.candidate);
+  std::string text = weight.steps ? fmt::format("not the same: {} is {:.3g} steps off",
+                                                weight.candidate, *weight.steps)
+                                  : fmt::format("not the same: {} has {} dB", weight.candidate,
+                                                format_decibels(weight.sqnr_db));
+  if (const auto& channel = weight.other_channel)
+    text += fmt::format(", channel {} of its axis {} is another ({} dB)", channel->index,
+                        channel->axis, format_decibels(channel->sqnr_db));
+  if (weight.factor)
+    text += fmt::format(", all of it {:.3g} times the reference's", *weight.factor);
+  return text;
+}
+
+}  // namespace
+
 std::string weights_text(const WeightEvidence& evidence) {
   const auto total = std::ssize(evidence.weights);
-  if (evidence.answer == WeightEvidence::Answer::different) {
-    const PairedWeight& weight = evidence.weights[*evidence.most_different];
-    if (weight.reference.empty())
-      return fmt::format("not the same: the reference has none like {}", weight.candidate);
-    if (weight.steps)
-      return fmt::format("not the same: {} is {:.3g} steps off", weight.candidate, *weight.steps);
-    return fmt::format("not the same: {} has {} dB", weight.candidate,
-                       format_decibels(weight.sqnr_db));
-  }
+  if (evidence.answer == WeightEvidence::Answer::different)
+    return difference_text(evidence.weights[*evidence.most_different]);
   if (total == 0) return "none to compare";
   const auto same = std::ranges::count(evidence.weights, true, &PairedWeight::same);
   std::string text =
       same == total
           ? fmt::format("all {} are the reference's", total)
           : fmt::format("{} of {} are the reference's, the others were not found", same, total);
-  if (evidence.worst_steps) text += fmt::format(", rounded ({:.2f} steps)", *evidence.worst_steps);
+  text += rounding_text(evidence);
   const auto equalised = std::ranges::count(evidence.weights, true, &PairedWeight::equalised);
   if (equalised > 0) text += fmt::format(", {} with equalised channels", equalised);
   if (const auto transposed = std::ranges::find(evidence.weights, true, &PairedWeight::transposed);
@@ -36,10 +66,11 @@ std::string weights_text(const WeightEvidence& evidence) {
 
 std::string calibration_text(const CalibrationFit& fit, bool real_inputs) {
   const bool fits = fit.score <= most_score(real_inputs);
-  return fmt::format("S {:.2f}, {} the calibration data", fit.score,
-                     !fits         ? "unlike"
-                     : real_inputs ? "like"
-                                   : "made up to be like");
+  return fmt::format("S {:.2f}, {}", fit.score,
+                     !fits         ? "unlike the calibration data"
+                     : real_inputs ? "like the calibration data"
+                                   : "made up to be like the calibration data: whether that was "
+                                     "like real data, only --data tells");
 }
 
 }  // namespace vernier

@@ -30,7 +30,12 @@ Json weights_json(const std::optional<WeightEvidence>& weights) {
     json["different"] = {{"name", weight.candidate},
                          {"reference", weight.reference},
                          {"steps", optional_json<Json>(weight.steps)},
-                         {"sqnr_db", json_number<Json>(weight.sqnr_db)}};
+                         {"sqnr_db", json_number<Json>(weight.sqnr_db)},
+                         {"channel", nullptr}};
+    if (const auto& channel = weight.other_channel)
+      json["different"]["channel"] = {{"axis", channel->axis},
+                                      {"index", channel->index},
+                                      {"sqnr_db", json_number<Json>(channel->sqnr_db)}};
   }
   return json;
 }

@@ -167,6 +167,11 @@ std::string doubt_text(const Doubt& doubt) {
     case DoubtKind::unknown_inputs:
       return "nothing tells whether these made-up inputs are like real ones: give --dataset or "
              "--input-data";
+    case DoubtKind::unknown_reference:
+      return fmt::format(
+          "the reference itself has NaN or infinity in output {} on these made-up inputs, which "
+          "tells nothing of the candidate: give --dataset or --input-data, or --set INPUT=VALUE",
+          doubt.subject);
     case DoubtKind::near_limit:
       return fmt::format(
           "these inputs were made up, and real ones may be up to {:g} dB better: give --dataset or "
@@ -177,6 +182,11 @@ std::string doubt_text(const Doubt& doubt) {
           "{:.0f} % of the numbers in output {} are the reference's (< {:.0f} %), and decibels say "
           "nothing of them: score it with --task, or set a limit with --fail-if",
           100 * doubt.value, doubt.subject, 100 * doubt.limit);
+    case DoubtKind::quiet_part:
+      return fmt::format(
+          "output {} has {:.1f} dB (< {:g}), but there is next to nothing in it on these inputs: "
+          "give --dataset or --input-data on which there is",
+          doubt.subject, doubt.value, doubt.limit);
     case DoubtKind::at_chance:
       return fmt::format(
           "the reference is no better than chance ({} {:g}, by chance {:g}): are labels numbered "

@@ -13,7 +13,7 @@ enum class InputRole {
   ids,        // integers of a range: tokens, bytes, categories
   choices,    // one of a few numbers
   positions,  // 0, 1, 2... along the last axis
-  mask,       // ones
+  mask,       // ones, and zeros at the end of a row
   condition,  // of an If: true and false in turn
   length,     // how long the other inputs are
   state,      // fed back from an output: zeros

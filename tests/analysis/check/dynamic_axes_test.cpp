@@ -100,7 +100,7 @@ Model positions(std::int64_t rows) {
 TEST(DynamicAxes, a_position_table_freezes_the_length) {
   EXPECT_EQ(
       told(check_saved(positions(16)), "frozen-axis"),
-      "node_1: 'length' is declared dynamic, but size 5 fails in Add 'node_1', which takes the "
+      "node_1: 'length' is declared dynamic, but size 32 fails in Add 'node_1', which takes the "
       "constant 'table' of shape [1,16,2]");
   EXPECT_THAT(serious(check_saved(positions(1))), IsEmpty());
 }

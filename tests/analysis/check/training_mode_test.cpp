@@ -108,6 +108,30 @@ TEST(TrainingMode, a_layer_normalisation_written_as_batchnorm_is_none) {
   EXPECT_EQ(ids_of(training_mode(by_rows({-1, 6, 4, 1}, 1))).size(), 1u);
 }
 
+// The same with its activations quantized, its factor computed, and its statistics as nodes.
+TEST(TrainingMode, a_layer_normalisation_is_known_behind_quantizers) {
+  const auto model = [](std::int64_t batch) {
+    GraphBuilder builder;
+    builder.input("x", DType::f32, {{6, ""}, {4, ""}}).weight(i64("shape", {batch, 6, -1}));
+    builder.weight(i64("rows", {6})).weight(filled("scale", {}, 1)).weight(filled("one", {1}, 1));
+    builder.weight(filled("bias", {6}, 0));
+    const auto quantized = [&](const std::string& name) {
+      builder.node("QuantizeLinear", {name, "scale"}, {name + "_q"})
+          .node("DequantizeLinear", {name + "_q", "scale"}, {name + "_dq"});
+      return name + "_dq";
+    };
+    builder.node("Reshape", {"x", "shape"}, {"r"}).node("Expand", {"one", "rows"}, {"factor"});
+    const std::string r = quantized("r"), factor = quantized("factor");
+    builder.node("ReduceMean", {r}, {"mean"}, {ints_attribute("axes", {0, 2})});
+    builder.node("Sub", {r, quantized("mean")}, {"centred"})
+        .node("ReduceSumSquare", {"centred"}, {"sum"}, {ints_attribute("axes", {0, 2})})
+        .node("BatchNormalization", {r, factor, "bias", "mean", "sum"}, {"y"});
+    return builder.output("y").model();
+  };
+  EXPECT_THAT(training_mode(model(1)), IsEmpty());
+  EXPECT_EQ(ids_of(training_mode(model(2))).size(), 2u);
+}
+
 TEST(TrainingMode, a_mean_over_a_batch_of_one_is_of_a_row) {
   const auto model = [](std::int64_t rows) {
     return GraphBuilder()

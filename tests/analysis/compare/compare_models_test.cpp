@@ -148,6 +148,26 @@ TEST(CompareModels, the_same_seed_picks_the_same_inputs) {
     EXPECT_EQ(first.samples->sample(i), second.samples->sample(i)) << i;
 }
 
+// Sums up what came before along a sequence of any length, as attention does, or passes each token
+// on.
+Model along_sequence(bool sums) {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{-1, "batch"}, {-1, "sequence"}, {4}});
+  builder.weight(tensor_of<std::int64_t>("axis", DType::i64, {}, {1}));
+  if (sums)
+    builder.node("CumSum", {"x", "axis"}, {"y"});
+  else
+    builder.node("Identity", {"x"}, {"y"});
+  builder.output("y");
+  return builder.model();
+}
+
+TEST(CompareModels, what_shows_only_between_the_tokens_of_a_sequence_does_not_pass) {
+  const Model reference = along_sequence(true), candidate = along_sequence(false);
+  EXPECT_EQ(compare_mnist(reference, candidate, false).verdict.outcome, Outcome::fail);
+  EXPECT_NE(compare_mnist(reference, reference, false).verdict.outcome, Outcome::fail);
+}
+
 TEST(CompareModels, odd_pairs_of_files_are_warned_of) {
   const Model reference = mnist("mnist_cnn.onnx"), quantized = mnist("mnist_cnn.int8.onnx");
   EXPECT_THAT(compare_mnist(quantized, reference, true).warnings,
@@ -294,6 +314,43 @@ TEST(CompareModels, another_network_is_not_called_the_same) {
   const CompareResult result = compare_mnist(mnist("mnist_cnn.onnx"), candidate, true);
   EXPECT_EQ(result.verdict.outcome, Outcome::fail);
   EXPECT_THAT(result.warnings, Not(Contains(HasSubstr("it is the same network"))));
+}
+
+// The Sigmoid of -14 is 8e-7: a rounding of float32 before it changes a digit behind it, and what
+// goes into it is inside an If.
+TEST(CompareModels, rounding_of_a_sigmoid_inside_an_if_is_no_other_network) {
+  const auto model = [](float offset) {
+    const auto branch = [](const std::string& name, const std::string& op) {
+      return GraphBuilder(name)
+          .node(op, {"logits"}, {name + "_raw"})
+          .node("Sigmoid", {name + "_raw"}, {name})
+          .output(name);
+    };
+    return GraphBuilder()
+        .input("x", DType::f32, {{1}, {4}})
+        .weight(tensor_of<float>("offset", DType::f32, {}, {offset}))
+        .weight(tensor_of<float>("zero", DType::f32, {}, {0}))
+        .node("Sub", {"x", "offset"}, {"logits"})
+        .node("ReduceMax", {"x"}, {"largest"}, {int_attribute("keepdims", 0)})
+        .node("Greater", {"largest", "zero"}, {"which"})
+        .node("If", {"which"}, {"y"},
+              {graph_attribute("then_branch", branch("then_y", "Identity")),
+               graph_attribute("else_branch", branch("else_y", "Neg"))})
+        .output("y", DType::f32, {{1}, {4}})
+        .model();
+  };
+  const auto outcome = [&](float reference_offset, float candidate_offset) {
+    const Model reference = model(reference_offset), candidate = model(candidate_offset);
+    const Inputs inputs = make_inputs(candidate, {.samples = 4});
+    CompareModelsOptions options{.weights = false};
+    options.compare.limits = default_limits(Precision::fp32);
+    options.compare.evidence.real_inputs = true;
+    return compare_models({.reference = &reference, .candidate = candidate}, *inputs.samples,
+                          options)
+        .verdict.outcome;
+  };
+  EXPECT_EQ(outcome(14, 14.01F), Outcome::pass);
+  EXPECT_EQ(outcome(4, 4.01F), Outcome::fail);
 }
 
 }  // namespace

@@ -220,5 +220,55 @@ TEST(Evidence, the_input_of_a_final_activation_is_found_behind_what_only_carries
   EXPECT_EQ(with_outputs(model, {"z"}).graph().output_size(), 2);
 }
 
+// A branch that passes a Sigmoid on, beside one that has another: no tensor goes into both.
+TEST(Evidence, final_activations_are_found_behind_an_if) {
+  const auto branch = [](const std::string& op, const std::string& from) {
+    return GraphBuilder(op).node(op, {from}, {op + "_y"}).output(op + "_y");
+  };
+  const auto model = [&](const std::string& then_op, const std::string& then_from,
+                         const std::string& else_op) {
+    return GraphBuilder()
+        .input("x", DType::f32, {{1}, {4}})
+        .input("which", DType::boolean, {})
+        .node("Neg", {"x"}, {"logits"})
+        .node("Sigmoid", {"logits"}, {"p"})
+        .node("If", {"which"}, {"y"},
+              {graph_attribute("then_branch", branch(then_op, then_from)),
+               graph_attribute("else_branch", branch(else_op, "p"))})
+        .output("y", DType::f32, {{1}, {4}})
+        .model();
+  };
+  EXPECT_THAT(find_final_activations(model("Flatten", "p", "Identity")),
+              ElementsAre(FinalActivation{"y", "logits", true, "Sigmoid"}));
+  EXPECT_THAT(find_final_activations(model("Sigmoid", "x", "Identity")),
+              ElementsAre(FinalActivation{.output = "y", .op = "Sigmoid"}));
+  EXPECT_THAT(find_final_activations(model("Softmax", "x", "Identity")), IsEmpty());
+  EXPECT_THAT(find_final_activations(model("Relu", "x", "Identity")), IsEmpty());
+}
+
+TEST(Evidence, nan_of_the_reference_on_made_up_inputs_proves_nothing) {
+  const auto nonfinite = [](const std::string& metric, double count) {
+    return Failure{.subject = "y",
+                   .group = "output",
+                   .metric = metric,
+                   .value = count,
+                   .kind = FailureKind::nonfinite};
+  };
+  const Failure unmeasured{.subject = "y", .metric = "sqnr_db_mean", .limit = limit};
+  const std::vector<Failure> both = {nonfinite("reference_nan", 3), nonfinite("candidate_nan", 3),
+                                     unmeasured};
+  const Verdict verdict = make_verdict({limit}, both, {});
+  EXPECT_EQ(verdict.outcome, Outcome::inconclusive);
+  ASSERT_EQ(verdict.doubts.size(), 1);
+  EXPECT_EQ(verdict.doubts[0].kind, DoubtKind::unknown_reference);
+  EXPECT_EQ(verdict.doubts[0].subject, "y");
+  EXPECT_EQ(outcome(both, {.real_inputs = true}), Outcome::fail);
+  EXPECT_EQ(outcome(both, {.own_limits = true}), Outcome::fail);
+  // What the reference knows is judged all the same, and NaN that only the candidate has.
+  EXPECT_EQ(outcome({both[0], both[1], both[2], missing}, {}), Outcome::fail);
+  EXPECT_EQ(outcome({both[0], nonfinite("candidate_nan", 4), unmeasured}, {}), Outcome::fail);
+  EXPECT_EQ(outcome({both[1], unmeasured}, {}), Outcome::fail);
+}
+
 }  // namespace
 }  // namespace vernier

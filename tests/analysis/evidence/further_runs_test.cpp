@@ -8,6 +8,8 @@
 #include "vernier/data/numpy_random.h"
 #include "vernier/model/convert_fp16.h"
 #include "vernier/report/verdict.h"
+#include "vernier/runtime/ort_runner.h"
+#include "vernier/tensor/convert.h"
 
 // Faults that keep the limits, and show only in what further runs of a changed candidate say.
 
@@ -290,6 +292,273 @@ TEST(FurtherRuns, rounding_behind_a_saturated_activation_is_no_other_network) {
       compare_models({.reference = &reference, .candidate = candidate}, samples, options);
   ASSERT_TRUE(result.evidence.structure);
   EXPECT_GT(result.evidence.structure->sqnr_db, same_structure_db);
+}
+
+// A model as a PyTorch one is known: what it returns, its parameters, and its leaves.
+class Live : public Runner {
+ public:
+  Live(const Model& model, std::vector<WatchedTensor> leaves)
+      : runner_(model.clone()), leaves_(std::move(leaves)) {
+    for (const auto& weight : model.graph().initializer())
+      parameters_.push_back(model.tensor(weight));
+  }
+  const std::vector<TensorSpec>& inputs() const override { return runner_.inputs(); }
+  const std::vector<TensorSpec>& outputs() const override { return runner_.outputs(); }
+  std::vector<Tensor> run(std::span<const Tensor> inputs, const Observer&) override {
+    return runner_.run(inputs);
+  }
+  std::vector<WatchedTensor> watched() const override { return leaves_; }
+  void visit_parameters(const TensorVisitor& visit) const override {
+    for (const Tensor& parameter : parameters_) visit(parameter);
+  }
+
+ private:
+  OrtRunner runner_;
+  std::vector<WatchedTensor> leaves_;
+  std::vector<Tensor> parameters_;
+};
+
+CompareResult compared_live(Live reference, const Model& candidate, Precision precision) {
+  Drawn samples;
+  CompareModelsOptions options;
+  options.compare.limits = default_limits(precision);
+  options.compare.evidence.real_inputs = true;
+  return compare_models({.reference_runner = &reference, .candidate = candidate}, samples, options);
+}
+
+TEST(FurtherRuns, the_right_pair_of_a_live_reference_passes_without_its_quantizers) {
+  const CompareResult result = compared_live(
+      {float_network(), {}}, quantized_copy(float_network(), drawn()), Precision::int8);
+  EXPECT_TRUE(result.verdict.pass()) << verdict_paragraph(result.verdict).text.text;
+  ASSERT_TRUE(result.evidence.structure);
+  EXPECT_EQ(result.evidence.structure->unswitched, 0);
+  EXPECT_GT(result.evidence.structure->sqnr_db, 90);
+}
+
+TEST(FurtherRuns, what_is_computed_otherwise_than_a_live_reference_fails) {
+  for (const Fault& fault : structural_faults) {
+    Model candidate = quantized_copy(float_network(), drawn());
+    fault.inject(candidate);
+    const CompareResult result = compared_live({float_network(), {}}, candidate, Precision::int8);
+    EXPECT_EQ(result.verdict.outcome, Outcome::fail) << fault.name;
+    ASSERT_TRUE(result.evidence.structure) << fault.name;
+    EXPECT_LT(result.evidence.structure->sqnr_db, other_structure_db) << fault.name;
+  }
+}
+
+TEST(FurtherRuns, a_float16_copy_of_a_live_reference_is_it_in_float32) {
+  Model candidate = convert_to_fp16(float_network()).model;
+  const CompareResult right = compared_live({float_network(), {}}, candidate, Precision::fp16);
+  EXPECT_TRUE(right.verdict.pass()) << verdict_paragraph(right.verdict).text.text;
+  ASSERT_TRUE(right.evidence.structure);
+  EXPECT_EQ(right.evidence.structure->unswitched, 0);
+  EXPECT_GT(right.evidence.structure->sqnr_db, 90);
+  *first(candidate, "LeakyRelu").mutable_attribute(0) = float_attribute("alpha", 0.25F);
+  const CompareResult wrong = compared_live({float_network(), {}}, candidate, Precision::fp16);
+  EXPECT_EQ(wrong.verdict.outcome, Outcome::inconclusive);
+}
+
+// A convolution, a batch norm that an exporter folds into it, a bound that a quantizer stands for,
+// and a transposed convolution.
+constexpr float norm_epsilon = 0.001F;
+
+Model module_network() {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{1}, {4}, {8}, {8}}).output("y");
+  Tensor variance = normal("norm.running_var", {8}, 0.1F, 7);
+  for (float& value : elements<float>(variance)) value = std::abs(value) + 0.5F;
+  builder.weight(normal("conv.weight", {8, 4, 3, 3}, 2, 1))
+      .weight(normal("conv.bias", {8}, 0.5F, 2))
+      .weight(normal("norm.weight", {8}, 1, 3))
+      .weight(normal("norm.bias", {8}, 1, 4))
+      .weight(normal("norm.running_mean", {8}, 1, 5))
+      .weight(variance)
+      .weight(normal("up.weight", {8, 6, 2, 2}, 0.2F, 8))
+      .weight(normal("up.bias", {6}, 1, 9))
+      .weight(tensor_of<float>("low", DType::f32, {}, {0}))
+      .weight(tensor_of<float>("high", DType::f32, {}, {6}));
+  builder.node("Conv", {"x", "conv.weight", "conv.bias"}, {"a"})
+      .node("BatchNormalization",
+            {"a", "norm.weight", "norm.bias", "norm.running_mean", "norm.running_var"}, {"b"},
+            {float_attribute("epsilon", norm_epsilon)})
+      .node("Clip", {"b", "low", "high"}, {"c"})
+      .node("ConvTranspose", {"c", "up.weight", "up.bias"}, {"y"},
+            {ints_attribute("strides", {2, 2})});
+  return builder.model();
+}
+
+Live live_module(bool functional_clip = false) {
+  std::vector<WatchedTensor> leaves = {
+      {.name = "conv", .type = "Conv2d"},
+      {.name = "norm", .type = "BatchNorm2d", .constants = {{"eps", norm_epsilon}}},
+      {.name = "clip", .type = "ReLU6", .constants = {{"max_val", 6}, {"min_val", 0}}},
+      {.name = "up", .type = "ConvTranspose2d"}};
+  if (functional_clip) leaves.erase(leaves.begin() + 2);
+  return {module_network(), std::move(leaves)};
+}
+
+// As exporters write it, with names of their own for what they fold.
+Model exported_module() {
+  Model model = module_network();
+  const auto values = [&](const std::string& name) {
+    return to_f64(model.tensor(initializer(model, name)));
+  };
+  const auto gain = values("norm.weight"), shift = values("norm.bias"),
+             mean = values("norm.running_mean"), variance = values("norm.running_var");
+  Tensor weight = model.tensor(initializer(model, "conv.weight"));
+  Tensor bias = model.tensor(initializer(model, "conv.bias"));
+  const std::int64_t inner = weight.size() / 8;
+  for (std::int64_t i = 0; i < 8; ++i) {
+    const double factor = gain[i] / std::sqrt(variance[i] + norm_epsilon);
+    for (std::int64_t j = 0; j < inner; ++j)
+      elements<float>(weight)[i * inner + j] =
+          static_cast<float>(elements<float>(weight)[i * inner + j] * factor);
+    elements<float>(bias)[i] =
+        static_cast<float>((elements<float>(bias)[i] - mean[i]) * factor + shift[i]);
+  }
+  weight.name = "onnx::Conv_7";
+  bias.name = "onnx::Conv_8";
+  initializer(model, "conv.weight") = make_tensor_proto(weight);
+  initializer(model, "conv.bias") = make_tensor_proto(bias);
+  first(model, "Conv").set_input(1, weight.name);
+  first(model, "Conv").set_input(2, bias.name);
+  first(model, "Conv").set_output(0, "b");
+  auto& nodes = *model.graph().mutable_node();
+  nodes.erase(nodes.begin() + 1);
+  auto& weights = *model.graph().mutable_initializer();
+  for (int i = weights.size() - 1; i >= 0; --i)
+    if (weights[i].name().starts_with("norm.")) weights.erase(weights.begin() + i);
+  return model;
+}
+
+TEST(FurtherRuns, a_norm_of_a_live_reference_is_folded_into_weight_and_bias) {
+  for (const Precision precision : {Precision::int8, Precision::fp16}) {
+    const Model candidate = precision == Precision::int8
+                                ? quantized_copy(exported_module(), drawn())
+                                : convert_to_fp16(exported_module()).model;
+    const CompareResult result = compared_live(live_module(), candidate, precision);
+    EXPECT_TRUE(result.verdict.pass()) << verdict_paragraph(result.verdict).text.text;
+    ASSERT_TRUE(result.evidence.structure);
+    EXPECT_EQ(result.evidence.structure->unswitched, 0)
+        << result.evidence.structure->first_unswitched;
+    EXPECT_GT(result.evidence.structure->sqnr_db, 90);
+  }
+}
+
+// As ONNX Runtime leaves a Clip to the quantizer behind it.
+TEST(FurtherRuns, a_quantizer_stands_for_a_clip_of_a_live_reference) {
+  Model candidate = quantized_copy(exported_module(), drawn());
+  auto& clip = first(candidate, "Clip");
+  clip.set_op_type("Identity");
+  while (clip.input_size() > 1) clip.mutable_input()->RemoveLast();
+  for (const bool functional : {false, true}) {
+    const CompareResult result = compared_live(live_module(functional), candidate, Precision::int8);
+    ASSERT_TRUE(result.evidence.structure);
+    EXPECT_GT(result.evidence.structure->sqnr_db, 90) << functional;
+    EXPECT_NE(result.verdict.outcome, Outcome::fail);
+  }
+}
+
+// The candidate with a bias of its convolutions in integers.
+void store_bias(Model& candidate, const std::string& name, const std::vector<double>& values) {
+  constexpr float scale = 1e-4F;
+  std::vector<std::int32_t> codes;
+  for (const double value : values)
+    codes.push_back(static_cast<std::int32_t>(std::lround(value / scale)));
+  GraphBuilder added;
+  added.weight(tensor_of(name + "_quantized", DType::i32, {std::ssize(codes)}, codes))
+      .weight(tensor_of<float>(name + "_scale", DType::f32, {}, {scale}))
+      .node("DequantizeLinear", {name + "_quantized", name + "_scale"}, {name + "_real"});
+  added.graph().mutable_node(0)->set_name(name + "_dequantize");
+  candidate.graph().mutable_initializer()->MergeFrom(added.graph().initializer());
+  for (auto& node : *candidate.graph().mutable_node())
+    if (node.input_size() > 2 && node.input(2) == name) node.set_input(2, name + "_real");
+  candidate.graph().mutable_node()->MergeFrom(added.graph().node());
+  sort_nodes(candidate);
+}
+
+TEST(FurtherRuns, a_bias_that_is_not_a_live_references_fails) {
+  for (const std::string name : {"up.bias", "onnx::Conv_8"}) {
+    const Model exported = exported_module();
+    Model edited = exported.clone();
+    const std::vector<double> values = to_f64(edited.tensor(initializer(edited, name)));
+    Model candidate = quantized_copy(exported, drawn());
+    store_bias(candidate, name, values);
+    const CompareResult right = compared_live(live_module(), candidate, Precision::int8);
+    EXPECT_TRUE(right.verdict.pass()) << verdict_paragraph(right.verdict).text.text;
+    ASSERT_TRUE(right.evidence.structure);
+    EXPECT_GT(right.evidence.structure->sqnr_db, 90) << name;
+
+    candidate = quantized_copy(exported, drawn());
+    store_bias(candidate, name, std::vector<double>(values.size(), 0));
+    const CompareResult wrong = compared_live(live_module(), candidate, Precision::int8);
+    EXPECT_EQ(wrong.verdict.outcome, Outcome::fail) << name;
+    EXPECT_TRUE(std::ranges::any_of(wrong.verdict.failures,
+                                    [&](const Failure& failure) {
+                                      return failure.subject == name + "_quantized" &&
+                                             failure.group == "weight";
+                                    }))
+        << name << verdict_paragraph(wrong.verdict).text.text;
+  }
+}
+
+// Most of the probabilities' logarithms is the same in all networks of as many classes.
+TEST(FurtherRuns, what_is_computed_before_a_final_softmax_is_compared_with_a_live_reference) {
+  const auto network = [](float slope) {
+    GraphBuilder builder;
+    builder.input("x", DType::f32, {{1}, {4}, {8}, {8}})
+        .output("y", DType::f32, {{1}, {8}, {6}, {6}});
+    builder.weight(normal("w1", {8, 4, 3, 3}, 0.05F, 1))
+        .node("Conv", {"x", "w1"}, {"a"})
+        .node("LeakyRelu", {"a"}, {"b"}, {float_attribute("alpha", slope)})
+        .node("LogSoftmax", {"b"}, {"y"}, {int_attribute("axis", 1)});
+    return builder.model();
+  };
+  for (const bool right : {true, false}) {
+    const Model candidate = quantized_copy(network(right ? 0.2F : 0.23F), drawn());
+    const CompareResult result = compared_live({network(0.2F), {}}, candidate, Precision::int8);
+    ASSERT_TRUE(result.evidence.structure);
+    EXPECT_EQ(result.verdict.outcome, right ? Outcome::pass : Outcome::fail)
+        << result.evidence.structure->sqnr_db;
+  }
+}
+
+// A factor that the live model computes, and that no parameter is: it stays rounded.
+TEST(FurtherRuns, a_rounded_constant_of_a_float16_candidate_excuses_little) {
+  const auto network = [](float slope) {
+    GraphBuilder builder;
+    builder.input("x", DType::f32, {{1}, {4}, {8}, {8}}).output("y");
+    builder.weight(normal("w1", {8, 4, 3, 3}, 0.3F, 1)).weight(normal("w2", {8, 8, 1, 1}, 0.3F, 2));
+    builder.node("Constant", {}, {"factor"},
+                 {tensor_attribute("value", tensor_of<float>("factor", DType::f32, {}, {0.1F}))});
+    builder.node("Conv", {"x", "w1"}, {"a"})
+        .node("LeakyRelu", {"a"}, {"b"}, {float_attribute("alpha", slope)})
+        .node("Mul", {"b", "factor"}, {"c"})
+        .node("Conv", {"c", "w2"}, {"y"});
+    return builder.model();
+  };
+  for (const bool right : {true, false}) {
+    const Model candidate = convert_to_fp16(network(right ? 0.2F : 0.203F)).model;
+    const CompareResult result = compared_live({network(0.2F), {}}, candidate, Precision::fp16);
+    ASSERT_TRUE(result.evidence.structure);
+    EXPECT_EQ(result.evidence.structure->unswitched, 1);
+    EXPECT_TRUE(result.evidence.structure->only_fine);
+    EXPECT_EQ(result.verdict.outcome, right ? Outcome::pass : Outcome::inconclusive)
+        << result.evidence.structure->sqnr_db;
+  }
+}
+
+// The statistics of a norm that was trained on after the export was made.
+TEST(FurtherRuns, a_float16_weight_with_another_norm_folded_in_than_a_live_references_fails) {
+  Model model = exported_module();
+  Tensor weight = model.tensor(initializer(model, "onnx::Conv_7"));
+  for (float& value : elements<float>(weight)) value *= 1.01F;
+  initializer(model, "onnx::Conv_7") = make_tensor_proto(weight);
+  const CompareResult result =
+      compared_live(live_module(), convert_to_fp16(model).model, Precision::fp16);
+  EXPECT_EQ(result.verdict.outcome, Outcome::fail);
+  ASSERT_TRUE(result.evidence.weights);
+  EXPECT_EQ(result.evidence.weights->answer, WeightEvidence::Answer::different);
 }
 
 }  // namespace

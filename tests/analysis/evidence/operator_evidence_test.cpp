@@ -4,6 +4,7 @@
 #include <vernier_onnx.pb.h>
 
 #include "tests/model_builder.h"
+#include "vernier/model/convert_fp16.h"
 
 namespace vernier {
 namespace {
@@ -129,6 +130,13 @@ TEST(OtherNode, has_another_bound_factor_attribute_or_function) {
   EXPECT_EQ(find_other_node(bounded(6, -10000), bounded(6, -1)), "node_3");
   EXPECT_EQ(find_other_node(bounded(6), bounded(6, 1, "Clip", "edge")), "node_2");
   EXPECT_EQ(find_other_node(bounded(6), bounded(6, 1, "Relu")), "node_1");
+}
+
+TEST(OtherNode, is_found_in_half_precision_too) {
+  const auto half = [](const Model& model) { return convert_to_fp16(model).model; };
+  EXPECT_EQ(find_other_node(bounded(6, 0.1F), half(bounded(6, 0.1F))), "");
+  EXPECT_EQ(find_other_node(bounded(6), half(bounded(6, 1, "Clip", "edge"))), "node_2");
+  EXPECT_EQ(find_other_node(bounded(6), half(bounded(6, 1, "Relu"))), "node_1");
 }
 
 TEST(OtherNode, is_not_looked_for_in_models_that_are_written_otherwise) {

@@ -96,7 +96,8 @@ TEST(SwitchedModels, a_constant_that_the_float_model_computes_is_its_counterpart
       .node("Add", {"x", "folded_real"}, {"y"});
   const Model float_model = real.model(), quantized = stored.model();
   const ModelIndex float_index(float_model), quantized_index(quantized);
-  const SwitchedModel switched = switch_quantizers(&float_index, quantized_index, WeightEvidence());
+  const SwitchedModel switched =
+      switch_quantizers({.model = &float_index}, quantized_index, WeightEvidence());
   EXPECT_EQ(switched.unswitched.size(), 0U);
 }
 

@@ -45,6 +45,34 @@ TEST(WeightEvidence, half_precision_is_within_a_unit_in_the_last_place) {
   EXPECT_EQ(compare_weights_of(reference, convert_to_fp16(reference).model).answer, Answer::same);
 }
 
+// onnxconverter-common lifts to 1e-7 what is not zero; that is 2 of the smallest units of float16.
+TEST(WeightEvidence, what_is_too_small_for_half_precision_may_be_lifted) {
+  const auto product_of = [](DType dtype, const std::vector<float>& values) {
+    const Tensor weight = tensor_of("w", DType::f32, {4, 4}, values);
+    GraphBuilder builder;
+    return builder.input("x", dtype, {{1}, {4}})
+        .weight(convert(weight, dtype))
+        .node("MatMul", {"x", "w"}, {"y"})
+        .output("y")
+        .model();
+  };
+  std::vector<float> values(16);
+  for (int i = 0; i < 16; ++i) values[i] = std::sin(1.0F + static_cast<float>(3 * i));
+  values[3] = 1e-9F, values[5] = -2e-8F, values[7] = 2e-7F;
+  std::vector<float> lifted = values;
+  lifted[3] = 1e-7F, lifted[5] = -1e-7F;
+  const Model reference = product_of(DType::f32, values);
+  const auto answer = [&](const std::vector<float>& stored) {
+    return compare_weights_of(reference, product_of(DType::f16, stored)).answer;
+  };
+  EXPECT_EQ(answer(values), Answer::same);
+  EXPECT_EQ(answer(lifted), Answer::same);
+  lifted[7] = 4e-7F;
+  EXPECT_EQ(answer(lifted), Answer::different);
+  lifted[7] = values[7], lifted[3] = 4e-7F;
+  EXPECT_EQ(answer(lifted), Answer::different);
+}
+
 TEST(WeightEvidence, a_changed_weight_is_named) {
   const Model reference = Model::load(fixture("mnist/mnist_cnn.onnx"));
   for (const char* name : {"mnist_cnn.int8.onnx", "mnist_cnn.onnx"}) {
@@ -109,6 +137,136 @@ TEST(WeightEvidence, channels_that_were_equalised_between_layers_are_the_same) {
   EXPECT_EQ(std::ranges::count(same.weights, true, &PairedWeight::equalised), 2);
   for (const Model& other : {two_products(2, 1), two_products(2, 2), two_products(1, 1, 1.5F)})
     EXPECT_EQ(compare_weights_of(reference, other).answer, Answer::different);
+}
+
+// The model with its matrices in 8 bits, on a scale each, which is `range` over 127 where it is
+// given.
+Model in_eight_bits(const Model& model, std::optional<float> range = std::nullopt) {
+  GraphBuilder builder;
+  for (const TensorSpec& input : model.inputs())
+    builder.input(input.name, input.dtype, input.shape);
+  for (const auto& weight : model.graph().initializer()) {
+    const Tensor values = model.tensor(weight);
+    float largest = 0;
+    for (const float value : elements<float>(values.view()))
+      largest = std::max(largest, std::abs(value));
+    const float scale = range.value_or(largest) / 127;
+    Tensor stored = make_tensor(weight.name() + "_quantized", DType::i8, values.shape);
+    std::ranges::transform(elements<float>(values.view()), elements<std::int8_t>(stored).begin(),
+                           [&](float value) {
+                             const float steps = std::nearbyint(value / scale);
+                             return static_cast<std::int8_t>(std::clamp(steps, -127.0F, 127.0F));
+                           });
+    builder.weight(stored)
+        .weight(tensor_of<float>(weight.name() + "_scale", DType::f32, {}, {scale}))
+        .node("DequantizeLinear", {stored.name, weight.name() + "_scale"}, {weight.name()});
+  }
+  for (const auto& node : model.graph().node())
+    builder.node(node.op_type(), {node.input().begin(), node.input().end()},
+                 {node.output().begin(), node.output().end()});
+  return builder.output("y").model();
+}
+
+// y = x W, where W is [16, 1000] and `change` was at its elements.
+template <typename Change>
+Model wide_product(const Change& change, const char* name = "w") {
+  Tensor weight = make_tensor(name, DType::f32, {16, 1000});
+  const std::span<float> values = elements<float>(weight);
+  for (std::int64_t i = 0; i < std::ssize(values); ++i)
+    values[i] = std::sin(1.0F + 3 * static_cast<float>(i));
+  change(values);
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{1}, {16}}).weight(weight).node("MatMul", {"x", name}, {"y"});
+  return builder.output("y").model();
+}
+
+void keep_columns(std::span<float>) {}
+
+void exchange_columns(std::span<float> values) {
+  for (int row = 0; row < 16; ++row) std::swap(values[row * 1000 + 7], values[row * 1000 + 998]);
+}
+
+void clear_column(std::span<float> values) {
+  for (int row = 0; row < 16; ++row) values[row * 1000 + 7] = 0;
+}
+
+void scale_column(std::span<float> values) {
+  for (int row = 0; row < 16; ++row) values[row * 1000 + 7] *= 1.5F;
+}
+
+TEST(WeightEvidence, a_channel_of_a_large_weight_that_is_another_or_lost_makes_it_another_weight) {
+  const Model reference = wide_product(keep_columns);
+  for (const auto& change : {exchange_columns, clear_column, scale_column})
+    for (const char* name : {"w", "renamed"}) {
+      const Model changed = in_eight_bits(wide_product(change, name), 1.5F);
+      const WeightEvidence found = compare_weights_of(reference, changed);
+      ASSERT_EQ(found.answer, Answer::different) << name;
+      const PairedWeight& weight = found.weights.at(*found.most_different);
+      EXPECT_GT(weight.sqnr_db, 20);
+      ASSERT_TRUE(weight.other_channel);
+      EXPECT_EQ(weight.other_channel->axis, 1);
+      EXPECT_TRUE(weight.other_channel->index == 7 || weight.other_channel->index == 998);
+      EXPECT_LT(weight.other_channel->sqnr_db, 7);
+    }
+  EXPECT_EQ(compare_weights_of(reference, in_eight_bits(reference)).answer, Answer::same);
+}
+
+TEST(WeightEvidence, a_channel_is_looked_for_where_the_reference_is_the_quantized_one) {
+  const Model reference = in_eight_bits(wide_product(keep_columns));
+  EXPECT_EQ(compare_weights_of(reference, wide_product(keep_columns)).answer, Answer::same);
+  for (const auto& change : {exchange_columns, clear_column, scale_column})
+    EXPECT_EQ(compare_weights_of(reference, wide_product(change)).answer, Answer::different);
+}
+
+TEST(WeightEvidence, what_a_narrow_range_clips_leaves_the_same_weight) {
+  const auto few_large = [](std::span<float> values) {
+    for (std::size_t i = 0; i < values.size(); i += 1001) values[i] *= 4;
+  };
+  const auto large_column = [](std::span<float> values) {
+    for (int row = 0; row < 16; ++row) values[row * 1000 + 7] = row % 2 == 0 ? 2.0F : -2.0F;
+  };
+  for (const Model& reference : {wide_product(few_large), wide_product(large_column)}) {
+    const WeightEvidence found = compare_weights_of(reference, in_eight_bits(reference, 1.0F));
+    EXPECT_EQ(found.answer, Answer::same);
+    EXPECT_GT(*found.worst_steps, 10);
+  }
+}
+
+// By a factor that is below 20 dB in one of the two weights alone.
+TEST(WeightEvidence, channels_that_were_equalised_by_little_are_the_same) {
+  const auto equalised = [](float column, float row) {
+    Model model = two_products(1, 1);
+    Tensor first = model.tensor(model.graph().initializer(0)),
+           second = model.tensor(model.graph().initializer(1));
+    for (int i = 0; i < 8; ++i) {
+      elements<float>(first)[i * 16 + 3] *= column;
+      elements<float>(second)[3 * 8 + i] *= row;
+    }
+    *model.graph().mutable_initializer(0) = make_tensor_proto(first);
+    *model.graph().mutable_initializer(1) = make_tensor_proto(second);
+    return in_eight_bits(model);
+  };
+  const Model reference = two_products(1, 1);
+  EXPECT_EQ(compare_weights_of(reference, equalised(1.106F, 1 / 1.106F)).answer, Answer::same);
+  EXPECT_EQ(compare_weights_of(reference, equalised(1.106F, 1)).answer, Answer::different);
+}
+
+// A scale x1.09 leaves 20.9 dB.
+TEST(WeightEvidence, a_weight_that_was_multiplied_as_a_whole_is_another_unless_that_is_undone) {
+  const Model reference = two_products(1, 1);
+  const auto scaled = [&](float first, float second) {
+    Model model = in_eight_bits(reference);
+    scale_constant(model, "a_scale", first);
+    scale_constant(model, "b_scale", second);
+    return compare_weights_of(reference, model);
+  };
+  const WeightEvidence found = scaled(1.09F, 1);
+  ASSERT_EQ(found.answer, Answer::different);
+  EXPECT_GT(found.weights[*found.most_different].sqnr_db, 20);
+  EXPECT_NEAR(found.weights[*found.most_different].factor.value_or(1), 1.09, 0.005);
+  EXPECT_EQ(scaled(1.09F, 1.08F).answer, Answer::different);
+  EXPECT_EQ(scaled(1.09F, 1 / 1.09F).answer, Answer::same);
+  EXPECT_EQ(scaled(1.01F, 1).answer, Answer::same);
 }
 
 // A tied table leaves an exporter twice; a weight that is there twice in another's place does not.
@@ -345,7 +503,8 @@ TEST(WeightEvidence, the_float_weight_is_the_form_that_is_nearest_with_the_biase
   const Model candidate = builder.model();
   const WeightEvidence evidence = compare_weights_of(reference, candidate);
   EXPECT_LE(*evidence.worst_steps, 0.501);
-  const auto weights = float_weights_of(ModelIndex(reference), ModelIndex(candidate), evidence);
+  const ModelIndex index(reference);
+  const auto weights = float_weights_of({.model = &index}, ModelIndex(candidate), evidence);
   const FloatWeight& found = weights.at("v_quantized");
   EXPECT_FLOAT_EQ(elements<float>(found.weight.view())[1], folded[1]);
   ASSERT_EQ(found.biases.size(), 1u);  // the product behind it would change the weight
@@ -398,6 +557,40 @@ Model dynamically_quantized(const std::vector<float>& w, const std::vector<float
           {"x", "w_quantized", "r_quantized", "", "", "", "", "", "scale", "zero", "scale", "zero"},
           {"y"}, {int_attribute("hidden_size", 2)}, "com.microsoft");
   return builder.model();
+}
+
+// PyTorch has the gates as ifgo, ONNX as iofc.
+TEST(WeightEvidence, parameters_of_a_recurrent_module_are_compared) {
+  const std::vector<float> w = ramp(24, 0.1F), r = ramp(16, 0.15F);
+  const auto in_onnx = [](std::vector<float> values) {  // gates i, f, g, o become i, o, f, g
+    std::ranges::rotate(values.begin() + static_cast<std::ptrdiff_t>(values.size()) / 4,
+                        values.end() - static_cast<std::ptrdiff_t>(values.size()) / 4,
+                        values.end());
+    return values;
+  };
+  const Module module({tensor_of("lstm.weight_ih_l0", DType::f32, {8, 3}, w),
+                       tensor_of("lstm.weight_hh_l0", DType::f32, {8, 2}, r)});
+  const auto named = [](Model model) {
+    model.graph().mutable_node(0)->set_name("/lstm/LSTM");
+    return model;
+  };
+  for (const auto& make : {recurrent, +[](const std::vector<float>&x, const std::vector<float>&y) {
+                             return dynamically_quantized(x, y, false);
+                           }}) {
+    const auto same = compare_weights_of(module, named(make(in_onnx(w), in_onnx(r))));
+    EXPECT_EQ(same->answer, Answer::same);
+    EXPECT_EQ(same->paired, 2);
+    EXPECT_EQ(compare_weights_of(module, named(make(in_onnx(w), r)))->answer, Answer::different);
+  }
+}
+
+TEST(WeightEvidence, an_initial_state_is_no_weight) {
+  const std::vector<float> w = ramp(24, 0.1F), r = ramp(16, 0.15F);
+  Model model = recurrent(w, r);
+  for (const char* input : {"", "", "state"}) model.graph().mutable_node(0)->add_input(input);
+  model.graph().add_initializer()->CopyFrom(
+      make_tensor_proto(make_tensor("state", DType::f32, {1, 1, 2})));
+  EXPECT_EQ(compare_weights_of(recurrent(w, r), model).weights.size(), 2U);
 }
 
 TEST(WeightEvidence, weights_of_a_dynamically_quantized_lstm_are_compared) {

@@ -68,13 +68,25 @@ class DiagnoseChain : public ::testing::Test {
   Told diagnose_row(std::size_t index) {
     const Model candidate = graph.model();
     const ModelIndex models(candidate);
-    return told(rows, index, {.candidate = &models, .leaves = leaves, .weights = weights});
+    return told(
+        rows, index,
+        {.candidate = &models, .leaves = leaves, .weights = weights, .run_changed = run_changed});
+  }
+
+  // A run of any changed graph introduces so much error at the row.
+  void corrections_leave(std::size_t row, IntroducedError error) {
+    run_changed = [=](std::span<const LayerRow> all, const Model&) {
+      std::vector<std::optional<IntroducedError>> errors(all.size());
+      errors[row] = error;
+      return errors;
+    };
   }
 
   GraphBuilder graph = chain();
   std::vector<LayerRow> rows;
   std::vector<WatchedTensor> leaves;
   std::vector<ComparedWeight> weights;
+  RunChanged run_changed;
 };
 
 TEST_F(DiagnoseChain, a_row_within_tolerance_has_no_cause) { EXPECT_EQ(diagnose_row(0), Told()); }
@@ -91,6 +103,39 @@ TEST_F(DiagnoseChain, a_weight_that_differs_comes_first) {
   EXPECT_EQ(diagnose_row(0).detail,
             "conv.weight is not what initializer conv.weight holds: 1 of 1 elements differ, the "
             "first at 0, by up to 0.5");
+}
+
+TEST_F(DiagnoseChain, another_epsilon_is_the_cause_only_where_the_references_makes_it_right) {
+  leaves = {{.name = "norm", .type = "LayerNorm", .constants = {{"eps", 1e-5}}}};
+  rows[2] = exceeding(rows[2], 1.0);
+  corrections_leave(2, {.max_abs_diff = 1e-6, .sqnr_db = 120});
+  EXPECT_EQ(diagnose_row(2).cause, Cause::attribute_mismatch);
+  corrections_leave(2, {.max_abs_diff = 0.99, .sqnr_db = 10.1});
+  EXPECT_EQ(diagnose_row(2).cause, Cause::op_implementation);
+}
+
+TEST_F(DiagnoseChain, a_training_mode_comes_before_weights_where_it_makes_most_of_the_error) {
+  graph = GraphBuilder();
+  graph.input("x", DType::f32, {{1}, {1}, {2}, {2}}).output("y");
+  for (const char* name : {"norm.weight", "norm.bias", "norm.running_mean", "norm.running_var"})
+    graph.weight(tensor_of<float>(name, DType::f32, {1}, {1}));
+  graph.node("Relu", {"x"}, {"a"}).node("Relu", {"a"}, {"b"});
+  graph.node("BatchNormalization",
+             {"b", "norm.weight", "norm.bias", "norm.running_mean", "norm.running_var"},
+             {"y", "mean", "variance"}, {int_attribute("training_mode", 1)});
+  rows[2] = exceeding(row("norm", "BatchNorm2d", "y"), 1.0);
+  rows[2].introduced_sqnr_db = 5;
+  weights = {{.parameter = "norm.running_mean",
+              .module = "norm",
+              .initializer = "norm.running_mean",
+              .match = WeightMatch::differs,
+              .elements = 1,
+              .difference = {.differing = 1, .first = 0, .max_abs_diff = 0.03}}};
+  corrections_leave(2, {.max_abs_diff = 0.03, .sqnr_db = 25});
+  EXPECT_EQ(diagnose_row(2).cause, Cause::missing_or_extra_op);
+  EXPECT_THAT(diagnose_row(2).detail, HasSubstr("computes as in training"));
+  corrections_leave(2, {.max_abs_diff = 0.9, .sqnr_db = 6});
+  EXPECT_EQ(diagnose_row(2).cause, Cause::weight_bit_mismatch);
 }
 
 TEST_F(DiagnoseChain, a_weight_that_does_no_harm_is_not_blamed) {

@@ -159,6 +159,13 @@ TEST_F(TransformerFault, another_epsilon_in_one_layer_norm) {
   expect_rest_inherited(result);
 }
 
+TEST_F(TransformerFault, another_epsilon_that_does_no_harm_is_not_the_cause) {
+  set_constant(candidate, "/blocks.1/ln2/Constant_1", 1.01e-5F);
+  insert_after(candidate, "/blocks.1/ln2/Sqrt", {make_node("Abs"), make_node("Sqrt")});
+  const LayersResult result = validate();
+  origin(result, "blocks.1.ln2", Cause::op_implementation);
+}
+
 TEST_F(ConvolutionFault, a_softmax_behind_the_last_layer_is_found_at_the_output) {
   const auto& nodes = candidate.graph().node();
   insert_after(candidate, nodes[nodes.size() - 1].name(),

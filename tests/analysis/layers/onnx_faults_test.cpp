@@ -212,6 +212,51 @@ TEST_F(OnnxFaults, attributes_have_a_cause_of_their_own) {
                "norm", Cause::attribute_mismatch);
 }
 
+// The running statistics moved when it was exported.
+TEST_F(OnnxFaults, a_norm_in_training_mode_is_called_that_though_its_weights_differ) {
+  use(network());
+  expect_found(
+      [](Model& model) {
+        edit_weight(model, "mean", one_percent_up);
+        NodeProto& norm = writer(model, "norm");
+        *norm.add_attribute() = int_attribute("training_mode", 1);
+        norm.add_output("new_mean");
+        norm.add_output("new_variance");
+      },
+      "norm", Cause::missing_or_extra_op);
+}
+
+// The reference has the norm behind conv1 in its weights.
+TEST_F(OnnxFaults, a_norm_that_only_the_reference_folded_is_no_drift) {
+  Model unfolded = network();
+  for (const auto& [name, value] :
+       {std::pair{"ones", 1.0F}, {"zeros", 0.0F}, {"means", 0.25F}, {"variances", 1.0F}})
+    unfolded.graph().add_initializer()->CopyFrom(
+        make_tensor_proto(tensor_of<float>(name, DType::f32, {8}, std::vector<float>(8, value))));
+  NodeProto norm = make_node("BatchNormalization");
+  for (const char* input : {"", "ones", "zeros", "means", "variances"}) norm.add_input(input);
+  vernier_onnx::AttributeProto epsilon;
+  epsilon.set_name("epsilon");
+  epsilon.set_type(vernier_onnx::AttributeProto::FLOAT);
+  epsilon.set_f(0);
+  *norm.add_attribute() = epsilon;
+  writer(unfolded, "conv1").set_name("first");
+  insert_after(unfolded, "first", {norm});
+  writer(unfolded, "relu1").set_input(0, "apart");
+  writer(unfolded, "conv1").set_output(0, "apart");
+  writer(unfolded, "apart").set_input(0, "conv1");
+  writer(unfolded, "conv1_before").set_output(0, "conv1");
+  Model folded = network();
+  edit_weight(folded, "conv1.b", [](std::span<float> values) {
+    for (float& value : values) value -= 0.25F;
+  });
+  use(folded);
+  const LayersResult result = validate(unfolded);
+  EXPECT_EQ(result.layers_exceeding, 0);
+  EXPECT_EQ(result.rows[0].layer, "conv1");
+  EXPECT_EQ(result.rows[0].tensor, "apart");
+}
+
 // A first sample above zero, and a second one below.
 class AboveAndBelow : public Samples {
  public:
@@ -401,6 +446,35 @@ TEST_F(OnnxFaults, a_simplified_detector_without_names) {
   const std::string concat = outputs_of(*reference_, "Concat")[5];
   expect_found([&](Model& model) { writer(model, concat).mutable_input()->SwapElements(0, 1); },
                concat, Cause::operand_mismatch);
+}
+
+// Of inputs between 0 and 1, whose powers no bound at 6 shows.
+TEST(OnnxBounds, one_that_made_up_inputs_never_reach_is_no_pass) {
+  const auto bounded = [](bool is_bounded) {
+    GraphBuilder builder;
+    builder.input("x", DType::f32, {{1}, {4}})
+        .weight(tensor_of<float>("low", DType::f32, {}, {0}))
+        .weight(tensor_of<float>("high", DType::f32, {}, {6}))
+        .node("Exp", {"x"}, {"a"});
+    if (is_bounded)
+      builder.node("Clip", {"a", "low", "high"}, {"y"});
+    else
+      builder.node("Relu", {"a"}, {"y"});
+    return builder.output("y").model();
+  };
+  const TemporaryDirectory folder;
+  bounded(true).save(folder.path() / "reference.onnx");
+  const auto outcome = [&](bool is_bounded, bool real_inputs) {
+    const Model candidate = bounded(is_bounded);
+    const auto samples = random_samples(candidate.inputs(), {.samples = 2});
+    return validate_layers(
+               candidate, *samples,
+               {.reference = folder.path() / "reference.onnx", .real_inputs = real_inputs})
+        .verdict.outcome;
+  };
+  EXPECT_EQ(outcome(true, false), Outcome::pass);
+  EXPECT_EQ(outcome(false, false), Outcome::inconclusive);
+  EXPECT_EQ(outcome(false, true), Outcome::pass);
 }
 
 }  // namespace

@@ -94,6 +94,17 @@ TEST(LayerRow, nan_of_one_sample_stays) {
   EXPECT_EQ(row.candidate_nan, 1);
 }
 
+TEST(LayerRow, an_infinity_that_both_have_is_a_mask_and_one_that_one_has_exceeds) {
+  Tensor masked = ramp("a", {4});
+  elements<float>(masked)[3] = -INFINITY;
+  EXPECT_EQ(compared(masked, masked, by_name).max_abs_diff, 0);
+  EXPECT_FALSE(is_exceeding(compared(masked, masked, by_name)));
+  EXPECT_TRUE(is_exceeding(compared(masked, ramp("a", {4}), by_name)));
+  Tensor other = masked;
+  elements<float>(other)[3] = INFINITY;
+  EXPECT_TRUE(is_exceeding(compared(masked, other, by_name)));
+}
+
 TEST(LayerRow, exceeding_is_strictly_greater) {
   LayerRow row = compared(ramp("a", {4}), shifted(ramp("a", {4}), 0.5F), by_name);
   row.allowed = 0.5;

@@ -77,6 +77,17 @@ TEST(PairOutputs, without_a_common_name_positions_decide_if_all_of_them_agree) {
               ElementsAre(OutputPair{"z", 0, 2}));  // b's [3] is not x's [2]
 }
 
+TEST(PairOutputs, another_order_of_the_same_names_is_told) {
+  const std::vector<std::string> reference = {"a", "b", "c"}, other = {"c", "new", "a"};
+  EXPECT_EQ(order_warning(pair_outputs(reference, other), reference),
+            "the candidate's outputs are in another order, c, a for the reference's a, c: they are "
+            "the same by name, and others by position");
+  EXPECT_EQ(order_warning(pair_outputs(reference, reference), reference), "");
+  const auto mapped = pair_outputs(outputs({{"a", {1}}, {"b", {1}}}),
+                                   outputs({{"x", {1}}, {"y", {1}}}), {{"a", "y"}, {"b", "x"}});
+  EXPECT_EQ(order_warning(mapped, reference), "");
+}
+
 TEST(PairOutputs, beside_common_names_an_output_of_another_name_is_missing) {
   const auto reference = outputs({{"a", {1}}, {"lost", {1}}});
   const auto candidate = outputs({{"a", {1}}, {"new", {1}}});
@@ -121,6 +132,24 @@ TEST(Align, a_module_with_a_scope_of_its_own_is_no_call_of_another) {
   const std::vector<Placement> placed = align(modules, tensors);
   ASSERT_EQ(placed.size(), 3U);
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(placed[i].tensor, i);
+}
+
+TEST(Align, a_module_with_the_name_of_an_argument_is_no_input) {
+  const std::vector<CandidateTensor> tensors = {{.name = "x", .is_input = true},
+                                                {.name = "/x/Add", .layer = "x", .inputs = {0}}};
+  const std::vector<Layer> module = {{.name = "x", .type = "Linear"}}, tensor = {{.name = "x"}};
+  EXPECT_THAT(align(module, tensors), ElementsAre(Placement{Match::scope, 1}));
+  EXPECT_THAT(align(tensor, tensors), ElementsAre(Placement{Match::name, 0}));
+}
+
+// A Loop that fills a sequence, which no probe shows, and counts.
+TEST(Align, what_goes_into_a_tensor_that_is_not_shown_does_not_leave_the_scope) {
+  const std::vector<CandidateTensor> tensors = {{.name = "table", .layer = "bag"},
+                                                {.name = "", .layer = "bag", .inputs = {0, 4}},
+                                                {.name = "rows", .layer = "bag", .inputs = {1}},
+                                                {.name = "fc", .layer = "fc", .inputs = {2}},
+                                                {.name = "counter", .layer = "bag", .inputs = {0}}};
+  EXPECT_THAT(align(layers({"bag"}), tensors), ElementsAre(Placement{Match::scope, 2}));
 }
 
 TEST(Align, the_first_of_several_outputs_stands_for_the_layer) {

@@ -161,6 +161,31 @@ TEST_F(Lockstep, inputs_are_shown_by_the_names_that_each_model_gives_them) {
   EXPECT_THAT(produced, ElementsAre());  // an input is not produced
 }
 
+// As a PyTorch model with self.x and forward(self, x).
+class Namesake : public Echo {
+ public:
+  std::vector<WatchedTensor> watched() const override { return {{.name = "x"}}; }
+  std::vector<Tensor> run(std::span<const Tensor> inputs, const Observer& observer) override {
+    const Tensor produced = ramp("x", {3});
+    if (observer) observer({TensorView(produced)});
+    return {inputs.begin(), inputs.end()};
+  }
+};
+
+TEST_F(Lockstep, an_input_is_not_shown_for_the_module_that_has_its_name) {
+  Namesake reference;
+  Echo candidate;
+  const std::vector<Tensor> sample = {ramp("x", {2})};
+  const LockstepOptions options{.requests = {{"x", 1}}};
+  std::vector<Shape> taken;
+  const auto observe = [&](const ObservedTensor&, const TakeReference& take) {
+    if (const Tensor* reference_tensor = take("x")) taken.push_back(reference_tensor->shape);
+  };
+  run_lockstep(reference, sample, candidate, sample, observe, options);
+  SequentialRun(options).run(reference, sample, candidate, sample, observe);
+  EXPECT_THAT(taken, ElementsAre(Shape{3}, Shape{3}));
+}
+
 TEST_F(Lockstep, the_outputs_of_both_are_returned) {
   RecordedRunner reference = recorded({"a"}), candidate = recorded({"b"});
   const LockstepOutputs outputs = run_lockstep(reference, {}, candidate, {},

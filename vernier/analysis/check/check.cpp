@@ -190,9 +190,7 @@ Verdict judge(const CheckResult& result, bool strict) {
                                  {"warnings", result.count(Severity::warning) - untried}}};
   Verdict verdict = make_verdict(limits, vernier::judge(limits, {&model, 1}));
   if (untried == 0 || !verdict.pass()) return verdict;
-  verdict.outcome = Outcome::inconclusive;
-  verdict.doubts.push_back({.kind = DoubtKind::not_run});
-  return verdict;
+  return with_doubt(std::move(verdict), {.kind = DoubtKind::not_run});
 }
 
 }  // namespace

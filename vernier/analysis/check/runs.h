@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "vernier/analysis/check/axis_sizes.h"
 #include "vernier/analysis/check/check.h"
 #include "vernier/analysis/check/finding.h"
+#include "vernier/analysis/inputs/axis_sizes.h"
 #include "vernier/data/random.h"
 #include "vernier/model/index.h"
 #include "vernier/runtime/crash.h"

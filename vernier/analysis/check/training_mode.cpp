@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace vernier {
 namespace {
@@ -16,6 +17,7 @@ constexpr std::array<std::string_view, 7> random_operators = {
     "Bernoulli",    "Multinomial",      "RandomStandardNormal"};
 
 constexpr std::int64_t opset_of_training_mode = 12;  // Dropout's, as an input
+constexpr int most_carriers = 16;                    // in a row; a damaged file may hold a cycle
 
 // Why a Dropout drops something; empty if it does not.
 std::string dropout_evidence(const GraphIndex& graph, const NodeProto& node) {
@@ -36,18 +38,29 @@ std::string dropout_evidence(const GraphIndex& graph, const NodeProto& node) {
   return *training != 0 ? fmt::format("training_mode is true and the ratio {:g}", ratio) : "";
 }
 
+// The node that writes the tensor, as the float model has it: before Q-DQ pairs, Casts and
+// Identities; null for inputs, weights and what is dequantized from them.
+const NodeProto* float_producer(const GraphIndex& graph, const std::string& tensor) {
+  const auto carries = [](const NodeProto& node) {
+    return is_op_or_contrib(node, "QuantizeLinear") || is_op_or_contrib(node, "DequantizeLinear") ||
+           is_op(node, "Cast") || is_op(node, "Identity");
+  };
+  const NodeProto* node = tensor.empty() ? nullptr : graph.producer(tensor);
+  for (int i = 0; i < most_carriers && node && carries(*node); ++i)
+    node = graph.producer(input_name(*node, 0));
+  return node;
+}
+
 // Whether a tensor is the mean, or a variance, of what the node normalises.
 bool is_computed(const GraphIndex& graph, const std::string& tensor) {
-  const NodeProto* producer = tensor.empty() ? nullptr : graph.producer(tensor);
-  return producer && !is_op(*producer, "Constant") && !is_op(*producer, "Identity") &&
-         !is_op(*producer, "DequantizeLinear") && !is_op(*producer, "Cast");
+  const NodeProto* producer = float_producer(graph, tensor);
+  return producer && !is_op(*producer, "Constant");
 }
 
 // Whether a Reshape makes the tensor a batch of one, so that statistics over axis 0 are of a row.
 bool is_batch_of_one(const GraphIndex& graph, const std::string& tensor) {
-  const NodeProto* node = graph.producer(tensor);
-  if (node && (is_op(*node, "Transpose") || is_op(*node, "Cast")))
-    node = graph.producer(input_name(*node, 0));
+  const NodeProto* node = float_producer(graph, tensor);
+  if (node && is_op(*node, "Transpose")) node = float_producer(graph, input_name(*node, 0));
   if (!node || !is_op(*node, "Reshape")) return false;
   const auto shape = graph.declared_shape(node->output(0));
   if (shape && !shape->empty() && shape->front() == 1) return true;
@@ -57,9 +70,17 @@ bool is_batch_of_one(const GraphIndex& graph, const std::string& tensor) {
   return joined && is_op(*joined, "Concat") && graph.number(input_name(*joined, 0)) == 1.0;
 }
 
+// Also where the constant is stored on one scale.
 bool holds_only(const GraphIndex& graph, const std::string& tensor, double value) {
-  const auto numbers = graph.numbers(tensor);
-  return numbers && std::ranges::all_of(*numbers, [&](double number) { return number == value; });
+  const NodeProto* node = tensor.empty() ? nullptr : graph.producer(tensor);
+  const bool is_stored = node && is_op_or_contrib(*node, "DequantizeLinear");
+  const auto numbers = graph.numbers(is_stored ? input_name(*node, 0) : tensor);
+  const double scale = is_stored ? graph.number(input_name(*node, 1)).value_or(NAN) : 1;
+  const bool is_shifted = is_stored && !input_name(*node, 2).empty();
+  const double zero = is_shifted ? graph.number(input_name(*node, 2)).value_or(NAN) : 0;
+  return numbers && std::ranges::all_of(*numbers, [&](double number) {
+           return static_cast<float>((number - zero) * scale) == static_cast<float>(value);
+         });
 }
 
 // Keras writes LayerNormalization so: a Reshape makes every row a channel of a batch of one, and
@@ -102,9 +123,12 @@ bool reduces_batch(const GraphIndex& graph, const NodeProto& node) {
 
 // x - mean(x) over the batch, inside a graph that works on batches.
 std::string statistics_evidence(const GraphIndex& graph, const NodeProto& node) {
-  const NodeProto* mean = graph.producer(input_name(node, 1));
+  const NodeProto* mean = float_producer(graph, input_name(node, 1));
   if (!mean || !reduces_batch(graph, *mean)) return "";
-  if (input_name(*mean, 0) != input_name(node, 0)) return "";
+  const NodeProto* centred = float_producer(graph, node.input(0));
+  const bool is_same = input_name(*mean, 0) == node.input(0) ||
+                       (centred && centred == float_producer(graph, input_name(*mean, 0)));
+  if (!is_same) return "";
   if (is_batch_of_one(graph, node.input(0))) return "";
   return fmt::format("the mean of '{}' over axis 0 ({}) is subtracted from it", node.input(0),
                      node_label(*mean));

@@ -36,13 +36,16 @@ OutputPairing require_pairs(std::span<const Tensor> reference, std::span<const T
   return pairing;
 }
 
-// Outputs that were only paired because they stand in the same place.
+// Of outputs that were only paired because they stand in the same place, and of those that have
+// the same names in another order.
 std::vector<std::string> pairing_warnings(const OutputPairing& pairing,
                                           std::span<const Tensor> reference) {
   std::vector<std::string> warnings;
   for (const OutputPair& pair : pairing.pairs)
     if (pair.match == Match::position)
       warnings.push_back(position_warning(reference[pair.reference].name, pair.name));
+  if (std::string warning = order_warning(pairing, names_of(reference)); !warning.empty())
+    warnings.push_back(std::move(warning));
   return warnings;
 }
 
@@ -73,6 +76,17 @@ struct Pairs {
     for (std::size_t i = 0; i < accumulators.size() && i < measured.size(); ++i)
       accumulators[i].add(sample, measured[i]);
   }
+};
+
+double largest_difference(const PairResult& pair) {
+  return pair.similarity.statistics[*find_metric("max_abs_diff")].max;
+}
+
+// A part, and the pair of outputs that it is of.
+struct PairedPart {
+  OutputPart part;
+  std::size_t pair = 0;
+  bool fits = true;  // all runs of the sample under way
 };
 
 // Worst of all outputs: how much better they are in exact arithmetic, by the mean of their decibels
@@ -119,18 +133,20 @@ class Comparison {
     measured.outputs = outputs_.take();
     measured.exact = exact_.take();
     measured.before = before_.take();
+    measured.parts = take_parts();
     return measured;
   }
 
   // In the order of the samples.
   void add(const ComparedSample& sample) {
     if (!std::exchange(is_paired_, true)) pair(sample.reference_outputs, sample.candidate_outputs);
-    if (sample.sketches.size() > diversity_.size() ||
+    if (sample.sketches.size() > diversity_.size() || sample.parts.size() > paired_parts_.size() ||
         sample.uses.size() != (options_.exact ? options_.exact->quantizers() : 0))
       throw damaged_record();
     outputs_.add(sample.number, sample.outputs);
     exact_.add(sample.number, sample.exact);
     before_.add(sample.number, sample.before);
+    parts_.add(sample.number, sample.parts);
     for (std::size_t i = 0; i < sample.sketches.size(); ++i)
       for (const TensorSketch& sketch : sample.sketches[i]) diversity_[i].add(sketch);
     uses_.resize(sample.uses.size());
@@ -150,6 +166,9 @@ class Comparison {
     result_.outputs = outputs_.results();
     result_.exact_outputs = exact_.results();
     result_.before_activation = before_.results();
+    const std::vector<PairResult> parts = parts_.results();
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      result_.parts.push_back({paired_parts_[i].part, parts[i]});
     move_maps();
     if (options_.exact)
       result_.runtime_loss_db = runtime_loss(result_.exact_outputs, result_.outputs);
@@ -189,7 +208,7 @@ class Comparison {
     if (options_.exact)
       measure_exact(number, reference, sample, measured);
     else
-      measure_before(number, reference, candidate);
+      measure_judged(number, reference, candidate);
   }
 
   // What a model returns is known for sure only once it has run.
@@ -218,9 +237,22 @@ class Comparison {
     for (const std::size_t i : pairing_.only_candidate)
       unpaired_.push_back(one_sided(candidate[i], PairStatus::only_in_candidate));
     diversity_.resize(names.size());
+    pair_parts(reference);
     for (const BeforeActivation& before : options_.before)
       if (!before.is_tensor) names.push_back(before.output);
     if (!names.empty()) require_tensors(options_.limits, names);
+  }
+
+  void pair_parts(const std::vector<Tensor>& reference) {
+    for (const OutputPart& part : options_.parts)
+      for (std::size_t i = 0; i < pairing_.pairs.size(); ++i) {
+        const OutputPair& pair = pairing_.pairs[i];
+        if (part.output != (part.of_reference ? reference[pair.reference].name : pair.name))
+          continue;
+        paired_parts_.push_back({part, i});
+        paired_parts_.back().part.output = pair.name;
+        add_pair(parts_, part_name(paired_parts_.back().part));
+      }
   }
 
   void add_pair(Pairs& pairs, const std::string& name) const {
@@ -250,20 +282,47 @@ class Comparison {
         exact_.accumulators[i].measure(number, reference[pairing_.pairs[i].reference], *found);
     for (std::size_t i = 0; i < measured.uses.size(); ++i)
       measured.uses[i] = pool(measured.uses[i], exact.uses[i]);
-    measure_before(number, reference, exact.outputs);
+    measure_judged(number, reference, exact.outputs);
   }
 
   const std::string& candidate_name(std::size_t pair) const {
     return candidate_.outputs()[pairing_.pairs[pair].candidate].name;
   }
 
-  void measure_before(std::int64_t number, const std::vector<Tensor>& reference,
+  // What is judged in the place of outputs, or besides.
+  void measure_judged(std::int64_t number, const std::vector<Tensor>& reference,
                       const std::vector<Tensor>& candidate) {
     for (std::size_t i = 0; i < options_.before.size(); ++i) {
       const Tensor* expected = find_output(reference, options_.before[i].reference);
       const Tensor* found = find_output(candidate, options_.before[i].candidate);
       if (expected && found) before_.accumulators[i].measure(number, *expected, *found);
     }
+    for (std::size_t i = 0; i < paired_parts_.size(); ++i)
+      measure_part(number, i, reference,
+                   find_output(candidate, candidate_name(paired_parts_[i].pair)));
+  }
+
+  void measure_part(std::int64_t number, std::size_t index, const std::vector<Tensor>& reference,
+                    const Tensor* found) {
+    PairedPart& paired = paired_parts_[index];
+    const Tensor& expected = reference[pairing_.pairs[paired.pair].reference];
+    paired.fits = paired.fits && found && has_part(expected, paired.part) &&
+                  has_part(*found, paired.part) && expected.shape == found->shape;
+    if (paired.fits)
+      parts_.accumulators[index].measure(number, slice_of(expected, paired.part),
+                                         slice_of(*found, paired.part));
+  }
+
+  // What a sample shows of parts. Of one that is nothing but zeros to the reference, or does not
+  // have the axis as long as the first sample did, nothing.
+  std::vector<SequenceSample> take_parts() {
+    std::vector<SequenceSample> samples = parts_.take();
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      if (!std::exchange(paired_parts_[i].fits, true)) samples[i] = {};
+      std::erase_if(samples[i].pairs,
+                    [](const PairSample& pair) { return pair.similarity.sqnr_db == -INFINITY; });
+    }
+    return samples;
   }
 
   // Maps are compared as the tensors that they are made of: these are outputs like others.
@@ -289,7 +348,8 @@ class Comparison {
     };
     for (const Runner* runner : {&reference_, &candidate_})
       for (const UnwatchedTensor& output : runner->unwatched())
-        if (!is_listed(output.name)) result_.not_compared.push_back(output);
+        if (output.type.empty() && !is_listed(output.name))  // no leaf
+          result_.not_compared.push_back(output);
   }
 
   void note_nan(const std::vector<Tensor>& sample, ComparedSample& measured) const {
@@ -319,6 +379,11 @@ class Comparison {
     for (const Diversity& diversity : diversity_)
       evidence.diversity = std::max(evidence.diversity.value_or(0), diversity.value());
     if (evidence.quantized) evidence.ids = other_ids();
+    const std::vector<Failure> parts = part_failures();
+    if (const auto quiet = std::ranges::find_if(
+            parts, [&](const Failure& failure) { return is_quiet(failure.subject); });
+        quiet != parts.end())
+      evidence.quiet_part = *quiet;
     return evidence;
   }
 
@@ -330,9 +395,7 @@ class Comparison {
   // few.
   std::optional<Failure> other_ids() const {
     if (options_.evidence.own_limits) return std::nullopt;
-    const Limit limit = default_ids_limit(options_.evidence.quantized ? Precision::int8
-                                          : options_.evidence.half    ? Precision::fp16
-                                                                      : Precision::fp32);
+    const Limit limit = default_ids_limit(precision());
     std::optional<Failure> fewest;
     for (const PairResult& pair : computed_outputs()) {
       if (pair.status != PairStatus::compared || !pair.equal_share) continue;
@@ -345,6 +408,41 @@ class Comparison {
                        .limit = limit};
     }
     return fewest;
+  }
+
+  Precision precision() const {
+    return options_.evidence.quantized ? Precision::int8
+           : options_.evidence.half    ? Precision::fp16
+                                       : Precision::fp32;
+  }
+
+  // What default limits say of parts. A part that is not finite fails with its output, and what is
+  // almost nothing in one sample, beside the others, does not fail by itself.
+  std::vector<Failure> part_failures() const {
+    if (options_.evidence.own_limits || options_.limits.empty()) return {};
+    std::vector<Judged> judged;
+    for (const auto& [part, pair] : result_.parts) {
+      const SimilaritySummary& figures = pair.similarity;
+      if (figures.samples == 0 || figures.statistics[0].nan > 0 ||
+          (part.is_share && largest_difference(pair) <= quiet_difference(Precision::fp32)))
+        continue;
+      judged.push_back(
+          {.name = pair.name,
+           .group = "output",
+           .metrics = {
+               {"sqnr_db_mean", std::max(figures.statistics[0].mean, pair.pooled_sqnr_db)},
+               {"sqnr_db", std::max(figures.statistics[0].min, pair.worst_against_mean_db)}}});
+    }
+    return judged.empty() ? std::vector<Failure>{}
+                          : judge(default_part_limits(precision()), judged);
+  }
+
+  // Whether the part holds shares, of which none differs enough to prove anything.
+  bool is_quiet(const std::string& part) const {
+    return std::ranges::any_of(result_.parts, [&](const PartResult& each) {
+      return each.pair.name == part && each.part.is_share &&
+             largest_difference(each.pair) <= quiet_difference(precision());
+    });
   }
 
   // The pairs that limits are for: exact ones if there are any, and before an activation where
@@ -383,6 +481,17 @@ class Comparison {
     });
   }
 
+  // Of outputs whose values are shares, where what goes into their activation is not known.
+  void forgive_rounding(std::vector<Failure>& failures, const std::vector<PairResult>& pairs) {
+    if (options_.evidence.own_limits) return;
+    std::erase_if(failures, [&](const Failure& failure) {
+      const auto pair = std::ranges::find(pairs, failure.subject, &PairResult::name);
+      return failure.kind == FailureKind::broken && failure.metric.starts_with("sqnr_db") &&
+             std::ranges::count(options_.shares, failure.subject) > 0 && pair != pairs.end() &&
+             largest_difference(*pair) <= quiet_difference(Precision::fp32);
+    });
+  }
+
   // What only the candidate has is more than was asked for, and does not fail.
   std::vector<Failure> failures() {
     if (result_.samples == 0)
@@ -390,9 +499,12 @@ class Comparison {
                    std::array{Judged{.metrics = {{"samples", 0}}}});
     const std::vector<PairResult> pairs = judged();
     std::vector<Failure> failures = judge_pairs(pairs, "output", options_.limits);
+    forgive_rounding(failures, pairs);
     forgive_quiet_samples(failures, pairs);
     if (auto ids = options_.evidence.quantized ? std::nullopt : other_ids())
       failures.push_back(*std::move(ids));
+    std::ranges::copy_if(part_failures(), std::back_inserter(failures),
+                         [&](const Failure& failure) { return !is_quiet(failure.subject); });
     std::erase_if(failures, [&](const Failure& failure) {
       return failure.kind == FailureKind::missing &&
              (options_.allow_missing || failure.metric == "reference");
@@ -417,7 +529,8 @@ class Comparison {
   OutputPairing pairing_;
   ModelFeedback feedback_;
   ModelState reference_state_, candidate_state_, exact_state_;
-  Pairs outputs_, exact_, before_;
+  Pairs outputs_, exact_, before_, parts_;
+  std::vector<PairedPart> paired_parts_;
   std::vector<QuantizerUse> uses_;
   bool nan_input_ = false;
   std::vector<Diversity> diversity_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "vernier/analysis/compare/arithmetic.h"
+#include "vernier/analysis/compare/output_parts.h"
 #include "vernier/analysis/compare/stages.h"
 #include "vernier/analysis/evidence/evidence.h"
 #include "vernier/analysis/inputs/io_mapping.h"
@@ -35,6 +36,10 @@ struct CompareOptions {
   // depends on the CPU. May be null.
   CalibrationProbe* exact = nullptr;
   std::vector<BeforeActivation> before;
+  // Outputs that a Sigmoid or Softmax writes, where what goes in cannot be compared: by the
+  // candidate's name. What differs by no more than rounding does not fail them.
+  std::vector<std::string> shares;
+  std::vector<OutputPart> parts;  // of outputs: judged too, unless limits are the user's
   // Pair outputs by position: for a reference whose outputs have no names of their own.
   bool outputs_by_position = false;
   IoMapping io;
@@ -62,6 +67,7 @@ struct CompareResult {
   std::vector<PairResult> outputs;        // in reference order, then what only the candidate has
   std::vector<PairResult> exact_outputs;  // the same in exact arithmetic, if it was run
   std::vector<PairResult> before_activation;  // of what was judged
+  std::vector<PartResult> parts;              // of outputs, as they are judged
   std::optional<double> runtime_loss_db;      // that arithmetic costs: exact minus as it ran
   // Why, where it is noticeable: of a few samples.
   std::optional<ArithmeticLoss> arithmetic;

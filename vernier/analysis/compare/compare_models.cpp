@@ -11,9 +11,13 @@
 #include "vernier/analysis/decoding/fed_decoder.h"
 #include "vernier/analysis/decoding/pair_caches.h"
 #include "vernier/analysis/evidence/further_runs.h"
+#include "vernier/analysis/evidence/leaf_evidence.h"
+#include "vernier/analysis/inputs/bind_inputs.h"
 #include "vernier/analysis/inputs/pick_inputs.h"
+#include "vernier/error.h"
 #include "vernier/model/precision.h"
 #include "vernier/runtime/ort_runner.h"
+#include "vernier/runtime/stopping.h"
 #include "vernier/tensor/convert.h"
 #include "vernier/utf8.h"
 
@@ -35,10 +39,24 @@ std::vector<BeforeActivation> before_activations(const Model& reference, const M
   for (const FinalActivation& expected : find_final_activations(reference))
     for (const FinalActivation& activation : found)
       if (activation.output == counterpart(io, expected.output) && activation.op == expected.op &&
-          activation.axis == expected.axis)
+          activation.axis == expected.axis && !activation.before.empty() &&
+          !expected.before.empty())
         pairs.push_back(
             {activation.output, expected.before, activation.before, expected.is_tensor});
   return pairs;
+}
+
+// The outputs behind activations in both models, of which what goes in is inside an If.
+std::vector<std::string> shares_of(const Model& reference, const Model& candidate,
+                                   const IoMapping& io) {
+  std::vector<std::string> outputs;
+  const std::vector<FinalActivation> found = find_final_activations(candidate);
+  for (const FinalActivation& expected : find_final_activations(reference))
+    for (const FinalActivation& activation : found)
+      if (activation.output == counterpart(io, expected.output) && activation.op == expected.op &&
+          (activation.before.empty() || expected.before.empty()))
+        outputs.push_back(activation.output);
+  return outputs;
 }
 
 std::vector<std::string> names_of(const std::vector<BeforeActivation>& pairs,
@@ -46,6 +64,49 @@ std::vector<std::string> names_of(const std::vector<BeforeActivation>& pairs,
   std::vector<std::string> names;
   for (const BeforeActivation& pair : pairs) names.push_back(pair.*side);
   return names;
+}
+
+// What tensors of a model are like on these inputs; nothing where it cannot be run so.
+TensorShapes shapes_on(const Model& model, const std::vector<Tensor>& inputs, OrtOptions runtime) {
+  return [&model, inputs, runtime](const std::vector<std::string>& tensors) mutable {
+    std::map<std::string, Shape> shapes;
+    runtime.watch = Watch::only(tensors);
+    runtime.optimization = std::nullopt;
+    try {
+      OrtRunner runner(model.clone(), runtime);
+      runner.run(inputs, [&](const TensorView& tensor) {
+        shapes.try_emplace(std::string(tensor.name), tensor.shape.begin(), tensor.shape.end());
+      });
+    } catch (const Stopped&) {
+      throw;
+    } catch (const Error&) {
+      shapes.clear();
+    }
+    return shapes;
+  };
+}
+
+// Of the reference's outputs, or where it has no Concat there, or is no ONNX model, of the
+// candidate's.
+std::vector<OutputPart> parts_of_outputs(const ComparedModels& models, Samples& samples,
+                                         const CompareModelsOptions& options) {
+  if (samples.size() == 0) return {};
+  const std::vector<Tensor> sample = samples.sample(0);
+  std::vector<OutputPart> parts;
+  const Model* reference = models.reference;
+  // A decoder of other inputs is fed by its roles: then the candidate's graph tells.
+  if (reference && reference->inputs() == models.candidate.inputs()) {
+    const std::vector<TensorSpec> inputs = reference->inputs();
+    const auto bindings = bind_inputs(models.candidate.inputs(), inputs, options.compare.io);
+    parts = find_output_parts(
+        *reference,
+        shapes_on(*reference, apply_bindings(bindings, inputs, sample), options.reference_runtime));
+  }
+  if (!parts.empty()) return parts;
+  parts = find_output_parts(models.candidate,
+                            shapes_on(models.candidate, sample, options.candidate_runtime));
+  for (OutputPart& part : parts) part.of_reference = false;
+  return parts;
 }
 
 bool same_files(const Model& reference, const Model& candidate) {
@@ -196,17 +257,17 @@ OpenedModels open_models(Model candidate, const std::filesystem::path& reference
   compared.evidence.real_inputs = has_real_inputs(spec);
   OpenedModels opened{.candidate = std::move(candidate)};
   const ModelFormat format = model_format(reference);
-  if (format == ModelFormat::onnx)
-    opened.reference = Model::load(reference);
-  else if (format != ModelFormat::hosted)
+  if (format == ModelFormat::onnx) opened.reference = Model::load(reference);
+  // Not to see its layers, but to know which norm is behind which weight.
+  reference_options.torch.watch_leaves = true;
+  reference_options.host.watch = HostWatch::layers;
+  if (format == ModelFormat::torchscript || format == ModelFormat::recorded)
     opened.reference_runner = open_runner(reference, reference_options);
   follow_decoder(opened.candidate, opened.compared().reference, spec, compared.io);
   opened.inputs = compare_inputs(opened.compared(), spec, options);
   if (format == ModelFormat::recorded && opened.inputs.order)
     require_recorded_order(*opened.inputs.order, reference);
   if (format == ModelFormat::hosted) {
-    // Not to see its layers, but to know which norm is behind which weight.
-    reference_options.host.watch = HostWatch::layers;
     Samples& samples = *opened.inputs.samples;
     if (samples.size() > 0)
       reference_options.host = described_by(std::move(reference_options.host), samples.sample(0),
@@ -231,13 +292,18 @@ CompareResult compare_models(const ComparedModels& models, Samples& samples,
     if (options.weights) evidence.weights = compare_weights_of(*models.reference, models.candidate);
     if (evidence.quantized)
       evidence.missing = find_missing_activations(*models.reference, models.candidate);
-    else if (!evidence.half && !evidence.real_inputs)
+    else if (!evidence.real_inputs)
       evidence.other_node = find_other_node(*models.reference, models.candidate);
     compare_options.before =
         before_activations(*models.reference, models.candidate, compare_options.io);
-  } else if (options.weights) {
-    evidence.weights = compare_weights_of(*models.reference_runner, models.candidate);
+    compare_options.shares = shares_of(*models.reference, models.candidate, compare_options.io);
+  } else {
+    if (options.weights)
+      evidence.weights = compare_weights_of(*models.reference_runner, models.candidate);
+    if (!evidence.quantized && !evidence.real_inputs)
+      evidence.other_node = find_other_leaf(models.reference_runner->watched(), models.candidate);
   }
+  compare_options.parts = parts_of_outputs(models, samples, options);
   const Model extended = with_outputs(
       models.candidate, names_of(compare_options.before, &BeforeActivation::candidate));
   std::optional<CalibrationProbe> exact;
@@ -281,11 +347,9 @@ CompareResult compare_models(const ComparedModels& models, Samples& samples,
                                  .options = options,
                                  .is_whole = judged});
   if (models.reference && !compare_options.allow_missing)
-    for (Failure& failure :
-         missing_values(*models.reference, models.candidate, compare_options.io)) {
-      result.verdict.failures.push_back(std::move(failure));
-      if (!result.interrupted) result.verdict.outcome = Outcome::fail;
-    }
+    result.verdict =
+        with_failures(std::move(result.verdict),
+                      missing_values(*models.reference, models.candidate, compare_options.io));
   if (is_costly_quantization(result))
     result.warnings.emplace_back(
         "the weights are the reference's: it is the same network, and quantization costs too much");

@@ -20,6 +20,7 @@ struct ComparedSample {
   // Of the first run, without their bytes.
   std::vector<Tensor> reference_outputs, candidate_outputs;
   std::vector<SequenceSample> outputs, exact, before;  // by pair
+  std::vector<SequenceSample> parts;                   // by part of an output, as judged
   std::vector<std::vector<TensorSketch>> sketches;     // of the reference: by pair, by run
   std::vector<QuantizerUse> uses;
   std::optional<std::string> nan_input;   // the first that holds NaN
@@ -90,7 +91,7 @@ void fields(Archive& archive, TensorSketch& sketch) {
 template <typename Archive>
 void fields(Archive& archive, ComparedSample& sample) {
   archive(sample.number, sample.reference_outputs, sample.candidate_outputs, sample.outputs,
-          sample.exact, sample.before, sample.sketches, sample.uses, sample.nan_input,
+          sample.exact, sample.before, sample.parts, sample.sketches, sample.uses, sample.nan_input,
           sample.nan_tensor);
 }
 

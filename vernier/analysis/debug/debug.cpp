@@ -44,17 +44,14 @@ std::vector<std::string> pairing_warnings(const DebugPlan& plan, const Measureme
   return warnings;
 }
 
-// What fails inside the quantized model, whatever its outputs are.
-void add_failures(Verdict& verdict, const std::vector<Failure>& inside) {
-  const auto is_known = [&](const Failure& failure) {
-    return std::ranges::any_of(verdict.failures, [&](const Failure& known) {
+// What fails inside the quantized model, and that the verdict on its outputs does not say already.
+std::vector<Failure> further_failures(std::vector<Failure> inside, const Verdict& outputs) {
+  std::erase_if(inside, [&](const Failure& failure) {
+    return std::ranges::any_of(outputs.failures, [&](const Failure& known) {
       return known.subject == failure.subject && known.kind == failure.kind;
     });
-  };
-  for (const Failure& failure : inside) {
-    if (!is_known(failure)) verdict.failures.push_back(failure);
-    verdict.outcome = Outcome::fail;
-  }
+  });
+  return inside;
 }
 
 // Where the user set no limits, the outputs are judged as a comparison judges them.
@@ -71,8 +68,9 @@ void judge_outputs(DebugResult& result, const Model& float_model, const Model& q
   compared.compare.records = options.records;
   CompareResult outputs = compare_models({.reference = &float_model, .candidate = quantized_model},
                                          samples, std::move(compared));
-  add_failures(outputs.verdict, result.verdict.failures);
-  result.verdict = std::move(outputs.verdict);
+  std::vector<Failure> inside =
+      further_failures(std::move(result.verdict.failures), outputs.verdict);
+  result.verdict = with_failures(std::move(outputs.verdict), std::move(inside));
   result.evidence = std::move(outputs.evidence);
   for (std::string& warning : outputs.warnings)
     if (std::ranges::find(result.warnings, warning) == result.warnings.end())

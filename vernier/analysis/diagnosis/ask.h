@@ -70,6 +70,11 @@ void name_runtime(DiagnosisResult& result, const ComparedModels& models);
 bool is_changed_scale(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
                       const DiagnosisOptions& options);
 
+// Whether it differs because a Dropout or BatchNormalization computes as in training, which check
+// has found: a run in which they compute as in inference tells.
+bool is_in_training(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
+                    const DiagnosisOptions& options);
+
 // Whether two inputs, or two outputs, of the candidate have each other's name: a run tells that
 // maps each to the other.
 bool are_swapped(DiagnosisResult& result, const ComparedModels& models, Samples& samples,

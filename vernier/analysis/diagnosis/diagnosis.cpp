@@ -59,11 +59,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void add_failures(Verdict& verdict, const Verdict& more) {
-  verdict.failures.insert(verdict.failures.end(), more.failures.begin(), more.failures.end());
-  verdict.outcome = Outcome::fail;
-}
-
 // What the comparison leaves open is looked for inside the models.
 void ask_inside(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
                 const DiagnosisOptions& options) {
@@ -71,6 +66,7 @@ void ask_inside(DiagnosisResult& result, const ComparedModels& models, Samples& 
   if (result.cause == DiagnosedCause::candidate_unsound && !result.verdict.pass() &&
       (result.subject == "nonfinite-constant" || result.subject == "mismatched-pair"))
     return;
+  if (is_in_training(result, models, samples, options)) return;
   name_cause(result, DiagnosedCause::unknown);
   const bool is_known = are_swapped(result, models, samples, options) ||
                         is_changed_scale(result, models, samples, options) ||
@@ -168,7 +164,8 @@ DiagnosisResult diagnose(const fs::path& reference, const fs::path& candidate,
   ask_inside(result, models, samples, options);
   // Errors that the reference does not have are wrong whatever the outputs are.
   if (answer(result, Question::soundness) == AnswerKind::bad) {
-    add_failures(result.verdict, result.candidate_check.verdict);
+    result.verdict =
+        with_failures(std::move(result.verdict), result.candidate_check.verdict.failures);
     if (result.cause == DiagnosedCause::none)
       name_cause(result, DiagnosedCause::candidate_unsound,
                  own_error(result.candidate_check,

@@ -87,6 +87,7 @@ struct Remedy {
     right_layer,    // the drift origin computed as the reference computes it
     right_weights,  // swapped weights put back
     right_axes,     // transposed weights put right
+    inference,      // Dropout and BatchNormalization as in inference
     swap_inputs,    // two inputs, each for the other
     swap_outputs,
     keep_in_float,  // nodes that are not quantized

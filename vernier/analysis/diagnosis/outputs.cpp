@@ -92,6 +92,23 @@ void ask_outputs(DiagnosisResult& result, const ComparedModels& models, Samples&
                                             : AnswerKind::good;
 }
 
+namespace {
+
+// The part of an output that fails where no output does as a whole; null otherwise. What is looked
+// for inside the models is the noise of whole outputs, which is not to blame then.
+const std::string* failed_part(const CompareResult& compare) {
+  const auto is_part = [&](const Failure& failure) {
+    return std::ranges::any_of(
+        compare.parts, [&](const PartResult& part) { return part.pair.name == failure.subject; });
+  };
+  const std::vector<Failure>& failures = compare.verdict.failures;
+  const bool only_parts = compare.verdict.outcome == Outcome::fail && !failures.empty() &&
+                          std::ranges::all_of(failures, is_part);
+  return only_parts ? &failures.front().subject : nullptr;
+}
+
+}  // namespace
+
 bool explained_by_comparison(DiagnosisResult& result) {
   const CompareResult& compare = *result.compare;
   const auto& weights = compare.evidence.weights;
@@ -124,6 +141,10 @@ bool explained_by_comparison(DiagnosisResult& result) {
       name_cause(result, DiagnosedCause::other_bias, failure.subject);
       return true;
     }
+  if (const std::string* part = failed_part(compare); part && compare.evidence.quantized) {
+    name_cause(result, DiagnosedCause::unlike_outputs, *part);
+    return true;
+  }
   if (compare.nan_origin) {
     name_cause(result, DiagnosedCause::nonfinite, compare.nan_origin->tensor);
     return compare.evidence.quantized;  // layers tell why a float model overflows

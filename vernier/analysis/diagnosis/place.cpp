@@ -4,7 +4,9 @@
 
 #include "vernier/analysis/diagnosis/ask.h"
 #include "vernier/analysis/diagnosis/substitution.h"
+#include "vernier/analysis/pairing/thresholds.h"
 #include "vernier/error.h"
+#include "vernier/model/inference_mode.h"
 #include "vernier/runtime/stopping.h"
 
 namespace vernier {
@@ -49,6 +51,21 @@ std::optional<double> sqnr_with_layer(const LayerRow& row, const Model& candidat
   return outputs ? std::optional(worst_db(*outputs)) : std::nullopt;
 }
 
+// Whether such a gain is most of what the limit on the mean asks for, or all. Without that limit,
+// or where the mean keeps it, nothing tells how much is missing.
+bool is_most_of_missing(double before_db, double after_db, const std::vector<Limit>& limits) {
+  constexpr double most = 0.5;
+  const auto limit = std::ranges::find(limits, "sqnr_db_mean", &Limit::metric);
+  return limit == limits.end() || !(before_db < limit->value) || after_db >= limit->value ||
+         after_db - before_db >= most * (limit->value - before_db);
+}
+
+// Whether the layer itself shows what is wrong with it, whatever else is.
+bool is_proven(Cause cause) {
+  return cause != Cause::precision_loss && cause != Cause::op_implementation &&
+         cause != Cause::rounding && cause != Cause::inherited && cause != Cause::unknown;
+}
+
 // The output whose values are those of a tensor inside the reference, where what follows that is
 // missing: post-processing that was left out.
 std::string unfinished_output(const LayersResult& layers) {
@@ -59,6 +76,14 @@ std::string unfinished_output(const LayersResult& layers) {
         return output.tensor;
   }
   return "";
+}
+
+// The first layer that holds NaN or infinity where the reference's holds less of it.
+std::string first_nonfinite_layer(const LayersResult& layers) {
+  const auto found = std::ranges::find_if(layers.rows, [](const LayerRow& row) {
+    return row.candidate_nan + row.candidate_inf > row.reference_nan + row.reference_inf;
+  });
+  return found == layers.rows.end() ? "" : found->layer;
 }
 
 void ask_place_in_float(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
@@ -81,6 +106,10 @@ void ask_place_in_float(DiagnosisResult& result, const ComparedModels& models, S
     return name_cause(result, DiagnosedCause::unfinished_output, cut);
   if (has_swapped_weights(result, row, models, *few, options)) return;
   answer(result, Question::remedy) = AnswerKind::unknown;
+  // Where everything is in half precision, the first layer that is tells nothing of an overflow.
+  if (const std::string layer = first_nonfinite_layer(layers);
+      result.compare->nan_origin && row.cause == Cause::precision_loss && !layer.empty())
+    return name_cause(result, DiagnosedCause::nonfinite, layer);
   // Where everything is quantized, the first layer that is tells nothing.
   if (result.compare->evidence.quantized && row.cause == Cause::precision_loss)
     return name_cause(result, DiagnosedCause::unknown);
@@ -96,6 +125,8 @@ void ask_place_in_float(DiagnosisResult& result, const ComparedModels& models, S
                              .subjects = {row.layer},
                              .before_db = before_db,
                              .after_db = right_db});
+  if (!is_proven(row.cause) && !is_most_of_missing(before_db, right_db, result.verdict.limits))
+    name_cause(result, DiagnosedCause::unknown);
 }
 
 void ask_place_in_quantized(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
@@ -148,6 +179,27 @@ bool has_transposed_weights(DiagnosisResult& result, const ComparedModels& model
   name_cause(result, DiagnosedCause::transposed_weight, transposed.front());
   result.remedies.push_back({.kind = Remedy::Kind::right_axes,
                              .subjects = std::move(transposed),
+                             .before_db = before_db,
+                             .after_db = after_db});
+  return true;
+}
+
+bool is_in_training(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
+                    const DiagnosisOptions& options) {
+  const std::string finding = result.subject;
+  if (result.cause != DiagnosedCause::candidate_unsound || result.verdict.pass() || options.quick ||
+      (finding != "training-batchnorm" && finding != "active-dropout"))
+    return false;
+  asked(options, Question::remedy);
+  const auto few = first_samples(samples, samples_of_place);
+  const double before_db = sqnr_of(models.candidate, models, *few, options, false);
+  const double after_db =
+      sqnr_of(in_inference_mode(models.candidate), models, *few, options, false);
+  if (!(after_db > before_db + most_of_error_db)) return false;
+  answer(result, Question::place) = AnswerKind::bad;
+  answer(result, Question::remedy) = AnswerKind::good;
+  result.remedies.push_back({.kind = Remedy::Kind::inference,
+                             .subjects = {finding},
                              .before_db = before_db,
                              .after_db = after_db});
   return true;

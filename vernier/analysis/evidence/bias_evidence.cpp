@@ -132,6 +132,19 @@ std::vector<BiasPair> pair_biases(const Model& reference, const Model& candidate
   return pairs;
 }
 
+std::vector<BiasPair> pair_biases(const std::map<std::string, FloatWeight>& weights,
+                                  const Model& candidate) {
+  const ModelIndex index(candidate);
+  std::vector<BiasPair> pairs;
+  for (const auto& [name, bias] : biases_of(index)) {
+    const auto weight = weights.find(name);
+    if (weight == weights.end() || weight->second.biases.size() != 1) continue;
+    Bias right{.name = name, .stored = to_f64(weight->second.biases[0]), .scales = {1}};
+    if (bias.stored.size() == right.stored.size()) pairs.push_back({std::move(right), bias});
+  }
+  return pairs;
+}
+
 constexpr double clear_factor = 1.05;  // below, nothing was changed
 constexpr double clear_steps = 20;     // of a bias that tells a factor
 constexpr std::ptrdiff_t least_clear = 2;
@@ -161,12 +174,9 @@ std::optional<double> common_factor(const BiasPair& pair) {
 
 bool is_clear(double factor) { return std::abs(std::log(factor)) > std::log(clear_factor); }
 
-}  // namespace
-
-std::vector<OtherBias> find_other_biases(const Model& reference, const Model& candidate,
-                                         const WeightEvidence& weights) {
+std::vector<OtherBias> others_of(const std::vector<BiasPair>& pairs) {
   std::vector<OtherBias> others;
-  for (const BiasPair& pair : pair_biases(reference, candidate, weights)) {
+  for (const BiasPair& pair : pairs) {
     const auto& [right, stored] = pair;
     const double db = sqnr_of(right, stored);
     const auto factor = common_factor(pair);
@@ -177,6 +187,18 @@ std::vector<OtherBias> find_other_biases(const Model& reference, const Model& ca
     others.push_back(std::move(other));
   }
   return others;
+}
+
+}  // namespace
+
+std::vector<OtherBias> find_other_biases(const Model& reference, const Model& candidate,
+                                         const WeightEvidence& weights) {
+  return others_of(pair_biases(reference, candidate, weights));
+}
+
+std::vector<OtherBias> find_other_biases(const std::map<std::string, FloatWeight>& weights,
+                                         const Model& candidate) {
+  return others_of(pair_biases(weights, candidate));
 }
 
 Model with_reference_biases(const Model& candidate, const std::vector<OtherBias>& biases) {

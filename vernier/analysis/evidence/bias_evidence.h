@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,11 @@ inline constexpr double unlike_bias_db = 5;  // below; a bias that was corrected
 // One behind which the reference has a batch norm is left out: that changes it.
 std::vector<OtherBias> find_other_biases(const Model& reference, const Model& candidate,
                                          const WeightEvidence& weights);
+
+// The same with the biases of a runner's layers, a batch norm folded in as into `weights`; those of
+// which several are possible are left out.
+std::vector<OtherBias> find_other_biases(const std::map<std::string, FloatWeight>& weights,
+                                         const Model& candidate);
 
 // The candidate with the reference's in their place.
 Model with_reference_biases(const Model& candidate, const std::vector<OtherBias>& biases);

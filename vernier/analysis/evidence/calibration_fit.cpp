@@ -13,6 +13,7 @@
 #include "vernier/analysis/inputs/bind_inputs.h"
 #include "vernier/analysis/pairing/counterpart.h"
 #include "vernier/analysis/parts/content_hash.h"
+#include "vernier/metrics/value_range.h"
 #include "vernier/model/graph.h"
 #include "vernier/model/quantization.h"
 #include "vernier/runtime/ort_runner.h"
@@ -138,15 +139,16 @@ QuantizerUse use_of(std::span<const float> values, const WatchedQuantizer& quant
   const double margin = quantizer.stored ? -half : std::max(half, quantizer.largest() / 64);
   const double low = quantizer.range.low - margin, high = quantizer.range.high + margin;
   QuantizerUse use{.elements = static_cast<std::int64_t>(values.size())};
-  for (const float value : values) {
-    if (quantizer.high_counts) {
-      if (value > use.largest) use.largest = value;
-      use.clipped += value > high;
-    }
-    if (quantizer.low_counts) {
-      if (-value > use.largest) use.largest = -value;
-      use.clipped += value < low;
-    }
+  const ValueRange seen = value_range(values);  // most tensors are inside: nothing is counted
+  if (quantizer.high_counts) {
+    use.largest = std::fmax(use.largest, seen.high);
+    if (seen.high > high)
+      use.clipped += std::ranges::count_if(values, [=](float value) { return value > high; });
+  }
+  if (quantizer.low_counts) {
+    use.largest = std::fmax(use.largest, -seen.low);
+    if (seen.low < low)
+      use.clipped += std::ranges::count_if(values, [=](float value) { return value < low; });
   }
   return use;
 }
@@ -284,10 +286,14 @@ CalibrationProbe::Sample CalibrationProbe::run(std::span<const Tensor> inputs) {
     const auto [begin, end] = by_tensor.equal_range(tensor.name);
     for (auto at = begin; at != end; ++at) {
       const WatchedQuantizer& quantizer = state_->quantizers[at->second];
-      const std::vector<float> values =
-          to_f32(quantizer.stored ? dequantize(tensor, quantizer.quantizer).view() : tensor);
       QuantizerUse& use = sample.uses[at->second];
-      use = pool(use, use_of(values, quantizer));
+      if (!quantizer.stored && tensor.dtype == DType::f32)
+        use = pool(use, use_of(elements<float>(tensor), quantizer));
+      else
+        use = pool(use,
+                   use_of(to_f32(quantizer.stored ? dequantize(tensor, quantizer.quantizer).view()
+                                                  : tensor),
+                          quantizer));
     }
   };
   const auto run = [&](Runner& runner, const auto& by_tensor, std::span<const Tensor> own_inputs) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "vernier/model/index.h"
 
@@ -67,6 +68,8 @@ std::vector<Doubt> doubts_of(const Evidence& evidence) {
         {DoubtKind::other_inputs, others->subject, others->value, others->limit->value});
   if (const auto& ids = evidence.ids)
     doubts.push_back({DoubtKind::other_ids, ids->subject, ids->value, ids->limit->value});
+  if (const auto& part = evidence.quiet_part)
+    doubts.push_back({DoubtKind::quiet_part, part->subject, part->value, part->limit->value});
   if (const auto& fit = evidence.norms; fit && !evidence.calibration && !evidence.real_inputs)
     if (!(fit->score <= fitting_norm_score))
       doubts.push_back({DoubtKind::unlike_training, "", fit->score, fitting_norm_score});
@@ -76,7 +79,8 @@ std::vector<Doubt> doubts_of(const Evidence& evidence) {
     doubts.push_back({DoubtKind::alike_samples, "", *evidence.diversity, least_diversity});
   if (const auto& structure = evidence.structure;
       structure && (structure->unswitched == 0 || structure->only_fine)) {
-    const double least = structure->unswitched == 0 ? same_structure_db : rounded_structure_db;
+    const bool is_coarse = structure->unswitched > 0 && !evidence.half;
+    const double least = is_coarse ? rounded_structure_db : same_structure_db;
     if (!(structure->sqnr_db >= least))
       doubts.push_back({DoubtKind::other_structure, structure->output, structure->sqnr_db, least});
   }
@@ -110,40 +114,68 @@ bool proves_loss(const Evidence& evidence, const std::vector<Failure>& failures)
   return evidence.norms && evidence.norms->score <= fitting_norm_score;
 }
 
-}  // namespace
-
-Verdict make_verdict(std::vector<Limit> limits, std::vector<Failure> failures,
-                     const Evidence& evidence) {
+// Of outputs that the reference knows.
+Verdict known_verdict(std::vector<Limit> limits, std::vector<Failure> failures,
+                      const Evidence& evidence) {
   Verdict verdict = make_verdict(std::move(limits), std::move(failures));
   if (evidence.weights && evidence.weights->answer == WeightEvidence::Answer::different)
     return with_weights(std::move(verdict), *evidence.weights);
-  if (evidence.structure && is_other_network(*evidence.structure)) {
-    verdict.failures.insert(verdict.failures.begin(), structure_failure(*evidence.structure));
-    verdict.outcome = Outcome::fail;
-    return verdict;
-  }
+  if (evidence.structure && is_other_network(*evidence.structure))
+    return with_cause(std::move(verdict), structure_failure(*evidence.structure));
   const bool only_broken = std::ranges::all_of(
       verdict.failures, [](const Failure& failure) { return failure.kind == FailureKind::broken; });
   if (verdict.outcome == Outcome::fail &&
       (!only_broken || proves_loss(evidence, verdict.failures))) {
-    if (const auto doubt = unlike_inputs(evidence)) verdict.doubts.push_back(*doubt);
+    const auto doubt = unlike_inputs(evidence);
+    return doubt ? with_doubt(std::move(verdict), *doubt) : verdict;
+  }
+  std::vector<Doubt> doubts = doubts_of(evidence);
+  if (evidence.own_limits) {
+    verdict.doubts = std::move(doubts);
     return verdict;
   }
-  verdict.doubts = doubts_of(evidence);
-  if (evidence.own_limits) return verdict;
-  if (verdict.outcome == Outcome::fail && verdict.doubts.empty())
-    verdict.doubts.push_back(is_near(verdict.failures)
-                                 ? Doubt{DoubtKind::near_limit, "", made_up_loss_db}
-                                 : Doubt{.kind = DoubtKind::unknown_inputs});
-  if (!verdict.doubts.empty()) verdict.outcome = Outcome::inconclusive;
-  return verdict;
+  if (verdict.outcome == Outcome::fail && doubts.empty())
+    doubts.push_back(is_near(verdict.failures) ? Doubt{DoubtKind::near_limit, "", made_up_loss_db}
+                                               : Doubt{.kind = DoubtKind::unknown_inputs});
+  return withheld(std::move(verdict), std::move(doubts));
+}
+
+// How many NaN and infinities a side has in the output.
+double nonfinite_of(const std::vector<Failure>& failures, const std::string& output,
+                    std::string_view side) {
+  double count = 0;
+  for (const Failure& failure : failures)
+    if (failure.kind == FailureKind::nonfinite && failure.subject == output &&
+        failure.metric.starts_with(side))
+      count += failure.value;
+  return count;
+}
+
+// Whether the reference itself is not finite there, and the candidate not in more of it.
+bool is_unknown(const Failure& failure, const std::vector<Failure>& failures) {
+  const double reference = nonfinite_of(failures, failure.subject, "reference_");
+  return reference > 0 && nonfinite_of(failures, failure.subject, "candidate_") <= reference;
+}
+
+}  // namespace
+
+Verdict make_verdict(std::vector<Limit> limits, std::vector<Failure> failures,
+                     const Evidence& evidence) {
+  std::vector<Failure> known, unknown;
+  const bool made_up = !evidence.real_inputs && !evidence.own_limits;
+  for (const Failure& failure : failures)
+    (made_up && is_unknown(failure, failures) ? unknown : known).push_back(failure);
+  Verdict verdict = known_verdict(std::move(limits), std::move(known), evidence);
+  if (unknown.empty()) return verdict;
+  const Doubt doubt{.kind = DoubtKind::unknown_reference, .subject = unknown[0].subject};
+  std::ranges::move(unknown, std::back_inserter(verdict.failures));
+  return verdict.outcome == Outcome::fail ? with_doubt(std::move(verdict), doubt)
+                                          : withheld(std::move(verdict), {doubt});
 }
 
 Verdict with_weights(Verdict verdict, const WeightEvidence& weights) {
   if (weights.answer != WeightEvidence::Answer::different) return verdict;
-  verdict.failures.insert(verdict.failures.begin(), weight_failure(weights));
-  verdict.outcome = Outcome::fail;
-  return verdict;
+  return with_cause(std::move(verdict), weight_failure(weights));
 }
 
 namespace {
@@ -157,9 +189,10 @@ std::int64_t softmax_axis(const vernier_onnx::NodeProto& node, const ModelIndex&
   return axis < 0 && shape ? axis + std::ssize(*shape) : axis;
 }
 
-}  // namespace
-
-std::vector<FinalActivation> find_final_activations(const Model& model) {
+// Whether the tensor is what activations write, passed on by operators that change nothing of it
+// and by Ifs: in every branch of these. The activations are added to `found`.
+bool end_in_activations(const ModelIndex& models, const GraphIndex& graph,
+                        const std::string& tensor, std::vector<FoundNode>& found) {
   constexpr std::array<std::string_view, 3> activations = {"Softmax", "LogSoftmax", "Sigmoid"};
   constexpr std::array<std::string_view, 8> carriers = {
       "Identity", "Cast",    "QuantizeLinear", "DequantizeLinear",
@@ -167,6 +200,29 @@ std::vector<FinalActivation> find_final_activations(const Model& model) {
   const auto is_among = [](const auto& names, const std::string& name) {
     return std::ranges::find(names, name) != names.end();
   };
+  if (!graph.defines(tensor) && graph.outer())
+    return end_in_activations(models, *graph.outer(), tensor, found);
+  const vernier_onnx::NodeProto* node = graph.producer(tensor);
+  if (!node) return false;
+  if (is_among(carriers, node->op_type()))
+    return end_in_activations(models, graph, node->input(0), found);
+  if (is_among(activations, node->op_type())) {
+    found.push_back({&graph, node});
+    return true;
+  }
+  if (!is_op(*node, "If")) return false;
+  const auto place = std::ranges::find(node->output(), tensor) - node->output().begin();
+  return std::ranges::all_of(models.graphs(), [&](const GraphIndex& branch) {
+    return branch.owner() != node ||
+           (place < branch.graph().output_size() &&
+            end_in_activations(models, branch,
+                               branch.graph().output(static_cast<int>(place)).name(), found));
+  });
+}
+
+}  // namespace
+
+std::vector<FinalActivation> find_final_activations(const Model& model) {
   const ModelIndex models(model);
   const GraphIndex& index = models.main();
   std::vector<FinalActivation> found;
@@ -177,9 +233,16 @@ std::vector<FinalActivation> find_final_activations(const Model& model) {
           {output, node.input(0), tensor, node.op_type(), softmax_axis(node, models, output)});
   };
   for (const TensorSpec& output : model.outputs()) {
-    const vernier_onnx::NodeProto* node = index.producer(output.name);
-    while (node && is_among(carriers, node->op_type())) node = index.producer(node->input(0));
-    if (node && is_among(activations, node->op_type())) add(output.name, *node, true);
+    std::vector<FoundNode> nodes;
+    if (!end_in_activations(models, index, output.name, nodes)) continue;
+    const auto is_first = [&](const FoundNode& each) { return each.node == nodes[0].node; };
+    const auto is_like_first = [&](const FoundNode& each) {
+      return each.node->op_type() == nodes[0].node->op_type();
+    };
+    if (std::ranges::all_of(nodes, is_first) && nodes[0].graph == &index)
+      add(output.name, *nodes[0].node, true);
+    else if (std::ranges::all_of(nodes, is_like_first))
+      found.push_back({.output = output.name, .op = nodes[0].node->op_type()});
   }
   for (const OtherValue& output : model.other_outputs()) {
     const vernier_onnx::NodeProto* node = index.producer(output.name);

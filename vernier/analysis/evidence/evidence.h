@@ -31,10 +31,11 @@ struct Evidence {
   std::optional<NormFit> norms;                // of a reference, where no quantizer tells
   std::optional<double> diversity;             // of the reference's outputs over the samples
   std::optional<MissingActivations> missing;   // of a quantized candidate
-  std::string other_node;                      // of one in float32, as find_other_node() says
+  std::string other_node;                      // of another one, as find_other_node() says
   std::optional<MismatchedBias> bias;          // likewise
   std::optional<Failure> others;               // what other inputs break that fit nearly as well
-  std::optional<Failure> ids;  // of a quantized candidate: a limit that proves little
+  std::optional<Failure> ids;         // of a quantized candidate: a limit that proves little
+  std::optional<Failure> quiet_part;  // likewise, of a part of an output that holds little
   bool operator==(const Evidence&) const = default;
 };
 
@@ -49,7 +50,8 @@ inline constexpr double made_up_loss_db = 8;
 // narrow a range, where all samples are one to the network and the weights are not known to be the
 // same, where an activation function is missing, or where made-up inputs are drawn for a model of
 // which a scale was changed, or where others that fit nearly as well break them. What is missing,
-// not finite, of another shape or not measured always fails.
+// not finite, of another shape or not measured always fails, but for outputs of which the reference
+// is not finite on made-up inputs: these prove nothing.
 Verdict make_verdict(std::vector<Limit> limits, std::vector<Failure> failures,
                      const Evidence& evidence);
 
@@ -57,10 +59,11 @@ Verdict make_verdict(std::vector<Limit> limits, std::vector<Failure> failures,
 Verdict with_weights(Verdict verdict, const WeightEvidence& weights);
 
 // An output that a final Softmax or Sigmoid writes, behind which errors vanish or explode, or a
-// ZipMap, which makes maps of a tensor.
+// ZipMap, which makes maps of a tensor. Where an If passes on what one of several writes, all of
+// one kind, no tensor goes into all of them.
 struct FinalActivation {
   std::string output;
-  std::string before;     // the tensor that goes into it
+  std::string before;     // the tensor that goes into it; empty: of several behind an If
   bool is_tensor = true;  // the output
   std::string op;
   std::int64_t axis = 0;  // of a Softmax: from the front, where the rank is known

@@ -39,26 +39,35 @@ double gain_of(const Model& better, const CompareResult& result, const ComparedR
                   mean_gain_db(result.before_activation, compared.before_activation));
 }
 
+std::vector<OtherBias> other_biases(const WeightEvidence& weights, const ComparedRun& run) {
+  const ComparedModels& models = run.models;
+  if (models.reference) return find_other_biases(*models.reference, models.candidate, weights);
+  return find_other_biases(
+      float_weights_of({.runner = models.reference_runner}, ModelIndex(models.candidate), weights),
+      models.candidate);
+}
+
 // Biases that are not the reference's fail a candidate that would be better with those.
 void judge_biases(CompareResult& result, const ComparedRun& run) {
   const auto& weights = result.evidence.weights;
   const auto& structure = result.evidence.structure;
   const bool explained = (weights && weights->answer == WeightEvidence::Answer::different) ||
                          (structure && is_other_network(*structure));
-  if (explained || !run.models.reference || !weights || result.exact_outputs.empty()) return;
-  const auto others = find_other_biases(*run.models.reference, run.models.candidate, *weights);
+  if (explained || !weights || result.exact_outputs.empty()) return;
+  const auto others = other_biases(*weights, run);
   if (others.empty()) return;
   const Model repaired = with_reference_biases(run.extended, others);
   if (!(gain_of(repaired, result, run) > costly_db)) return;
+  const Limit limit{
+      .metric = "weight_sqnr_db", .fails = Limit::Fails::below, .value = unlike_bias_db};
+  std::vector<Failure> failures;
   for (const OtherBias& bias : others)
-    result.verdict.failures.push_back(
-        {.subject = bias.candidate,
-         .group = "weight",
-         .metric = "weight_sqnr_db",
-         .value = bias.sqnr_db,
-         .limit = Limit{
-             .metric = "weight_sqnr_db", .fails = Limit::Fails::below, .value = unlike_bias_db}});
-  result.verdict.outcome = Outcome::fail;
+    failures.push_back({.subject = bias.candidate,
+                        .group = "weight",
+                        .metric = limit.metric,
+                        .value = bias.sqnr_db,
+                        .limit = limit});
+  result.verdict = with_failures(std::move(result.verdict), std::move(failures));
 }
 
 // A range of activations that costs; nothing where no output holds float numbers other than 0.
@@ -96,6 +105,7 @@ void ask_others(CompareResult& result, const ComparedRun& run) {
   Samples* others = run.samples.others();
   if (!result.verdict.pass() || !others || evidence.real_inputs || evidence.own_limits) return;
   CompareOptions again = options_like(run.options.compare);
+  again.parts.clear();  // a limit for these is not among the verdict's
   std::ranges::copy_if(result.verdict.limits, std::back_inserter(again.limits),
                        [](const Limit& limit) { return limit.metric.ends_with("_mean"); });
   OrtRunner candidate = exact_runner(run.extended, run.options.candidate_runtime);

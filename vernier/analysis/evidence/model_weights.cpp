@@ -9,6 +9,7 @@
 #include <map>
 #include <unordered_set>
 
+#include "vernier/analysis/evidence/recurrent_weights.h"
 #include "vernier/model/onnx_type.h"
 #include "vernier/model/quantization.h"
 #include "vernier/runtime/runner.h"
@@ -227,8 +228,7 @@ class WeightList {
                         .quantizer = quantizer,
                         .read = [&model = index_.model(), stored,
                                  quantizer] { return dequantize(model.view(*stored), *quantizer); },
-                        .aliases = stems(name),
-                        .recurrent = node.op_type() == "DynamicQuantizeLSTM"});
+                        .aliases = stems(name)});
   }
 
   void add_float(const Weight& weight) {
@@ -246,15 +246,21 @@ class WeightList {
                         .bias = bias_beside(*weight.graph, weight.name),
                         .aliases = {weight.name},
                         .output_axis = matrix_output_axis(*weight.graph, weight.name),
-                        .transposes = is_read_by(weight, {"ConvTranspose"}),
-                        .recurrent = is_read_by(weight, {"LSTM", "GRU", "RNN"})});
+                        .transposes = is_read_by(weight, {"ConvTranspose"})});
   }
 
-  // Scales, masks and tables that shapes are made of are none.
+  // Scales, masks, initial states and tables that shapes are made of are none.
   static bool is_read_as_weight(const Weight& weight) {
-    return is_read_by(
-        weight, {"Conv", "ConvTranspose", "Gemm", "MatMul", "FusedConv", "FusedGemm", "FusedMatMul",
-                 "Gather", "LSTM", "GRU", "RNN", "Transpose", "Cast", "If", "Loop", "Scan"});
+    return is_recurrent(weight) ||
+           is_read_by(weight, {"Conv", "ConvTranspose", "Gemm", "MatMul", "FusedConv", "FusedGemm",
+                               "FusedMatMul", "Gather", "Transpose", "Cast", "If", "Loop", "Scan"});
+  }
+
+  static bool is_recurrent(const Weight& weight) {
+    return std::ranges::any_of(weight.graph->consumers(weight.name), [&](const NodeProto* reader) {
+      const auto at = std::ranges::find(reader->input(), weight.name) - reader->input().begin();
+      return is_recurrent_operator(*reader) && !recurrent_role(static_cast<int>(at), 0).empty();
+    });
   }
 
   static bool is_read_by(const Weight& weight, std::initializer_list<std::string_view> ops) {
@@ -292,19 +298,27 @@ class WeightList {
   std::vector<ModelWeight> weights_;
 };
 
-// What the batch norm does that a leaf is; nothing for other leaves.
-std::optional<std::vector<double>> norm_factors(
-    const WatchedTensor& leaf, const std::map<std::string, std::vector<double>>& vectors) {
+using Vectors = std::map<std::string, std::vector<double>>;
+
+// What the batch norm that a leaf is does to each channel; nothing for other leaves.
+std::optional<ChannelScale> norm_of(const WatchedTensor& leaf, int axis, const Vectors& vectors) {
   const auto variance = vectors.find(leaf.name + ".running_var");
   const auto epsilon = leaf.constants.find("eps");
   if (variance == vectors.end() || epsilon == leaf.constants.end()) return std::nullopt;
-  const auto weight = vectors.find(leaf.name + ".weight");
-  std::vector<double> factors =
-      weight == vectors.end() ? std::vector(variance->second.size(), 1.0) : weight->second;
-  if (factors.size() != variance->second.size()) return std::nullopt;
-  for (std::size_t i = 0; i < factors.size(); ++i)
-    factors[i] /= std::sqrt(variance->second[i] + epsilon->second);
-  return factors;
+  const std::size_t channels = variance->second.size();
+  const auto numbers = [&](const char* name, double otherwise) {
+    const auto found = vectors.find(leaf.name + name);
+    return found == vectors.end() ? std::vector(channels, otherwise) : found->second;
+  };
+  ChannelScale norm{axis, numbers(".weight", 1), numbers(".bias", 0)};
+  const std::vector<double> means = numbers(".running_mean", 0);
+  if (norm.factors.size() != channels) return std::nullopt;
+  if (norm.shifts.size() != channels || means.size() != channels) norm.shifts.clear();
+  for (std::size_t i = 0; i < channels; ++i) {
+    norm.factors[i] /= std::sqrt(variance->second[i] + epsilon->second);
+    if (!norm.shifts.empty()) norm.shifts[i] -= means[i] * norm.factors[i];
+  }
+  return norm;
 }
 
 // Reads a parameter when it is wanted, so that no second copy of all is held.
@@ -315,6 +329,14 @@ Tensor read_parameter(const Runner& runner, const std::string& name) {
   return found;
 }
 
+Tensor read_joined(const Runner& runner, const RecurrentWeight& weight) {
+  std::map<std::string, Tensor> values;
+  runner.visit_parameters_named(weight.parameters, [&](const TensorView& parameter) {
+    values.emplace(parameter.name, convert(parameter, DType::f32));
+  });
+  return join(weight, values);
+}
+
 // A parameter has no dynamic axis.
 Shape shape_of(const TensorSpec& parameter) {
   Shape shape;
@@ -322,9 +344,8 @@ Shape shape_of(const TensorSpec& parameter) {
   return shape;
 }
 
-std::map<std::string, std::vector<double>> read_vectors(const Runner& runner,
-                                                        std::span<const std::string> names) {
-  std::map<std::string, std::vector<double>> vectors;
+Vectors read_vectors(const Runner& runner, std::span<const std::string> names) {
+  Vectors vectors;
   runner.visit_parameters_named(names, [&](const TensorView& parameter) {
     vectors.emplace(parameter.name, to_f64(parameter));
   });
@@ -361,11 +382,22 @@ std::vector<ModelWeight> weights_of(const ModelIndex& index, bool any_table) {
 }
 
 std::vector<ModelWeight> parameters_of(const Runner& runner) {
+  const std::vector<TensorSpec> parameters = runner.parameters();
   std::vector<ModelWeight> weights;
+  std::unordered_set<std::string> joined;
+  for (const RecurrentWeight& weight : recurrent_weights(parameters)) {
+    joined.insert(weight.parameters.begin(), weight.parameters.end());
+    weights.push_back({.name = weight.name,
+                       .shape = weight.shape,
+                       .stored = DType::f32,
+                       .read = [&runner, weight] { return read_joined(runner, weight); },
+                       .aliases = {weight.name}});
+  }
   std::vector<std::string> vector_names;
-  for (const TensorSpec& parameter : runner.parameters()) {
+  for (const TensorSpec& parameter : parameters) {
     const Shape shape = shape_of(parameter);
-    if (!is_float(parameter.dtype) || element_count(shape) == 0) continue;
+    if (!is_float(parameter.dtype) || element_count(shape) == 0 || joined.contains(parameter.name))
+      continue;
     if (shape.size() == 1) vector_names.push_back(parameter.name);
     if (shape.size() < 2) continue;
     weights.push_back(
@@ -385,9 +417,11 @@ std::vector<ModelWeight> parameters_of(const Runner& runner) {
     if (weight == weights.end()) continue;
     weight->transposes = leaves[i].type.starts_with("ConvTranspose");
     if (leaves[i].type == "Linear") weight->output_axis = 0;
+    if (const auto bias = vectors.find(leaves[i].name + ".bias"); bias != vectors.end())
+      weight->bias = bias->second;
     if (i + 1 == leaves.size()) continue;
-    if (auto factors = norm_factors(leaves[i + 1], vectors))
-      weight->folds = {ChannelScale{weight->transposes ? 1 : 0, *std::move(factors)}};
+    if (auto norm = norm_of(leaves[i + 1], weight->transposes ? 1 : 0, vectors))
+      weight->folds = {*std::move(norm)};
   }
   return weights;
 }

@@ -35,7 +35,6 @@ struct ModelWeight {
   std::vector<std::string> aliases;  // other names by which the other model may know it
   std::optional<int> output_axis;    // of a matrix, as all that read it do; nothing: not known
   bool transposes = false;           // a ConvTranspose reads it
-  bool recurrent = false;            // an LSTM, GRU or RNN reads it: its gates have an order
 };
 
 // The weights of a model that have two axes or more. Of a candidate only what computes as a weight;
@@ -43,8 +42,9 @@ struct ModelWeight {
 // outlive them.
 std::vector<ModelWeight> weights_of(const ModelIndex& index, bool any_table);
 
-// The parameters that a runner shows, which must outlive them; a batch norm that runs right behind
-// a layer may be folded into it. None where there are batch norms and the runner watches no leaves.
+// The parameters that a runner shows, which must outlive them, those of recurrent layers as ONNX
+// has them; a batch norm that runs right behind a layer may be folded into it. None where there are
+// batch norms and the runner watches no leaves.
 std::vector<ModelWeight> parameters_of(const Runner& runner);
 
 // The leaves that the runner shows, in the order of their calls; where it shows operators, those of

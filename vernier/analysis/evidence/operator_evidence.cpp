@@ -207,13 +207,20 @@ std::optional<MissingActivations> find_missing_activations(const Model& referenc
 
 namespace {
 
+// Between precisions, which a candidate in half precision has more of.
+bool is_float_cast(const NodeProto& node) {
+  using vernier_onnx::TensorProto;
+  const auto to = is_op(node, "Cast") ? attribute_int(node, "to", 0) : 0;
+  return to == TensorProto::FLOAT || to == TensorProto::FLOAT16 || to == TensorProto::BFLOAT16;
+}
+
 // What is computed from inputs and weights, in the order of the file.
 std::vector<const NodeProto*> computing_nodes(const GraphIndex& graph) {
   const auto live = live_nodes(graph);
   std::vector<const NodeProto*> nodes;
   for (const NodeProto& node : graph.graph().node())
     if (live.contains(&node) && !is_op(node, "Constant") && !is_op(node, "Identity") &&
-        !is_op(node, "Dropout"))
+        !is_op(node, "Dropout") && !is_float_cast(node))
       nodes.push_back(&node);
   return nodes;
 }
@@ -223,6 +230,7 @@ bool has_other_attribute(const NodeProto& expected, const NodeProto& found) {
   for (const AttributeProto& value : expected.attribute()) {
     const AttributeProto* other = attribute(found, value.name());
     if (!other || value.type() != other->type()) continue;  // one of them may leave out a default
+    if (value.name() == "to" || value.name() == "dtype") continue;  // of a precision
     const bool is_other = value.type() == AttributeProto::FLOAT    ? value.f() != other->f()
                           : value.type() == AttributeProto::INT    ? value.i() != other->i()
                           : value.type() == AttributeProto::STRING ? value.s() != other->s()

@@ -27,7 +27,8 @@ std::optional<MissingActivations> find_missing_activations(const Model& referenc
 // The first node of the candidate, by its label, that is not what the reference has in its place:
 // another activation function, attribute, or small constant. Only of two models with the same
 // operators one after the other, but for such functions; "": none, or they are written otherwise.
-// What made-up inputs never reach (a bound, a mask) differs without a trace in the outputs.
+// What made-up inputs never reach (a bound, a mask) differs without a trace in the outputs. Casts
+// between float types do not count, nor do constants of another type.
 std::string find_other_node(const Model& reference, const Model& candidate);
 
 }  // namespace vernier

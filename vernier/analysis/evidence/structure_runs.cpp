@@ -6,10 +6,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 
-#include "vernier/analysis/evidence/widened_model.h"
+#include "vernier/analysis/evidence/float_form.h"
 #include "vernier/analysis/layers/layers.h"
-#include "vernier/analysis/quantize/bias_correction.h"
 #include "vernier/error.h"
 #include "vernier/model/precision.h"
 #include "vernier/model/tensor_data.h"
@@ -20,84 +21,8 @@
 namespace vernier {
 namespace {
 
-// Whether what rounding took from a constant is too little to show.
-bool is_fine(const QuantizedWeight& constant) {
-  const std::vector<double> values = to_f64(constant.real());
-  const std::vector<double> steps = to_f64(constant.quantizer.scale);
-  if (steps.empty()) return false;
-  // A single number is the end of its own range, which is stored as it is.
-  constexpr double last_code = 127;
-  if (values.size() == 1 && std::abs(values[0] / steps[0]) >= last_code - 0.5) return true;
-  if (constant.quantizer.dtype != DType::i32) return false;
-  double signal = 0, noise = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    signal += values[i] * values[i];
-    noise += steps[i % steps.size()] * steps[i % steps.size()] / 12;
-  }
-  return signal == 0 || 10 * std::log10(signal / noise) >= same_structure_db;
-}
-
-// What stays quantized and may show.
-std::vector<Unswitched> showing(std::vector<Unswitched> unswitched, const Quantization& found) {
-  std::erase_if(unswitched, [&](const Unswitched& each) {
-    const auto weight = std::ranges::find(found.weights, each.subject, &QuantizedWeight::name);
-    return weight != found.weights.end() && is_fine(*weight);
-  });
-  return unswitched;
-}
-
-// The candidate in float32, with the reference's weights: without its quantizers, or widened from
-// half precision.
-struct FloatForm {
-  Model model;
-  std::vector<std::string> rounded;  // what keeps its precision, and may show
-  bool only_fine = false;            // as StructureEvidence has it
-};
-
-// A bias that `vernier quantize` has corrected for what rounding does on the mean is not the
-// reference's, and needs no correction in float32.
-void restore_corrected(Model& model, const Model& reference) {
-  constexpr double corrected_db = 20;  // at least, of what it corrects
-  const ModelIndex index(reference);
-  for (auto& proto : *model.graph().mutable_initializer()) {
-    if (!proto.name().ends_with(corrected_suffix)) continue;
-    const Weight* weight =
-        index.weight(proto.name().substr(0, proto.name().size() - corrected_suffix.size()));
-    if (!weight) continue;
-    const Tensor corrected = model.tensor(proto);
-    Tensor original = copy(reference.view(*weight->proto));
-    if (original.dtype != corrected.dtype || original.size() != corrected.size() ||
-        !(sqnr_db(measure_noise(original, corrected)) >= corrected_db))
-      continue;
-    original.name = corrected.name;
-    original.shape = corrected.shape;
-    proto = make_tensor_proto(original);
-  }
-}
-
-FloatForm float_form(const SwitchedModel& switched, const ComparedRun& run) {
-  FloatForm form{.model = switched_off({switched.model.clone(), {}, {}})};
-  if (run.models.reference) restore_corrected(form.model, *run.models.reference);
-  const Quantization quantization = find_quantization(run.extended);
-  for (const Unswitched& each : showing(switched.unswitched, quantization))
-    form.rounded.push_back(each.subject);
-  form.only_fine = std::ranges::all_of(form.rounded, [&](const std::string& name) {
-    const auto weight = std::ranges::find(quantization.weights, name, &QuantizedWeight::name);
-    return weight != quantization.weights.end() && bits(weight->quantizer.dtype) >= 8;
-  });
-  return form;
-}
-
-// Nothing where the candidate is not in half precision, its weights are others, or the reference is
-// no float32 model.
-std::optional<FloatForm> widened(const CompareResult& result, const ComparedRun& run) {
-  const WeightEvidence weights = result.evidence.weights.value_or(WeightEvidence());
-  const Model* reference = run.models.reference;
-  if (!result.evidence.half || weights.answer != WeightEvidence::Answer::same || !reference ||
-      precision_of(*reference) != Precision::fp32 || run.extended.proto().functions_size() > 0)
-    return std::nullopt;
-  WidenedModel model = widen(ModelIndex(*reference), run.extended, weights);
-  return FloatForm{std::move(model.model), std::move(model.rounded)};
+WeightEvidence weights_in(const CompareResult& result) {
+  return result.evidence.weights.value_or(WeightEvidence());
 }
 
 // Samples of a candidate in half precision, for the same in float32.
@@ -118,6 +43,89 @@ class WidenedSamples : public Samples {
   std::unique_ptr<Samples> all_;
 };
 
+// What goes into a final Softmax, as far as what comes out tells: logarithms, less their mean.
+Tensor centred_logits(const TensorView& output, const FinalActivation& activation) {
+  constexpr double least = 1e-30;  // below, a probability has lost its digits
+  Tensor logits = convert(output, DType::f32);
+  const auto rank = std::ssize(logits.shape);
+  const std::int64_t axis = activation.axis < 0 ? activation.axis + rank : activation.axis;
+  if (axis < 0 || axis >= rank || logits.size() == 0) return logits;
+  std::int64_t inner = 1;
+  for (std::int64_t i = axis + 1; i < rank; ++i) inner *= logits.shape[i];
+  const std::int64_t length = logits.shape[axis];
+  const std::span<float> values = elements<float>(logits);
+  for (std::int64_t first = 0; first < logits.size(); ++first) {
+    if (first / inner % length != 0) continue;
+    double sum = 0;
+    for (std::int64_t i = 0; i < length; ++i) {
+      float& value = values[first + i * inner];
+      if (activation.op == "Softmax")
+        value = static_cast<float>(std::log(value < least ? least : double{value}));
+      sum += value;
+    }
+    for (std::int64_t i = 0; i < length; ++i)
+      values[first + i * inner] =
+          static_cast<float>(values[first + i * inner] - sum / static_cast<double>(length));
+  }
+  return logits;
+}
+
+// A runner with logits in place of outputs behind a final Softmax, by their positions.
+class LogitsRunner : public Runner {
+ public:
+  LogitsRunner(Runner& runner, std::map<std::size_t, FinalActivation> behind)
+      : runner_(runner), behind_(std::move(behind)) {}
+  const std::vector<TensorSpec>& inputs() const override { return runner_.inputs(); }
+  const std::vector<TensorSpec>& outputs() const override { return runner_.outputs(); }
+  void seek(std::int64_t sample) override { runner_.seek(sample); }
+  bool outputs_are_positional() const override { return runner_.outputs_are_positional(); }
+  std::vector<Tensor> run(std::span<const Tensor> inputs, const Observer& observer) override {
+    std::vector<Tensor> outputs = runner_.run(inputs, observer);
+    for (const auto& [at, activation] : behind_)
+      if (at < outputs.size() && is_float(outputs[at].dtype)) {
+        Tensor logits = centred_logits(outputs[at], activation);
+        logits.name = outputs[at].name;
+        outputs[at] = std::move(logits);
+      }
+    return outputs;
+  }
+
+ private:
+  Runner& runner_;
+  std::map<std::size_t, FinalActivation> behind_;
+};
+
+// Which outputs of the runner are behind a final Softmax of the candidate, whose name of an output
+// `name_of` gives.
+template <typename NameOf>
+std::map<std::size_t, FinalActivation> behind_softmax(const Runner& runner, const Model& candidate,
+                                                      const NameOf& name_of) {
+  std::map<std::size_t, FinalActivation> behind;
+  for (const FinalActivation& activation : find_final_activations(candidate))
+    for (std::size_t i = 0; i < runner.outputs().size(); ++i)
+      if (activation.op.ends_with("Softmax") && activation.output == name_of(i))
+        behind.emplace(i, activation);
+  return behind;
+}
+
+// Compares the outputs; of a live reference logits, in the place of what was behind a final
+// Softmax. Of a model what goes in is an output already.
+CompareResult compare_outputs(Runner& candidate, const ComparedRun& run, Samples& samples,
+                              const CompareOptions& options) {
+  if (run.models.reference) return compare(run.reference, candidate, samples, options);
+  const auto own = [&](std::size_t at) { return candidate.outputs()[at].name; };
+  const auto mapped = [&](std::size_t at) {
+    const std::string& name = run.reference.outputs()[at].name;
+    if (options.outputs_by_position)
+      return at < candidate.outputs().size() ? candidate.outputs()[at].name : "";
+    const auto found = options.io.outputs.find(name);
+    return found == options.io.outputs.end() ? name : found->second;
+  };
+  LogitsRunner expected(run.reference, behind_softmax(run.reference, run.extended, mapped));
+  LogitsRunner found(candidate, behind_softmax(candidate, run.extended, own));
+  return compare(expected, found, samples, options);
+}
+
 // Takes the output as evidence where it agrees less than what was found so far.
 void take_worst(StructureEvidence& structure, const std::string& output, double sqnr_db) {
   if (!(sqnr_db < structure.sqnr_db)) return;
@@ -130,6 +138,18 @@ void take_worst(StructureEvidence& structure, const std::string& output, double 
 bool is_rounded_activation(const PairResult& output) {
   constexpr double rounding = 1e-5;
   return output.similarity.statistics[*find_metric("max_abs_diff")].max <= rounding;
+}
+
+// Outputs behind a final Softmax or Sigmoid that are the same but for rounding. Of a runner what
+// goes in is not known.
+std::set<std::string> levelled_outputs(const CompareResult& compared, const ComparedRun& run) {
+  std::set<std::string> levelled;
+  if (run.models.reference) return levelled;
+  for (const FinalActivation& activation : find_final_activations(run.extended))
+    for (const PairResult& output : compared.outputs)
+      if (output.name == activation.output && is_rounded_activation(output))
+        levelled.insert(output.name);
+  return levelled;
 }
 
 // How far the candidate in float32 is from the reference, on the first samples. Nothing where it
@@ -146,9 +166,10 @@ std::optional<StructureEvidence> measure_structure(const FloatForm& form, const 
   try {
     OrtRunner runner(form.model.clone(), runtime);
     WidenedSamples samples(first_samples(run.samples, few_samples * again.io.steps));
-    const CompareResult compared = compare(run.reference, runner, samples, again);
+    const CompareResult compared = compare_outputs(runner, run, samples, again);
+    const std::set<std::string> levelled = levelled_outputs(compared, run);
     for (const Failure& failure : compared.verdict.failures)
-      if (failure.kind != FailureKind::missing)
+      if (failure.kind == FailureKind::broken && !levelled.contains(failure.subject))
         take_worst(structure, failure.subject, failure.value);
     for (const PairResult& output : compared.outputs)
       if (std::ranges::count(compared.before_activation, output.name, &PairResult::name) > 0 &&
@@ -242,8 +263,8 @@ std::string origin_cause(const LayerRow& row, const ComparedRun& run) {
 
 // Adds where the candidate in float32 leaves the reference.
 void find_origin(StructureEvidence& structure, const Model& candidate, const ComparedRun& run) {
+  if (!run.models.reference || run.models.reference->path().empty()) return;
   const std::filesystem::path& reference = run.models.reference->path();
-  if (reference.empty()) return;
   try {
     WidenedSamples samples(first_samples(run.samples, 1));
     const LayersResult layers =
@@ -268,7 +289,8 @@ bool is_lost_bound(CompareResult& result, const ComparedRun& run) {
   if (!result.evidence.quantized || !run.models.reference) return false;
   const auto lost = find_lost_bound(ModelIndex(*run.models.reference), ModelIndex(run.extended));
   const auto model = lost ? switched(result, run, FoldedBounds::all) : std::nullopt;
-  const auto restored = model ? measure_structure(float_form(*model, run), run) : std::nullopt;
+  const auto restored =
+      model ? measure_structure(float_form(*model, weights_in(result), run), run) : std::nullopt;
   if (!restored || !(restored->sqnr_db >= same_structure_db)) return false;
   StructureEvidence& structure = *result.evidence.structure;
   const bool is_low = lost->range.low < lost->folded.low - lost->range.step;
@@ -282,6 +304,18 @@ bool is_lost_bound(CompareResult& result, const ComparedRun& run) {
   return true;
 }
 
+// Of a runner it is not known which quantizers stand for a Clip: where it is the reference with
+// their ends as bounds, they do.
+void put_back_bounds(CompareResult& result, const ComparedRun& run) {
+  StructureEvidence& structure = *result.evidence.structure;
+  if (!result.evidence.quantized || run.models.reference || structure.sqnr_db >= same_structure_db)
+    return;
+  const auto model = switched(result, run, FoldedBounds::all);
+  const auto bounded =
+      model ? measure_structure(float_form(*model, weights_in(result), run), run) : std::nullopt;
+  if (bounded && bounded->sqnr_db >= same_structure_db) structure = *bounded;
+}
+
 // Whether the candidate computes what the reference does, but for its precision.
 void judge_form(CompareResult& result, const FloatForm& form, const ComparedRun& run) {
   const auto is_nonfinite = [](const Failure& failure) {
@@ -290,6 +324,7 @@ void judge_form(CompareResult& result, const FloatForm& form, const ComparedRun&
   if (std::ranges::any_of(result.verdict.failures, is_nonfinite)) return;  // no figures
   result.evidence.structure = measure_structure(form, run);
   if (!result.evidence.structure) return;
+  put_back_bounds(result, run);
   judge_anew(result);
   StructureEvidence& structure = *result.evidence.structure;
   if (is_other_network(structure) && !is_lost_bound(result, run))
@@ -302,6 +337,8 @@ void judge_form(CompareResult& result, const FloatForm& form, const ComparedRun&
 CompareOptions options_like(const CompareOptions& first) {
   return {.allow_missing = true,
           .before = first.before,
+          .shares = first.shares,
+          .parts = first.parts,
           .outputs_by_position = first.outputs_by_position,
           .io = first.io};
 }
@@ -312,14 +349,12 @@ void judge_anew(CompareResult& result) {
 
 std::optional<SwitchedModel> switched(const CompareResult& result, const ComparedRun& run,
                                       FoldedBounds bounds) {
-  const WeightEvidence weights = result.evidence.weights.value_or(WeightEvidence());
+  const WeightEvidence weights = weights_in(result);
   const Model* reference = run.models.reference;
   if (!result.evidence.quantized || weights.answer == WeightEvidence::Answer::different ||
       (reference && precision_of(*reference) == Precision::int8))
     return std::nullopt;
-  std::optional<ModelIndex> float_model;
-  if (reference) float_model.emplace(*reference);
-  return switch_quantizers(float_model ? &*float_model : nullptr, ModelIndex(run.extended), weights,
+  return switch_quantizers(ReadReference(run.models).get(), ModelIndex(run.extended), weights,
                            bounds);
 }
 
@@ -331,9 +366,11 @@ std::string origin_warning(const StructureEvidence& structure) {
 
 void judge_structure(CompareResult& result, const std::optional<SwitchedModel>& model,
                      const ComparedRun& run) {
-  if (model && run.models.reference)
-    judge_form(result, float_form(*model, run), run);
-  else if (const auto form = widened(result, run))
+  // Of recorded outputs nothing is known.
+  if (!run.models.reference && !result.evidence.weights) return;
+  if (model)
+    judge_form(result, float_form(*model, weights_in(result), run), run);
+  else if (const auto form = widened_form(result, run))
     judge_form(result, *form, run);
 }
 

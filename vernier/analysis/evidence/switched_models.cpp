@@ -2,15 +2,18 @@
 
 #include <vernier_onnx.pb.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
 
+#include "vernier/analysis/evidence/float_parameters.h"
 #include "vernier/analysis/pairing/weight_counterpart.h"
 #include "vernier/error.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/model/edit.h"
 #include "vernier/runtime/ort_runner.h"
+#include "vernier/runtime/runner.h"
 #include "vernier/runtime/stopping.h"
 #include "vernier/tensor/convert.h"
 
@@ -55,15 +58,44 @@ const NodeProto* bias_reader(const ModelIndex& model, const QuantizedWeight& bia
   return reader ? reader->node : nullptr;
 }
 
+// The largest numbers that leaves let through: 6 of a ReLU6, and what a Hardtanh is given.
+std::vector<double> highest_of_leaves(const Runner& runner) {
+  std::vector<double> highs;
+  for (const WatchedTensor& leaf : runner.watched()) {
+    const auto high = leaf.constants.find("max_val");
+    if (high != leaf.constants.end())
+      highs.push_back(high->second);
+    else if (leaf.type == "ReLU6")
+      highs.push_back(6);
+  }
+  return highs;
+}
+
+double largest_difference(const TensorView& reference, const TensorView& candidate) {
+  const std::span<const float> expected = elements<float>(reference);
+  const std::span<const float> found = elements<float>(candidate);
+  double largest = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const double difference = std::abs(double{expected[i]} - found[i]);
+    if (!(difference <= largest)) largest = difference;  // also NaN
+  }
+  return largest;
+}
+
 class FloatParts {
  public:
-  FloatParts(const ModelIndex* reference, const ModelIndex& candidate,
+  FloatParts(const FloatReference& reference, const ModelIndex& candidate,
              const WeightEvidence& weights, FoldedBounds bounds)
-      : reference_(reference), candidate_(candidate), bounds_(bounds) {
-    if (reference) weights_ = float_weights_of(*reference, candidate, weights);
+      : reference_(reference.model),
+        candidate_(candidate),
+        bounds_(bounds),
+        weights_(float_weights_of(reference, candidate, weights)) {
+    if (reference_ || !reference.runner) return;
+    parameters_.emplace(*reference.runner);
+    leaf_highs_ = highest_of_leaves(*reference.runner);
   }
 
-  FloatCounterparts of(const Quantization& quantization) const {
+  FloatCounterparts of(const Quantization& quantization) {
     FloatCounterparts counterparts;
     for (const QuantizedActivation& activation : quantization.activations)
       counterparts.folded.push_back(folded(activation));
@@ -83,7 +115,9 @@ class FloatParts {
 
  private:
   std::optional<RealRange> folded(const QuantizedActivation& activation) const {
-    if (activation.dynamic || !reference_) return std::nullopt;
+    if (activation.dynamic) return std::nullopt;
+    if (parameters_) return bounds_of_codes(activation.quantizer);
+    if (!reference_) return std::nullopt;
     const auto found =
         fold_clip(*reference_, candidate_, activation, find_counterpart(*reference_, activation));
     if (!found.counterpart) return bounds_of_codes(activation.quantizer);
@@ -91,22 +125,27 @@ class FloatParts {
                                         : kept_bounds(found.folded, activation.quantizer);
   }
 
-  // Where another exporter gave other names: codes that begin at zero cut off what is below, as a
-  // Relu does, and where there was none, no number is below.
+  // Where nothing has the name: codes that begin at zero cut off what is below, as a Relu does, and
+  // where there was none, no number is below.
   std::optional<RealRange> bounds_of_codes(const Quantizer& quantizer) const {
     const auto range = representable_range(quantizer);
     if (!range || range->low != 0) return std::nullopt;
     RealRange bounds{0, INFINITY, 0};
+    const auto take = [&](double high) {
+      if (std::abs(high - range->high) <= range->step) bounds.high = high;
+    };
+    std::ranges::for_each(leaf_highs_, take);
+    if (parameters_ && bounds_ == FoldedBounds::all && bounds.high == INFINITY)
+      bounds.high = range->high;
+    if (!reference_) return bounds;
     for (const GraphIndex& graph : reference_->graphs())
       for (const NodeProto& node : graph.graph().node())
-        if (const auto clip = clip_range(node, graph);
-            clip && std::abs(clip->high - range->high) <= range->step)
-          bounds.high = clip->high;
+        if (const auto clip = clip_range(node, graph)) take(clip->high);
     return bounds;
   }
 
   // What is not compared as a weight.
-  std::optional<Tensor> other_constant(const QuantizedWeight& weight) const {
+  std::optional<Tensor> other_constant(const QuantizedWeight& weight) {
     auto found = vector_of(weight);
     return found ? found : computed_constant(weight);
   }
@@ -130,7 +169,7 @@ class FloatParts {
   }
 
   // Biases, and what else has too few axes to be compared as a weight.
-  std::optional<Tensor> vector_of(const QuantizedWeight& weight) const {
+  std::optional<Tensor> vector_of(const QuantizedWeight& weight) {
     const Tensor real = weight.real();
     if (real.shape.size() > 1 && real.size() >= 16) return std::nullopt;
     if (const NodeProto* reader = bias_reader(candidate_, weight)) {
@@ -144,7 +183,30 @@ class FloatParts {
         return shaped;
       }
     }
-    return by_name(weight, real);
+    return parameters_ ? parameter_of(weight, real) : by_name(weight, real);
+  }
+
+  // The parameter that was rounded to this, and is nearest.
+  std::optional<Tensor> parameter_of(const QuantizedWeight& weight, const Tensor& real) {
+    constexpr std::int64_t named_only = 4;  // so few numbers are alike by accident
+    constexpr double rounding = 1.01;
+    const std::vector<double> steps = to_f64(weight.quantizer.scale);
+    if (steps.empty()) return std::nullopt;
+    const Tensor* nearest = nullptr;
+    double least = rounding * std::ranges::max(steps);
+    for (const Tensor& parameter : parameters_->of_size(real.size())) {
+      const bool is_named =
+          weight.name.starts_with(parameter.name) || weight.real_name.starts_with(parameter.name);
+      if (real.size() < named_only && !is_named) continue;
+      const double difference = largest_difference(parameter, real);
+      if (!(difference <= least)) continue;
+      least = difference;
+      nearest = &parameter;
+    }
+    if (!nearest) return std::nullopt;
+    Tensor shaped = copy(nearest->view());
+    shaped.shape = real.shape;
+    return shaped;
   }
 
   // The value, shaped as what is stored, where that is it but for rounding.
@@ -165,10 +227,12 @@ class FloatParts {
     return rounded_from(convert(reference_->model().view(*counterpart->proto), DType::f32), real);
   }
 
-  const ModelIndex* reference_;
+  const ModelIndex* reference_;  // null: the parameters are known, or nothing
   const ModelIndex& candidate_;
   FoldedBounds bounds_;
   std::map<std::string, FloatWeight> weights_;
+  std::optional<FloatParameters> parameters_;
+  std::vector<double> leaf_highs_;
 };
 
 }  // namespace
@@ -196,10 +260,10 @@ SwitchedModel switch_quantizers(const ModelIndex& float_model, const ModelIndex&
   return insert_switches(quantized_model, quantization, counterparts);
 }
 
-SwitchedModel switch_quantizers(const ModelIndex* float_model, const ModelIndex& quantized_model,
+SwitchedModel switch_quantizers(const FloatReference& reference, const ModelIndex& quantized_model,
                                 const WeightEvidence& weights, FoldedBounds bounds) {
   const Quantization quantization = find_quantization(quantized_model);
-  const FloatParts parts(float_model, quantized_model, weights, bounds);
+  FloatParts parts(reference, quantized_model, weights, bounds);
   return insert_switches(quantized_model, quantization, parts.of(quantization));
 }
 

@@ -16,13 +16,14 @@ SwitchedModel switch_quantizers(const ModelIndex& float_model, const ModelIndex&
                                 const Quantization& quantization,
                                 std::span<const std::optional<ClipRange>> folded = {});
 
-// The same with those of the float model's weights and biases that are known to be the same, a
-// batch norm folded in where the quantized model has it so. Of a Relu or Clip that was folded into
-// a quantizer, the bounds are left that the quantizer's own codes keep to, unless all are wanted.
-// So all switched off, what differs from the float model is computed otherwise. Without a float
-// model (null), only activations are switched.
+// The same with those of the reference's weights and biases that are known to be the same, a batch
+// norm folded in where the quantized model has it so. Of a Relu or Clip that was folded into a
+// quantizer, the bounds are left that the quantizer's own codes keep to, unless all are wanted.
+// So all switched off, what differs from the reference is computed otherwise. Of a runner only
+// leaves tell of a Clip: codes that begin at zero stand for a Relu, and with all bounds for a Clip
+// at their end. Without a reference, only activations are switched.
 enum class FoldedBounds { kept_by_codes, all };
-SwitchedModel switch_quantizers(const ModelIndex* float_model, const ModelIndex& quantized_model,
+SwitchedModel switch_quantizers(const FloatReference& reference, const ModelIndex& quantized_model,
                                 const WeightEvidence& weights,
                                 FoldedBounds bounds = FoldedBounds::kept_by_codes);
 

@@ -1,5 +1,7 @@
 #include "vernier/analysis/evidence/weight_evidence.h"
 
+#include <vernier_onnx.pb.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -9,6 +11,8 @@
 #include "vernier/analysis/compare/layout.h"
 #include "vernier/analysis/evidence/channel_factors.h"
 #include "vernier/analysis/evidence/model_weights.h"
+#include "vernier/analysis/evidence/other_channel.h"
+#include "vernier/analysis/evidence/recurrent_weights.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/tensor/convert.h"
 #include "vernier/tensor/permute.h"
@@ -16,14 +20,16 @@
 namespace vernier {
 namespace {
 
-constexpr double same_steps = 1.01;  // 4-bit codes that are symmetric clip by a whole step
 constexpr double quantized_db = 20;  // below, a weight off by more is another weight
 // Of 4 bits: scales by output error and error feedback leave 17 dB and more; a scale x1.5 leaves 6.
 constexpr double coarse_db = 12;
 // Branches of one network for two kinds of input may have weights that are 20 dB alike.
 constexpr double changed_db = 35;
+// Where a weight was rounded to half precision more than once, it is still more like itself.
+constexpr double rounded_twice_db = 60;
 constexpr double equalised_db = 30;      // of a weight of 8 bits, when its channels are scaled back
 constexpr double float_db = 100;         // folding a batch norm in float32 leaves about 140
+constexpr double least_scaling = 0.03;   // of a whole weight; other ends of a range change 0.8 %
 constexpr double unrelated_db = 0;       // below, weights of one shape have nothing in common
 constexpr std::int64_t named_only = 16;  // so few elements are alike by accident
 constexpr double enough_elements = 0.9;  // that have to be paired for an answer
@@ -40,16 +46,16 @@ Tensor folded(Tensor weight, const ChannelScale& scale) {
   return weight;
 }
 
-// The largest |reference - candidate| / scale.
+// The largest |factor x reference - candidate| / scale.
 double largest_steps(const TensorView& reference, const TensorView& candidate,
-                     const Quantizer& quantizer) {
+                     const Quantizer& quantizer, double factor = 1) {
   const std::vector<double> scales = to_f64(quantizer.scale);
   const std::span<const float> expected = elements<float>(reference);
   const std::span<const float> found = elements<float>(candidate);
   const auto largest_of = [&](const auto& scale_of) {
     double largest = 0;
     for (std::size_t i = 0; i < expected.size(); ++i) {
-      const double difference = std::abs(double{expected[i]} - found[i]);
+      const double difference = std::abs(factor * expected[i] - found[i]);
       if (difference == 0) continue;  // also of zeros whose scale is 0
       const double steps = difference / scale_of(i);
       if (std::isnan(steps)) return double{INFINITY};
@@ -65,7 +71,24 @@ double largest_steps(const TensorView& reference, const TensorView& candidate,
   });
 }
 
+// What all of the reference's weight was multiplied by, where that and rounding leave nothing else.
+std::optional<double> common_scale(const TensorView& reference, const TensorView& candidate,
+                                   const Quantizer& quantizer) {
+  const std::span<const float> expected = elements<float>(reference);
+  const std::span<const float> found = elements<float>(candidate);
+  double products = 0, squares = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    products += double{expected[i]} * found[i];
+    squares += double{expected[i]} * expected[i];
+  }
+  const double factor = products / squares;
+  if (!(std::abs(factor - 1) > least_scaling)) return std::nullopt;
+  if (largest_steps(reference, candidate, quantizer, factor) > rounded_steps) return std::nullopt;
+  return factor;
+}
+
 // The largest difference in units in the last place of a half type, whose smallest is `subnormal`.
+// Below two of these they count as one: converters lift what is not zero to 1e-7.
 double largest_half_steps(const TensorView& reference, const TensorView& candidate, DType dtype) {
   const int bits = dtype == DType::f16 ? 10 : 7;
   const double subnormal = dtype == DType::f16 ? 0x1p-24 : 0x1p-133;
@@ -75,7 +98,8 @@ double largest_half_steps(const TensorView& reference, const TensorView& candida
   for (std::size_t i = 0; i < expected.size(); ++i) {
     int exponent = 0;
     std::frexp(expected[i], &exponent);
-    const double unit = std::max(subnormal, std::ldexp(1.0, exponent - 1 - bits));
+    const double least = std::abs(expected[i]) < 2 * subnormal ? 2 * subnormal : subnormal;
+    const double unit = std::max(least, std::ldexp(1.0, exponent - 1 - bits));
     const double steps = std::abs(double{expected[i]} - found[i]) / unit;
     if (std::isnan(steps)) return INFINITY;
     largest = std::max(largest, steps);
@@ -108,19 +132,31 @@ bool shapes_fit(const Shape& first, const Shape& second) {
   return a == b;
 }
 
+// A weight that is only much like the reference's has to be so in each of its channels: those of a
+// large one that are another's, or lost, hardly show in all of it.
 PairedWeight compare_values(PairedWeight row, const TensorView& reference,
                             const TensorView& candidate, const ModelWeight& weight,
                             bool rounded_reference) {
   row.sqnr_db = sqnr_db(measure_noise(reference, candidate));
-  if (weight.quantizer && is_integer(weight.quantizer->dtype)) {
+  row.other_channel.reset();
+  row.factor.reset();
+  const bool is_coded = weight.quantizer && is_integer(weight.quantizer->dtype);
+  if (is_coded) {
     row.steps = largest_steps(reference, candidate, *weight.quantizer);
-    const double least_db = bits(weight.quantizer->dtype) <= 4 ? coarse_db : quantized_db;
-    row.same = *row.steps <= same_steps || row.sqnr_db >= least_db;
+    row.same = *row.steps <= rounded_steps;
   } else if (weight.stored == DType::f16 || weight.stored == DType::bf16) {
     row.same = largest_half_steps(reference, candidate, weight.stored) <= 1;
+    return row;
   } else {
-    row.same = row.sqnr_db >= (weight.quantizer || rounded_reference ? quantized_db : float_db);
+    row.same = row.sqnr_db >= float_db;
   }
+  const double least_db = is_coded && bits(weight.quantizer->dtype) <= 4 ? coarse_db : quantized_db;
+  const bool is_rounded = weight.quantizer || rounded_reference;
+  if (row.same || !is_rounded || !(row.sqnr_db >= least_db)) return row;
+  row.other_channel = find_other_channel(reference, candidate, weight.quantizer, least_db);
+  row.same = !row.other_channel;
+  if (row.same && is_coded && bits(weight.quantizer->dtype) > 4)
+    row.factor = common_scale(reference, candidate, *weight.quantizer);
   return row;
 }
 
@@ -132,7 +168,7 @@ bool is_better(const PairedWeight& row, const PairedWeight& than) {
 // Whether no other form can be nearer: one that is only like it may be the same with something
 // folded in.
 bool is_certain(const PairedWeight& row) {
-  return row.same && (!row.steps || *row.steps <= same_steps);
+  return row.same && (!row.steps || *row.steps <= rounded_steps);
 }
 
 // Calls visit with the weight's axes in every order that gives the shape, until it says so; of a
@@ -270,6 +306,12 @@ std::optional<FloatWeight> same_form(const ModelWeight& reference, const ModelWe
   return same;
 }
 
+// Of a float weight that has no name, below which it was changed; others tell nothing.
+double most_changed_db(DType stored) {
+  if (stored == DType::f32) return INFINITY;
+  return stored == DType::f16 ? rounded_twice_db : -INFINITY;
+}
+
 double norm(const Tensor& weight) {
   return std::sqrt(measure_noise(weight, weight).reference_squares);
 }
@@ -333,8 +375,10 @@ class Pairing {
     if (!row.reference.empty()) return;
     if (!unlike) row = second_copy(weight, real).value_or(row);
     if (shapes_tell_ && unlike && unlike->sqnr_db < unrelated_db) row = *unlike;
-    if (weight.stored == DType::f32 && unlike && unlike->sqnr_db >= changed_db)
-      row = *unlike;  // nothing else is so much like it: it is the reference's, changed
+    // Nothing else is so much like it: it is the reference's, changed.
+    const bool is_changed =
+        unlike && unlike->sqnr_db >= changed_db && unlike->sqnr_db < most_changed_db(weight.stored);
+    if (is_changed || (unlike && unlike->other_channel)) row = *unlike;
   }
 
   // The weight as the reference's that another one is already: of tied weights a model may hold
@@ -386,27 +430,33 @@ std::optional<ScaledPair> scaled_pair(const PairedWeight& row, const ModelWeight
                 if (!found) return false;
                 PairedWeight compared =
                     compare_values(row, times(expected, *found), real, candidate, false);
+                if (compared.other_channel || !(compared.sqnr_db >= equalised_db)) return false;
                 compared.same = compared.equalised = true;
-                if (compared.sqnr_db >= equalised_db) scaled = {compared, *std::move(found)};
-                return scaled.has_value();
+                scaled = {compared, *std::move(found)};
+                return true;
               });
   return scaled;
 }
 
+bool differs(const PairedWeight& row) { return !row.same && !row.reference.empty(); }
+
 // Weights that differ are the reference's where each is it but for factors of its channels, and
-// these cancel out between them.
+// these cancel out between them. With `much_alike` the factors of weights count that are the same
+// to 20 dB, where it is they that rounding does not explain.
 void settle_equalised(std::vector<PairedWeight>& rows, const std::vector<ModelWeight>& references,
-                      const std::vector<ModelWeight>& candidates) {
+                      const std::vector<ModelWeight>& candidates, bool much_alike) {
   std::vector<PairedWeight> settled = rows;
   std::vector<ChannelFactors> factors;
   const auto settle = [&](const auto& factors_of) {
     bool all = true;
     for (PairedWeight& row : settled) {
-      if (row.same || row.reference.empty()) continue;
+      if (is_certain(row) || row.equalised || row.reference.empty()) continue;
+      if (row.same && !much_alike) continue;
       const auto from = std::ranges::find(references, row.reference, &ModelWeight::name);
       const auto to = std::ranges::find(candidates, row.candidate, &ModelWeight::name);
       auto scaled = scaled_pair(row, *from, *to, factors_of);
-      all = all && scaled;
+      if (row.same && scaled && !(*scaled->row.steps <= rounded_steps)) continue;
+      all = all && (scaled || row.same);
       if (!scaled) continue;
       row = std::move(scaled->row);
       factors.push_back(std::move(scaled->factors));
@@ -421,11 +471,72 @@ void settle_equalised(std::vector<PairedWeight>& rows, const std::vector<ModelWe
   if (all && are_equalised(factors)) rows = std::move(settled);
 }
 
+// A weight that was multiplied as a whole is another one, where no other weight is changed that may
+// undo it.
+void settle_scaled(std::vector<PairedWeight>& rows) {
+  double product = 1;
+  for (const PairedWeight& row : rows)
+    if (row.factor) product *= *row.factor;
+  const bool may_be_undone = std::ranges::any_of(rows, [](const PairedWeight& row) {
+    return row.same && !row.factor && (row.equalised || !is_certain(row));
+  });
+  if (may_be_undone || std::abs(product - 1) <= least_scaling) return;
+  for (PairedWeight& row : rows) row.same = row.same && !row.factor;
+}
+
+std::map<std::string, FloatWeight> same_forms(const std::vector<ModelWeight>& references,
+                                              const std::vector<ModelWeight>& candidates,
+                                              const WeightEvidence& evidence) {
+  std::map<std::string, FloatWeight> found;
+  for (const PairedWeight& row : evidence.weights) {
+    const auto from = std::ranges::find(references, row.reference, &ModelWeight::name);
+    const auto to = std::ranges::find(candidates, row.candidate, &ModelWeight::name);
+    if (!row.same || row.equalised || from == references.end() || to == candidates.end()) continue;
+    if (auto weight = same_form(*from, *to)) found.emplace(row.candidate, *std::move(weight));
+  }
+  return found;
+}
+
+// How many nodes compute with each stored weight.
+std::map<std::string, int> readers_of_weights(const ModelIndex& model) {
+  std::map<std::string, int> readers;
+  for (const GraphIndex& graph : model.graphs())
+    for (const vernier_onnx::NodeProto& node : graph.graph().node()) {
+      if (is_op(node, "DequantizeLinear") || is_op(node, "Transpose") || is_op(node, "Cast"))
+        continue;
+      for (const std::string& input : node.input())
+        if (const WeightSource source = graph.weight_source(input))
+          ++readers[source.stored->name()];
+    }
+  return readers;
+}
+
+// Which of a module's calls reads a weight is not known where several nodes read it, or others of
+// the same values: each may add another bias.
+void forget_shared_biases(std::map<std::string, FloatWeight>& weights,
+                          const ModelIndex& candidate) {
+  const std::map<std::string, int> readers = readers_of_weights(candidate);
+  std::map<std::string_view, std::string> seen;  // by content
+  for (auto& [name, weight] : weights) {
+    const auto found = readers.find(name);
+    if (found != readers.end() && found->second > 1) weight.biases.clear();
+    const std::vector<std::byte>& bytes = weight.weight.bytes;
+    const std::string_view content(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    const auto [first, is_new] = seen.emplace(content, name);
+    if (is_new) continue;
+    weight.biases.clear();
+    weights.at(first->second).biases.clear();
+  }
+}
+
 WeightEvidence compare(const std::vector<ModelWeight>& references,
                        const std::vector<ModelWeight>& candidates, bool shapes_tell) {
   WeightEvidence evidence{.weights = Pairing(references, shapes_tell).pair(candidates),
                           .worst_db = INFINITY};
-  settle_equalised(evidence.weights, references, candidates);
+  for (const bool much_alike : {false, true})
+    if (std::ranges::any_of(evidence.weights, differs))
+      settle_equalised(evidence.weights, references, candidates, much_alike);
+  settle_scaled(evidence.weights);
   double all = 0, same = 0;
   for (std::size_t i = 0; i < evidence.weights.size(); ++i) {
     const PairedWeight& row = evidence.weights[i];
@@ -476,22 +587,21 @@ std::optional<WeightEvidence> compare_weights_of(const Runner& reference, const 
   if (references.empty()) return std::nullopt;
   const ModelIndex index(candidate);
   std::vector<ModelWeight> candidates = weights_of(index, false);
-  std::erase_if(candidates, [](const ModelWeight& weight) { return weight.recurrent; });
+  const auto names = recurrent_names(index);
+  for (ModelWeight& weight : candidates)
+    if (const auto name = names.find(weight.name); name != names.end())
+      weight.aliases.push_back(name->second);
   return compare(references, candidates, false);
 }
 
-std::map<std::string, FloatWeight> float_weights_of(const ModelIndex& reference,
+std::map<std::string, FloatWeight> float_weights_of(const FloatReference& reference,
                                                     const ModelIndex& candidate,
                                                     const WeightEvidence& evidence) {
-  const std::vector<ModelWeight> references = weights_of(reference, true);
   const std::vector<ModelWeight> candidates = weights_of(candidate, false);
-  std::map<std::string, FloatWeight> found;
-  for (const PairedWeight& row : evidence.weights) {
-    const auto from = std::ranges::find(references, row.reference, &ModelWeight::name);
-    const auto to = std::ranges::find(candidates, row.candidate, &ModelWeight::name);
-    if (!row.same || from == references.end() || to == candidates.end()) continue;
-    if (auto weight = same_form(*from, *to)) found.emplace(row.candidate, *std::move(weight));
-  }
+  if (reference.model) return same_forms(weights_of(*reference.model, true), candidates, evidence);
+  if (!reference.runner) return {};
+  auto found = same_forms(parameters_of(*reference.runner), candidates, evidence);
+  forget_shared_biases(found, candidate);
   return found;
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "vernier/analysis/evidence/other_channel.h"
 #include "vernier/model/index.h"
 
 namespace vernier {
@@ -20,6 +21,8 @@ struct PairedWeight {
   std::int64_t elements = 0;
   std::optional<double> steps;  // largest difference over the stored scale; nothing: not quantized
   double sqnr_db = 0;
+  std::optional<WeightChannel> other_channel;  // of one that is like the reference's but for it
+  std::optional<double> factor;  // by which all of a quantized one was multiplied, besides rounding
   bool same = false;
   bool equalised = false;   // it is the same but for factors of its channels, which cancel out
   bool transposed = false;  // it is the same in an order of its axes that its readers do not want
@@ -44,15 +47,16 @@ std::string_view answer_name(WeightEvidence::Answer answer);  // "same", "differ
 // Compares the weights of two or more axes of both models, where they are stored, in float32.
 // A batch norm behind a layer is folded into its weight where the other model has it so. Weights
 // pair by name, else with the free weight of their shape, in any order of the axes, that is
-// nearest. A quantized weight is the same within one step of its scale, or from 20 dB on; a float
-// weight from 100 dB on, and where it is stored in half precision, within one unit in the last
-// place. A kernel that one model reads in a Conv and the other in a ConvTranspose may be flipped.
-// Unknown: too few weights have a counterpart.
+// nearest. A quantized weight is the same within one step of its scale, or from 20 dB on unless one
+// of its channels is another's, or all of it was multiplied by what nothing undoes; a float weight
+// from 100 dB on, and where it is stored in half precision, within one unit in the last place. A
+// kernel that one model reads in a Conv and the other in a ConvTranspose may be flipped. Unknown:
+// too few weights have a counterpart.
 WeightEvidence compare_weights_of(const Model& reference, const Model& candidate);
 
-// The same with the parameters that a runner shows; nothing where it shows none. Recurrent layers
-// are left out: PyTorch and ONNX order their gates otherwise; and an exporter may have split or
-// joined what has lost its name. Nothing, too, where the order of batch norms is not known because
+// The same with the parameters that a runner shows; nothing where it shows none. Those of recurrent
+// layers are joined as ONNX has them. An exporter may have split or joined what has lost its name.
+// Nothing, too, where the order of batch norms is not known because
 // the runner does not watch its leaves.
 std::optional<WeightEvidence> compare_weights_of(const Runner& reference, const Model& candidate);
 
@@ -63,8 +67,16 @@ struct FloatWeight {
   std::vector<Tensor> biases;  // that the layer may add, likewise; none: it has none, or unknown
 };
 
-// Those of the candidate's weights that are the same, by name.
-std::map<std::string, FloatWeight> float_weights_of(const ModelIndex& reference,
+// Where a float reference is read: its model, or what runs it and shows its parameters. Neither:
+// nothing is known of it.
+struct FloatReference {
+  const ModelIndex* model = nullptr;
+  const Runner* runner = nullptr;
+};
+
+// Those of the candidate's weights that are the same, by name. Of a runner's, one that several
+// nodes read has no biases.
+std::map<std::string, FloatWeight> float_weights_of(const FloatReference& reference,
                                                     const ModelIndex& candidate,
                                                     const WeightEvidence& evidence);
 

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "vernier/analysis/decoding/decoder_samples.h"
+#include "vernier/analysis/inputs/axis_sizes.h"
 #include "vernier/analysis/inputs/bind_inputs.h"
 #include "vernier/data/dataset.h"
 #include "vernier/data/dataset_samples.h"
@@ -13,6 +14,8 @@
 #include "vernier/data/npz_batches.h"
 #include "vernier/error.h"
 #include "vernier/model/input_kind.h"
+#include "vernier/runtime/ort_runner.h"
+#include "vernier/runtime/stopping.h"
 #include "vernier/tensor/npz.h"
 #include "vernier/tensor/sample_archive.h"
 
@@ -157,6 +160,27 @@ Distribution distribution_of(const InputSpec& spec, std::span<const TensorSpec> 
   return spec.distribution.value_or(in_range ? Distribution::uniform : spec.default_distribution);
 }
 
+// Sizes for the axes that an ONNX model leaves open and nobody gave, on which it runs.
+std::map<std::string, Shape> shapes_to_draw(const InputTarget& target,
+                                            const RandomOptions& random) {
+  if (!target.onnx || target.onnx->inputs().size() != target.inputs.size()) return random.shapes;
+  std::optional<OrtRunner> runner;
+  const auto runs = [&](const std::map<std::string, Shape>& shapes) {
+    try {
+      if (!runner) runner.emplace(target.onnx->clone(), OrtOptions{});
+      RandomOptions sized = random;
+      sized.shapes = shapes;
+      runner->run(random_samples(target.inputs, sized)->sample(0));
+      return true;
+    } catch (const Stopped&) {
+      throw;
+    } catch (const Error&) {
+      return false;
+    }
+  };
+  return open_shapes(target.inputs, input_kinds(*target.onnx), random.shapes, runs);
+}
+
 Inputs from_random(const InputTarget& target, const InputSpec& spec) {
   const auto ranges = ranges_of(spec, target.inputs);
   const std::int64_t steps = target.io.steps;
@@ -170,6 +194,7 @@ Inputs from_random(const InputTarget& target, const InputSpec& spec) {
   const bool has_integers =
       std::ranges::any_of(target.inputs, [](const auto& input) { return is_integer(input.dtype); });
   if (has_integers && target.onnx) random.index_lengths = index_lengths(*target.onnx);
+  random.shapes = shapes_to_draw(target, random);
   const bool normal = random.distribution == Distribution::normal;
   return {select(spec, random_samples(target.inputs, random), steps),
           fmt::format("random {}, seed {}", normal ? "normal" : "uniform", spec.seed),

@@ -11,6 +11,7 @@
 #include <span>
 
 #include "vernier/analysis/decoding/decoder_samples.h"
+#include "vernier/analysis/inputs/axis_sizes.h"
 #include "vernier/analysis/inputs/bind_inputs.h"
 #include "vernier/data/synthetic.h"
 #include "vernier/error.h"
@@ -207,32 +208,6 @@ std::string describe(const PickedInputs& picked, bool quantized, std::uint64_t s
   return text + fmt::format(", seed {}", seed);
 }
 
-// Of the axes that a model leaves open: the sides of a picture, and the length of a sound, in
-// samples at 16 kHz.
-struct OpenSizes {
-  std::int64_t side = 0, length = 0;
-};
-// A model takes the first that it can run on: one pixel is no picture, and 32 ms are little sound.
-constexpr std::array<OpenSizes, 3> open_sizes = {{{224, 16000}, {64, 4096}, {32, 512}}};
-
-// The size of each open axis of an input; nothing: none of it is open, or it is something else.
-std::optional<Shape> sized(const TensorSpec& input, const InputKind& kind, OpenSizes open) {
-  const std::vector<Dim>& dims = input.shape;
-  if (kind.role != InputRole::image && kind.role != InputRole::audio) return std::nullopt;
-  const bool is_image = kind.role == InputRole::image;
-  const std::size_t first = !is_image ? dims.size() - 1 : kind.channels_last ? 1 : 2;
-  const std::size_t end = is_image ? first + 2 : dims.size();
-  Shape shape;
-  bool is_open = false;
-  for (std::size_t i = 0; i < dims.size(); ++i) {
-    const bool counts = i >= first && i < end;
-    const std::int64_t size = counts ? (is_image ? open.side : open.length) : 1;
-    shape.push_back(dims[i].is_dynamic() ? size : dims[i].size);
-    is_open |= counts && dims[i].is_dynamic();
-  }
-  return is_open ? std::optional(shape) : std::nullopt;
-}
-
 // Whether both models run on such inputs. The reference may be null.
 bool can_run(CalibrationProbe& probe, const InputTarget& target, const Model* reference,
              const OrtOptions& runtime, const SyntheticInputs& inputs) {
@@ -299,19 +274,19 @@ Inputs automatic_inputs(const InputTarget& target, const Model* reference, const
                              .ranges = ranges_of(spec, inputs),
                              .index_lengths = index_lengths(candidate)};
   CalibrationProbe probe(candidate, reference, runtime);
-  SyntheticInputs synthetic;
-  for (const OpenSizes& open : open_sizes) {
+  const auto planned = [&](const std::map<std::string, Shape>& shapes) {
     RandomOptions sized_draws = random;
-    bool is_open = false;
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      if (const auto shape = sized(inputs[i], kinds[i], open))
-        is_open |= sized_draws.shapes.emplace(inputs[i].name, *shape).second;
-    synthetic = {plan_draws(inputs, sized_draws), kinds, spec.seed};
+    sized_draws.shapes = shapes;
+    SyntheticInputs synthetic = {plan_draws(inputs, sized_draws), kinds, spec.seed};
     for (std::size_t i = 0; i < inputs.size(); ++i)
       if (random.ranges.contains(inputs[i].name)) synthetic.kinds[i].range.reset();
     set_constants(synthetic, inputs, target.io);
-    if (!is_open || can_run(probe, target, reference, runtime, synthetic)) break;
-  }
+    return synthetic;
+  };
+  SyntheticInputs synthetic =
+      planned(open_shapes(inputs, kinds, random.shapes, [&](const auto& shapes) {
+        return can_run(probe, target, reference, runtime, planned(shapes));
+      }));
   const std::int64_t index = spec.sample_index.value_or(0), steps = target.io.steps;
   const std::int64_t count = spec.samples.value_or(std::max(default_count, index + 1));
   const bool images = has_images(synthetic);

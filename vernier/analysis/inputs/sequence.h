@@ -34,7 +34,11 @@ class PairOverSteps {
   }
   // The same in two steps: what the runs of a sample show, when all were measured, and adding it.
   void measure(std::int64_t run, const TensorView& reference, const TensorView& candidate);
-  SequenceSample take() { return std::exchange(sample_, {}); }
+  SequenceSample take() {
+    reference_.clear();
+    candidate_.clear();
+    return std::exchange(sample_, {});
+  }
   void add(std::int64_t sample, const SequenceSample& measured);
   PairResult result() const;
 

@@ -9,9 +9,11 @@
 #include <optional>
 #include <set>
 
+#include "vernier/analysis/layers/attributes.h"
 #include "vernier/analysis/layers/evidence.h"
 #include "vernier/analysis/layers/graph.h"
 #include "vernier/analysis/pairing/by_value.h"
+#include "vernier/model/inference_mode.h"
 #include "vernier/model/scope.h"
 
 namespace vernier {
@@ -34,7 +36,10 @@ class Diagnoser {
       layers_.insert(row.layer);
       if (!row.tensor.empty()) tensor_of_.emplace(row.layer, row.tensor);
     }
-    if (candidate_) forget_unfair_runs();
+    if (!candidate_) return;
+    forget_unfair_runs();
+    run_in_inference();
+    prove_attributes();
   }
 
   Diagnosis diagnose(std::size_t index) const {
@@ -54,9 +59,12 @@ class Diagnoser {
   // What computes the layer; where no tensor stands for it, what computes the next one that has
   // one.
   Region region_of(std::size_t index) const {
-    if (!candidate_) return {};
+    return candidate_ ? candidate_->region(rows_[next_with_tensor(index)].tensor) : Region();
+  }
+
+  std::size_t next_with_tensor(std::size_t index) const {
     while (index + 1 < rows_.size() && rows_[index].tensor.empty()) ++index;
-    return candidate_->region(rows_[index].tensor);
+    return index;
   }
 
   static bool does_nothing(const LayerRow& row) {
@@ -112,6 +120,104 @@ class Diagnoser {
     return rows_[first].layer;
   }
 
+  std::vector<std::optional<IntroducedError>> errors_with(const Model& changed) const {
+    auto errors = options_.run_changed(rows_, changed);
+    errors.resize(rows_.size());
+    return errors;
+  }
+
+  void run_in_inference() {
+    const auto trains = [&](std::size_t index) {
+      return rows_[index].exceeds && training_operator(region_of(index));
+    };
+    bool any = false;
+    for (std::size_t i = 0; i < rows_.size() && !any; ++i) any = trains(i);
+    if (any && options_.run_changed)
+      in_inference_ = errors_with(in_inference_mode(options_.candidate->model()));
+  }
+
+  // Whether training mode explains the layer, by a run without; nothing where there was none.
+  std::optional<bool> is_proven_training(std::size_t index) const {
+    index = next_with_tensor(index);
+    const LayerRow& row = rows_[index];
+    if (index >= in_inference_.size() || !in_inference_[index] || !row.introduced_sqnr_db)
+      return std::nullopt;
+    return in_inference_[index]->max_abs_diff <= row.allowed ||
+           in_inference_[index]->sqnr_db >= *row.introduced_sqnr_db + most_of_error_db;
+  }
+
+  // Whether a layer without a tensor is what the next one's training operator does.
+  bool may_train(const LayerRow& row) const {
+    if (!row.tensor.empty() || is_batch_norm(row.type) || does_nothing(row)) return true;
+    const auto* writer =
+        options_.reference ? options_.reference->main().producer(row.layer) : nullptr;
+    return writer && (is_op(*writer, "BatchNormalization") || is_op(*writer, "Dropout"));
+  }
+
+  // Whatever else differs in a layer that is nearly right as soon as nothing trains.
+  LayerEvidence training_mode(std::size_t index, const Region& region) const {
+    const bool is_proven = candidate_ && may_be_at_fault(rows_[index]) && may_train(rows_[index]) &&
+                           is_proven_training(index).value_or(false);
+    return is_proven ? training_operator(region) : LayerEvidence();
+  }
+
+  // The same operator that an earlier layer has it from.
+  LayerEvidence shared_training(std::size_t index, const Region& region) const {
+    const LayerEvidence own = training_mode(index, region);
+    for (std::size_t i = 0; own && i < index; ++i)
+      if (rows_[i].exceeds && training_mode(i, region_of(i)).node == own.node)
+        return {.fact = Fact::shared_operator, .layer = rows_[i].layer, .node = own.node};
+    return {};
+  }
+
+  // The attributes of each row that may be at fault, put right one after the other, in all rows at
+  // once, and then together. The first that makes a row right is its own.
+  void prove_attributes() {
+    std::vector<std::vector<OtherAttribute>> others(rows_.size());
+    std::size_t most = 0;
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      if (rows_[i].exceeds) others[i] = other_attributes(i);
+      most = std::max(most, others[i].size());
+    }
+    other_attribute_.resize(rows_.size());
+    if (!options_.run_changed) {
+      for (std::size_t i = 0; i < rows_.size(); ++i)
+        if (!others[i].empty()) other_attribute_[i] = others[i].front().evidence;
+      return;
+    }
+    for (std::size_t round = 0; round < most + (most > 1); ++round)
+      prove_attributes(others, round < most ? std::optional(round) : std::nullopt);
+  }
+
+  // Only the attributes of that number; nothing: all of them.
+  void prove_attributes(const std::vector<std::vector<OtherAttribute>>& others,
+                        std::optional<std::size_t> number) {
+    Model changed = options_.candidate->model().clone();
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+      for (std::size_t j = 0; j < others[i].size(); ++j)
+        if (!other_attribute_[i] && (!number || j == *number)) others[i][j].correct(changed);
+    const auto errors = errors_with(changed);
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      const std::size_t named = number.value_or(0);
+      if (other_attribute_[i] || named >= others[i].size() || !errors[i]) continue;
+      if (errors[i]->max_abs_diff <= rows_[i].allowed)
+        other_attribute_[i] = others[i][named].evidence;
+    }
+  }
+
+  std::vector<OtherAttribute> other_attributes(std::size_t index) const {
+    const LayerRow& row = rows_[index];
+    if (!is_wrong_by_itself(row)) return {};
+    const Region region = region_of(index);
+    std::vector<OtherAttribute> found;
+    if (const auto leaf = std::ranges::find(options_.leaves, row.layer, &WatchedTensor::name);
+        leaf != options_.leaves.end())
+      found = differing_constants(region, *leaf);
+    if (found.empty() && options_.reference)
+      found = differing_attributes(reference_region(row), region);
+    return found;
+  }
+
   LayerEvidence wrong_weight(std::size_t index, const Region& region) const {
     const LayerRow& row = rows_[index];
     if (!candidate_ || !may_be_at_fault(row)) return {};
@@ -129,7 +235,8 @@ class Diagnoser {
     const LayerRow& row = rows_[index];
     if (is_missing(row, region) && !is_missing_before(index)) return {.fact = Fact::absent};
     if (!candidate_ || !may_be_at_fault(row)) return {};
-    LayerEvidence found = training_operator(region);
+    LayerEvidence found;
+    if (is_proven_training(index).value_or(true)) found = training_operator(region);
     if (!found) found = late_source(index, region);
     if (!found && !missing_input(index, region)) found = unread_layer(index);
     if (!found) found = missing_operator(region, row.type);
@@ -218,14 +325,8 @@ class Diagnoser {
     return candidate_ && row.introduced_max_abs_diff && may_be_at_fault(row);
   }
 
-  LayerEvidence wrong_attribute(std::size_t index, const Region& region) const {
-    const LayerRow& row = rows_[index];
-    if (!is_wrong_by_itself(row)) return {};
-    if (const auto leaf = std::ranges::find(options_.leaves, row.layer, &WatchedTensor::name);
-        leaf != options_.leaves.end())
-      if (LayerEvidence found = differing_constant(region, *leaf)) return found;
-    return options_.reference ? differing_attribute(reference_region(row), region)
-                              : LayerEvidence();
+  LayerEvidence wrong_attribute(std::size_t index, const Region& /*region*/) const {
+    return candidate_ ? other_attribute_[index] : LayerEvidence();
   }
 
   // The node that computes the region, beside constants; null where there are several.
@@ -355,8 +456,10 @@ class Diagnoser {
     Cause cause;
     LayerEvidence (Diagnoser::*find)(std::size_t index, const Region& region) const;
   };
-  static constexpr std::array<Search, 13> searches = {{
+  static constexpr std::array<Search, 15> searches = {{
       {Cause::inherited, &Diagnoser::missing_with_others},
+      {Cause::inherited, &Diagnoser::shared_training},
+      {Cause::missing_or_extra_op, &Diagnoser::training_mode},
       {Cause::weight_bit_mismatch, &Diagnoser::wrong_weight},
       {Cause::layout_mismatch, &Diagnoser::other_layout},
       {Cause::missing_or_extra_op, &Diagnoser::wrong_operator},
@@ -375,7 +478,9 @@ class Diagnoser {
   const DiagnoseOptions& options_;
   std::optional<CandidateGraph> candidate_;
   std::set<std::string> layers_;
-  std::map<std::string, std::string> tensor_of_;  // of each layer that has one
+  std::map<std::string, std::string> tensor_of_;              // of each layer that has one
+  std::vector<std::optional<IntroducedError>> in_inference_;  // empty: not run
+  std::vector<LayerEvidence> other_attribute_;                // of each row, as far as proven
 };
 
 }  // namespace

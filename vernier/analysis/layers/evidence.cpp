@@ -10,13 +10,13 @@
 #include <map>
 #include <optional>
 
+#include "vernier/model/inference_mode.h"
 #include "vernier/model/onnx_type.h"
 #include "vernier/tensor/convert.h"
 
 namespace vernier {
 namespace {
 
-using vernier_onnx::AttributeProto;
 using vernier_onnx::NodeProto;
 using vernier_onnx::TensorProto;
 using Fact = LayerEvidence::Fact;
@@ -54,25 +54,6 @@ const TensorProto* weight_read(const Region& region, const std::string& tensor) 
   return source.dequantize ? nullptr : source.stored;
 }
 
-// The first element of a small constant that the node reads.
-std::optional<double> constant_input(const NodeProto& node, int input, const Region& region) {
-  if (input >= node.input_size() || node.input(input).empty()) return std::nullopt;
-  const TensorProto* stored = weight_read(region, node.input(input));
-  if (!stored || element_count(shape_of(*stored)) != 1) return std::nullopt;
-  return to_f64(region.graph->index().model().view(*stored))[0];
-}
-
-bool is_training_dropout(const NodeProto& node, const Region& region) {
-  return is_op(node, "Dropout") && constant_input(node, 2, region).value_or(0) != 0 &&
-         constant_input(node, 1, region).value_or(0.5) != 0;
-}
-
-// Opset 14 says so; before it, asking for the batch's statistics meant it.
-bool is_training_norm(const NodeProto& node) {
-  return is_op(node, "BatchNormalization") &&
-         (attribute_int(node, "training_mode", 0) != 0 || node.output_size() > 3);
-}
-
 std::map<std::string, int> count_operators(const Region& region) {
   std::map<std::string, int> counts;
   for (const NodeProto* node : region.nodes)
@@ -89,65 +70,6 @@ std::vector<std::string> surplus(const std::map<std::string, int>& counts,
     if (found == others.end() || found->second < count) names.push_back(name);
   }
   return names;
-}
-
-// None where the attribute is unset.
-std::vector<std::string> attribute_value(const AttributeProto* attribute) {
-  if (!attribute) return {};
-  switch (attribute->type()) {
-    case AttributeProto::FLOAT: return {fmt::format("{:g}", attribute->f())};
-    case AttributeProto::INT: return {fmt::format("{}", attribute->i())};
-    case AttributeProto::STRING: return {attribute->s()};
-    case AttributeProto::INTS: return {fmt::format("[{}]", fmt::join(attribute->ints(), ","))};
-    default: return {"another value"};
-  }
-}
-
-LayerEvidence differing_attribute(const NodeProto& reference, const NodeProto& candidate) {
-  for (const auto& [one, other] : {std::pair(&reference, &candidate), {&candidate, &reference}})
-    for (const AttributeProto& set : one->attribute()) {
-      const AttributeProto* counterpart = attribute(*other, set.name());
-      if (counterpart && counterpart->SerializeAsString() == set.SerializeAsString()) continue;
-      return {.fact = Fact::other_attribute,
-              .node = node_label(candidate),
-              .name = set.name(),
-              .reference = attribute_value(attribute(reference, set.name())),
-              .candidate = attribute_value(attribute(candidate, set.name()))};
-    }
-  return {};
-}
-
-// The epsilon of a normalisation, also one that is written out: a constant added before a root.
-std::optional<double> epsilon_of(const NodeProto& node, const Region& region) {
-  if (const auto* set = attribute(node, "epsilon")) return double{set->f()};
-  if (!is_op(node, "Add")) return std::nullopt;
-  const bool before_root = std::ranges::any_of(region.nodes, [&](const NodeProto* reader) {
-    return is_op(*reader, "Sqrt") && reader->input(0) == node.output(0);
-  });
-  if (!before_root) return std::nullopt;
-  const auto second = constant_input(node, 1, region);
-  return second ? second : constant_input(node, 0, region);
-}
-
-std::optional<double> slope_of(const NodeProto& node) {
-  if (!is_op(node, "LeakyRelu")) return std::nullopt;
-  return double{attribute_float(node, "alpha", 0.01F)};
-}
-
-bool same_in_float32(double left, double right) {
-  return std::fabs(left - right) <= 1e-6 * std::max(std::fabs(left), std::fabs(right));
-}
-
-LayerEvidence differing_value(const WatchedTensor& leaf, const std::string& constant,
-                              std::optional<double> found, const NodeProto& node) {
-  const auto expected = leaf.constants.find(constant);
-  if (!found || expected == leaf.constants.end() || same_in_float32(*found, expected->second))
-    return {};
-  return {.fact = Fact::other_attribute,
-          .node = node_label(node),
-          .name = constant,
-          .reference = {fmt::format("{:g}", expected->second)},
-          .candidate = {fmt::format("{:g}", *found)}};
 }
 
 bool is_below_float32(DType dtype) { return is_float(dtype) && bits(dtype) < 32; }
@@ -173,7 +95,7 @@ bool has_nonfinite(const TensorView& tensor) {
 
 LayerEvidence training_operator(const Region& region) {
   for (const NodeProto* node : region.nodes)
-    if (is_training_dropout(*node, region) || is_training_norm(*node))
+    if (computes_as_in_training(*node, *region.graph))
       return {.fact = Fact::training_mode, .node = node_label(*node), .name = node->op_type()};
   return {};
 }
@@ -204,40 +126,6 @@ LayerEvidence differing_operators(const Region& reference, const Region& candida
                          .candidate = surplus(found, expected)};
   if (evidence.reference.empty() && evidence.candidate.empty()) return {};
   return evidence;
-}
-
-// In no order: operands may be swapped.
-std::multiset<std::string> constants_of(const Region& region) {
-  std::multiset<std::string> constants;
-  for (const NodeProto* node : region.nodes)
-    if (is_op(*node, "Constant") && node->attribute_size() > 0) {
-      AttributeProto value = node->attribute(0);
-      value.mutable_t()->clear_name();
-      constants.insert(value.SerializeAsString());
-    }
-  return constants;
-}
-
-LayerEvidence differing_attribute(const Region& reference, const Region& candidate) {
-  if (reference.nodes.size() != candidate.nodes.size()) return {};
-  const bool same_constants = constants_of(reference) == constants_of(candidate);
-  for (std::size_t i = 0; i < reference.nodes.size(); ++i) {
-    if (reference.nodes[i]->op_type() != candidate.nodes[i]->op_type()) return {};
-    if (same_constants && is_op(*reference.nodes[i], "Constant")) continue;
-    if (LayerEvidence found = differing_attribute(*reference.nodes[i], *candidate.nodes[i]))
-      return found;
-  }
-  return {};
-}
-
-LayerEvidence differing_constant(const Region& region, const WatchedTensor& leaf) {
-  for (const NodeProto* node : region.nodes) {
-    if (LayerEvidence found = differing_value(leaf, "eps", epsilon_of(*node, region), *node))
-      return found;
-    if (LayerEvidence found = differing_value(leaf, "negative_slope", slope_of(*node), *node))
-      return found;
-  }
-  return {};
 }
 
 std::vector<std::string> operator_names(const Region& region) {

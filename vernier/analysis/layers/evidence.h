@@ -26,12 +26,6 @@ LayerEvidence missing_operator(const Region& region, const std::string& type);
 // values on another quantizer are a loss of precision, not another computation.
 LayerEvidence differing_operators(const Region& reference, const Region& candidate);
 
-// An attribute that the reference sets differently, where both have the same operators.
-LayerEvidence differing_attribute(const Region& reference, const Region& candidate);
-
-// An epsilon or slope that is not the one the PyTorch module was called with.
-LayerEvidence differing_constant(const Region& region, const WatchedTensor& leaf);
-
 // The operators that compute, in the order of the graph.
 std::vector<std::string> operator_names(const Region& region);
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <unordered_set>
 
+#include "vernier/analysis/evidence/recurrent_weights.h"
 #include "vernier/model/scope.h"
 
 namespace vernier {
@@ -108,15 +109,18 @@ const TensorProto* stored_weight(const ModelIndex& model, std::string_view tenso
 }
 
 ModuleWeights::ModuleWeights(const ModelIndex& index) : index_(index) {
+  std::unordered_map<std::string, int> recurrent;  // operators so far, by module
   for (const GraphIndex& graph : index.graphs())
     for (const NodeProto& node : graph.graph().node()) {
       const std::string module = module_of_weights_of(node);
       // What a Transpose or Cast makes of a weight is read by others.
       const bool hands_on = node.output_size() > 0 && graph.weight_source(node.output(0));
       if (module.empty() || hands_on) continue;
+      const int layer = is_recurrent_operator(node) ? recurrent[module]++ : -1;
       for (int i = 0; i < node.input_size(); ++i)
         if (const auto found = graph.weight_source(node.input(i)); found && !found.dequantize)
-          uses_[module].push_back({&node, role_of(node, i), found.stored, found.transposed});
+          uses_[module].push_back({&node, layer < 0 ? role_of(node, i) : recurrent_role(i, layer),
+                                   found.stored, found.transposed});
     }
 }
 

@@ -10,7 +10,9 @@
 #include "vernier/analysis/decoding/fed_decoder.h"
 #include "vernier/analysis/decoding/pair_caches.h"
 #include "vernier/analysis/evidence/evidence.h"
+#include "vernier/analysis/evidence/leaf_evidence.h"
 #include "vernier/analysis/layers/absent.h"
+#include "vernier/analysis/layers/changed_run.h"
 #include "vernier/analysis/layers/diagnose.h"
 #include "vernier/analysis/layers/measure.h"
 #include "vernier/analysis/layers/operands.h"
@@ -36,14 +38,15 @@ OrtOptions watching(OrtOptions runtime, bool beside_a_model) {
   return runtime;
 }
 
-// Tensors that no probe shows lead from one to the other, but stand for no layer.
+// Tensors that no probe shows lead from one to the other, but stand for no layer. What a sequence
+// is made of is still read inside its scope.
 std::vector<CandidateTensor> visible_tensors(const Model& model, const OrtRunner& runner) {
   std::set<std::string> visible;
   for (const WatchedTensor& tensor : runner.watched()) visible.insert(tensor.name);
   for (const TensorSpec& input : runner.inputs()) visible.insert(input.name);
   std::vector<CandidateTensor> tensors = candidate_tensors(model);
   for (CandidateTensor& tensor : tensors)
-    if (!visible.contains(tensor.name)) tensor.name = tensor.layer = "";
+    if (!visible.contains(tensor.name)) tensor.name = "";
   return tensors;
 }
 
@@ -80,8 +83,14 @@ Failure failure_of(const LayerRow& row, const Limit& limit) {
   return failure;
 }
 
+// What the graphs tell of two models besides figures.
+struct GraphEvidence {
+  std::optional<MissingActivations> missing = {};
+  std::string other_node = {};
+};
+
 Verdict judge_layers(const LayersResult& result, const LayersOptions& options,
-                     const std::optional<MissingActivations>& missing = {}) {
+                     const GraphEvidence& graphs) {
   const Limit limit{.metric = "max_abs_diff",
                     .fails = Limit::Fails::above,
                     .value = options.tolerance.value_or(default_tolerance)};
@@ -95,7 +104,10 @@ Verdict judge_layers(const LayersResult& result, const LayersOptions& options,
     }
   if (result.samples == 0)
     failures.push_back({.metric = "max_abs_diff", .limit = limit, .kind = FailureKind::unmeasured});
-  return make_verdict({limit}, std::move(failures), {.real_inputs = true, .missing = missing});
+  return make_verdict({limit}, std::move(failures),
+                      {.real_inputs = options.real_inputs,
+                       .missing = graphs.missing,
+                       .other_node = graphs.other_node});
 }
 
 // No layer differs, and yet the output does: what is computed behind the last layer.
@@ -141,8 +153,7 @@ void name_other_weights(LayersResult& result, std::span<const ComparedWeight> we
 }
 
 LayersResult with_causes(LayersResult result, const LayersOptions& layers,
-                         const DiagnoseOptions& options,
-                         const std::optional<MissingActivations>& missing = {}) {
+                         const DiagnoseOptions& options, const GraphEvidence& graphs = {}) {
   const std::vector<Diagnosis> diagnoses = diagnose(result.rows, options);
   for (std::size_t i = 0; i < diagnoses.size(); ++i) {
     if (result.rows[i].cause == Cause::missing_or_extra_op) continue;  // known before
@@ -151,7 +162,7 @@ LayersResult with_causes(LayersResult result, const LayersOptions& layers,
   }
   name_other_weights(result, options.weights);
   explain_outputs(result);
-  result.verdict = judge_layers(result, layers, missing);
+  result.verdict = judge_layers(result, layers, graphs);
   return result;
 }
 
@@ -186,7 +197,8 @@ struct CandidateModels {
 
 // The result with the weights that are not the reference's, and a cause for each row that exceeds.
 LayersResult explain(LayersResult result, const LayersReference& reference,
-                     const CandidateModels& candidate, const LayersOptions& options) {
+                     const CandidateModels& candidate, const LayersOptions& options,
+                     const RunChanged& run_changed) {
   const auto& model = reference.model;
   std::vector<WatchedTensor> leaves;
   if (!model) leaves = reference.runner->watched();
@@ -205,14 +217,18 @@ LayersResult explain(LayersResult result, const LayersReference& reference,
                              : place_projections(ran, result.rows, &LayerRow::tensor);
   result.weight_mismatches = weight_mismatches(weights);
   if (!model) settle_absent_layers(result, CandidateGraph(ran, result.rows));
-  std::optional<MissingActivations> missing;
-  if (model) missing = name_missing_activation(result, *model, candidate.shipped);
+  GraphEvidence graphs;
+  if (model) graphs.missing = name_missing_activation(result, *model, candidate.shipped);
+  if (!options.real_inputs && precision_of(candidate.shipped) != Precision::int8)
+    graphs.other_node = model ? find_other_node(*model, candidate.shipped)
+                              : find_other_leaf(leaves, candidate.shipped);
   result = with_causes(std::move(result), options,
                        {.candidate = &ran,
                         .reference = index ? &*index : nullptr,
                         .leaves = leaves,
-                        .weights = weights},
-                       missing);
+                        .weights = weights,
+                        .run_changed = run_changed},
+                       graphs);
   if (options.weight_evidence)
     result.weights = model ? compare_weights_of(*model, candidate.shipped)
                            : compare_weights_of(*reference.runner, candidate.shipped);
@@ -240,9 +256,15 @@ LayersResult explain(LayersResult result, const LayersOptions& options) {
 
 bool is_part(const LayersOptions& options) { return options.records && options.records->is_part(); }
 
-// The rows of both models, run side by side. The candidate's session ends with it.
-LayersResult run_layers(LayersReference& reference, const Model& graph, Samples& samples,
-                        const LayersOptions& options) {
+// The rows of both models, and the first sample on which one exceeds.
+struct RanLayers {
+  LayersResult result;
+  std::int64_t first_exceeding = 0;
+};
+
+// Runs both models side by side. The candidate's session ends with it.
+RanLayers run_layers(LayersReference& reference, const Model& graph, Samples& samples,
+                     const LayersOptions& options) {
   OrtRunner runner(graph.clone(), watching(options.runtime, !reference.is_recorded));
   Validation validation(reference, runner, visible_tensors(graph, runner), &graph, options);
   bool complete = validation.measure(samples);
@@ -253,7 +275,18 @@ LayersResult run_layers(LayersReference& reference, const Model& graph, Samples&
   LayersResult result = validation.result();
   result.interrupted = !complete;
   result.versions = reference.runner->versions();
-  return result;
+  return {std::move(result), validation.first_exceeding()};
+}
+
+// Proof by further runs, where something exceeds; else the reference may go.
+RunChanged further_runs(LayersReference& reference, const RanLayers& ran, Samples& samples,
+                        const LayersOptions& options) {
+  if (ran.result.layers_exceeding == 0 || ran.result.interrupted || reference.is_recorded)
+    return {};
+  return changed_runs(reference, {.runtime = watching(options.runtime, true),
+                                  .io = options.io,
+                                  .number = samples.number(ran.first_exceeding),
+                                  .sample = samples.sample(ran.first_exceeding)});
 }
 
 // What the model's own metadata tells, else what its export wrote beside it.
@@ -317,14 +350,17 @@ LayersResult validate_layers(const Model& candidate, Samples& samples, const Lay
   const Model graph = options.runtime.optimization
                           ? recalling(optimize(candidate, *options.runtime.optimization), origins)
                           : shipped.clone();
-  LayersResult result = run_layers(reference, graph, samples, options);
-  if (reference.model) reference.runner.reset();  // weights are compared in the files
+  RanLayers ran = run_layers(reference, graph, samples, options);
+  LayersResult& result = ran.result;
   if (is_part(options)) {
     if (judges_outputs(candidate, options))
       judge_quantized(*reference.model, candidate, samples, {}, options);
     return result;
   }
-  result = explain(std::move(result), reference, {shipped, graph}, options);
+  const RunChanged run_changed = further_runs(reference, ran, samples, options);
+  if (reference.model && !run_changed) reference.runner.reset();  // weights are in the file
+  result = explain(std::move(result), reference, {shipped, graph}, options, run_changed);
+  if (reference.model) reference.runner.reset();
   if (judges_outputs(candidate, options) && !result.interrupted)
     result.verdict = judge_quantized(*reference.model, candidate, samples, result.weights, options);
   return as_far_as_run(std::move(result), samples);

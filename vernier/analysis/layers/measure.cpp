@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "vernier/analysis/decoding/decoder_inputs.h"
+#include "vernier/analysis/layers/changed_run.h"
 #include "vernier/analysis/layers/closing_operator.h"
 #include "vernier/analysis/layers/coincidences.h"
 #include "vernier/analysis/layers/evidence.h"
@@ -21,8 +22,6 @@
 #include "vernier/analysis/parts/record.h"
 #include "vernier/error.h"
 #include "vernier/metrics/similarity.h"
-#include "vernier/tensor/convert.h"
-#include "vernier/tensor/permute.h"
 
 namespace vernier {
 namespace {
@@ -106,6 +105,25 @@ Validation::Validation(LayersReference& reference, Runner& candidate,
   for (std::size_t i = 0; i < layers_.size(); ++i) layer_of_[layers_[i].name] = i;
 }
 
+// Where the candidate still has a batch norm that the reference folded into the layer before it,
+// the layer's counterpart is what the norm writes.
+void Validation::place_behind_norms(std::vector<Placement>& placements) const {
+  const GraphIndex candidate(graph_->graph());
+  const auto is_norm = [](const auto* reader) { return is_op(*reader, "BatchNormalization"); };
+  std::unordered_map<std::string, std::size_t> free;
+  for (std::size_t i = 0; i < tensors_.size(); ++i) free.emplace(tensors_[i].name, i);
+  for (const LayerPair& pair : placed_pairs(placements)) free.erase(tensors_[pair.tensor].name);
+  for (const LayerPair& pair : placed_pairs(placements)) {
+    const auto* writer = reference_graph_->producer(layers_[pair.layer].name);
+    const auto readers = candidate.consumers(tensors_[pair.tensor].name);
+    if (!writer || !is_product(*writer) || readers.size() != 1 || !is_norm(readers[0]) ||
+        std::ranges::any_of(reference_graph_->consumers(layers_[pair.layer].name), is_norm))
+      continue;
+    if (const auto behind = free.find(readers[0]->output(0)); behind != free.end())
+      placements[pair.layer].tensor = behind->second;
+  }
+}
+
 // By names, and between two ONNX graphs by the places of their nodes.
 std::vector<Placement> Validation::place() const {
   std::vector<Placement> placements = align(layers_, tensors_);
@@ -121,6 +139,7 @@ std::vector<Placement> Validation::place() const {
     if (const auto tensor = free.find(counterpart->second); tensor != free.end())
       placements[i] = {Match::topology, tensor->second};
   }
+  place_behind_norms(placements);
   return placements;
 }
 
@@ -183,12 +202,16 @@ void Validation::settle_parts() {
 }
 
 // Whether the tensor is not the layer's, and yet all that is computed from it is right. Where
-// nothing was fused, such a tensor is wrong, however little of it shows later.
+// nothing was fused, such a tensor is wrong, however little of it shows later, unless it has
+// another element count: then the layer's values are elsewhere. Between recurrent layers exporters
+// leave out the transposes to batches first and back.
 bool Validation::is_part(std::size_t layer) const {
-  const Match match = rows_[layer].match;
-  if (!graph_ || !has_fused_operators(*graph_) ||
-      (match != Match::scope && match != Match::metadata) || !rows_[layer].compared ||
-      !is_exceeding(rows_[layer]) || !(rows_[layer].sqnr_db < whole_layer_db))
+  const LayerRow& row = rows_[layer];
+  if (!graph_ || (row.match != Match::scope && row.match != Match::metadata) || !is_exceeding(row))
+    return false;
+  if (is_recurrent(row.type) && row.layout && row.layout->layout.sqnr_db >= rounding_db)
+    return true;
+  if (row.compared && (!has_fused_operators(*graph_) || !(row.sqnr_db < whole_layer_db)))
     return false;
   const std::vector<std::size_t> readers =
       layers_reading(tensors_, *placements_[layer].tensor, placements_);
@@ -304,15 +327,17 @@ void Validation::prove_names(PairRows& found, std::int64_t number,
 }
 
 // Placed by its name alone, or by what was recalled of it, and yet nothing like the tensor there:
-// newer exporters call tensors "linear", which may be the name of another layer.
+// newer exporters call tensors "linear", which may be the name of another layer. Or of another
+// element count, as what a Loop counts with beside what it computes.
 bool Validation::is_doubtful(std::size_t layer, const PairRows& found) const {
   const Placement& place = placements_[layer];
   if (layers_[layer].type.empty() || !place.tensor) return false;
+  const auto row = found.find({layer, *place.tensor});
+  if (row == found.end()) return false;
   const CandidateTensor& tensor = tensors_[*place.tensor];
   const bool by_name_alone = place.match == Match::name && tensor.layer.empty();
-  if (!tensor.layer_is_recalled && !by_name_alone) return false;
-  const auto row = found.find({layer, *place.tensor});
-  return row != found.end() && !(row->second.sqnr_db >= whole_layer_db);
+  if (!tensor.layer_is_recalled && !by_name_alone) return !row->second.compared;
+  return !(row->second.sqnr_db >= whole_layer_db);
 }
 
 LayersSample Validation::measure_sample(std::int64_t number, const std::vector<Tensor>& sample) {
@@ -461,12 +486,12 @@ bool Validation::measure_introduced(OrtRunner& candidate, std::int64_t number,
     const bool is_placed = placements_[pair.layer].tensor.has_value();
     if (reference.size() != tensor.size() || (!is_placed && !may_be_alike(reference, tensor)))
       return;
-    const Similarity figures = similarity(vernier::measure(reference, tensor));
+    const Similarity figures = similarity(measure_beside_masks(reference, tensor));
     const bool same_shape = std::ranges::equal(reference.shape, tensor.shape);
     likenesses.push_back({pair, figures.sqnr_db, same_shape});
     if (!is_placed) return;
     introduced_[pair.layer] = {figures.max_abs_diff, figures.sqnr_db};
-    next = replacement(pair.layer, reference, tensor);
+    next = as_candidate_holds(rows_[pair.layer], reference, tensor.dtype);
   };
   // Shapes that another network computes may not fit here: then there is less evidence.
   try {
@@ -480,16 +505,6 @@ bool Validation::measure_introduced(OrtRunner& candidate, std::int64_t number,
   std::vector<Placement> places = resolve_by_value(layers_, tensors_, placements_, likenesses);
   std::swap(places, placements_);
   return places != placements_;
-}
-
-// The reference's tensor as the candidate would hold it.
-std::vector<std::byte> Validation::replacement(std::size_t layer, const Tensor& reference,
-                                               const TensorView& candidate) const {
-  const auto& layout = rows_[layer].layout;
-  const Tensor converted = convert(reference, candidate.dtype);
-  return layout && !layout->layout.permutation.empty()
-             ? permute_axes(converted, layout->layout.permutation).bytes
-             : converted.bytes;
 }
 
 bool Validation::any_exceeds() const {
@@ -524,12 +539,13 @@ bool Validation::is_computed(std::size_t layer) const {
     return reference_graph_ && reference_graph_->is_output(layers_[each].name);
   };
   if (!graph_ || is_output(layer)) return false;
-  // Of "lstm.2", a state that nothing reads, the other results tell.
+  // Of "lstm.2", a state that nothing reads, the other results tell: it was computed with them.
   if (is_recurrent(layers_[layer].type))
     for (std::size_t other = 0; other < rows_.size(); ++other)
-      if (other != layer && rows_[other].compared && is_recurrent(layers_[other].type) &&
+      if (other != layer && (rows_[other].compared || rows_[other].match == Match::fused) &&
+          is_recurrent(layers_[other].type) &&
           without_result(layers_[other].name) == without_result(layers_[layer].name))
-        return is_sound(other);
+        return true;
   std::vector<std::size_t> open = readers(layer);
   if (open.empty())
     for (std::size_t next = layer + 1; next < rows_.size(); ++next)

@@ -52,6 +52,7 @@ class Validation {
   void run_truth(const std::vector<Tensor>& sample);
   bool adopt(const std::vector<SeenLayer>& seen);
   std::vector<Placement> place() const;
+  void place_behind_norms(std::vector<Placement>& placements) const;
   std::vector<OutputFigures> measure_outputs(const LockstepOutputs& outputs) const;
   LayerRow output_row(const std::string& name) const;
   void add_outputs(const std::vector<OutputFigures>& measured);
@@ -66,8 +67,6 @@ class Validation {
   LayerFigures figures(const LayerRow& row, const Tensor& reference,
                        const TensorView& candidate) const;
   LayerRow compared(LayerRow row, const Tensor& reference, const TensorView& candidate) const;
-  std::vector<std::byte> replacement(std::size_t layer, const Tensor& reference,
-                                     const TensorView& candidate) const;
   void settle_parts();
   void settle_coincidences();
   void release(std::size_t layer);

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "vernier/analysis/evidence/recurrent_weights.h"
 #include "vernier/analysis/layers/graph.h"
 #include "vernier/error.h"
 #include "vernier/model/edit.h"
@@ -94,11 +95,12 @@ class Collector {
       : subgraphs_(all_subgraphs(main)), labels_(main), defined_(subgraphs_.size()) {}
 
   std::vector<CandidateTensor> collect() && {
-    for (const auto& input : subgraphs_[0].graph->input()) define(0, input.name(), {});
+    for (const auto& input : subgraphs_[0].graph->input())
+      define(0, input.name(), {.name = input.name(), .is_input = true});
     for (std::size_t subgraph = 0; subgraph < subgraphs_.size(); ++subgraph)
       for (const NodeProto& node : subgraphs_[subgraph].graph->node())
-        for (const std::string& output : node.output())
-          if (!output.empty()) define(subgraph, output, describe(node, output));
+        for (int i = 0; i < node.output_size(); ++i)
+          if (!node.output(i).empty()) define(subgraph, node.output(i), describe(node, i));
     for (std::size_t subgraph = 0; subgraph < subgraphs_.size(); ++subgraph)
       for (const NodeProto& node : subgraphs_[subgraph].graph->node()) connect(subgraph, node);
     connect_subgraphs();
@@ -109,8 +111,10 @@ class Collector {
   }
 
  private:
-  static CandidateTensor describe(const NodeProto& node, const std::string& output) {
+  static CandidateTensor describe(const NodeProto& node, int number) {
+    const std::string& output = node.output(number);
     CandidateTensor tensor;
+    if (is_recurrent_operator(node)) tensor.result = number;
     const auto metadata = module_path_in_metadata(node), recalled = recalled_module_path(node);
     tensor.layer = metadata ? *metadata : recalled ? *recalled : module_path_in_name(output);
     tensor.layer_is_metadata = metadata.has_value();
@@ -147,10 +151,21 @@ class Collector {
       if (output.empty()) continue;
       CandidateTensor& tensor = tensors_[defined_[subgraph].at(output)];
       tensor.inputs = inputs;
+      if (tensor.is_moved && !inputs.empty()) tensor.result = tensors_[inputs[0]].result;
+      if (is_op(node, "Concat")) tensor.result = common_result(inputs);
       if (!blocked) continue;
       tensor.name = tensor.layer = "";
       blocked_.insert(defined_[subgraph].at(output));
     }
+  }
+
+  // The result that all of them hand on, as the states of several layers are joined.
+  std::optional<int> common_result(const std::vector<std::size_t>& inputs) const {
+    if (inputs.empty()) return std::nullopt;
+    const std::optional<int> first = tensors_[inputs[0]].result;
+    const bool all = std::ranges::all_of(
+        inputs, [&](std::size_t input) { return tensors_[input].result == first; });
+    return all ? first : std::nullopt;
   }
 
   bool is_blocked(const NodeProto& node, const std::vector<std::size_t>& inputs) const {

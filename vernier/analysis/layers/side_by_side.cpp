@@ -7,6 +7,7 @@
 #include "vernier/analysis/pairing/thresholds.h"
 #include "vernier/data/input_shape.h"
 #include "vernier/metrics/similarity.h"
+#include "vernier/tensor/convert.h"
 
 namespace vernier {
 namespace {
@@ -155,6 +156,16 @@ void SideBySide::run_introduced(Runner& candidate, std::int64_t number,
                           planned.requests);
 }
 
+PairSums measure_beside_masks(const TensorView& reference, const TensorView& candidate) {
+  const PairSums sums = measure(reference, candidate);
+  if (sums.reference_inf == 0 || sums.candidate_inf == 0) return sums;
+  Tensor expected = convert(reference, DType::f64), found = convert(candidate, DType::f64);
+  const auto first = elements<double>(expected), second = elements<double>(found);
+  for (std::size_t i = 0; i < first.size(); ++i)
+    if (std::isinf(first[i]) && first[i] == second[i]) first[i] = second[i] = 0;
+  return measure(expected, found);
+}
+
 LayerFigures measure_layer(const LayerRow& row, const LayerSample& sample) {
   LayerFigures figures{
       .reference_shape = {sample.reference.shape.begin(), sample.reference.shape.end()},
@@ -163,7 +174,7 @@ LayerFigures measure_layer(const LayerRow& row, const LayerSample& sample) {
       .candidate_dtype = sample.candidate.dtype,
       .compared = sample.reference.size() == sample.candidate.size()};
   if (!figures.compared) return figures;
-  const PairSums sums = measure(sample.reference, sample.candidate);
+  const PairSums sums = measure_beside_masks(sample.reference, sample.candidate);
   figures.similarity = similarity(sums);
   figures.max_abs_reference = sums.max_abs_reference;
   if (sample.truth && sample.truth->size() == sample.reference.size())

@@ -93,6 +93,10 @@ struct LayerFigures {
 // `row` is what is known of the layer from earlier samples: a layout that it has is not looked for.
 LayerFigures measure_layer(const LayerRow& row, const LayerSample& sample);
 
+// As measure() does, but an infinity that both have in the same place, as scores have behind a
+// mask, is no difference. Throws Error if the element counts differ.
+PairSums measure_beside_masks(const TensorView& reference, const TensorView& candidate);
+
 // The row with one more sample in it.
 LayerRow with_figures(LayerRow row, const LayerFigures& figures, std::optional<double> tolerance);
 

@@ -3,10 +3,13 @@
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <numeric>
 
 #include "vernier/analysis/compare/layout.h"
 #include "vernier/analysis/evidence/model_weights.h"
+#include "vernier/analysis/evidence/recurrent_weights.h"
 #include "vernier/analysis/layers/folding.h"
 #include "vernier/analysis/layers/graph.h"
 #include "vernier/analysis/pairing/thresholds.h"
@@ -378,6 +381,33 @@ class Comparison {
   std::vector<Fold> folds_;
 };
 
+// Shows the parameters of recurrent modules as ONNX has them, once the last of them is there.
+class JoiningVisitor {
+ public:
+  JoiningVisitor(std::vector<RecurrentWeight> weights, TensorVisitor visit)
+      : weights_(std::move(weights)), visit_(std::move(visit)) {}
+
+  void operator()(const TensorView& parameter) {
+    const std::string name(parameter.name);
+    bool is_part = false;
+    for (const RecurrentWeight& weight : weights_) {
+      if (std::ranges::find(weight.parameters, name) == weight.parameters.end()) continue;
+      is_part = true;
+      parts_.insert_or_assign(name, copy(parameter));
+      const auto is_there = [&](const std::string& part) { return parts_.contains(part); };
+      if (!std::ranges::all_of(weight.parameters, is_there)) continue;
+      visit_(join(weight, parts_));
+      for (const std::string& part : weight.parameters) parts_.erase(part);
+    }
+    if (!is_part) visit_(parameter);
+  }
+
+ private:
+  std::vector<RecurrentWeight> weights_;
+  TensorVisitor visit_;
+  std::map<std::string, Tensor> parts_;
+};
+
 Vectors vectors_of(const VisitTensors& visit) {
   Vectors vectors;
   visit([&](const TensorView& parameter) {
@@ -396,9 +426,13 @@ std::vector<ComparedWeight> compare_each(const VisitTensors& visit, const Compar
 }  // namespace
 
 std::vector<ComparedWeight> compare_weights(const Runner& reference, const ModelIndex& candidate) {
-  const auto visit = [&](const TensorVisitor& visitor) { reference.visit_parameters(visitor); };
+  const std::vector<TensorSpec> parameters = reference.parameters();
+  const auto visit = [&](const TensorVisitor& visitor) {
+    JoiningVisitor joining(recurrent_weights(parameters), visitor);
+    reference.visit_parameters(std::ref(joining));
+  };
   std::vector<std::string> vectors;
-  for (const TensorSpec& parameter : reference.parameters())
+  for (const TensorSpec& parameter : parameters)
     if (parameter.shape.size() == 1) vectors.push_back(parameter.name);
   const auto visit_vectors = [&](const TensorVisitor& visitor) {
     reference.visit_parameters_named(vectors, visitor);

@@ -1,6 +1,7 @@
 #include "vernier/analysis/pairing/by_name.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -25,7 +26,8 @@ constexpr std::array<std::string_view, 6> quantizer_suffixes = {"_DequantizeLine
 
 using Index = std::unordered_map<std::string, std::size_t>;
 
-// The tensor of each layer's scope that something outside reads, the last if there are several.
+// The tensor of each layer's scope that something outside reads, the last if there are several; of
+// a recurrent layer's results ("lstm.1") only what is read.
 Index scope_outputs(std::span<const CandidateTensor> tensors) {
   std::vector<bool> leaves_scope(tensors.size());
   for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -35,8 +37,11 @@ Index scope_outputs(std::span<const CandidateTensor> tensors) {
   }
   Index outputs;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i].name.empty()) continue;
     const auto [entry, added] = outputs.emplace(tensors[i].layer, i);
     if (!added && (leaves_scope[i] || !leaves_scope[entry->second])) entry->second = i;
+    if (tensors[i].result && leaves_scope[i])
+      outputs[fmt::format("{}.{}", tensors[i].layer, *tensors[i].result)] = i;
   }
   outputs.erase("");
   return outputs;
@@ -72,6 +77,7 @@ std::vector<ScopeRun> runs_of(const std::string& scope, std::span<const Candidat
   }
   for (ScopeRun& run : runs) {
     const auto leaves = [&](std::size_t i) {
+      if (tensors[i].name.empty()) return false;
       if (tensors[i].is_output) return true;
       for (std::size_t reader = 0; reader < tensors.size(); ++reader)
         if ((reader < run.first || reader > run.last) &&
@@ -118,9 +124,12 @@ Placement place(const Layer& layer, const Index& names, const Index& scopes,
                 std::span<const CandidateTensor> tensors) {
   const auto scope = scopes.find(layer.name);
   const bool has_own_scope = scope != scopes.end() && has_exported_scope(tensors[scope->second]);
+  const auto may_be = [&](const CandidateTensor& tensor) {
+    return !(tensor.is_input && !layer.type.empty()) &&
+           !is_of_another_module(tensor, layer, has_own_scope);
+  };
   for (const std::string& name : {layer.name, layer.name + ".0"})
-    if (const auto found = names.find(name);
-        found != names.end() && !is_of_another_module(tensors[found->second], layer, has_own_scope))
+    if (const auto found = names.find(name); found != names.end() && may_be(tensors[found->second]))
       return {Match::name, found->second};
   return scope == scopes.end() ? Placement{} : by_scope(scope->second, tensors);
 }
@@ -262,6 +271,24 @@ std::string position_warning(const std::string& reference, const std::string& ca
       "output '{}' is compared with the reference's '{}', which is in the same place; --map-output "
       "{}={} says so",
       candidate, reference, reference, candidate);
+}
+
+std::string order_warning(const OutputPairing& pairing, std::span<const std::string> reference) {
+  std::vector<OutputPair> pairs = pairing.pairs;
+  std::erase_if(pairs,
+                [&](const OutputPair& pair) { return pair.name != reference[pair.reference]; });
+  if (std::ranges::is_sorted(pairs, {}, &OutputPair::candidate)) return "";
+  const auto names = [&] {
+    std::vector<std::string> list;
+    for (const OutputPair& pair : pairs) list.push_back(pair.name);
+    return fmt::format("{}", fmt::join(list, ", "));
+  };
+  const std::string expected = names();
+  std::ranges::sort(pairs, {}, &OutputPair::candidate);
+  return fmt::format(
+      "the candidate's outputs are in another order, {} for the reference's {}: they are the same "
+      "by name, and others by position",
+      names(), expected);
 }
 
 ModuleCall module_call(const std::string& layer) {

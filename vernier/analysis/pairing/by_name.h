@@ -51,6 +51,10 @@ OutputPairing pair_outputs(std::span<const Tensor> reference, std::span<const Te
 // Says that two outputs are paired only because they stand in the same place.
 std::string position_warning(const std::string& reference, const std::string& candidate);
 
+// Says that outputs of the same names are in another order, which matters to those who take them by
+// position; empty where they are not.
+std::string order_warning(const OutputPairing& pairing, std::span<const std::string> reference);
+
 // A layer of the reference, as it is aligned.
 struct Layer {
   std::string name;
@@ -68,8 +72,10 @@ struct CandidateTensor {
   bool layer_is_recalled = false;   // by the metadata that a node of this tensor's name had
   std::string source = "";          // the line of code that it comes from, where that is known
   std::vector<std::size_t> inputs;  // the tensors in the same list that it is computed from
+  bool is_input = false;            // of the model
   bool is_output = false;
-  bool is_activated = false;  // by a function that was fused into the operator that writes it
+  bool is_activated = false;       // by a function that was fused into the operator that writes it
+  std::optional<int> result = {};  // of a recurrent operator, which it hands on
   bool is_moved = false;  // its elements are those of its first input, in another shape or order
   bool operator==(const CandidateTensor&) const = default;
 };
@@ -96,9 +102,9 @@ ModuleCall module_call(const std::string& layer);
 bool is_elsewhere(const CandidateTensor& tensor, const Layer& layer);
 
 // Places layers by what names say, without running anything: by a tensor of their own name (that of
-// a first output, "lstm.0", is the layer's too) that is of no other module, by the exporter's
-// scope, where the last tensor that leaves the scope is the layer's output, and outputs by their
-// position.
+// a first output, "lstm.0", is the layer's too) that is of no other module and, of a module, no
+// input of the model (whose argument may have the module's name), by the exporter's scope, where
+// the last tensor that leaves the scope is the layer's output, and outputs by their position.
 std::vector<Placement> align(std::span<const Layer> layers,
                              std::span<const CandidateTensor> tensors);
 

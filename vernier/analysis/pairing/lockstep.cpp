@@ -1,5 +1,6 @@
 #include "vernier/analysis/pairing/lockstep.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <exception>
 #include <memory>
@@ -160,6 +161,12 @@ std::vector<Tensor> run_candidate(Runner& candidate, std::span<const Tensor> inp
   return candidate.run(inputs, observe);
 }
 
+// A module may have the name of an argument that the model takes: that name is the module's.
+bool is_watched(const Runner& runner, std::string_view name) {
+  const std::vector<WatchedTensor> watched = runner.watched();
+  return std::ranges::find(watched, name, &WatchedTensor::name) != watched.end();
+}
+
 // Gives `keep` the tensors that are requested.
 std::vector<Tensor> run_reference(Runner& reference, std::span<const Tensor> inputs,
                                   const LockstepOptions& options, std::int64_t& bytes,
@@ -168,7 +175,11 @@ std::vector<Tensor> run_reference(Runner& reference, std::span<const Tensor> inp
     bytes += std::ssize(tensor.bytes);
     if (options.requests.contains(tensor.name)) keep(tensor);
   };
-  show_inputs(reference, inputs, offer);
+  show_inputs(reference, inputs, [&](const TensorView& input) {
+    const bool is_modules =
+        options.requests.contains(input.name) && is_watched(reference, input.name);
+    if (!is_modules) offer(input);
+  });
   return reference.run(inputs, [&](const TensorView& tensor) {
     if (options.observe_reference) options.observe_reference(tensor);
     offer(tensor);

@@ -47,7 +47,8 @@ struct LockstepOutputs {
 // Runs one sample through both models at the same time, the reference a little ahead, so that pairs
 // can be compared while both run: a reference tensor is copied when it is produced and dropped once
 // the candidate has asked for it. Neither side's activations are ever held all at once. The inputs
-// of both are shown like tensors that they produce. An exception on either side, or from the
+// of both are shown like tensors that they produce, but for one of the reference that has the name
+// of such a tensor. An exception on either side, or from the
 // observer, ends both runs and reaches the caller.
 LockstepOutputs run_lockstep(Runner& reference, std::span<const Tensor> reference_inputs,
                              Runner& candidate, std::span<const Tensor> candidate_inputs,

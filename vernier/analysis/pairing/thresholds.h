@@ -29,6 +29,9 @@ inline constexpr double whole_layer_db = 60;
 // more.
 inline constexpr double sound_layer_db = 30;
 
+// What takes so much of a layer's error away is what made it.
+inline constexpr double most_of_error_db = 10;
+
 // A difference may be rounding from here on, as far as one can tell without the truth.
 inline constexpr double rounding_db = 100;
 

@@ -13,7 +13,7 @@
 
 namespace vernier {
 
-inline constexpr int part_version = 3;
+inline constexpr int part_version = 4;
 inline constexpr const char* part_ending = ".vpart";
 
 // What a part is of. Parts of one measurement have the same facts and samples.

@@ -216,10 +216,8 @@ Verdict judge(const TaskResult& result, std::int64_t nonfinite_samples,
   std::ranges::move(broken(options.limits, result), std::back_inserter(failures));
   limits.insert(limits.end(), options.limits.begin(), options.limits.end());
   Verdict verdict = make_verdict(std::move(limits), std::move(failures));
-  if (doubts.empty() || doubts.size() < verdict.failures.size()) return verdict;
-  verdict.doubts = std::move(doubts);
-  verdict.outcome = Outcome::inconclusive;
-  return verdict;
+  if (doubts.size() < verdict.failures.size()) return verdict;
+  return withheld(std::move(verdict), std::move(doubts));
 }
 
 // A limit with a name before its metric is for a class, and only the metric of classes has those.
@@ -291,10 +289,8 @@ TaskResult judge_scores(const Scores* reference, const Scores& candidate,
     result.warnings.push_back(std::move(warning));
   result.verdict = judge(result, candidate.non_finite, options);
   if (const auto doubt = reference ? doubt_of_labels(*reference) : std::nullopt;
-      doubt && result.verdict.pass()) {
-    result.verdict.doubts.push_back(*doubt);
-    result.verdict.outcome = Outcome::inconclusive;
-  }
+      doubt && result.verdict.pass())
+    result.verdict = with_doubt(std::move(result.verdict), *doubt);
   return result;
 }
 

@@ -37,6 +37,7 @@ void judge_caches(TextGenerationResult& result, TextModel& reference, TextModel&
   const auto tokens = std::span<const std::int64_t>(text.blocks.front())
                           .first(std::min<std::size_t>(text.blocks.front().size(), tokens_run));
   if (!candidate.keeps_cache() || tokens.size() < 2) return;
+  std::vector<Failure> failures;
   try {
     if (reference.keeps_cache())
       result.cache_faults = find_cache_faults({reference.runner(), reference.decoder()},
@@ -45,24 +46,23 @@ void judge_caches(TextGenerationResult& result, TextModel& reference, TextModel&
     const bool reference_differs =
         reference.keeps_cache() && !within(cache_limit, 2 * kl_behind_cache(reference, tokens));
     if (!within(cache_limit, *result.kl_behind_cache) && !reference_differs)
-      result.verdict.failures.push_back({.group = "cache",
-                                         .metric = cache_limit.metric,
-                                         .value = *result.kl_behind_cache,
-                                         .limit = cache_limit});
+      failures.push_back({.group = "cache",
+                          .metric = cache_limit.metric,
+                          .value = *result.kl_behind_cache,
+                          .limit = cache_limit});
   } catch (const Stopped&) {
     throw;
   } catch (const Error& error) {
-    result.verdict.doubts.push_back({DoubtKind::caches_not_run, error.what()});
-    if (result.verdict.pass()) result.verdict.outcome = Outcome::inconclusive;
+    result.verdict =
+        with_doubt(std::move(result.verdict), {DoubtKind::caches_not_run, error.what()});
   }
   for (const CacheFault& fault : result.cache_faults)
-    result.verdict.failures.push_back({.subject = fault.output,
-                                       .group = "cache",
-                                       .metric = "sqnr_db",
-                                       .value = fault.sqnr_db,
-                                       .limit = default_limits(Precision::int8).front()});
-  const bool is_other = std::ranges::count(result.verdict.failures, "cache", &Failure::group) > 0;
-  if (is_other) result.verdict.outcome = Outcome::fail;
+    failures.push_back({.subject = fault.output,
+                        .group = "cache",
+                        .metric = "sqnr_db",
+                        .value = fault.sqnr_db,
+                        .limit = default_limits(Precision::int8).front()});
+  result.verdict = with_failures(std::move(result.verdict), std::move(failures));
 }
 
 }  // namespace vernier

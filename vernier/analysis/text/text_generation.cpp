@@ -397,29 +397,30 @@ class TextEvaluation {
     Judged judged;
     for (const TextFigure& figure : result_.figures)
       judged.metrics.emplace_back(figure.name, figure.candidate);
-    Verdict verdict = make_verdict(limits, judge(limits, std::array{judged}));
-    if (!own) doubt_limits(verdict);
-    result_.verdict = std::move(verdict);
+    std::vector<Failure> failures = judge(limits, std::array{judged});
+    const std::vector<Doubt> doubts = own ? std::vector<Doubt>() : doubts_of(limits);
+    std::erase_if(failures, [&](const Failure& failure) {
+      return std::ranges::count(doubts, failure.metric, &Doubt::subject) > 0;
+    });
+    result_.verdict = make_verdict(limits, std::move(failures));
+    for (const Doubt& doubt : doubts)
+      result_.verdict = with_doubt(std::move(result_.verdict), doubt);
   }
 
   // A limit that nobody set is kept, or broken, only where the whole interval says so.
-  void doubt_limits(Verdict& verdict) const {
-    for (const Limit& limit : verdict.limits) {
+  std::vector<Doubt> doubts_of(std::span<const Limit> limits) const {
+    std::vector<Doubt> doubts;
+    for (const Limit& limit : limits) {
       const auto figure = std::ranges::find(result_.figures, limit.metric, &TextFigure::name);
       if (!std::isfinite(figure->candidate)) continue;
       const auto& interval = figure->interval;
       const bool decided =
           interval && within(limit, interval->low) == within(limit, interval->high);
-      if (decided) continue;
-      std::erase_if(verdict.failures,
-                    [&](const Failure& failure) { return failure.metric == limit.metric; });
-      verdict.doubts.push_back({DoubtKind::few_samples, limit.metric,
-                                static_cast<double>(result_.blocks),
-                                blocks_needed(*figure, limit)});
+      if (!decided)
+        doubts.push_back({DoubtKind::few_samples, limit.metric, static_cast<double>(result_.blocks),
+                          blocks_needed(*figure, limit)});
     }
-    verdict.outcome = !verdict.failures.empty() ? Outcome::fail
-                      : !verdict.doubts.empty() ? Outcome::inconclusive
-                                                : Outcome::pass;
+    return doubts;
   }
 
   // An interval shrinks with the root of the blocks.

@@ -1,0 +1,83 @@
+#include "vernier/analysis/evidence/leaf_evidence.h"
+
+#include <gtest/gtest.h>
+#include <vernier_onnx.pb.h>
+
+#include "tests/model_builder.h"
+
+namespace vernier {
+namespace {
+
+const WatchedTensor relu6 = {
+    .name = "act", .type = "ReLU6", .constants = {{"min_val", 0}, {"max_val", 6}}};
+const WatchedTensor hardswish = {.name = "swish", .type = "Hardswish"};
+
+// x -> `op` -> y; a Clip from 0 to `high`, a Min of x and that.
+Model activated(const std::string& op, float high = 6) {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{4}})
+      .weight(tensor_of<float>("low", DType::f32, {}, {0}))
+      .weight(tensor_of<float>("high", DType::f32, {}, {high}));
+  std::vector<std::string> inputs = {"x"};
+  if (op == "Clip") inputs = {"x", "low", "high"};
+  if (op == "Min") inputs = {"x", "high"};
+  builder.node(op, inputs, {"y"}).output("y");
+  builder.graph().mutable_node(0)->set_name("/act/" + op);
+  return builder.model();
+}
+
+TEST(OtherLeaf, is_none_where_the_candidate_has_the_bound) {
+  EXPECT_EQ(find_other_leaf({{relu6}}, activated("Clip")), "");
+  EXPECT_EQ(find_other_leaf({{relu6}}, activated("Min")), "");
+  EXPECT_EQ(find_other_leaf({{{.name = "act", .type = "ReLU"}}}, activated("Relu")), "");
+}
+
+TEST(OtherLeaf, is_a_relu6_that_became_a_relu_or_has_another_bound) {
+  EXPECT_EQ(find_other_leaf({{relu6}}, activated("Relu")), "/act/Relu");
+  EXPECT_EQ(find_other_leaf({{relu6}}, activated("Clip", 8)), "/act/Clip");
+  EXPECT_EQ(find_other_leaf({{relu6, {.name = "other", .type = "ReLU6"}}}, activated("Clip")),
+            "other");
+}
+
+TEST(OtherLeaf, is_a_hardtanh_with_another_bound) {
+  const WatchedTensor leaf = {
+      .name = "act", .type = "Hardtanh", .constants = {{"min_val", 0}, {"max_val", 4}}};
+  EXPECT_EQ(find_other_leaf({{leaf}}, activated("Clip", 4)), "");
+  EXPECT_EQ(find_other_leaf({{leaf}}, activated("Clip", 6)), "/act/Clip");
+}
+
+TEST(OtherLeaf, is_not_made_up_for_by_the_bound_of_a_hardswish) {
+  EXPECT_NE(find_other_leaf({{relu6, hardswish}}, activated("Clip")), "");
+  EXPECT_EQ(find_other_leaf({{hardswish}}, activated("Clip")), "");
+}
+
+// x -> LayerNormalization -> LayerNormalization -> y
+Model normalised(float first, float second) {
+  GraphBuilder builder;
+  const auto epsilon = [](float value) {
+    vernier_onnx::AttributeProto attribute;
+    attribute.set_name("epsilon");
+    attribute.set_type(vernier_onnx::AttributeProto::FLOAT);
+    attribute.set_f(value);
+    return attribute;
+  };
+  builder.input("x", DType::f32, {{4}})
+      .weight(tensor_of<float>("gain", DType::f32, {4}, {1, 1, 1, 1}))
+      .node("LayerNormalization", {"x", "gain"}, {"a"}, {epsilon(first)})
+      .node("LayerNormalization", {"a", "gain"}, {"y"}, {epsilon(second)})
+      .output("y");
+  return builder.model();
+}
+
+TEST(OtherLeaf, is_a_norm_with_another_epsilon) {
+  const std::vector<WatchedTensor> leaves = {
+      {.name = "a", .type = "LayerNorm", .constants = {{"eps", 1e-5}}},
+      {.name = "b", .type = "LayerNorm", .constants = {{"eps", 1e-6}}}};
+  EXPECT_EQ(find_other_leaf(leaves, normalised(1e-5F, 1e-6F)), "");
+  EXPECT_EQ(find_other_leaf(leaves, normalised(1e-6F, 1e-5F)), "");  // calls may have another order
+  EXPECT_EQ(find_other_leaf(leaves, normalised(1e-5F, 1e-3F)), "node_2");
+  EXPECT_EQ(find_other_leaf(std::span(leaves).first(1), normalised(1e-5F, 1e-3F)), "");
+}
+
+}  // namespace
+}  // namespace vernier

@@ -1,0 +1,137 @@
+#include "vernier/analysis/evidence/float_form.h"
+
+#include <vernier_onnx.pb.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "vernier/analysis/evidence/float_parameters.h"
+#include "vernier/analysis/evidence/widened_model.h"
+#include "vernier/analysis/quantize/bias_correction.h"
+#include "vernier/model/precision.h"
+#include "vernier/model/tensor_data.h"
+#include "vernier/tensor/convert.h"
+
+namespace vernier {
+namespace {
+
+// Whether what rounding took from a constant is too little to show.
+bool is_fine(const QuantizedWeight& constant) {
+  const std::vector<double> values = to_f64(constant.real());
+  const std::vector<double> steps = to_f64(constant.quantizer.scale);
+  if (steps.empty()) return false;
+  // A single number is the end of its own range, which is stored as it is.
+  constexpr double last_code = 127;
+  if (values.size() == 1 && std::abs(values[0] / steps[0]) >= last_code - 0.5) return true;
+  if (constant.quantizer.dtype != DType::i32) return false;
+  double signal = 0, noise = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    signal += values[i] * values[i];
+    noise += steps[i % steps.size()] * steps[i % steps.size()] / 12;
+  }
+  return signal == 0 || 10 * std::log10(signal / noise) >= same_structure_db;
+}
+
+// What stays quantized and may show.
+std::vector<Unswitched> showing(std::vector<Unswitched> unswitched, const Quantization& found) {
+  std::erase_if(unswitched, [&](const Unswitched& each) {
+    const auto weight = std::ranges::find(found.weights, each.subject, &QuantizedWeight::name);
+    return weight != found.weights.end() && is_fine(*weight);
+  });
+  return unswitched;
+}
+
+// What a reference stores under a name; nothing: no such constant.
+std::optional<Tensor> constant_named(const FloatReference& reference, const std::string& name) {
+  std::optional<Tensor> found;
+  if (reference.model) {
+    if (const Weight* weight = reference.model->weight(name))
+      found = copy(reference.model->model().view(*weight->proto));
+  } else if (reference.runner) {
+    reference.runner->visit_parameters_named(
+        {&name, 1}, [&](const TensorView& value) { found = convert(value, DType::f32); });
+  }
+  return found;
+}
+
+// The bias that a layer has in the reference, where the candidate stores it under this name.
+std::optional<Tensor> bias_of_layer(const std::map<std::string, FloatWeight>& weights,
+                                    const ModelIndex& candidate, const TensorView& stored) {
+  const std::string name(stored.name);
+  for (const vernier_onnx::NodeProto* reader : candidate.main().consumers(name)) {
+    if (input_name(*reader, 2) != name) continue;
+    const WeightSource weight = candidate.main().weight_source(reader->input(1));
+    const auto found = weight ? weights.find(weight.stored->name()) : weights.end();
+    if (found == weights.end()) continue;
+    if (const Tensor* bias = nearest_bias(found->second.biases, stored)) return copy(bias->view());
+  }
+  return std::nullopt;
+}
+
+// A bias that `vernier quantize` has corrected for what rounding does on the mean is not the
+// reference's, and needs no correction in float32. Returns those that stay corrected.
+std::vector<std::string> restore_corrected(Model& model, const FloatReference& reference,
+                                           const ModelIndex& candidate,
+                                           const WeightEvidence& weights) {
+  constexpr double corrected_db = 20;  // at least, of what it corrects
+  std::vector<std::string> kept;
+  std::optional<std::map<std::string, FloatWeight>> layers;
+  for (auto& proto : *model.graph().mutable_initializer()) {
+    if (!proto.name().ends_with(corrected_suffix)) continue;
+    const Tensor corrected = model.tensor(proto);
+    auto original = constant_named(
+        reference, proto.name().substr(0, proto.name().size() - corrected_suffix.size()));
+    if (!original && reference.runner) {
+      if (!layers) layers = float_weights_of(reference, candidate, weights);
+      original = bias_of_layer(*layers, candidate, corrected);
+    }
+    if (!original || original->dtype != corrected.dtype || original->size() != corrected.size() ||
+        !(sqnr_db(measure_noise(*original, corrected)) >= corrected_db)) {
+      kept.push_back(proto.name());
+      continue;
+    }
+    original->name = corrected.name;
+    original->shape = corrected.shape;
+    proto = make_tensor_proto(*original);
+  }
+  return kept;
+}
+
+// Whether the reference computes in float32.
+bool is_wide(const ComparedModels& models) {
+  return models.reference ? precision_of(*models.reference) == Precision::fp32
+                          : FloatParameters(*models.reference_runner).are_wide();
+}
+
+}  // namespace
+
+FloatForm float_form(const SwitchedModel& switched, const WeightEvidence& weights,
+                     const ComparedRun& run) {
+  FloatForm form{.model = switched_off({switched.model.clone(), {}, {}})};
+  const ModelIndex candidate(run.extended);
+  const auto corrected =
+      restore_corrected(form.model, ReadReference(run.models).get(), candidate, weights);
+  const Quantization quantization = find_quantization(candidate);
+  for (const Unswitched& each : showing(switched.unswitched, quantization))
+    form.rounded.push_back(each.subject);
+  form.only_fine = std::ranges::all_of(form.rounded, [&](const std::string& name) {
+    const auto weight = std::ranges::find(quantization.weights, name, &QuantizedWeight::name);
+    return weight != quantization.weights.end() && bits(weight->quantizer.dtype) >= 8;
+  });
+  // A runner may not tell what it was: a model does.
+  if (!run.models.reference)
+    form.rounded.insert(form.rounded.end(), corrected.begin(), corrected.end());
+  return form;
+}
+
+std::optional<FloatForm> widened_form(const CompareResult& result, const ComparedRun& run) {
+  const WeightEvidence weights = result.evidence.weights.value_or(WeightEvidence());
+  if (!result.evidence.half || weights.answer != WeightEvidence::Answer::same ||
+      run.extended.proto().functions_size() > 0 || !is_wide(run.models))
+    return std::nullopt;
+  WidenedModel model = widen(ReadReference(run.models).get(), run.extended, weights);
+  return FloatForm{std::move(model.model), std::move(model.rounded), !model.clamped};
+}
+
+}  // namespace vernier

@@ -1,0 +1,234 @@
+#include "vernier/analysis/layers/attributes.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <vernier_onnx.pb.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+
+#include "vernier/model/tensor_data.h"
+#include "vernier/tensor/convert.h"
+
+namespace vernier {
+namespace {
+
+using vernier_onnx::AttributeProto;
+using vernier_onnx::GraphProto;
+using vernier_onnx::NodeProto;
+using vernier_onnx::TensorProto;
+using Fact = LayerEvidence::Fact;
+
+// None where the attribute is unset.
+std::vector<std::string> attribute_value(const AttributeProto* attribute) {
+  if (!attribute) return {};
+  switch (attribute->type()) {
+    case AttributeProto::FLOAT: return {fmt::format("{:g}", attribute->f())};
+    case AttributeProto::INT: return {fmt::format("{}", attribute->i())};
+    case AttributeProto::STRING: return {attribute->s()};
+    case AttributeProto::INTS: return {fmt::format("[{}]", fmt::join(attribute->ints(), ","))};
+    default: return {"another value"};
+  }
+}
+
+// The node that writes the tensor, in the graph or one inside it; null if none does.
+NodeProto* writer_in(GraphProto& graph, const std::string& tensor) {
+  for (NodeProto& node : *graph.mutable_node()) {
+    if (std::ranges::find(node.output(), tensor) != node.output().end()) return &node;
+    for (AttributeProto& attribute : *node.mutable_attribute())
+      if (attribute.has_g())
+        if (NodeProto* inner = writer_in(*attribute.mutable_g(), tensor)) return inner;
+  }
+  return nullptr;
+}
+
+// Sets the attribute of the node that writes the tensor, or takes it away.
+void set_attribute(Model& model, const std::string& tensor, const std::string& name,
+                   const std::optional<AttributeProto>& value) {
+  NodeProto* node = writer_in(model.graph(), tensor);
+  if (!node) return;
+  auto& attributes = *node->mutable_attribute();
+  if (const auto old = std::ranges::find(attributes, name, &AttributeProto::name);
+      old != attributes.end())
+    attributes.erase(old);
+  if (value) attributes.Add()->CopyFrom(*value);
+}
+
+// The node that writes the tensor reads a number of its own in the place of a constant.
+void set_operand(Model& model, const std::string& tensor, int input, const Tensor& value) {
+  NodeProto* node = writer_in(model.graph(), tensor);
+  if (!node) return;
+  TensorProto stored = make_tensor_proto(value);
+  stored.set_name("vernier.corrected:" + tensor);
+  node->set_input(input, stored.name());
+  *model.graph().add_initializer() = std::move(stored);
+}
+
+// A large value may lie in the reference's file.
+std::optional<AttributeProto> own_copy(const AttributeProto* attribute, const Model& model) {
+  if (!attribute) return std::nullopt;
+  AttributeProto copied = *attribute;
+  if (attribute->has_t()) *copied.mutable_t() = make_tensor_proto(model.view(attribute->t()));
+  return copied;
+}
+
+void add_differences(std::vector<OtherAttribute>& found, const NodeProto& reference,
+                     const NodeProto& candidate, const Model& reference_model) {
+  std::set<std::string> names;
+  for (const auto& [one, other] : {std::pair(&reference, &candidate), {&candidate, &reference}})
+    for (const AttributeProto& set : one->attribute()) {
+      const AttributeProto* counterpart = attribute(*other, set.name());
+      if (counterpart && counterpart->SerializeAsString() == set.SerializeAsString()) continue;
+      if (!names.insert(set.name()).second) continue;
+      const AttributeProto* expected = attribute(reference, set.name());
+      found.push_back({.evidence = {.fact = Fact::other_attribute,
+                                    .node = node_label(candidate),
+                                    .name = set.name(),
+                                    .reference = attribute_value(expected),
+                                    .candidate = attribute_value(attribute(candidate, set.name()))},
+                       .correct = [tensor = candidate.output(0), name = set.name(),
+                                   value = own_copy(expected, reference_model)](Model& model) {
+                         set_attribute(model, tensor, name, value);
+                       }});
+    }
+}
+
+// In no order: operands may be swapped.
+std::multiset<std::string> constants_of(const Region& region) {
+  std::multiset<std::string> constants;
+  for (const NodeProto* node : region.nodes)
+    if (is_op(*node, "Constant") && node->attribute_size() > 0) {
+      AttributeProto value = node->attribute(0);
+      value.mutable_t()->clear_name();
+      constants.insert(value.SerializeAsString());
+    }
+  return constants;
+}
+
+// A number that an operator is set to: an attribute, or a constant operand.
+struct SetNumber {
+  double value = 0;
+  std::string attribute;
+  int operand = -1;
+};
+
+// The first element of a constant of one element that the node reads.
+std::optional<SetNumber> number_read(const NodeProto& node, int input, const Region& region) {
+  const WeightSource source = region.graph->weight_source(input_name(node, input));
+  if (!source || source.dequantize || element_count(shape_of(*source.stored)) != 1)
+    return std::nullopt;
+  return SetNumber{.value = to_f64(region.graph->index().model().view(*source.stored))[0],
+                   .operand = input};
+}
+
+// The epsilon of a normalisation, also one that is written out: a constant added before a root.
+std::optional<SetNumber> epsilon_of(const NodeProto& node, const Region& region) {
+  if (const auto* set = attribute(node, "epsilon"))
+    return SetNumber{.value = set->f(), .attribute = "epsilon"};
+  if (!is_op(node, "Add")) return std::nullopt;
+  const bool before_root = std::ranges::any_of(region.nodes, [&](const NodeProto* reader) {
+    return is_op(*reader, "Sqrt") && reader->input(0) == node.output(0);
+  });
+  if (!before_root) return std::nullopt;
+  const auto second = number_read(node, 1, region);
+  return second ? second : number_read(node, 0, region);
+}
+
+std::optional<SetNumber> slope_of(const NodeProto& node) {
+  if (!is_op(node, "LeakyRelu")) return std::nullopt;
+  return SetNumber{.value = attribute_float(node, "alpha", 0.01F), .attribute = "alpha"};
+}
+
+bool same_in_float32(double left, double right) {
+  return std::fabs(left - right) <= 1e-6 * std::max(std::fabs(left), std::fabs(right));
+}
+
+void set_number(Model& model, const std::string& tensor, const SetNumber& place, double value,
+                const Tensor& operand) {
+  if (place.operand >= 0) return set_operand(model, tensor, place.operand, operand);
+  AttributeProto attribute;
+  attribute.set_name(place.attribute);
+  attribute.set_type(AttributeProto::FLOAT);
+  attribute.set_f(static_cast<float>(value));
+  set_attribute(model, tensor, place.attribute, attribute);
+}
+
+// The value in the type and shape of the constant in whose place it is put.
+Tensor as_operand(const NodeProto& node, const SetNumber& place, double value,
+                  const Region& region) {
+  if (place.operand < 0) return {};
+  const TensorProto& stored = *region.graph->weight_source(input_name(node, place.operand)).stored;
+  const WeightView view = region.graph->index().model().view(stored);
+  Tensor number = make_tensor("", DType::f64, shape_of(stored));
+  elements<double>(number)[0] = value;
+  return convert(number, view.dtype);
+}
+
+void add_number(std::vector<OtherAttribute>& found, const Region& region, const NodeProto& node,
+                const WatchedTensor& leaf, const std::string& constant,
+                const std::optional<SetNumber>& set) {
+  const auto expected = leaf.constants.find(constant);
+  if (!set || expected == leaf.constants.end() || same_in_float32(set->value, expected->second))
+    return;
+  found.push_back(
+      {.evidence = {.fact = Fact::other_attribute,
+                    .node = node_label(node),
+                    .name = constant,
+                    .reference = {fmt::format("{:g}", expected->second)},
+                    .candidate = {fmt::format("{:g}", set->value)}},
+       .correct = [tensor = node.output(0), place = *set, value = expected->second,
+                   operand = as_operand(node, *set, expected->second, region)](Model& model) {
+         set_number(model, tensor, place, value, operand);
+       }});
+}
+
+// PyTorch's LayerNorm has a factor for each element that is normalised.
+void add_axis(std::vector<OtherAttribute>& found, const Region& region, const NodeProto& node,
+              const WatchedTensor& leaf) {
+  if (leaf.type != "LayerNorm" || !is_op(node, "LayerNormalization")) return;
+  const WeightSource factors = region.graph->weight_source(input_name(node, 1));
+  const std::int64_t axis = attribute_int(node, "axis", -1);
+  const std::int64_t expected = factors ? -std::ssize(shape_of(*factors.stored)) : axis;
+  if (axis >= 0 || axis == expected) return;
+  found.push_back({.evidence = {.fact = Fact::other_attribute,
+                                .node = node_label(node),
+                                .name = "axis",
+                                .reference = {fmt::format("{}", expected)},
+                                .candidate = {fmt::format("{}", axis)}},
+                   .correct = [tensor = node.output(0), expected](Model& model) {
+                     AttributeProto attribute;
+                     attribute.set_name("axis");
+                     attribute.set_type(AttributeProto::INT);
+                     attribute.set_i(expected);
+                     set_attribute(model, tensor, "axis", attribute);
+                   }});
+}
+
+}  // namespace
+
+std::vector<OtherAttribute> differing_attributes(const Region& reference, const Region& candidate) {
+  std::vector<OtherAttribute> found;
+  if (reference.nodes.size() != candidate.nodes.size()) return found;
+  const bool same_constants = constants_of(reference) == constants_of(candidate);
+  for (std::size_t i = 0; i < reference.nodes.size(); ++i) {
+    if (reference.nodes[i]->op_type() != candidate.nodes[i]->op_type()) break;
+    if (same_constants && is_op(*reference.nodes[i], "Constant")) continue;
+    add_differences(found, *reference.nodes[i], *candidate.nodes[i],
+                    reference.graph->index().model());
+  }
+  return found;
+}
+
+std::vector<OtherAttribute> differing_constants(const Region& region, const WatchedTensor& leaf) {
+  std::vector<OtherAttribute> found;
+  for (const NodeProto* node : region.nodes) {
+    add_number(found, region, *node, leaf, "eps", epsilon_of(*node, region));
+    add_number(found, region, *node, leaf, "negative_slope", slope_of(*node));
+    add_axis(found, region, *node, leaf);
+  }
+  return found;
+}
+
+}  // namespace vernier
