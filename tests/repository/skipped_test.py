@@ -21,6 +21,13 @@ ok
 ----------------------------------------------------------------------
 Ran 4 tests in 0.001s
 </system-out></testcase>"""
+ELSEWHERE = """<testcase name="f" status="run"><system-out>
+test_y (host_test.Host.test_y) ... {}
+test_z (host_test.Host.test_z)
+A sentence about it. ... {}
+----------------------------------------------------------------------
+Ran 2 tests in 0.001s
+</system-out></testcase>"""
 SCRIPT_THAT_SKIPS = """<testcase name="d" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/>
 <system-out>skipped: no python3 has PyTorch
 </system-out></testcase>"""
@@ -43,6 +50,12 @@ class Skipped(unittest.TestCase):
         self.assertEqual(said.splitlines()[0], "skipped: 4 of 12 tests, or of their parts:")
         for line in ("2  no model of that size", "1  built without libtorch", "1  no python3 has PyTorch"):
             self.assertIn(line, said)
+
+    def test_what_another_interpreter_ran_was_run(self):
+        old, new = ELSEWHERE.format("skipped 'PyTorch 1.13'", "skipped 'no timm'"), ELSEWHERE.format("ok", "ok")
+        self.assertEqual(said_of(old, new), "skipped: none of 4 tests\n")
+        said = said_of(old, ELSEWHERE.format("ok", "skipped 'no timm'"))
+        self.assertEqual(said.splitlines(), ["skipped: 2 of 4 tests, or of their parts:", "      2  no timm"])
 
     def test_a_skipped_test_without_a_reason_counts(self):
         self.assertIn("1  no reason given", said_of(SILENT))
