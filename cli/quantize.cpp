@@ -145,7 +145,7 @@ void add_calibration_options(CLI::App& command, CalibrationInput& input) {
           "folder with an .npz for each sample");
   OptionGroup(command, main_group)
       .flag("--synthetic", input.synthetic,
-            "Calibrate on made-up inputs: only where nothing else can be had");
+            "Calibrate on synthetic inputs: only if no real ones can be had");
 }
 
 namespace {
@@ -189,14 +189,14 @@ CalibrationData calibration_data(const Model& model, const CalibrationInput& inp
     const auto fit = measure_norm_fit(model, *data.inputs.samples, {});
     if (fit && !(fit->score <= fitting_norm_score))
       throw Error(fmt::format(
-          "[quantize] --synthetic: the made-up inputs are unlike those that {} was trained on, as "
-          "its batch norms tell ({:.2f} > {}); give --data or --dataset",
+          "[quantize] --synthetic: the synthetic inputs are unlike those that {} was trained on, "
+          "judging by its batch norms ({:.2f} > {}); give --data or --dataset",
           model.name(), fit->score, fitting_norm_score));
     data.doubts.push_back(fmt::format(
-        "calibrated and measured on made-up inputs, {}: how good the model is on real ones is not "
-        "known",
-        fit ? "which its batch norms find like those of training"
-            : "and nothing tells whether they are like real ones"));
+        "calibrated and measured on synthetic inputs, {}: how good the model is on real ones is "
+        "not known",
+        fit ? "which are like those of training, judging by its batch norms"
+            : "and nothing shows whether they are like real ones"));
   }
   return data;
 }

@@ -145,7 +145,7 @@ TEST(CheckCommand, what_could_not_be_run_for_want_of_memory_is_inconclusive) {
     const CompletedProcess outcome = run_vernier(command);
     EXPECT_EQ(outcome.exit_code, 3) << outcome.out;
     EXPECT_THAT(outcome.out, HasSubstr("there is not enough memory"));
-    EXPECT_THAT(outcome.out, HasSubstr("INCONCLUSIVE: the model could not be tried"));
+    EXPECT_THAT(outcome.out, HasSubstr("INCONCLUSIVE: the model could not be run"));
     EXPECT_THAT(outcome.out, HasSubstr("--input-data"));
   }
   const CompletedProcess json = run_vernier({"check", model, "-f", "json"});

@@ -122,10 +122,11 @@ TEST(DiagnoseCommand, a_scale_that_the_bias_behind_it_was_not_made_for_is_the_ca
   const CompletedProcess outcome =
       run_vernier({"diagnose", scaled, mnist + "mnist_cnn.onnx", "--exact", "--samples", "12"});
   EXPECT_EQ(outcome.exit_code, 3) << outcome.err;
-  EXPECT_EQ(cause_line(outcome),
-            "cause: the scale of what goes into /layer1/layer1.0/relu/Relu_output_0 was changed: "
-            "its bias was made for another");
-  EXPECT_THAT(outcome.out, HasSubstr("is stored in 0.769 times the step"));
+  EXPECT_EQ(
+      cause_line(outcome),
+      "cause: the input scale of /layer1/layer1.0/relu/Relu_output_0 was changed: its bias was "
+      "quantized for another");
+  EXPECT_THAT(outcome.out, HasSubstr("has 0.769 times the scale of the products"));
 }
 
 TEST(DiagnoseCommand, nan_of_a_quantized_model_is_the_cause_where_it_begins) {
@@ -355,10 +356,10 @@ TEST(DiagnoseCommand, swapped_weights_are_called_so) {
   for (const auto& [candidate, reference, text] :
        {Case{changed(folder, "mnist_cnn.onnx", swap_values, "values.onnx"), "mnist_cnn.onnx",
              "the weights of onnx::Conv_83 and onnx::Conv_86 are swapped: onnx::Conv_83 holds the "
-             "reference's onnx::Conv_86 in the place of onnx::Conv_83"},
+             "reference's onnx::Conv_86 instead of onnx::Conv_83"},
         Case{changed(folder, "mnist_cnn.onnx", swap_readers, "readers.onnx"), "mnist_cnn.onnx",
              "the weights of onnx::Conv_86 and onnx::Conv_83 are swapped: onnx::Conv_86 holds the "
-             "reference's onnx::Conv_86 in the place of onnx::Conv_83"}}) {
+             "reference's onnx::Conv_86 instead of onnx::Conv_83"}}) {
     SCOPED_TRACE(candidate);
     const CompletedProcess outcome = diagnose(candidate, mnist + reference, {"-f", "json"});
     EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
@@ -573,8 +574,7 @@ TEST(DiagnoseCommand, swapped_weights_of_a_quantized_model_are_called_so) {
   EXPECT_EQ(cause_of(outcome).kind, "swapped_weights");
   EXPECT_EQ(cause_of(outcome).text,
             "the weights of onnx::Conv_83_quantized and onnx::Conv_86_quantized are swapped: "
-            "onnx::Conv_83_quantized holds the reference's onnx::Conv_86 in the place of "
-            "onnx::Conv_83");
+            "onnx::Conv_83_quantized holds the reference's onnx::Conv_86 instead of onnx::Conv_83");
 }
 
 TEST(DiagnoseCommand, data_that_is_prepared_may_be_any_dataset_and_the_command_prepares_it_too) {
@@ -658,7 +658,7 @@ TEST(DiagnoseCommand, a_node_that_is_not_the_references_is_a_doubt_without_data)
       run_vernier({"diagnose", folder / "other.onnx", mnist + "mnist_cnn.onnx", "-f", "json"});
   EXPECT_EQ(outcome.exit_code, 3) << outcome.out;
   EXPECT_EQ(cause_of(outcome).kind, "other_structure");
-  EXPECT_THAT(cause_of(outcome).text, HasSubstr("is not what the reference has in its place"));
+  EXPECT_THAT(cause_of(outcome).text, HasSubstr("differs from the reference's node in its place"));
   EXPECT_EQ(diagnose(folder / "other.onnx", mnist + "mnist_cnn.onnx").exit_code, 0);
 }
 

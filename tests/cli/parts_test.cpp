@@ -259,7 +259,8 @@ TEST_F(MergeErrors, a_part_that_is_cut_off_is_named) {
 TEST_F(MergeErrors, other_files_are_no_parts) {
   expect_error(run_vernier({"merge", mnist_int8}), "is no part of a measurement");
   std::ofstream(path("new.vpart")) << "vernier part 99\n{}\n";
-  expect_error(run_vernier({"merge", path("new.vpart")}), "has version 99, this program reads " + std::to_string(part_version));
+  expect_error(run_vernier({"merge", path("new.vpart")}),
+               "has version 99, this program reads " + std::to_string(part_version));
   expect_error(run_vernier({"merge", path("none.vpart")}), "none.vpart");
 }
 

@@ -136,7 +136,7 @@ TEST_F(Quantize, made_up_inputs_are_taken_only_when_asked_for_and_said) {
   const CompletedProcess outcome =
       quantize("mnist_cnn.onnx", {"--synthetic", "--fast", "-f", "json"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_THAT(json::parse(outcome.out)["warnings"].dump(), HasSubstr("made-up inputs"));
+  EXPECT_THAT(json::parse(outcome.out)["warnings"].dump(), HasSubstr("synthetic inputs"));
   EXPECT_TRUE(std::filesystem::exists(out));
   expect_error(quantize("mnist_cnn.onnx", {"--synthetic", "--data", mnist + "mnist_inputs.npz"}),
                "--synthetic");

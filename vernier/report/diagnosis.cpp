@@ -58,7 +58,7 @@ std::string inputs_text(const CompareResult& compare) {
     return fmt::format("{} those of training, by {} batch norms",
                        compare.evidence.norms->score <= fitting_norm_score ? "like" : "unlike",
                        compare.evidence.norms->norms);
-  return compare.evidence.quantized ? "nothing tells whether they are like real ones"
+  return compare.evidence.quantized ? "nothing shows whether they are like real ones"
                                     : "drawn for the candidate";
 }
 
@@ -115,8 +115,8 @@ std::string runtime_text(const DiagnosisResult& result) {
     const bool by_kernels = loss_db <= noticeable_loss_db ||
                             (why.remedy && why.remedy->kind == RuntimeRemedy::Kind::x64_precision);
     std::string text = fmt::format(
-        "{} {:.1f} dB", by_kernels ? "this CPU's integer kernels cost" : "how it runs here costs",
-        loss_db);
+        "{} {:.1f} dB",
+        by_kernels ? "this CPU's integer kernels cost" : "the runtime's arithmetic costs", loss_db);
     if (const auto& first = why.first_operator)
       text += fmt::format(", first at {} ({})", first->node, first->op);
     return text;
@@ -157,11 +157,13 @@ std::string place_text(const DiagnosisResult& result) {
                        format_count(std::ssize(found->more) + 1, "node"));
   }
   if (result.cause == DiagnosedCause::transposed_weight)
-    return "what multiplies by " + result.subject;
-  if (result.cause == DiagnosedCause::swapped_inputs) return "what reads " + result.subject;
-  if (result.cause == DiagnosedCause::swapped_outputs) return "what writes " + result.subject;
+    return "the node that multiplies by " + result.subject;
+  if (result.cause == DiagnosedCause::swapped_inputs)
+    return "the nodes that read " + result.subject;
+  if (result.cause == DiagnosedCause::swapped_outputs)
+    return "the node that writes " + result.subject;
   if (result.changed_scale)
-    return fmt::format("{}, whose scale is {:.3g} times the one that the bias behind it is for",
+    return fmt::format("{}, whose scale is {:.3g} times the one that the bias was quantized for",
                        result.changed_scale->tensor, result.changed_scale->factor);
   if (result.layers) {
     const LayersResult& layers = *result.layers;
@@ -188,7 +190,7 @@ std::string not_asked_text(const DiagnosisResult& result, Question question) {
   if (result.verdict.pass()) return "not needed";
   if (question == Question::remedy && result.verdict.outcome == Outcome::fail &&
       is_other_network(result.cause))
-    return "make the candidate anew from this reference";
+    return "convert the candidate again from this reference";
   return result.quick && question >= Question::place ? "not asked (--quick)" : "not needed";
 }
 

@@ -23,8 +23,9 @@ std::string unfinished_text(const DiagnosisResult& result) {
     return row.tensor == result.subject && row.layer != result.subject;
   });
   const auto missing = std::ranges::count(rows, Match::none, &LayerRow::match);
-  return fmt::format("output {} is the reference's {}: what makes {} of it there is missing ({})",
-                     result.subject, inner->layer, result.subject, format_count(missing, "layer"));
+  return fmt::format(
+      "output {} is the reference's {}: the layers that compute {} from it are missing ({})",
+      result.subject, inner->layer, result.subject, format_count(missing, "layer"));
 }
 
 // What to pass where the only output that just the candidate has may be the missing one.
@@ -58,7 +59,7 @@ std::string structure_text(const DiagnosisResult& result) {
   const Evidence& evidence = result.compare->evidence;
   const bool is_node = !evidence.other_node.empty() && result.subject == evidence.other_node;
   if (!evidence.structure || is_node)
-    return fmt::format("node {} is not what the reference has in its place", result.subject);
+    return fmt::format("node {} differs from the reference's node in its place", result.subject);
   const StructureEvidence& structure = *evidence.structure;
   const std::string figure = fmt::format("{} the candidate is {} dB from it",
                                          evidence.half ? "in float32" : "without its quantizers",
@@ -99,8 +100,7 @@ std::string remedy_text(const Remedy& remedy) {
       return fmt::format("{} once {} computes what the reference computes", gain,
                          fmt::join(remedy.subjects, ", "));
     case Remedy::Kind::right_weights:
-      return fmt::format("{} with {} in each other's place", gain,
-                         fmt::join(remedy.subjects, " and "));
+      return fmt::format("{} with {} exchanged", gain, fmt::join(remedy.subjects, " and "));
     case Remedy::Kind::right_axes:
       return fmt::format("{} with the axes of {} swapped", gain, fmt::join(remedy.subjects, ", "));
     case Remedy::Kind::inference:
@@ -115,7 +115,7 @@ std::string remedy_text(const Remedy& remedy) {
     }
     case Remedy::Kind::keep_in_float:
       return fmt::format("{} with {} kept in float", gain, fmt::join(remedy.subjects, ", "));
-    case Remedy::Kind::ranges: return gain + " with scales and ranges of these inputs";
+    case Remedy::Kind::ranges: return gain + " with scales and ranges calibrated on these inputs";
     case Remedy::Kind::range:
       return fmt::format("{} with another range for {}", gain, fmt::join(remedy.subjects, ", "));
     case Remedy::Kind::per_channel:
@@ -143,7 +143,7 @@ std::string cause_text(const DiagnosisResult& result) {
     case DiagnosedCause::swapped_weights: {
       const SwappedWeights& swapped = *result.swapped;
       return fmt::format(
-          "the weights of {} and {} are swapped: {} holds the reference's {} in the place of {}",
+          "the weights of {} and {} are swapped: {} holds the reference's {} instead of {}",
           swapped.candidate, swapped.other, swapped.candidate, swapped.found, swapped.expected);
     }
     case DiagnosedCause::transposed_weight:
@@ -159,24 +159,23 @@ std::string cause_text(const DiagnosisResult& result) {
                          subjects[0], subjects[1]);
     }
     case DiagnosedCause::unlike_outputs:
-      return fmt::format("output {} is not what the reference has{}", result.subject,
+      return fmt::format("output {} is not the reference's{}", result.subject,
                          is_part(*result.compare, result.subject)
-                             ? "; where a quantizer serves all parts, it is made for the largest: "
-                               "leave their Concat, and what is behind it, in float"
+                             ? "; a quantizer that all parts share fits the largest of them: keep "
+                               "their Concat, and what follows it, in float"
                              : renamed_text(*result.compare, result.subject));
     case DiagnosedCause::unfinished_output: return unfinished_text(result);
-    case DiagnosedCause::unlike_inputs: return "on these inputs nothing can be told";
+    case DiagnosedCause::unlike_inputs: return "cannot be told on these inputs";
     case DiagnosedCause::nonfinite:
       return fmt::format("NaN or infinity begins in the candidate's {}", result.subject);
     case DiagnosedCause::other_structure: return structure_text(result);
     case DiagnosedCause::changed_scale:
-      return fmt::format(
-          "the scale of what goes into {} was changed: its bias was made for another",
-          result.subject);
+      return fmt::format("the input scale of {} was changed: its bias was quantized for another",
+                         result.subject);
     case DiagnosedCause::missing_activation:
       return fmt::format("the candidate lacks the activation function {}", result.subject);
     case DiagnosedCause::narrow_range:
-      return fmt::format("the range of the quantizer of {} does not fit what goes into it",
+      return fmt::format("the range of the quantizer of {} does not fit its values",
                          result.subject);
     case DiagnosedCause::wrong_range: return wrong_range_text(result);
     case DiagnosedCause::other_calibration:
@@ -190,8 +189,8 @@ std::string cause_text(const DiagnosisResult& result) {
     case DiagnosedCause::inexact_operator: {
       const auto& first = result.compare->arithmetic->first_operator;
       return fmt::format(
-          "the file is right; ONNX Runtime computes {} less exactly than it says",
-          first ? fmt::format("{} ({})", first->node, first->op) : "an operator of it");
+          "the file is right; ONNX Runtime computes {} less exactly than the file says",
+          first ? fmt::format("{} ({})", first->node, first->op) : "one of its operators");
     }
     case DiagnosedCause::drift_origin: {
       const LayersResult& layers = *result.layers;
@@ -209,11 +208,11 @@ std::string cause_text(const DiagnosisResult& result) {
     case DiagnosedCause::unknown: break;
   }
   if (result.compare && result.compare->evidence.quantized && result.layers)
-    return "not found: quantizers are switched off beside the float .onnx model; give that as the "
+    return "not found: switching quantizers off needs the float .onnx model; give that as the "
            "reference";
   const auto little = std::ranges::find(result.remedies, Remedy::Kind::right_layer, &Remedy::kind);
   if (little != result.remedies.end())
-    return fmt::format("not found: {} differs first, but is little of it ({} -> {} dB once right)",
+    return fmt::format("not found: {} differs first, but explains little ({} -> {} dB once right)",
                        little->subjects.front(), format_decibels(little->before_db),
                        format_decibels(little->after_db));
   return "not found";

@@ -22,7 +22,7 @@ std::string rounding_text(const WeightEvidence& evidence) {
   const auto furthest = std::ranges::find_if(evidence.weights, [&](const PairedWeight& weight) {
     return weight.same && weight.steps == evidence.worst_steps;
   });
-  return fmt::format(", rounded but for {}{}: {:.3g} steps off ({} dB)",
+  return fmt::format(", rounded except {}{}: {:.3g} steps off ({} dB)",
                      further > 1 ? fmt::format("{}, the furthest ", further) : "",
                      furthest->candidate, *furthest->steps, format_decibels(furthest->sqnr_db));
 }
@@ -30,16 +30,16 @@ std::string rounding_text(const WeightEvidence& evidence) {
 // "not the same: conv3 is 187 steps off, channel 5 of its axis 1 is another (-2.6 dB)"
 std::string difference_text(const PairedWeight& weight) {
   if (weight.reference.empty())
-    return fmt::format("not the same: the reference has none like {}", weight.candidate);
+    return fmt::format("not the same: the reference has no counterpart of {}", weight.candidate);
   std::string text = weight.steps ? fmt::format("not the same: {} is {:.3g} steps off",
                                                 weight.candidate, *weight.steps)
                                   : fmt::format("not the same: {} has {} dB", weight.candidate,
                                                 format_decibels(weight.sqnr_db));
   if (const auto& channel = weight.other_channel)
-    text += fmt::format(", channel {} of its axis {} is another ({} dB)", channel->index,
-                        channel->axis, format_decibels(channel->sqnr_db));
+    text += fmt::format(", channel {} of axis {} differs ({} dB)", channel->index, channel->axis,
+                        format_decibels(channel->sqnr_db));
   if (weight.factor)
-    text += fmt::format(", all of it {:.3g} times the reference's", *weight.factor);
+    text += fmt::format(", as a whole {:.3g} times the reference's", *weight.factor);
   return text;
 }
 
@@ -69,8 +69,8 @@ std::string calibration_text(const CalibrationFit& fit, bool real_inputs) {
   return fmt::format("S {:.2f}, {}", fit.score,
                      !fits         ? "unlike the calibration data"
                      : real_inputs ? "like the calibration data"
-                                   : "made up to be like the calibration data: whether that was "
-                                     "like real data, only --data tells");
+                                   : "synthetic, like the calibration data; whether real data is, "
+                                     "only --data shows");
 }
 
 }  // namespace vernier

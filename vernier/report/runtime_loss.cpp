@@ -58,7 +58,7 @@ std::string runtime_remedy_text(const RuntimeRemedy& remedy) {
     return fmt::format("{}=1", key);
   switch (remedy.kind) {
     case Kind::accuracy_level:
-      return fmt::format("accuracy_level=1 in the place of 4, in {},",
+      return fmt::format("accuracy_level=1 instead of 4, in {},",
                          format_count(std::ssize(remedy.nodes), "MatMulNBits node"));
     case Kind::keep_in_float: return fmt::format("{} in float", fmt::join(remedy.nodes, ", "));
     default: return "graph_optimization_level ORT_ENABLE_BASIC";

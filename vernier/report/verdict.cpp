@@ -108,56 +108,56 @@ std::string doubt_text(const Doubt& doubt) {
           doubt.value, doubt.limit);
     case DoubtKind::unlike_training:
       return fmt::format(
-          "these inputs are unlike the training data, as the reference's batch norms tell ({:.2f} "
-          "> "
-          "{:g}): give --dataset or --input-data",
+          "these inputs are unlike the training data, judging by the reference's batch norms "
+          "({:.2f} > {:g}): give --dataset or --input-data",
           doubt.value, doubt.limit);
     case DoubtKind::clipping:
       return fmt::format(
-          "the quantizer of {} clips {:.1f} % (> {:g} %): calibrate it on such inputs",
+          "the quantizer of {} clips {:.1f} % of its values (> {:g} %): calibrate it on inputs "
+          "like "
+          "these",
           doubt.subject, 100 * doubt.value, 100 * doubt.limit);
     case DoubtKind::narrow_range:
       return fmt::format(
-          "what goes into the quantizer of {} is {:.2g} times its range (> {:g}), though these "
-          "inputs fit the others: give --dataset or --input-data",
+          "the values that the quantizer of {} reads reach {:.2g} times its range (> {:g}), "
+          "although "
+          "these inputs fit the other quantizers: give --dataset or --input-data",
           doubt.subject, doubt.value, doubt.limit);
     case DoubtKind::changed_scale:
       return fmt::format(
-          "the bias behind {} is stored in {:.3g} times the step of what it is added to, unlike "
-          "the "
+          "the bias that is added in {} has {:.3g} times the scale of the products, unlike the "
           "model's other biases: a scale was changed; give --dataset or --input-data",
           doubt.subject, doubt.value);
     case DoubtKind::narrow_input:
       return fmt::format(
-          "the tensors behind {} fill their ranges only with inputs {:g} times as large as its "
-          "quantizer holds: give --dataset or --input-data",
+          "the tensors after {} fill their ranges only with inputs {:g} times as large as its "
+          "quantizer can represent: give --dataset or --input-data",
           doubt.subject, doubt.value);
     case DoubtKind::other_inputs:
       return fmt::format(
-          "on other made-up inputs that fit nearly as well, output {} has {:.1f} dB (< {:g}): give "
+          "on other synthetic inputs that fit nearly as well, output {} has {:.1f} dB (< {:g}): "
+          "give "
           "--dataset or --input-data",
           doubt.subject, doubt.value, doubt.limit);
     case DoubtKind::costly_range:
       return fmt::format(
-          "the range of the quantizer of {} does not fit what goes into it, and with one that does "
-          "the outputs are {:.1f} dB better (> {:g}): calibrate it on such inputs",
+          "the range of the quantizer of {} does not fit its values, and with one that does the "
+          "outputs are {:.1f} dB better (> {:g}): calibrate it on inputs like these",
           doubt.subject, doubt.value, doubt.limit);
     case DoubtKind::other_structure:
       return fmt::format(
-          "in float32 output {} of the candidate is {:.1f} dB from the reference's (< {:g}): it "
-          "may "
-          "not compute the same",
+          "run in float32, the candidate's output {} agrees with the reference's at {:.1f} dB (< "
+          "{:g}): it may be another function",
           doubt.subject, doubt.value, doubt.limit);
     case DoubtKind::missing_activation:
       return fmt::format(
           "the reference has {:g} activation functions like {}, the candidate {:g}: one may be "
-          "lost; "
-          "vernier layers names it where tensors have names",
+          "lost; vernier layers names it if the tensors have names",
           doubt.limit, doubt.subject, doubt.value);
     case DoubtKind::other_node:
       return fmt::format(
-          "node {} is not what the reference has in its place (operator, attribute or constant), "
-          "which made-up inputs need not show: give --dataset or --input-data",
+          "node {} differs from the reference's node in its place (operator, attribute or "
+          "constant), which synthetic inputs may not show: give --dataset or --input-data",
           doubt.subject);
     case DoubtKind::alike_samples:
       return fmt::format(
@@ -165,49 +165,48 @@ std::string doubt_text(const Doubt& doubt) {
           "compared: give --dataset or --input-data",
           doubt.value, doubt.limit);
     case DoubtKind::unknown_inputs:
-      return "nothing tells whether these made-up inputs are like real ones: give --dataset or "
+      return "nothing shows whether these synthetic inputs are like real ones: give --dataset or "
              "--input-data";
     case DoubtKind::unknown_reference:
       return fmt::format(
-          "the reference itself has NaN or infinity in output {} on these made-up inputs, which "
-          "tells nothing of the candidate: give --dataset or --input-data, or --set INPUT=VALUE",
+          "on these synthetic inputs the reference itself has NaN or infinity in output {}, so the "
+          "candidate cannot be judged: give --dataset or --input-data, or --set INPUT=VALUE",
           doubt.subject);
     case DoubtKind::near_limit:
       return fmt::format(
-          "these inputs were made up, and real ones may be up to {:g} dB better: give --dataset or "
-          "--input-data",
+          "these inputs are synthetic, and on real ones it may be up to {:g} dB better: give "
+          "--dataset or --input-data",
           doubt.value);
     case DoubtKind::other_ids:
       return fmt::format(
-          "{:.0f} % of the numbers in output {} are the reference's (< {:.0f} %), and decibels say "
-          "nothing of them: score it with --task, or set a limit with --fail-if",
+          "only {:.0f} % of the integers in output {} equal the reference's (< {:.0f} %), and "
+          "decibels do not apply to them: score it with --task, or set a limit with --fail-if",
           100 * doubt.value, doubt.subject, 100 * doubt.limit);
     case DoubtKind::quiet_part:
       return fmt::format(
-          "output {} has {:.1f} dB (< {:g}), but there is next to nothing in it on these inputs: "
-          "give --dataset or --input-data on which there is",
+          "output {} has {:.1f} dB (< {:g}), but is close to zero on these inputs: give --dataset "
+          "or --input-data on which it is not",
           doubt.subject, doubt.value, doubt.limit);
     case DoubtKind::at_chance:
       return fmt::format(
-          "the reference is no better than chance ({} {:g}, by chance {:g}): are labels numbered "
-          "as "
-          "the model's classes are (--label-mapping), do they belong to these samples, are inputs "
-          "prepared as the model wants them?",
+          "the reference is no better than chance ({} {:g}, by chance {:g}): check that labels are "
+          "numbered like the model's classes (--label-mapping) and belong to these samples, and "
+          "that inputs are preprocessed as the model expects",
           doubt.subject, doubt.value, doubt.limit);
     case DoubtKind::few_samples:
       return fmt::format(
-          "{:g} samples show such a {} by chance, too: about {:g} would decide (--samples)",
+          "{:g} samples can show such a {} by chance: about {:g} would decide (--samples)",
           doubt.value, doubt.subject, doubt.limit);
     case DoubtKind::interrupted:
       return fmt::format("the run was interrupted after {:g} of {:g} samples: run it to its end",
                          doubt.value, doubt.limit);
     case DoubtKind::caches_not_run:
       return fmt::format(
-          "behind its cache a model could not be run, so that only text without one is scored: {}",
+          "a model could not be run with its cache, so only text without a cache was scored: {}",
           doubt.subject);
     case DoubtKind::not_run:
-      return "the model could not be tried, so what needs a run was not checked (not-run): give "
-             "--shape or --input-data that it takes, or more memory where that was short";
+      return "the model could not be run, so checks that need a run were left out (not-run): give "
+             "--shape or --input-data that it accepts, or more memory if that ran out";
   }
   return "";
 }

@@ -60,7 +60,7 @@ constexpr std::array table = {
         "Look at the node that is named: declare the sizes that it needs, or replace it; or use a "
         "version of ONNX Runtime that refuses them."},
     Explanation{
-        "not-run", runs, warning, "The model could not be tried",
+        "not-run", runs, warning, "The model could not be run",
         "No inputs could be generated: their shapes are not declared, they are no tensors, no size "
         "that was tried for the dynamic axes runs, or an input is a number (a size, a rate) whose "
         "value matters. Or there was not enough memory for a run.",

@@ -42,7 +42,7 @@ Quantizing::Quantizing(const Model& model, Samples* samples, const QuantizeOptio
   if (options.precision.needs_calibration() && !shared_)
     throw Error(fmt::format(
         "[quantize] {}: {} needs calibration data; give --data or --dataset, or --synthetic for "
-        "inputs that are made up",
+        "synthetic inputs",
         model.name(), options.precision.name));
   if (!options.limits.empty() && !shared_)
     throw Error("[quantize] --fail-if: nothing can be measured without --data or --dataset");
