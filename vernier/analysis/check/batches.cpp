@@ -20,7 +20,7 @@ Strides strides(const Tensor& tensor, std::size_t axis) {
   return found;
 }
 
-// Two 4-bit elements share a byte, so that rows need not begin at a byte.
+// Two 4-bit elements share a byte, so that rows cannot be cut at bytes.
 bool shares_bytes(DType dtype) { return bits(dtype) == 4; }
 Tensor in_bytes(const Tensor& tensor) {
   return convert(tensor, is_signed(tensor.dtype) ? DType::i8 : DType::u8);

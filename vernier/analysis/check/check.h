@@ -30,8 +30,7 @@ struct CheckOptions {
   bool strict = false;          // warnings fail as well
   bool weight_evidence = true;  // fail if the reference has other weights
   OrtOptions runtime;
-  std::shared_ptr<Runner> hosted = {};  // set by check() itself, so that a host is started only
-                                        // once
+  std::shared_ptr<Runner> hosted = {};  // set by check(), to start the host only once
   // Runs every trial in a forked process, so that a kernel that crashes is a finding.
   bool isolated = false;
   double trial_seconds = 60;  // timeout of a run in such a process; 0 for none
@@ -47,8 +46,7 @@ struct CheckResult {
 };
 
 // Checks an ONNX file for everything that explanations() lists. Defects of the file are findings;
-// Error is thrown for a file that does not exist, unknown ids, and an unusable reference or
-// samples.
+// throws Error for a missing file, unknown ids, and an unusable reference or samples.
 CheckResult check(const std::filesystem::path& model, const CheckOptions& options = {});
 
 }  // namespace vernier

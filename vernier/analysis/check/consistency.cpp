@@ -126,7 +126,8 @@ class Consistency {
                         options_.reference.string()));
       for (std::size_t i = 0; i < runs_.samples.size(); ++i)
         add(fmt::format("random sample {}", i), *one(runs_.samples[i]));
-      if (precision_ == Precision::fp32 && !find_decoder(model, {}))  // needs its mask
+      // A mask of zeros is not a valid input of a decoder.
+      if (precision_ == Precision::fp32 && !find_decoder(model, {}))
         for (const NamedSample& named : constant_samples(runs_)) add_constant(named);
     }
     return std::move(findings_);

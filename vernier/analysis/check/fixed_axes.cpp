@@ -14,7 +14,7 @@ namespace {
 
 using vernier_onnx::NodeProto;
 
-// Opens the model with this axis of its inputs dynamic and all other declared shapes removed.
+// Opens the model with this axis of its inputs dynamic, and without other tensors' declared shapes.
 std::unique_ptr<Runner> open_axis(const Model& model, const DynamicAxis& axis,
                                   const CheckOptions& options) {
   OrtOptions runtime = options.runtime;

@@ -50,8 +50,8 @@ struct Live {
 // Finds NaN and infinity, and the operator that first produced them.
 Live check_live(const ModelIndex& index, const Runs& runs, Runner& watched);
 
-// Checks types, epsilons and unfolded normalisations. `live` may be empty; its shapes replace
-// undeclared ones.
+// Checks types, epsilons and unfolded normalisations. Shapes in `live`, which may be empty, take
+// precedence over declared ones.
 Findings check_numerics(const ModelIndex& index, const Live& live);
 
 // Indices beyond the end of their table: constant ones, and inputs at the end of their range.

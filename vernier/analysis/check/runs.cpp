@@ -65,7 +65,7 @@ std::string first_difference(const ModelIndex& index, const Runs& runs,
 }
 
 constexpr std::int64_t samples_drawn = 3;
-// Inputs with more elements than this are not tried for dynamic axes.
+// Inputs with more elements than this are not generated.
 constexpr std::int64_t most_elements = std::int64_t{1} << 24;
 
 // An operator of another domain that ONNX Runtime does not know, according to its message.

@@ -38,8 +38,8 @@ std::string dropout_evidence(const GraphIndex& graph, const NodeProto& node) {
   return *training != 0 ? fmt::format("training_mode is true and the ratio {:g}", ratio) : "";
 }
 
-// The node that computes a tensor, before Q-DQ pairs, Cast and Identity; null for a weight or
-// input.
+// The node that computes a tensor, ignoring Q-DQ pairs, Cast and Identity; null for inputs,
+// weights.
 const NodeProto* float_producer(const GraphIndex& graph, const std::string& tensor) {
   const auto carries = [](const NodeProto& node) {
     return is_op_or_contrib(node, "QuantizeLinear") || is_op_or_contrib(node, "DequantizeLinear") ||

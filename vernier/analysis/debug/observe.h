@@ -103,9 +103,9 @@ class SampleObserver {
   Tensor permuted_;
 };
 
-// Measures the introduced error: runs each node on the float model's tensors and compares the
-// quantizer's output with the float model's tensor, which then replaces it for all readers, before
-// the quantizer or, if the runner cannot change the quantizer's input, behind it.
+// Measures the introduced error: every node runs on the float model's tensors. The quantizer's
+// output is compared with the float model's tensor, which then replaces the quantizer's input or,
+// if the runner cannot change that, its output.
 class IntroducedObserver {
  public:
   IntroducedObserver(SharedObservations& shared, std::vector<TensorSums>& sums);

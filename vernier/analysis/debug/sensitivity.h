@@ -71,7 +71,7 @@ struct Flip {
   std::string output;
   std::int64_t real = 0, quantized = 0;  // answers of the float and the quantized model
   std::optional<std::int64_t> label;
-  std::vector<std::string> nodes;  // the smallest set found that restores the answer in float
+  std::vector<std::string> nodes;  // the smallest set found that, in float, restores the answer
   bool operator==(const Flip&) const = default;
 };
 

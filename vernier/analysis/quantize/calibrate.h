@@ -36,14 +36,13 @@ struct SampleRuns {
   SharedSamples& samples;
   std::vector<std::int64_t> indices;  // of the samples to run, in this order
   int threads = 0;                    // 0 for one per core
-  SampleRecords* records = nullptr;   // measurements of an earlier run; null to keep none
+  SampleRecords* records = nullptr;   // where measurements are looked up and kept; null for none
 };
 
 // Throws Error, naming the sample, if an output of the float model is not finite.
 void require_finite(std::span<const Tensor> outputs, std::int64_t sample);
 
-// Further uses of the calibration runs. All but sample_done are called from several threads at
-// once.
+// Further uses of the calibration runs; called concurrently, except sample_done.
 struct CalibrationHooks {
   std::vector<std::string> tensors = {};  // shown to `observe`
   std::function<void(const TensorView&)> observe = {};

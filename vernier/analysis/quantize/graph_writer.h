@@ -28,8 +28,7 @@ class GraphWriter {
   vernier_onnx::NodeProto& node(int number);
   std::string fresh_name(const std::string& stem);
   std::string add_constant(const std::string& stem, Tensor tensor);
-  // Inserts a node before node `number` of the original graph, or at the end if `number` is its
-  // node count.
+  // Inserts a node before node `number` of the original graph; at the end if `number` is its size.
   vernier_onnx::NodeProto& insert_before(int number, const std::string& op,
                                          const std::vector<std::string>& inputs,
                                          const std::vector<std::string>& outputs,
@@ -40,8 +39,7 @@ class GraphWriter {
 
   // The domain whose QuantizeLinear and DequantizeLinear support the quantizer's type and an axis.
   std::string quantizer_domain(const Quantizer& quantizer) const;
-  // Stores a constant and inserts its DequantizeLinear before the node; returns the name of the
-  // output.
+  // Stores a constant, inserts its DequantizeLinear before the node, and returns that one's output.
   std::string dequantized(int before, const std::string& stem, Tensor stored,
                           const Quantizer& quantizer);
 

@@ -187,8 +187,7 @@ class Placing {
     placed.bias_reader = ReaderInput{reader.node, other};
   }
 
-  // Quantizes the output of a convolution, behind a Relu or Clip, which the quantizer's range
-  // implies.
+  // Quantizes the output of a Conv, or of a Relu or Clip behind it, which the range then implies.
   void place_outputs() {
     for (const PlacedNode& placed : plan_.nodes) {
       if (placed.op != "Conv" && options_.placement != QuantizerPlacement::all) continue;
@@ -292,8 +291,7 @@ class Placing {
   std::map<std::string, std::vector<ReaderInput>> readers_;  // inputs in the main graph, by tensor
   std::map<std::string, std::set<ReaderInput>> quantized_;  // inputs that read the quantized tensor
   std::set<std::string> everywhere_;
-  std::map<std::string, std::string> sources_;  // source by moved tensor: the tensor that its
-                                                // values come from
+  std::map<std::string, std::string> sources_;  // the tensor whose values a moved tensor holds
   PlacementPlan plan_;
 };
 

@@ -119,8 +119,7 @@ class Rewriting {
     return true;
   }
 
-  // The bias, stored in units of activation scale * weight scale. nullopt if these are not
-  // constant.
+  // The bias, stored in units of activation scale * weight scale; nullopt if these are computed.
   std::optional<std::string> dequantized_bias(const NodeProto& node, const RealOperator& real) {
     const auto first = graph_.numbers(input_name(node, real.inputs[0].scale)),
                second = graph_.numbers(input_name(node, real.inputs[1].scale));
@@ -162,8 +161,7 @@ class Rewriting {
   GraphWriter writer_;
   int number_ = 0;
   std::map<std::string, ScaleNames> scales_;  // by quantized activation
-  std::map<std::string, std::string> real_;  // dequantized tensor, by stored tensor, scale and zero
-                                             // point
+  std::map<std::string, std::string> real_;   // dequantized tensor, by tensor and quantizer
 };
 
 }  // namespace

@@ -21,8 +21,7 @@ enum class TargetCpu {
 };
 std::string_view target_cpu_name(TargetCpu target);
 TargetCpu parse_target_cpu(std::string_view name);
-// Whether this CPU's kernels for uint8 x int8 add pairs of products in 16 bits, and so may
-// saturate.
+// Whether this CPU's uint8 x int8 kernels add pairs of products in 16 bits, and may saturate.
 bool saturates_here();
 // How 8-bit weights are stored for the target if activations are uint8.
 WeightStorage weight_storage(TargetCpu target);
@@ -34,14 +33,13 @@ struct QuantizeOptions {
   Effort effort = Effort::normal;
   bool set_choosing_apart = false;  // reserve samples for choosing even if the effort tries nothing
   std::vector<std::string> keep_nodes = {};  // names or globs of nodes to keep in float
-  std::vector<std::string> keep_8bit = {};   // names or globs of nodes with 8-bit weights among
-                                             // 4-bit ones
+  std::vector<std::string> keep_8bit = {};   // names or globs of nodes to store in 8 bits, not 4
   std::int64_t block_size = 32;              // of 4-bit weights
   bool symmetric_weights = true;             // 4-bit weights have no zero points
   CalibratedRanges given_ranges = {};        // by tensor; never changed
   std::vector<Limit> limits = {};
   int threads = 0;
-  SampleRecords* records = nullptr;  // scores of an earlier run; null to keep none
+  SampleRecords* records = nullptr;  // where scores are looked up and kept; null for none
   Progress progress = {};
 };
 
@@ -68,8 +66,7 @@ struct QuantizeResult {
   Model float_model;  // the prepared model that was quantized
   Model model;
   std::int64_t nodes_before = 0, float_model_nodes = 0, batch_norms = 0;
-  std::int64_t quantized_nodes = 0, float_nodes = 0;    // counts of Conv, ConvTranspose, Gemm and
-                                                        // MatMul
+  std::int64_t quantized_nodes = 0, float_nodes = 0;    // of Conv, ConvTranspose, Gemm, MatMul
   std::int64_t quantizers = 0;                          // on activations
   std::map<std::string, std::int64_t> integer_kernels;  // executed after optimisation, by operator
   // Matrix products and convolutions of the same graph that run in float; always so for
@@ -92,8 +89,8 @@ std::vector<std::string> quantize_limit_metrics();
 // are missing.
 QuantizeResult quantize(const Model& model, Samples* samples, const QuantizeOptions& options);
 
-// Samples split evenly into three parts: for calibration, for choosing, and for the final
-// judgement.
+// Samples, interleaved into three parts: for calibration, for choosing, and for the final
+// judgement. Fewer than 4 samples all calibrate and judge, and none choose.
 struct SampleParts {
   std::vector<std::int64_t> calibration, choosing, held_back;
 };

@@ -13,7 +13,7 @@ namespace {
 
 // Samples for measuring the noise of one tensor's quantizer alone.
 constexpr std::int64_t alone_samples = 64;
-// Effort::tune keeps nodes in float that gain this much each: at most a sixth of all, at least one.
+// Effort::tune keeps up to a sixth of the nodes (at least one) in float, if each gains this much.
 constexpr double worth_a_node_db = 0.5;
 constexpr std::int64_t nodes_for_one_in_float = 6;
 constexpr std::size_t tried_in_float = 4;
@@ -40,7 +40,7 @@ void Quantizing::search() {
   if (options_.effort == Effort::fast || parts_.choosing.empty() || !go_on_) return;
   equalize_channels();
   search_blocks();
-  // Bias correction would add a node behind every product of a decoder.
+  // A 4-bit decoder has no activation ranges to choose, and its biases are not corrected.
   if (choices_.precision.weight_bits == 4 && chooser().scores_tokens()) return;
   search_choices_by_score();
   if (options_.effort != Effort::tune || !options_.precision.needs_calibration()) return;

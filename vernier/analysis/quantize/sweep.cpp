@@ -112,8 +112,7 @@ class Sweeping {
     return options_.folder / fmt::format("{}.{}.onnx", model_.path().stem().string(), precision);
   }
 
-  // Everything that a row depends on besides the precision: model, samples, options, versions and
-  // CPU.
+  // What decides whether a row is reused: model, samples, some options, versions and CPU.
   std::string signature() {
     std::string hashes;
     for (std::int64_t i = 0; i < shared_.size(); ++i)

@@ -13,8 +13,7 @@ enum class TuneCost { nodes, bytes, latency };
 std::string_view tune_cost_name(TuneCost cost);
 TuneCost parse_tune_cost(std::string_view name);
 
-// How a kept node is stored: in float, with 16-bit activations, or with 8-bit instead of 4-bit
-// weights.
+// How a kept node is stored: in float, with 16-bit activations, or with 8-bit (not 4-bit) weights.
 enum class TuneFallback { floating, bits16, weights8 };
 
 struct TuneOptions {

@@ -23,8 +23,7 @@ struct WeightOptions {
   WeightStorage storage = WeightStorage::int8;
   WeightRule rule = WeightRule::minmax;
   int axis = -1;                          // channel axis; -1 for one scale for the whole weight
-  std::vector<double> least_scales = {};  // lower bound of each channel's scale; empty for no
-                                          // bounds
+  std::vector<double> least_scales = {};  // lower bound for each channel; empty for none
 };
 
 struct StoredWeight {
