@@ -42,7 +42,7 @@ Findings check_weights(const ModelIndex& index);
 
 // What runs on the samples showed.
 struct Live {
-  // Of tensors and inputs, by the names that probes report.
+  // Shapes of tensors and inputs, by the names that probes report.
   std::map<std::string, Shape> shapes;
   std::map<std::string, RealRange> ranges;  // of float tensors, over all samples
   Findings findings;

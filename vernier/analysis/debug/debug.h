@@ -117,7 +117,7 @@ struct DebugOutput {
 struct ProjectionRow {
   PlacedProjection projection;
   std::optional<double> weight_sqnr_db;
-  // Of its output, as in DebugActivation.
+  // SQNR of its output, as in DebugActivation.
   std::optional<double> cumulative_sqnr_db, introduced_sqnr_db;
   // KL of the next token with only this projection quantized, and with all others quantized.
   std::optional<double> kl_alone, kl_without;

@@ -130,7 +130,7 @@ void add_weight_changes(std::size_t index, const Switch& what, const Observed& o
                          quantizer_of_ranges(observed.channels, what.channel_axis, steps, true))});
 }
 
-// Of the changes of one kind to one scale, the one with the least noise, if it gains.
+// For each scale and kind of change, the change with the least noise, if it gains.
 std::vector<std::size_t> best_of_each(const std::vector<Change>& changes,
                                       const std::vector<OutputNoise>& noise, double before) {
   std::map<std::pair<std::size_t, QuantizerRemedy::Kind>, std::size_t> best;
