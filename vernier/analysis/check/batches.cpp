@@ -7,10 +7,10 @@
 namespace vernier {
 namespace {
 
-// The tensor as [outer][bytes of one step along everything before `axis`].
+// The tensor as `outer` consecutive pieces: one for each index of the axes before `axis`.
 struct Strides {
   std::int64_t outer = 1;
-  std::int64_t bytes = 0;  // of one step of `outer`
+  std::int64_t bytes = 0;  // of one piece
 };
 
 Strides strides(const Tensor& tensor, std::size_t axis) {
@@ -20,7 +20,7 @@ Strides strides(const Tensor& tensor, std::size_t axis) {
   return found;
 }
 
-// Two elements of 4 bits share a byte, which rows cannot be cut at.
+// Two 4-bit elements share a byte, so that rows cannot be cut at bytes.
 bool shares_bytes(DType dtype) { return bits(dtype) == 4; }
 Tensor in_bytes(const Tensor& tensor) {
   return convert(tensor, is_signed(tensor.dtype) ? DType::i8 : DType::u8);

@@ -41,7 +41,7 @@ void require_onnx(const std::filesystem::path& path) {
     throw Error(fmt::format("[check] {}: cannot be read; change its permissions", path.string()));
 }
 
-// Whether any finding of the group is asked for.
+// Whether any finding of the group is wanted.
 bool wants(const CheckOptions& options, CheckGroup group) {
   return std::ranges::any_of(explanations(), [&](const Explanation& entry) {
     return entry.group == group && is_wanted(options, entry.id);
@@ -65,7 +65,7 @@ Findings check_static(const ModelIndex& index, const CheckOptions& options) {
   return findings;
 }
 
-// What the optimised model shows. One session is open at a time: each holds the weights.
+// Checks that use the optimised model. Sessions are opened one at a time: each holds the weights.
 Findings check_optimised(const ModelIndex& index, Runs& runs, const CheckOptions& options) {
   Findings findings = std::move(runs.findings);
   if (runs.runner) append(findings, contrib_operators(index));
@@ -76,8 +76,8 @@ Findings check_optimised(const ModelIndex& index, Runs& runs, const CheckOptions
   return findings;
 }
 
-// What the graph shows as it is written: sizes are tried where no operators are fused, since fused
-// kernels trust that sizes fit together.
+// Checks that run the graph without optimisation. Sizes are tried here, because fused kernels
+// assume that sizes fit together.
 Findings check_as_written(const ModelIndex& index, const Runs& runs, const CheckOptions& options) {
   Findings findings;
   const bool numerics = wants(options, CheckGroup::numerics);
@@ -127,7 +127,7 @@ Findings check_model(const Model& model, const CheckOptions& options) {
   return findings;
 }
 
-// What keeps the file from being read is itself a finding.
+// A file that cannot be read is itself a finding.
 Findings check_file(const std::filesystem::path& path, const CheckOptions& options) {
   std::optional<Model> model;
   try {
@@ -139,8 +139,8 @@ Findings check_file(const std::filesystem::path& path, const CheckOptions& optio
   return check_model(*model, options);
 }
 
-// Starts the host of such a reference, on the first sample. A file that cannot be read is a finding
-// of its own.
+// Starts the host of a hosted reference, on the first sample. check_file() reports a model that
+// cannot be read.
 CheckOptions with_host(CheckOptions options, const std::filesystem::path& path) {
   if (options.reference.empty() || model_format(options.reference) != ModelFormat::hosted)
     return options;
@@ -154,12 +154,12 @@ CheckOptions with_host(CheckOptions options, const std::filesystem::path& path) 
       options.samples ? options.samples(*model)
                       : random_samples(model->inputs(), {.index_lengths = index_lengths(*model)});
   RunnerOptions runner{.host = described_by(options.host, samples->sample(0), model->outputs())};
-  runner.host.watch = HostWatch::layers;  // which leaf a batch norm follows is evidence of weights
+  runner.host.watch = HostWatch::layers;  // leaves help to compare weights of batch norms
   options.hosted = open_runner(options.reference, runner);
   return options;
 }
 
-// Against the reference, where both can be read.
+// Compares with the reference's weights; nullopt if either model cannot be read.
 std::optional<WeightEvidence> compare_weights(const std::filesystem::path& path,
                                               const CheckOptions& options) {
   if (options.reference.empty() || !options.weight_evidence) return std::nullopt;
@@ -175,12 +175,12 @@ std::optional<WeightEvidence> compare_weights(const std::filesystem::path& path,
   }
 }
 
-// Errors first, then in the order of the explanations.
+// Sorts errors first, then by the order of explanations().
 std::pair<int, std::ptrdiff_t> rank(const Finding& finding) {
   return {-static_cast<int>(finding.severity), &explanation(finding.id) - explanations().data()};
 }
 
-// A model that could not be tried is no defect of the model, and no pass either.
+// If the model could not be run, the verdict is neither a failure for that reason nor a pass.
 Verdict judge(const CheckResult& result, bool strict) {
   using enum Limit::Fails;
   const auto untried = std::ranges::count(result.findings, "not-run", &Finding::id);
@@ -202,7 +202,7 @@ std::int64_t CheckResult::count(Severity severity) const {
 CheckResult check(const std::filesystem::path& path, const CheckOptions& given) {
   require_ids(given);
   require_onnx(path);
-  if (!given.reference.empty()) model_format(given.reference);  // throws if it is no reference
+  if (!given.reference.empty()) model_format(given.reference);  // throws if unsupported
   const CheckOptions options = with_host(given, path);
   CheckResult result{.findings = check_file(path, options)};
   std::erase_if(result.findings, [&](const Finding& f) { return !is_wanted(options, f.id); });

@@ -19,36 +19,34 @@
 namespace vernier {
 
 struct CheckOptions {
-  std::vector<std::string> only;        // ids; empty: all
-  std::vector<std::string> disable;     // ids
-  std::filesystem::path reference;      // ONNX, TorchScript, recorded or hosted; empty: none
-  HostOptions host = {};                // of a reference that a host runs
-  std::filesystem::path preprocessing;  // empty: the file beside the model, if any
-  // The samples that the model runs on; unset: random ones, of sizes that the model takes.
+  std::vector<std::string> only;        // ids to check; empty for all
+  std::vector<std::string> disable;     // ids to skip
+  std::filesystem::path reference;      // ONNX, TorchScript, recorded or hosted; empty for none
+  HostOptions host = {};                // for a hosted reference
+  std::filesystem::path preprocessing;  // empty for the file beside the model, if any
+  // The samples that the model runs on; if empty, random ones, of sizes that the model accepts.
   std::function<std::unique_ptr<Samples>(const Model&)> samples;
-  double tolerance = 1e-3;      // largest difference from the reference
+  double tolerance = 1e-3;      // largest allowed difference from the reference
   bool strict = false;          // warnings fail as well
-  bool weight_evidence = true;  // fail where the reference has other weights
+  bool weight_evidence = true;  // fail if the reference has other weights
   OrtOptions runtime;
-  std::shared_ptr<Runner> hosted = {};  // by check() itself: a host is started once
-  // Every run in a process of its own, which is forked: a kernel that crashes is a finding.
+  std::shared_ptr<Runner> hosted = {};  // set by check(), to start the host only once
+  // Runs every trial in a forked process, so that a kernel that crashes is a finding.
   bool isolated = false;
-  double trial_seconds = 60;  // after which such a run counts as one that does not end; 0: never
-  std::function<void(const ProcessEnded&)> process_ended;  // called when it did not end well
+  double trial_seconds = 60;  // timeout of a run in such a process; 0 for none
+  std::function<void(const ProcessEnded&)> process_ended;  // on a crash, timeout or lack of memory
 };
 
 struct CheckResult {
   Findings findings;  // errors, warnings, notes; each in the order of explanations()
-  std::optional<WeightEvidence> weights;  // against those of a reference
-  Verdict
-      verdict;  // limits on the number of errors and, if strict, of warnings; other weights fail
+  std::optional<WeightEvidence> weights;  // compared with the reference's
+  Verdict verdict;  // fails on errors, on warnings if strict, and on other weights
   std::int64_t count(Severity severity) const;
   bool operator==(const CheckResult&) const = default;
 };
 
-// Looks for everything that explanations() lists in an ONNX file. What is wrong with the file is a
-// finding; Error is thrown for a file that is not there, ids that do not exist, and a reference or
-// samples that cannot be used.
+// Checks an ONNX file for everything that explanations() lists. Defects of the file are findings;
+// throws Error for a missing file, unknown ids, and an unusable reference or samples.
 CheckResult check(const std::filesystem::path& model, const CheckOptions& options = {});
 
 }  // namespace vernier

@@ -20,7 +20,7 @@ namespace {
 using Sample = std::vector<Tensor>;
 
 constexpr double large = 1e3;
-// What float32 rounding may amount to in an output of large numbers.
+// Relative error that float32 rounding may cause in outputs of large numbers.
 constexpr double relative_tolerance = 1e-4;
 
 class OneSample : public Samples {
@@ -33,7 +33,7 @@ class OneSample : public Samples {
   Sample sample_;
 };
 
-// Each element changed; integers stay within the table that they index.
+// The first sample with each element changed; indices stay within their table.
 template <typename Change>
 Sample changed(const Runs& runs, const Change& change) {
   Sample sample = runs.samples.front();
@@ -72,8 +72,8 @@ double worst(const PairResult& pair, std::string_view metric, Better better) {
   return better == Better::lower ? statistics.max : statistics.min;
 }
 
-// Why the pair is not the same; empty if it is. What is not finite in the reference itself proves
-// nothing.
+// How the outputs of a pair differ; empty if they agree. If the reference itself is not finite,
+// nothing can be concluded.
 std::string difference(const PairResult& pair, Precision precision, double tolerance) {
   if (pair.status == PairStatus::only_in_candidate) return "";
   if (pair.status == PairStatus::only_in_reference) return "is missing, the reference has it";
@@ -97,7 +97,7 @@ std::string difference(const PairResult& pair, Precision precision, double toler
                      tolerance);
 }
 
-// In a process of its own where the model is, too: this one runs nothing.
+// The reference runs in a process of its own if the model does.
 std::shared_ptr<Runner> open_reference(const CheckOptions& options) {
   if (options.hosted) return options.hosted;
   const auto open = [path = options.reference] { return open_runner(path); };
@@ -126,7 +126,8 @@ class Consistency {
                         options_.reference.string()));
       for (std::size_t i = 0; i < runs_.samples.size(); ++i)
         add(fmt::format("random sample {}", i), *one(runs_.samples[i]));
-      if (precision_ == Precision::fp32 && !find_decoder(model, {}))  // zeros are no mask
+      // A mask of zeros is not a valid input of a decoder.
+      if (precision_ == Precision::fp32 && !find_decoder(model, {}))
         for (const NamedSample& named : constant_samples(runs_)) add_constant(named);
     }
     return std::move(findings_);
@@ -141,11 +142,11 @@ class Consistency {
     try {
       add(named.name, *one(named.sample));
     } catch (const Error&) {
-      // Models need not take such inputs.
+      // Models need not accept such inputs.
     }
   }
 
-  // Random inputs are not what a quantized model was calibrated for.
+  // For a quantized model it is only a note: it was not calibrated for random inputs.
   Finding tempered(Finding finding) const {
     if (precision_ != Precision::int8) return finding;
     finding.severity = Severity::note;

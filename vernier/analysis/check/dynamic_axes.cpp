@@ -16,18 +16,18 @@ namespace {
 
 using vernier_onnx::NodeProto;
 
-// The node that keeps an axis at the size it was traced with.
+// The node that freezes an axis at the size with which it was traced.
 struct FrozenNode {
   Subject subject;
   std::string reason;  // " in Reshape '/Reshape', whose shape is the constant [1,16]"
 };
 
-// As far as it makes sense to look for a cause.
+// How many nodes are searched for a cause.
 constexpr std::size_t most_nodes = 200;
 
 Shape as_shape(const std::vector<double>& numbers) { return {numbers.begin(), numbers.end()}; }
 
-// The constant target of a Reshape or Expand.
+// The constant target shape of a Reshape or Expand.
 std::optional<Shape> constant_target(const GraphIndex& graph, const NodeProto& node) {
   if (!is_op(node, "Reshape") && !is_op(node, "Expand")) return std::nullopt;
   const auto numbers = graph.numbers(input_name(node, 1));
@@ -48,7 +48,7 @@ std::string own_reason(const GraphIndex& graph, const NodeProto& node) {
   return "";
 }
 
-// The nearest Reshape or Expand before the node whose first dimension is the size that works.
+// The nearest Reshape or Expand before the node whose constant shape begins with `size`.
 const NodeProto* frozen_before(const GraphIndex& graph, const NodeProto* node, std::int64_t size) {
   std::deque<const NodeProto*> waiting{node};
   std::unordered_set<const NodeProto*> seen;
@@ -63,7 +63,7 @@ const NodeProto* frozen_before(const GraphIndex& graph, const NodeProto* node, s
   return nullptr;
 }
 
-// From the message of a run that failed. `size` is the one that works.
+// Finds the cause in the message of a failed run. `size` is the size that works.
 FrozenNode find_frozen_node(const ModelIndex& index, const std::string& error, std::int64_t size) {
   const FoundNode failed = find_failed_node(index, error);
   FrozenNode frozen{.subject = subject_of_error(index, error)};
@@ -79,7 +79,7 @@ FrozenNode find_frozen_node(const ModelIndex& index, const std::string& error, s
   return frozen;
 }
 
-// From an output that does not follow its input.
+// Finds the cause of an output that does not follow its input.
 FrozenNode find_frozen_node_before(const ModelIndex& index, const std::string& output,
                                    std::int64_t size) {
   const GraphIndex& graph = index.main();
@@ -95,13 +95,13 @@ std::vector<std::int64_t> base_sizes(std::span<const DynamicAxis> axes, const Sa
   return sizes;
 }
 
-// "past + 1" is no axis of its own.
+// An expression like "past + 1" is not an axis of its own.
 bool is_plain(const DynamicAxis& axis) {
   return std::ranges::none_of(axis.name, [](char c) { return c == '+' || c == '*' || c == '-'; });
 }
 
-// Sizes to try in turn. Doubling keeps what lengths have to be divisible by; images often have to
-// be multiples of 32.
+// Sizes to try, in this order. Doubling preserves divisibility; image sizes often have to be
+// multiples of 32.
 std::vector<std::int64_t> other_sizes(const DynamicAxis& axis, std::int64_t base) {
   std::vector<std::int64_t> sizes{2, 3, 1, 4, 8};
   if (!axis.is_batch) sizes = {base < 16 ? base + 4 : 2 * base, base + 1, 2 * base, 32, 64};
@@ -109,7 +109,7 @@ std::vector<std::int64_t> other_sizes(const DynamicAxis& axis, std::int64_t base
   return sizes;
 }
 
-// Scales that are computed from the whole batch make rows depend on each other by design.
+// With dynamic quantization, scales depend on the whole batch, and so rows depend on each other.
 bool quantizes_dynamically(const ModelIndex& index) {
   return std::ranges::any_of(index.graphs(), [](const GraphIndex& graph) {
     return std::ranges::any_of(graph.graph().node(), [](const NodeProto& node) {
@@ -136,8 +136,8 @@ class DeclaredAxes {
   }
 
  private:
-  // The length of one vector, and of nothing else: scales or a bias. It has to fit what it is
-  // applied to, and kernels that do not look read past its end.
+  // Whether the axis is the length of a single vector only, such as scales or a bias. It has to fit
+  // another tensor, and kernels that do not check would read past its end.
   bool is_parameter(const DynamicAxis& axis) const {
     const auto has_axis = [&](const Dim& dim) { return dim.symbol == axis.name; };
     return axis.places.size() == 1 && runner_.inputs()[axis.places[0].input].shape.size() == 1 &&
@@ -147,7 +147,8 @@ class DeclaredAxes {
            });
   }
 
-  // Which unnamed axes of several inputs go together is not known.
+  // An unnamed axis is only tried if all unnamed axes belong to one input: otherwise it is not
+  // known which of them must change together.
   bool is_certain(const DynamicAxis& axis) const {
     std::set<std::size_t> inputs;
     for (const DynamicAxis& other : axes_)
@@ -156,7 +157,7 @@ class DeclaredAxes {
     return axis.named || inputs.size() == 1;
   }
 
-  // Frozen is an axis that takes no other size; one that refuses some of them is not.
+  // An axis is frozen if it accepts no other size, not if it refuses only some.
   Findings check_axis(std::size_t index) {
     std::string error;  // of the first size
     int taken = 0;
@@ -164,7 +165,7 @@ class DeclaredAxes {
     for (const std::int64_t size : sizes) {
       const Sample inputs = inputs_of(index, size);
       const Trial trial = try_run(runner_, inputs);
-      if (trial.ended) return {};  // a finding of its own
+      if (trial.ended) return {};  // reported as a finding of its own
       if (error.empty()) error = trial.error;
       if (!trial.outputs) continue;
       Findings findings = judge(index, size, *trial.outputs);
@@ -187,7 +188,7 @@ class DeclaredAxes {
     return drawn(sizes);
   }
 
-  // Several samples at once must come out as they do alone.
+  // Checks that outputs follow the axis, and that samples in a batch give the same as each alone.
   Findings judge(std::size_t index, std::int64_t size, const std::vector<Tensor>& outputs) {
     if (auto finding = not_followed(index, size, outputs)) return {*finding};
     if (!joins_samples(index) || !runs_.deterministic || is_time(axes_[index])) return {};
@@ -195,8 +196,8 @@ class DeclaredAxes {
     return mixed_rows(axis, single_samples(like_first(runs_.samples, size), axis), outputs);
   }
 
-  // Whether a recurrent operator runs over the axis: a state that does not have it is not of a
-  // batch.
+  // Whether the axis is a time axis: there is a recurrent operator, and an input (its state)
+  // without this axis.
   bool is_time(const DynamicAxis& axis) const {
     const auto is_recurrent = [](const vernier_onnx::NodeProto& node) {
       return is_op(node, "LSTM") || is_op(node, "GRU") || is_op(node, "RNN");
@@ -210,7 +211,7 @@ class DeclaredAxes {
     return false;
   }
 
-  // Inputs of these sizes; those that have not changed keep their values, which may be given ones.
+  // Random inputs of these sizes; those whose shape is unchanged keep the first sample's values.
   Sample drawn(std::span<const std::int64_t> sizes) const {
     const auto& inputs = runner_.inputs();
     Sample sample = draw_inputs(runs_, inputs, shapes_with(inputs, axes_, sizes), 0);
@@ -219,8 +220,8 @@ class DeclaredAxes {
     return sample;
   }
 
-  // Lengths of several inputs may have to agree: then they can only change together, all to one
-  // size or two by as much (what is past and what a mask covers).
+  // Lengths of several inputs may have to agree. So they are changed together: all to one size, or
+  // two by the same amount (past length and mask length).
   bool runs_with_others(std::size_t index, std::int64_t size) {
     std::vector<std::int64_t> all = base_;
     for (std::size_t i = 0; i < axes_.size(); ++i) {
@@ -235,13 +236,13 @@ class DeclaredAxes {
     return try_run(runner_, drawn(all)).outputs.has_value();
   }
 
-  // An output that declares the axis and does not have its size.
+  // A finding if an output declares the axis but does not have its size.
   std::optional<Finding> not_followed(std::size_t index, std::int64_t size,
                                       const std::vector<Tensor>& outputs) {
     const std::string& symbol = axes_[index].name;
     for (const TensorSpec& declared : index_.model().outputs()) {
       const auto output = std::ranges::find(outputs, declared.name, &Tensor::name);
-      // What is empty stands for nothing, as the cache of the branch that was not taken.
+      // An empty output means nothing, like the cache of a branch that was not taken.
       if (output == outputs.end() || output->size() == 0 ||
           output->shape.size() != declared.shape.size())
         continue;
@@ -259,7 +260,7 @@ class DeclaredAxes {
     return std::nullopt;
   }
 
-  // A cache that stays empty does not have the size of its axis to begin with.
+  // A cache that stays empty does not have the axis' size even in the first run.
   bool follows_at_first(const std::string& name, std::size_t axis, std::int64_t size) const {
     const auto output = std::ranges::find(runs_.outputs, name, &Tensor::name);
     return output != runs_.outputs.end() && axis < output->shape.size() &&

@@ -21,8 +21,8 @@ enum class CheckGroup {
 };
 std::string_view check_group_name(CheckGroup group);  // "Dynamic axes"
 
-// Everything that is said of one kind of finding: findings, `vernier check --explain`, SARIF rules
-// and docs/checks.md all take it from here.
+// All texts for one kind of finding, used by findings, `vernier check --explain`, SARIF rules and
+// docs/checks.md.
 struct Explanation {
   std::string_view id;
   CheckGroup group;
@@ -33,10 +33,10 @@ struct Explanation {
   std::string_view remedy;
 };
 
-// Every kind of finding, by group, in the order in which they are looked for.
+// Every kind of finding, by group, in the order in which they are checked.
 std::span<const Explanation> explanations();
 
-// Throws Error, with the ids that are spelled alike, if there is none of that id.
+// Throws Error, suggesting similarly spelled ids, if the id does not exist.
 const Explanation& explanation(std::string_view id);
 
 }  // namespace vernier

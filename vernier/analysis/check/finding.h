@@ -14,8 +14,8 @@ std::string_view severity_name(Severity severity);
 enum class SubjectKind { model, node, tensor };
 std::string_view subject_kind_name(SubjectKind kind);
 
-// What a finding is about. Inside an If, Loop or Scan the name has the subgraph's path in front:
-// "loop_1.body/add_2".
+// What a finding is about. Inside an If, Loop or Scan the name is prefixed with the subgraph's
+// path: "loop_1.body/add_2".
 struct Subject {
   SubjectKind kind = SubjectKind::model;
   std::string name;  // empty for the model itself
@@ -33,13 +33,13 @@ struct Finding : Occurrence {
   std::string id;  // an entry of explanations()
   Severity severity = Severity::warning;
   std::string remedy;            // one sentence
-  std::vector<Occurrence> more;  // others of the same kind, severity and remedy
+  std::vector<Occurrence> more;  // of the same id, severity and remedy
   bool operator==(const Finding&) const = default;
 };
 
 using Findings = std::vector<Finding>;
 
-// A finding with the severity and the remedy that the explanation of `id` gives.
+// A finding with the severity and remedy of the explanation of `id`.
 Finding make_finding(std::string_view id, Subject subject, std::string evidence);
 
 // A node or tensor of one of the model's graphs.
@@ -48,7 +48,7 @@ Subject tensor_subject(const GraphIndex& graph, const std::string& tensor);
 
 void append(Findings& findings, Findings more);
 
-// One finding of each kind, severity and remedy: the first, which has the others as `more`.
+// Merges findings of the same id, severity and remedy: the first keeps the others in `more`.
 Findings grouped(Findings findings);
 
 // "3 nodes", "1 node".

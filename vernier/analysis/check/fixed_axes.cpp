@@ -14,7 +14,7 @@ namespace {
 
 using vernier_onnx::NodeProto;
 
-// The model with an axis of its inputs opened, and nothing else said about shapes.
+// Opens the model with this axis of its inputs dynamic, and without other tensors' declared shapes.
 std::unique_ptr<Runner> open_axis(const Model& model, const DynamicAxis& axis,
                                   const CheckOptions& options) {
   OrtOptions runtime = options.runtime;
@@ -41,7 +41,7 @@ std::unique_ptr<Runner> open_axis(const Model& model, const DynamicAxis& axis,
   }
 }
 
-// Whether the first half of a doubled batch gives what it gave alone.
+// Whether the first half of a doubled batch gives the same outputs as alone.
 bool doubles(const std::vector<Tensor>& alone, const std::vector<Tensor>& together) {
   for (std::size_t i = 0; i < alone.size(); ++i) {
     const Tensor& output = together[i];
@@ -55,7 +55,7 @@ bool doubles(const std::vector<Tensor>& alone, const std::vector<Tensor>& togeth
   return !alone.empty();
 }
 
-// Kernels of ONNX Runtime's own operators trust the declared sizes.
+// Kernels of ONNX Runtime's own operators rely on declared sizes.
 bool has_runtime_operators(const ModelIndex& index) {
   return std::ranges::any_of(index.graphs(), [](const GraphIndex& graph) {
     return std::ranges::any_of(graph.graph().node(), [](const NodeProto& node) {
@@ -65,7 +65,7 @@ bool has_runtime_operators(const ModelIndex& index) {
   });
 }
 
-// Axis 0 of every input that has at least two, if all are of one fixed size.
+// Axis 0 of every input of rank 2 or more, if all have the same fixed size.
 std::optional<DynamicAxis> fixed_batch(const std::vector<TensorSpec>& inputs) {
   DynamicAxis axis{.name = "batch", .is_batch = true};
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -94,7 +94,7 @@ Findings try_fixed_batch(const ModelIndex& index, const Runs& runs, const CheckO
       fmt::format("its batch is declared as {}, and the graph runs with {} too", size, 2 * size))};
 }
 
-// Axis 1 of ids [batch, length] and of features [batch, length, size], if all are of one size.
+// Axis 1 of ids [batch, length] and of features [batch, length, size], if all have the same size.
 std::optional<DynamicAxis> fixed_sequence(const std::vector<TensorSpec>& inputs) {
   DynamicAxis axis{.name = "sequence"};
   for (std::size_t i = 0; i < inputs.size(); ++i) {

@@ -4,7 +4,7 @@
 
 namespace vernier {
 
-// The smallest number of a float type that has its full precision; float32's for other types.
+// The smallest normal number of a float type; float32's for all other types.
 constexpr double smallest_normal(DType dtype) {
   switch (dtype) {
     case DType::f64: return 0x1p-1022;
@@ -13,8 +13,7 @@ constexpr double smallest_normal(DType dtype) {
   }
 }
 
-// Half of the smallest number above 0: what is not above it rounds to 0. 0 for float64 and for
-// types that nobody computes in.
+// Half of the smallest positive number: magnitudes up to it round to 0. 0 for other types.
 constexpr double vanishing_below(DType dtype) {
   switch (dtype) {
     case DType::f16: return 0x1p-25;

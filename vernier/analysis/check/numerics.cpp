@@ -48,7 +48,7 @@ bool has_nonfinite(const Tensor& tensor) {
   return is_float(tensor.dtype) && tensor_statistics(tensor).finite() < tensor.size();
 }
 
-// Infinity inside is common (masks); in an output it is not, nor is NaN anywhere.
+// Infinity inside the model is common (masks), but not in an output. NaN is reported anywhere.
 Findings judge(const ModelIndex& index, const Runs& runs, const Watching& seen) {
   const auto output = std::ranges::find_if(runs.outputs, has_nonfinite);
   const bool reaches_output = output != runs.outputs.end();
@@ -73,7 +73,7 @@ constexpr std::int64_t longest_f16_softmax = 2048;
 
 // ---- float64
 
-// Whether the node's result is known before the model runs.
+// Whether the node's output does not depend on the model's inputs.
 bool is_constant(const GraphIndex& graph, const NodeProto& node, int depth = 0) {
   if (is_op(node, "Constant")) return true;
   if (depth > 8 || node.input_size() == 0) return false;
@@ -93,7 +93,7 @@ bool writes_f64(const GraphIndex& graph, const NodeProto& node) {
                              [&](const std::string& output) { return is_f64(graph, output); });
 }
 
-// Nodes where float64 begins, with how many compute in it.
+// Nodes where float64 begins, with the number of nodes that compute in it.
 Findings float64_findings(const GraphIndex& graph) {
   Findings findings;
   std::int64_t count = 0;
@@ -198,8 +198,8 @@ bool guards_division(const GraphIndex& graph, const NodeProto& add) {
   });
 }
 
-// A single number that is added before Sqrt, Log or a division. In float16 it is stored as 0, or
-// comes from a float32 constant through a Cast.
+// A scalar that is added before Sqrt, Log or a division. In float16 it may be stored as 0, or come
+// from a float32 constant through a Cast.
 Findings added_epsilon(const GraphIndex& graph, const NodeProto& node) {
   if (!is_op(node, "Add") || node.output_size() != 1) return {};
   const auto dtype = graph.dtype(node.output(0));
@@ -218,14 +218,14 @@ Findings added_epsilon(const GraphIndex& graph, const NodeProto& node) {
 
 // ---- Softmax
 
-// Elements that a Softmax sums up; 0 where that is not known.
+// The number of elements that a Softmax sums; 0 if unknown.
 std::int64_t softmax_length(const GraphIndex& graph, const NodeProto& node, const Live& live) {
   const std::string input = input_name(node, 0);
   std::optional<Shape> shape = graph.declared_shape(input);
   if (const auto seen = live.shapes.find(graph.label(input)); seen != live.shapes.end())
     shape = seen->second;
   if (!shape || shape->empty()) return 0;
-  const bool flattens = graph.index().model().opset() < 13;  // over all axes from `axis` on
+  const bool flattens = graph.index().model().opset() < 13;  // into one axis, from `axis` on
   std::int64_t axis = attribute_int(node, "axis", flattens ? 1 : -1);
   if (axis < 0) axis += std::ssize(*shape);
   if (axis < 0 || axis >= std::ssize(*shape)) return 0;
@@ -242,7 +242,7 @@ Findings long_softmax(const GraphIndex& graph, const NodeProto& node, const Live
                        fmt::format("it sums {} float16 numbers", length))};
 }
 
-// A Gather whose indices and table are both in the model.
+// A Gather whose indices are constant and whose table has a known length.
 Findings constant_indices(const GraphIndex& graph, const NodeProto& node) {
   if (!is_op(node, "Gather") && !is_op(node, "GatherElements")) return {};
   const auto shape = graph.declared_shape(input_name(node, 0));
@@ -261,7 +261,7 @@ Findings constant_indices(const GraphIndex& graph, const NodeProto& node) {
   return {};
 }
 
-// The last index that the shortest table allows must run.
+// Runs the last index that the shortest table allows.
 Findings last_index(const ModelIndex& index, const Runs& runs, std::size_t input) {
   std::vector<Tensor> inputs = runs.samples.front();
   const auto found = runs.lengths.find(inputs[input].name);
@@ -287,7 +287,7 @@ Live check_live(const ModelIndex& index, const Runs& runs, Runner& watched) {
     try {
       watched.run(sample, [&](const TensorView& tensor) { seen.add(tensor); });
     } catch (const Error&) {
-      break;  // what was seen before still counts
+      break;  // earlier observations still count
     }
   }
   seen.live.findings = judge(index, runs, seen);

@@ -12,7 +12,7 @@ namespace {
 
 using vernier_onnx::NodeProto;
 
-// Where the operator can be found instead; both sentences of a finding.
+// Evidence and remedy of a finding on an operator.
 struct Advice {
   std::string evidence;
   std::string remedy;

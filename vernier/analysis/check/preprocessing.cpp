@@ -19,20 +19,20 @@ namespace {
 using vernier_onnx::NodeProto;
 using Numbers = std::vector<double>;
 
-// What the first operators of a graph do to the values of an image: value * scale + shift, one
-// number for each channel or one for all.
+// What the first operators of a graph compute from an image: value * scale + shift, with one number
+// for each channel or one for all.
 struct ImageGraph {
   ImageInput input;
   Numbers scale{1};
   Numbers shift{0};
   bool reverses_channels = false;
-  std::string last_node;  // that is part of it; empty if none is
+  std::string last_node;  // last of these operators; empty if none
 
-  // The mean and deviation that this is the same as, in the units of the input.
+  // The equivalent mean and standard deviation, in units of the input.
   Numbers mean() const;
   Numbers std() const;
   bool rescales() const;    // divides by 255, and nothing else
-  bool normalises() const;  // takes a mean off, or divides by something else
+  bool normalises() const;  // subtracts a mean, or divides by something other than 255
 };
 
 std::optional<ImageInput> first_image(const Model& model) {
@@ -41,13 +41,13 @@ std::optional<ImageInput> first_image(const Model& model) {
     try {
       return image_input(spec);
     } catch (const Error&) {
-      // No image: perhaps the next one is.
+      // Not an image; the next input may be one.
     }
   }
   return std::nullopt;
 }
 
-// One number for all channels, or one for each.
+// One number for all channels, or one per channel; nullopt for anything else.
 std::optional<Numbers> channel_numbers(const GraphIndex& graph, const std::string& tensor,
                                        int channels) {
   const auto numbers = graph.numbers(tensor);
@@ -69,7 +69,7 @@ void multiply(ImageGraph& image, const Numbers& factor) {
   image.shift = combine(image.shift, factor, std::multiplies{});
 }
 
-// Applies an arithmetic operator with a constant; false if it is none.
+// Applies an arithmetic operator with a constant; false if it is not one.
 bool apply_arithmetic(const GraphIndex& graph, const NodeProto& node, const std::string& value,
                       ImageGraph& image) {
   const bool first = input_name(node, 0) == value;
@@ -105,7 +105,7 @@ bool apply_batchnorm(const GraphIndex& graph, const NodeProto& node, ImageGraph&
   return true;
 }
 
-// A Gather that puts the channels in reverse order.
+// Applies a Gather that reverses the channels; false if it is not one.
 bool apply_reversal(const GraphIndex& graph, const NodeProto& node, ImageGraph& image) {
   if (!is_op(node, "Gather")) return false;
   const auto order = graph.numbers(input_name(node, 1));
@@ -139,7 +139,7 @@ bool ImageGraph::normalises() const {
   return !unchanged && !rescales();
 }
 
-// The first input that is a batch of images; nothing if there is none.
+// Follows the first image input through its first operators; nullopt if there is no image input.
 std::optional<ImageGraph> read_image_graph(const ModelIndex& index) {
   const std::optional<ImageInput> input = first_image(index.model());
   if (!input) return std::nullopt;
@@ -179,7 +179,7 @@ double largest(const Numbers& numbers) {
   return found;
 }
 
-// Means and deviations of [0,1] are below 1, those of [0,255] are in the tens.
+// Mean and deviation for values in [0,1] are below 1, for [0,255] in the tens.
 bool is_of_bytes(const Numbers& mean, const Numbers& std) {
   return largest(mean) > 2 || largest(std) > 2;
 }
@@ -239,7 +239,7 @@ class Expectation {
       check_own_range();
   }
 
-  // Mean and deviation of the preprocessing against its own rescaling.
+  // Compares the mean and deviation of the preprocessing with its own rescaling.
   void check_own_range() {
     const bool of_bytes = is_of_bytes(config_.mean, config_.std);
     if (of_bytes && divides_by_255(config_))
@@ -264,7 +264,7 @@ class Expectation {
       add_input("never-normalised", "neither the graph nor the preprocessing takes off a mean");
   }
 
-  // Whether the numbers are ImageNet's in this order: as they are, or times 255.
+  // Whether this is ImageNet's mean, in [0,1] or times 255, in RGB or reversed order.
   static bool is_imagenet(const Numbers& mean, bool reversed) {
     std::array<double, 3> known = {0.485, 0.456, 0.406};
     if (reversed) std::ranges::reverse(known);
@@ -347,7 +347,8 @@ struct Configured {
   std::optional<Sidecar> sidecar;
 };
 
-// What lies beside the model may be somebody else's; what was named must be right.
+// Reads files found beside the model. They may be unrelated to it, so that an error in them is only
+// a finding, unlike one in a file that the options name.
 Configured read_beside(const std::filesystem::path& model) {
   Configured found;
   if (model.empty()) return found;

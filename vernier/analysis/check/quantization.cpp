@@ -20,13 +20,13 @@ namespace {
 using vernier_onnx::NodeProto;
 using vernier_onnx::TensorProto;
 
-// A calibration range of which data reaches less was made for something else: three bits are lost.
+// A quantizer that uses less than this share of its range loses three bits or more.
 constexpr double least_filled = 1.0 / 8;
 
 bool is_quantize(const NodeProto& node) { return node.op_type() == "QuantizeLinear"; }
 bool is_dequantize(const NodeProto& node) { return node.op_type() == "DequantizeLinear"; }
 
-// Operators that move stored numbers without changing them, or know their scale.
+// Operators that move integers without changing them, or that know their scale.
 bool takes_stored_numbers(const NodeProto& node) {
   constexpr std::array<std::string_view, 17> movers = {
       "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten",  "Slice",
@@ -63,7 +63,7 @@ std::string quantizer_text(const std::optional<std::vector<double>>& scale,
   return fmt::format("scale {} and zero point {}", first(scale), first(zero_point));
 }
 
-// QuantizeLinear and the DequantizeLinear behind it, where both are constant and not the same.
+// A QuantizeLinear and the DequantizeLinear behind it with different constant parameters.
 Findings mismatched(const GraphIndex& graph, const NodeProto& node) {
   if (!is_dequantize(node) || node.input_size() < 2) return {};
   const NodeProto* before = graph.producer(node.input(0));
@@ -99,7 +99,7 @@ Findings requantized(const GraphIndex& graph, const NodeProto& node) {
                   quantizer_text(scale_before, zero_before), quantizer_text(scale, zero)))};
 }
 
-// float16 has few numbers below its normal ones, but a scale there still works.
+// A subnormal float16 scale is only a warning: it has few bits but works.
 std::optional<Finding> scale_finding(const Tensor& scale, const Subject& subject) {
   const std::vector<double> numbers = to_f64(scale);
   for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -117,8 +117,8 @@ std::optional<Finding> scale_finding(const Tensor& scale, const Subject& subject
   return std::nullopt;
 }
 
-// A typed field can hold numbers that the element type cannot. Signed and unsigned are not told
-// apart: readers take the lowest bits.
+// The first number of a typed field that does not fit into the element type; nullopt if all fit.
+// Signed and unsigned are not distinguished, since readers take the lowest bits.
 std::optional<std::int64_t> beyond_its_type(const TensorProto& proto) {
   const auto dtype = dtype_of_onnx(proto.data_type());
   if (!dtype || !is_integer(*dtype) || bits(*dtype) < 8 || bits(*dtype) > 16) return std::nullopt;
@@ -160,7 +160,7 @@ Findings quantizer_findings(const GraphIndex& graph, const NodeProto& node) {
   return findings;
 }
 
-// ---- operators in float between quantized ones
+// ---- float operators between quantized ones
 
 bool is_weighted(const NodeProto& node) {
   return is_op(node, "Conv") || is_op(node, "ConvTranspose") || is_op(node, "MatMul") ||
@@ -176,7 +176,7 @@ bool is_quantized_operator(const GraphIndex& graph, const NodeProto& node) {
   return weight && is_dequantize(*weight) && activation && is_dequantize(*activation);
 }
 
-// The nodes that are reached from quantized operators: forwards, in graph order.
+// Nodes that depend on a quantized operator.
 std::unordered_set<const NodeProto*> behind_quantized(const GraphIndex& graph) {
   std::unordered_set<const NodeProto*> reached;
   for (const NodeProto& node : graph.graph().node())
@@ -215,7 +215,7 @@ Findings unquantized(const GraphIndex& graph) {
 
 // ---- calibration ranges
 
-// What an operator can give at most, whatever goes in.
+// The range of an operator's output, whatever its input; nullopt if unbounded.
 std::optional<RealRange> output_range(std::string_view op_type) {
   if (op_type == "Sigmoid" || op_type == "HardSigmoid" || op_type == "Softmax")
     return RealRange{.low = 0, .high = 1};
@@ -243,7 +243,7 @@ Findings unfilled(const ModelIndex& index, const QuantizedActivation& activation
 Findings check_calibration(const ModelIndex& index, const Live& live, bool given_samples) {
   Findings findings;
   for (const QuantizedActivation& activation : find_quantization(index).activations) {
-    if (activation.dynamic) continue;  // its range follows the data
+    if (activation.dynamic) continue;  // its range follows from the data
     Findings bounded =
         unfilled(index, activation, output_range(activation.writer_op), activation.writer_op);
     const auto seen = live.ranges.find(activation.before);

@@ -20,13 +20,13 @@
 namespace vernier {
 namespace {
 
-// The message without the operation and the model's name in front.
+// The message without its prefix: the operation and the model's name.
 std::string bare_message(const std::string& message) {
   static const std::regex front(R"(^\[[a-z]+\] .*?\.onnx: )");
   return std::regex_replace(message, front, "");
 }
 
-// The node that a message of ONNX Runtime names; empty if it names none.
+// The node name in a message of ONNX Runtime; empty if there is none.
 std::string named_node(const std::string& message) {
   static const std::array patterns = {
       std::regex(R"(node '([^']+)' \()"), std::regex(R"(In Node, \("([^"]+)\")"),
@@ -52,7 +52,7 @@ std::vector<Produced> fingerprints(Runner& watched, std::span<const Tensor> inpu
   return produced;
 }
 
-// The first tensor that two watched runs give otherwise; empty when watching makes them agree.
+// The first tensor that differs between two watched runs; empty if none does.
 std::string first_difference(const ModelIndex& index, const Runs& runs,
                              const CheckOptions& options) {
   const std::unique_ptr<Runner> watched = open_as_written(index.model(), options);
@@ -65,10 +65,10 @@ std::string first_difference(const ModelIndex& index, const Runs& runs,
 }
 
 constexpr std::int64_t samples_drawn = 3;
-// More elements than this are not tried for an axis whose size is not known.
+// Inputs with more elements than this are not generated.
 constexpr std::int64_t most_elements = std::int64_t{1} << 24;
 
-// Operators of other domains that ONNX Runtime does not know, as it says itself.
+// An operator of another domain that ONNX Runtime does not know, according to its message.
 std::optional<Finding> unregistered(const ModelIndex& index, const std::string& message) {
   static const std::regex pattern(R"((\S+):(\w+)\(-?\d+\) is not a registered function/op)");
   std::smatch match;
@@ -101,13 +101,13 @@ bool is_affordable(const std::map<std::string, Shape>& shapes) {
   });
 }
 
-// Sizes, axes and rates that are inputs: random numbers are no good as such.
+// Whether an input may be a size, an axis or a rate, for which random numbers are no use.
 bool has_parameters(std::span<const TensorSpec> inputs) {
   return std::ranges::any_of(inputs, [](const TensorSpec& spec) { return spec.shape.size() < 2; });
 }
 
-// What a run that failed on all generated inputs means: only where these were beyond doubt is the
-// model to blame.
+// The finding if all generated inputs failed. The model is to blame only if the inputs were
+// certainly valid.
 Finding failure(const ModelIndex& index, std::span<const TensorSpec> inputs,
                 std::span<const DynamicAxis> axes, const std::string& error) {
   if (error.empty()) return not_run("the declared inputs are too large to generate");
@@ -155,7 +155,7 @@ void run_generated(const ModelIndex& index, Runs& runs) {
   runs.findings.push_back(failure(index, inputs, axes, error));
 }
 
-// Masks are ones; a number that the graph compares with constants is one of them.
+// Masks are ones; a number that the graph compares with constants is the last of these.
 std::map<std::string, DrawRange> expected_ranges(const Model& model) {
   std::map<std::string, DrawRange> ranges;
   const std::vector<TensorSpec> inputs = model.inputs();
@@ -173,7 +173,7 @@ std::map<std::string, DrawRange> expected_ranges(const Model& model) {
   return ranges;
 }
 
-// Why no inputs can be made; empty if they can.
+// Why no inputs can be generated; empty if they can.
 std::string obstacle(const Model& model) {
   for (const OtherValue& input : model.other_inputs())
     return fmt::format("input '{}' has type {}, only tensors of numbers can be generated",
@@ -183,7 +183,7 @@ std::string obstacle(const Model& model) {
   return "";
 }
 
-// Outputs of the run that are not as the model declares them.
+// Outputs of the run whose shape is not the declared one.
 Findings other_output_shapes(const Model& model, std::span<const Tensor> outputs) {
   Findings findings;
   for (const TensorSpec& declared : model.outputs()) {
@@ -197,7 +197,7 @@ Findings other_output_shapes(const Model& model, std::span<const Tensor> outputs
   return findings;
 }
 
-// Whether a second run gives the same bytes; if not, which operator's result differs first.
+// Runs the model again. If outputs differ, finds the first operator whose result differs.
 Findings check_determinism(const ModelIndex& index, const Runs& runs, const CheckOptions& options) {
   const Trial again = try_run(*runs.runner, runs.samples.front());
   if (again.ended || again.outputs == runs.outputs) return {};
@@ -302,7 +302,7 @@ Runs check_runs(const ModelIndex& index, const CheckOptions& options) {
   try {
     runs.runner = open_trial(index.model().clone(), options.runtime, options);
   } catch (const ProcessEnded&) {
-    return runs;  // who is told of it makes the finding
+    return runs;  // options.process_ended adds the finding
   } catch (const Error& error) {
     runs.findings = refusal(index, error);
     return runs;

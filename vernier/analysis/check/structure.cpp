@@ -31,7 +31,7 @@ bool leaves_the_folder(const std::string& location) {
   return false;
 }
 
-// What is wrong with the external data of one weight.
+// A defect of a weight's external data.
 struct BadData {
   std::string_view id;
   std::string evidence;
@@ -88,13 +88,13 @@ Findings unused_initializers(const GraphIndex& graph) {
     const std::int64_t bytes = weight_bytes(weight);
     Finding finding = make_finding("unused-initializer", tensor_subject(graph, weight.name()),
                                    fmt::format("nothing reads its {} bytes", bytes));
-    if (bytes < constant_bytes) finding.severity = Severity::note;  // a counter or a leftover
+    if (bytes < constant_bytes) finding.severity = Severity::note;  // probably a leftover
     findings.push_back(std::move(finding));
   }
   return findings;
 }
 
-// From IR version 4 on, an initializer that is an input too is a default that callers may replace.
+// From IR version 4 on, an initializer that is also an input is a default that callers may replace.
 Findings replaceable_initializers(const ModelIndex& index) {
   Findings findings;
   if (index.model().proto().ir_version() < 4) return findings;
@@ -106,7 +106,7 @@ Findings replaceable_initializers(const ModelIndex& index) {
   return findings;
 }
 
-// Nodes from which no output can be reached, whatever the order in which they stand.
+// Nodes that no output depends on, in whatever order the nodes are.
 Findings unused_nodes(const GraphIndex& graph) {
   std::unordered_set<const NodeProto*> used;
   std::vector<std::string> needed;
@@ -128,7 +128,7 @@ Findings unused_nodes(const GraphIndex& graph) {
   return findings;
 }
 
-// The first node that reads what a later one writes.
+// The first node that reads the output of a later node.
 Findings unsorted_nodes(const GraphIndex& graph) {
   std::unordered_set<const NodeProto*> before;
   for (const NodeProto& node : graph.graph().node()) {
@@ -143,7 +143,7 @@ Findings unsorted_nodes(const GraphIndex& graph) {
   return {};
 }
 
-// Names that are stored more than once: which one counts is up to the runtime.
+// Names that are stored more than once; which one is used depends on the runtime.
 Findings repeated_initializers(const GraphIndex& graph) {
   Findings findings;
   std::unordered_set<std::string_view> names;
@@ -154,7 +154,6 @@ Findings repeated_initializers(const GraphIndex& graph) {
   return findings;
 }
 
-// Inputs of the model that nothing reads.
 Findings unused_inputs(const GraphIndex& graph) {
   Findings findings;
   for (const auto& input : graph.graph().input())
@@ -191,7 +190,7 @@ Findings constant_nodes(const GraphIndex& graph) {
   return findings;
 }
 
-// Weights that hold what another one before them holds, by that one.
+// Weights with the same bytes as an earlier one, grouped by that one.
 Findings duplicate_initializers(const ModelIndex& index) {
   std::map<const Weight*, std::vector<std::string>> copies;
   for (const Weight& weight : index.weights()) {
@@ -201,7 +200,7 @@ Findings duplicate_initializers(const ModelIndex& index) {
       const Weight* first = index.weight_with(index.model().view(*weight.proto));
       if (first && first != &weight) copies[first].push_back(weight.name);
     } catch (const Error&) {
-      continue;  // reported where external data is looked at
+      continue;  // reported by check_files()
     }
   }
   Findings findings;
@@ -222,8 +221,8 @@ std::vector<std::string> without_shape(const GraphIndex& graph) {
   return names;
 }
 
-// What ONNX Runtime infers of the tensors: it tells the shape of outputs, so they are made such. A
-// shape without dimensions may also be one that is not known.
+// The shapes that ONNX Runtime infers for the tensors. It reports shapes of outputs only, so the
+// tensors are made outputs. An empty shape is skipped, since it may mean unknown.
 std::vector<TensorSpec> inferred_shapes(const ModelIndex& index, std::vector<std::string> tensors,
                                         const CheckOptions& options) {
   Model exposed = index.model().clone();
@@ -238,13 +237,13 @@ std::vector<TensorSpec> inferred_shapes(const ModelIndex& index, std::vector<std
         found.push_back(spec);
     return found;
   } catch (const Error&) {
-    return {};  // a model that is refused is a finding already
+    return {};  // a refused model is reported elsewhere
   }
 }
 
 }  // namespace
 
-// A file that is not there is one finding, however many weights should be in it.
+// A missing file is one finding, however many weights it should hold.
 Findings check_files(const ModelIndex& index) {
   Findings findings;
   std::map<std::string, std::int64_t> weights;  // by evidence

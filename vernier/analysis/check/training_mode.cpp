@@ -16,10 +16,10 @@ constexpr std::array<std::string_view, 7> random_operators = {
     "RandomNormal", "RandomNormalLike", "RandomUniform",       "RandomUniformLike",
     "Bernoulli",    "Multinomial",      "RandomStandardNormal"};
 
-constexpr std::int64_t opset_of_training_mode = 12;  // Dropout's, as an input
-constexpr int most_carriers = 16;                    // in a row; a damaged file may hold a cycle
+constexpr std::int64_t opset_of_training_mode = 12;  // in which Dropout has it as an input
+constexpr int most_carriers = 16;                    // a damaged file may hold a cycle
 
-// Why a Dropout drops something; empty if it does not.
+// Why a Dropout is active; empty if it is not.
 std::string dropout_evidence(const GraphIndex& graph, const NodeProto& node) {
   const std::int64_t opset = graph.index().model().opset();
   if (opset < opset_of_training_mode) {
@@ -38,8 +38,8 @@ std::string dropout_evidence(const GraphIndex& graph, const NodeProto& node) {
   return *training != 0 ? fmt::format("training_mode is true and the ratio {:g}", ratio) : "";
 }
 
-// The node that writes the tensor, as the float model has it: before Q-DQ pairs, Casts and
-// Identities; null for inputs, weights and what is dequantized from them.
+// The node that computes a tensor, ignoring Q-DQ pairs, Cast and Identity; null for inputs,
+// weights.
 const NodeProto* float_producer(const GraphIndex& graph, const std::string& tensor) {
   const auto carries = [](const NodeProto& node) {
     return is_op_or_contrib(node, "QuantizeLinear") || is_op_or_contrib(node, "DequantizeLinear") ||
@@ -51,13 +51,13 @@ const NodeProto* float_producer(const GraphIndex& graph, const std::string& tens
   return node;
 }
 
-// Whether a tensor is the mean, or a variance, of what the node normalises.
+// Whether the tensor is computed at run time, not stored.
 bool is_computed(const GraphIndex& graph, const std::string& tensor) {
   const NodeProto* producer = float_producer(graph, tensor);
   return producer && !is_op(*producer, "Constant");
 }
 
-// Whether a Reshape makes the tensor a batch of one, so that statistics over axis 0 are of a row.
+// Whether a Reshape makes the tensor a batch of one, so that axis 0 does not mix samples.
 bool is_batch_of_one(const GraphIndex& graph, const std::string& tensor) {
   const NodeProto* node = float_producer(graph, tensor);
   if (node && is_op(*node, "Transpose")) node = float_producer(graph, input_name(*node, 0));
@@ -66,11 +66,11 @@ bool is_batch_of_one(const GraphIndex& graph, const std::string& tensor) {
   if (shape && !shape->empty() && shape->front() == 1) return true;
   const std::string target = input_name(*node, 1);
   if (const auto numbers = graph.numbers(target)) return !numbers->empty() && numbers->front() == 1;
-  const NodeProto* joined = graph.producer(target);  // of dimensions, the first of which is known
+  const NodeProto* joined = graph.producer(target);  // the first dimension may be constant
   return joined && is_op(*joined, "Concat") && graph.number(input_name(*joined, 0)) == 1.0;
 }
 
-// Also where the constant is stored on one scale.
+// Whether all elements are `value`; the constant may be stored quantized with one scale.
 bool holds_only(const GraphIndex& graph, const std::string& tensor, double value) {
   const NodeProto* node = tensor.empty() ? nullptr : graph.producer(tensor);
   const bool is_stored = node && is_op_or_contrib(*node, "DequantizeLinear");
@@ -83,8 +83,8 @@ bool holds_only(const GraphIndex& graph, const std::string& tensor, double value
          });
 }
 
-// Keras writes LayerNormalization so: a Reshape makes every row a channel of a batch of one, and
-// the factor and offset, of 1 and 0 or computed for as many rows, are not learned ones.
+// Keras exports LayerNormalization like this: a Reshape makes every row a channel of a batch of
+// one, and scale and offset are not learned: they are 1 and 0, or computed for as many rows.
 bool normalises_rows(const GraphIndex& graph, const NodeProto& node) {
   return is_batch_of_one(graph, input_name(node, 0)) &&
          (is_computed(graph, input_name(node, 1)) || holds_only(graph, input_name(node, 1), 1)) &&
@@ -108,7 +108,7 @@ std::vector<std::int64_t> reduced_axes(const GraphIndex& graph, const NodeProto&
   return attribute_ints(node, "axes");
 }
 
-// A mean over the batch (and maybe space) that keeps another axis apart.
+// Whether it is a mean over the batch (and maybe space) that keeps at least one other axis.
 bool reduces_batch(const GraphIndex& graph, const NodeProto& node) {
   if (!is_op(node, "ReduceMean")) return false;
   std::vector<std::int64_t> axes = reduced_axes(graph, node);
@@ -121,7 +121,7 @@ bool reduces_batch(const GraphIndex& graph, const NodeProto& node) {
   return has(0) && keeps_another;
 }
 
-// x - mean(x) over the batch, inside a graph that works on batches.
+// Evidence for x - mean(x) over the batch; empty if there is none.
 std::string statistics_evidence(const GraphIndex& graph, const NodeProto& node) {
   const NodeProto* mean = float_producer(graph, input_name(node, 1));
   if (!mean || !reduces_batch(graph, *mean)) return "";

@@ -21,9 +21,9 @@ using vernier_onnx::TensorProto;
 constexpr double largest_f16 = 65504;
 constexpr double subnormal_share_f32 = 0.01;
 constexpr double subnormal_share_f16 = 0.1;
-constexpr double dead_share = 0.1;  // fewer channels may be meant: the sine of frequency 0
+constexpr double dead_share = 0.1;  // fewer channels may be intended: the sine of frequency 0
 
-// What one pass over the elements counts.
+// Counts from one pass over the elements.
 struct Elements {
   std::int64_t count = 0;
   std::int64_t nan = 0;
@@ -31,8 +31,8 @@ struct Elements {
   std::int64_t negative_inf = 0;
   std::int64_t zero = 0;
   std::int64_t subnormal = 0;
-  std::int64_t beyond_f16 = 0;  // finite
-  double largest = 0;           // magnitude of a finite element
+  std::int64_t beyond_f16 = 0;  // finite elements only
+  double largest = 0;           // magnitude, of finite elements
 };
 
 template <typename T>
@@ -60,7 +60,7 @@ Elements count_elements(const TensorView& tensor) {
   return found;
 }
 
-// Bounds (of Clip, Max...) are single infinities; masks consist of 0 and -inf.
+// Bounds (of Clip, Max) are single infinities; masks consist of 0 and -inf.
 bool is_bound_or_mask(const Elements& found) {
   return found.count == 1 ||
          (found.positive_inf == 0 && found.negative_inf + found.zero == found.count);
@@ -139,7 +139,7 @@ Findings dead_channels_of(const GraphIndex& graph, const std::string& name,
   return {};
 }
 
-// Weights that cannot be read are reported where external data is looked at.
+// Weights that cannot be read are reported by check_files().
 Findings check_weight(const Model& model, const Weight& weight) {
   const auto dtype = dtype_of_onnx(weight.proto->data_type());
   if (!dtype || !is_float(*dtype) || bits(*dtype) < 16) return {};

@@ -12,14 +12,14 @@
 namespace vernier {
 namespace {
 
-// How many values of the first sample enter the histogram. Of sample n it is this over the root of
-// n: every sample adds information, while most of the work is spent on the first ones.
+// How many values of the first sample enter the histogram; for sample n it is this / sqrt(n). Every
+// sample adds information, while most of the work is spent on the first ones.
 constexpr double values_of_first_sample = 1024;
 
 // The weight of a sample, as a count over all bins. A bin overflows after 2^18 samples.
 constexpr double counts_of_sample = 1 << 14;
 
-// Odd, because rows are even: every column is visited.
+// Odd, because rows are usually even, so that every column is visited.
 std::size_t stride_of(std::size_t values, std::int64_t sample) {
   const double wanted = values_of_first_sample / std::sqrt(static_cast<double>(sample + 1));
   const auto stride = static_cast<std::size_t>(std::ceil(static_cast<double>(values) / wanted));
@@ -34,7 +34,7 @@ void add_count(std::uint32_t& count, std::uint32_t more) {
   throw Error("[part] a histogram is damaged; measure that part again");
 }
 
-// Seven bits a byte, the lowest first.
+// Variable-length encoding: seven bits per byte, lowest first.
 void put_number(std::string& bytes, std::uint32_t number) {
   for (; number >= 128; number >>= 7) bytes += static_cast<char>(number % 128 + 128);
   bytes += static_cast<char>(number);
@@ -100,7 +100,7 @@ void ValueHistogram::widen_to(double limit) {
 void ValueHistogram::add(std::span<const float> values, std::int64_t sample,
                          double largest_magnitude, const ClipRange& clip) {
   if (values.empty() || !std::isfinite(largest_magnitude) || !(largest_magnitude > 0)) return;
-  // A power of two that depends on the largest magnitude alone: so samples may come in any order.
+  // A power of two that depends on the largest magnitude only, whatever the order of samples.
   widen_to(std::exp2(std::ceil(std::log2(largest_magnitude)) + 1));
   const double bins_per_unit = 1 / bin_width();  // a power of two
   const auto low = static_cast<float>(clip.low), high = static_cast<float>(clip.high);
@@ -124,8 +124,8 @@ void ValueHistogram::add(const ValueHistogram& other) {
   for (std::size_t i = 0; i < bins; ++i) add_count(counts_[i], more.counts_[i]);
 }
 
-// The limit; a number that divides all counts; and of each bin that is not empty the distance from
-// the one before, and its count over that number.
+// The limit; the greatest common divisor of all counts; and for each bin that is not empty its
+// distance from the one before, and its count over the divisor.
 std::string ValueHistogram::packed() const {
   if (empty()) return "";
   std::string bytes(reinterpret_cast<const char*>(&limit_), sizeof limit_);
@@ -175,7 +175,7 @@ double RangeNoise::squared_distances(const Moments& outside, double end) {
   return std::max(0.0, outside.squares - 2 * end * outside.values + end * end * outside.count);
 }
 
-// Bins within one bin's width of an end count as inside: where their values lie is not known.
+// Bins within one bin width of an end count as inside: where their values lie is unknown.
 double RangeNoise::operator()(double low, double high) const {
   const auto index = [](double bin) {
     return static_cast<std::size_t>(std::clamp<double>(bin, 0, ValueHistogram::bins));

@@ -12,35 +12,33 @@
 
 namespace vernier {
 
-// Extremes of the values that reach a quantizer, and what it clips: values outside its range by
-// more than half a step.
+// Extremes of a quantizer's input, and its clipped values: those out of range by over half a step.
 struct ObservedValues {
   std::int64_t count = 0;
   double low = 0, high = 0;
   std::int64_t clipped = 0;
   double clipping_noise = 0;       // sum of squares
-  std::int64_t clipped_above = 0;  // of the clipped ones
+  std::int64_t clipped_above = 0;  // clipped values above the range
   double largest_magnitude() const;
 };
 
 ObservedValues observe_values(std::span<const float> values, const RealRange& quantizer);
 ObservedValues pool(const ObservedValues& first, const ObservedValues& second);
 
-// A histogram around zero that widens as values come. Every sample has the same weight, whatever
-// its size; the order of samples does not matter.
+// A histogram around zero that widens as needed. Every sample has the same weight, whatever its
+// size; the order of samples does not matter.
 class ValueHistogram {
  public:
   static constexpr int bins = 1024;
 
-  // Adds a subset of a sample's values: about 1,000 of the first sample (0), fewer of each later
-  // one. `largest_magnitude` is that of the whole sample. Values outside `clip` count as its end;
-  // NaN is left out.
+  // Adds about 1,000 values of the first sample (0), fewer of each later one. `largest_magnitude`
+  // is that of the whole sample. Values are clamped to `clip`; NaN is skipped.
   void add(std::span<const float> values, std::int64_t sample, double largest_magnitude,
            const ClipRange& clip);
 
   void add(const ValueHistogram& other);
 
-  // In few bytes, where few values were added. Throws Error for bytes that are none.
+  // A compact encoding if few values were added. unpacked() throws Error for malformed bytes.
   std::string packed() const;
   static ValueHistogram unpacked(std::string_view bytes);
 
@@ -57,13 +55,13 @@ class ValueHistogram {
   std::array<std::uint32_t, bins> counts_{};
 };
 
-// The noise that a quantizer with `steps` steps would cause on the values of a histogram, for any
+// The expected noise of a quantizer with `steps` steps on the values of a histogram, for any
 // calibration range.
 class RangeNoise {
  public:
   RangeNoise(const ValueHistogram& histogram, double steps);
 
-  // Expected sum of squares: rounding error is uniform within a step, values outside are clipped.
+  // Sum of squared errors: rounding errors are uniform within a step, values outside are clipped.
   double operator()(double low, double high) const;
 
  private:
@@ -75,29 +73,29 @@ class RangeNoise {
   static double squared_distances(const Moments& outside, double end);
 
   double width_, first_centre_, steps_;
-  std::array<Moments, ValueHistogram::bins + 1> below_;  // [i]: of the bins before i
+  std::array<Moments, ValueHistogram::bins + 1> below_;  // [i]: over the bins before i
 };
 
-// Another calibration range for the same integer type, and the local SQNR expected from it.
+// Another calibration range for the same integer type, and the local SQNR gain expected from it.
 struct CalibrationRange {
   double low = 0, high = 0;
-  double factor = 1;   // its width, relative to the range in use
-  double gain_db = 0;  // expected, from the histogram; no run has proven it
+  double factor = 1;   // its width / width of the range in use
+  double gain_db = 0;  // expected from the histogram, not measured
   bool operator==(const CalibrationRange&) const = default;
 };
 
-// What a per-tensor quantizer does to the values that reach it.
+// How a per-tensor quantizer affects the values that it quantizes.
 struct QuantizationNoise {
   RealRange representable;
   double observed_low = 0, observed_high = 0;
-  double clipped_share = 0;         // of the values, 0 to 1
+  double clipped_share = 0;         // share of values that are clipped, 0 to 1
   double clipping_noise = 0;        // sum of squares
-  CalibrationRange observed_range;  // the range that holds just what was observed
-  CalibrationRange best_range;      // least expected noise of the ranges tried
+  CalibrationRange observed_range;  // the smallest range that holds the observed values and zero
+  CalibrationRange best_range;      // least expected noise of the ranges that were tried
   bool operator==(const QuantizationNoise&) const = default;
 };
 
-// `folded` is the Relu or Clip that the quantizer replaces: the range has to hold only its output.
+// `folded` is the Relu or Clip that the quantizer replaces; the range only has to hold its output.
 QuantizationNoise assess_range(const ObservedValues& observed, const ValueHistogram& histogram,
                                const RealRange& quantizer, const ClipRange& folded = {});
 

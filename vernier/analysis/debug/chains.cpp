@@ -7,9 +7,9 @@
 namespace vernier {
 namespace {
 
-// Errors at the output point the same way from here on.
+// Errors with a cosine above this count as parallel.
 constexpr double parallel_cosine = 0.9;
-// Nodes that make less of the noise belong to no chain, whatever their errors.
+// Nodes with a smaller share of the noise belong to no chain.
 constexpr double least_chain_share = 0.01;
 
 double cosine(const std::vector<float>& a, const std::vector<float>& b) {

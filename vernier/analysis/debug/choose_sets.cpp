@@ -9,9 +9,9 @@
 namespace vernier {
 namespace {
 
-// What a growing set is tried with: the first of the ranking.
+// A set is extended by each of the first units of the ranking, this many.
 constexpr std::size_t tried_at_each_step = 16;
-// Of each step and size, so many sets are measured on all samples.
+// This many sets of each step and size are measured on all samples.
 constexpr std::size_t finalists = 6;
 
 GroupSet ranked(std::size_t count, const std::function<double(std::size_t)>& score) {
@@ -57,7 +57,7 @@ class SetChooser {
     double score = 0;  // noise, or KL
   };
 
-  // Noise that goes when the node alone is kept in float.
+  // The noise that is removed if only this node is kept in float.
   double gained(std::size_t i) const {
     const double left = signals_.off_alone[i];
     return std::isnan(left) ? -INFINITY : finite(signals_.all_on) - finite(left);
@@ -67,7 +67,7 @@ class SetChooser {
     return finite(signals_.alone_on[i]) + (std::isfinite(gain) ? gain : 0);
   }
 
-  // Groups in the order of their ranking, a chain as one at the place of its first.
+  // Groups in the order of the ranking; a chain is one unit, at the place of its first group.
   std::vector<GroupSet> units_of(const GroupSet& order) const {
     std::vector<GroupSet> units;
     std::vector<bool> taken(groups_.size());
@@ -109,7 +109,7 @@ class SetChooser {
     return measured;
   }
 
-  // Of each size the best set is kept. All are measured on few samples, the best of these on all.
+  // Keeps the best set of each size: measures all sets on few samples, the best of these on all.
   void measure_candidates() {
     std::vector<Measured> measured = measure(screen_, candidates_);
     candidates_.clear();
@@ -128,13 +128,13 @@ class SetChooser {
     }
   }
 
-  // Sets of this size that hold a best smaller set and one more unit, or two: of some pairs neither
-  // gains by itself, though their errors are not parallel.
+  // Considers sets of this size: a best smaller set plus one unit, or two. Two, because some pairs
+  // gain only together although their errors are not parallel.
   void grow(std::size_t size, const std::vector<GroupSet>& units) {
     const bool is_shown = std::ranges::count(advised_sizes, size) > 0;
     for (std::size_t smaller = size > 3 ? size - 3 : 0; smaller < size; ++smaller) {
       const GroupSet base = smaller == 0 ? GroupSet{} : best_.at(smaller).set;
-      std::vector<GroupSet> added;  // the first units that add something
+      std::vector<GroupSet> added;  // the first units that are not in the base
       for (const GroupSet& unit : units) {
         if (added.size() == tried_at_each_step) break;
         GroupSet rest;

@@ -35,7 +35,7 @@ void require_related(const DebugPlan& plan, const std::vector<DebugWeight>& weig
                   quantized_model.name(), float_model.model().name()));
 }
 
-// How inputs and outputs were paired, where their names do not say.
+// Warnings on inputs and outputs that were not paired by name.
 std::vector<std::string> pairing_warnings(const DebugPlan& plan, const Measurements& measured) {
   std::vector<std::string> warnings = plan.bindings.warnings;
   for (const OutputSums& output : measured.sums.outputs)
@@ -44,7 +44,7 @@ std::vector<std::string> pairing_warnings(const DebugPlan& plan, const Measureme
   return warnings;
 }
 
-// What fails inside the quantized model, and that the verdict on its outputs does not say already.
+// Failures inside the quantized model that the verdict on its outputs does not include already.
 std::vector<Failure> further_failures(std::vector<Failure> inside, const Verdict& outputs) {
   std::erase_if(inside, [&](const Failure& failure) {
     return std::ranges::any_of(outputs.failures, [&](const Failure& known) {
@@ -54,7 +54,7 @@ std::vector<Failure> further_failures(std::vector<Failure> inside, const Verdict
   return inside;
 }
 
-// Where the user set no limits, the outputs are judged as a comparison judges them.
+// If the user set no limits, the outputs are judged as a comparison judges them.
 void judge_outputs(DebugResult& result, const Model& float_model, const Model& quantized_model,
                    Samples& samples, const DebugOptions& options) {
   const bool is_part = options.records && options.records->is_part();
@@ -77,7 +77,7 @@ void judge_outputs(DebugResult& result, const Model& float_model, const Model& q
       result.warnings.push_back(std::move(warning));
 }
 
-// The node that reads a weight; empty: none does.
+// The first node that reads a weight; empty if none does.
 std::string reader_of(const ModelIndex& model, const std::string& weight) {
   const Weight* found = model.weight(weight);
   const auto readers = found ? found->graph->consumers(found->name)
@@ -85,8 +85,8 @@ std::string reader_of(const ModelIndex& model, const std::string& weight) {
   return readers.empty() ? std::string() : node_label(*readers.front());
 }
 
-// Nodes as the float model names them, by the name in the quantized one: who writes the activation,
-// or reads the weight.
+// Maps node names of the quantized model to the float model's: the writer of the activation, or the
+// reader of the weight.
 std::map<std::string, std::string> float_nodes(const DebugPlan& plan,
                                                const std::vector<Switch>& switches,
                                                const Quantization& quantization,
@@ -109,7 +109,7 @@ std::map<std::string, std::string> float_nodes(const DebugPlan& plan,
   return nodes;
 }
 
-// What switching quantizers off tells. Where it cannot be had, a warning says why.
+// Measures sensitivity by switching quantizers. If that fails, a warning gives the reason.
 void add_sensitivity(DebugResult& result, const DebugPlan& plan, const ModelIndex& float_model,
                      const ModelIndex& quantized_model, const Quantization& quantization,
                      Samples& samples, const DebugOptions& options) {
@@ -159,7 +159,7 @@ bool judges_outputs(const DebugOptions& options) {
 
 DebugResult debug(const Model& float_model, const Model& quantized_model, Samples& samples,
                   const DebugOptions& options) {
-  // ONNX Runtime is initialised meanwhile: it takes longer than the plan.
+  // ONNX Runtime is initialised in the background, since that takes longer than planning.
   [[maybe_unused]] const auto initialised =
       std::async(std::launch::async, [] { ort_environment(); });
   const std::vector<Tensor> first = samples.sample(0);

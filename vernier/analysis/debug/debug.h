@@ -27,34 +27,34 @@
 
 namespace vernier {
 
-// What local and cumulative SQNR say of a tensor when they are read together.
+// What local and cumulative SQNR together say about a tensor.
 enum class DamageVerdict { exact, healthy, clipped_by_design, originator, inheritor, unmatched };
 std::string_view damage_verdict_name(DamageVerdict verdict);
 
 struct DebugActivation {
   std::string tensor_name;
-  // The quantizer's input against its output, in the quantized model.
+  // The quantizer's output against its input, both in the quantized model.
   std::optional<double> local_sqnr_db;
-  // The same, with the Relu or Clip applied to the input that was folded into the quantizer;
-  // nothing: none was.
+  // As local, with the Relu or Clip that was folded into the quantizer applied to its input first;
+  // nullopt if none was folded.
   std::optional<double> intended_sqnr_db;
-  // The float model's tensor against the quantizer's output.
+  // The quantizer's output against the float model's tensor.
   std::optional<double> cumulative_sqnr_db;
-  // The same, computed from the float model's tensors: the node's own share.
+  // As cumulative, but the node runs on the float model's tensors: the error that it introduces.
   std::optional<double> introduced_sqnr_db;
-  bool local_is_estimated = false;  // from the scale: the quantizer's input cannot be observed
-  std::int64_t nonfinite = 0;       // elements that are NaN or infinite only in the quantized model
+  bool local_is_estimated = false;  // from the scale; the quantizer's input is not observable
+  std::int64_t nonfinite = 0;       // elements that are NaN or infinite in the quantized model only
   Counterpart counterpart;
   DamageVerdict verdict = DamageVerdict::healthy;
-  std::string node;  // that computes it
+  std::string node;  // node that computes the tensor
   std::string op;
-  bool dynamic = false;                    // its scale is computed from its values, at run time
-  std::optional<Quantizer> quantizer;      // nothing: dynamic, or only the weights are quantized
-  std::optional<QuantizationNoise> noise;  // of per-tensor integer quantizers
-  double rounding_share = 0;               // of the local noise; the rest is clipping
+  bool dynamic = false;                    // its scale is computed from its values at run time
+  std::optional<Quantizer> quantizer;      // nullopt if dynamic, or if only weights are quantized
+  std::optional<QuantizationNoise> noise;  // of a per-tensor integer quantizer
+  double rounding_share = 0;  // share of rounding in the local noise; the rest is clipping
 
-  // What the tensor loses by itself: by its quantizer, with a folded Relu or Clip applied first, or
-  // where only weights are quantized by these.
+  // The SQNR that the tensor's own quantizer causes, with a folded Relu or Clip applied first; if
+  // only weights are quantized, the introduced SQNR.
   std::optional<double> own_sqnr_db() const;
 };
 
@@ -66,27 +66,27 @@ struct ChannelDamage {
 
 // A block of a weight: elements that share a scale.
 struct BlockDamage {
-  std::int64_t channel = 0;          // of the output
-  std::int64_t first = 0, last = 0;  // of the input channels that it multiplies
+  std::int64_t channel = 0;          // output channel
+  std::int64_t first = 0, last = 0;  // input channels that it multiplies, inclusive
   double sqnr_db = 0;
-  double crest = 0;  // its largest magnitude over its root mean square
+  double crest = 0;  // largest magnitude / root mean square
   bool operator==(const BlockDamage&) const = default;
 };
 
-// An input channel whose weights are the largest of their blocks, far beyond the others.
+// An input channel that holds the outlier of several blocks.
 struct OutlierChannel {
   std::int64_t channel = 0;
   std::int64_t blocks = 0;
   bool operator==(const OutlierChannel&) const = default;
 };
 
-// How the error of a weight is spread over its blocks. A block has an outlier where its crest is
-// above 4: a few large weights set the scale of many small ones.
+// How the error of a weight is distributed over its blocks. A block is an outlier block if its
+// crest is above 4: a few large weights set the scale of many small ones.
 struct BlockStatistics {
   std::int64_t block_size = 0, blocks = 0, outlier_blocks = 0;
-  double outlier_noise_share = 0;                // of the weight's noise, 0 to 1
-  std::vector<BlockDamage> worst;                // the three with the most noise, the worst first
-  std::vector<OutlierChannel> outlier_channels;  // the three of most outlier blocks, of 2 or more
+  double outlier_noise_share = 0;  // share of outlier blocks in the weight's noise, 0 to 1
+  std::vector<BlockDamage> worst;  // the three with the most noise, largest first
+  std::vector<OutlierChannel> outlier_channels;  // the three with most outlier blocks, of 2 or more
   bool operator==(const BlockStatistics&) const = default;
 };
 
@@ -97,49 +97,49 @@ struct DebugWeight {
   WeightForm form = WeightForm::dequantized;
   Granularity granularity = Granularity::per_tensor;
   DType dtype = DType::i8;
-  std::vector<ChannelDamage> worst_channels;   // the three worst, the worst first
-  std::optional<double> per_channel_gain_db;   // of going per channel, where it is per tensor
-  std::optional<BlockStatistics> blocks = {};  // of a blockwise weight of two axes
+  std::vector<ChannelDamage> worst_channels;   // the three with the lowest SQNR, lowest first
+  std::optional<double> per_channel_gain_db;   // of per-channel scales; nullopt if not per tensor
+  std::optional<BlockStatistics> blocks = {};  // of a blockwise weight with two axes
 };
 
-// An output of either model. The float model is the reference, the quantized one the candidate.
+// An output of either model. The float model is the reference, the quantized model the candidate.
 struct DebugOutput {
   std::string output_name;
   PairStatus status = PairStatus::compared;
   std::optional<double> cumulative_sqnr_db;
-  std::int64_t nonfinite = 0;        // elements that are NaN or infinite only in the candidate
-  bool reference_nonfinite = false;  // the float model's holds NaN or infinity
-  Shape reference_shape, candidate_shape;  // of a shape mismatch
-  std::optional<double> kl_mean = {};      // of logits: KL of the next token, in nats
+  std::int64_t nonfinite = 0;        // elements that are NaN or infinite in the candidate only
+  bool reference_nonfinite = false;  // the reference contains NaN or infinity
+  Shape reference_shape, candidate_shape;  // if the shapes differ
+  std::optional<double> kl_mean = {};      // of logits: mean KL of the next token, in nats
 };
 
-// A projection of a decoder, as the float model has it.
+// A projection of a decoder, named as in the float model.
 struct ProjectionRow {
   PlacedProjection projection;
   std::optional<double> weight_sqnr_db;
-  // What it computes, as of DebugActivation.
+  // SQNR of its output, as in DebugActivation.
   std::optional<double> cumulative_sqnr_db, introduced_sqnr_db;
-  // KL of the next token with only it quantized, and with all but it.
+  // KL of the next token with only this projection quantized, and with all others quantized.
   std::optional<double> kl_alone, kl_without;
   bool operator==(const ProjectionRow&) const = default;
 };
 
-// Indices of the activations that their own quantizer damages, lowest own SQNR first.
+// Indices of the originators: activations that their own quantizer damages, lowest own SQNR first.
 struct DebugAdvice {
   std::vector<std::size_t> originators;
   bool operator==(const DebugAdvice&) const = default;
 };
 
-// Something a reader has to know to understand the numbers.
+// A remark that is needed to understand the numbers.
 struct DebugNote {
   enum class Kind {
-    computed_scale,        // of tensors: their scale is computed by the model
-    unknown_weight_scale,  // of nodes: the scale of their weight was not found
-    computed_weight,       // of nodes: their weight is computed by the model
-    unknown_operator,      // of nodes: quantized operators that are not understood; detail: type
-    other_layout,          // of tensors: compared after `detail`, a permutation or squeeze
-    no_counterpart,        // of tensors and weights: the float model has none
-    no_tensor,             // of outputs: sequences, maps or strings, which are not compared
+    computed_scale,        // tensors whose scale is computed by the model
+    unknown_weight_scale,  // nodes whose weight has an unknown scale
+    computed_weight,       // nodes whose weight is computed by the model
+    unknown_operator,      // nodes of unsupported quantized operators; detail: operator type
+    other_layout,          // tensors that are compared after `detail`, a permutation or squeeze
+    no_counterpart,        // tensors and weights without a counterpart in the float model
+    no_tensor,             // outputs that are sequences, maps or strings and not compared
   };
   Kind kind = Kind::no_counterpart;
   std::vector<std::string> subjects;
@@ -153,60 +153,60 @@ struct DebugResult {
   std::vector<DebugOutput> model_outputs;
   Statistics local, cumulative, weight;
   DebugAdvice advice;
-  std::optional<Sensitivity> sensitivity;  // what nodes do to the outputs; nothing: not measured
+  std::optional<Sensitivity> sensitivity;  // effect of nodes on outputs; nullopt if not measured
   std::vector<ProjectionRow> projections;  // of a decoder
-  std::optional<RunMap> run_map = {};  // likewise: of the first sequence that advice is chosen on
+  std::optional<RunMap> run_map = {};      // of a decoder, for its first advice sequence
   std::vector<DebugNote> notes;
-  std::vector<std::string> warnings;  // how inputs and outputs were paired, where names do not say
-  Evidence evidence;  // whether the two models hold the same weights, and S of the inputs
-  std::optional<ArithmeticLoss> arithmetic;  // what this CPU makes of the outputs
+  std::vector<std::string> warnings;  // inputs and outputs that were not paired by name
+  Evidence evidence;                  // on weights and on the fit of the inputs to the calibration
+  std::optional<ArithmeticLoss> arithmetic;  // error that this CPU's arithmetic adds at the outputs
   Verdict verdict;
   std::int64_t samples = 0;
   bool interrupted = false;
 
-  // What this CPU's integer kernels cost, at least 0; nothing: not measured.
+  // The SQNR that this CPU's integer kernels cost, at least 0; nullopt if not measured.
   std::optional<double> runtime_loss_db() const {
     return arithmetic ? std::optional(std::max(0.0, arithmetic->db())) : std::nullopt;
   }
 };
 
 struct DebugOptions {
-  double low_db = 20;           // below: damaged
-  bool weight_evidence = true;  // fail where the models do not hold the same weights
-  // Whether to run the model with quantizers switched off, to tell what each node does to the
-  // outputs and what helps; so many samples choose advice, as many others judge it.
+  double low_db = 20;           // an SQNR below this is damage
+  bool weight_evidence = true;  // fail if the models do not hold the same weights
+  // Whether to switch quantizers off and on, to measure the effect of each node on the outputs and
+  // find remedies. Up to advice_samples samples choose advice, as many others judge it.
   bool switches = false;
   std::int64_t advice_samples = 32;
-  Samples* advice = nullptr;    // that choose advice; null: those that are measured
-  Samples* held_out = nullptr;  // that judge advice; null: the second half of the samples
+  Samples* advice = nullptr;    // samples that choose advice; null for the measured samples
+  Samples* held_out = nullptr;  // samples that judge advice; null for the second half
   bool explain_flips = false;
   std::vector<Limit> limits;
-  // Whether to judge the outputs as compare_models() does, where there are no limits.
+  // Whether to judge the outputs as compare_models() does if there are no limits.
   bool judge_outputs = false;
-  bool real_inputs = false;  // from a dataset or a file
+  bool real_inputs = false;  // inputs are from a dataset or a file
   OrtOptions runtime;
   IoMapping io;
-  ShowPair show_pair =
-      {};  // of the first sample: the float model's tensor and the quantizer's output
+  // Called for the first sample, with the float model's tensor and the quantizer's output.
+  ShowPair show_pair = {};
   Progress progress;
-  // As of compare(), under "tensors"; outputs are judged by records, too. May be null. Where these
-  // are a part, nothing is judged.
+  // As in CompareOptions; debug's own records are under debug_section. May be null. If they are a
+  // part, nothing is judged.
   SampleRecords* records = nullptr;
 };
 
-// What debug() calls its own records.
+// The section of debug's records.
 inline constexpr const char* debug_section = "tensors";
 
-// Whether the outputs are compared, too: another pass over the samples.
+// Whether the outputs are judged by compare_models(), which takes another pass over the samples.
 bool judges_outputs(const DebugOptions& options);
 
-// The metrics that limits may name: local, cumulative, weight. As tensor name, "output" stands for
-// every graph output, "activation" and "weight" for every one of these.
+// The metrics that limits may name: local, cumulative, weight. The tensor names "output",
+// "activation" and "weight" stand for all tensors of that kind.
 std::vector<std::string> debug_limit_metrics();
 
-// Measures what quantization did to every tensor and weight. Both models run on the samples, which
-// are drawn for the quantized model's inputs; sums are pooled over samples. Throws Error when
-// nothing in the quantized model is quantized, or when the two are not the same network.
+// Measures the effect of quantization on every tensor and weight. Both models run on the samples,
+// which are drawn for the quantized model's inputs; sums are pooled over samples. Throws Error if
+// nothing in the quantized model is quantized, or if the two are not the same network.
 DebugResult debug(const Model& float_model, const Model& quantized_model, Samples& samples,
                   const DebugOptions& options);
 

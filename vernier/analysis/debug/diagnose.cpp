@@ -15,7 +15,7 @@ std::optional<double> sqnr_of(const std::optional<NoiseSums>& sums) {
   return sums ? std::optional(sqnr_db(*sums)) : std::nullopt;
 }
 
-// Rounding to multiples of a step causes noise of step^2 / 12 an element.
+// Rounding to multiples of a step causes noise of step^2 / 12 per element.
 std::optional<double> estimated_sqnr_db(const NoiseSums& signal, const Quantizer& quantizer) {
   const auto range = representable_range(quantizer);
   if (!range || signal.count == 0) return std::nullopt;
@@ -66,7 +66,7 @@ DebugActivation activation_row(const PlannedTensor& planned, const TensorSums& s
   return row;
 }
 
-// In the order in which the tensors were first produced; those that never were come last.
+// Rows in the order in which the tensors were first produced; those that never were come last.
 std::vector<DebugActivation> activation_rows(const DebugPlan& plan, const Measurements& measured,
                                              double low_db) {
   std::vector<std::size_t> order = measured.sums.order;
@@ -90,7 +90,7 @@ DebugNote::Kind note_kind(UnreadQuantization::Reason reason) {
   return DebugNote::Kind::unknown_operator;
 }
 
-// One note for all subjects of a kind and detail.
+// One note for all subjects of the same kind and detail.
 std::vector<DebugNote> notes_of(const DebugPlan& plan, const Measurements& measured,
                                 const DebugResult& result) {
   std::map<std::pair<DebugNote::Kind, std::string>, std::vector<std::string>> subjects;
@@ -122,7 +122,7 @@ double rank(const std::optional<double>& sqnr_db) {
   return !sqnr_db ? INFINITY : std::isnan(*sqnr_db) ? -INFINITY : *sqnr_db;
 }
 
-// Indices of the rows that `wanted` accepts, the lowest value first.
+// Indices of the rows that `wanted` accepts, lowest value first.
 template <typename Value, typename Wanted>
 std::vector<std::size_t> worst_first(const std::vector<DebugActivation>& rows, const Value& value,
                                      const Wanted& wanted) {
@@ -148,7 +148,8 @@ Statistics summarise(const std::vector<Row>& rows, std::optional<double> Row::*v
   return statistics(values);
 }
 
-// Of the quantizers whose range is that of their values: a Clip and the like has one of its own.
+// The fit of the inputs to the calibration, over quantizers whose range follows from their values:
+// not behind a Clip or another operator that bounds its output.
 std::optional<CalibrationFit> calibration_fit(const DebugPlan& plan, const Measurements& measured) {
   std::vector<UsedRange> ranges;
   for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
@@ -198,8 +199,8 @@ Failure nonfinite_failure(const std::string& name, const char* group, const char
           .kind = FailureKind::nonfinite};
 }
 
-// What fails whatever the limits: outputs that could not be compared, NaN and infinity that the
-// float model does not have, and outputs of which the float model itself knows nothing.
+// Failures independent of limits: outputs that could not be compared, NaN and infinity that the
+// float model does not have, and outputs that are not finite in the float model itself.
 std::vector<Failure> failures_without_limits(const DebugResult& result) {
   std::vector<Failure> failures;
   for (const DebugOutput& row : result.model_outputs) {

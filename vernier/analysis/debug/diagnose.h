@@ -5,8 +5,8 @@
 
 namespace vernier {
 
-// Turns sums into rows with their verdicts, ranks them, and judges them by the limits and the
-// evidence. `weights` are measured already.
+// Turns sums into rows with verdicts, ranks them, and judges them by limits and evidence. `weights`
+// are already measured.
 DebugResult diagnose(const DebugPlan& plan, const Measurements& measured,
                      std::vector<DebugWeight> weights, Evidence evidence,
                      const DebugOptions& options);

@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t most_flips = 8;
 constexpr std::size_t most_paired = 10;
 
-// The output that holds one answer: the place of its largest element.
+// The first output that holds a single row of scores. The answer is its argmax.
 std::optional<std::size_t> answering_output(const std::vector<Tensor>& outputs) {
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (is_float(outputs[i].dtype) && !outputs[i].shape.empty() && outputs[i].size() > 1 &&
@@ -25,7 +25,7 @@ std::int64_t answer_of(const Tensor& output) {
   return std::ranges::max_element(values) - values.begin();
 }
 
-// How far the answer is ahead of all others; negative where it is not the answer.
+// The score of the answer minus the largest other score; negative if it is not the argmax.
 double margin_of(const Tensor& output, std::int64_t answer) {
   const std::vector<double> values = to_f64(output);
   double other = -INFINITY;
@@ -34,7 +34,7 @@ double margin_of(const Tensor& output, std::int64_t answer) {
   return values[static_cast<std::size_t>(answer)] - other;
 }
 
-// The search for the groups of one sample.
+// Searches for the groups that restore the answer of one sample.
 class FlipSearch {
  public:
   FlipSearch(const SwitchedNoise& noise, const SwitchSettings& as_in_file,
@@ -47,7 +47,8 @@ class FlipSearch {
         output_(output),
         answer_(answer) {}
 
-  // One group, two, or as many of those that help most as it takes, without those it can spare.
+  // One group, two groups, or as many of those that help most as needed, without unnecessary ones;
+  // empty if none restore the answer.
   GroupSet find() const {
     std::vector<double> margins;
     for (std::size_t i = 0; i < groups_.size(); ++i) margins.push_back(margin({i}));

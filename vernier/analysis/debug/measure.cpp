@@ -19,8 +19,8 @@
 namespace vernier {
 namespace {
 
-// Models whose tensors are this small in all take a sample one after the other, a thread a sample:
-// in lockstep, waiting for each other at every tensor would take longer.
+// If a model's tensors take no more than this in all, the two models run one after the other, with
+// one sample per thread: in lockstep, waiting at every tensor would take longer.
 constexpr std::int64_t sequential_bytes = std::int64_t{4} << 20;
 
 std::unique_ptr<OrtRunner> open_watching(const Model& model, std::vector<std::string> tensors,
@@ -37,15 +37,15 @@ std::vector<std::string> keys_of(const Map& map) {
   return keys;
 }
 
-// While it is opened, a model takes twice its weights: only small ones are opened at the same time.
+// Opening a model takes twice its weights in memory, so only small ones are opened concurrently.
 std::launch opening_policy(const Model& float_model, const Model& quantized_model) {
   constexpr std::int64_t small_bytes = std::int64_t{32} << 20;
   const bool small = float_model.weight_bytes() + quantized_model.weight_bytes() <= small_bytes;
   return small ? std::launch::async : std::launch::deferred;
 }
 
-// Exact arithmetic: debug measures what the file says, not what a CPU's integer kernels make of it.
-// Both models run at once. Operators of a tiny model run faster on one thread.
+// Exact arithmetic: debug measures what the file defines, not what a CPU's integer kernels compute.
+// Both models run at the same time. Operators of a tiny model run faster on one thread.
 OrtOptions session_options(OrtOptions runtime, const Model& model,
                            const std::vector<Tensor>& sample) {
   constexpr std::int64_t tiny_weights = std::int64_t{4} << 20, tiny_inputs = 64 << 10;
@@ -58,7 +58,7 @@ OrtOptions session_options(OrtOptions runtime, const Model& model,
   return runtime;
 }
 
-// That the arithmetic of this machine is tried on.
+// Samples for measuring the loss by this CPU's arithmetic.
 constexpr std::int64_t runtime_samples = 3;
 
 struct MeasuredSample {
@@ -66,7 +66,7 @@ struct MeasuredSample {
   SampleSums sums;
 };
 
-// Both models, opened to show the plan's tensors.
+// Both models, with the plan's tensors watched.
 class ModelPair {
  public:
   ModelPair(const Model& float_model, const Model& quantized_model, DebugPlan plan,
@@ -77,7 +77,7 @@ class ModelPair {
     });
     quantized_ = open_watching(quantized_model, keys_of(plan.observed), runtime);
     float_ = opened.get();
-    // A decoder that takes other inputs is fed those of the quantized one.
+    // A float decoder with other inputs gets them from those of the quantized decoder.
     if (auto fed = feed_decoder(*float_, float_model, quantized_model, options.io.roles)) {
       unfed_ = std::move(float_);
       float_ = std::move(fed);
@@ -88,7 +88,7 @@ class ModelPair {
 
   SharedObservations& shared() { return *shared_; }
 
-  // Adds to the introduced sums, and gives the bytes of the float model's tensors.
+  // Adds to the introduced sums; returns the size of the float model's tensors in bytes.
   std::int64_t measure_introduced(const std::vector<Tensor>& sample,
                                   std::vector<TensorSums>& sums) {
     IntroducedObserver observer(*shared_, sums);
@@ -102,7 +102,7 @@ class ModelPair {
         .reference_bytes;
   }
 
-  // Both models at the same time: of neither are all tensors held.
+  // Runs both models at the same time, so that neither's tensors are ever held all at once.
   SampleSums measure_in_lockstep(std::int64_t number, const std::vector<Tensor>& sample) {
     SampleObserver observer(*shared_, number);
     LockstepOutputs outputs =
@@ -113,7 +113,7 @@ class ModelPair {
     return sums;
   }
 
-  // The float model first. Several threads can each take a sample.
+  // Runs the float model first, then the quantized one. Threads can call it concurrently.
   SampleSums measure_sequentially(std::int64_t number, const std::vector<Tensor>& sample) {
     SampleObserver observer(*shared_, number);
     std::unique_ptr<SequentialRun> run = borrow_run();
@@ -126,7 +126,7 @@ class ModelPair {
     return sums;
   }
 
-  // The first samples, in their order.
+  // The first samples, in order.
   std::vector<ExactSample> take_kept() {
     std::vector<ExactSample> samples;
     for (auto& [number, sample] : kept_) samples.push_back(std::move(sample));
@@ -150,7 +150,7 @@ class ModelPair {
     };
   }
 
-  // With the buffers of an earlier sample, if there was one.
+  // Reuses the buffers of an earlier sample if there are any.
   std::unique_ptr<SequentialRun> borrow_run() {
     const std::lock_guard lock(idle_mutex_);
     if (idle_.empty())
@@ -184,8 +184,9 @@ Measurements measure(const Model& float_model, const Model& quantized_model, Deb
   const auto is_run = [&](std::int64_t number) {
     return !records || records->runs(number, samples.size());
   };
-  // Nothing: the sample is measured elsewhere. The first ones are always run, as layouts are found
-  // on them, and what the runtime loses.
+  // nullopt if another part measures the sample. Sample 0 always runs, because layouts are found on
+  // it. The first runtime_samples run even if recorded, unless this is a part, since the loss by
+  // arithmetic is measured on them.
   const auto measure_sample = [&](std::int64_t number) -> std::optional<MeasuredSample> {
     std::unique_lock lock(reading);
     if (records && number > 0) {
@@ -209,7 +210,7 @@ Measurements measure(const Model& float_model, const Model& quantized_model, Deb
     }
     return !options.progress || options.progress(total.samples, samples.size());
   };
-  // Sample 0 goes alone: layouts are found on it. Lockstep already takes two threads.
+  // Sample 0 runs alone, because layouts are found on it. Lockstep already uses two threads.
   const int at_once = sequential ? std::max(2, thread_count(options.runtime.threads)) : 1;
   try {
     if (add(measure_sample(0))) parallel_in_order(1, samples.size(), at_once, measure_sample, add);

@@ -11,18 +11,18 @@
 namespace vernier {
 
 struct Measurements {
-  SampleSums sums;  // of all samples
-  // How the float model's tensor was permuted before it was compared; empty: not at all.
+  SampleSums sums;  // pooled over all samples
+  // How the float model's tensor was permuted before it was compared; empty if it was not.
   std::vector<std::string> tensor_layouts, output_layouts;
-  std::vector<std::string> other_outputs;    // of either model: no tensors of numbers
-  std::optional<ArithmeticLoss> arithmetic;  // of a few samples
+  std::vector<std::string> other_outputs;    // of either model, that are not numeric tensors
+  std::optional<ArithmeticLoss> arithmetic;  // measured on the first few samples
   std::int64_t samples = 0;
   bool interrupted = false;
   std::int64_t wanted_samples = 0;
 };
 
-// Runs the samples through both models and sums up what the plan asks for. `first` is sample 0. One
-// more pass, over it, measures the introduced error: there the float model's tensors replace the
+// Runs the samples through both models and sums up what the plan lists. `first` is sample 0. One
+// more pass over it measures the introduced error, with the float model's tensors replacing the
 // quantized model's.
 Measurements measure(const Model& float_model, const Model& quantized_model, DebugPlan plan,
                      const std::vector<Tensor>& first, Samples& samples,

@@ -11,7 +11,7 @@
 namespace vernier {
 namespace {
 
-// The numbers that a per-tensor quantizer stores; others are left as they are.
+// The stored integers of a per-tensor quantizer; empty for other quantizers.
 Tensor quantize(const TensorView& real, const Quantizer& quantizer) {
   if (quantizer.scale.size() != 1 || !is_integer(quantizer.dtype)) return {};
   const double scale = to_f64(quantizer.scale)[0];
@@ -33,7 +33,7 @@ Tensor clamp(const TensorView& tensor, const ClipRange& range) {
   return clamped;
 }
 
-// What DynamicQuantizeLinear quantizes this tensor with: uint8, over its range with zero in it.
+// The quantizer that DynamicQuantizeLinear uses for this tensor: uint8, range extended to zero.
 Quantizer dynamic_quantizer(const TensorView& real) {
   const auto [low, high] = value_range(to_f32(real));
   const auto lowest = static_cast<float>(std::fmin(low, 0)),
@@ -47,7 +47,7 @@ Quantizer dynamic_quantizer(const TensorView& real) {
   return quantizer;
 }
 
-// Elements that are NaN or infinite in the candidate and finite in the reference.
+// Elements that are finite in the reference and NaN or infinite in the candidate.
 std::int64_t count_nonfinite(const TensorView& reference, const TensorView& candidate) {
   const std::vector<double> expected = to_f64(reference), found = to_f64(candidate);
   std::int64_t count = 0;
@@ -56,8 +56,7 @@ std::int64_t count_nonfinite(const TensorView& reference, const TensorView& cand
   return count;
 }
 
-// Compares with the float model. Sums of finite numbers are finite: elements are counted only where
-// one is not.
+// Compares with the float model. Non-finite elements are only counted if a sum is not finite.
 template <typename Sums>
 void compare_with_float(const TensorView& reference, const TensorView& candidate, Sums& sums) {
   const NoiseSums noise = measure_noise(reference, candidate);
@@ -124,7 +123,7 @@ void pool_into(SampleSums& total, const SampleSums& sample) {
   total.histograms.resize(sample.histograms.size());
   for (std::size_t i = 0; i < total.histograms.size(); ++i)
     total.histograms[i].add(sample.histograms[i]);
-  if (total.order != sample.order)  // as it is but for control flow
+  if (total.order != sample.order)  // only control flow changes the order
     for (const std::size_t index : sample.order)
       if (std::ranges::find(total.order, index) == total.order.end()) total.order.push_back(index);
   if (total.outputs.empty()) {
@@ -256,7 +255,7 @@ void SampleObserver::compare_cumulative(std::size_t index, const TensorView& aft
   observe_counterpart(index, *reference);
 }
 
-// What an operator's own quantizer reads shows in the float model alone.
+// A quantizer inside an operator: its input is only observable in the float model.
 void SampleObserver::observe_counterpart(std::size_t index, const Tensor& reference) {
   const QuantizedActivation& activation = shared_.plan.tensors[index].activation;
   if (!activation.before.empty() || activation.stored.empty()) return;
@@ -295,7 +294,7 @@ std::vector<std::byte> IntroducedObserver::observe(const ObservedTensor& tensor,
   return std::move(replacement.bytes);
 }
 
-// An operator that writes stored numbers itself.
+// For an operator that writes integers itself.
 void IntroducedObserver::compare_stored(std::size_t index, const TensorView& stored,
                                         const TakeReference& take, Tensor& replacement) {
   const Tensor real = dequantize(stored, quantizer(index));
@@ -303,7 +302,7 @@ void IntroducedObserver::compare_stored(std::size_t index, const TensorView& sto
   if (!replacement.bytes.empty()) replacement = quantize(replacement, quantizer(index));
 }
 
-// `quantized` is measured, `tensor` is what will be replaced.
+// Measures `quantized`; `tensor` is what is replaced.
 void IntroducedObserver::compare(std::size_t index, const TensorView& tensor,
                                  const TensorView& quantized, const TakeReference& take,
                                  Tensor& replacement) {

@@ -15,16 +15,16 @@
 
 namespace vernier {
 
-// What was measured of a planned tensor; nothing: not measured.
+// The sums of a planned tensor; nullopt if not measured.
 struct TensorSums {
-  std::optional<NoiseSums> local;       // the quantizer's input against its output
-  std::optional<NoiseSums> intended;    // the same, with the folded Relu or Clip applied first
-  std::optional<NoiseSums> cumulative;  // the float model's tensor against the quantizer's output
-  std::optional<NoiseSums> introduced;  // the same, computed from the float model's tensors
-  std::optional<NoiseSums> signal;      // the output against itself, where no input is observed
-  ObservedValues observed;              // what the quantizer reads, or its counterpart
-  // Elements that are NaN or infinite: only in the quantized model; and of what the quantizer
-  // reads, which it turns into finite numbers.
+  std::optional<NoiseSums> local;     // the quantizer's output against its input
+  std::optional<NoiseSums> intended;  // as local, with the folded Relu or Clip applied to the input
+  std::optional<NoiseSums> cumulative;  // the quantizer's output against the float model's tensor
+  std::optional<NoiseSums> introduced;  // as cumulative, computed from the float model's tensors
+  std::optional<NoiseSums> signal;      // of the output, if the quantizer's input is not observed
+  ObservedValues observed;              // the quantizer's input, or its float counterpart
+  // Elements that are NaN or infinite in the quantized model only, and such elements of the
+  // quantizer's input, which become finite numbers.
   std::int64_t nonfinite = 0, nonfinite_inputs = 0;
 };
 
@@ -33,36 +33,35 @@ struct OutputSums {
   PairStatus status = PairStatus::compared;
   std::optional<NoiseSums> cumulative;
   std::int64_t nonfinite = 0;
-  Shape reference_shape, candidate_shape;  // of a shape mismatch
-  std::string reference_in_place = {};     // the float model's, paired only by its position
-  KlSum kl = {};                           // of logits: of every token
+  Shape reference_shape, candidate_shape;  // if the shapes differ
+  std::string reference_in_place = {};     // the float model's name, if paired only by position
+  KlSum kl = {};                           // over all tokens, if these are logits
 };
 
-// Of one sample, or pooled over several.
+// The sums of one sample, or pooled over several.
 struct SampleSums {
-  std::vector<TensorSums> tensors;  // one for each of the plan's tensors
-  std::vector<std::size_t> order;   // the plan's tensors as they were first produced
-  std::vector<OutputSums> outputs;  // of the quantized model, then what only the float model has
-  std::vector<ValueHistogram> histograms;  // of what the quantizers of the plan's tensors read
+  std::vector<TensorSums> tensors;  // by index in the plan
+  std::vector<std::size_t> order;   // indices of tensors, as they were first produced
+  std::vector<OutputSums> outputs;  // the quantized model's, then those only in the float model
+  std::vector<ValueHistogram> histograms;  // of the inputs of the plan's quantizers
 };
 
-// Whether a sample has as many of everything as those before it.
+// Whether the sample has as many tensors and outputs as the samples before it.
 bool fits(const SampleSums& total, const SampleSums& sample);
 
-// Adds a sample. Sums depend on the order of samples: they come in their order.
+// Adds a sample. Samples must be added in order, because floating-point sums depend on it.
 void pool_into(SampleSums& total, const SampleSums& sample);
 
-// What threads that observe samples share: the plan, and the layouts of pairs that have different
-// ones, as they are found.
+// Shared by threads that observe samples: the plan, and the layouts of pairs with different shapes.
 class SharedObservations {
  public:
   SharedObservations(DebugPlan made, std::size_t outputs, ShowPair show = {});
 
   const DebugPlan plan;
-  const ShowPair show_pair;  // of sample 0, which is observed alone
+  const ShowPair show_pair;  // called for sample 0, which runs alone
 
-  // The reference in the candidate's layout, which may be `permuted`; null when the shapes differ
-  // and no layout makes the values agree. Outputs are numbered after the plan's tensors.
+  // The reference in the candidate's layout: itself, or `permuted`; null if the shapes differ and
+  // no layout makes the values agree. Pairs of outputs are numbered after the plan's tensors.
   const Tensor* relayout(std::size_t pair, const Tensor& reference, const TensorView& candidate,
                          Tensor& permuted);
 
@@ -73,19 +72,19 @@ class SharedObservations {
   std::vector<Relayout> relayouts_;
 };
 
-// Sums up one sample while it runs through the quantized model.
+// Computes the sums of one sample while it runs through the quantized model.
 class SampleObserver {
  public:
   SampleObserver(SharedObservations& shared, std::int64_t sample);
 
-  // For each tensor of the quantized model, as it is produced.
+  // Called for each tensor of the quantized model, as it is produced.
   void observe(const ObservedTensor& tensor, const TakeReference& take);
   SampleSums finish(const LockstepOutputs& outputs) &&;
 
  private:
-  // A quantizer's input, until the outputs of all its quantizers were compared with it.
+  // A quantizer's input, kept until the outputs of all its quantizers are compared with it.
   struct HeldInput {
-    TensorView view;  // of the copy, or of the tensor itself where it stays until the output
+    TensorView view;  // of the copy, or of the tensor itself if it outlives the quantizer
     Tensor copy;
     int uses = 0;
   };
@@ -104,14 +103,14 @@ class SampleObserver {
   Tensor permuted_;
 };
 
-// Measures nodes on the float model's tensors: what the quantizer writes is compared with the float
-// model's tensor, which then replaces it for all readers: before the quantizer or, where the runner
-// cannot change its input, behind it.
+// Measures the introduced error: every node runs on the float model's tensors. The quantizer's
+// output is compared with the float model's tensor, which then replaces the quantizer's input or,
+// if the runner cannot change that, its output.
 class IntroducedObserver {
  public:
   IntroducedObserver(SharedObservations& shared, std::vector<TensorSums>& sums);
 
-  // Gives the bytes that replace the tensor.
+  // Returns the bytes that replace the tensor; empty to leave it.
   std::vector<std::byte> observe(const ObservedTensor& tensor, const TakeReference& take);
 
  private:
@@ -123,7 +122,7 @@ class IntroducedObserver {
 
   SharedObservations& shared_;
   std::vector<TensorSums>& sums_;
-  std::vector<bool> behind_;  // whose tensor is replaced behind the quantizer
+  std::vector<bool> behind_;  // tensors that are replaced behind the quantizer
 };
 
 }  // namespace vernier

@@ -19,8 +19,8 @@ namespace {
 
 bool is_clip(const std::string& op) { return op == "Relu" || op == "Clip"; }
 
-// Names the node as the float model does: quantizers rename nodes that they replace. A folded Relu
-// or Clip is passed over.
+// Sets the node's name to the float model's, since quantization tools rename nodes that they
+// replace. Skips a folded Relu or Clip.
 void name_float_node(PlannedTensor& planned, const ModelIndex& float_model) {
   const std::string& op = planned.activation.writer_op;
   const FoundNode* same = float_model.node(planned.activation.writer);
@@ -31,13 +31,13 @@ void name_float_node(PlannedTensor& planned, const ModelIndex& float_model) {
   if (found) planned.activation.writer = found->node->name();
 }
 
-// The tensor at which an activation is observed with its quantizer's error.
+// The tensor at which an activation is observed after its quantizer (before it, if dynamic).
 const std::string& observed_tensor(const QuantizedActivation& activation) {
   if (activation.dynamic) return activation.before;
   return activation.after.empty() ? activation.stored : activation.after;
 }
 
-// The real values of the activations without a counterpart, by their place in the list.
+// The real values of the activations without a counterpart, by their index.
 std::map<std::size_t, Tensor> unmatched_values(const Model& model,
                                                const std::vector<QuantizedActivation>& activations,
                                                const std::vector<Counterpart>& counterparts,
@@ -85,8 +85,8 @@ std::vector<Counterpart> find_counterparts(const ModelIndex& float_model,
                         std::move(counterparts));
 }
 
-// Where the output, or that with its bias, is quantized next, the row of that activation stands for
-// both. Else it has a row of its own, under the first of its names that the float model knows.
+// If the output, with or without its bias, is quantized next, that activation's row covers both.
+// Otherwise it gets its own row, under the first of its names that the float model has.
 void add_output(const WeightedOutput& output, const ModelIndex& float_model, DebugPlan& plan) {
   for (PlannedTensor& planned : plan.tensors)
     if (std::ranges::count(output.tensors, planned.activation.before) > 0) {

@@ -15,16 +15,16 @@
 
 namespace vernier {
 
-// A tensor of the quantized model that is measured: an activation with its quantizer, or the output
-// of an operator that computes with quantized weights.
+// A measured tensor of the quantized model: an activation with its quantizer, or the output of an
+// operator with quantized weights.
 struct PlannedTensor {
   QuantizedActivation activation;
   Counterpart counterpart;          // in the float model
-  std::optional<ClipRange> folded;  // Relu or Clip that the quantized model leaves to the quantizer
+  std::optional<ClipRange> folded;  // Relu or Clip that was folded into the quantizer
   std::optional<RealRange> range;   // of a per-tensor integer quantizer whose input is observed
 };
 
-// What is measured, and at which tensors of the quantized model it is observed.
+// The tensors to measure, and where in the quantized model they are observed.
 struct DebugPlan {
   // Indices into `tensors`: those whose quantizer reads the observed tensor, those whose quantizer
   // or operator writes it, and those that are dynamically quantized from it.
@@ -35,25 +35,24 @@ struct DebugPlan {
   std::vector<PlannedTensor> tensors;
   NameMap<Observed> observed;
   std::vector<UnreadQuantization> unread;
-  InputBindings bindings;                             // what the float model is fed
-  std::map<std::string, std::string> mapped_outputs;  // the float model's name: the quantized one's
-  std::string logits;  // the quantized model's output that scores tokens; empty: it is no decoder
+  InputBindings bindings;                             // inputs of the float model
+  std::map<std::string, std::string> mapped_outputs;  // quantized model's name, by float model's
+  std::string logits;  // the quantized model's output that scores tokens; empty if it is no decoder
 
   const Observed* at(std::string_view tensor) const;
 };
 
-// What the quantized model quantizes. Throws Error, with the reason, when that is nothing.
+// Everything that is quantized in the model. Throws Error, with the reason, if nothing is.
 Quantization require_quantization(const Model& float_model, const ModelIndex& quantized_model);
 
-// Pairs what is quantized with the float model: by name and graph, what is left by value, on the
-// sample.
+// Pairs quantized tensors with the float model's by name and graph, the rest by value on `sample`.
 DebugPlan make_plan(const ModelIndex& float_model, const ModelIndex& quantized_model,
                     const Quantization& quantization, const std::vector<Tensor>& sample,
                     const DebugOptions& options);
 
-// How often each tensor of the float model is asked for.
+// How often each tensor of the float model is compared.
 RequestCounts requests_of(const DebugPlan& plan);
-// An output of an operator with quantized weights, without a quantizer of its own.
+// Whether it is the output of an operator with quantized weights and has no quantizer of its own.
 bool is_weighted_output(const PlannedTensor& planned);
 
 }  // namespace vernier

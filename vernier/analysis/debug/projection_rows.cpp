@@ -7,7 +7,7 @@
 namespace vernier {
 namespace {
 
-// The stored weight of the operand, which may be transposed or cast on its way.
+// The name of the operand's initializer, which may be transposed or cast before it is read.
 std::string stored_name(const GraphIndex& graph, const std::string& operand) {
   const WeightSource source = graph.weight_source(operand);
   return source ? source.stored->name() : operand;

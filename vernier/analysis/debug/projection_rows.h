@@ -8,8 +8,8 @@
 
 namespace vernier {
 
-// What was measured of each projection of the float model, in graph order: of its weight, of what
-// it computes, and of the next token. Empty for a model without attention.
+// The measurements of each projection of the float model, in graph order: its weight, its output,
+// and the KL of the next token. Empty for a model without attention.
 std::vector<ProjectionRow> projection_rows(const ModelIndex& float_model,
                                            const DebugResult& result);
 

@@ -8,18 +8,18 @@
 namespace vernier {
 namespace {
 
-// Remedies are looked for at the nodes that make most of the noise.
+// Remedies are searched for at the noisiest nodes only.
 constexpr std::size_t treated_groups = 8;
-// Widths of a range, relative to that in use.
+// Widths of a range, relative to the range in use.
 constexpr double range_factors[] = {1.0 / 64, 1.0 / 16, 0.25, 0.5, 0.7, 0.85, 1.2, 1.5, 2, 4};
-// A change that gains less on the samples that it was chosen on is not tried on others.
+// A change with a smaller gain on the samples that it was chosen on is not judged on others.
 constexpr double least_gain_db = 0.05;
-// Outputs that are nearly silenced have 0 dB, which may be more than they had: no remedy.
+// An output close to zero has an SQNR of 0 dB, which may be an improvement but is no remedy.
 constexpr double least_output_db = 3;
 
-// What reaches a switch.
+// The values at a switch.
 struct Observed {
-  double low = 0, high = 0;         // 0 included
+  double low = 0, high = 0;         // including 0
   std::vector<RealRange> channels;  // of a weight
 };
 
@@ -45,7 +45,7 @@ Observed observe(const TensorView& tensor, const Switch& what) {
   return observed;
 }
 
-// A change to the switches of one scale.
+// A change to all switches that share a scale.
 struct Change {
   std::vector<std::size_t> switches;
   QuantizerRemedy remedy;
@@ -58,8 +58,8 @@ bool is_simple(const Switch& what) {
          what.in_file->scale.dtype == DType::f32;
 }
 
-// The switch, and those of the other tensors that the file has stored the same scale and zero point
-// for, as it does on both sides of a MaxPool: they can only be changed together.
+// The switch and those of all tensors with the same scale and zero point in the file, as on both
+// sides of a MaxPool. They can only be changed together.
 std::vector<std::size_t> with_shared_scale(std::span<const Switch> switches, std::size_t index) {
   std::vector<std::size_t> shared = {index};
   const Quantizer& quantizer = *switches[index].in_file;
@@ -104,7 +104,7 @@ void add_activation_changes(std::span<const Switch> switches,
       low = std::min(low, seen->second.low);
       high = std::max(high, seen->second.high);
     }
-  // What a Relu or Clip that was folded into a quantizer leaves: a wider range would undo it.
+  // A range wider than a folded Relu or Clip would undo it.
   for (const std::size_t index : shared)
     if (const auto& folded = switches[index].folded) {
       low = std::max(low, folded->low);
@@ -130,7 +130,7 @@ void add_weight_changes(std::size_t index, const Switch& what, const Observed& o
                          quantizer_of_ranges(observed.channels, what.channel_axis, steps, true))});
 }
 
-// Of the changes of one kind to one scale, the one with the least noise, if it gains.
+// For each scale and kind of change, the change with the least noise, if it gains.
 std::vector<std::size_t> best_of_each(const std::vector<Change>& changes,
                                       const std::vector<OutputNoise>& noise, double before) {
   std::map<std::pair<std::size_t, QuantizerRemedy::Kind>, std::size_t> best;
@@ -173,7 +173,7 @@ std::vector<QuantizerRemedy> find_remedies(std::span<const Switch> switches,
     std::size_t group = 0;
   };
   std::vector<Treated> treated;
-  std::map<std::string, std::size_t, std::less<>> wanted;  // switches
+  std::map<std::string, std::size_t, std::less<>> wanted;  // switch index, by name
   for (const std::size_t group : order)
     for (const std::size_t index : groups[group].switches) {
       if (!is_simple(switches[index]) || wanted.contains(switches[index].name)) continue;

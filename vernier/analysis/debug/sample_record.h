@@ -9,7 +9,7 @@
 
 namespace vernier {
 
-// What debug keeps of one sample, as a record.
+// Serialization of one sample's sums.
 
 template <typename Archive>
 void fields(Archive& archive, NoiseSums& sums) {

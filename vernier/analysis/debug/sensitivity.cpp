@@ -11,15 +11,15 @@
 namespace vernier {
 namespace {
 
-// Beyond so many passes, what one node gains off alone is measured of the noisiest nodes only.
+// Beyond this many passes, gain_db is measured for the noisiest nodes only.
 constexpr std::int64_t many_passes = 8192;
 constexpr std::size_t noisiest_nodes = 32;
-// A larger set is shown where it gains this much more than the one before.
+// A larger set is reported if it gains this much more than the set before.
 constexpr double worthwhile_db = 0.1;
-// Of KL, the share of it that a larger set must leave at most.
+// For KL: a larger set is reported if it leaves at most this share of the KL of the set before.
 constexpr double worthwhile_share = 0.98;
-// Nodes are ranked on so many samples at most, of which a ranking hardly changes (split-half
-// Spearman 0.9 and more), and sets are looked for; the best of these are measured on all.
+// Nodes are ranked and sets are searched for on at most this many samples: more hardly change the
+// ranking (split-half Spearman 0.9 and above). The best sets are measured on all samples.
 constexpr std::int64_t ranking_samples = 128;
 
 std::vector<std::vector<Tensor>> read(Samples& samples, std::int64_t first, std::int64_t count) {
@@ -46,7 +46,7 @@ class Pass {
     runtime.exact = true;
     runtime.optimization = std::nullopt;
     runtime.watch = Watch::none();
-    runtime.threads = 1;  // every thread runs settings of its own
+    runtime.threads = 1;  // each thread runs its own settings
     board_.emplace(std::move(model), runtime);
     groups_ = group_by_node(board_->switches(), options.float_nodes);
     on_ = board_->all(SwitchSetting::as_in_file());
@@ -142,7 +142,7 @@ class Pass {
                    : more.after_db > shown.after_db + worthwhile_db;
   }
 
-  // Sets that are proven to gain on the samples that they were not chosen on.
+  // Adds sets whose gain is proven on samples that they were not chosen on.
   void add_sets(const SwitchedNoise& noise, const SwitchedNoise& all_samples,
                 const SwitchedNoise& judge) {
     const SwitchSettings better = better_settings(board_->switches(), noise, on_);
@@ -172,7 +172,7 @@ class Pass {
   std::vector<SwitchGroup> groups_;
   SwitchSettings on_, off_;
   GroupSignals signals_;
-  std::vector<double> gain_db_;  // of each group off alone; NaN: not measured
+  std::vector<double> gain_db_;  // with only this group in float; NaN if not measured
   Sensitivity result_;
 };
 

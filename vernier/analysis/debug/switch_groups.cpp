@@ -51,7 +51,7 @@ bool has_few_bits(const Switch& what) {
          bits(what.in_file->dtype) < more_bits;
 }
 
-// Symmetric, with a scale for each block that the file's quantizer has.
+// A symmetric 8-bit quantizer with as many scales as the file's quantizer.
 SimulatedQuantizer in_more_bits(const TensorView& weight, const Quantizer& in_file) {
   SimulatedQuantizer quantizer = simulated(in_file);
   quantizer.zero_point.clear();

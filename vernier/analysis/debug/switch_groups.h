@@ -11,59 +11,58 @@
 
 namespace vernier {
 
-// The switches of one node: of its weights and bias, and of what it computes. They are kept in
-// float together.
+// The switches of a node: of its weights, bias and output. They are kept in float together.
 struct SwitchGroup {
   std::string node;  // as the float model names it
   std::string op;
   std::vector<std::size_t> switches;
 };
 
-// In the order of the switches. `float_nodes` names nodes of the quantized model in the float one.
+// Groups in the order of the switches. `float_nodes` maps node names to the float model's.
 std::vector<SwitchGroup> group_by_node(std::span<const Switch> switches,
                                        const std::map<std::string, std::string>& float_nodes);
 
 using GroupSet = std::vector<std::size_t>;  // indices of groups
 
-// The settings with the groups set to something else.
+// The settings with all switches of the changed groups set to `setting`.
 SwitchSettings with(SwitchSettings settings, std::span<const SwitchGroup> groups,
                     const GroupSet& changed, const SwitchSetting& setting);
 
-// The settings with the groups set as in others.
+// The settings with the switches of the changed groups set as in `others`.
 SwitchSettings with(SwitchSettings settings, std::span<const SwitchGroup> groups,
                     const GroupSet& changed, const SwitchSettings& others);
 
-// What is better than the file's quantizers: weights of fewer than 8 bits have 8, with as many
-// scales, all other quantizers are off. `noise` shows the float weights.
+// Settings that improve on the file: weights of fewer than 8 bits are simulated with 8 bits and as
+// many scales; all other quantizers are off. `noise` provides the float weights.
 SwitchSettings better_settings(std::span<const Switch> switches, const SwitchedNoise& noise,
                                const SwitchSettings& as_in_file);
 
-// The gain of a change, on the samples of the two measurements, with its interval.
+// The gain of a change, with its interval, over the samples of both measurements.
 MeasuredGain gain_of(const OutputNoise& before, const OutputNoise& after);
 
-// What one node does by itself.
+// The effect of each group by itself.
 struct GroupSignals {
   std::vector<double> alone_on;   // score with only this group quantized
-  std::vector<double> off_alone;  // score with all but this group quantized; NaN: not measured
+  std::vector<double> off_alone;  // score with only this group in float; NaN if not measured
   double all_on = 0;              // score as in the file
   std::vector<GroupSet> chains;   // groups whose errors are parallel
 };
 
-// Sets of groups whose errors at the output are parallel, one with the next.
+// Sets of groups whose errors at the output are parallel, at least to one other of the set.
 std::vector<GroupSet> find_chains(const SwitchedNoise& noise, std::span<const SwitchGroup> groups,
                                   const SwitchSettings& off, const GroupSignals& signals);
 
-// How many nodes the sets have that are advised.
+// The sizes of the sets that are reported.
 constexpr std::array<std::size_t, 4> advised_sizes = {1, 3, 5, 8};
 
-// Sets of 1 to 8 groups that leave the least noise, each chosen from several rankings and by
-// growing the set before it, all measured with the set as in `better`. Many sets are tried on the
-// samples of `screen`, the best of each size on those of `noise`, which may be the same.
+// The sets of 1 to 8 groups with the least noise if their switches are set as in `better`: prefixes
+// of several rankings, and extensions of smaller sets. All sets are measured on the samples of
+// `screen`, the best of each size on those of `noise`, which may be the same.
 std::vector<GroupSet> choose_sets(const SwitchedNoise& screen, const SwitchedNoise& noise,
                                   const SwitchSettings& as_in_file, const SwitchSettings& better,
                                   std::span<const SwitchGroup> groups, const GroupSignals& signals);
 
-// Changes to single quantizers that leave less noise, proven on `held_out`.
+// Changes to single quantizers that reduce the noise, proven on `held_out`.
 std::vector<QuantizerRemedy> find_remedies(std::span<const Switch> switches,
                                            const SwitchedNoise& noise,
                                            const SwitchedNoise& held_out,
@@ -71,8 +70,8 @@ std::vector<QuantizerRemedy> find_remedies(std::span<const Switch> switches,
                                            std::span<const SwitchGroup> groups,
                                            const GroupSignals& signals);
 
-// Counts the samples whose answer changed, and finds of the first of them the fewest groups that
-// bring it back.
+// Counts the samples whose answer changed. For the first of them, finds the fewest groups that
+// restore the answer.
 void explain_flips(const SwitchedNoise& noise, const SwitchSettings& as_in_file,
                    std::span<const SwitchGroup> groups, Samples& samples, Sensitivity& result);
 

@@ -20,10 +20,10 @@ namespace {
 constexpr std::int64_t stacked_bytes = 1 << 20;
 constexpr std::int64_t most_stacked = 32;
 constexpr std::int64_t error_elements = 1 << 15;
-// Settings that one thread runs one after the other, each going on from the one before.
+// Settings that one thread runs in a row, each reusing the parts of the run before.
 constexpr std::int64_t most_in_a_row = 32;
 
-// The rows of the batch axis that are one sample's.
+// The part of a stacked tensor that belongs to one sample.
 TensorView row_of(const Tensor& tensor, std::int64_t samples, std::int64_t index) {
   const std::size_t bytes = tensor.bytes.size() / static_cast<std::size_t>(samples);
   return {tensor.name, tensor.dtype, std::span(tensor.shape).subspan(samples > 1 ? 1 : 0),
@@ -54,8 +54,8 @@ SwitchedNoise::SwitchedNoise(Switchboard& board, std::vector<std::vector<Tensor>
   run_off();
 }
 
-// Where all inputs and outputs have a batch axis, nothing is quantized by what the batch holds, and
-// two samples at once have the outputs of each.
+// Samples can be stacked if all inputs and outputs have a batch axis, no quantizer is dynamic, and
+// the outputs for two stacked samples are those of each sample.
 bool SwitchedNoise::can_be_stacked(const std::vector<std::vector<Tensor>>& samples) const {
   if (samples.size() < 2) return false;
   const auto is_batch = [](const TensorSpec& spec) {

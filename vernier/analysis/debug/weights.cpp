@@ -14,7 +14,7 @@ namespace vernier {
 namespace {
 
 constexpr std::size_t shown_channels = 3;
-// A normal distribution's 32 values seldom have a largest beyond 3.3 root mean squares.
+// The largest of 32 normally distributed values seldom exceeds 3.3 times their root mean square.
 constexpr double outlier_crest = 4;
 
 std::int64_t channel_axis(const QuantizedWeight& weight, std::int64_t rank) {
@@ -24,7 +24,7 @@ std::int64_t channel_axis(const QuantizedWeight& weight, std::int64_t rank) {
   return std::clamp<std::int64_t>(axis < 0 ? axis + rank : axis, 0, rank - 1);
 }
 
-// Gathers channels of a tensor of float32, so that each is a run of elements.
+// Gathers channels of a float32 tensor, so that each is contiguous.
 void gather_channels(const TensorView& tensor, std::int64_t axis, std::int64_t first,
                      std::int64_t count, std::vector<float>& gathered) {
   const std::int64_t channels = tensor.shape[axis];
@@ -32,7 +32,7 @@ void gather_channels(const TensorView& tensor, std::int64_t axis, std::int64_t f
   const std::int64_t outer = element_count(tensor.shape.first(axis));
   gathered.resize(count * outer * inner);
   const float* from = elements<float>(tensor).data();
-  // A few rows at a time, so that what is written stays in cache when channels are columns.
+  // A few rows at a time, so that the written elements stay in cache if channels are columns.
   constexpr std::int64_t rows = 16;
   for (std::int64_t begin = 0; begin < outer; begin += rows)
     for (std::int64_t c = 0; c < count; ++c)
@@ -41,8 +41,8 @@ void gather_channels(const TensorView& tensor, std::int64_t axis, std::int64_t f
           gathered[(c * outer + o) * inner + i] = from[(o * channels + first + c) * inner + i];
 }
 
-// Calls visit(channel, reference, candidate) with the elements of each channel. A few channels are
-// gathered at a time: a weight of gigabytes is never copied whole.
+// Calls visit(channel, reference, candidate) with the elements of each channel. Only a few channels
+// are gathered at a time, since a weight may have gigabytes.
 template <typename Visit>
 void visit_channels(const TensorView& reference, const TensorView& candidate, std::int64_t axis,
                     const Visit& visit) {
@@ -65,7 +65,7 @@ void visit_channels(const TensorView& reference, const TensorView& candidate, st
   }
 }
 
-// The channel with a symmetric scale of its own, from its largest weight.
+// The channel, quantized with a symmetric scale of its own.
 Tensor quantize_channel(const TensorView& channel, DType dtype) {
   const StoredRange range = stored_range(dtype);
   const double steps = is_signed(dtype) ? range.high : (range.high - range.low) / 2;
@@ -77,7 +77,7 @@ Tensor quantize_channel(const TensorView& channel, DType dtype) {
   return fake_quantize(channel, quantizer);
 }
 
-// Fills in the channels that were damaged most, and what a scale for each of them would gain.
+// Fills in the most damaged channels, and the gain of per-channel scales.
 void measure_channels(DebugWeight& row, const TensorView& reference, const TensorView& candidate,
                       std::int64_t axis) {
   const bool one_scale =
@@ -98,11 +98,10 @@ void measure_channels(DebugWeight& row, const TensorView& reference, const Tenso
   if (one_scale) row.per_channel_gain_db = sqnr_db(per_channel) - *row.weight_sqnr_db;
 }
 
-// A block that is summed up.
 struct BlockSums {
   double signal = 0, noise = 0;
   float largest = 0;
-  std::int64_t at = 0;  // the element that is largest
+  std::int64_t at = 0;  // index of the largest element
   std::int64_t first = 0, count = 0;
   double crest() const {
     return signal > 0 ? largest / std::sqrt(signal / static_cast<double>(count)) : 0;
@@ -127,7 +126,7 @@ std::vector<BlockSums> sum_blocks(const TensorView& reference, const TensorView&
   return blocks;
 }
 
-// Of weights [N, K] in blocks along K, or [K, N].
+// `reference` is [N, K] with blocks along K, or [K, N].
 BlockStatistics measure_blocks(const TensorView& reference, const TensorView& candidate,
                                const Quantizer& quantizer) {
   std::vector<BlockSums> blocks = sum_blocks(reference, candidate, quantizer);

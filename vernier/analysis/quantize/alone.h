@@ -16,15 +16,15 @@ struct RangeTrial {
   CalibratedRange range;
 };
 
-// The float model with a switch at each tensor that a plan places a quantizer at: what one
-// quantizer alone does to the outputs. Where noise of all the others would hide the difference
-// between two ranges, a few samples tell it.
+// The float model with a switch at each quantizer of a plan, to measure the effect of one quantizer
+// alone on the outputs. A few samples then show differences between ranges that the noise of all
+// other quantizers would hide.
 class QuantizersAlone {
  public:
   QuantizersAlone(const Model& reference, const PlacementPlan& plan, const SampleRuns& runs,
                   std::int64_t samples);
 
-  // The noise at the outputs with each trial's tensor on its range, and nothing else quantized.
+  // The output noise of each trial: its tensor quantized on its range, everything else in float.
   std::vector<OutputNoise> measure(std::span<const RangeTrial> trials, int bits) const;
 
  private:

@@ -14,10 +14,10 @@ namespace vernier {
 namespace {
 
 constexpr int most_passes = 3;
-// Corrections are renewed after so many samples of the first pass, whatever the threads.
+// In the first pass corrections are updated after this many samples, whatever the thread count.
 constexpr std::int64_t samples_a_correction = 8;
 
-// The tensors that placed nodes write, as a model names them.
+// The outputs of placed nodes whose bias can be corrected, by the model's tensor names.
 std::map<std::string, const PlacedNode*, std::less<>> written_tensors(
     const Model& model, std::span<const PlacedNode> nodes) {
   std::map<std::string, std::string> outputs;
@@ -31,7 +31,7 @@ std::map<std::string, const PlacedNode*, std::less<>> written_tensors(
   return tensors;
 }
 
-// How many values lie between two of the same channel; 0: the tensor has no such channels.
+// The number of consecutive values of one channel; 0 if the tensor does not have these channels.
 std::int64_t inner_of(const TensorView& tensor, const PlacedNode& node) {
   const auto rank = std::ssize(tensor.shape);
   const std::int64_t axis = node.channel_axis < 0 ? rank - 1 : node.channel_axis;
@@ -62,7 +62,7 @@ void add_shift(std::span<std::byte> bytes, std::int64_t inner, const std::vector
   }
 }
 
-// A model whose placed nodes are watched, and corrected while it runs.
+// Runs a model, measures the channel means of placed nodes and corrects them on the fly.
 class Measured {
  public:
   Measured(const Model& model, std::span<const PlacedNode> nodes, const SampleRuns& runs)
@@ -76,7 +76,7 @@ class Measured {
 
   bool has_nodes() const { return runner_.has_value(); }
 
-  // The means as they are before the corrections.
+  // Channel means of a sample, measured before the shifts are applied.
   NodeMeans run(std::int64_t sample, const BiasShifts& shifts) {
     NodeMeans means;
     runner_->run(runs_.samples.sample(runs_.indices[sample]), [&](const ObservedTensor& tensor) {
@@ -98,7 +98,7 @@ class Measured {
   std::optional<OrtRunner> runner_;
 };
 
-// Of each node and channel, the differences of the samples so far.
+// The differences of all samples so far, by node and channel.
 class Differences {
  public:
   void add(const NodeMeans& reference, const NodeMeans& quantized) {
@@ -162,7 +162,7 @@ BiasShifts find_bias_shifts(const std::vector<NodeMeans>& reference, const Model
   Measured measured(quantized, nodes, runs);
   if (!measured.has_nodes()) return {};
   const std::int64_t count = std::ssize(runs.indices);
-  // One node by itself has no correction before it.
+  // A single node has no corrections before it.
   const int passes = nodes.size() == 1 ? 1 : most_passes;
   BiasShifts shifts;
   for (int pass = 0; pass < passes; ++pass) {

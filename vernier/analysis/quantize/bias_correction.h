@@ -12,25 +12,25 @@
 
 namespace vernier {
 
-// Behind the name of a bias that was corrected and stays in float32.
+// Suffix of the name of a corrected bias that stays in float32.
 inline constexpr std::string_view corrected_suffix = "_corrected";
 
-// What is added to each output channel of a node, by the node's name.
+// The shift of each output channel, by node name.
 using BiasShifts = std::map<std::string, std::vector<double>>;
 
-// Of each sample, the mean of each output channel by the node's name.
+// The mean of each output channel, by node name; measure_means() returns one map per sample.
 using NodeMeans = std::map<std::string, std::vector<double>>;
 std::vector<NodeMeans> measure_means(const Model& model, std::span<const PlacedNode> nodes,
                                      const SampleRuns& runs);
 
-// The mean difference of each output channel between the float model and the quantized one, whose
-// biases are not corrected yet. A correction changes what reaches the layers behind it: so while a
-// layer is measured, the corrections before it are in force. A difference that varies so much from
-// sample to sample that it may be none is lessened, down to nothing.
+// The mean difference, float minus quantized, of each output channel. `quantized` has no
+// corrections yet. A correction changes the inputs of later layers, so each layer is measured with
+// the corrections of earlier ones applied. Shifts are shrunk by their uncertainty over samples, see
+// certain_mean().
 BiasShifts find_bias_shifts(const Model& reference, const Model& quantized,
                             std::span<const PlacedNode> nodes, const SampleRuns& runs);
-// The same with the float model's means, which may be of more nodes. Shifts are refined by further
-// passes over the samples where `is_promising` says so of the first ones.
+// As above, with the float model's means, which may include further nodes. After the first pass
+// shifts are refined by further passes over the samples if `is_promising` returns true for them.
 BiasShifts find_bias_shifts(
     const std::vector<NodeMeans>& reference, const Model& quantized,
     std::span<const PlacedNode> nodes, const SampleRuns& runs,
@@ -38,8 +38,8 @@ BiasShifts find_bias_shifts(
       return true;
     });
 
-// The mean of a channel's differences, by sample, times the share of its square that is not its
-// own uncertainty.
+// The mean of per-sample differences, shrunk towards 0 by the share of its square that is explained
+// by its variance over samples.
 double certain_mean(std::span<const double> differences);
 
 }  // namespace vernier

@@ -11,16 +11,16 @@
 namespace vernier {
 namespace {
 
-// Products of more inputs are not kept: their inverse takes the cube of them.
+// Products of more inputs are not kept: inverting the matrix takes cubic time.
 constexpr std::int64_t most_products = 4096;
-// Added to the diagonal, of its mean: inputs that hardly vary have no inverse.
+// Added to the diagonal, relative to its mean: the matrix may not be invertible otherwise.
 constexpr double damping = 0.01;
-// Scales that are tried, relative to that of the largest magnitude.
+// Range of scales that are tried, relative to the scale by the largest magnitude.
 constexpr double least_factor = 0.6, most_factor = 1.2;
 constexpr int factors = 31;
 constexpr int refinements = 2;
 
-// The quantizer of one block. Stored numbers are 0 to steps.
+// The quantizer of one block. Stored numbers range from 0 to steps_.
 struct BlockScale {
   double scale = 1;
   double zero = 0;
@@ -85,7 +85,7 @@ class BlockPacker {
     return std::clamp(std::nearbyint(weight / scale.scale + scale.zero), 0.0, double(steps_));
   }
 
-  // The upper triangle U of inverse(products) = transpose(U) U.
+  // Computes the upper triangular U with inverse(products) = transpose(U) U.
   void factor_inverse(const std::vector<double>& products) {
     const auto size = static_cast<std::size_t>(rows_);
     double mean = 0;
@@ -101,7 +101,8 @@ class BlockPacker {
       for (std::size_t j = 0; j <= i; ++j) upper_[j * size + i] = inverse[i * size + j];
   }
 
-  // The lower triangle L of matrix = L transpose(L), in its place; what is above is set to 0.
+  // Replaces the matrix by its Cholesky factor, the lower triangular L with matrix = L
+  // transpose(L). False if the matrix is not positive definite.
   static bool cholesky(std::vector<double>& matrix, std::size_t size) {
     for (std::size_t i = 0; i < size; ++i) {
       double* row = &matrix[i * size];
@@ -123,7 +124,7 @@ class BlockPacker {
 
   // inverse(L transpose(L)).
   static std::vector<double> inverse_of(const std::vector<double>& lower, std::size_t size) {
-    std::vector<double> half(size * size);  // inverse(L), transposed: row j is its column j
+    std::vector<double> half(size * size);  // inverse(L), transposed: row j holds its column j
     parallel_for(std::ssize(half) / std::int64_t(size), thread_count(0), [&](std::int64_t place) {
       const auto column = static_cast<std::size_t>(place);
       double* out = &half[column * size];
@@ -146,7 +147,7 @@ class BlockPacker {
     return inverse;
   }
 
-  // What rounding a weight adds to the output is taken from the weights behind it.
+  // Compensates the rounding error of a weight by changing the weights after it (GPTQ).
   void pass_on(std::vector<double>& weights, std::int64_t row, double rounded) const {
     if (upper_.empty()) return;
     const double* factors_of_row = &upper_[static_cast<std::size_t>(row * rows_)];
@@ -156,7 +157,7 @@ class BlockPacker {
 
   BlockScale scale_of(std::span<const double> weights, std::int64_t first) const {
     if (!options_.symmetric) return asymmetric_scale(weights, first);
-    // The weight of largest magnitude takes the lowest number, which is one further from 0.
+    // The weight of largest magnitude gets the lowest number, since that is one further from 0.
     double largest = 0;
     for (const double weight : weights)
       if (std::abs(weight) > std::abs(largest)) largest = weight;
@@ -209,7 +210,7 @@ class BlockPacker {
     return best;
   }
 
-  // The scale with the least error for the numbers that another scale stores, and so on.
+  // Alternates between rounding weights to a scale and fitting the scale to the rounded weights.
   BlockScale refined(std::span<const double> weights, std::int64_t first, BlockScale scale) const {
     for (int i = 0; i < refinements; ++i) {
       double products = 0, squares = 0;
@@ -240,7 +241,7 @@ class BlockPacker {
   std::int64_t rows_, columns_, blocks_;
   int steps_, middle_;
   std::vector<float> values_;
-  std::vector<double> importance_;  // of each row; empty: alike
+  std::vector<double> importance_;  // weight of each row's error; empty if all are equal
   std::vector<double> upper_;
 };
 
@@ -288,7 +289,7 @@ Moments measure_moments(const Model& model, const std::vector<std::string>& tens
     moments[tensor];
     rows[tensor];
   }
-  // In the order of the samples, so that sums do not depend on threads.
+  // Samples run in order, so that sums do not depend on the number of threads.
   for (const std::int64_t index : runs.indices) {
     runner.run(runs.samples.sample(index), [&](const ObservedTensor& tensor) { add(tensor); });
   }

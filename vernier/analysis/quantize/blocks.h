@@ -14,49 +14,48 @@
 
 namespace vernier {
 
-// How the scales and the stored numbers of a weight in blocks are found.
+// How a block-quantized weight is quantized.
 enum class BlockRule {
-  nearest,  // the largest magnitude of a block sets its scale, and every weight is rounded
-  scales,   // the scale with the least error at the product's output, inputs being independent
-  feedback  // the same, and what rounding one weight adds is taken from the weights behind it, as
-            // far as their inputs are alike (GPTQ)
+  nearest,  // each block's largest magnitude sets its scale; weights are rounded to nearest
+  scales,   // each block's scale minimises the error of the product, taking inputs as uncorrelated
+  feedback  // as scales; besides, the rounding error of a weight is compensated by the weights
+            // after it, by the correlation of their inputs (GPTQ)
 };
 std::string_view block_rule_name(BlockRule rule);
 
 struct BlockOptions {
   int bits = 4;  // 4 or 8
   std::int64_t block_size = 32;
-  bool symmetric = true;  // else with a zero point for each block
+  bool symmetric = true;  // false for a zero point per block
   BlockRule rule = BlockRule::nearest;
   auto operator<=>(const BlockOptions&) const = default;
 };
 
-// The means of products of what a matrix product reads, x: of x_i x_j, or of x_i x_i alone where
-// there are too many.
+// Second moments of the input x of a matrix product, over rows and samples.
 struct InputMoments {
-  std::vector<double> squares;   // [K]
-  std::vector<double> products;  // [K, K], row by row; empty: not known
+  std::vector<double> squares;   // mean of x_i^2; [K]
+  std::vector<double> products;  // mean of x_i x_j; [K, K]; empty if K is too large
 };
 using Moments = std::map<std::string, InputMoments>;  // by tensor
 
-// Of the tensors, over the samples, as the float model computes them.
+// Measures the tensors of the float model over the samples.
 Moments measure_moments(const Model& model, const std::vector<std::string>& tensors,
                         const SampleRuns& runs);
 
-// As MatMulNBits takes it: `packed` is uint8 [N, K / block_size, block_size * bits / 8], the scales
-// are [N * K / block_size], zero points packed likewise.
+// The layout of MatMulNBits: `packed` is uint8 [N, K / block_size, block_size * bits / 8], scales
+// are [N * K / block_size], zero points are packed like weights.
 struct PackedWeight {
   Tensor packed, scales;
   std::optional<Tensor> zero_points;
 };
 
-// A weight [K, N] in blocks along K. Rules other than `nearest` need moments; without products,
-// `feedback` is `scales`.
+// Quantizes a weight [K, N] in blocks along K. Without moments every rule is `nearest`; without
+// their products `feedback` is `scales`.
 PackedWeight pack_blocks(const TensorView& weight, const BlockOptions& options,
                          const InputMoments* moments = nullptr);
 
-// Weights that were packed already, by name and options: a model that is written again with a few
-// changes packs these alone.
+// A cache of packed weights by name and options: when a model is written again with a few changes,
+// only the changed weights are packed.
 class PackedWeights {
  public:
   explicit PackedWeights(Moments moments) : moments_(std::move(moments)) {}

@@ -27,7 +27,7 @@ void add_values(ValueCounts& counts, const TensorView& tensor) {
   });
 }
 
-// Whether one of its elements is so.
+// Whether any element satisfies the predicate; false for integer tensors.
 template <typename Predicate>
 bool has(const TensorView& tensor, Predicate predicate) {
   if (!is_float(tensor.dtype)) return false;

@@ -17,7 +17,7 @@ namespace vernier {
 
 class SampleRecords;
 
-// Samples that several threads may read. Throws Error for one that holds NaN.
+// Thread-safe access to samples. sample() throws Error if an input contains NaN.
 class SharedSamples {
  public:
   explicit SharedSamples(Samples& samples) : samples_(samples) {}
@@ -31,32 +31,33 @@ class SharedSamples {
   std::mutex mutex_;
 };
 
-// How samples are run: a thread takes a sample at a time.
+// The samples to run. Each thread runs one sample at a time.
 struct SampleRuns {
   SharedSamples& samples;
-  std::vector<std::int64_t> indices;  // of the samples to run
-  int threads = 0;                    // 0: one for each core
-  SampleRecords* records = nullptr;   // of what was measured before; null: none are kept
+  std::vector<std::int64_t> indices;  // of the samples to run, in this order
+  int threads = 0;                    // 0 for one per core
+  SampleRecords* records = nullptr;   // where measurements are looked up and kept; null for none
 };
 
-// Throws Error for outputs of the float model that are not finite, and names the sample.
+// Throws Error, naming the sample, if an output of the float model is not finite.
 void require_finite(std::span<const Tensor> outputs, std::int64_t sample);
 
-// What else runs of the float model are used for; each is called by several threads.
+// Further uses of the calibration runs; called concurrently, except sample_done.
 struct CalibrationHooks {
-  std::vector<std::string> tensors = {};  // to be shown to `observe`
+  std::vector<std::string> tensors = {};  // shown to `observe`
   std::function<void(const TensorView&)> observe = {};
-  std::function<void(std::int64_t index, std::vector<Tensor> outputs)> outputs = {};  // of the runs
-  std::function<void()> sample_done = {};  // one at a time
+  // `index` is a position in SampleRuns::indices.
+  std::function<void(std::int64_t index, std::vector<Tensor> outputs)> outputs = {};
+  std::function<void()> sample_done = {};  // never called concurrently
 };
 
-// The values of each placed tensor that is a root, over the samples, as the float model computes
-// them. Memory does not depend on the number of samples.
+// Histograms of the float model's values over the samples, by root tensor of the plan. Memory use
+// does not depend on the number of samples.
 using CalibrationValues = std::map<std::string, ValueCounts>;
 CalibrationValues calibrate(const Model& model, const PlacementPlan& plan, const SampleRuns& runs,
                             const CalibrationHooks& hooks = {});
 
-// Ranges by one rule for all.
+// Applies one rule to every tensor.
 CalibratedRanges ranges_by(RangeRule rule, const CalibrationValues& values, int bits);
 
 }  // namespace vernier

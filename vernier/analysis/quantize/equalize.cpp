@@ -17,11 +17,11 @@ namespace {
 using vernier_onnx::NodeProto;
 using vernier_onnx::TensorProto;
 
-// Operators that take a channel times a positive number to their result times that number.
+// Operators f with f(a x) = a f(x) for every channel and a > 0.
 constexpr std::array homogeneous_ops = {"Relu", "LeakyRelu", "MaxPool", "AveragePool",
                                         "GlobalAveragePool"};
-// Of the range that a channel lacks, where filters that read several channels divide: half of it
-// in decibels, since their weights get as uneven as the channels get even.
+// If a reader mixes channels, only this power of the factor is applied: its weights get as uneven
+// as the channels get even.
 constexpr double shared_exponent = 0.5;
 constexpr double largest_factor = 32;
 
@@ -67,7 +67,7 @@ class Finding {
                                                                              : conv.output(0);
   }
 
-  // Whether all that reads the tensor passes a factor on, or can divide by it.
+  // Whether every reader of the tensor preserves a factor or can divide by it.
   bool follow(const std::string& tensor, ScalableChannels& found) {
     if (graph_.is_output(tensor)) return false;
     scaled_.insert(tensor);
@@ -125,7 +125,7 @@ class Finding {
   std::vector<const NodeProto*> products_;
 };
 
-// A channel that is always zero stays as it is.
+// An all-zero channel is not scaled.
 std::vector<float> factors_of(const ScalableChannels& channels,
                               const std::vector<float>& extremes) {
   const float widest = *std::ranges::max_element(extremes);
@@ -193,7 +193,7 @@ std::vector<std::string> ChannelExtremes::tensors() const {
   return names;
 }
 
-// Channels are the second axis.
+// Channels are axis 1.
 void ChannelExtremes::observe(const TensorView& tensor) {
   const auto found = extremes_.find(tensor.name);
   if (found == extremes_.end() || tensor.dtype != DType::f32 || tensor.shape.size() < 2) return;

@@ -9,29 +9,29 @@
 
 namespace vernier {
 
-// Channels of one tensor that can be scaled: the convolution that writes them multiplies, those
-// that read them divide, and nothing in between (Relu, Clip from 0, pooling, products with other
-// tensors) notices.
+// Channels of a tensor that can be scaled without changing the model: the Conv that writes the
+// tensor multiplies each channel by a factor, the Convs that read it divide, and the operators in
+// between (Relu, Clip from 0, pooling, products with other tensors) preserve the factor.
 struct ScalableChannels {
   struct Reader {
     int node = 0;       // a Conv
-    bool alone = true;  // each of its filters reads one channel: dividing costs no resolution
+    bool alone = true;  // depthwise: each filter reads one channel, so dividing costs no resolution
   };
   int writer = 0;      // a Conv
-  std::string tensor;  // behind the writer's Relu or Clip
+  std::string tensor;  // the writer's output, behind its Relu or Clip
   std::int64_t channels = 0;
   std::vector<Reader> readers;
 };
 
-// In the main graph of a prepared model.
+// Searches the main graph of a prepared model.
 std::vector<ScalableChannels> find_scalable(const Model& model);
 
-// The largest magnitude of each channel of the tensors, over what was shown.
+// The largest magnitude of each channel over all observed tensors.
 class ChannelExtremes {
  public:
   explicit ChannelExtremes(std::vector<ScalableChannels> channels);
   std::vector<std::string> tensors() const;
-  void observe(const TensorView& tensor);  // by several threads
+  void observe(const TensorView& tensor);  // thread-safe
 
   const std::vector<ScalableChannels>& channels() const { return channels_; }
   const std::vector<float>& of(const std::string& tensor) const { return extremes_.at(tensor); }
@@ -42,10 +42,11 @@ class ChannelExtremes {
   std::mutex mutex_;
 };
 
-// The model with channels scaled so that each takes the range of its tensor, as far as that does
-// not cost the weights behind it too much: a quantizer has one range for all of them. On the
-// samples that were shown its outputs are the same; a channel that a Clip from 0 bounds is scaled
-// no further than that. Nothing where no channels can be scaled.
+// Scales channels so that each uses the full range of its tensor, since a quantizer has one range
+// for all channels. Factors are limited where readers mix channels, because their weights get
+// uneven. A channel is scaled at most to the largest channel's magnitude, so that a Clip behind the
+// writer clips nothing more, and the outputs on the observed samples stay the same. nullopt if no
+// channels can be scaled.
 std::optional<Model> equalize(const Model& model, const ChannelExtremes& extremes);
 
 }  // namespace vernier

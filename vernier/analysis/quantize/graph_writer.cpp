@@ -64,7 +64,7 @@ void drop_unread_constants(GraphProto& graph) {
       std::remove_if(weights.begin(), weights.end(),
                      [&](const TensorProto& weight) { return dropped.contains(weight.name()); }),
       weights.end());
-  // Before IR version 4 initializers are inputs as well.
+  // Before IR version 4 every initializer is also a graph input.
   auto& inputs = *graph.mutable_input();
   inputs.erase(std::remove_if(inputs.begin(), inputs.end(),
                               [&](const auto& input) { return dropped.contains(input.name()); }),
@@ -116,8 +116,8 @@ void GraphWriter::import_domain(const std::string& domain, std::int64_t version)
 
 void GraphWriter::drop(int number) { dropped_.insert(number); }
 
-// ONNX has an axis from opset 13 on, and 16 and 4 bits from 21 on; ONNX Runtime's own operators of
-// the same names have them always.
+// ONNX has the axis from opset 13 on, and 16 and 4 bits from opset 21 on. ONNX Runtime's contrib
+// operators of the same names have both in every version.
 std::string GraphWriter::quantizer_domain(const Quantizer& quantizer) const {
   const bool wide = bits(quantizer.dtype) != 8 && quantizer.dtype != DType::i32;
   return model_.opset() >= (wide ? 21 : 13) ? "" : microsoft;

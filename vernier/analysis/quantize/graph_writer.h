@@ -16,8 +16,8 @@ class NodeProto;
 
 namespace vernier {
 
-// Adds to the main graph of a model: names that are free, constants, and nodes before or behind
-// others. finish() puts the nodes in order and drops constants that nothing reads any more.
+// Edits the main graph of a model: adds uniquely named constants and nodes. finish() inserts the
+// new nodes in their places and removes constants that are no longer read.
 class GraphWriter {
  public:
   explicit GraphWriter(Model model);
@@ -28,18 +28,18 @@ class GraphWriter {
   vernier_onnx::NodeProto& node(int number);
   std::string fresh_name(const std::string& stem);
   std::string add_constant(const std::string& stem, Tensor tensor);
-  // The node stands before node `number` of the model; at its number of nodes: behind all.
+  // Inserts a node before node `number` of the original graph; at the end if `number` is its size.
   vernier_onnx::NodeProto& insert_before(int number, const std::string& op,
                                          const std::vector<std::string>& inputs,
                                          const std::vector<std::string>& outputs,
                                          const std::string& domain = "");
   void import_domain(const std::string& domain, std::int64_t version);
-  // Leaves out a node of the model.
+  // Removes a node of the original graph.
   void drop(int number);
 
-  // "QuantizeLinear" or "DequantizeLinear" in the domain that has the type and an axis.
+  // The domain whose QuantizeLinear and DequantizeLinear support the quantizer's type and an axis.
   std::string quantizer_domain(const Quantizer& quantizer) const;
-  // DequantizeLinear of a stored constant before the node; returns the name of what it writes.
+  // Stores a constant, inserts its DequantizeLinear before the node, and returns that one's output.
   std::string dequantized(int before, const std::string& stem, Tensor stored,
                           const Quantizer& quantizer);
 

@@ -24,7 +24,7 @@ constexpr std::array computing_ops = {"Conv", "ConvTranspose", "Gemm", "MatMul"}
 constexpr std::array moving_ops = {"MaxPool",   "Reshape", "Transpose",    "Flatten",     "Squeeze",
                                    "Unsqueeze", "Slice",   "DepthToSpace", "SpaceToDepth"};
 
-// Besides those above, what ONNX Runtime's quantizer puts quantizers around.
+// Further operators that ONNX Runtime's quantizer puts quantizers around.
 constexpr std::array other_ops = {"Add",
                                   "Mul",
                                   "Sub",
@@ -106,7 +106,8 @@ class Placing {
     return !tensor.empty() && !graph_.constant(tensor) && graph_.dtype(tensor) == DType::f32;
   }
 
-  // A node is quantized when both operands can be: activations of float32, or constants of them.
+  // A node is quantized if each operand is a float32 activation or a float32 constant, and at most
+  // one is constant. Conv, ConvTranspose and Gemm need a constant weight.
   void place_node(const NodeProto& node) {
     if (node.input_size() < 2 || node.output_size() < 1) return;
     const bool is_matmul = is_op(node, "MatMul");
@@ -115,7 +116,7 @@ class Placing {
     for (int i = 0; i < 2; ++i)
       if (!constants[i] && !is_activation(node.input(i))) return;
     if (constants[0] && constants[1]) return;
-    if (!is_matmul && (constants[0] || !constants[1])) return;  // the filter is computed
+    if (!is_matmul && (constants[0] || !constants[1])) return;  // the weight is not constant
     if (!options_.activations && !constants[0] && !constants[1]) return;
     PlacedNode placed{.node = number_.at(&node),
                       .name = node_label(node),
@@ -170,7 +171,7 @@ class Placing {
     placed.integer_bias = true;
   }
 
-  // Of a MatMul: the constant that its only reader adds.
+  // The bias of a MatMul: the constant that an Add, the only reader, adds.
   void describe_added_bias(const NodeProto& node, PlacedNode& placed) const {
     const auto found = readers_.find(node.output(0));
     if (found == readers_.end() || found->second.size() != 1) return;
@@ -186,7 +187,7 @@ class Placing {
     placed.bias_reader = ReaderInput{reader.node, other};
   }
 
-  // What a convolution writes, after a Relu or Clip that the quantizer's range stands for.
+  // Quantizes the output of a Conv, or of a Relu or Clip behind it, which the range then implies.
   void place_outputs() {
     for (const PlacedNode& placed : plan_.nodes) {
       if (placed.op != "Conv" && options_.placement != QuantizerPlacement::all) continue;
@@ -223,7 +224,7 @@ class Placing {
     }
   }
 
-  // A Relu or Clip behind an operator that writes for it alone.
+  // Whether a Relu or Clip is the only reader of its producer, so that both can be fused.
   bool folds_into_producer(const NodeProto& node) const {
     const NodeProto* producer = graph_.producer(node.input(0));
     const auto found = readers_.find(node.input(0));
@@ -231,8 +232,8 @@ class Placing {
            !graph_.is_output(node.input(0));
   }
 
-  // A tensor that only moved values get their quantizer before they are moved, too: then the
-  // operator that moves them works on stored numbers.
+  // If a tensor only holds moved values, its source gets the same quantizer, so that the operator
+  // that moves them works on integers.
   void extend_backwards() {
     std::vector<std::string> pending;
     for (const auto& [tensor, readers] : quantized_) pending.push_back(tensor);
@@ -287,10 +288,10 @@ class Placing {
   const GraphIndex& graph_;
   const PlacementOptions& options_;
   std::map<const NodeProto*, int> number_;
-  std::map<std::string, std::vector<ReaderInput>> readers_;  // of each tensor, in the main graph
-  std::map<std::string, std::set<ReaderInput>> quantized_;   // who reads a tensor quantized
+  std::map<std::string, std::vector<ReaderInput>> readers_;  // inputs in the main graph, by tensor
+  std::map<std::string, std::set<ReaderInput>> quantized_;  // inputs that read the quantized tensor
   std::set<std::string> everywhere_;
-  std::map<std::string, std::string> sources_;  // the tensor that a moved one holds values of
+  std::map<std::string, std::string> sources_;  // the tensor whose values a moved tensor holds
   PlacementPlan plan_;
 };
 

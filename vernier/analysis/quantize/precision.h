@@ -8,10 +8,10 @@ namespace vernier {
 
 // How the operands of quantized operators are stored.
 struct QuantizedPrecision {
-  std::string name;         // as users give it
+  std::string name;         // as given by --precision
   int weight_bits = 8;      // 4, 8 or 16
-  int activation_bits = 8;  // 8 or 16; 0: float, weights alone are quantized
-  bool dynamic = false;     // activations are quantized while the model runs, without calibration
+  int activation_bits = 8;  // 8 or 16; 0 to quantize weights only
+  bool dynamic = false;     // activations are quantized at run time, without calibration
   bool needs_calibration() const { return activation_bits > 0 && !dynamic; }
   bool operator==(const QuantizedPrecision&) const = default;
 };

@@ -14,16 +14,16 @@ namespace {
 
 using vernier_onnx::NodeProto;
 
-constexpr std::int64_t opset_of_axes = 13;  // of DequantizeLinear
+constexpr std::int64_t opset_of_axes = 13;  // first opset whose DequantizeLinear has an axis
 
 std::string without_suffix(const std::string& name, std::string_view suffix) {
   return name.ends_with(suffix) ? name.substr(0, name.size() - suffix.size()) : name;
 }
 
-// "getitem_12" of "getitem_12_quantized"
+// "getitem_12_quantized" -> "getitem_12"
 std::string real_name(const std::string& stored) { return without_suffix(stored, "_quantized"); }
 
-// The axis of a weight's channels.
+// The channel axis of the node's weight.
 std::int64_t channel_axis(const NodeProto& node) {
   if (is_op(node, "QLinearConv")) return 0;
   return node.op_type() == "QGemm" && attribute_int(node, "transB", 0) != 0 ? 0 : 1;
@@ -65,7 +65,7 @@ class Rewriting {
     return {tensor, names.scale, names.zero_point};
   }
 
-  // What a DequantizeLinear makes of the stored tensor; `axis`: of one scale for each channel.
+  // The dequantized tensor. `axis` is the channel axis if there is a scale per channel.
   std::string dequantized(const std::string& stored, const ScaleNames& names,
                           std::optional<std::int64_t> axis = {}) {
     std::string& real = real_[stored + "\n" + names.scale + "\n" + names.zero_point];
@@ -77,7 +77,8 @@ class Rewriting {
     return real;
   }
 
-  // The operator on real numbers, whose result is stored as `output` was.
+  // Replaces `node` by the float operator `real`. With `names`, its output is quantized to the
+  // tensor that `node` wrote.
   void insert(NodeProto real, const std::vector<std::string>& inputs, const NodeProto& node,
               const std::optional<ScaleNames>& names) {
     const std::string& stored = node.output(0);
@@ -95,7 +96,7 @@ class Rewriting {
 
   bool replace(const NodeProto& node, const RealOperator& real) {
     if (is_op(node, "QLinearReduceMean", "com.microsoft") && model_.model().opset() >= 18)
-      return false;  // its axes would be an input
+      return false;  // from opset 18 on ReduceMean takes its axes as an input
     std::vector<std::string> inputs;
     for (const StoredInput& input : real.inputs) {
       const ScaleNames names{input_name(node, input.scale), input_name(node, input.zero_point)};
@@ -118,7 +119,7 @@ class Rewriting {
     return true;
   }
 
-  // In steps of the products that it is added to.
+  // The bias, stored in units of activation scale * weight scale; nullopt if these are computed.
   std::optional<std::string> dequantized_bias(const NodeProto& node, const RealOperator& real) {
     const auto first = graph_.numbers(input_name(node, real.inputs[0].scale)),
                second = graph_.numbers(input_name(node, real.inputs[1].scale));
@@ -135,8 +136,8 @@ class Rewriting {
                        has_channels ? std::optional(std::ssize(values->shape) - 1) : std::nullopt);
   }
 
-  // How many inputs of a node hold stored numbers that it only moves; 0: none does. A Concat moves
-  // those of one quantizer.
+  // The number of inputs that hold integers which the node only moves; 0 if none. A Concat
+  // qualifies if all inputs share a quantizer.
   int moved_inputs(const NodeProto& node) const {
     if (node.input_size() == 0 || !scales_.contains(node.input(0))) return 0;
     if (moves_elements(node)) return 1;
@@ -146,7 +147,8 @@ class Rewriting {
     return node.input_size();
   }
 
-  // Moves real numbers instead, so that both sides have the pair's quantizer.
+  // Moves dequantized values instead and quantizes the result, so that both sides have the same
+  // quantizer.
   void move(const NodeProto& node, int count) {
     const ScaleNames names = scales_.at(node.input(0));
     std::vector<std::string> inputs(node.input().begin(), node.input().end());
@@ -158,8 +160,8 @@ class Rewriting {
   const GraphIndex& graph_;
   GraphWriter writer_;
   int number_ = 0;
-  std::map<std::string, ScaleNames> scales_;  // of stored activations
-  std::map<std::string, std::string> real_;   // by what is dequantized with what
+  std::map<std::string, ScaleNames> scales_;  // by quantized activation
+  std::map<std::string, std::string> real_;   // dequantized tensor, by tensor and quantizer
 };
 
 }  // namespace

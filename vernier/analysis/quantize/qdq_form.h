@@ -6,10 +6,10 @@
 
 namespace vernier {
 
-// The model with operators on real numbers between Q-DQ pairs in the place of its QOperator nodes
-// and of those that move stored numbers between a QuantizeLinear and a DequantizeLinear: the same
-// quantizers, weights and biases. Tensors are called as ONNX Runtime calls them in that
-// form. Nothing where there are no such nodes, or one that cannot be told so.
+// Rewrites a model to Q-DQ form with the same quantizers, weights and biases: QOperator nodes, and
+// nodes that move integers between a QuantizeLinear and a DequantizeLinear, become float operators
+// between Q-DQ pairs. Tensors are named as ONNX Runtime's quantizer names them. nullopt if the
+// model has no such nodes, or one that cannot be rewritten.
 std::optional<Model> in_qdq_form(const ModelIndex& model);
 
 }  // namespace vernier

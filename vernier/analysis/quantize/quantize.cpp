@@ -17,12 +17,12 @@ namespace vernier {
 namespace {
 
 constexpr std::int64_t few_samples = 16;
-constexpr std::int64_t explaining_samples = 8;  // of a loss
+constexpr std::int64_t explaining_samples = 8;  // of those held back, to explain a loss
 
 const std::vector<std::string> integer_ops = {
     "QLinearConv",          "QLinearMatMul", "MatMulInteger", "ConvInteger",
     "MatMulIntegerToFloat", "QGemm",         "MatMulNBits",   "DynamicQuantizeMatMul"};
-// Of floats, as ONNX Runtime's optimiser leaves or fuses them.
+// Float operators, as ONNX Runtime's optimiser leaves or fuses them.
 const std::vector<std::string> product_ops = {"Conv",      "ConvTranspose", "Gemm",       "MatMul",
                                               "FusedConv", "FusedGemm",     "FusedMatMul"};
 
@@ -142,7 +142,7 @@ void Quantizing::calibrate_again() {
 
 const OutputScorer& Quantizing::chooser() {
   if (chooser_) return *chooser_;
-  // The same runs show the values that calibrate_again() counts.
+  // The runs that give the reference's outputs also give the values that calibrate_again() needs.
   std::vector<std::vector<Tensor>> outputs;
   if (!values_.empty()) {
     outputs.resize(parts_.choosing.size());
@@ -237,7 +237,7 @@ HeldBackResult Quantizing::judge_held_back(const QuantizeResult& result) {
   QuantizationChoices signed_weights = choices_;
   signed_weights.storage = WeightStorage::int8;
   const Model other = write_quantized(result.float_model, plan_, signed_weights);
-  held.int8_sqnr_db = exact.sqnr_db();  // the same numbers, stored otherwise
+  held.int8_sqnr_db = exact.sqnr_db();  // the stored weights represent the same numbers
   held.int8_deployed_db = scorer.score(other, Arithmetic::deployed).sqnr_db();
   return held;
 }
@@ -322,7 +322,7 @@ SampleParts split_samples(std::int64_t count, bool choose) {
     parts.held_back = parts.calibration;
     return parts;
   }
-  // Of eight in a row: two to judge by, and of the others as many to choose by as to calibrate on.
+  // Of every eight samples two are held back; of the other six half choose and half calibrate.
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t place = i % 8;
     if (place % 4 == 3 && std::ssize(parts.held_back) < most_held_back)

@@ -11,14 +11,15 @@
 namespace vernier {
 namespace {
 
-// That a tensor by itself is tried on.
+// Samples for measuring the noise of one tensor's quantizer alone.
 constexpr std::int64_t alone_samples = 64;
-// --tune keeps nodes in float that gain this much each, a sixth of all at most and one at least.
+// Effort::tune keeps up to a sixth of the nodes (at least one) in float, if each gains this much.
 constexpr double worth_a_node_db = 0.5;
 constexpr std::int64_t nodes_for_one_in_float = 6;
 constexpr std::size_t tried_in_float = 4;
 
-// The placed nodes that a tensor's quantizer belongs to: who writes it, or who reads it.
+// The placed node that a tensor's quantizer belongs to: the Conv that writes it, else a reader.
+// Empty if none.
 std::string node_of(const PlacementPlan& plan, const Model& model, const std::string& tensor) {
   std::string written = tensor;
   for (const auto& node : model.graph().node())
@@ -39,7 +40,7 @@ void Quantizing::search() {
   if (options_.effort == Effort::fast || parts_.choosing.empty() || !go_on_) return;
   equalize_channels();
   search_blocks();
-  // Biases that the model has not would be nodes of their own in front of every product.
+  // A 4-bit decoder has no activation ranges to choose, and its biases are not corrected.
   if (choices_.precision.weight_bits == 4 && chooser().scores_tokens()) return;
   search_choices_by_score();
   if (options_.effort != Effort::tune || !options_.precision.needs_calibration()) return;
@@ -48,7 +49,7 @@ void Quantizing::search() {
   if (kept_.size() > kept) search_choices_by_score();
 }
 
-// How weights in blocks are rounded: what a product reads says which errors matter.
+// Chooses how block-quantized weights are rounded, from the inputs of their products.
 void Quantizing::search_blocks() {
   if (choices_.precision.weight_bits != 4 || choices_.precision.activation_bits > 0) return;
   const std::vector<TensorSpec> graph_inputs = prepared_.model.inputs();
@@ -117,7 +118,8 @@ bool Quantizing::scales_channels() const {
          options_.given_ranges.empty() && !parts_.choosing.empty();
 }
 
-// Another float model with the same outputs: kept where quantizing that one loses less.
+// Tries cross-layer equalisation: a float model with the same outputs, kept if quantizing it loses
+// less.
 void Quantizing::equalize_channels() {
   std::optional<Model> scaled = extremes_ ? equalize(prepared_.model, *extremes_) : std::nullopt;
   if (!scaled) return;
@@ -183,7 +185,7 @@ void Quantizing::keep_noisiest_in_float() {
   }
 }
 
-// What is known of tensors that have no quantizer of their own any more.
+// Drops calibration values of tensors that no longer have a quantizer of their own.
 void Quantizing::forget_unplaced() {
   std::set<std::string> placed;
   for (const PlacedTensor& tensor : plan_.tensors)

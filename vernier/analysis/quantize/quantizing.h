@@ -8,73 +8,73 @@
 
 namespace vernier {
 
-// The stages of quantizing a model, one after the other; what one finds the next ones use.
+// The stages of quantizing a model, in order; each uses the results of those before it.
 class Quantizing {
  public:
   // Prepares the model and places quantizers. Throws Error as quantize() does.
   Quantizing(const Model& model, Samples* samples, const QuantizeOptions& options);
 
-  void calibrate();  // minmax ranges, or those given
-  void search();     // other choices, where they prove to help
-  // Ranges by the rules that were chosen, of the samples that chose them too: few samples show less
-  // of what a tensor holds. Kept unless even these samples are the worse for it, as where biases
-  // were corrected for other ranges.
+  void calibrate();  // sets minmax ranges, or the given ones
+  void search();     // keeps other choices that are proven to help
+  // Computes ranges again by the chosen rules, from calibration and choosing samples together,
+  // since more samples show more of a tensor's values. Reverted if the score on the choosing
+  // samples gets worse, for instance because biases were corrected for the old ranges.
   void calibrate_again();
-  // Keeps nodes in float, besides those that are already.
+  // Keeps these nodes in float, besides those that already are.
   void keep_in_float(std::vector<std::string> nodes);
   void change_choices(const std::function<void(QuantizationChoices&)>& change);
   QuantizeResult finish();
 
-  // What quantizers are put into: prepared, its channels perhaps scaled.
+  // The model that quantizers are inserted into: prepared, with channels scaled if that helped.
   const Model& float_model() const { return prepared_.model; }
-  // What outputs are compared with: before anything was scaled.
+  // The model that outputs are compared with: prepared, channels not scaled.
   const Model& reference() const { return unscaled_ ? *unscaled_ : prepared_.model; }
-  // The plan with these nodes in float, besides those that are already.
+  // The plan with these nodes in float, besides those that already are.
   PlacementPlan plan_keeping(std::vector<std::string> nodes) const;
-  // The quantized model of a plan. A tensor that shared its quantizer until a node was kept in
-  // float has the range that was shared.
+  // Writes the quantized model of a plan. A tensor whose root is no longer in the plan keeps the
+  // root's range.
   Model write(const PlacementPlan& plan, QuantizationChoices choices) const;
   const PlacementPlan& plan() const { return plan_; }
   const QuantizationChoices& choices() const { return choices_; }
   const SampleParts& parts() const { return parts_; }
-  // Nodes that the search keeps in float.
+  // Nodes that search() keeps in float.
   const std::vector<std::string>& kept() const { return kept_; }
   SampleRuns runs(std::vector<std::int64_t> indices);
-  // By the samples that choose.
+  // Scores on the choosing samples.
   const OutputScorer& chooser();
   bool go_on() const { return go_on_; }
   void report(std::int64_t done);  // progress, in calibration samples
 
  private:
-  bool scales_channels() const;  // where that helps
+  bool scales_channels() const;  // whether cross-layer equalisation is tried
   void equalize_channels();
   void search_choices_by_score();
   void search_blocks();
   void keep_in_8_bits();
   void keep_noisiest_in_float();
-  const OutputScore& score();  // of what is chosen, by the samples that choose
+  const OutputScore& score();  // of plan_ and choices_, on the choosing samples
   std::vector<std::string> noisiest_nodes();
   void forget_unplaced();
   HeldBackResult judge_held_back(const QuantizeResult& result);
-  // Why the model loses as it is deployed here.
+  // Why the deployed model is worse than the exact one; nullopt if it is not noticeably worse.
   std::optional<ArithmeticLoss> explain_deployment(const QuantizeResult& result);
   Verdict verdict_of(const QuantizeResult& result) const;
 
   const QuantizeOptions& options_;
   PreparedModel prepared_;
   std::optional<Model> unscaled_;
-  std::vector<std::string> kept_;             // in float, by --tune
-  std::map<std::string, std::string> roots_;  // of the tensors that were placed first
+  std::vector<std::string> kept_;             // nodes kept in float by Effort::tune
+  std::map<std::string, std::string> roots_;  // root names by tensor, in the first plan
   std::optional<SharedSamples> shared_;
   PlacementPlan plan_;
   SampleParts parts_;
   CalibrationValues values_;
   QuantizationChoices choices_;
-  // Of the calibration samples; nothing: channels are not to be scaled.
+  // Over the calibration samples; null if channels are not to be scaled.
   std::unique_ptr<ChannelExtremes> extremes_;
-  std::optional<CalibrationValues> choosing_values_;  // of reference(), on samples that choose
+  std::optional<CalibrationValues> choosing_values_;  // on the choosing samples
   std::optional<OutputScorer> chooser_;
-  std::optional<OutputScore> score_;  // of choices_ and plan_; nothing: not measured
+  std::optional<OutputScore> score_;  // of choices_ and plan_; nullopt if not measured
   std::vector<Decision> decisions_;
   std::vector<std::string> warnings_;
   bool go_on_ = true;

@@ -45,7 +45,7 @@ CalibratedRange by_percentile(const ValueCounts& values, double percent) {
   return with_zero(values, quantile_from_below(values, tail), quantile_from_above(values, tail));
 }
 
-// Cumulative moments over bins: the noise of any range in constant time.
+// Expected quantization noise of any range, in constant time, from cumulative moments over bins.
 class ExpectedNoise {
  public:
   ExpectedNoise(const ValueCounts& values, double steps)
@@ -61,7 +61,7 @@ class ExpectedNoise {
     below_.back() = sum;
   }
 
-  // Sum of squares: rounding error is uniform within a step, values outside go to the end.
+  // Sum of squared errors: rounding errors are uniform within a step, values outside are clipped.
   double operator()(double low, double high) const {
     const Moments below = below_[bin_of(low)], up_to = below_[bin_of(high)];
     const Moments& all = below_.back();
@@ -112,8 +112,7 @@ CalibratedRange by_noise(const ValueCounts& values, double steps) {
   return best;
 }
 
-// The information lost when the values in the range, with those outside moved to its ends, are
-// known only by their step: the Kullback-Leibler divergence of their histogram from one that is
+// Kullback-Leibler divergence between the clipped histogram and its quantized version, which is
 // flat within each step.
 double divergence(const ValueCounts& values, const CalibratedRange& range, int levels) {
   std::vector<double> inside(ValueCounts::bins), mass(levels), filled(levels);
@@ -129,7 +128,7 @@ double divergence(const ValueCounts& values, const CalibratedRange& range, int l
   for (int bin = 0; bin < ValueCounts::bins; ++bin) {
     if (values[bin] == 0) continue;
     inside[std::clamp(bin, first, last)] += static_cast<double>(values[bin]);
-    if (bin < first || bin > last) continue;  // what is clipped is not in the approximation
+    if (bin < first || bin > last) continue;  // clipped values do not count here
     const std::size_t level = level_of(values.centre(bin));
     mass[level] += static_cast<double>(values[bin]);
     filled[level] += 1;
@@ -204,7 +203,6 @@ void ValueCounts::add(std::span<const float> values) {
   low_ = count_ == 0 ? low : std::min(low_, low);
   high_ = count_ == 0 ? high : std::max(high_, high);
   count_ += finite;
-  // The power of two above the largest.
   const double largest = std::max({std::fabs(low), std::fabs(high), 1e-30});
   widen_to(std::exp2(std::floor(std::log2(largest)) + 1));
   const double per_unit = 1 / bin_width();  // a power of two

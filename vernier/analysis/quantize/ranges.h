@@ -12,18 +12,19 @@
 
 namespace vernier {
 
-// All values of a tensor over samples: extremes and a histogram around zero that widens as they
-// come. Its memory does not depend on their number, nor its content on the order of samples.
+// Extremes and histogram of a tensor's values over samples. The histogram is symmetric around zero
+// and widens as needed. Memory use does not depend on the number of values, nor the content on the
+// order of samples.
 class ValueCounts {
  public:
   static constexpr int bins = 4096;
 
-  void add(std::span<const float> values);  // NaN and infinities are counted apart
+  void add(std::span<const float> values);  // NaN and infinities are only counted
   void add(const ValueCounts& other);
 
-  std::int64_t count() const { return count_; }  // finite
+  std::int64_t count() const { return count_; }  // finite values
   std::int64_t nonfinite() const { return nonfinite_; }
-  double low() const { return low_; }  // 0 where there is nothing
+  double low() const { return low_; }  // 0 if there are no finite values
   double high() const { return high_; }
   double bin_width() const { return 2 * limit_ / bins; }
   double centre(int bin) const { return -limit_ + (bin + 0.5) * bin_width(); }
@@ -51,21 +52,21 @@ struct CalibratedRange {
   bool operator==(const CalibratedRange&) const = default;
 };
 
-// The range holds zero. `steps` is what the quantizer has between its ends: 255 for 8 bits. One of
-// 16 bits has steps to spare: it is with_margin().
+// A calibration range that includes zero. `steps` is the number of steps between the quantizer's
+// ends: 255 for 8 bits. Above 8 bits the range is widened by with_margin().
 CalibratedRange range_by(RangeRule rule, const ValueCounts& values, double steps);
 
-// Twice as wide: what no calibration sample showed is not cut off. Of 16 bits that costs 6 of about
-// 90 dB.
+// Doubles the range, so that values beyond those seen in calibration are not clipped. This costs 6
+// dB; 16 bits give about 90.
 CalibratedRange with_margin(CalibratedRange range);
 
-// The rule of that name; nothing for ranges that somebody gave.
+// The rule that made the range; nullopt for ranges that were given.
 std::optional<RangeRule> range_rule_of(const CalibratedRange& range);
 
 using CalibratedRanges = std::map<std::string, CalibratedRange>;  // by tensor
 
-// {"ranges": {"tensor": {"low": 0, "high": 1, "rule": "minmax"}}}, to be edited and read again.
-// Throws Error for a file that does not hold that, or a range without zero in it.
+// JSON that users can edit: {"ranges": {"tensor": {"low": 0, "high": 1, "rule": "minmax"}}}.
+// read_ranges() throws Error for any other structure, and for a range that does not include zero.
 CalibratedRanges read_ranges(const std::filesystem::path& file);
 std::string ranges_json(const CalibratedRanges& ranges);
 

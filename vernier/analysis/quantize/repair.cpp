@@ -14,7 +14,7 @@
 namespace vernier {
 namespace {
 
-// The roots of a plan that calibrate() takes: each group of quantizers by its first tensor.
+// A plan for calibrate(): the first tensor of each group of quantizers, as a root.
 PlacementPlan calibration_plan(const ShippedQuantizers& shipped) {
   PlacementPlan plan;
   for (const auto& activation : shipped.activations)
@@ -43,7 +43,7 @@ std::vector<PlacedNode> correctable(const Model& model, const ShippedQuantizers&
   return nodes;
 }
 
-// What models are worth beside the candidate, on the same samples.
+// Compares models with the shipped candidate on the same samples.
 class Proving {
  public:
   Proving(const Model& candidate, const Model& reference, SampleRuns samples)

@@ -15,39 +15,39 @@ struct RepairOptions {
   Progress progress = {};
 };
 
-// What a repair is worth at the output, on samples that nothing was chosen by.
+// The improvement at the output, on held-back samples.
 struct RepairProof {
-  double shipped_db = 0, repaired_db = 0;  // as the files say
+  double shipped_db = 0, repaired_db = 0;  // in exact arithmetic
   Gain gain;
-  // As ONNX Runtime computes it here, with optimisations.
+  // As ONNX Runtime computes it on this CPU, with optimisations.
   double shipped_deployed_db = 0, repaired_deployed_db = 0;
   Gain deployed_gain;
-  std::vector<OutputChange> outputs = {};  // of several: as the files say
+  std::vector<OutputChange> outputs = {};  // exact SQNR of each output, if there are several
   bool operator==(const RepairProof&) const = default;
 };
 
 struct RepairResult {
-  std::optional<Model> model;  // nothing: nothing is gained
+  std::optional<Model> model;  // nullopt if nothing is gained
   std::vector<Decision> decisions;
-  std::int64_t quantizers = 0, weights = 0;  // that could be changed
-  std::int64_t unmatched_weights = 0;        // whose float weight is not in the reference
+  std::int64_t quantizers = 0, weights = 0;  // that can be changed
+  // Without a usable float weight: not found in the reference, or shared by several nodes.
+  std::int64_t unmatched_weights = 0;
   std::int64_t choosing_samples = 0, held_back_samples = 0;
-  std::int64_t unsigned_weights = 0;  // of int8, stored as uint8 for the target
+  std::int64_t unsigned_weights = 0;  // int8 weights stored as uint8 for the target
   RepairProof held_back;
   std::vector<std::string> warnings;
   bool interrupted = false;
 };
 
-// What repair and tune change: the candidate, or where it has QOperator nodes, the same with Q-DQ
-// pairs, and with the scales that its biases were stored for.
+// The model that repair and tune change: the candidate, or, if it has QOperator nodes, its Q-DQ
+// form with the scales that its biases were stored for.
 Model with_pairs(const Model& candidate, const Model& reference);
 
-// A Q-DQ model with other scales, per-channel weights and corrected biases in the same graph, where
-// they lessen the error at the output on samples that nothing was chosen by, its weights stored as
-// the target's kernels need them. Where only the latter gains, and only as deployed here, nothing
-// else is changed. A QOperator model is
-// written with Q-DQ pairs. Throws Error for a candidate without either or weights, and for a
-// reference that is quantized.
+// Changes scales, weights (to per-channel) and biases of a Q-DQ model, without changing its graph,
+// where that provably lessens the error at the output, and stores weights as the target's kernels
+// need them. If only that storage gains, and only as deployed on this CPU, nothing else is changed.
+// A QOperator model is written in Q-DQ form. Throws Error for a candidate without Q-DQ pairs and
+// quantized weights, and for a quantized reference.
 RepairResult repair(const Model& candidate, const Model& reference, Samples& samples,
                     const RepairOptions& options);
 

@@ -25,7 +25,7 @@ namespace vernier {
 namespace {
 
 struct SampleScore {
-  std::vector<double> noise;  // of each compared output
+  std::vector<double> noise;  // squared error of each compared output
   double agreement = 0, right = 0, rows = 0, kl = 0, tokens = 0;
   bool has_agreement = false, nonfinite = false;
 };
@@ -37,7 +37,7 @@ void fields(Archive& archive, SampleScore& score) {
 
 std::string hash_of(const Model& model) { return content_hash(flatten(model.pieces())).text(); }
 
-// What `measure` gives for a sample, or what it gave before the program was ended.
+// The measurement of a sample, read from the records of an earlier run if it is there.
 template <typename Measure>
 auto recorded(SampleRecords* records, const std::string& section, std::int64_t sample,
               Measure measure) -> decltype(measure()) {
@@ -49,7 +49,7 @@ auto recorded(SampleRecords* records, const std::string& section, std::int64_t s
   return measured;
 }
 
-// That have to gain before the others are run.
+// How many samples have to gain before the others are run.
 std::int64_t promising_samples(std::int64_t samples) {
   return std::max<std::int64_t>(16, samples / 3);
 }
@@ -58,7 +58,7 @@ OrtOptions run_options(Arithmetic arithmetic) {
   return {.exact = arithmetic == Arithmetic::exact, .threads = 1};
 }
 
-// The classes of a sample's rows: the first maximum of each; none for what is no table of scores.
+// The predicted class of each row: its first maximum. Empty unless the shape is [rows, classes].
 std::vector<std::int64_t> classes(const TensorView& output) {
   if (output.shape.size() != 2 || output.shape[1] < 2) return {};
   const std::vector<float> values = to_f32(output);
@@ -70,7 +70,7 @@ std::vector<std::int64_t> classes(const TensorView& output) {
   return result;
 }
 
-// How many of the rows have their label, and how many rows there are.
+// The number of rows whose label is predicted, and the number of rows; 0, 0 if labels do not fit.
 std::pair<double, double> count_right(const TensorView& output, const TensorView& labels) {
   const std::vector<std::int64_t> answers = classes(output);
   const std::vector<double> wanted = to_f64(labels);

@@ -14,11 +14,11 @@ namespace vernier {
 namespace {
 
 constexpr std::int64_t most_correction_samples = 64;
-// A range is taken where its noise is at most this share of the noise of the one in use.
+// A range replaces the one in use if its noise is at most this share of that one's noise.
 constexpr double worthwhile = 0.97;
 constexpr int most_tuning_rounds = 3;
 constexpr double much_worse_db = 1;
-// Tried without --tune: the others hardly ever gain, and each takes a run of all samples.
+// The rules of Effort::normal. The others hardly ever gain, and each has to be scored.
 constexpr std::array usual_rules = {RangeRule::minmax, RangeRule::p99999, RangeRule::p9999,
                                     RangeRule::mse};
 
@@ -46,7 +46,7 @@ class Search {
   const QuantizedPrecision& precision() const { return result_.choices.precision; }
   bool has_activations() const { return !subject_.values.empty(); }
 
-  // --tune follows what looks bad at first to its end.
+  // Effort::tune scores all samples, even if the first ones look bad.
   OutputScore score(const QuantizationChoices& choices) {
     const Model candidate = subject_.write(choices);
     if (subject_.effort == Effort::tune || best_.noise.samples() == 0)
@@ -56,7 +56,7 @@ class Search {
 
   bool may_score() const { return subject_.go_on(); }
 
-  // Takes the choices over where they gain more than the interval.
+  // Applies the choices if their gain is proven.
   bool consider(std::string choice, std::string subject, QuantizationChoices choices,
                 OutputScore scored) {
     Decision decision = decide(std::move(choice), best_, scored);
@@ -94,8 +94,8 @@ class Search {
     correct_last_bias();
   }
 
-  // The best rule for ranges need not be that of the best model once weights and biases are
-  // chosen as well: each is followed to that end.
+  // The range rule that is best by itself need not be best together with weight scales and bias
+  // corrections. So these are chosen for each rule, and the best combination is kept.
   void choose_by_branches() {
     const Search start = *this;
     std::optional<Search> best;
@@ -117,7 +117,7 @@ class Search {
     result_.decisions.insert(result_.decisions.end(), others.begin(), others.end());
   }
 
-  // What was tried in a branch that is not gone on with.
+  // Records the decisions of a discarded branch.
   static void add_left(std::vector<Decision>& decisions, const Search& branch,
                        const Search& start) {
     for (std::size_t i = start.result_.decisions.size(); i < branch.result_.decisions.size(); ++i) {
@@ -138,7 +138,7 @@ class Search {
                 });
   }
 
-  // Somebody else's ranges are none of the rules'.
+  // Ranges of an existing model are by none of the rules, so that minmax is worth a try.
   bool tries_minmax() const {
     return std::ranges::any_of(result_.choices.ranges,
                                [](const auto& range) { return range.second.rule == "as shipped"; });
@@ -165,7 +165,7 @@ class Search {
     return runs;
   }
 
-  // Of the float model: they do not depend on any choice.
+  // Channel means of the float model: independent of all choices.
   const std::vector<NodeMeans>& reference_means() {
     if (!reference_means_)
       reference_means_ = std::make_shared<const std::vector<NodeMeans>>(
@@ -173,7 +173,7 @@ class Search {
     return *reference_means_;
   }
 
-  // Whether the shifts are not much worse than none on a few samples. --tune does not ask.
+  // Whether the shifts are not much worse than none on a few samples; Effort::tune takes all.
   bool is_promising(QuantizationChoices choices, const BiasShifts& shifts) {
     constexpr std::int64_t few_samples = 16;
     if (subject_.effort == Effort::tune) return true;
@@ -194,7 +194,7 @@ class Search {
     consider("bias correction", "", std::move(corrected), std::move(scored));
   }
 
-  // By itself it changes nothing behind it: what is left of a mean error at the output goes.
+  // Removes the mean error that is left at the output. No layer follows that this would affect.
   void correct_last_bias() {
     if (precision().dynamic || precision().weight_bits == 4 || !may_score()) return;
     const auto last =
@@ -212,9 +212,9 @@ class Search {
     consider("bias correction", last->name, std::move(corrected), std::move(scored));
   }
 
-  // For each tensor the range that makes the least noise with that tensor alone quantized: noise
-  // of one quantizer is told apart by few samples, where the others' would hide it. Whether all of
-  // them together gain is proven as everything is.
+  // For each tensor, chooses the range with the least noise if that tensor alone is quantized: few
+  // samples are enough, since no other noise hides the difference. All these ranges together are
+  // then scored like any other choice.
   void choose_ranges_alone() {
     if (!has_activations() || !subject_.noise_alone || precision().activation_bits != 8) return;
     std::vector<RangeTrial> trials;
@@ -238,7 +238,7 @@ class Search {
     consider("ranges: each tensor by itself", "", std::move(tried), std::move(scored));
   }
 
-  // The range in use first.
+  // Adds the range in use first.
   void add_trials(const std::string& tensor, std::vector<RangeTrial>& trials) const {
     const std::size_t first = trials.size();
     const auto add = [&](CalibratedRange range) {
@@ -315,8 +315,8 @@ class Search {
   const SearchSubject& subject_;
   SearchResult result_;
   OutputScore best_;
-  std::vector<std::pair<double, std::string>> noise_alone_;        // of each tensor, the most first
-  std::shared_ptr<const std::vector<NodeMeans>> reference_means_;  // of the correction samples
+  std::vector<std::pair<double, std::string>> noise_alone_;        // noise by tensor, largest first
+  std::shared_ptr<const std::vector<NodeMeans>> reference_means_;  // on the correction samples
 };
 
 }  // namespace

@@ -13,41 +13,40 @@
 namespace vernier {
 
 enum class Effort {
-  fast,    // per channel, and one range rule for all tensors: minmax where none is tried
-  normal,  // choices that hold for all tensors
-  tune     // every tensor, until nothing is gained any more
+  fast,    // per-channel weights and one range rule for all tensors; quantize() uses minmax
+  normal,  // choices that apply to all tensors
+  tune     // also choices for single tensors, until nothing is gained
 };
 
-// Something that was tried on samples that calibration did not see.
+// A choice that was tried on the choosing samples, which calibration did not use.
 struct Decision {
   std::string choice;                  // "ranges: mse", "bias correction"
-  std::string subject;                 // a tensor; empty: all
-  double sqnr_db = 0;                  // at the output, with it
-  Gain gain;                           // over what was in force
-  bool kept = false;                   // the gain is more than its interval
-  std::optional<double> kl_mean = {};  // of a decoder, with it: the gain is of it
+  std::string subject;                 // tensor or node; empty for the whole model
+  double sqnr_db = 0;                  // at the output, with this choice
+  Gain gain;                           // over the choices in use before
+  bool kept = false;                   // whether the choice was applied
+  std::optional<double> kl_mean = {};  // of a decoder, with this choice; the gain is in KL
   bool operator==(const Decision&) const = default;
 };
 
-// Kept where the gain is more than its interval. A score of the first samples only is that of a
-// choice that lost on them; its SQNR is then that of all, less what was lost.
+// Keeps a choice if its gain is proven. If `tried` covers only the first samples, the choice lost
+// on them and is not kept; its SQNR is then estimated as that of `before` plus the (negative) gain.
 Decision decide(std::string choice, const OutputScore& before, const OutputScore& tried);
 
-// What choices are tried on.
+// The model that choices are tried on.
 struct SearchSubject {
-  const Model& reference;                 // in float
+  const Model& reference;                 // the float model
   std::span<const PlacedNode> nodes;      // whose biases may be corrected
   std::span<const PlacedWeight> weights;  // whose scales may be chosen
   const CalibrationValues& values;
-  const OutputScorer& scorer;  // on samples other than the calibration's
+  const OutputScorer& scorer;  // on the choosing samples
   const SampleRuns& calibration;
   std::function<Model(const QuantizationChoices&)> write;
-  // The noise at the outputs with one tensor quantized and nothing else, of each trial; null: no
-  // tensor is tried by itself.
+  // The output noise of each trial with its tensor alone quantized; null to skip such trials.
   std::function<std::vector<OutputNoise>(std::span<const RangeTrial>, int bits)> noise_alone = {};
   Effort effort = Effort::normal;
-  std::function<bool()> go_on = [] { return true; };  // false: stop with what there is
-  // The ranges that a tensor may have: applied to each that is tried.
+  std::function<bool()> go_on = [] { return true; };  // false to stop with the choices found so far
+  // Limits a range before it is tried.
   std::function<CalibratedRange(const std::string& root, CalibratedRange)> confine =
       [](const std::string&, CalibratedRange range) { return range; };
 };
@@ -58,8 +57,8 @@ struct SearchResult {
   OutputScore score;  // of the choices
 };
 
-// The choices, changed wherever that lessens the error at the output by more than its interval.
-// `score` is theirs, where it was measured before.
+// Changes the choices wherever that provably lessens the error at the output. `score` is that of
+// the initial choices; they are scored if it is nullopt.
 SearchResult search_choices(const SearchSubject& subject, QuantizationChoices choices,
                             std::optional<OutputScore> score = {});
 

@@ -19,8 +19,8 @@ namespace {
 
 using vernier_onnx::NodeProto;
 
-// The float weight, if it is the one that was quantized: no further from it than rounding and
-// clipping take it. Of a vector rounding may leave nothing.
+// The float weight, if the stored weight was quantized from it: their difference is no more than
+// rounding and clipping explain. Vectors are not checked, since rounding may leave nothing of them.
 std::optional<Tensor> original_of(const QuantizedWeight& weight, const ModelIndex& reference) {
   const Counterpart counterpart = find_counterpart(reference, weight);
   if (!counterpart) return std::nullopt;
@@ -117,8 +117,8 @@ class Finding {
     return likely_bounds(found->second.writer_op, range);
   }
 
-  // Where the float model's tensor is not known: a range behind an operator that Relus are folded
-  // into, and that ends where a Relu or Clip of the float model does.
+  // The bounds if the reference's tensor is not known: the range ends where a Relu or Clip of the
+  // reference does, and the operator is one that Relus are folded into.
   ActivationBounds likely_bounds(const std::string& writer_op, const RealRange& range) const {
     static const std::set<std::string> folding = {"Conv",   "ConvTranspose", "Gemm",
                                                   "MatMul", "Add",           "BatchNormalization"};
@@ -186,11 +186,11 @@ class Finding {
   const ModelIndex& reference_;
   bool reads_weights_;
   std::map<std::string, QuantizedWeight> weights_;
-  std::map<std::string, QuantizedActivation> activations_;  // by what is quantized
-  std::vector<ClipRange> clips_;                            // of the reference
+  std::map<std::string, QuantizedActivation> activations_;  // by tensor before the quantizer
+  std::vector<ClipRange> clips_;  // of the reference's Relu and Clip nodes
   std::map<const NodeProto*, int> numbers_;
   std::map<std::pair<std::string, std::string>, std::size_t> places_;
-  std::map<std::string, std::size_t> dequantized_;  // which activation a tensor comes from
+  std::map<std::string, std::size_t> dequantized_;  // activation index, by dequantized tensor
   ShippedQuantizers shipped_;
 };
 

@@ -10,49 +10,49 @@
 
 namespace vernier {
 
-// What a quantizer does besides rounding: it stands for a Relu or Clip of the float model that the
-// file leaves to it.
+// The range of a Relu or Clip of the float model that was removed from the graph and that the
+// quantizer's range replaces; infinite where there is none.
 struct ActivationBounds {
   double low = -INFINITY, high = INFINITY;
   bool operator==(const ActivationBounds&) const = default;
 };
 
-// The quantizers of somebody's Q-DQ model, in the terms in which choices are made.
+// The quantizers of an existing Q-DQ model, in the form in which choices are made.
 struct ShippedQuantizers {
-  // A Q-DQ pair, or several that share scale and zero point.
+  // A Q-DQ pair, or several that share their scale and zero point.
   struct Activation {
-    std::vector<std::string> tensors;      // that are quantized; the first is its name in choices
-    std::vector<ActivationBounds> bounds;  // of each of the tensors
+    std::vector<std::string> tensors;      // before the quantizer; the first names it in choices
+    std::vector<ActivationBounds> bounds;  // one for each tensor
     std::vector<int> nodes;                // QuantizeLinear and DequantizeLinear
     Quantizer quantizer;
     CalibratedRange range;  // as shipped
 
     const ActivationBounds& bounds_of(const std::string& tensor) const;
-    // Of a range for all of them: one that is wider undoes a Relu that the quantizer stands for.
+    // Bounds of a range for all tensors: a wider one would undo a Relu that the quantizer replaces.
     ActivationBounds common_bounds() const;
   };
-  // A stored weight behind DequantizeLinear, and the node that multiplies with it.
+  // A weight behind a DequantizeLinear, read by a Conv, Gemm or MatMul.
   struct Operand {
     int dequantize = -1;
     Quantizer quantizer;
-    std::optional<Tensor> original;  // the float model's; nothing: not found
+    std::optional<Tensor> original;  // the reference's; nullopt if not found or shared
     int channel_axis = -1;
   };
   struct Node {
     int node = 0;
     std::string name;
-    std::string activation;  // of Activation::tensors.front(); empty: none
+    std::string activation;  // tensors.front() of the Activation that it reads; empty if none
     Operand weight;
-    int bias = -1;  // DequantizeLinear of an int32 bias; -1: none
+    int bias = -1;  // DequantizeLinear of an int32 bias; -1 if none
   };
-  // What else a node reads from storage, where the float model's is known: biases, the numbers of
-  // norms, tables.
+  // Any other stored constant whose float values are known: biases, parameters of normalisations,
+  // embedding tables.
   struct Constant {
     int node = 0;
     std::string name;  // of the node
     int input = 0;     // of the node
     int dequantize = 0;
-    std::size_t readers = 0;  // of what that writes
+    std::size_t readers = 0;  // of the DequantizeLinear's output
     Tensor original;
   };
   std::vector<Activation> activations;
@@ -60,33 +60,34 @@ struct ShippedQuantizers {
   std::vector<Constant> constants;
 };
 
-// Static Q-DQ pairs per tensor of the main graph, and the Conv, Gemm and MatMul that read them. The
-// float weights are looked for in the reference, unless only names are wanted.
+// Finds the per-tensor Q-DQ pairs with constant scales in the main graph, and the Conv, Gemm and
+// MatMul nodes with quantized weights. Float weights are searched for in the reference, unless
+// `weights` is `left`.
 enum class ShippedWeights { read, left };
 ShippedQuantizers find_shipped(const ModelIndex& candidate, const ModelIndex& reference,
                                ShippedWeights weights = ShippedWeights::read);
 
-// The model with the ranges, weight scales and bias shifts of the choices: what is as shipped stays
-// as it is, bit for bit. per_channel and weight rules touch only weights whose original is known.
-// Weights that become unsigned stand for the same numbers.
+// Applies the ranges, weight scales and bias shifts of the choices; everything as shipped stays the
+// same, bit for bit. per_channel and weight rules apply only to weights whose original is known.
+// Weights that become unsigned represent the same numbers.
 Model write_shipped(const Model& candidate, const ShippedQuantizers& shipped,
                     const QuantizationChoices& choices);
 
-// Whether the storage makes a weight of int8 uint8: kernels take that beside activations of uint8.
+// Whether the storage turns an int8 weight into uint8: only if its activation is uint8, too.
 bool becomes_unsigned(const ShippedQuantizers& shipped, const ShippedQuantizers::Node& node,
                       WeightStorage storage);
 
-// The model without the Q-DQ pairs of the activations that are asked for, but with their bounds.
-// Without any, its tensors are what no shipped range has cut off, so that ranges can be measured.
+// Removes the Q-DQ pairs of the tensors that `is_removed` accepts and applies their bounds instead.
+// With all pairs removed, no shipped range clips a tensor, so that ranges can be measured.
 Model without_quantizers(const Model& candidate, const ShippedQuantizers& shipped,
                          const std::function<bool(const std::string& tensor)>& is_removed);
 
-// The same for what these nodes compute, and where others only move that, with their float weights,
-// biases and other constants as far as they are known.
+// Removes the Q-DQ pairs of these nodes' outputs, also where other nodes only move them, and
+// restores the nodes' float weights, biases and other constants as far as these are known.
 Model keep_in_float(const ModelIndex& candidate, const ShippedQuantizers& shipped,
                     const std::vector<std::string>& nodes);
 
-// The node that computes a tensor, or the tensor itself where it is an input.
+// The name of the node that computes a tensor; the tensor itself if it is an input.
 std::string owner_of(const ModelIndex& candidate, const std::string& tensor);
 
 }  // namespace vernier

@@ -48,7 +48,7 @@ Json optional_json(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-// JSON has no number for infinity (nothing differs), nor for NaN (nothing can be said).
+// JSON has no infinity (no difference) and no NaN (not measured).
 Json number_json(double value) {
   if (std::isnan(value)) return nullptr;
   return std::isfinite(value) ? Json(value) : Json(value > 0 ? "inf" : "-inf");
@@ -112,7 +112,7 @@ class Sweeping {
     return options_.folder / fmt::format("{}.{}.onnx", model_.path().stem().string(), precision);
   }
 
-  // What a row depends on besides the precision: contents, options, and what computes here.
+  // What decides whether a row is reused: model, samples, some options, versions and CPU.
   std::string signature() {
     std::string hashes;
     for (std::int64_t i = 0; i < shared_.size(); ++i)
@@ -161,7 +161,7 @@ class Sweeping {
     if (options_.peak_memory) row.peak_bytes = options_.peak_memory(file);
   }
 
-  // Both run in turn, so that what else the machine does falls on both.
+  // Both models run alternately, so that other load on the machine affects both.
   double latency_ratio(const Model& candidate) {
     OrtRunner reference_runner(model_.clone()), runner(candidate.clone());
     const std::vector<Tensor> inputs = shared_.sample(0);
@@ -215,7 +215,8 @@ class Sweeping {
     return row;
   }
 
-  // Pareto: no other row is at least as small, as fast and as close, and better in one of them.
+  // Marks the Pareto front: rows for which no other row is as good in all of size, latency and
+  // SQNR, and better in one.
   void mark_best() {
     for (SweepRow& row : result_.rows)
       row.best =

@@ -10,29 +10,29 @@
 
 namespace vernier {
 
-// One configuration of a model, beside the float model.
+// The model in one precision, compared with the float model.
 struct SweepRow {
   std::string precision;  // "fp32", "fp16", "w8a8"...
-  std::string file;       // its name
+  std::string file;       // file name
   std::int64_t bytes = 0;
-  double sqnr_db = 0;                      // at the output, on held-back samples, as the file says
-  double deployed_sqnr_db = 0;             // as ONNX Runtime computes it here
-  double latency_ratio = 1;                // median of alternating runs over the float model's
-  std::optional<std::int64_t> peak_bytes;  // of a process that runs one sample
+  double sqnr_db = 0;           // on held-back samples, in exact arithmetic
+  double deployed_sqnr_db = 0;  // as ONNX Runtime computes it on this CPU
+  double latency_ratio = 1;     // latency over the float model's, median of alternating runs
+  std::optional<std::int64_t> peak_bytes;  // peak memory of a process that runs one sample
   std::optional<double> agreement, accuracy;
-  std::optional<double> kl_mean;  // of a decoder: KL of the next token, in nats, as the file says
-  std::string failure;            // why there is no file; empty: there is one
-  bool best = false;              // no other row is smaller, faster and closer
-  bool was_there = false;         // finished by an earlier sweep
+  std::optional<double> kl_mean;  // KL of a decoder's next token, in nats, in exact arithmetic
+  std::string failure;            // why there is no model; empty if there is one
+  bool best = false;              // on the Pareto front of size, latency and deployed SQNR
+  bool was_there = false;         // read from an earlier sweep
 };
 
 struct SweepOptions {
   std::vector<std::string> precisions;
   std::filesystem::path folder;
-  QuantizeOptions quantize;  // but for its precision
-  std::string inputs;        // what the samples are, for telling whether a row is still right
+  QuantizeOptions quantize;  // its precision is ignored
+  std::string inputs;        // description of the samples, part of a row's signature
   std::int64_t latency_runs = 15;
-  // The peak memory of a process that loads the model and runs one sample; null: not measured.
+  // Peak memory of a process that loads the model and runs one sample; null if not measured.
   std::function<std::optional<std::int64_t>(const std::filesystem::path&)> peak_memory;
   std::function<bool(std::size_t done, std::size_t total, const std::string& next)> progress;
 };
@@ -44,8 +44,8 @@ struct SweepResult {
   bool interrupted = false;
 };
 
-// Writes and measures the model in each precision. Each finished one is a model and a row in a
-// .json beside it; a row of the same model, samples and options is not made again.
+// Writes and measures the model in each precision. Each finished one is a model file and a row in a
+// .json file beside it; a row of the same model, samples, placement, target and effort is reused.
 SweepResult sweep(const Model& model, Samples& samples, const SweepOptions& options);
 
 }  // namespace vernier

@@ -27,7 +27,7 @@ PlacementPlan only(const PlacementPlan& plan, const std::set<std::size_t>& nodes
       wanted.insert(plan.tensors[tensor].root);
     }
   for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
-    // What a node writes belongs to it, too.
+    // The quantizer of a node's output belongs to the node.
     const bool written = std::ranges::any_of(
         nodes, [&](std::size_t node) { return plan.nodes[node].output == plan.tensors[i].name; });
     if (!wanted.contains(i) && !written) continue;
@@ -55,7 +55,7 @@ const QuantizeOptions& set_choosing_apart(QuantizeOptions& options) {
   return options;
 }
 
-// A float model that is quantized, and its nodes.
+// Tunes a float model that is quantized here.
 class Tuning {
  public:
   Tuning(const Model& model, Samples& samples, const TuneOptions& options)
@@ -101,7 +101,7 @@ class Tuning {
     return quantizing_.write(quantizing_.plan(), std::move(choices));
   }
 
-  // 16 bits for what the nodes read and write.
+  // Sets 16 bits for the inputs and outputs of these nodes.
   void widen(QuantizationChoices& choices, const std::vector<std::string>& kept) const {
     choices.activation_bits = wide_tensors(kept);
     for (const auto& [tensor, bits] : choices.activation_bits)
@@ -133,7 +133,6 @@ class Tuning {
     return bits;
   }
 
-  // Latency by the products that the node computes for each output value.
   double cost_of(const PlacedNode& node) const {
     const ModelIndex index(quantizing_.float_model());
     double elements = 0;
@@ -153,7 +152,7 @@ class Tuning {
           [&](QuantizationChoices& choices) { choices.weight_bits = wide_weights(result.kept); });
     else
       quantizing_.keep_in_float(result.kept);
-    // What the search kept in float is as little quantized as what was kept after it.
+    // Nodes that search() kept in float are reported as kept, too.
     result.kept.insert(result.kept.begin(), quantizing_.kept().begin(), quantizing_.kept().end());
     QuantizeResult quantized = quantizing_.finish();
     result.model = std::move(quantized.model);

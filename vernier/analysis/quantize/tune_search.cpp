@@ -13,14 +13,15 @@ namespace {
 
 constexpr std::int64_t ranking_samples = 8;
 constexpr double parallel_cosine = 0.9;
-// How often more is asked for where held-back samples miss the target, and how much beyond it.
+// If held-back samples miss the target, the search is repeated this often, each time for the
+// shortfall and this margin more.
 constexpr int most_attempts = 6;
 constexpr double margin_db = 0.1;
 constexpr double kl_margin = 0.98;
 
 struct TargetValue {
-  double value = nan;   // of the target's metric; of several outputs that of the worst
-  double surely = nan;  // the worse end of its interval, or itself where there is none
+  double value = nan;   // of the target's metric; with several outputs, that of the worst
+  double surely = nan;  // the worse end of the interval, or the value if there is none
   ConfidenceInterval interval = {nan, nan};
   std::vector<OutputFigure> outputs = {};
 };
@@ -90,8 +91,8 @@ class TuneSearch {
                     target_.metric);
   }
 
-  // What was reached on the samples that chose is missed on others: of those that chose, as much
-  // more is wanted. Only of decibels and KL, of which there is always more to be had.
+  // The choosing samples reach the target but the held-back samples do not: raises the target for
+  // the choosing samples by the difference. Only for SQNR and KL, which have no upper bound.
   bool ask_for_more(double surely) {
     if (!model_.go_on()) return false;
     if (target_.metric == "kl_mean") {
@@ -120,7 +121,7 @@ class TuneSearch {
     return names;
   }
 
-  // With the first groups kept.
+  // Keeps the first groups.
   double evaluate(std::size_t groups) {
     for (std::size_t i = 0; i < result_.groups.size(); ++i) result_.groups[i].kept = i < groups;
     return evaluate_kept();
@@ -134,14 +135,15 @@ class TuneSearch {
     return value;
   }
 
-  // What is left with every node kept, as where biases were folded otherwise, is no node's.
+  // The errors with every node kept, for instance by differently folded biases. They belong to no
+  // node and are subtracted.
   std::vector<float> errors_of_none() const {
     std::vector<std::string> all;
     for (const TunedModel::Node& node : model_.nodes) all.push_back(node.name);
     return model_.choosing.errors(model_.write(all), ranking_samples);
   }
 
-  // The noise of each node alone, and which of them err in parallel.
+  // Measures the noise of each node alone and groups nodes whose errors are parallel.
   void rank() {
     std::vector<std::vector<float>> errors;
     std::vector<double> noise;
@@ -184,8 +186,8 @@ class TuneSearch {
     });
   }
 
-  // The shortest prefix that reaches what is wanted, less what it is reached without; false where
-  // all groups together do not.
+  // Keeps the shortest prefix that reaches the target, without the groups that it does not need;
+  // false if all groups together do not reach it.
   bool choose() {
     std::size_t low = 0, high = result_.groups.size();
     if (!is_reached(wanted_, evaluate(high))) return false;
@@ -221,7 +223,7 @@ class TuneSearch {
     return std::move(result_);
   }
 
-  // How many samples to give, so that those held back would decide.
+  // How many samples to provide for a decision; nullopt if more than can be held back.
   std::optional<double> samples_to_decide() const {
     double most = 0;
     const auto add = [&](double value, const ConfidenceInterval& interval) {
@@ -236,7 +238,7 @@ class TuneSearch {
 
   const TunedModel& model_;
   const Limit& target_;
-  Limit wanted_;  // on the samples that choose
+  Limit wanted_;  // for the choosing samples
   TuneResult result_;
 };
 

@@ -9,26 +9,27 @@
 
 namespace vernier {
 
-// A model whose nodes can each be quantized or kept.
+// A model in which each node can be quantized or kept.
 struct TunedModel {
   struct Node {
     std::string name;
-    double cost = 1;  // of keeping it
+    double cost = 1;  // of keeping the node
   };
   std::vector<Node> nodes;
   std::function<Model(const std::vector<std::string>& kept)> write;  // all quantized but these
-  std::function<Model(std::size_t node)> write_alone;                // nothing quantized but this
+  std::function<Model(std::size_t node)> write_alone;                // only this node quantized
   const OutputScorer& choosing;
   const OutputScorer& held_back;
-  std::function<bool()> go_on;  // called often; false: stop with what there is
+  std::function<bool()> go_on;  // called often; false to stop with the result so far
 };
 
-// The fewest nodes to keep with which the target is reached: groups of nodes in the order of their
-// noise for their cost, the shortest prefix by bisection, less what it is reached without. All of
-// the result but the model. Throws Error where the target's metric cannot be measured.
+// Finds the fewest nodes to keep that reach the target: sorts groups of nodes by noise over cost,
+// finds the shortest prefix that reaches the target by bisection, and removes groups that it does
+// not need. Fills everything but the model. Throws Error if the metric cannot be measured.
 TuneResult search_kept(const TunedModel& model, const Limit& target);
 
-// What a node costs with so many weights, output channels (0: unknown) and output values.
+// The cost of keeping a node: 1, its weights, or its multiplications (weights if channels is 0).
+// `output` is the shape of its output; null if unknown.
 double tune_cost(TuneCost cost, double weights, std::int64_t channels, const Shape* output);
 
 }  // namespace vernier

@@ -12,7 +12,8 @@
 namespace vernier {
 namespace {
 
-// Every node that a quantizer belongs to, in the order of the graph.
+// Names of nodes (or inputs) that have a quantizer, in execution order, then of nodes with
+// quantized weights.
 std::vector<std::string> quantized_nodes(const ModelIndex& candidate,
                                          const ShippedQuantizers& shipped) {
   std::vector<std::string> names;
@@ -39,7 +40,7 @@ double cost_of(const std::string& name, TuneCost cost, const ModelIndex& candida
                    output ? &*output : nullptr);
 }
 
-// A quantized model in Q-DQ form, with what belongs to it.
+// A quantized model in Q-DQ form and its quantizers.
 struct Shipped {
   Shipped(const Model& model, const Model& float_model,
           ShippedWeights weights = ShippedWeights::read)
@@ -53,7 +54,7 @@ struct Shipped {
   std::vector<std::string> nodes;
 };
 
-// Its own, or one that other nodes read, too.
+// Whether the node's float weight is known, even if other nodes read the weight, too.
 bool has_float_weight(const Shipped& shipped, const ShippedQuantizers::Node& node) {
   return node.weight.original ||
          std::ranges::any_of(shipped.quantizers.constants, [&](const auto& constant) {

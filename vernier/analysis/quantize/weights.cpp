@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::size_t few_weights = 1024;
 
-// The largest stored number of a symmetric quantizer. With 7 bits two products with 255 still fit
-// 16 bits: 2 * 255 * 64 = 32640.
+// The largest stored number of a symmetric quantizer. With 7 bits the sum of two products with 255
+// fits into 16 bits: 2 * 255 * 64 = 32640.
 double largest_stored(const WeightOptions& options) {
   if (options.bits == 4) return 7;
   if (options.bits == 16) return 32767;
@@ -25,8 +25,8 @@ DType stored_type(const WeightOptions& options) {
   return options.storage == WeightStorage::uint8 ? DType::u8 : DType::i8;
 }
 
-// As std::nearbyint, which is a call on CPUs that the build must not ask more of. Beyond 2^51 it is
-// not exact; stored numbers end far below.
+// Like std::nearbyint, which the compiler does not inline for the oldest supported CPUs. Values of
+// 2^51 and above are returned as they are; stored numbers are far smaller.
 double nearest(double value) {
   constexpr double whole = 0x1.8p52;
   return std::fabs(value) < 0x1p51 ? (value + whole) - whole : value;
@@ -63,8 +63,8 @@ double noise(std::span<const float> values, double scale, double largest) {
   return sum;
 }
 
-// Of a few weights, the scale decides by chance how near they are to its steps: a fine search finds
-// a good one. Of many, only what is clipped against what is rounded more finely.
+// For few weights, rounding errors depend irregularly on the scale, so a fine search pays. For
+// many, only the balance of clipping and rounding matters, and a coarse search is enough.
 double least_noise_scale(std::span<const float> values, double widest, double largest) {
   const bool few = values.size() <= few_weights;
   const double step = few ? 0.004 : 0.02;

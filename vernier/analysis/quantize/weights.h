@@ -10,33 +10,33 @@
 
 namespace vernier {
 
-// How 8-bit weights are stored. Kernels for uint8 x int8 add pairs of products in 16 bits on CPUs
-// without VNNI, and saturate: not with 7 bits, and not with uint8 weights.
+// How 8-bit weights are stored. On CPUs without VNNI, kernels for uint8 x int8 add pairs of
+// products in 16 bits and saturate. int7 (int8 in -64..64) and uint8 weights avoid that.
 enum class WeightStorage { int8, int7, uint8 };
 std::string_view weight_storage_name(WeightStorage storage);
 
-// How the scale of a channel follows from its weights.
+// How the scale of a channel is computed from its weights.
 enum class WeightRule { minmax, mse };
 
 struct WeightOptions {
   int bits = 8;  // 4, 8 or 16
   WeightStorage storage = WeightStorage::int8;
   WeightRule rule = WeightRule::minmax;
-  int axis = -1;                          // of the channels; -1: one scale for all
-  std::vector<double> least_scales = {};  // of each channel; none: any
+  int axis = -1;                          // channel axis; -1 for one scale for the whole weight
+  std::vector<double> least_scales = {};  // lower bound for each channel; empty for none
 };
 
 struct StoredWeight {
-  Tensor stored;  // of the quantizer's type, named as the weight
+  Tensor stored;  // of the quantizer's type; has the weight's name
   Quantizer quantizer;
 };
 
-// A float weight on a symmetric quantizer. Where all of a channel is zero its scale is the least
-// one, or 1.
+// Quantizes a float weight symmetrically. The scale of an all-zero channel is its lower bound, or 1
+// if that is 0.
 StoredWeight quantize_weight(const TensorView& weight, const WeightOptions& options);
 
-// A bias is stored as int32 in steps of the products, at most so many: kernels add the products to
-// it in 32 bits.
+// A bias is stored as int32 in units of activation scale * weight scale. It is clamped to this
+// magnitude, since kernels add the products to it in 32 bits.
 inline constexpr double largest_bias = 1 << 30;
 std::int32_t quantize_bias(double bias, double scale);
 

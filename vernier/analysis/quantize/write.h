@@ -14,42 +14,41 @@
 
 namespace vernier {
 
-// All that is decided about a quantized model besides where its quantizers are.
+// Everything that is chosen for a quantized model except where its quantizers are.
 struct QuantizationChoices {
   QuantizedPrecision precision;
-  CalibratedRanges ranges;                          // by the root of placed tensors
-  std::map<std::string, int> activation_bits = {};  // other than the precision's, by root
+  CalibratedRanges ranges;                          // by root of the placed tensors
+  std::map<std::string, int> activation_bits = {};  // exceptions from the precision, by root
   WeightStorage storage = WeightStorage::int8;
-  std::map<std::string, WeightRule> weight_rules = {};  // by weight; others: minmax
-  bool symmetric = false;  // activations: zero is in the middle of the range
+  std::map<std::string, WeightRule> weight_rules = {};  // by weight; minmax for all others
+  bool symmetric = false;  // activation ranges are symmetric around zero
   bool per_channel = true;
-  // Of weights in blocks: how they are stored, but for those of other bits, by weight.
+  // Block-quantized weights, and exceptions from their bits, by weight.
   BlockOptions blocks = {};
   std::map<std::string, int> weight_bits = {};
-  std::shared_ptr<PackedWeights> packed = {};  // null: packed when written
-  // Added to each output channel of a node, by its name: bias correction.
+  std::shared_ptr<PackedWeights> packed = {};  // null to pack when written
+  // Bias correction: added to each output channel, by node name.
   std::map<std::string, std::vector<double>> shifts = {};
 };
 
-// The scale and zero point of an activation's quantizer: uint8 or uint16.
+// The scale and zero point of an activation's quantizer, which is uint8 or uint16.
 Quantizer activation_quantizer(const CalibratedRange& range, int bits, bool symmetric = false);
 
-// The model with QuantizeLinear and DequantizeLinear at the placed tensors, integer weights, and
-// int32 biases.
+// Inserts Q-DQ pairs at the placed tensors and stores integer weights and int32 biases.
 Model write_static(const Model& model, const PlacementPlan& plan,
                    const QuantizationChoices& choices);
 
-// Weights alone: int8 behind DequantizeLinear; of matrix products 4 bits, or 8 where the choices
-// say so, in blocks (MatMulNBits).
+// Quantizes weights only: int8 behind DequantizeLinear. With 4 bits, weights of matrix products are
+// stored in blocks for MatMulNBits, in 8 bits if weight_bits says so.
 Model write_weight_only(const Model& model, const PlacementPlan& plan,
                         const QuantizationChoices& choices);
 
-// DynamicQuantizeLinear before MatMulInteger and ConvInteger: what is placed and has no integer
-// operator stays in float.
+// Inserts DynamicQuantizeLinear before MatMulInteger and ConvInteger. Placed nodes without an
+// integer operator stay in float.
 Model write_dynamic(const Model& model, const PlacementPlan& plan,
                     const QuantizationChoices& choices);
 
-// By the precision.
+// Calls one of the above by precision.
 Model write_quantized(const Model& model, const PlacementPlan& plan,
                       const QuantizationChoices& choices);
 

@@ -17,7 +17,7 @@ namespace {
 
 using vernier_onnx::NodeProto;
 
-// The axis of a DequantizeLinear; below 0: none.
+// Sets the axis of a DequantizeLinear; removes it if negative.
 void set_axis(NodeProto& dequantize, std::int64_t axis) {
   auto& attributes = *dequantize.mutable_attribute();
   for (int i = attributes.size() - 1; i >= 0; --i)
@@ -25,7 +25,7 @@ void set_axis(NodeProto& dequantize, std::int64_t axis) {
   if (axis >= 0) add_int(dequantize, "axis", axis);
 }
 
-// A quantizer for the range, of the type that the file has.
+// A quantizer for the range, of the same type as the shipped one.
 Quantizer quantizer_for(const CalibratedRange& range, const Quantizer& shipped) {
   Quantizer quantizer = activation_quantizer(range, bits(shipped.dtype));
   if (!is_signed(shipped.dtype)) return quantizer;
@@ -125,7 +125,7 @@ class Writing {
     dequantize.set_input(2, writer_.add_constant(stem + "_zero_point", raise_to_unsigned(zero)));
   }
 
-  // In steps of both scales, as integer kernels take it.
+  // Stores the bias in units of activation scale * weight scale, as integer kernels require.
   void write_bias(const ShippedQuantizers::Node& node, const Quantizer& weight) {
     const auto shift = choices_.shifts.find(node.name);
     const auto activation = scales_.find(node.activation);
@@ -168,8 +168,8 @@ class Writing {
   const ShippedQuantizers& shipped_;
   const QuantizationChoices& choices_;
   GraphWriter writer_;
-  std::map<std::string, double> scales_;  // of activations
-  std::set<int> raised_;                  // DequantizeLinear of weights that are unsigned now
+  std::map<std::string, double> scales_;  // by activation
+  std::set<int> raised_;                  // DequantizeLinear nodes of weights that are now unsigned
 };
 
 bool is_dequantize(const NodeProto* node) { return is_op_or_contrib(*node, "DequantizeLinear"); }
@@ -183,7 +183,7 @@ void remove_quantizers(GraphWriter& writer, const GraphIndex& graph,
     return writer.add_constant(stem, std::move(tensor));
   };
   for (const auto& activation : shipped.activations) {
-    std::map<std::string, std::string> sources;  // what is quantized, by what it is quantized to
+    std::map<std::string, std::string> sources;  // tensor before QuantizeLinear, by its output
     for (const int number : activation.nodes) {
       NodeProto& node = writer.node(number);
       if (is_op_or_contrib(node, "QuantizeLinear")) {
@@ -216,8 +216,8 @@ void remove_quantizers(GraphWriter& writer, const GraphIndex& graph,
   }
 }
 
-// The tensor whose elements a tensor holds, perhaps at other places and quantized before: what goes
-// into the Resize, MaxPool and the like that it comes from.
+// Follows a tensor back through Q-DQ pairs and operators that only move elements (Resize, MaxPool)
+// to the tensor that its values come from.
 std::string moved_from(const GraphIndex& graph, std::string tensor) {
   for (const NodeProto* writer = graph.producer(tensor); writer; writer = graph.producer(tensor)) {
     const bool is_pair = is_op_or_contrib(*writer, "QuantizeLinear") || is_dequantize(writer);
@@ -256,7 +256,7 @@ Model keep_in_float(const ModelIndex& candidate, const ShippedQuantizers& shippe
                                      writer.add_constant(stem + "_float", *node.weight.original));
     writer.drop(node.weight.dequantize);
   }
-  std::map<int, std::size_t> replaced;  // readers of a DequantizeLinear
+  std::map<int, std::size_t> replaced;  // readers, by DequantizeLinear
   for (const auto& constant : shipped.constants) {
     if (!kept.contains(constant.name)) continue;
     const std::string stem = writer.node(constant.dequantize).input(0);

@@ -55,7 +55,7 @@ class StaticWriter {
                                 bits_of(root), choices_.symmetric);
   }
 
-  // Scale and zero point, as constants that all tensors of a root share.
+  // Names of the scale and zero point constants, which all tensors of a root share.
   std::pair<std::string, std::string> parameters(const PlacedTensor& tensor,
                                                  const Quantizer& quantizer) {
     auto& names = parameters_[root_name(tensor)];
@@ -90,7 +90,7 @@ class StaticWriter {
     return to_f64(quantizer_of(plan_.tensors[node.tensors.front()]).scale)[0];
   }
 
-  // The bias with its correction; nothing where there is neither.
+  // The bias plus its correction; empty if there is neither.
   std::vector<double> bias_of(const PlacedNode& node) const {
     std::vector<double> bias;
     if (!node.bias.empty()) bias = to_f64(*index_.main().value(node.bias));
@@ -234,7 +234,7 @@ Quantizer activation_quantizer(const CalibratedRange& range, int bits, bool symm
   if (symmetric && low < 0) low = -(high = std::max(high, -low));
   Quantizer quantizer{.dtype = bits == 16 ? DType::u16 : DType::u8};
   const auto width = static_cast<float>((high - low) / steps);
-  // A range too narrow for a normal number: everything in it is zero.
+  // All values in a range too narrow for a normal float scale become zero.
   const float scale = width >= std::numeric_limits<float>::min() ? width : 1.0F;
   const double zero = std::clamp(std::nearbyint(-low / scale), 0.0, steps);
   quantizer.scale = scalar_of(DType::f32, scale);

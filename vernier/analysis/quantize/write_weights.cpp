@@ -27,7 +27,7 @@ Tensor transposed(const TensorView& matrix) {
   return result;
 }
 
-// The weight of a matrix product as [K, N]; nothing for other nodes and forms.
+// The weight of a matrix product as [K, N]; nullopt for other nodes and forms.
 std::optional<Tensor> matrix_of(const GraphIndex& graph, const NodeProto& node,
                                 const PlacedWeight& weight) {
   if (weight.reader.input != 1) return std::nullopt;
@@ -42,7 +42,7 @@ std::optional<Tensor> matrix_of(const GraphIndex& graph, const NodeProto& node,
   return value;
 }
 
-// The node becomes what writes `product`, plus its bias where it has one.
+// Replaces the node by its product, plus its bias if it has one.
 void write_product(GraphWriter& writer, const NodeProto& node, int number,
                    const std::string& product) {
   const std::string bias = is_op(node, "Gemm") ? input_name(node, 2) : "";
@@ -91,7 +91,7 @@ StoredWeight store(const Model& model, const GraphIndex& graph, const PlacedWeig
   return quantize_weight(model.view(*graph.constant(weight.name)), options);
 }
 
-// A product of stored numbers times both scales.
+// Multiplies an integer product by both scales.
 void write_scaled(GraphWriter& writer, int number, const std::string& integers,
                   const std::string& scale, Tensor weight_scale, const std::string& stem,
                   const std::string& output) {
@@ -127,7 +127,7 @@ class DynamicWriter {
     std::string stored, scale, zero_point;
   };
 
-  // Once for each activation, before its first reader.
+  // Quantizes each activation once, before its first reader.
   const Quantized& quantized(const std::string& tensor, int number) {
     Quantized& names = quantized_[tensor];
     if (!names.stored.empty()) return names;
