@@ -55,8 +55,7 @@ std::optional<double> upper_bound_of(const NodeProto& node, const GraphIndex& gr
   return std::nullopt;
 }
 
-// The label of the last node of the leaf's module; the leaf's name if no node is known to be its
-// own.
+// The label of the last node of the leaf's module; the leaf's name if its node is not known.
 std::string place_of(const WatchedTensor& leaf, const GraphIndex& graph) {
   std::string label = leaf.name;
   for (const NodeProto& node : graph.graph().node())
@@ -64,8 +63,7 @@ std::string place_of(const WatchedTensor& leaf, const GraphIndex& graph) {
   return label;
 }
 
-// How many Hardswish and Hardsigmoid leaves are exported as several nodes, with the bounds of a
-// ReLU6.
+// How many Hardswish and Hardsigmoid leaves are exported as several nodes, one bounded by 6.
 std::ptrdiff_t written_with_six(std::span<const WatchedTensor> leaves, const GraphIndex& graph) {
   const auto smooth = std::ranges::count_if(leaves, [](const WatchedTensor& leaf) {
     return has_type(leaf, {"Hardswish", "Hardsigmoid"});
@@ -76,8 +74,7 @@ std::ptrdiff_t written_with_six(std::span<const WatchedTensor> leaves, const Gra
   return std::max<std::ptrdiff_t>(smooth - whole, 0);
 }
 
-// The first leaf whose upper bound occurs in fewer nodes of the candidate than leaves; empty if
-// none.
+// The first leaf whose upper bound fewer nodes of the candidate have than leaves; empty if none.
 std::string find_lost_upper_bound(std::span<const WatchedTensor> leaves, const GraphIndex& graph) {
   for (const WatchedTensor& leaf : leaves) {
     const auto bound = upper_bound_of(leaf);
@@ -92,8 +89,7 @@ std::string find_lost_upper_bound(std::span<const WatchedTensor> leaves, const G
         bounded.push_back(module_path(node));
       }
     if (found >= wanted) continue;
-    for (const WatchedTensor& each :
-         leaves)  // prefer the leaf without such a node, if modules are known
+    for (const WatchedTensor& each : leaves)  // one without such a node, if modules are known
       if (upper_bound_of(each) == bound && std::ranges::find(bounded, each.name) == bounded.end())
         return place_of(each, graph);
     return leaf.name;
