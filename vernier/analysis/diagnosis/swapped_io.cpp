@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t most_pairs = 10;        // tried at most, of inputs and of outputs each
 constexpr std::int64_t samples_of_pairs = 4;  // that each pair is tried on
-constexpr double swap_gain_db = 20;           // at least, of a pair that is swapped
+constexpr double swap_gain_db = 20;           // a swap has to gain more than this
 
 using Swap = std::pair<std::string, std::string>;
 

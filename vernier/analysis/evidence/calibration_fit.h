@@ -57,14 +57,14 @@ CalibrationFit fit_of(std::span<const UsedRange> ranges);
 // of the inputs.
 double score_without_worst(std::span<const UsedRange> ranges);
 
-inline constexpr double fitting_score = 0.40;  // at most, of inputs like the calibration data
-// At most, of real inputs: they are few, and wrong preprocessing is off by an octave or more.
+inline constexpr double fitting_score = 0.40;  // calibration-like inputs score at most this
+// For real inputs: they are few samples, and wrong preprocessing is off by an octave or more.
 inline constexpr double fitting_real_score = 0.80;
 inline constexpr double most_score(bool real_inputs) {
   return real_inputs ? fitting_real_score : fitting_score;
 }
 inline constexpr double most_clipped_share = 0.03;
-inline constexpr double most_overflow = 2.4;  // synthetic inputs of right pairs reach 1.7
+inline constexpr double most_overflow = 2.4;  // synthetic inputs reach 1.7 in correct candidates
 
 // Runs a quantized model in exact arithmetic and observes the input of each activation quantizer
 // that is per tensor and of an integer type. A side of zero without codes does not count: the

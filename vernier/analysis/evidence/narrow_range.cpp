@@ -21,7 +21,7 @@ namespace {
 constexpr std::array<double, 3> factors = {2, 4, 8};
 // Octaves by which the tensors behind the input have to fit better, on average, with inputs twice
 // as large. Measured: 0.63 to 1.37 if the input's range is a quarter of what it was, -0.43 and less
-// in right models. Still larger inputs make a Clip's output fill its range in these, too.
+// in correct ones. Still larger inputs make a Clip's output fill its range in these, too.
 constexpr double least_octaves = 0.25;
 constexpr std::int64_t most_samples = 4;
 constexpr std::int64_t most_trial_samples = 16;

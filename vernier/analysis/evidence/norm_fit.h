@@ -18,7 +18,7 @@ struct NormFit {
   bool operator==(const NormFit&) const = default;
 };
 
-inline constexpr double fitting_norm_score = 0.15;  // at most, of inputs like the training data
+inline constexpr double fitting_norm_score = 0.15;  // training-like inputs score at most this
 inline constexpr std::int64_t enough_norms = 25;    // fewer prove nothing
 
 // Runs the model on samples of its own inputs. nullopt if it has too few batch norms.

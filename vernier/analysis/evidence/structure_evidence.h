@@ -13,17 +13,17 @@ struct StructureEvidence {
   double sqnr_db = 0;           // of that output, mean over the samples
   std::int64_t unswitched = 0;  // quantizers left on, or constants left rounded, that may show
   std::string first_unswitched;
-  bool only_fine = false;  // `unswitched` are all constants of 8 bits or more, rounded little
-  std::string origin;      // the layer where the candidate leaves the reference; empty if not found
+  bool only_fine = false;    // `unswitched` are all constants of 8 bits or more, rounded little
+  std::string origin;        // the layer where the candidate first differs; empty if not found
   std::string origin_cause;  // "attribute_mismatch: pads is 0 0 2 2, the reference's 1 1 1 1"
   bool lost_bound = false;   // the origin's quantizer replaces a Relu or Clip; nothing else differs
   bool operator==(const StructureEvidence&) const = default;
 };
 
-inline constexpr double same_structure_db = 60;   // at least, of right pairs
+inline constexpr double same_structure_db = 60;   // correct candidates have at least this
 inline constexpr double other_structure_db = 40;  // below, it is proven that the networks differ
-// At least, of right pairs whose constants stayed rounded to 8 bits. Constants that stayed rounded
-// to half precision leave 74 dB, so same_structure_db applies.
+// Correct candidates whose constants stayed rounded to 8 bits have at least this. Those rounded to
+// half precision have 74 dB, so same_structure_db applies to them.
 inline constexpr double rounded_structure_db = 25;
 
 // Whether the candidate is proven to be another network: no quantizer that stayed on explains it.

@@ -261,7 +261,7 @@ std::string origin_cause(const LayerRow& row, const ComparedRun& run) {
   return cause;
 }
 
-// Finds the layer where the candidate in float32 leaves the reference.
+// Finds the first layer where the candidate in float32 differs from the reference.
 void find_origin(StructureEvidence& structure, const Model& candidate, const ComparedRun& run) {
   if (!run.models.reference || run.models.reference->path().empty()) return;
   const std::filesystem::path& reference = run.models.reference->path();
@@ -321,7 +321,7 @@ void judge_form(CompareResult& result, const FloatForm& form, const ComparedRun&
   const auto is_nonfinite = [](const Failure& failure) {
     return failure.kind == FailureKind::nonfinite;
   };
-  if (std::ranges::any_of(result.verdict.failures, is_nonfinite)) return;  // no figures
+  if (std::ranges::any_of(result.verdict.failures, is_nonfinite)) return;  // SQNR is NaN
   result.evidence.structure = measure_structure(form, run);
   if (!result.evidence.structure) return;
   put_back_bounds(result, run);

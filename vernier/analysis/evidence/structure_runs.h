@@ -24,7 +24,7 @@ std::optional<SwitchedModel> switched(const CompareResult& result, const Compare
 
 // Whether the candidate computes the same function as the reference: `model` with all quantizers
 // off, or the candidate widened from half precision, is compared with the reference. If it is
-// another network, finds the layer where they part.
+// another network, finds the layer where they first differ.
 void judge_structure(CompareResult& result, const std::optional<SwitchedModel>& model,
                      const ComparedRun& run);
 

@@ -56,7 +56,7 @@ double largest_steps(const TensorView& reference, const TensorView& candidate,
     double largest = 0;
     for (std::size_t i = 0; i < expected.size(); ++i) {
       const double difference = std::abs(factor * expected[i] - found[i]);
-      if (difference == 0) continue;  // also of zeros whose scale is 0
+      if (difference == 0) continue;  // also if the scale is 0
       const double steps = difference / scale_of(i);
       if (std::isnan(steps)) return double{INFINITY};
       largest = std::max(largest, steps);
