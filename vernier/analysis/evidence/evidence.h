@@ -21,7 +21,7 @@ namespace vernier {
 // verdict is inconclusive.
 struct Evidence {
   bool real_inputs = false;  // from a dataset or a file
-  bool quantized = false;    // the candidate; its accuracy depends on the inputs
+  bool quantized = false;    // the candidate is quantized; its accuracy depends on the inputs
   bool half = false;         // the candidate is fp16; its accuracy depends a little on the inputs
   bool own_limits = false;   // the user set the limits: doubts do not change the outcome
   std::optional<WeightEvidence> weights;       // nullopt if not compared
@@ -44,15 +44,15 @@ inline constexpr double least_diversity = 0.01;
 // calibration than on real inputs. Measured: up to 8.1 dB.
 inline constexpr double made_up_loss_db = 8;
 
-// A differing weight fails the candidate. A broken limit fails it on real inputs, if it is in
-// float32, and on synthetic inputs that fit the calibration if the limit is broken by more than
-// such inputs may lose; otherwise a broken limit proves nothing. A kept limit proves nothing if the
-// inputs do not fit the calibration, if a quantizer clips or its range is too narrow, if the
-// network gives nearly the same output for all samples and the weights are not known to be the
-// same, or if an activation function is missing. On synthetic inputs it also proves nothing if a
-// scale or a node was changed, or if alternative inputs break it. An output that is missing, not
-// finite, of another shape or not measured always fails, except one in which, on synthetic inputs,
-// the reference itself is not finite: that proves nothing.
+// A differing weight fails the candidate. A broken limit fails it on real inputs, and on any inputs
+// if it is in float32. On synthetic inputs, a candidate below float32 fails only if the limit is
+// missed by more than such inputs may lose and, if it is quantized, they fit the calibration.
+// Otherwise a broken limit proves nothing. A kept limit proves nothing if the inputs do not fit the
+// calibration, if a quantizer clips or its range is too narrow, if the network gives nearly the
+// same output for all samples and the weights are not known to be the same, or if an activation
+// function is missing. On synthetic inputs it also proves nothing if a scale or a node was changed,
+// or if alternative inputs break it. An output that is missing, not finite, of another shape or not
+// measured always fails, unless the reference itself is not finite in it on synthetic inputs.
 Verdict make_verdict(std::vector<Limit> limits, std::vector<Failure> failures,
                      const Evidence& evidence);
 

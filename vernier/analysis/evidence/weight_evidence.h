@@ -17,7 +17,8 @@ class Runner;
 // A weight of the candidate and the reference's weight that it was made from.
 struct PairedWeight {
   std::string candidate;
-  std::string reference;  // empty if no reference weight has its name or shape and is free
+  // Empty if no reference weight has this name, and none of this shape is left unpaired.
+  std::string reference;
   std::int64_t elements = 0;
   std::optional<double> steps;  // max |difference| / stored scale; nullopt if not quantized
   double sqnr_db = 0;
