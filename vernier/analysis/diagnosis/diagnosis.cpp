@@ -59,10 +59,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What the comparison leaves open is looked for inside the models.
+// Searches inside the models for what the comparison does not explain.
 void ask_inside(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
                 const DiagnosisOptions& options) {
-  // A NaN among the constants, or other scales in a pair, explain whatever differs.
+  // A NaN constant, or a Q-DQ pair with two different scales, explains any difference.
   if (result.cause == DiagnosedCause::candidate_unsound && !result.verdict.pass() &&
       (result.subject == "nonfinite-constant" || result.subject == "mismatched-pair"))
     return;
@@ -162,7 +162,7 @@ DiagnosisResult diagnose(const fs::path& reference, const fs::path& candidate,
   ask_outputs(result, models, samples, options);
   if (result.interrupted) return result;
   ask_inside(result, models, samples, options);
-  // Errors that the reference does not have are wrong whatever the outputs are.
+  // The candidate's own errors fail it, whatever its outputs are.
   if (answer(result, Question::soundness) == AnswerKind::bad) {
     result.verdict =
         with_failures(std::move(result.verdict), result.candidate_check.verdict.failures);

@@ -21,7 +21,7 @@ AnswerKind weights_answer(const Evidence& evidence) {
   return AnswerKind::unknown;
 }
 
-// A float model is judged on any inputs.
+// A float model can be judged on any inputs.
 AnswerKind inputs_answer(const Evidence& evidence) {
   if (evidence.calibration)
     return evidence.calibration->score <= most_score(evidence.real_inputs) ? AnswerKind::good
@@ -47,7 +47,7 @@ const Doubt* doubt_of(const Verdict& verdict, std::initializer_list<DoubtKind> k
   return found == verdict.doubts.end() ? nullptr : &*found;
 }
 
-// What an inconclusive comparison tells. False where it must be looked for inside the models.
+// Names the cause that a doubt tells. False if it has to be sought inside the models.
 bool explained_by_doubts(DiagnosisResult& result) {
   const Verdict& verdict = result.compare->verdict;
   constexpr std::pair<DoubtKind, DiagnosedCause> known[] = {
@@ -63,11 +63,11 @@ bool explained_by_doubts(DiagnosisResult& result) {
   if (const Doubt* doubt = doubt_of(verdict, {DoubtKind::clipping, DoubtKind::narrow_range,
                                               DoubtKind::costly_range, DoubtKind::narrow_input})) {
     name_cause(result, DiagnosedCause::narrow_range, doubt->subject);
-    return false;  // what a wider range would gain is measured
+    return false;  // the gain of a wider range is still to be measured
   }
   if (verdict.outcome != Outcome::inconclusive) return false;
   name_cause(result, DiagnosedCause::unlike_inputs);
-  return !result.compare->evidence.real_inputs;  // real ones may be right, and the ranges wrong
+  return !result.compare->evidence.real_inputs;  // real inputs may be right and the ranges wrong
 }
 
 }  // namespace
@@ -94,8 +94,8 @@ void ask_outputs(DiagnosisResult& result, const ComparedModels& models, Samples&
 
 namespace {
 
-// The part of an output that fails where no output does as a whole; null otherwise. What is looked
-// for inside the models is the noise of whole outputs, which is not to blame then.
+// The part of an output that fails if no whole output does; null otherwise. A search inside the
+// models is for the noise of whole outputs, which is not to blame then.
 const std::string* failed_part(const CompareResult& compare) {
   const auto is_part = [&](const Failure& failure) {
     return std::ranges::any_of(
@@ -127,7 +127,7 @@ bool explained_by_comparison(DiagnosisResult& result) {
     answer(result, Question::place) = AnswerKind::bad;
     if (structure->lost_bound) {
       name_cause(result, DiagnosedCause::wrong_range, structure->origin);
-      return false;  // what another range gains is measured
+      return false;  // the gain of another range is still to be measured
     }
     if (weights) result.swapped = find_swapped_names(*weights);
     if (result.swapped)
@@ -147,7 +147,7 @@ bool explained_by_comparison(DiagnosisResult& result) {
   }
   if (compare.nan_origin) {
     name_cause(result, DiagnosedCause::nonfinite, compare.nan_origin->tensor);
-    return compare.evidence.quantized;  // layers tell why a float model overflows
+    return compare.evidence.quantized;  // the layers tell why a float model overflows
   }
   return explained_by_doubts(result);
 }

@@ -12,11 +12,11 @@
 namespace vernier {
 namespace {
 
-constexpr std::int64_t samples_of_place = 16;  // of debug: half choose a remedy, half judge it
-constexpr std::int64_t samples_of_layers = 2;  // every layer of each is compared
-constexpr double large_share = 0.3;            // of the noise, of a node that is to blame
+constexpr std::int64_t samples_of_place = 16;  // for debug: half choose a remedy, half judge it
+constexpr std::int64_t samples_of_layers = 2;  // few, since every layer of each is compared
+constexpr double large_share = 0.3;            // of the noise: from here on, a node is to blame
 
-// Whether the layer has another layer's weight; what it gains to put both back is measured.
+// Whether the layer holds another layer's weight, and exchanging the two improves the outputs.
 bool has_swapped_weights(DiagnosisResult& result, const LayerRow& row, const ComparedModels& models,
                          Samples& samples, const DiagnosisOptions& options) {
   const auto& weights = result.compare->evidence.weights;
@@ -41,7 +41,7 @@ bool has_swapped_weights(DiagnosisResult& result, const LayerRow& row, const Com
   return true;
 }
 
-// The worst output's SQNR when the row's layer is right, all else as it is.
+// The worst output's SQNR with the row's layer replaced by the reference's; nullopt if impossible.
 std::optional<double> sqnr_with_layer(const LayerRow& row, const Model& candidate, Samples& samples,
                                       const DiagnosisOptions& options) {
   const auto outputs = outputs_with_layer(row, candidate, samples,
@@ -51,8 +51,8 @@ std::optional<double> sqnr_with_layer(const LayerRow& row, const Model& candidat
   return outputs ? std::optional(worst_db(*outputs)) : std::nullopt;
 }
 
-// Whether such a gain is most of what the limit on the mean asks for, or all. Without that limit,
-// or where the mean keeps it, nothing tells how much is missing.
+// Whether the gain closes at least half of the gap to the limit on the mean. True without such a
+// limit, or if the mean keeps it: then the size of the gap is unknown.
 bool is_most_of_missing(double before_db, double after_db, const std::vector<Limit>& limits) {
   constexpr double most = 0.5;
   const auto limit = std::ranges::find(limits, "sqnr_db_mean", &Limit::metric);
@@ -60,14 +60,14 @@ bool is_most_of_missing(double before_db, double after_db, const std::vector<Lim
          after_db - before_db >= most * (limit->value - before_db);
 }
 
-// Whether the layer itself shows what is wrong with it, whatever else is.
+// Whether the layer's own evidence proves the cause.
 bool is_proven(Cause cause) {
   return cause != Cause::precision_loss && cause != Cause::op_implementation &&
          cause != Cause::rounding && cause != Cause::inherited && cause != Cause::unknown;
 }
 
-// The output whose values are those of a tensor inside the reference, where what follows that is
-// missing: post-processing that was left out.
+// The output that equals an inner tensor of the reference, because the operators behind that tensor
+// (post-processing) are missing; empty if none.
 std::string unfinished_output(const LayersResult& layers) {
   for (const LayerRow& output : layers.rows) {
     if (!output.exceeds || output.layer != output.tensor) continue;
@@ -78,7 +78,7 @@ std::string unfinished_output(const LayersResult& layers) {
   return "";
 }
 
-// The first layer that holds NaN or infinity where the reference's holds less of it.
+// The first layer with more NaN and infinity than the reference's; empty if none.
 std::string first_nonfinite_layer(const LayersResult& layers) {
   const auto found = std::ranges::find_if(layers.rows, [](const LayerRow& row) {
     return row.candidate_nan + row.candidate_inf > row.reference_nan + row.reference_inf;
@@ -106,11 +106,11 @@ void ask_place_in_float(DiagnosisResult& result, const ComparedModels& models, S
     return name_cause(result, DiagnosedCause::unfinished_output, cut);
   if (has_swapped_weights(result, row, models, *few, options)) return;
   answer(result, Question::remedy) = AnswerKind::unknown;
-  // Where everything is in half precision, the first layer that is tells nothing of an overflow.
+  // In half precision every layer loses precision, so the first that does explains no overflow.
   if (const std::string layer = first_nonfinite_layer(layers);
       result.compare->nan_origin && row.cause == Cause::precision_loss && !layer.empty())
     return name_cause(result, DiagnosedCause::nonfinite, layer);
-  // Where everything is quantized, the first layer that is tells nothing.
+  // If everything is quantized, the first layer that loses precision explains nothing.
   if (result.compare->evidence.quantized && row.cause == Cause::precision_loss)
     return name_cause(result, DiagnosedCause::unknown);
   asked(options, Question::remedy);
@@ -144,7 +144,7 @@ void ask_place_in_quantized(DiagnosisResult& result, const ComparedModels& model
     std::ranges::move(measured_remedies(*sensitivity, models), std::back_inserter(result.remedies));
     if (!result.remedies.empty()) answer(result, Question::remedy) = AnswerKind::good;
   }
-  // A quantizer makes a number of NaN, so that the outputs show none.
+  // A quantizer turns NaN into a number, so the outputs show no NaN.
   const auto& activations = result.debug->activations;
   const auto nonfinite = std::ranges::find_if(
       activations, [](const DebugActivation& row) { return row.nonfinite > 0; });

@@ -15,9 +15,9 @@
 namespace vernier {
 namespace {
 
-constexpr double most_of_it = 0.6;     // of a gain
+constexpr double most_of_it = 0.6;     // share of a gain
 constexpr double clearly_kept_db = 5;  // above a limit
-// Half measure ranges, a quarter chooses, one judges.
+// Half of the samples calibrate ranges, a quarter choose, a quarter judge.
 constexpr std::int64_t samples_of_repair = 32;
 
 bool has_other_calibration(const Evidence& evidence) {
@@ -25,7 +25,7 @@ bool has_other_calibration(const Evidence& evidence) {
          evidence.calibration->score > fitting_real_score;
 }
 
-// What the node gains that is best kept in float alone: much where one quantizer is to blame.
+// The largest gain of keeping a single node in float: large if one quantizer is to blame.
 double gain_of_one_node(const DiagnosisResult& result) {
   if (!result.debug || !result.debug->sensitivity) {
     const CalibrationFit& fit = *result.compare->evidence.calibration;
@@ -55,7 +55,7 @@ Remedy measured_remedy(Remedy::Kind kind, std::vector<std::string> subjects,
           .interval_db = (gain.gain_db.high - gain.gain_db.low) / 2};
 }
 
-// Whether it has the Q-DQ pairs that repair and tune change.
+// Whether the candidate has Q-DQ pairs, which repair and tune change.
 bool has_pairs(const ComparedModels& models) {
   const Model candidate = with_pairs(models.candidate, *models.reference);
   return !find_shipped(ModelIndex(candidate), ModelIndex(*models.reference)).activations.empty();
@@ -63,13 +63,13 @@ bool has_pairs(const ComparedModels& models) {
 
 double gain_of(const Remedy& remedy) { return remedy.after_db - remedy.before_db; }
 
-// Whether the model stays as fast as it is.
+// Whether the model keeps its speed.
 bool is_free(const Remedy& remedy) {
   return remedy.kind == Remedy::Kind::ranges || remedy.kind == Remedy::Kind::range ||
          remedy.kind == Remedy::Kind::per_channel;
 }
 
-// Whether `vernier repair` stores weights of the candidate so that no kernel saturates on them.
+// Whether `vernier repair` would store weights as uint8, on which no kernel saturates.
 bool repair_stores_unsigned(const ComparedModels& models) {
   if (!models.reference) return false;
   const Model candidate = with_pairs(models.candidate, *models.reference);
@@ -87,12 +87,12 @@ std::vector<Remedy> measured_remedies(const Sensitivity& sensitivity,
   std::vector<Remedy> remedies;
   if (sensitivity.remedies.empty() && sensitivity.keep_in_float.empty()) return remedies;
   const bool pairs = has_pairs(models);
-  // The best of each kind: another range costs nothing, where 16 bits may gain a little more.
+  // The best of each kind: 16 bits may gain a little more, but another range costs nothing.
   std::set<QuantizerRemedy::Kind> kinds;
   for (const QuantizerRemedy& best : sensitivity.remedies) {
     if (!kinds.insert(best.kind).second) continue;
     remedies.push_back(measured_remedy(kind_of(best.kind), {best.tensor}, best.gain));
-    if (pairs && best.kind != QuantizerRemedy::Kind::sixteen_bits)  // repair makes none wider
+    if (pairs && best.kind != QuantizerRemedy::Kind::sixteen_bits)  // repair adds no bits
       remedies.back().writer = Remedy::Writer::repair;
   }
   if (!sensitivity.keep_in_float.empty()) {
@@ -214,7 +214,7 @@ void ask_ranges(DiagnosisResult& result, const ComparedModels& models, Samples& 
   } catch (const Stopped&) {
     result.interrupted = true;
   } catch (const Error&) {
-    // Not a file that can be repaired, or too few samples: nothing is advised.
+    // The file cannot be repaired, or there are too few samples: no advice.
   }
 }
 

@@ -13,7 +13,7 @@ bool can_run(const CheckResult& check) {
   });
 }
 
-// What is asked of the reference: whether it runs, and whether it has the candidate's errors too.
+// The checks of the reference: whether it runs, and whether it has the candidate's errors too.
 std::vector<std::string> asked_of_reference(const CheckResult& candidate) {
   std::vector<std::string> ids;
   for (const Explanation& entry : explanations())
@@ -50,7 +50,7 @@ bool ask_soundness(DiagnosisResult& result, const std::filesystem::path& referen
   const Finding* error = own_error(result.candidate_check, reference);
   answer(result, Question::soundness) = error ? AnswerKind::bad : AnswerKind::good;
   if (error) name_cause(result, DiagnosedCause::candidate_unsound, error->id);
-  if (!can_run(result.candidate_check)) {  // also where the reference does not run either
+  if (!can_run(result.candidate_check)) {  // even if the reference does not run either
     answer(result, Question::soundness) = AnswerKind::bad;
     name_cause(result, DiagnosedCause::candidate_unsound,
                own_error(result.candidate_check, nullptr)->id);

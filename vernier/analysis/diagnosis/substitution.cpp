@@ -11,7 +11,7 @@
 namespace vernier {
 namespace {
 
-// The reference, with one of its layers kept from each run.
+// Runs the reference and keeps one of its layers from each run.
 class Capturing : public Runner {
  public:
   Capturing(Runner& runner, std::string layer) : runner_(runner), layer_(std::move(layer)) {}
@@ -31,7 +31,7 @@ class Capturing : public Runner {
   Tensor captured_;
 };
 
-// The candidate, with what the reference computed in the place of one of its tensors.
+// Runs the candidate with the captured layer in place of its watched tensor.
 class Substituting : public Runner {
  public:
   Substituting(OrtRunner& runner, const Capturing& reference)

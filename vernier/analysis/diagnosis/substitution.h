@@ -15,9 +15,9 @@ struct SubstitutionOptions {
   IoMapping io;
 };
 
-// The proof that a layer is to blame: the outputs compared while the reference's tensor stands in
-// the place of the layer's in the candidate, and all else is as it is. Nothing where it cannot be
-// put there: the row has no tensor of the same layout, or the sizes differ.
+// Proves that a layer is to blame: compares the outputs while the reference's tensor replaces the
+// layer's tensor in the candidate, and nothing else changes. nullopt if it cannot be replaced: the
+// row has no tensor of the same layout, or the sizes differ.
 std::optional<std::vector<PairResult>> outputs_with_layer(const LayerRow& row,
                                                           const Model& candidate, Samples& samples,
                                                           const SubstitutionOptions& options);

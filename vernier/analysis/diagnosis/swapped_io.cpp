@@ -8,9 +8,9 @@
 namespace vernier {
 namespace {
 
-constexpr std::size_t most_pairs = 10;        // that are tried, of inputs and of outputs
-constexpr std::int64_t samples_of_pairs = 4;  // each is tried on
-constexpr double swap_gain_db = 20;           // at least, of what was swapped
+constexpr std::size_t most_pairs = 10;        // tried at most, of inputs and of outputs each
+constexpr std::int64_t samples_of_pairs = 4;  // that each pair is tried on
+constexpr double swap_gain_db = 20;           // a swap has to gain more than this
 
 using Swap = std::pair<std::string, std::string>;
 
@@ -21,7 +21,7 @@ bool may_feed(const TensorSpec& one, const TensorSpec& other) {
          });
 }
 
-// The inputs that both models have, two at a time, of which either could be the other.
+// Pairs of inputs that both models have and that agree in type and shape.
 std::vector<Swap> input_pairs(const std::vector<TensorSpec>& reference,
                               const std::vector<TensorSpec>& candidate) {
   std::vector<Swap> pairs;
@@ -36,7 +36,7 @@ std::vector<Swap> input_pairs(const std::vector<TensorSpec>& reference,
   return pairs;
 }
 
-// The outputs that both models have, two at a time: shapes may be what is wrong with them.
+// Pairs of outputs that both models have, of any shape: a swap may be why shapes differ.
 std::vector<Swap> output_pairs(const std::vector<PairResult>& outputs) {
   const auto is_shared = [](const PairResult& output) {
     return output.status != PairStatus::only_in_candidate &&
@@ -58,7 +58,7 @@ class Swapping {
         options_(options),
         before_db_(sqnr_with(options.compare.compare.io)) {}
 
-  // The pair whose swap brings the outputs back; nothing where none does.
+  // The first pair whose swap repairs the outputs; nullopt if none does.
   std::optional<Remedy> find(const std::vector<Swap>& pairs, Remedy::Kind kind) const {
     for (const auto& [one, other] : pairs) {
       IoMapping io = options_.compare.compare.io;
@@ -75,7 +75,7 @@ class Swapping {
   }
 
  private:
-  // -infinity where an output has no figure, as where its counterpart has another shape.
+  // -infinity if an output could not be measured, for instance because the shapes differ.
   double sqnr_with(const IoMapping& io) const {
     DiagnosisOptions options = options_;
     options.compare.compare.io = io;
@@ -121,7 +121,7 @@ bool are_swapped(DiagnosisResult& result, const ComparedModels& models, Samples&
   } catch (const Stopped&) {
     throw;
   } catch (const Error&) {
-    return false;  // a decoder's inputs, say, do not run in each other's place
+    return false;  // for instance, a decoder's inputs cannot be exchanged
   }
 }
 

@@ -24,7 +24,7 @@ std::set<std::string> weights_read(const Region& region) {
   return names;
 }
 
-// The reference's weights that the layer reads there, and the candidate's that it reads here.
+// The stored weights that the layer reads in each model.
 struct Operands {
   std::set<std::string> reference, candidate;
 };
@@ -106,7 +106,7 @@ Model with_transposed_weights(const Model& candidate, const std::vector<std::str
     const Tensor transposed = permute_axes(result.view(weight), std::vector{1, 0});
     weight = make_tensor_proto(transposed);
   }
-  // The scales of channels go with them.
+  // Per-channel scales move to the other axis.
   for (auto& node : *result.graph().mutable_node()) {
     const bool reads =
         node.input_size() > 0 && std::ranges::find(weights, node.input(0)) != weights.end();

@@ -9,28 +9,27 @@
 
 namespace vernier {
 
-// A weight of the candidate that holds what the reference has in another layer.
+// A weight of the candidate that holds the values of another layer's weight in the reference.
 struct SwappedWeights {
   std::string candidate;        // the weight
-  std::string expected, found;  // the reference's: what it should hold, and what it holds
-  std::string other;            // the candidate's that holds the expected one
+  std::string expected, found;  // reference weights: the one it should hold, and the one it holds
+  std::string other;            // the candidate's weight that holds the expected one
   bool operator==(const SwappedWeights&) const = default;
 };
 
-// Looks at the weights that a layer reads in the reference, and its tensor in the candidate, by
-// what the comparison of weights has paired. `reference` is null where it is no ONNX model: then
-// the layer's own evidence names what is expected.
+// Compares the weights that the layer reads in both models, by the pairs in `weights`. `reference`
+// is null if it is not an ONNX model: then the row's evidence names the expected weight.
 std::optional<SwappedWeights> find_swapped_weights(const LayersResult& layers, const LayerRow& row,
                                                    const WeightEvidence& weights,
                                                    const Model* reference, const Model& candidate);
 
-// Of a candidate whose weights are called as the reference's: two that hold each other's.
+// Two weights named after reference weights, each of which holds the other's values.
 std::optional<SwappedWeights> find_swapped_names(const WeightEvidence& weights);
 
-// The candidate with each of the two in the other's place.
+// The candidate with the two weights exchanged.
 Model with_swapped_weights(const Model& candidate, const SwappedWeights& swapped);
 
-// The candidate with the axes of these square matrices swapped.
+// The candidate with these square matrices transposed.
 Model with_transposed_weights(const Model& candidate, const std::vector<std::string>& weights);
 
 }  // namespace vernier

@@ -18,16 +18,16 @@ namespace {
 
 using vernier_onnx::NodeProto;
 
-// A stored bias: each value times its scale is what is added.
+// A stored bias: the operator adds stored[i] * scale(i).
 struct Bias {
   std::string name;
   std::vector<double> stored, scales;
-  std::string input = {}, input_scale = {};  // of a node of integers
+  std::string input = {}, input_scale = {};  // only of an integer operator
 
   double scale(std::size_t i) const { return scales[scales.size() == 1 ? 0 : i]; }
 };
 
-// Where a node has its bias, and of a node of integers the scales of its two operands.
+// Input positions of a node's weight and bias, and of an integer operator's two scales.
 struct Place {
   int weight = 1, bias = 2;
   std::vector<int> scales = {};
@@ -41,7 +41,7 @@ std::optional<Place> place_in(const NodeProto& node) {
   return std::nullopt;
 }
 
-// The products of the scales, of one for all or one for each channel.
+// Input scale times weight scales; nullopt if the input has more than one scale.
 std::optional<std::vector<double>> product(const std::vector<double>& first,
                                            const std::vector<double>& second) {
   if (first.size() != 1) return std::nullopt;
@@ -50,7 +50,7 @@ std::optional<std::vector<double>> product(const std::vector<double>& first,
   return products;
 }
 
-// What is stored of the tensor, and its scales; nothing where it is computed otherwise.
+// The node's stored bias and its scales; nullopt if the bias is computed.
 std::optional<Bias> stored_bias(const GraphIndex& graph, const NodeProto& node,
                                 const Place& place) {
   std::string name = node.input(place.bias);
@@ -75,7 +75,7 @@ std::optional<Bias> stored_bias(const GraphIndex& graph, const NodeProto& node,
   return bias;
 }
 
-// Where nothing that a weight is folded with stands behind the layer.
+// Whether a BatchNormalization reads the layer's output.
 bool has_norm_behind(const GraphIndex& graph, const NodeProto& node) {
   const auto readers = graph.consumers(node.output(0));
   return std::ranges::any_of(
@@ -84,11 +84,11 @@ bool has_norm_behind(const GraphIndex& graph, const NodeProto& node) {
 
 using Biases = std::multimap<std::string, Bias>;
 
-// The biases of a model's layers, by the name of the stored weight that stands beside each. A layer
-// that is called twice may hold two, in steps of what goes into each call.
+// The biases of a model's layers, by the name of the stored weight of the layer. A layer that is
+// called twice may have two: each in steps of its call's input scale.
 Biases biases_of(const ModelIndex& model) {
   Biases biases;
-  std::set<std::pair<std::string, std::string>> known;  // a weight, and its bias
+  std::set<std::pair<std::string, std::string>> known;  // (weight, bias)
   for (const GraphIndex& graph : model.graphs())
     for (const NodeProto& node : graph.graph().node()) {
       const auto place = place_in(node);
@@ -112,7 +112,7 @@ double sqnr_of(const Bias& reference, const Bias& candidate) {
   return 10 * std::log10(signal / noise);
 }
 
-// The biases of layers whose weights are the same: the reference's and the candidate's.
+// The reference's and the candidate's bias of a layer whose weights are the same.
 struct BiasPair {
   Bias reference, candidate;
 };
@@ -145,11 +145,12 @@ std::vector<BiasPair> pair_biases(const std::map<std::string, FloatWeight>& weig
   return pairs;
 }
 
-constexpr double clear_factor = 1.05;  // below, nothing was changed
-constexpr double clear_steps = 20;     // of a bias that tells a factor
+constexpr double clear_factor = 1.05;  // a factor closer to 1 is no change
+constexpr double clear_steps = 20;     // steps from which an element is precise enough
 constexpr std::ptrdiff_t least_clear = 2;
 
-// The factor of the candidate's bias over the reference's, where all of it is that times one.
+// The factor f if, within rounding, candidate = f * reference for every element; nullopt if not, or
+// if fewer than `least_clear` elements are precise enough.
 std::optional<double> common_factor(const BiasPair& pair) {
   const Bias &reference = pair.reference, &candidate = pair.candidate;
   double product = 0, squares = 0;
@@ -224,7 +225,7 @@ Model with_reference_biases(const Model& candidate, const std::vector<OtherBias>
 std::vector<ChangedScale> find_changed_scales(const Model& reference, const Model& candidate,
                                               const WeightEvidence& weights) {
   std::vector<ChangedScale> changed;
-  std::set<std::string> doubtful;  // scales that one of the biases does not confirm
+  std::set<std::string> doubtful;  // scales that a bias does not confirm
   for (const BiasPair& pair : pair_biases(reference, candidate, weights)) {
     const std::string& scale = pair.candidate.input_scale;
     if (scale.empty()) continue;

@@ -9,44 +9,44 @@
 
 namespace vernier {
 
-// A bias of the candidate that is nothing like the reference's, or that times a factor, though the
-// weights of both layers are the same.
+// A bias of the candidate that is unlike the reference's, or is the reference's times a factor,
+// although the weights of both layers are the same.
 struct OtherBias {
   std::string candidate;       // the stored bias
-  double sqnr_db = 0;          // of the reference's, with the difference as noise
-  std::vector<double> values;  // the reference's, in the steps that the candidate stores it in
+  double sqnr_db = 0;          // reference's bias as signal, the difference as noise
+  std::vector<double> values;  // the reference's bias in units of the candidate's scales
   bool operator==(const OtherBias&) const = default;
 };
 
-inline constexpr double unlike_bias_db = 5;  // below; a bias that was corrected is closer
+inline constexpr double unlike_bias_db = 5;  // below, a bias differs; a corrected one is above
 
-// Biases of Conv, ConvTranspose and Gemm, in float and in integers, of layers that `weights` pairs.
-// One behind which the reference has a batch norm is left out: that changes it.
+// Compares the biases of Conv, ConvTranspose and Gemm, float and integer, of layers whose weights
+// `weights` pairs. Leaves out layers before a BatchNormalization: folding changes their bias.
 std::vector<OtherBias> find_other_biases(const Model& reference, const Model& candidate,
                                          const WeightEvidence& weights);
 
-// The same with the biases of a runner's layers, a batch norm folded in as into `weights`; those of
-// which several are possible are left out.
+// Compares with the biases of a runner's layers, which, like `weights`, include a folded batch
+// norm. Leaves out layers with several possible biases.
 std::vector<OtherBias> find_other_biases(const std::map<std::string, FloatWeight>& weights,
                                          const Model& candidate);
 
-// The candidate with the reference's in their place.
+// The candidate with its stored biases replaced by the reference's.
 Model with_reference_biases(const Model& candidate, const std::vector<OtherBias>& biases);
 
-// An activation of a QOperator model whose scale is not the one that the bias behind it was stored
-// for: a node of integers adds its bias in steps of that scale.
+// An activation of a QOperator model whose scale was changed after the bias was quantized: an
+// integer operator adds its bias in steps of that scale times the weight's.
 struct ChangedScale {
   std::string tensor;  // the stored activation
-  std::string scale;   // its scale, a constant
-  double factor = 1;   // of the scale now over the one that gives the reference's bias
+  std::string scale;   // name of the constant that holds its scale
+  double factor = 1;   // present scale / the scale that gives the reference's bias
   bool operator==(const ChangedScale&) const = default;
 };
 
-// Those for which every bias behind them is the reference's times one factor, within its rounding.
+// Scales for which every dependent bias is, within rounding, the reference's times one factor.
 std::vector<ChangedScale> find_changed_scales(const Model& reference, const Model& candidate,
                                               const WeightEvidence& weights);
 
-// The candidate with the scales as they were.
+// The candidate with each scale divided by its factor.
 Model with_former_scales(const Model& candidate, const std::vector<ChangedScale>& scales);
 
 }  // namespace vernier

@@ -14,16 +14,17 @@ using vernier_onnx::NodeProto;
 
 constexpr double rounding = 0.01;
 constexpr std::int64_t least_alike = 2;
-constexpr std::int64_t alike_to_one = 2;  // so many are, for each that is not
+constexpr std::int64_t alike_to_one = 2;  // biases that obey the rule, for each that breaks it
 
-// The scales of the DequantizeLinear that writes the tensor; nothing if none does.
+// The scales of the DequantizeLinear that writes the tensor; nullopt if another node does.
 std::optional<std::vector<double>> scales_of(const GraphIndex& graph, const std::string& tensor) {
   const NodeProto* node = graph.producer(tensor);
   if (!node || node->op_type() != "DequantizeLinear") return std::nullopt;
   return graph.numbers(node->input(1));
 }
 
-// The step of the node's bias over that of its products, where it is furthest from 1.
+// Scale of the node's bias / scale of its products, in the channel where it is furthest from 1;
+// nullopt if the node has no quantized bias.
 std::optional<double> bias_ratio(const GraphIndex& graph, const NodeProto& node) {
   const bool multiplies =
       is_op(node, "Conv") || is_op(node, "ConvTranspose") || is_op(node, "Gemm");

@@ -7,17 +7,17 @@
 
 namespace vernier {
 
-// A bias that is stored in other steps than the products that it is added to.
+// A bias whose scale is not that of the products that it is added to.
 struct MismatchedBias {
-  std::string tensor;  // that is added to
-  double ratio = 1;    // its step over that of the products
+  std::string tensor;  // output of the node that adds the bias
+  double ratio = 1;    // scale of the bias / scale of the products
   bool operator==(const MismatchedBias&) const = default;
 };
 
-// Integer kernels add a bias to sums of products as it is stored, so quantizers store it in steps
-// of the input's scale times the weight's. Where all but a few of a model's biases are, a scale of
-// the others was changed behind the calibration; a tool that has another rule breaks it everywhere.
-// Returns the first of them.
+// Integer kernels add the stored bias to sums of products, so quantizers store it with the input's
+// scale times the weight's. If most biases of a model obey this rule, a scale of the others was
+// changed after calibration; a tool with another rule breaks it everywhere. Returns the first bias
+// that breaks the rule; nullopt if none does, or if the model does not follow the rule.
 std::optional<MismatchedBias> find_mismatched_bias(const Model& candidate);
 
 }  // namespace vernier

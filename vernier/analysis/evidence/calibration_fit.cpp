@@ -22,14 +22,14 @@
 namespace vernier {
 namespace {
 
-constexpr double most_octaves = 10;  // a quantizer that sees zeros alone is this far off
+constexpr double most_octaves = 10;  // upper limit; counted for a quantizer that sees only zeros
 
 // An activation quantizer, and the sides of zero on which its range counts.
 struct WatchedQuantizer {
   std::string name;     // of the tensor, as users know it
-  std::string watched;  // the tensor that is watched: what goes in, or what is stored
+  std::string watched;  // the observed tensor: the quantizer's input, or the stored codes
   bool stored = false;
-  bool of_reference = false;  // what is watched is the counterpart of what goes in
+  bool of_reference = false;  // the counterpart of the input is observed, in the reference
   bool bounded = false;
   bool zeros_alone = false;
   bool is_input = false;  // of the candidate
@@ -41,7 +41,7 @@ struct WatchedQuantizer {
   }
 };
 
-// The operators that write each tensor of a model, with subgraphs.
+// The operator that writes each tensor of a model, including subgraphs.
 std::unordered_map<std::string, std::string> writers_of(const Model& model) {
   std::unordered_map<std::string, std::string> writers;
   for (const Subgraph& subgraph : all_subgraphs(model.graph()))
@@ -50,7 +50,7 @@ std::unordered_map<std::string, std::string> writers_of(const Model& model) {
   return writers;
 }
 
-// Whether a sample of the one can be fed to the other by name.
+// Whether a sample of one model can be fed to the other by name.
 bool same_input_names(const Model& reference, const Model& candidate) {
   const auto input_names = [](const Model& model) {
     std::set<std::string> names;
@@ -60,7 +60,7 @@ bool same_input_names(const Model& reference, const Model& candidate) {
   return input_names(reference) == input_names(candidate);
 }
 
-// How far such an operator's output fills its range says little of the inputs.
+// Whether an operator bounds the tensor: then its use of the range says little of the inputs.
 bool bounds_its_values(const std::unordered_map<std::string, std::string>& writers,
                        const std::string& tensor) {
   static const std::set<std::string, std::less<>> bounded = {
@@ -70,7 +70,7 @@ bool bounds_its_values(const std::unordered_map<std::string, std::string>& write
   return found != writers.end() && bounded.contains(found->second);
 }
 
-// Calibration that has seen zeros alone writes a scale of 1.
+// Calibration on zeros only writes a scale of 1 and a zero point of 0.
 bool saw_zeros_alone(const Quantizer& quantizer) {
   const double zero_point = quantizer.zero_point ? to_f64(*quantizer.zero_point)[0] : 0;
   return to_f64(quantizer.scale)[0] == 1 && zero_point == 0;
@@ -93,7 +93,7 @@ std::optional<WatchedQuantizer> watch(const QuantizedActivation& activation) {
   return watched;
 }
 
-// Whether it could be: what goes into the quantizer is watched in the reference instead.
+// Watches the counterpart of the quantizer's input, in the reference; false if there is none.
 bool watch_counterpart(WatchedQuantizer& watched, const QuantizedActivation& activation,
                        const ModelIndex& reference, const ModelIndex& candidate) {
   const Counterpart counterpart =
@@ -132,14 +132,14 @@ std::vector<WatchedQuantizer> find_quantizers(const Model& candidate, const Mode
   return found;
 }
 
-// What goes into the quantizer; codes at the end of the range count as clipped. What is cut off by
-// no more than a 64th of the range, as where a tanh or Erf levels off, does not.
+// The use of a range by the values. Stored codes count as clipped at the ends of the range; real
+// values if they exceed it by more than 1/64, which a saturating Tanh or Erf does not.
 QuantizerUse use_of(std::span<const float> values, const WatchedQuantizer& quantizer) {
   const double half = quantizer.range.step / 2;
   const double margin = quantizer.stored ? -half : std::max(half, quantizer.largest() / 64);
   const double low = quantizer.range.low - margin, high = quantizer.range.high + margin;
   QuantizerUse use{.elements = static_cast<std::int64_t>(values.size())};
-  const ValueRange seen = value_range(values);  // most tensors are inside: nothing is counted
+  const ValueRange seen = value_range(values);  // most tensors need no count: they are within it
   if (quantizer.high_counts) {
     use.largest = std::fmax(use.largest, seen.high);
     if (seen.high > high)
@@ -158,7 +158,7 @@ double clipped_share(const QuantizerUse& use) {
                            : static_cast<double>(use.clipped) / static_cast<double>(use.elements);
 }
 
-// The lower end of Wilson's interval of 95 %.
+// The lower end of the Wilson interval at 95 %.
 double surely_clipped(const QuantizerUse& use) {
   if (use.elements == 0) return 0;
   constexpr double z = 1.96;
@@ -168,14 +168,14 @@ double surely_clipped(const QuantizerUse& use) {
   return std::max(0.0, (share + spread / 2 - margin) / (1 + spread));
 }
 
-// Whether it tells something of the inputs.
+// Whether the range says anything of the inputs.
 bool tells(const UsedRange& range) {
   const bool as_calibrated = range.zeros_alone && range.use.largest == 0;
   return range.use.elements > 0 && !range.bounded && !as_calibrated;
 }
 
-// How far one quantizer's range is from what goes into it, in octaves, and percent that is surely
-// clipped: of a tensor of few elements one says little.
+// How badly one range fits: octaves between observed and representable, plus the percentage that is
+// surely clipped (of a small tensor, a few clipped elements prove little).
 double misfit(const UsedRange& range) {
   const double octaves = std::abs(std::log2(range.use.largest / range.representable));
   return (octaves <= most_octaves ? octaves : most_octaves) + 100 * surely_clipped(range.use);
@@ -211,7 +211,7 @@ CalibrationFit fit_of(std::span<const UsedRange> ranges) {
   double sum = 0;
   for (const UsedRange& range : ranges) {
     const QuantizerUse& use = range.use;
-    if (use.elements == 0) continue;  // never ran, as in a branch that was not taken
+    if (use.elements == 0) continue;  // its branch was not taken
     if (const double ratio = use.largest / range.representable; ratio > fit.overflow) {
       fit.overflow = ratio;
       fit.most_overflowed = range.name;
@@ -251,8 +251,8 @@ double score_without_worst(std::span<const UsedRange> ranges) {
 struct CalibrationProbe::State {
   std::vector<WatchedQuantizer> quantizers;
   std::multimap<std::string, std::size_t, std::less<>> by_tensor, by_reference_tensor;
-  std::optional<OrtRunner> candidate, reference;  // where something is watched in them
-  std::unique_ptr<Runner> fed;                    // the reference behind the candidate's inputs
+  std::optional<OrtRunner> candidate, reference;  // set if a tensor of theirs is observed
+  std::unique_ptr<Runner> fed;                    // the reference, fed with the candidate's inputs
   InputBindings bindings;
 };
 
@@ -319,8 +319,8 @@ std::vector<UsedRange> CalibrationProbe::ranges(std::span<const QuantizerUse> us
   return ranges;
 }
 
-// Of as many ranges as elements are wanted, one of each, at a place that repeats no pattern of
-// rows.
+// Divides a large tensor into `sketched_elements` ranges and takes one element of each, at an
+// offset that no pattern of rows repeats.
 TensorSketch sketch_of(const TensorView& tensor) {
   TensorSketch sketch{.size = tensor.size(), .hash = content_hash(tensor.bytes).first};
   if (sketch.size <= sketched_elements) {
@@ -364,7 +364,7 @@ void Diversity::add(const TensorSketch& sketch) {
 
 double Diversity::value() const {
   if (samples_ < 2) return 1;
-  double means = 0;  // squared, times the samples
+  double means = 0;  // sum of squared means, times the number of samples
   for (const double sum : sums_) means += sum * sum / static_cast<double>(samples_);
   return squares_ == 0 ? 0 : std::max(0.0, squares_ - means) / squares_;
 }

@@ -13,10 +13,10 @@
 
 namespace vernier {
 
-// How far a quantizer's range is used by what goes into it, over one sample or several.
+// How far the values that go into a quantizer use its range, over one sample or several.
 struct QuantizerUse {
-  double largest = 0;        // observed, on the sides of zero that count
-  std::int64_t clipped = 0;  // elements beyond the range there
+  double largest = 0;        // largest magnitude observed, on the sides of zero that count
+  std::int64_t clipped = 0;  // elements beyond the range, on these sides
   std::int64_t elements = 0;
   bool operator==(const QuantizerUse&) const = default;
 };
@@ -24,60 +24,59 @@ QuantizerUse pool(const QuantizerUse& first, const QuantizerUse& second);
 
 // Whether inputs are like those that a model's quantizers were calibrated on.
 struct CalibrationFit {
-  // S: the mean of |log2(largest observed / largest representable)| over the quantizers, and 100
-  // times the mean share that is surely clipped. Real data give 0.07 to 0.43, noise mostly more
-  // than 0.4.
+  // S: the mean over the quantizers of |log2(largest observed / largest representable)| plus 100
+  // times the share that is surely clipped. Real data give 0.07 to 0.43, noise mostly more than
+  // 0.4.
   double score = 0;
   double without_worst = 0;      // S without the quantizer that fits worst
-  std::string most_clipped;      // the tensor whose quantizer most surely clips, and
-  double clipped_share = 0;      // how much of it
-  double surely_clipped = 0;     // at least, of such inputs: a few elements tell little
-  std::string most_overflowed;   // the tensor that exceeds its quantizer's range most, and
-  double overflow = 0;           // its largest value over the largest representable
-  std::string overflowed_input;  // the same of the model's inputs
+  std::string most_clipped;      // tensor with the largest `surely_clipped`; empty if none clips
+  double clipped_share = 0;      // clipped elements / elements of that tensor
+  double surely_clipped = 0;     // lower bound of its share at 95 % confidence
+  std::string most_overflowed;   // tensor that exceeds its quantizer's range most
+  double overflow = 0;           // its largest observed / largest representable value
+  std::string overflowed_input;  // the model input that exceeds its range most
   double input_overflow = 0;
   std::int64_t quantizers = 0;
   bool operator==(const CalibrationFit&) const = default;
 };
 
-// A quantizer's range beside what goes into it.
+// A quantizer's range and the values that go into it.
 struct UsedRange {
-  std::string name;          // of the tensor
-  double representable = 0;  // the largest, on the sides of zero that count
+  std::string name;          // of the quantized tensor
+  double representable = 0;  // largest magnitude, on the sides of zero that count
   QuantizerUse use;
-  bool bounded = false;      // by a Clip and the like: how far it is used says little of the inputs
-  bool zeros_alone = false;  // calibrated on nothing else, and so has no range of its own
-  bool is_input = false;     // of the model
+  bool bounded = false;      // by a Clip or the like: its use says little of the inputs
+  bool zeros_alone = false;  // calibrated on zeros only, so its range has no meaning
+  bool is_input = false;     // the tensor is an input of the model
 };
 
-// Of the quantizers that something went into.
+// Ranges that no element went into do not count.
 CalibrationFit fit_of(std::span<const UsedRange> ranges);
 
-// S without the quantizer that it is worst for, where there are several: one whose range is wrong
-// says nothing of the inputs.
+// S without the quantizer that fits worst, if there are several: a single wrong range says nothing
+// of the inputs.
 double score_without_worst(std::span<const UsedRange> ranges);
 
-inline constexpr double fitting_score = 0.40;  // at most, of inputs like the calibration data
-// Of real ones, which are a few: another preprocessing is an octave off or more.
+inline constexpr double fitting_score = 0.40;  // calibration-like inputs score at most this
+// For real inputs: they are few samples, and wrong preprocessing is off by an octave or more.
 inline constexpr double fitting_real_score = 0.80;
 inline constexpr double most_score(bool real_inputs) {
   return real_inputs ? fitting_real_score : fitting_score;
 }
 inline constexpr double most_clipped_share = 0.03;
-inline constexpr double most_overflow =
-    2.4;  // picked inputs of right pairs exceed a range 1.7 times
+inline constexpr double most_overflow = 2.4;  // synthetic inputs reach 1.7 in correct candidates
 
-// Runs a quantized model in exact arithmetic and watches what goes into its activation quantizers:
-// those per tensor of integers. The side of zero where a quantizer has no codes stands for a Relu
-// and does not count; of a quantizer whose tensor an operator bounds (Clip, Softmax...), in either
-// model, only what exceeds it in the reference does.
+// Runs a quantized model in exact arithmetic and observes the input of each activation quantizer
+// that is per tensor and of an integer type. A side of zero without codes does not count: the
+// quantizer cuts off that side as a Relu does. A tensor that an operator bounds (Clip, Softmax...)
+// in either model is observed in the reference, and only its overflow counts.
 class CalibrationProbe {
  public:
   enum class Watched {
-    candidate,  // but for the quantizers of operators, whose inputs show in the reference alone
-    reference   // the counterpart of each: what would go in were nothing quantized
+    candidate,  // the quantizers' inputs; of integer operators, in the reference
+    reference   // each input's counterpart, which no quantizer affects
   };
-  // `reference` may be null where the candidate is watched. Both must outlive it.
+  // `reference` may be null if the candidate is watched. Both models must outlive the probe.
   CalibrationProbe(const Model& candidate, const Model* reference, const OrtOptions& runtime,
                    Watched watched = Watched::candidate);
   ~CalibrationProbe();
@@ -86,12 +85,12 @@ class CalibrationProbe {
   std::size_t quantizers() const;
 
   struct Sample {
-    std::vector<Tensor> outputs;     // in exact arithmetic; none where the reference is watched
-    std::vector<QuantizerUse> uses;  // of each quantizer
+    std::vector<Tensor> outputs;     // in exact arithmetic; empty if the reference is watched
+    std::vector<QuantizerUse> uses;  // one for each quantizer
   };
   Sample run(std::span<const Tensor> inputs);
 
-  // Each quantizer's range beside its use, of quantizers() uses pooled over samples.
+  // The range of each quantizer with its use; `uses` has quantizers() entries, pooled over samples.
   std::vector<UsedRange> ranges(std::span<const QuantizerUse> uses) const;
   CalibrationFit fit(std::span<const QuantizerUse> uses) const { return fit_of(ranges(uses)); }
 
@@ -100,11 +99,11 @@ class CalibrationProbe {
   std::unique_ptr<State> state_;
 };
 
-// What one sample shows of how a tensor changes from sample to sample: its elements, of a large one
-// some from all over it.
+// One sample of a tensor, to measure how the tensor changes between samples: all elements, or, of a
+// large tensor, a subset from all over it.
 struct TensorSketch {
   std::vector<double> elements;
-  std::int64_t size = 0;   // of the tensor
+  std::int64_t size = 0;   // elements of the tensor
   std::uint64_t hash = 0;  // of all its bytes
   bool operator==(const TensorSketch&) const = default;
 };
@@ -112,8 +111,8 @@ struct TensorSketch {
 inline constexpr std::int64_t sketched_elements = 4096;  // at most
 TensorSketch sketch_of(const TensorView& tensor);
 
-// Variance between samples over the energy of a tensor: 0 when all are the same. Add samples of one
-// shape; others are left out.
+// Variance of a tensor between samples / its energy: 0 if all samples are equal. Samples of another
+// size than the first are left out.
 class Diversity {
  public:
   void add(const TensorView& tensor) { add(sketch_of(tensor)); }
@@ -127,8 +126,8 @@ class Diversity {
   double squares_ = 0;
   std::int64_t samples_ = 0, size_ = 0;
   std::uint64_t hash_ = 0;       // of the first sample
-  bool other_sizes_ = false;     // of samples that were left out
-  bool other_elements_ = false;  // of a large tensor, whether among those that are added or not
+  bool other_sizes_ = false;     // samples of another size were left out
+  bool other_elements_ = false;  // a large tensor's bytes changed, maybe outside the sketch
 };
 
 }  // namespace vernier

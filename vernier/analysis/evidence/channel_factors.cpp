@@ -9,13 +9,13 @@
 namespace vernier {
 namespace {
 
-constexpr int rounds = 20;  // of fitting one side to the other
+constexpr int rounds = 20;  // of alternating least squares
 constexpr std::int64_t most_blocks = 1 << 22;
 constexpr std::int64_t elements_a_factor = 4;
-constexpr double least_spread = 0.02;  // by which factors of equalised channels differ
-constexpr double most_residue = 0.1;   // that rounding leaves of factors that cancel out
+constexpr double least_spread = 0.02;  // octaves between factors of equalised channels, at least
+constexpr double most_residue = 0.1;   // octaves that rounding may leave of factors that cancel
 
-// Sums over the elements that share an index of both axes.
+// Sums over the elements that share an index on both axes.
 struct Blocks {
   std::int64_t rows = 0, columns = 0;
   std::vector<double> products, squares;
@@ -34,7 +34,7 @@ Blocks blocks_of(const TensorView& reference, const TensorView& candidate) {
   return blocks;
 }
 
-// The factors of one side, by least squares, where those of the other are known.
+// Least-squares factors of one axis, given those of the other.
 std::vector<double> fit(const Blocks& blocks, const std::vector<double>& known, bool rows) {
   const std::int64_t count = rows ? blocks.rows : blocks.columns;
   std::vector<double> above(count), below(count);
@@ -54,7 +54,7 @@ bool are_positive(const std::vector<double>& factors) {
   return std::ranges::none_of(factors, [](double factor) { return factor <= 0; });
 }
 
-// In octaves, around their mean.
+// In octaves, minus their mean.
 std::vector<double> centred(const std::vector<double>& factors) {
   std::vector<double> octaves;
   double sum = 0, count = 0;
@@ -68,7 +68,7 @@ std::vector<double> centred(const std::vector<double>& factors) {
   return octaves;
 }
 
-// By the number of channels, the sums of all factors, in octaves.
+// The sum of all factors in octaves, for each number of channels.
 std::map<std::size_t, std::vector<double>> sums_of(std::span<const ChannelFactors> weights) {
   std::map<std::size_t, std::vector<double>> sums;
   for (const ChannelFactors& weight : weights)
@@ -87,7 +87,7 @@ double largest(const std::vector<double>& octaves) {
   return most;
 }
 
-// Whether the factors of one weight cancel out between its own axes, as where it is square and was
+// Whether the factors of a single square weight cancel between its two axes, as they do if it was
 // transposed.
 bool cancels_alone(std::span<const ChannelFactors> weights) {
   return std::ranges::any_of(weights, [](const ChannelFactors& weight) {

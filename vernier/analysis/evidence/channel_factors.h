@@ -8,30 +8,30 @@
 
 namespace vernier {
 
-// What turns one weight into another: a factor for each index of its first axis and of its second.
-// NaN where the weight holds only zeros there. Their product counts: a constant may be on either
-// side.
+// Factors that turn one weight into another: one for each index of its first and of its second
+// axis; NaN if the weight holds only zeros at that index. Only their product is determined: a
+// constant may be moved from one axis to the other.
 struct ChannelFactors {
   std::vector<double> first, second;
 };
 
-// The factors that bring the reference nearest to the candidate, both float32 and of one shape.
-// Nothing where there are none above zero, or hardly fewer factors than elements.
+// The factors that bring the reference nearest to the candidate; both are float32 and of one shape.
+// nullopt if a factor is not positive, or if there are hardly fewer factors than elements.
 std::optional<ChannelFactors> channel_factors(const TensorView& reference,
                                               const TensorView& candidate);
 
-// The factors of one axis of such a pair that cancel out those of other weights, for one that has
-// too few elements to tell. Nothing where none of these has as many channels.
+// Factors along `axis` that cancel those of other weights, for a weight that has too few elements
+// to fit its own. nullopt if no other weight has as many channels.
 std::optional<ChannelFactors> cancelling_factors(std::span<const ChannelFactors> others,
                                                  const TensorView& reference,
                                                  const TensorView& candidate, std::size_t axis);
 
-// The weight times its factors.
+// The weight, each element multiplied by its two factors.
 Tensor times(const TensorView& weight, const ChannelFactors& factors);
 
-// Whether factors differ between channels and cancel out over all weights, but for constants, as
-// cross-layer equalisation leaves them: what a layer's outputs are multiplied by, the next one's
-// inputs are divided by.
+// Whether the factors differ between channels and, up to constants, cancel over all weights, as
+// after cross-layer equalisation: a layer's output channels are multiplied by what the next layer's
+// input channels are divided by.
 bool are_equalised(std::span<const ChannelFactors> weights);
 
 }  // namespace vernier

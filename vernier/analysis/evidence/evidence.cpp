@@ -37,7 +37,7 @@ Failure structure_failure(const StructureEvidence& structure) {
                          .value = other_structure_db}};
 }
 
-// Inputs that the quantizers were not calibrated on; nothing where none tells.
+// Doubt about inputs unlike the calibration data; nullopt if they fit or no quantizer was observed.
 std::optional<Doubt> unlike_inputs(const Evidence& evidence) {
   const double most = most_score(evidence.real_inputs);
   if (!evidence.calibration || evidence.calibration->score <= most) return std::nullopt;
@@ -94,8 +94,8 @@ std::vector<Doubt> doubts_of(const Evidence& evidence) {
   return doubts;
 }
 
-// Whether all limits are broken by no more than made-up inputs may lose, the worst of them twice as
-// much.
+// Whether every broken limit is missed by no more than synthetic inputs may lose. The limit on the
+// worst sample may be missed by twice as much.
 bool is_near(const std::vector<Failure>& failures) {
   return std::ranges::all_of(failures, [](const Failure& failure) {
     const double loss_db = (failure.metric == "sqnr_db" ? 2 : 1) * made_up_loss_db;
@@ -104,7 +104,7 @@ bool is_near(const std::vector<Failure>& failures) {
   });
 }
 
-// Whether broken limits say something of the candidate and not of its inputs.
+// Whether broken limits prove that the candidate is bad, rather than its inputs.
 bool proves_loss(const Evidence& evidence, const std::vector<Failure>& failures) {
   if (evidence.real_inputs || evidence.own_limits) return true;
   if (!evidence.quantized && !evidence.half) return true;
@@ -114,7 +114,7 @@ bool proves_loss(const Evidence& evidence, const std::vector<Failure>& failures)
   return evidence.norms && evidence.norms->score <= fitting_norm_score;
 }
 
-// Of outputs that the reference knows.
+// The verdict on outputs in which the reference is finite.
 Verdict known_verdict(std::vector<Limit> limits, std::vector<Failure> failures,
                       const Evidence& evidence) {
   Verdict verdict = make_verdict(std::move(limits), std::move(failures));
@@ -151,7 +151,8 @@ double nonfinite_of(const std::vector<Failure>& failures, const std::string& out
   return count;
 }
 
-// Whether the reference itself is not finite there, and the candidate not in more of it.
+// Whether the reference itself is not finite in this output, in at least as many elements as the
+// candidate.
 bool is_unknown(const Failure& failure, const std::vector<Failure>& failures) {
   const double reference = nonfinite_of(failures, failure.subject, "reference_");
   return reference > 0 && nonfinite_of(failures, failure.subject, "candidate_") <= reference;
@@ -180,7 +181,7 @@ Verdict with_weights(Verdict verdict, const WeightEvidence& weights) {
 
 namespace {
 
-// Of a Softmax: from the front, where the rank is known.
+// 0 unless the node is a Softmax; counted from the front if the rank is known.
 std::int64_t softmax_axis(const vernier_onnx::NodeProto& node, const ModelIndex& models,
                           const std::string& output) {
   if (!node.op_type().ends_with("Softmax")) return 0;
@@ -189,8 +190,8 @@ std::int64_t softmax_axis(const vernier_onnx::NodeProto& node, const ModelIndex&
   return axis < 0 && shape ? axis + std::ssize(*shape) : axis;
 }
 
-// Whether the tensor is what activations write, passed on by operators that change nothing of it
-// and by Ifs: in every branch of these. The activations are added to `found`.
+// Whether the tensor is the output of activations, directly, through operators that keep its
+// values, or through an If of which every branch ends in one. Appends the activations to `found`.
 bool end_in_activations(const ModelIndex& models, const GraphIndex& graph,
                         const std::string& tensor, std::vector<FoundNode>& found) {
   constexpr std::array<std::string_view, 3> activations = {"Softmax", "LogSoftmax", "Sigmoid"};

@@ -16,63 +16,64 @@
 
 namespace vernier {
 
-// What the figures of a comparison rest on. Weights tell whether two models are the same network,
-// outputs on inputs like the real ones how good the candidate is; where neither can be told, the
+// What the figures of a comparison rest on. Weights tell whether two models are the same network;
+// outputs on realistic inputs tell how accurate the candidate is. If neither can be told, the
 // verdict is inconclusive.
 struct Evidence {
-  bool real_inputs = false;                    // from a dataset or a file
-  bool quantized = false;                      // how good such a model is depends on its inputs
-  bool half = false;                           // likewise, a little
-  bool own_limits = false;                     // the user's: these are judged as they are
-  std::optional<WeightEvidence> weights;       // nothing: not compared
-  std::optional<StructureEvidence> structure;  // below float32; nothing: not run
-  std::optional<CalibrationFit> calibration;   // nothing: no quantizer of activations was seen
-  std::optional<NarrowRange> narrow;           // that neither outputs nor the fit show
-  std::optional<NormFit> norms;                // of a reference, where no quantizer tells
-  std::optional<double> diversity;             // of the reference's outputs over the samples
-  std::optional<MissingActivations> missing;   // of a quantized candidate
-  std::string other_node;                      // of another one, as find_other_node() says
-  std::optional<MismatchedBias> bias;          // likewise
-  std::optional<Failure> others;               // what other inputs break that fit nearly as well
-  std::optional<Failure> ids;         // of a quantized candidate: a limit that proves little
-  std::optional<Failure> quiet_part;  // likewise, of a part of an output that holds little
+  bool real_inputs = false;  // from a dataset or a file
+  bool quantized = false;    // the candidate is quantized; its accuracy depends on the inputs
+  bool half = false;         // the candidate is fp16; its accuracy depends a little on the inputs
+  bool own_limits = false;   // the user set the limits: doubts do not change the outcome
+  std::optional<WeightEvidence> weights;       // nullopt if not compared
+  std::optional<StructureEvidence> structure;  // of a candidate below float32; nullopt if not run
+  std::optional<CalibrationFit> calibration;   // nullopt if no activation quantizer was observed
+  std::optional<NarrowRange> narrow;  // a misfit that neither outputs nor `calibration` show
+  std::optional<NormFit> norms;       // of the reference, if the candidate has no quantizer to ask
+  std::optional<double> diversity;    // of the reference's outputs over the samples
+  std::optional<MissingActivations> missing;  // only if the candidate is quantized
+  std::string other_node;  // only if it is not: from find_other_node() or find_other_leaf()
+  std::optional<MismatchedBias> bias;  // only if the candidate is quantized
+  std::optional<Failure> others;       // a limit that alternative synthetic inputs break
+  std::optional<Failure> ids;          // quantized: too few class ids agree, which proves little
+  std::optional<Failure> quiet_part;   // a part of an output that differs, but holds almost nothing
   bool operator==(const Evidence&) const = default;
 };
 
 inline constexpr double least_diversity = 0.01;
-// What outputs on made-up inputs that fit may lose beside real ones: up to 8.1 dB on right pairs.
+// How much lower the SQNR of a correct candidate may be on synthetic inputs that fit its
+// calibration than on real inputs. Measured: up to 8.1 dB.
 inline constexpr double made_up_loss_db = 8;
 
-// Another weight fails. Limits that are broken fail on real inputs, for models in float32, and on
-// made-up inputs that fit the calibration where they are broken by more than these may lose; else
-// they prove nothing. Limits that are kept
-// prove nothing where the inputs do not fit the calibration, where a quantizer clips or has too
-// narrow a range, where all samples are one to the network and the weights are not known to be the
-// same, where an activation function is missing, or where made-up inputs are drawn for a model of
-// which a scale was changed, or where others that fit nearly as well break them. What is missing,
-// not finite, of another shape or not measured always fails, but for outputs of which the reference
-// is not finite on made-up inputs: these prove nothing.
+// A differing weight fails the candidate. A broken limit fails it on real inputs, and on any inputs
+// if it is in float32. On synthetic inputs, a candidate below float32 fails only if the limit is
+// missed by more than such inputs may lose and, if it is quantized, they fit the calibration.
+// Otherwise a broken limit proves nothing. A kept limit proves nothing if the inputs do not fit the
+// calibration, if a quantizer clips or its range is too narrow, if the network gives nearly the
+// same output for all samples and the weights are not known to be the same, or if an activation
+// function is missing. On synthetic inputs it also proves nothing if a scale or a node was changed,
+// or if alternative inputs break it. An output that is missing, not finite, of another shape or not
+// measured always fails, unless the reference itself is not finite in it on synthetic inputs.
 Verdict make_verdict(std::vector<Limit> limits, std::vector<Failure> failures,
                      const Evidence& evidence);
 
-// The verdict on two models, with their weights as evidence: another weight fails.
+// Fails the verdict if the weights differ, with the weight that differs most as the cause.
 Verdict with_weights(Verdict verdict, const WeightEvidence& weights);
 
-// An output that a final Softmax or Sigmoid writes, behind which errors vanish or explode, or a
-// ZipMap, which makes maps of a tensor. Where an If passes on what one of several writes, all of
-// one kind, no tensor goes into all of them.
+// An output that a final Softmax or Sigmoid writes, which shrinks or amplifies errors, or a ZipMap,
+// which turns a tensor into maps. If the branches of an If write the output, each by an activation
+// of the same type, there is no single tensor before it.
 struct FinalActivation {
   std::string output;
-  std::string before;     // the tensor that goes into it; empty: of several behind an If
-  bool is_tensor = true;  // the output
+  std::string before;     // the activation's input; empty if branches of an If write it
+  bool is_tensor = true;  // whether the output is a tensor; false for a ZipMap
   std::string op;
-  std::int64_t axis = 0;  // of a Softmax: from the front, where the rank is known
+  std::int64_t axis = 0;  // Softmax: counted from the front if the rank is known
   bool operator==(const FinalActivation&) const = default;
 };
 
 std::vector<FinalActivation> find_final_activations(const Model& model);
 
-// The model with these tensors as further outputs.
+// The model with these tensors as additional outputs.
 Model with_outputs(const Model& model, const std::vector<std::string>& tensors);
 
 }  // namespace vernier

@@ -16,12 +16,12 @@
 namespace vernier {
 namespace {
 
-// Whether what rounding took from a constant is too little to show.
+// Whether the rounding error of a constant is too small to show in the outputs.
 bool is_fine(const QuantizedWeight& constant) {
   const std::vector<double> values = to_f64(constant.real());
   const std::vector<double> steps = to_f64(constant.quantizer.scale);
   if (steps.empty()) return false;
-  // A single number is the end of its own range, which is stored as it is.
+  // A scalar is the end of its own range, so it is stored exactly.
   constexpr double last_code = 127;
   if (values.size() == 1 && std::abs(values[0] / steps[0]) >= last_code - 0.5) return true;
   if (constant.quantizer.dtype != DType::i32) return false;
@@ -33,7 +33,7 @@ bool is_fine(const QuantizedWeight& constant) {
   return signal == 0 || 10 * std::log10(signal / noise) >= same_structure_db;
 }
 
-// What stays quantized and may show.
+// Those whose quantization may show in the outputs.
 std::vector<Unswitched> showing(std::vector<Unswitched> unswitched, const Quantization& found) {
   std::erase_if(unswitched, [&](const Unswitched& each) {
     const auto weight = std::ranges::find(found.weights, each.subject, &QuantizedWeight::name);
@@ -42,7 +42,7 @@ std::vector<Unswitched> showing(std::vector<Unswitched> unswitched, const Quanti
   return unswitched;
 }
 
-// What a reference stores under a name; nothing: no such constant.
+// The reference's constant of this name; nullopt if there is none.
 std::optional<Tensor> constant_named(const FloatReference& reference, const std::string& name) {
   std::optional<Tensor> found;
   if (reference.model) {
@@ -55,7 +55,7 @@ std::optional<Tensor> constant_named(const FloatReference& reference, const std:
   return found;
 }
 
-// The bias that a layer has in the reference, where the candidate stores it under this name.
+// The reference's bias of the layer that reads this stored bias of the candidate.
 std::optional<Tensor> bias_of_layer(const std::map<std::string, FloatWeight>& weights,
                                     const ModelIndex& candidate, const TensorView& stored) {
   const std::string name(stored.name);
@@ -69,12 +69,12 @@ std::optional<Tensor> bias_of_layer(const std::map<std::string, FloatWeight>& we
   return std::nullopt;
 }
 
-// A bias that `vernier quantize` has corrected for what rounding does on the mean is not the
-// reference's, and needs no correction in float32. Returns those that stay corrected.
+// `vernier quantize` corrects biases for the mean error of rounding. In float32 there is no such
+// error, so the reference's biases are put back. Returns the biases that stay corrected.
 std::vector<std::string> restore_corrected(Model& model, const FloatReference& reference,
                                            const ModelIndex& candidate,
                                            const WeightEvidence& weights) {
-  constexpr double corrected_db = 20;  // at least, of what it corrects
+  constexpr double corrected_db = 20;  // SQNR of a corrected bias against the original, at least
   std::vector<std::string> kept;
   std::optional<std::map<std::string, FloatWeight>> layers;
   for (auto& proto : *model.graph().mutable_initializer()) {
@@ -98,7 +98,7 @@ std::vector<std::string> restore_corrected(Model& model, const FloatReference& r
   return kept;
 }
 
-// Whether the reference computes in float32.
+// Whether the reference is in float32.
 bool is_wide(const ComparedModels& models) {
   return models.reference ? precision_of(*models.reference) == Precision::fp32
                           : FloatParameters(*models.reference_runner).are_wide();
@@ -119,7 +119,7 @@ FloatForm float_form(const SwitchedModel& switched, const WeightEvidence& weight
     const auto weight = std::ranges::find(quantization.weights, name, &QuantizedWeight::name);
     return weight != quantization.weights.end() && bits(weight->quantizer.dtype) >= 8;
   });
-  // A runner may not tell what it was: a model does.
+  // A reference model holds every original bias; a runner may not show it.
   if (!run.models.reference)
     form.rounded.insert(form.rounded.end(), corrected.begin(), corrected.end());
   return form;

@@ -10,7 +10,7 @@
 
 namespace vernier {
 
-// The reference where its constants are read; its model, if that is known, is indexed here.
+// Where the reference's constants are read: its model, which is indexed here, or its runner.
 class ReadReference {
  public:
   explicit ReadReference(const ComparedModels& models) {
@@ -26,19 +26,19 @@ class ReadReference {
   FloatReference reference_;
 };
 
-// The candidate in float32, with the reference's weights: without its quantizers, or widened from
-// half precision.
+// The candidate in float32 with the reference's weights: a quantized one with its quantizers off,
+// or one in half precision, widened.
 struct FloatForm {
   Model model;
-  std::vector<std::string> rounded;  // what keeps its precision, and may show
-  bool only_fine = false;            // as StructureEvidence has it
+  std::vector<std::string> rounded;  // constants whose rounding remains and may show in the outputs
+  bool only_fine = false;            // as in StructureEvidence
 };
 
 FloatForm float_form(const SwitchedModel& switched, const WeightEvidence& weights,
                      const ComparedRun& run);
 
-// Nothing where the candidate is not in half precision, its weights are others, or the reference is
-// no float32 model.
+// nullopt if the candidate is not in half precision, its weights differ, or the reference is not in
+// float32.
 std::optional<FloatForm> widened_form(const CompareResult& result, const ComparedRun& run);
 
 }  // namespace vernier

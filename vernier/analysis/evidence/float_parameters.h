@@ -11,15 +11,15 @@ namespace vernier {
 
 class Runner;
 
-// The float parameters of a runner, which must outlive this, by their size: what a candidate's
-// constant was rounded from is among those of as many elements.
+// The float parameters of a runner, by number of elements: a constant of the candidate was rounded
+// from a parameter of its size. The runner must outlive this.
 class FloatParameters {
  public:
   explicit FloatParameters(const Runner& runner);
 
-  // In float32, read when they are first asked for.
+  // Converted to float32, and read on first use.
   const std::vector<Tensor>& of_size(std::int64_t elements);
-  // Whether none is stored in less than float32.
+  // Whether all are stored in float32 or wider.
   bool are_wide() const { return are_wide_; }
 
  private:

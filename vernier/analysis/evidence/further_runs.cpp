@@ -14,14 +14,14 @@
 namespace vernier {
 namespace {
 
-// The model in exact arithmetic, as its file says.
+// Runs the model in exact arithmetic, unoptimised.
 OrtRunner exact_runner(const Model& model, OrtOptions runtime) {
   runtime.exact = true;
   runtime.optimization = Optimization::disabled;
   return OrtRunner(model.clone(), runtime);
 }
 
-// The most that an output gains, at least 0, of the mean SQNR over its samples.
+// The largest gain in mean SQNR of any output; at least 0.
 double mean_gain_db(const std::vector<PairResult>& from, const std::vector<PairResult>& to) {
   double gain = 0;
   for (std::size_t i = 0; i < std::min(from.size(), to.size()); ++i)
@@ -30,7 +30,8 @@ double mean_gain_db(const std::vector<PairResult>& from, const std::vector<PairR
   return gain;
 }
 
-// How much better the outputs of such a candidate are, in exact arithmetic: the most of any.
+// The largest gain in mean SQNR of any output, in exact arithmetic, if `better` replaces the
+// candidate.
 double gain_of(const Model& better, const CompareResult& result, const ComparedRun& run) {
   OrtRunner runner = exact_runner(better, run.options.candidate_runtime);
   const CompareResult compared =
@@ -47,7 +48,7 @@ std::vector<OtherBias> other_biases(const WeightEvidence& weights, const Compare
       models.candidate);
 }
 
-// Biases that are not the reference's fail a candidate that would be better with those.
+// Biases that differ from the reference's fail a candidate that improves with the reference's.
 void judge_biases(CompareResult& result, const ComparedRun& run) {
   const auto& weights = result.evidence.weights;
   const auto& structure = result.evidence.structure;
@@ -70,7 +71,7 @@ void judge_biases(CompareResult& result, const ComparedRun& run) {
   result.verdict = with_failures(std::move(result.verdict), std::move(failures));
 }
 
-// A range of activations that costs; nothing where no output holds float numbers other than 0.
+// An activation range that costs accuracy; nullopt also if no output holds a nonzero float.
 std::optional<NarrowRange> costly_range(SwitchedModel model, bool real_inputs,
                                         const ComparedRun& run) {
   try {
@@ -83,7 +84,7 @@ std::optional<NarrowRange> costly_range(SwitchedModel model, bool real_inputs,
   }
 }
 
-// A range that is too narrow though limits are kept and the fit does not show it.
+// A range that is too narrow although limits are kept and the calibration fit does not show it.
 std::optional<NarrowRange> find_narrow_range(const CompareResult& result,
                                              std::optional<SwitchedModel> model,
                                              const ComparedRun& run) {
@@ -96,16 +97,16 @@ std::optional<NarrowRange> find_narrow_range(const CompareResult& result,
                            run.options.candidate_runtime);
 }
 
-// Doubts a pass on made-up inputs that others would not be given. Samples that are picked are as
-// loud as the calibration data ever were, and an output's SQNR is better on them than on ordinary
-// ones. So the others have to keep the limits too: on the mean, for some of them are hardly like
-// anything real.
+// Doubts a pass that depends on which synthetic inputs were picked. Picked samples are as loud as
+// the loudest calibration data, and outputs have a better SQNR on them than on ordinary ones. So
+// the samples that were not picked have to keep the limits too; only those on the mean, since some
+// of these samples are hardly realistic.
 void ask_others(CompareResult& result, const ComparedRun& run) {
   const Evidence& evidence = result.evidence;
   Samples* others = run.samples.others();
   if (!result.verdict.pass() || !others || evidence.real_inputs || evidence.own_limits) return;
   CompareOptions again = options_like(run.options.compare);
-  again.parts.clear();  // a limit for these is not among the verdict's
+  again.parts.clear();  // the verdict has no limits for parts
   std::ranges::copy_if(result.verdict.limits, std::back_inserter(again.limits),
                        [](const Limit& limit) { return limit.metric.ends_with("_mean"); });
   OrtRunner candidate = exact_runner(run.extended, run.options.candidate_runtime);
@@ -120,14 +121,14 @@ void ask_others(CompareResult& result, const ComparedRun& run) {
   }
 }
 
-// Why the candidate loses as it runs here: on the first samples, of the output that loses most.
-// Nothing where it loses little, or cannot be run otherwise.
+// Why the candidate loses accuracy as it runs here: measured on the first samples, on the output
+// that loses most. nullopt if the loss is small or the candidate cannot be run another way.
 std::optional<ArithmeticLoss> explained_loss(const CompareResult& result, const ComparedRun& run) {
   const OrtOptions& runtime = run.options.candidate_runtime;
   if (!(result.runtime_loss_db.value_or(0) > noticeable_loss_db) || !is_cpu(runtime.provider))
     return std::nullopt;
   CompareOptions again = options_like(run.options.compare);
-  again.before.clear();  // a further output may keep the optimiser from a fusion
+  again.before.clear();  // an additional output may prevent a fusion by the optimiser
   const auto few = first_samples(run.samples, few_samples * again.io.steps);
   const auto outputs_of = [&](Runner& runner) {
     return compare(run.reference, runner, *few, again).outputs;

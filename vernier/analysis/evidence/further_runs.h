@@ -7,17 +7,17 @@ namespace vernier {
 // Two models that were compared, and what further runs of them need.
 struct ComparedRun {
   const ComparedModels& models;
-  Runner& reference;      // as it was run: with what goes into final activations as outputs
-  const Model& extended;  // the candidate, likewise
+  Runner& reference;      // as it was run: the inputs of final activations are outputs too
+  const Model& extended;  // the candidate with the inputs of final activations as outputs
   Samples& samples;
   const CompareModelsOptions& options;
-  bool is_whole = true;  // all samples are here, so that the verdict is no part's
+  bool is_whole = true;  // all samples are here, so this verdict is final
 };
 
-// Adds to the evidence what figures and weights cannot show, each by a run of a changed candidate,
-// and judges anew: whether it computes what the reference does once its quantizers are off, whether
-// wider ranges or the reference's biases would better it, and whether other made-up inputs keep the
-// limits as well.
+// Adds evidence that figures and weights cannot show, each by running a modified candidate, and
+// judges again: whether the candidate computes what the reference does with its quantizers off,
+// whether wider ranges or the reference's biases would improve it, and whether alternative
+// synthetic inputs keep the limits as well.
 void judge_by_further_runs(CompareResult& result, const ComparedRun& run);
 
 }  // namespace vernier

@@ -20,11 +20,11 @@ namespace {
 using vernier_onnx::NodeProto;
 
 bool are_alike(double first, double second) {
-  constexpr double rounding = 2e-3;  // of half precision
+  constexpr double rounding = 2e-3;  // of half precision, relative
   return std::abs(first - second) <= rounding * std::abs(first);
 }
 
-// The constant of a leaf; nothing where it has none.
+// The constant of a leaf; nullopt if it has none of this name.
 std::optional<double> leaf_number(const WatchedTensor& leaf, const char* name) {
   const auto found = leaf.constants.find(name);
   return found == leaf.constants.end() ? std::nullopt : std::optional(found->second);
@@ -34,13 +34,14 @@ bool has_type(const WatchedTensor& leaf, std::initializer_list<std::string_view>
   return std::ranges::find(types, leaf.type) != types.end();
 }
 
-// What a leaf is largest at; nothing for those without a bound.
+// The leaf's upper bound; nullopt if it has none.
 std::optional<double> upper_bound_of(const WatchedTensor& leaf) {
   if (leaf.type == "ReLU6") return 6;
   return leaf.type == "Hardtanh" ? leaf_number(leaf, "max_val") : std::nullopt;
 }
 
-// The same of a node: a Clip, also in a fused convolution, or the smaller of x and a constant.
+// The node's upper bound: a Clip's maximum, also of a Clip fused into a convolution, or the
+// constant of a Min. nullopt if it has none.
 std::optional<double> upper_bound_of(const NodeProto& node, const GraphIndex& graph) {
   if (const auto clip = clip_range(node, graph); clip && std::isfinite(clip->high))
     return clip->high;
@@ -54,7 +55,7 @@ std::optional<double> upper_bound_of(const NodeProto& node, const GraphIndex& gr
   return std::nullopt;
 }
 
-// The node of the module that the leaf is a call of, the last if there are several; else the leaf.
+// The label of the last node of the leaf's module; the leaf's name if its node is not known.
 std::string place_of(const WatchedTensor& leaf, const GraphIndex& graph) {
   std::string label = leaf.name;
   for (const NodeProto& node : graph.graph().node())
@@ -62,7 +63,7 @@ std::string place_of(const WatchedTensor& leaf, const GraphIndex& graph) {
   return label;
 }
 
-// Hardswish and Hardsigmoid may be written with the bounds of a ReLU6.
+// How many Hardswish and Hardsigmoid leaves are exported as several nodes, one bounded by 6.
 std::ptrdiff_t written_with_six(std::span<const WatchedTensor> leaves, const GraphIndex& graph) {
   const auto smooth = std::ranges::count_if(leaves, [](const WatchedTensor& leaf) {
     return has_type(leaf, {"Hardswish", "Hardsigmoid"});
@@ -73,7 +74,7 @@ std::ptrdiff_t written_with_six(std::span<const WatchedTensor> leaves, const Gra
   return std::max<std::ptrdiff_t>(smooth - whole, 0);
 }
 
-// The first leaf with a bound that the candidate has fewer of than the leaves.
+// The first leaf whose upper bound fewer nodes of the candidate have than leaves; empty if none.
 std::string find_lost_upper_bound(std::span<const WatchedTensor> leaves, const GraphIndex& graph) {
   for (const WatchedTensor& leaf : leaves) {
     const auto bound = upper_bound_of(leaf);
@@ -81,14 +82,14 @@ std::string find_lost_upper_bound(std::span<const WatchedTensor> leaves, const G
     std::ptrdiff_t wanted = *bound == 6 ? written_with_six(leaves, graph) : 0, found = 0;
     for (const WatchedTensor& each : leaves)
       if (const auto other = upper_bound_of(each)) wanted += are_alike(*bound, *other);
-    std::vector<std::string> bounded;  // modules whose nodes have it
+    std::vector<std::string> bounded;  // modules with a node that has this bound
     for (const NodeProto& node : graph.graph().node())
       if (const auto other = upper_bound_of(node, graph); other && are_alike(*bound, *other)) {
         ++found;
         bounded.push_back(module_path(node));
       }
     if (found >= wanted) continue;
-    for (const WatchedTensor& each : leaves)  // the one that lacks it, where modules are known
+    for (const WatchedTensor& each : leaves)  // one without such a node, if modules are known
       if (upper_bound_of(each) == bound && std::ranges::find(bounded, each.name) == bounded.end())
         return place_of(each, graph);
     return leaf.name;
@@ -96,13 +97,13 @@ std::string find_lost_upper_bound(std::span<const WatchedTensor> leaves, const G
   return "";
 }
 
-// A number of leaves that exporters write as an operator's attribute.
+// A constant of a leaf type that exporters write as an attribute of one operator.
 struct ExportedNumber {
-  std::string_view leaf;  // how the type begins
+  std::string_view leaf;  // prefix of the leaf's type
   const char* constant;
   const char* op;
   const char* attribute;
-  float otherwise;  // where the node does not set it
+  float otherwise;  // the attribute's default
 };
 constexpr std::array<ExportedNumber, 5> exported_numbers = {
     {{"LayerNorm", "eps", "LayerNormalization", "epsilon", 1e-5F},
@@ -111,7 +112,8 @@ constexpr std::array<ExportedNumber, 5> exported_numbers = {
      {"LeakyReLU", "negative_slope", "LeakyRelu", "alpha", 0.01F},
      {"ELU", "alpha", "Elu", "alpha", 1.0F}}};
 
-// The first node whose number is no leaf's, where there are as many of both.
+// The first node whose attribute equals no leaf's constant; empty if none, or if the numbers of
+// nodes and leaves differ.
 std::string find_other_number(std::span<const WatchedTensor> leaves, const GraphIndex& graph,
                               const ExportedNumber& exported) {
   std::vector<double> expected;

@@ -35,7 +35,7 @@ bool is_one_of(const NodeProto& node, std::initializer_list<std::string_view> op
   return std::ranges::find(ops, node.op_type()) != ops.end();
 }
 
-// A constant, also where it is given another shape first.
+// A constant, also one behind a Reshape or Identity.
 std::optional<Tensor> constant_value(const GraphIndex& index, const std::string& tensor) {
   if (auto value = index.value(tensor)) return value;
   const NodeProto* node = tensor.empty() ? nullptr : index.producer(tensor);
@@ -53,13 +53,13 @@ std::optional<Tensor> constant_value(const GraphIndex& index, const std::string&
   return value->size() == elements ? value : std::nullopt;
 }
 
-// What is done to each channel by the operators behind a weight's reader.
+// Accumulates the per-channel operators behind a weight's reader.
 class ChannelSteps {
  public:
   ChannelSteps(const GraphIndex& index, ChannelScale unchanged, int axes_behind)
       : index_(index), total_(std::move(unchanged)), axes_behind_(axes_behind) {}
 
-  // With one operator more each, as long as they do nothing else.
+  // One entry for each operator, up to the first that is not per channel.
   std::vector<ChannelScale> behind(const NodeProto& reader) {
     std::vector<ChannelScale> folds;
     for (const NodeProto* node = &reader;;) {
@@ -93,7 +93,7 @@ class ChannelSteps {
            shift(index_.numbers(norm.input(2)), 1);
   }
 
-  // A number, or one for each channel.
+  // A scalar, repeated for each channel, or one number for each channel.
   std::optional<std::vector<double>> channels_of(const std::string& tensor) const {
     const auto value = constant_value(index_, tensor);
     if (!value || !is_float(value->dtype)) return std::nullopt;
@@ -129,10 +129,10 @@ class ChannelSteps {
 
   const GraphIndex& index_;
   ChannelScale total_;
-  int axes_behind_;  // of channels, in what the reader writes
+  int axes_behind_;  // axes after the channel axis in the reader's output
 };
 
-// Names without what quantizers append.
+// The name, and the name without a suffix that quantizers append.
 std::vector<std::string> stems(const std::string& name) {
   constexpr std::array<std::string_view, 5> suffixes = {
       "_DequantizeLinear_Output", "_QuantizeLinear_Output", "_quantized", "_fake_quantized", "_Q4"};
@@ -142,15 +142,15 @@ std::vector<std::string> stems(const std::string& name) {
   return names;
 }
 
-// Where an operator that is not read otherwise has stored integers, their scales and zero points.
+// Input positions of codes, scale and zero point in operators that find_quantization() leaves out.
 struct StoredOperand {
   int weight, scale, zero_point;
 };
 const std::map<std::string, std::vector<StoredOperand>> stored_operands = {
     {"DynamicQuantizeLSTM", {{1, 8, 9}, {2, 10, 11}}}, {"GatherBlockQuantized", {{0, 2, 3}}}};
 
-// Scales of an LSTM are one for each direction, or for each direction and channel, its last axis;
-// those of a table are in blocks. Nothing where codes are packed by hand.
+// An LSTM has one scale for each direction, or for each direction and channel (the last axis); a
+// GatherBlockQuantized one for each block. nullopt if codes are packed in bytes.
 std::optional<Quantizer> operand_quantizer(const NodeProto& node, Quantizer quantizer,
                                            const Shape& shape) {
   if (node.op_type() == "GatherBlockQuantized") {
@@ -202,7 +202,7 @@ class WeightList {
     weights_.push_back(std::move(added));
   }
 
-  // Of one that is read as it is stored; an operator of its own may keep it in another order.
+  // Only of a weight that is read as stored: some operators keep it in another order.
   std::optional<int> output_axis(const QuantizedWeight& weight) const {
     for (const GraphIndex& graph : index_.graphs())
       if (graph.constant(weight.name)) return matrix_output_axis(graph, weight.name);
@@ -249,7 +249,7 @@ class WeightList {
                         .transposes = is_read_by(weight, {"ConvTranspose"})});
   }
 
-  // Scales, masks, initial states and tables that shapes are made of are none.
+  // Scales, masks, initial states and tables of shapes are not read as weights.
   static bool is_read_as_weight(const Weight& weight) {
     return is_recurrent(weight) ||
            is_read_by(weight, {"Conv", "ConvTranspose", "Gemm", "MatMul", "FusedConv", "FusedGemm",
@@ -268,7 +268,7 @@ class WeightList {
                                [&](const NodeProto* reader) { return is_one_of(*reader, ops); });
   }
 
-  // The third input of its only reader.
+  // The third input of the weight's only reader.
   static std::vector<double> bias_beside(const GraphIndex& index, const std::string& name) {
     const auto readers = index.consumers(name);
     if (readers.size() != 1 || channel_axis(*readers[0], 1) < 0) return {};
@@ -300,7 +300,7 @@ class WeightList {
 
 using Vectors = std::map<std::string, std::vector<double>>;
 
-// What the batch norm that a leaf is does to each channel; nothing for other leaves.
+// The per-channel operation of a leaf that is a batch norm; nullopt for other leaves.
 std::optional<ChannelScale> norm_of(const WatchedTensor& leaf, int axis, const Vectors& vectors) {
   const auto variance = vectors.find(leaf.name + ".running_var");
   const auto epsilon = leaf.constants.find("eps");
@@ -321,7 +321,7 @@ std::optional<ChannelScale> norm_of(const WatchedTensor& leaf, int axis, const V
   return norm;
 }
 
-// Reads a parameter when it is wanted, so that no second copy of all is held.
+// Reads a parameter on demand, so that no second copy of all parameters is held.
 Tensor read_parameter(const Runner& runner, const std::string& name) {
   Tensor found;
   runner.visit_parameters_named(
@@ -337,7 +337,7 @@ Tensor read_joined(const Runner& runner, const RecurrentWeight& weight) {
   return join(weight, values);
 }
 
-// A parameter has no dynamic axis.
+// Parameters have no dynamic axes.
 Shape shape_of(const TensorSpec& parameter) {
   Shape shape;
   for (const Dim& dim : parameter.shape) shape.push_back(dim.size);
@@ -352,7 +352,7 @@ Vectors read_vectors(const Runner& runner, std::span<const std::string> names) {
   return vectors;
 }
 
-// A further call of a module is named otherwise, as that of a leaf is.
+// Only the first call is renamed: leaves name further calls differently.
 WatchedTensor as_leaf(WatchedTensor watched) {
   if (watched.module.empty() || watched.call > 0 || !watched.type.starts_with("aten."))
     return watched;

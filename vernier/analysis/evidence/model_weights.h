@@ -14,41 +14,41 @@ namespace vernier {
 class Runner;
 struct WatchedTensor;
 
-// What each channel is multiplied by, and what is added to it then.
+// Per-channel operation behind a layer: y = factor * x + shift.
 struct ChannelScale {
   int axis = -1;
   std::vector<double> factors;
-  std::vector<double> shifts = {};  // empty: not known
+  std::vector<double> shifts = {};  // empty if not known
 };
 
 // One weight as a model computes with it.
 struct ModelWeight {
   std::string name;
-  Shape shape;  // of a float weight
+  Shape shape;  // of a float weight; empty if quantized
   DType stored = DType::f32;
   std::optional<Quantizer> quantizer;
-  std::function<Tensor()> read;  // in float32
-  // What may be folded into it: a batch norm, products and sums behind its only reader, one more
-  // each.
+  std::function<Tensor()> read;  // converts to float32
+  // What may be folded into the weight: a batch norm, products and sums behind its only reader.
+  // Each entry includes one operator more than the one before.
   std::vector<ChannelScale> folds;
-  std::vector<double> bias = {};     // that its only reader adds; empty: none, or computed
-  std::vector<std::string> aliases;  // other names by which the other model may know it
-  std::optional<int> output_axis;    // of a matrix, as all that read it do; nothing: not known
+  std::vector<double> bias = {};     // of its only reader; empty if it has none or it is computed
+  std::vector<std::string> aliases;  // names that the other model may use for it
+  std::optional<int> output_axis;    // of a matrix; nullopt if unknown or its readers disagree
   bool transposes = false;           // a ConvTranspose reads it
 };
 
-// The weights of a model that have two axes or more. Of a candidate only what computes as a weight;
-// with `any_table` every table, since any of a reference may have become one. The index must
-// outlive them.
+// The weights of a model that have two axes or more. With `any_table` all float tables, as any
+// table of a reference may be a weight in the candidate; otherwise only those that are read as a
+// weight. The index must outlive them.
 std::vector<ModelWeight> weights_of(const ModelIndex& index, bool any_table);
 
-// The parameters that a runner shows, which must outlive them, those of recurrent layers as ONNX
-// has them; a batch norm that runs right behind a layer may be folded into it. None where there are
-// batch norms and the runner watches no leaves.
+// The parameters that a runner shows, those of recurrent layers joined as in ONNX; a batch norm
+// that runs right behind a layer may be folded into it. Empty if there are batch norms and the
+// runner does not watch its leaves. The runner must outlive them.
 std::vector<ModelWeight> parameters_of(const Runner& runner);
 
-// The leaves that the runner shows, in the order of their calls; where it shows operators, those of
-// a convolution, linear layer or batch norm as the leaf that calls them.
+// The leaves that the runner shows, in call order. If it shows operators, that of a convolution,
+// linear layer or batch norm is named and typed as the leaf that calls it.
 std::vector<WatchedTensor> leaves_of(const Runner& runner);
 
 }  // namespace vernier

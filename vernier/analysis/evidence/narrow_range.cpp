@@ -19,19 +19,19 @@ namespace vernier {
 namespace {
 
 constexpr std::array<double, 3> factors = {2, 4, 8};
-// That the tensors behind fit better by, on the average, with inputs twice as large: 0.63 to 1.37
-// where the range of the input is a quarter of what it was, -0.43 and less in right models. With
-// still larger ones, what a Clip bounds fills its range in these too.
+// Octaves by which the tensors behind the input have to fit better, on average, with inputs twice
+// as large. Measured: 0.63 to 1.37 if the input's range is a quarter of what it was, -0.43 and less
+// in correct ones. Still larger inputs make a Clip's output fill its range in these, too.
 constexpr double least_octaves = 0.25;
 constexpr std::int64_t most_samples = 4;
 constexpr std::int64_t most_trial_samples = 16;
-// Of a range that may be too narrow, by inputs that the model was made for, and by others.
+// Overflow from which a range may be too narrow: on real inputs, and on synthetic ones.
 constexpr double least_real_overflow = 1.2, least_drawn_overflow = 1.75;
-// Of a range that may be too wide, the share that is used, likewise: 16 codes of 256, and 8.
+// Used share below which a range may be too wide, on real and on synthetic inputs.
 constexpr double most_real_use = 1.0 / 16, most_drawn_use = 1.0 / 32;
-constexpr double clearly_good_db = 30;  // outputs on real inputs: whatever is cut off costs nothing
+constexpr double clearly_good_db = 30;  // SQNR on real inputs from which no range is costly
 
-// The float inputs that go into a quantizer as they are.
+// The float inputs that a quantizer reads directly.
 std::set<std::string> quantized_inputs(const Model& candidate) {
   std::set<std::string> inputs, quantized;
   for (const TensorSpec& input : candidate.inputs())
@@ -56,7 +56,7 @@ std::vector<UsedRange> use_of(CalibrationProbe& probe, Samples& samples,
   return probe.ranges(uses);
 }
 
-// How many octaves better the ranges are filled that the inputs' size has an effect on at all.
+// Mean octaves by which ranges are filled better, of tensors that the inputs' size affects at all.
 double octaves_gained(const std::vector<UsedRange>& before, const std::vector<UsedRange>& after,
                       const std::set<std::string>& inputs) {
   constexpr double least_effect = 0.5;  // octaves
@@ -72,23 +72,23 @@ double octaves_gained(const std::vector<UsedRange>& before, const std::vector<Us
   return counted == 0 ? 0 : gained / counted;
 }
 
-// What goes into a quantizer of activations, and what its range leaves of it.
+// The values that go into an activation quantizer, and the energy that its range cuts off.
 struct CutOff {
   std::size_t index = 0;  // of the switch
   RealRange range;        // of the quantizer
   RealRange seen{0, 0, 0};
-  double cut = 0;  // sum of the squares of what is beyond the range
+  double cut = 0;  // sum of squares of the excess beyond the range
   std::int64_t elements = 0;
 
-  // How many times as wide the range has to be; 1 where only zeros go into it.
+  // How many times as wide the range has to be; 1 if only zeros were seen.
   double factor() const {
     const double above = range.high > 0 ? seen.high / range.high : 0;
     const double below = range.low < 0 ? seen.low / range.low : 0;
     const double needed = std::max(above, below);
     return needed > 0 ? needed : 1;
   }
-  // What a range that fits gains at the tensor itself: one that is wider has larger steps, but cuts
-  // off nothing.
+  // The gain of a fitting range at the tensor itself: a wider one has larger steps, but cuts off
+  // nothing.
   double gain_db() const {
     const double steps = range.step * range.step / 12 * static_cast<double>(elements);
     return 10 * std::log10((cut + steps) / (steps * factor() * factor()));
@@ -102,7 +102,7 @@ struct CutOff {
   }
 };
 
-// Of each quantizer that has a range, on the tensors that it would see were nothing quantized.
+// One for each integer activation quantizer, on the tensors with all quantizers off.
 std::vector<CutOff> find_cut_off(const Switchboard& board, const SwitchedNoise& noise) {
   std::vector<CutOff> found;
   std::map<std::string, std::size_t, std::less<>> by_name;
@@ -129,8 +129,7 @@ std::vector<CutOff> find_cut_off(const Switchboard& board, const SwitchedNoise& 
 
 using CutOffs = std::vector<CutOff>;
 
-// Those that may not fit what goes into them, the worst first, and together where they have one
-// scale. Too many to be tried are left out.
+// Ranges that may not fit, worst first, in groups that share a scale. At most `most_groups` groups.
 std::vector<CutOffs> misfits(const Switchboard& board, CutOffs ranges, bool real_inputs) {
   constexpr std::size_t most_groups = 8;
   const double least_overflow = real_inputs ? least_real_overflow : least_drawn_overflow;
@@ -154,8 +153,8 @@ std::vector<CutOffs> misfits(const Switchboard& board, CutOffs ranges, bool real
   return groups;
 }
 
-// As in the file, but for these ranges. Operators that hold their bias in steps of a scale that is
-// changed get the float one: weights are simulated then.
+// The file's settings, except for these ranges. Biases stored in steps of a changed scale would be
+// wrong, so integer biases are off (float) and weights are simulated.
 SwitchSettings fitted(const Switchboard& board, std::span<const CutOff> ranges) {
   SwitchSettings settings = board.all(SwitchSetting::as_in_file());
   for (std::size_t i = 0; i < settings.size(); ++i) {
@@ -174,8 +173,8 @@ SwitchSettings fitted(const Switchboard& board, std::span<const CutOff> ranges) 
   return settings;
 }
 
-// On the average of the samples, as limits are: a single one that is louder than all of the
-// calibration data makes most of the noise of all.
+// The mean gain over the samples, as limits judge means: a single sample louder than all
+// calibration data would dominate the total noise.
 double mean_gain_db(const OutputNoise& before, const OutputNoise& after) {
   constexpr double least = 1e-20;
   double sum = 0;

@@ -11,26 +11,26 @@
 
 namespace vernier {
 
-// A quantizer whose range is too narrow for what goes into it, or far too wide.
+// A quantizer whose range is too narrow, or far too wide, for the values that go into it.
 struct NarrowRange {
   std::string tensor;
-  double overflow = 0;            // what goes into it, or should, over the largest representable
-  std::optional<double> gain_db;  // of the outputs with a range that fits, if measured
+  double overflow = 0;            // factor by which the range has to grow; below 1 if too wide
+  std::optional<double> gain_db;  // of the outputs with a fitting range; nullopt if not measured
   bool operator==(const NarrowRange&) const = default;
 };
 
-inline constexpr double costly_db = 3;  // that a range that fits may better the outputs by, at most
+inline constexpr double costly_db = 3;  // a range is costly if a fitting one gains more
 
-// Made-up inputs are drawn in the range of the input's own quantizer and never exceed it. Where the
-// tensors of the reference that follow the input fill their counterparts' ranges far better with
-// inputs several times as large, that range is too narrow. Nothing: it is not, or cannot be told.
+// Synthetic inputs are drawn in the range of the input's own quantizer and never exceed it. If
+// inputs several times as large make the reference's tensors fill their counterparts' ranges far
+// better, the input's range is too narrow. nullopt if it is not, or if it cannot be told.
 std::optional<NarrowRange> find_narrow_input(const Model& reference, const Model& candidate,
                                              Samples& samples, const OrtOptions& runtime);
 
-// Runs a candidate on the first samples with ranges that fit what goes into them, as all of its
-// quantizers off show it. Of those that cut something off, or leave most of their codes unused, the
-// one whose fitting range betters the outputs most, where that is costly; nothing where the outputs
-// are good on real inputs. `model` as switch_quantizers() made it of weights that are the same.
+// Runs a candidate on the first samples, with ranges fitted to the values observed with all
+// quantizers off. Of the ranges that cut off values or leave most codes unused, returns the one
+// whose fit gains most, if that is costly; nullopt also if outputs on real inputs are good. `model`
+// comes from switch_quantizers() with weights that are the same.
 std::optional<NarrowRange> find_costly_range(SwitchedModel model, Samples& samples,
                                              const OrtOptions& runtime, bool real_inputs);
 

@@ -15,14 +15,14 @@
 namespace vernier {
 namespace {
 
-// A batch norm: what it learned of its input, and what that shows now.
+// A batch norm: the trained statistics of its input, and the observed sums.
 struct ObservedNorm {
-  std::vector<double> mean, variance;  // of training
-  std::vector<double> sums, squares;   // of each channel
-  double count = 0;                    // of elements of a channel
+  std::vector<double> mean, variance;  // trained
+  std::vector<double> sums, squares;   // observed, of each channel
+  double count = 0;                    // observed elements of a channel
 };
 
-// By the tensor that they read.
+// By the name of the batch norm's input.
 std::map<std::string, ObservedNorm, std::less<>> find_norms(const ModelIndex& index) {
   std::map<std::string, ObservedNorm, std::less<>> norms;
   const GraphIndex& graph = index.main();

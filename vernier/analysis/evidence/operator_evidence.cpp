@@ -18,7 +18,7 @@ namespace {
 
 using vernier_onnx::NodeProto;
 
-// Operators of one kind are computed by each other; one is worth as many as it is made of.
+// Operators of one kind can compute each other; `worth` is how many simple ones make up this one.
 enum class Kind { clip, slope, exponential, smooth, softmax };
 struct Activation {
   std::string_view op;
@@ -54,7 +54,7 @@ constexpr std::array<Activation, 28> activations = {{{"Relu", Kind::clip},
                                                      {"PackedAttention", Kind::softmax},
                                                      {"GroupQueryAttention", Kind::softmax}}};
 
-// Operators of other domains that hold no activation function.
+// Operators of other domains that contain no activation function.
 constexpr std::array<std::string_view, 13> plain_operators = {"QuantizeLinear",
                                                               "DequantizeLinear",
                                                               "QGemm",
@@ -69,8 +69,8 @@ constexpr std::array<std::string_view, 13> plain_operators = {"QuantizeLinear",
                                                               "EmbedLayerNormalization",
                                                               "RotaryEmbedding"};
 
-// Operators that hand values on, or a mean or maximum of them: never below zero where their input
-// is not.
+// Operators that pass on values, or a mean or maximum of them: their output is never negative if
+// their input is not.
 constexpr std::array<std::string_view, 16> carriers = {
     "Identity", "Reshape", "Flatten", "Transpose",   "Squeeze",           "Unsqueeze",
     "MaxPool",  "Dropout", "Slice",   "AveragePool", "GlobalAveragePool", "GlobalMaxPool",
@@ -86,7 +86,7 @@ std::string_view without_prefix(std::string_view op) {
   return op.starts_with(prefix) ? op.substr(prefix.size()) : op;
 }
 
-// What the node computes, alone or fused with something else (FusedConv); null: none.
+// The activation that the node computes, alone or fused (FusedConv); null if none.
 const Activation* activation_of(const NodeProto& node) {
   const std::string fused = attribute_string(node, "activation", "");
   const std::string_view op = fused.empty() ? without_prefix(node.op_type()) : fused;
@@ -94,7 +94,7 @@ const Activation* activation_of(const NodeProto& node) {
   return found == activations.end() ? nullptr : &*found;
 }
 
-// A Relu of what a Relu wrote, or that only a Clip reads: optimisers remove it.
+// A Relu behind a Relu or Sigmoid, or one that only a Clip reads: optimisers remove it.
 bool is_redundant(const GraphIndex& graph, const NodeProto& node) {
   if (!is_op(node, "Relu")) return false;
   if (graph.has_one_reader(node.output(0)) && is_op(*graph.consumers(node.output(0))[0], "Clip"))
@@ -128,14 +128,14 @@ struct Written {
 struct Counted {
   std::map<Kind, std::int64_t> worth;
   std::map<Kind, std::vector<Written>> written;
-  std::set<std::string> foreign;  // operators that may hold more of them
+  std::set<std::string> foreign;  // operators that may contain more of them
 };
 
 Counted count_activations(const ModelIndex& model) {
   Counted counted;
   for (const GraphIndex& graph : model.graphs()) {
     const auto live = live_nodes(graph);
-    std::set<std::string> seen;  // one of several of the same input is enough
+    std::set<std::string> seen;  // two of the same op and input count once
     for (const NodeProto& node : graph.graph().node()) {
       if (!live.contains(&node)) continue;
       const Activation* activation = activation_of(node);
@@ -154,9 +154,9 @@ Counted count_activations(const ModelIndex& model) {
   return counted;
 }
 
-// Quantizers that cut off all below zero of what a node computes, which might be there.
+// The quantizers without negative codes on tensors that may be negative: they act as a Relu.
 std::int64_t clipping_quantizers(const ModelIndex& model) {
-  std::set<std::string> tensors;  // nodes may have no names
+  std::set<std::string> tensors;  // a set, since nodes may have no names
   for (const QuantizedActivation& activation : find_quantization(model).activations) {
     if (activation.dynamic || activation.writer_op.empty()) continue;
     const auto range = representable_range(activation.quantizer);
@@ -171,7 +171,7 @@ std::int64_t clipping_quantizers(const ModelIndex& model) {
   return std::ssize(tensors);
 }
 
-// Where as many names as activations are missing, the first of these; else an operator alone.
+// The first activation that is missing, if names tell which are; otherwise only its operator.
 Written first_missing(const std::vector<Written>& expected, const std::vector<Written>& found,
                       std::int64_t missing) {
   std::vector<Written> absent;
@@ -207,14 +207,14 @@ std::optional<MissingActivations> find_missing_activations(const Model& referenc
 
 namespace {
 
-// Between precisions, which a candidate in half precision has more of.
+// A cast between float types: a candidate in half precision has more of them.
 bool is_float_cast(const NodeProto& node) {
   using vernier_onnx::TensorProto;
   const auto to = is_op(node, "Cast") ? attribute_int(node, "to", 0) : 0;
   return to == TensorProto::FLOAT || to == TensorProto::FLOAT16 || to == TensorProto::BFLOAT16;
 }
 
-// What is computed from inputs and weights, in the order of the file.
+// The live nodes in file order, without constants and pass-through nodes.
 std::vector<const NodeProto*> computing_nodes(const GraphIndex& graph) {
   const auto live = live_nodes(graph);
   std::vector<const NodeProto*> nodes;
@@ -229,8 +229,8 @@ bool has_other_attribute(const NodeProto& expected, const NodeProto& found) {
   using vernier_onnx::AttributeProto;
   for (const AttributeProto& value : expected.attribute()) {
     const AttributeProto* other = attribute(found, value.name());
-    if (!other || value.type() != other->type()) continue;  // one of them may leave out a default
-    if (value.name() == "to" || value.name() == "dtype") continue;  // of a precision
+    if (!other || value.type() != other->type()) continue;  // one of them may omit a default
+    if (value.name() == "to" || value.name() == "dtype") continue;  // differs with the precision
     const bool is_other = value.type() == AttributeProto::FLOAT    ? value.f() != other->f()
                           : value.type() == AttributeProto::INT    ? value.i() != other->i()
                           : value.type() == AttributeProto::STRING ? value.s() != other->s()
@@ -242,8 +242,8 @@ bool has_other_attribute(const NodeProto& expected, const NodeProto& found) {
   return false;
 }
 
-// Numbers that are no weights: bounds, masks, factors. Those of shapes may differ and mean the
-// same.
+// Compares small float constants that are not weights: bounds, masks, factors. Constants of shapes
+// may differ and mean the same.
 bool has_other_constant(const GraphIndex& expected, const NodeProto& expected_node,
                         const GraphIndex& found, const NodeProto& found_node) {
   constexpr double rounding = 1e-4;

@@ -11,19 +11,19 @@
 namespace vernier {
 namespace {
 
-constexpr double told_reference = 1.5;  // steps of the reference from which an element tells
-constexpr double told_candidate = 3;    // likewise; error feedback seldom moves a zero so far
-constexpr std::int64_t least_told = 4;  // elements; fewer are off by accident
+constexpr double told_reference = 1.5;  // steps of the reference above which an element counts
+constexpr double told_candidate = 3;    // of the candidate; error feedback seldom moves a 0 so far
+constexpr std::int64_t least_told = 4;  // counted elements; fewer are off by accident
 
 struct ChannelSums {
   NoiseSums noise;
   std::int64_t told = 0, off = 0;
 };
 
-// The step by which each element was rounded, and the codes at which the range ends.
+// The rounding step of each element, and the smallest and largest code in use.
 class RoundingSteps {
  public:
-  // Uniform noise of a step has its square over 12 as variance.
+  // Uniform rounding noise has a variance of step^2 / 12.
   explicit RoundingSteps(const NoiseSums& noise)
       : scales_{std::sqrt(12 * noise.difference_squares / static_cast<double>(noise.count))},
         zero_points_{0} {}
@@ -77,13 +77,13 @@ RoundingSteps rounding_steps(const TensorView& reference, const TensorView& cand
   return RoundingSteps(measure_noise(reference, candidate));
 }
 
-// An axis, and what is summed at each of its indices.
+// An axis, and the sums at each of its indices.
 struct AxisSums {
   std::int64_t axis = 0;
   std::vector<ChannelSums> channels;
 };
 
-// Of the first, the second and the last axis. What is clipped is left out.
+// Sums along the first, second and last axis. Clipped elements are left out.
 std::array<AxisSums, 3> sum_channels(const TensorView& reference, const TensorView& candidate,
                                      const RoundingSteps& steps) {
   const auto& shape = reference.shape;

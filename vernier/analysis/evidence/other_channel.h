@@ -8,7 +8,7 @@
 
 namespace vernier {
 
-// What rounding leaves, in steps: 4-bit codes that are symmetric clip by a whole one.
+// Max error of rounding, in steps: symmetric 4-bit codes clip by a whole step.
 inline constexpr double rounded_steps = 1.01;
 
 // All elements of a weight at one index of one axis.
@@ -19,10 +19,10 @@ struct WeightChannel {
 };
 
 // The channel of the candidate's weight, along its first, second or last axis, that is least like
-// the reference's, both float32 and of one shape: below `least_db`, and with more than half of its
-// elements more than a step of the quantizer off. Elements that are clipped, and those that are
-// zero but for rounding, do not count. Without an integer quantizer a step is what would leave as
-// much noise in all of the weight. Nothing where there is no such channel.
+// the reference's: its SQNR is below `least_db`, and more than half of its elements are off by more
+// than a step. Clipped elements, and those that are zero within rounding, do not count. Without an
+// integer quantizer, a step is derived from the noise of the whole weight. Both weights are float32
+// and of one shape. nullopt if there is no such channel.
 std::optional<WeightChannel> find_other_channel(const TensorView& reference,
                                                 const TensorView& candidate,
                                                 const std::optional<Quantizer>& quantizer,

@@ -29,7 +29,7 @@ struct RecurrentLayer {
   }
 };
 
-// The layer whose first weight this is; nothing for another parameter.
+// The layer whose weight_ih this is; nullopt for other parameters.
 std::optional<RecurrentLayer> layer_of(const std::string& parameter) {
   const std::size_t dot = parameter.rfind('.') + 1;
   const std::string_view role = std::string_view(parameter).substr(dot);
@@ -40,8 +40,7 @@ std::optional<RecurrentLayer> layer_of(const std::string& parameter) {
   return error == std::errc() && rest == end ? std::optional(layer) : std::nullopt;
 }
 
-// By how many times as many rows as columns its recurrent weight has; none for what is no layer of
-// an RNN, GRU or LSTM.
+// The gate order, by rows / columns of the recurrent weight; empty if this is no RNN, GRU or LSTM.
 std::vector<int> gates_of(const TensorSpec* recurrent) {
   if (!recurrent || recurrent->shape.size() != 2 || recurrent->shape[1].size <= 0) return {};
   const std::int64_t rows = recurrent->shape[0].size, hidden = recurrent->shape[1].size;
@@ -51,8 +50,8 @@ std::vector<int> gates_of(const TensorSpec* recurrent) {
   return {};
 }
 
-// The operand at that input, if its parameters are all there; its shape is that of the first with
-// the directions in front.
+// Adds the operand at that input, unless a parameter is missing. Its shape is that of the first
+// parameter with the directions in front.
 void add_operand(std::vector<RecurrentWeight>& found, std::span<const TensorSpec> parameters,
                  const RecurrentLayer& layer, const std::vector<int>& gates, int input) {
   static const std::map<int, std::vector<std::string_view>> kinds_of = {
@@ -121,7 +120,7 @@ std::string recurrent_role(int input, int layer) {
 
 std::map<std::string, std::string> recurrent_names(const ModelIndex& model) {
   std::map<std::string, std::string> names;
-  std::map<std::string, int> layers;  // so far, of each module
+  std::map<std::string, int> layers;  // layers found so far, by module
   for (const GraphIndex& graph : model.graphs())
     for (const auto& node : graph.graph().node()) {
       if (!is_recurrent_operator(node)) continue;

@@ -12,31 +12,31 @@
 
 namespace vernier {
 
-// An operand of an ONNX LSTM, GRU or RNN and the parameters of a PyTorch module that it is made of.
-// ONNX stacks the directions and the biases, and has the gates in another order: LSTM iofc for
-// PyTorch's ifgo, GRU zrh for rzn.
+// An operand of an ONNX LSTM, GRU or RNN and the parameters of the PyTorch module that it is made
+// of. ONNX stacks the directions and the two biases, and orders the gates differently: LSTM iofc
+// for PyTorch's ifgo, GRU zrh for rzn.
 struct RecurrentWeight {
-  std::string name;                     // "lstm.weight_ih_l0"; of biases both
-  std::vector<std::string> parameters;  // the forward direction's first, bias_ih before bias_hh
-  std::vector<int> gates;               // ONNX's order, by PyTorch's numbers
-  Shape shape;                          // as ONNX has it: directions, gates, inputs
+  std::string name;                     // "lstm.weight_ih_l0"; of a bias, both names
+  std::vector<std::string> parameters;  // forward direction first, bias_ih before bias_hh
+  std::vector<int> gates;               // PyTorch's gate indices in ONNX's order
+  Shape shape;                          // in ONNX: directions, gates, inputs
 };
 
-// Those of all recurrent modules among the parameters, in their order. A module with projections
-// has no ONNX operator: none.
+// The operands of all recurrent modules among the parameters, in their order. ONNX has no operator
+// for a module with projections, so these are left out.
 std::vector<RecurrentWeight> recurrent_weights(std::span<const TensorSpec> parameters);
 
-// The operand, of the values of its parameters, by name, which all have the same type.
+// The operand, from the values of its parameters by name, which all have the same type.
 Tensor join(const RecurrentWeight& weight, const std::map<std::string, Tensor>& values);
 
 bool is_recurrent_operator(const vernier_onnx::NodeProto& node);
 
-// What RecurrentWeight calls the input of the operator that computes that layer of a module,
-// without the module: "weight_ih_l0" of input 1; empty for others.
+// RecurrentWeight's name, without the module, of an operator's input in that layer: "weight_ih_l0"
+// for input 1; empty for inputs that are no weights.
 std::string recurrent_role(int input, int layer);
 
-// What RecurrentWeight calls each weight that a recurrent operator of the model reads, by its name.
-// Operators of one scope are the layers of one module.
+// RecurrentWeight's name of each weight that a recurrent operator reads, by the stored name.
+// Operators of one scope are taken as the layers of one module.
 std::map<std::string, std::string> recurrent_names(const ModelIndex& model);
 
 }  // namespace vernier

@@ -5,30 +5,28 @@
 
 namespace vernier {
 
-// Whether a candidate of lower precision computes what its reference does, but for its precision:
-// its outputs in float32, without quantizers and with the reference's weights, against the
-// reference's.
+// Whether a candidate of lower precision computes the same function as its reference: the
+// candidate's outputs in float32, without quantizers and with the reference's weights, are compared
+// with the reference's.
 struct StructureEvidence {
-  std::string output;           // that agrees least
-  double sqnr_db = 0;           // of it, on the mean
-  std::int64_t unswitched = 0;  // quantizers that stayed on and may show, or constants that stayed
-                                // rounded to half precision, and
+  std::string output;           // the output that agrees least
+  double sqnr_db = 0;           // of that output, mean over the samples
+  std::int64_t unswitched = 0;  // quantizers left on, or constants left rounded, that may show
   std::string first_unswitched;
-  bool only_fine = false;    // these are constants of 8 bits or more, whose rounding is little
-  std::string origin;        // the layer where another network leaves the reference; "": not found
+  bool only_fine = false;    // `unswitched` are all constants of 8 bits or more, rounded little
+  std::string origin;        // the layer where the candidate first differs; empty if not found
   std::string origin_cause;  // "attribute_mismatch: pads is 0 0 2 2, the reference's 1 1 1 1"
-  bool lost_bound =
-      false;  // the quantizer there stands for a Relu or Clip, and is all that differs
+  bool lost_bound = false;   // the origin's quantizer replaces a Relu or Clip; nothing else differs
   bool operator==(const StructureEvidence&) const = default;
 };
 
-inline constexpr double same_structure_db = 60;   // at least, of right pairs
-inline constexpr double other_structure_db = 40;  // below, another network is proven
-// At least, of right pairs where constants stayed rounded to 8 bits; to half precision, these had
-// 74 dB, and same_structure_db is asked for.
+inline constexpr double same_structure_db = 60;   // correct candidates have at least this
+inline constexpr double other_structure_db = 40;  // below, it is proven that the networks differ
+// Correct candidates whose constants stayed rounded to 8 bits have at least this. Those rounded to
+// half precision have 74 dB, so same_structure_db applies to them.
 inline constexpr double rounded_structure_db = 25;
 
-// Whether it is proven that the candidate is another network: nothing that was left on explains it.
+// Whether the candidate is proven to be another network: no quantizer that stayed on explains it.
 inline bool is_other_network(const StructureEvidence& evidence) {
   return evidence.unswitched == 0 && !(evidence.sqnr_db >= other_structure_db);
 }

@@ -25,7 +25,7 @@ WeightEvidence weights_in(const CompareResult& result) {
   return result.evidence.weights.value_or(WeightEvidence());
 }
 
-// Samples of a candidate in half precision, for the same in float32.
+// Samples for a half-precision candidate, converted to float32.
 class WidenedSamples : public Samples {
  public:
   explicit WidenedSamples(std::unique_ptr<Samples> all) : all_(std::move(all)) {}
@@ -43,7 +43,7 @@ class WidenedSamples : public Samples {
   std::unique_ptr<Samples> all_;
 };
 
-// What goes into a final Softmax, as far as what comes out tells: logarithms, less their mean.
+// The input of a final Softmax up to a constant, from its output: logarithms minus their mean.
 Tensor centred_logits(const TensorView& output, const FinalActivation& activation) {
   constexpr double least = 1e-30;  // below, a probability has lost its digits
   Tensor logits = convert(output, DType::f32);
@@ -70,7 +70,7 @@ Tensor centred_logits(const TensorView& output, const FinalActivation& activatio
   return logits;
 }
 
-// A runner with logits in place of outputs behind a final Softmax, by their positions.
+// A runner with logits in place of its outputs behind a final Softmax, by output position.
 class LogitsRunner : public Runner {
  public:
   LogitsRunner(Runner& runner, std::map<std::size_t, FinalActivation> behind)
@@ -95,8 +95,8 @@ class LogitsRunner : public Runner {
   std::map<std::size_t, FinalActivation> behind_;
 };
 
-// Which outputs of the runner are behind a final Softmax of the candidate, whose name of an output
-// `name_of` gives.
+// The outputs of the runner that are behind a final Softmax of the candidate. `name_of` gives the
+// candidate's name of an output position.
 template <typename NameOf>
 std::map<std::size_t, FinalActivation> behind_softmax(const Runner& runner, const Model& candidate,
                                                       const NameOf& name_of) {
@@ -108,8 +108,8 @@ std::map<std::size_t, FinalActivation> behind_softmax(const Runner& runner, cons
   return behind;
 }
 
-// Compares the outputs; of a live reference logits, in the place of what was behind a final
-// Softmax. Of a model what goes in is an output already.
+// Compares the outputs. With a live reference, outputs behind a final Softmax are compared as
+// logits; a reference model already has the Softmax's input as an output.
 CompareResult compare_outputs(Runner& candidate, const ComparedRun& run, Samples& samples,
                               const CompareOptions& options) {
   if (run.models.reference) return compare(run.reference, candidate, samples, options);
@@ -126,22 +126,22 @@ CompareResult compare_outputs(Runner& candidate, const ComparedRun& run, Samples
   return compare(expected, found, samples, options);
 }
 
-// Takes the output as evidence where it agrees less than what was found so far.
+// Keeps the output that agrees least.
 void take_worst(StructureEvidence& structure, const std::string& output, double sqnr_db) {
   if (!(sqnr_db < structure.sqnr_db)) return;
   structure.output = output;
   structure.sqnr_db = sqnr_db;
 }
 
-// Whether an output behind a final Softmax or Sigmoid, which are at most 1, is the same but for
-// rounding. Where it levels off that is as large as the output, and only what goes in tells.
+// Whether an output of a final Softmax or Sigmoid, at most 1, is the same within rounding. Where
+// the activation saturates, rounding is as large as the output, and only its input tells.
 bool is_rounded_activation(const PairResult& output) {
   constexpr double rounding = 1e-5;
   return output.similarity.statistics[*find_metric("max_abs_diff")].max <= rounding;
 }
 
-// Outputs behind a final Softmax or Sigmoid that are the same but for rounding. Of a runner what
-// goes in is not known.
+// Outputs of a final Softmax or Sigmoid that are the same within rounding. Empty with a reference
+// model: there the activation's input is compared.
 std::set<std::string> levelled_outputs(const CompareResult& compared, const ComparedRun& run) {
   std::set<std::string> levelled;
   if (run.models.reference) return levelled;
@@ -152,13 +152,13 @@ std::set<std::string> levelled_outputs(const CompareResult& compared, const Comp
   return levelled;
 }
 
-// How far the candidate in float32 is from the reference, on the first samples. Nothing where it
-// cannot be run.
+// Compares the candidate in float32 with the reference, on the first samples. nullopt if it cannot
+// be run.
 std::optional<StructureEvidence> measure_structure(const FloatForm& form, const ComparedRun& run) {
   StructureEvidence structure{
       .sqnr_db = INFINITY, .unswitched = std::ssize(form.rounded), .only_fine = form.only_fine};
   if (!form.rounded.empty()) structure.first_unswitched = form.rounded[0];
-  // Without the optimiser: one of its fusions does not find scales outside of a subgraph.
+  // Unoptimised: one of ONNX Runtime's fusions does not find scales outside of a subgraph.
   OrtOptions runtime = run.options.candidate_runtime;
   runtime.optimization = Optimization::disabled;
   CompareOptions again = options_like(run.options.compare);
@@ -183,7 +183,7 @@ std::optional<StructureEvidence> measure_structure(const FloatForm& form, const 
   return structure;
 }
 
-// "[1,1]", "1"; "" of what is no number.
+// "[1,1]", "1"; empty for other types.
 std::string value_text(const vernier_onnx::AttributeProto& attribute) {
   using vernier_onnx::AttributeProto;
   switch (attribute.type()) {
@@ -195,8 +195,8 @@ std::string value_text(const vernier_onnx::AttributeProto& attribute) {
   }
 }
 
-// What both nodes set, and the candidate's otherwise: "pads is [0,0,2,2], the reference's
-// [1,1,1,1]".
+// An attribute that both nodes set to different values: "pads is [0,0,2,2], the reference's
+// [1,1,1,1]"; empty if none.
 std::string other_attribute(const vernier_onnx::NodeProto& reference,
                             const vernier_onnx::NodeProto& candidate) {
   for (const auto& expected : reference.attribute())
@@ -207,7 +207,7 @@ std::string other_attribute(const vernier_onnx::NodeProto& reference,
   return "";
 }
 
-// A constant, also behind its DequantizeLinear.
+// A constant, also one behind a DequantizeLinear.
 std::optional<Tensor> constant_of(const GraphIndex& graph, const std::string& tensor) {
   if (auto value = graph.value(tensor)) return value;
   const auto* node = tensor.empty() ? nullptr : graph.producer(tensor);
@@ -219,11 +219,11 @@ std::optional<Tensor> constant_of(const GraphIndex& graph, const std::string& te
       {.dtype = stored->dtype, .scale = *scale, .zero_point = graph.value(input_name(*node, 2))});
 }
 
-// A number that both nodes read, and the candidate's is another: "eps is 0.1, the reference's
-// 1e-05".
+// A scalar constant that differs between the two nodes: "eps is 0.1, the reference's 1e-05"; empty
+// if none.
 std::string other_number(const GraphIndex& reference, const vernier_onnx::NodeProto& expected,
                          const GraphIndex& candidate, const vernier_onnx::NodeProto& found) {
-  constexpr double alike = 0.02;  // what 8 bits may make of it
+  constexpr double alike = 0.02;  // relative; 8-bit rounding may change it by this much
   if (expected.op_type() != found.op_type()) return "";
   for (int i = 0; i < std::min(expected.input_size(), found.input_size()); ++i) {
     const auto wanted = constant_of(reference, expected.input(i));
@@ -236,13 +236,13 @@ std::string other_number(const GraphIndex& reference, const vernier_onnx::NodePr
   return "";
 }
 
-// Of the node that writes the layer in the reference, and the candidate's of its name.
+// Compares the node that writes the layer in the reference with the candidate's node of its name.
 std::string other_attribute(const LayerRow& row, const ComparedRun& run) {
   const ModelIndex reference(*run.models.reference), candidate(run.models.candidate);
   const auto* expected = reference.main().producer(row.layer);
   if (!expected || expected->name().empty()) return "";
   const auto* found = candidate.node(expected->name());
-  if (!found) found = candidate.node(expected->name() + "_quant");  // as ONNX Runtime calls it
+  if (!found) found = candidate.node(expected->name() + "_quant");  // ONNX Runtime's suffix
   if (!found) return "";
   const std::string other = other_attribute(*expected, *found->node);
   return other.empty() ? other_number(reference.main(), *expected, *found->graph, *found->node)
@@ -261,7 +261,7 @@ std::string origin_cause(const LayerRow& row, const ComparedRun& run) {
   return cause;
 }
 
-// Adds where the candidate in float32 leaves the reference.
+// Finds the first layer where the candidate in float32 differs from the reference.
 void find_origin(StructureEvidence& structure, const Model& candidate, const ComparedRun& run) {
   if (!run.models.reference || run.models.reference->path().empty()) return;
   const std::filesystem::path& reference = run.models.reference->path();
@@ -271,7 +271,7 @@ void find_origin(StructureEvidence& structure, const Model& candidate, const Com
         validate_layers(candidate.clone(), samples,
                         {.reference = reference,
                          .weight_evidence = false,
-                         .judge_outputs = false,  // which is what asked for this
+                         .judge_outputs = false,  // the outputs are what asked for this
                          .io = run.options.compare.io,
                          .runtime = {.threads = run.options.candidate_runtime.threads}});
     if (!layers.drift_origin) return;
@@ -279,12 +279,12 @@ void find_origin(StructureEvidence& structure, const Model& candidate, const Com
     structure.origin = row.layer;
     structure.origin_cause = origin_cause(row, run);
   } catch (const Error&) {
-    // What cannot be run side by side has no place.
+    // Models that cannot be run side by side have no origin.
   }
 }
 
-// Whether the candidate in float32 is the reference once what its quantizers stand for is put back;
-// then that is where it leaves the reference.
+// Whether the candidate in float32 equals the reference once the Relus and Clips that its
+// quantizers stand for are put back. If so, the quantizer that lets more through is the origin.
 bool is_lost_bound(CompareResult& result, const ComparedRun& run) {
   if (!result.evidence.quantized || !run.models.reference) return false;
   const auto lost = find_lost_bound(ModelIndex(*run.models.reference), ModelIndex(run.extended));
@@ -304,8 +304,8 @@ bool is_lost_bound(CompareResult& result, const ComparedRun& run) {
   return true;
 }
 
-// Of a runner it is not known which quantizers stand for a Clip: where it is the reference with
-// their ends as bounds, they do.
+// With a runner it is unknown which quantizers stand for a Clip. If the candidate equals the
+// reference with the ends of the ranges as bounds, they do.
 void put_back_bounds(CompareResult& result, const ComparedRun& run) {
   StructureEvidence& structure = *result.evidence.structure;
   if (!result.evidence.quantized || run.models.reference || structure.sqnr_db >= same_structure_db)
@@ -316,12 +316,12 @@ void put_back_bounds(CompareResult& result, const ComparedRun& run) {
   if (bounded && bounded->sqnr_db >= same_structure_db) structure = *bounded;
 }
 
-// Whether the candidate computes what the reference does, but for its precision.
+// Whether the candidate in float32 computes the same function as the reference.
 void judge_form(CompareResult& result, const FloatForm& form, const ComparedRun& run) {
   const auto is_nonfinite = [](const Failure& failure) {
     return failure.kind == FailureKind::nonfinite;
   };
-  if (std::ranges::any_of(result.verdict.failures, is_nonfinite)) return;  // no figures
+  if (std::ranges::any_of(result.verdict.failures, is_nonfinite)) return;  // SQNR is NaN
   result.evidence.structure = measure_structure(form, run);
   if (!result.evidence.structure) return;
   put_back_bounds(result, run);
@@ -366,7 +366,7 @@ std::string origin_warning(const StructureEvidence& structure) {
 
 void judge_structure(CompareResult& result, const std::optional<SwitchedModel>& model,
                      const ComparedRun& run) {
-  // Of recorded outputs nothing is known.
+  // Recorded outputs show neither weights nor a graph.
   if (!run.models.reference && !result.evidence.weights) return;
   if (model)
     judge_form(result, float_form(*model, weights_in(result), run), run);

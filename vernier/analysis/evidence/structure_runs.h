@@ -9,26 +9,26 @@
 
 namespace vernier {
 
-inline constexpr std::int64_t few_samples = 4;  // that tell one network from another
+inline constexpr std::int64_t few_samples = 4;  // enough to tell one network from another
 
-// As the first run was made, but for limits.
+// The options of the first run, without its limits.
 CompareOptions options_like(const CompareOptions& first);
 
-// By the evidence as it is now.
+// Makes the verdict again from the present evidence.
 void judge_anew(CompareResult& result);
 
-// The candidate with switches. Nothing where the weights are others, or the reference is quantized,
-// too.
+// The candidate with switches; nullopt if it is not quantized, its weights differ, or the reference
+// is quantized too.
 std::optional<SwitchedModel> switched(const CompareResult& result, const ComparedRun& run,
                                       FoldedBounds bounds = FoldedBounds::kept_by_codes);
 
-// Whether the candidate computes what the reference does, but for its precision: its `model` with
-// all quantizers off, or widened from half precision, is run beside the reference. Where it is
-// another network, the place is named.
+// Whether the candidate computes the same function as the reference: `model` with all quantizers
+// off, or the candidate widened from half precision, is compared with the reference. If it is
+// another network, finds the layer where they first differ.
 void judge_structure(CompareResult& result, const std::optional<SwitchedModel>& model,
                      const ComparedRun& run);
 
-// "in float32 the candidate leaves the reference at conv3 (...)"; "" where that is not known.
+// "in float32 the candidate leaves the reference at conv3 (...)"; empty if the layer is not known.
 std::string origin_warning(const StructureEvidence& structure);
 
 }  // namespace vernier

@@ -29,7 +29,7 @@ std::optional<Tensor> float_weight(const ModelIndex& float_model, const Quantize
   return found ? std::optional(copy(found->view)) : std::nullopt;
 }
 
-// Of the operator that reads the weight: its third input.
+// The third input of each operator that reads the weight.
 std::vector<Tensor> float_bias(const Weight& weight) {
   std::vector<Tensor> found;
   for (const NodeProto* reader : weight.graph->consumers(weight.name))
@@ -41,7 +41,7 @@ std::optional<RealRange> range_of(const std::optional<ClipRange>& folded) {
   return folded ? std::optional(RealRange{folded->low, folded->high, 0}) : std::nullopt;
 }
 
-// Of what the float model bounds, that which the quantizer's codes bound, too.
+// The bounds of the float model's Relu or Clip that the quantizer's codes keep too.
 std::optional<RealRange> kept_bounds(const std::optional<ClipRange>& folded,
                                      const Quantizer& quantizer) {
   const auto range = representable_range(quantizer);
@@ -52,13 +52,13 @@ std::optional<RealRange> kept_bounds(const std::optional<ClipRange>& folded,
   return kept;
 }
 
-// The weight beside a bias: both are read by one node.
+// The node that reads this constant as its bias; null if it is read otherwise.
 const NodeProto* bias_reader(const ModelIndex& model, const QuantizedWeight& bias) {
   const FoundNode* reader = bias.reader_input == 2 ? model.node(bias.reader) : nullptr;
   return reader ? reader->node : nullptr;
 }
 
-// The largest numbers that leaves let through: 6 of a ReLU6, and what a Hardtanh is given.
+// The upper bounds of leaves: 6 of a ReLU6, max_val of a Hardtanh.
 std::vector<double> highest_of_leaves(const Runner& runner) {
   std::vector<double> highs;
   for (const WatchedTensor& leaf : runner.watched()) {
@@ -125,8 +125,9 @@ class FloatParts {
                                         : kept_bounds(found.folded, activation.quantizer);
   }
 
-  // Where nothing has the name: codes that begin at zero cut off what is below, as a Relu does, and
-  // where there was none, no number is below.
+  // For an activation without a counterpart: codes that begin at zero cut off negative values, as a
+  // Relu does; without a Relu, no value is negative. A leaf or Clip that ends where the codes do is
+  // the upper bound.
   std::optional<RealRange> bounds_of_codes(const Quantizer& quantizer) const {
     const auto range = representable_range(quantizer);
     if (!range || range->low != 0) return std::nullopt;
@@ -144,13 +145,13 @@ class FloatParts {
     return bounds;
   }
 
-  // What is not compared as a weight.
+  // A constant that is not compared as a weight.
   std::optional<Tensor> other_constant(const QuantizedWeight& weight) {
     auto found = vector_of(weight);
     return found ? found : computed_constant(weight);
   }
 
-  // What the reference computes from constants alone, and the candidate holds: optimisers fold it.
+  // A constant of the candidate that the reference computes from constants: optimisers fold these.
   std::optional<Tensor> computed_constant(const QuantizedWeight& weight) const {
     if (!reference_) return std::nullopt;
     for (const std::string& name : {weight.name, weight.real_name}) {
@@ -168,7 +169,7 @@ class FloatParts {
     return std::nullopt;
   }
 
-  // Biases, and what else has too few axes to be compared as a weight.
+  // Biases, and other constants with too few axes or elements to be compared as a weight.
   std::optional<Tensor> vector_of(const QuantizedWeight& weight) {
     const Tensor real = weight.real();
     if (real.shape.size() > 1 && real.size() >= 16) return std::nullopt;
@@ -186,9 +187,9 @@ class FloatParts {
     return parameters_ ? parameter_of(weight, real) : by_name(weight, real);
   }
 
-  // The parameter that was rounded to this, and is nearest.
+  // The nearest parameter that, within rounding, is the constant.
   std::optional<Tensor> parameter_of(const QuantizedWeight& weight, const Tensor& real) {
-    constexpr std::int64_t named_only = 4;  // so few numbers are alike by accident
+    constexpr std::int64_t named_only = 4;  // with fewer elements, values agree by accident
     constexpr double rounding = 1.01;
     const std::vector<double> steps = to_f64(weight.quantizer.scale);
     if (steps.empty()) return std::nullopt;
@@ -209,7 +210,7 @@ class FloatParts {
     return shaped;
   }
 
-  // The value, shaped as what is stored, where that is it but for rounding.
+  // The value in the stored one's shape, if both agree within rounding; nullopt otherwise.
   static std::optional<Tensor> rounded_from(Tensor value, const Tensor& stored) {
     constexpr double rounded_db = 20;
     if (value.size() != stored.size()) return std::nullopt;
@@ -218,7 +219,7 @@ class FloatParts {
                                                                : std::nullopt;
   }
 
-  // A constant of the same name.
+  // The reference's constant of the same name.
   std::optional<Tensor> by_name(const QuantizedWeight& weight, const Tensor& real) const {
     if (!reference_) return std::nullopt;
     const Counterpart found = find_counterpart(*reference_, weight);
@@ -227,7 +228,7 @@ class FloatParts {
     return rounded_from(convert(reference_->model().view(*counterpart->proto), DType::f32), real);
   }
 
-  const ModelIndex* reference_;  // null: the parameters are known, or nothing
+  const ModelIndex* reference_;  // null if a runner or nothing is known
   const ModelIndex& candidate_;
   FoldedBounds bounds_;
   std::map<std::string, FloatWeight> weights_;

@@ -9,25 +9,25 @@
 
 namespace vernier {
 
-// The quantized model with a switch at each of its quantizers, and the float model's weights and
-// folded Relu and Clip behind them. `folded` are those of the activations, where they are known
-// already; empty: they are found by name and graph.
+// The quantized model with a switch at each quantizer. Switched off, a quantizer is replaced by the
+// float model's weight or its folded Relu or Clip. `folded` holds the activations' folded Relus and
+// Clips, if known already; if empty, they are found by name and graph.
 SwitchedModel switch_quantizers(const ModelIndex& float_model, const ModelIndex& quantized_model,
                                 const Quantization& quantization,
                                 std::span<const std::optional<ClipRange>> folded = {});
 
-// The same with those of the reference's weights and biases that are known to be the same, a batch
-// norm folded in where the quantized model has it so. Of a Relu or Clip that was folded into a
-// quantizer, the bounds are left that the quantizer's own codes keep to, unless all are wanted.
-// So all switched off, what differs from the reference is computed otherwise. Of a runner only
-// leaves tell of a Clip: codes that begin at zero stand for a Relu, and with all bounds for a Clip
-// at their end. Without a reference, only activations are switched.
+// Uses only those of the reference's weights and biases that are known to be the same, with a batch
+// norm folded in if the quantized model has it folded. So with all quantizers off, a difference
+// from the reference is a difference in structure. With `kept_by_codes`, a folded Relu or Clip
+// keeps only the bounds that the quantizer's codes keep too. A runner shows a Clip only by its
+// leaves: codes that begin at zero are taken for a Relu and, with `all`, for a Clip at their end.
+// Without a reference, only activations are switched.
 enum class FoldedBounds { kept_by_codes, all };
 SwitchedModel switch_quantizers(const FloatReference& reference, const ModelIndex& quantized_model,
                                 const WeightEvidence& weights,
                                 FoldedBounds bounds = FoldedBounds::kept_by_codes);
 
-// A quantizer that stands for a Relu or Clip of the float model, and lets more through than that.
+// A quantizer that stands for a Relu or Clip of the float model, but has a wider range.
 struct LostBound {
   std::string tensor;
   RealRange range;

@@ -20,19 +20,19 @@
 namespace vernier {
 namespace {
 
-constexpr double quantized_db = 20;  // below, a weight off by more is another weight
-// Of 4 bits: scales by output error and error feedback leave 17 dB and more; a scale x1.5 leaves 6.
+constexpr double quantized_db = 20;  // a weight off by more than a step is the same from here on
+// For 4 bits: scales by output error and error feedback leave 17 dB or more, a scale x1.5 6 dB.
 constexpr double coarse_db = 12;
-// Branches of one network for two kinds of input may have weights that are 20 dB alike.
+// Branches of one network may have weights that are 20 dB alike; from here on, it is a changed one.
 constexpr double changed_db = 35;
-// Where a weight was rounded to half precision more than once, it is still more like itself.
+// A weight that was rounded to half precision more than once is more like the original than this.
 constexpr double rounded_twice_db = 60;
-constexpr double equalised_db = 30;      // of a weight of 8 bits, when its channels are scaled back
+constexpr double equalised_db = 30;      // of an 8-bit weight once its channels are scaled back
 constexpr double float_db = 100;         // folding a batch norm in float32 leaves about 140
-constexpr double least_scaling = 0.03;   // of a whole weight; other ends of a range change 0.8 %
+constexpr double least_scaling = 0.03;   // |factor - 1|; other range ends give 0.008
 constexpr double unrelated_db = 0;       // below, weights of one shape have nothing in common
-constexpr std::int64_t named_only = 16;  // so few elements are alike by accident
-constexpr double enough_elements = 0.9;  // that have to be paired for an answer
+constexpr std::int64_t named_only = 16;  // fewer elements may agree by accident
+constexpr double enough_elements = 0.9;  // share that has to be the same for Answer::same
 
 Tensor folded(Tensor weight, const ChannelScale& scale) {
   const auto channels = static_cast<std::int64_t>(scale.factors.size());
@@ -56,7 +56,7 @@ double largest_steps(const TensorView& reference, const TensorView& candidate,
     double largest = 0;
     for (std::size_t i = 0; i < expected.size(); ++i) {
       const double difference = std::abs(factor * expected[i] - found[i]);
-      if (difference == 0) continue;  // also of zeros whose scale is 0
+      if (difference == 0) continue;  // also if the scale is 0
       const double steps = difference / scale_of(i);
       if (std::isnan(steps)) return double{INFINITY};
       largest = std::max(largest, steps);
@@ -71,7 +71,7 @@ double largest_steps(const TensorView& reference, const TensorView& candidate,
   });
 }
 
-// What all of the reference's weight was multiplied by, where that and rounding leave nothing else.
+// The factor f, clearly not 1, if candidate = f * reference within rounding; nullopt otherwise.
 std::optional<double> common_scale(const TensorView& reference, const TensorView& candidate,
                                    const Quantizer& quantizer) {
   const std::span<const float> expected = elements<float>(reference);
@@ -87,8 +87,8 @@ std::optional<double> common_scale(const TensorView& reference, const TensorView
   return factor;
 }
 
-// The largest difference in units in the last place of a half type, whose smallest is `subnormal`.
-// Below two of these they count as one: converters lift what is not zero to 1e-7.
+// Max |difference| in units in the last place of a half type; infinity if it is NaN. Tiny values
+// have a unit of twice the smallest subnormal, since converters raise nonzero values to 1e-7.
 double largest_half_steps(const TensorView& reference, const TensorView& candidate, DType dtype) {
   const int bits = dtype == DType::f16 ? 10 : 7;
   const double subnormal = dtype == DType::f16 ? 0x1p-24 : 0x1p-133;
@@ -124,7 +124,7 @@ Shape squeezed(Shape shape) {
   return shape;
 }
 
-// The same numbers in some order.
+// Whether the dimensions other than 1 are the same, in any order.
 bool shapes_fit(const Shape& first, const Shape& second) {
   Shape a = squeezed(first), b = squeezed(second);
   std::ranges::sort(a);
@@ -132,8 +132,8 @@ bool shapes_fit(const Shape& first, const Shape& second) {
   return a == b;
 }
 
-// A weight that is only much like the reference's has to be so in each of its channels: those of a
-// large one that are another's, or lost, hardly show in all of it.
+// A quantized weight that is similar, but off by more than rounding, has to be similar in each
+// channel: a wrong or lost channel hardly shows in the SQNR of a large weight.
 PairedWeight compare_values(PairedWeight row, const TensorView& reference,
                             const TensorView& candidate, const ModelWeight& weight,
                             bool rounded_reference) {
@@ -165,14 +165,13 @@ bool is_better(const PairedWeight& row, const PairedWeight& than) {
   return row.sqnr_db > than.sqnr_db;
 }
 
-// Whether no other form can be nearer: one that is only like it may be the same with something
-// folded in.
+// Whether no other form can be nearer. A weight that is only similar may be nearer with a fold.
 bool is_certain(const PairedWeight& row) {
   return row.same && (!row.steps || *row.steps <= rounded_steps);
 }
 
-// Calls visit with the weight's axes in every order that gives the shape, until it says so; of a
-// square matrix, in the `known` one alone.
+// Calls visit with the weight's axes in every order that gives the wanted shape, or only in the
+// `known` order, until visit returns true. Returns whether it did.
 template <typename Visit>
 bool visit_orders(const Tensor& weight, const Shape& wanted,
                   const std::optional<std::vector<int>>& known, const Visit& visit) {
@@ -193,7 +192,7 @@ bool visit_orders(const Tensor& weight, const Shape& wanted,
 
 bool is_square(const Shape& shape) { return shape.size() == 2 && shape[0] == shape[1]; }
 
-// The order of the axes of a square matrix in which both models multiply by it alike.
+// The axis order in which both models multiply alike by a square matrix; nullopt if not known.
 std::optional<std::vector<int>> known_order(const ModelWeight& reference,
                                             const ModelWeight& candidate, const Tensor& real) {
   if (!is_square(reference.shape) || !is_square(real.shape) || !reference.output_axis ||
@@ -204,7 +203,7 @@ std::optional<std::vector<int>> known_order(const ModelWeight& reference,
 }
 
 // Calls visit(reference, candidate, fold) with every form in which the two may be the same, until
-// it says so: as stored, with what stands behind either side folded in, and with the kernel
+// it returns true: as stored, with the operators behind either layer folded in, and with the kernel
 // flipped.
 template <typename Visit>
 void visit_forms(const ModelWeight& reference, const ModelWeight& candidate, const Tensor& real,
@@ -242,7 +241,7 @@ PairedWeight compare_pair(const ModelWeight& reference, const ModelWeight& candi
   return best;
 }
 
-// In the order that its readers want, if that is known, else in any.
+// In the axis order that the readers need, if known; if the weights differ in it, in any order.
 PairedWeight compare_pair(const ModelWeight& reference, const ModelWeight& candidate,
                           const Tensor& real) {
   const auto order = known_order(reference, candidate, real);
@@ -253,7 +252,7 @@ PairedWeight compare_pair(const ModelWeight& reference, const ModelWeight& candi
   return transposed;
 }
 
-// What a layer adds, with what is folded into it; nothing where that is not known.
+// The layer's bias with `fold` applied; nullopt if it has none or it is unknown.
 std::optional<Tensor> float_bias(const ModelWeight& reference, const ChannelScale* fold) {
   std::vector<double> values = reference.bias;
   if (fold) {
@@ -277,8 +276,8 @@ bool changes_weights(std::span<const ChannelScale> folds) {
   return std::ranges::any_of(folds, [](const auto& fold) { return !leaves_weights(fold); });
 }
 
-// The biases that go with a weight into which so much is folded: a sum behind it changes no weight,
-// and may be folded in as well.
+// The biases that may go with a weight after `fold`. A later Add does not change the weight, so it
+// may be folded into the bias as well.
 std::vector<Tensor> float_biases(const ModelWeight& reference, const ChannelScale* fold) {
   std::vector<Tensor> biases;
   if (auto bias = float_bias(reference, fold)) biases.push_back(*std::move(bias));
@@ -290,7 +289,7 @@ std::vector<Tensor> float_biases(const ModelWeight& reference, const ChannelScal
   return biases;
 }
 
-// The form of the reference's weight that is the same, or most like it.
+// The form of the reference's weight that is nearest; nullopt if none is the same.
 std::optional<FloatWeight> same_form(const ModelWeight& reference, const ModelWeight& candidate) {
   std::optional<FloatWeight> same;
   PairedWeight best{.sqnr_db = -INFINITY};
@@ -306,7 +305,7 @@ std::optional<FloatWeight> same_form(const ModelWeight& reference, const ModelWe
   return same;
 }
 
-// Of a float weight that has no name, below which it was changed; others tell nothing.
+// The SQNR below which a similar weight without a name was changed; -infinity if it cannot be told.
 double most_changed_db(DType stored) {
   if (stored == DType::f32) return INFINITY;
   return stored == DType::f16 ? rounded_twice_db : -INFINITY;
@@ -318,14 +317,14 @@ double norm(const Tensor& weight) {
 
 class Pairing {
  public:
-  // `shapes_tell`: a weight without a name that is nothing like those of its shape is another one.
+  // `shapes_tell`: a weight without a name that is unlike all of its shape proves a difference.
   Pairing(const std::vector<ModelWeight>& reference, bool shapes_tell)
       : reference_(reference), shapes_tell_(shapes_tell), norms_(reference.size()) {
     for (std::size_t i = 0; i < reference.size(); ++i)
       for (const std::string& name : reference[i].aliases) by_name_.emplace(name, i);
   }
 
-  // Names first, for all weights: what remains free is searched by shape.
+  // By name first, for all weights; then by shape, among those that are left.
   std::vector<PairedWeight> pair(const std::vector<ModelWeight>& candidate) {
     std::vector<PairedWeight> rows;
     std::vector<const ModelWeight*> weights;
@@ -355,9 +354,9 @@ class Pairing {
     return row;
   }
 
-  // Takes the free weight that is the same; where there is none and no name says otherwise, one
-  // that is nothing like it shows that the two are different, one that is much like it that it was
-  // changed, and one in between nothing at all.
+  // Takes an unpaired weight that is the same. If there is none, and none of its name, the nearest
+  // one decides: if unrelated, the models differ; if very similar, the weight was changed; anything
+  // in between proves nothing.
   void by_shape(const ModelWeight& weight, PairedWeight& row) {
     const Tensor real = weight.read();
     std::optional<PairedWeight> unlike;
@@ -375,14 +374,14 @@ class Pairing {
     if (!row.reference.empty()) return;
     if (!unlike) row = second_copy(weight, real).value_or(row);
     if (shapes_tell_ && unlike && unlike->sqnr_db < unrelated_db) row = *unlike;
-    // Nothing else is so much like it: it is the reference's, changed.
+    // Only the weight that it was changed from is so much like it.
     const bool is_changed =
         unlike && unlike->sqnr_db >= changed_db && unlike->sqnr_db < most_changed_db(weight.stored);
     if (is_changed || (unlike && unlike->other_channel)) row = *unlike;
   }
 
-  // The weight as the reference's that another one is already: of tied weights a model may hold
-  // two.
+  // Pairs the weight with a reference weight that is already paired: a model may store tied weights
+  // twice.
   std::optional<PairedWeight> second_copy(const ModelWeight& weight, const Tensor& real) {
     for (std::size_t i = 0; i < reference_.size(); ++i) {
       if (!taken_.contains(i) || !shapes_fit(reference_[i].shape, real.shape) ||
@@ -393,7 +392,7 @@ class Pairing {
     return std::nullopt;
   }
 
-  // Rounding hardly changes the norm, and no order of the axes does.
+  // Rounding hardly changes the norm, and an axis order does not change it at all.
   bool may_be_same(std::size_t reference, const Tensor& real) {
     if (changes_weights(reference_[reference].folds)) return true;
     std::optional<double>& expected = norms_[reference];
@@ -413,13 +412,13 @@ std::size_t largest(const std::vector<PairedWeight>& weights) {
   return std::ranges::max_element(weights, {}, &PairedWeight::elements) - weights.begin();
 }
 
-// The pair, where factors for its channels make it the same.
+// A pair that is the same once the reference's channels are multiplied by the factors.
 struct ScaledPair {
   PairedWeight row;
   ChannelFactors factors;
 };
 
-// By factors(reference, candidate).
+// With factors(reference, candidate); nullopt if these do not make the pair the same.
 template <typename Factors>
 std::optional<ScaledPair> scaled_pair(const PairedWeight& row, const ModelWeight& reference,
                                       const ModelWeight& candidate, const Factors& factors) {
@@ -440,9 +439,9 @@ std::optional<ScaledPair> scaled_pair(const PairedWeight& row, const ModelWeight
 
 bool differs(const PairedWeight& row) { return !row.same && !row.reference.empty(); }
 
-// Weights that differ are the reference's where each is it but for factors of its channels, and
-// these cancel out between them. With `much_alike` the factors of weights count that are the same
-// to 20 dB, where it is they that rounding does not explain.
+// Weights that differ are the same after all if factors for their channels explain each of them and
+// these factors cancel between the weights. With `much_alike`, weights that are the same only by
+// their SQNR are explained too, if the factors leave no more than rounding.
 void settle_equalised(std::vector<PairedWeight>& rows, const std::vector<ModelWeight>& references,
                       const std::vector<ModelWeight>& candidates, bool much_alike) {
   std::vector<PairedWeight> settled = rows;
@@ -464,15 +463,15 @@ void settle_equalised(std::vector<PairedWeight>& rows, const std::vector<ModelWe
     return all;
   };
   bool all = settle(channel_factors);
-  for (const std::size_t axis : {1, 0})  // what is small follows from the others
+  for (const std::size_t axis : {1, 0})  // small weights take the factors that cancel the others'
     all = all || settle([&](const TensorView& reference, const TensorView& candidate) {
             return cancelling_factors(factors, reference, candidate, axis);
           });
   if (all && are_equalised(factors)) rows = std::move(settled);
 }
 
-// A weight that was multiplied as a whole is another one, where no other weight is changed that may
-// undo it.
+// A weight that was multiplied as a whole differs, unless another changed weight may cancel the
+// factor.
 void settle_scaled(std::vector<PairedWeight>& rows) {
   double product = 1;
   for (const PairedWeight& row : rows)
@@ -511,8 +510,8 @@ std::map<std::string, int> readers_of_weights(const ModelIndex& model) {
   return readers;
 }
 
-// Which of a module's calls reads a weight is not known where several nodes read it, or others of
-// the same values: each may add another bias.
+// Removes the biases of weights that several nodes read or that are equal: it is unknown which call
+// of a module each node is, and each call may add another bias.
 void forget_shared_biases(std::map<std::string, FloatWeight>& weights,
                           const ModelIndex& candidate) {
   const std::map<std::string, int> readers = readers_of_weights(candidate);
@@ -577,7 +576,7 @@ std::string_view answer_name(WeightEvidence::Answer answer) {
 WeightEvidence compare_weights_of(const Model& reference, const Model& candidate) {
   const ModelIndex reference_index(reference), candidate_index(candidate);
   std::vector<ModelWeight> references = weights_of(reference_index, true);
-  for (ModelWeight& weight : references)  // what is stored of a quantized one may have another
+  for (ModelWeight& weight : references)  // the stored codes of a quantized one may have another
     if (weight.shape.empty()) weight.shape = weight.read().shape;
   return compare(references, weights_of(candidate_index, false), true);
 }

@@ -14,68 +14,69 @@ namespace vernier {
 
 class Runner;
 
-// A weight of the candidate beside the reference's that it was made from.
+// A weight of the candidate and the reference's weight that it was made from.
 struct PairedWeight {
   std::string candidate;
-  std::string reference;  // empty: none has its name, or its shape and is free
+  // Empty if no reference weight has this name, and none of this shape is left unpaired.
+  std::string reference;
   std::int64_t elements = 0;
-  std::optional<double> steps;  // largest difference over the stored scale; nothing: not quantized
+  std::optional<double> steps;  // max |difference| / stored scale; nullopt if not quantized
   double sqnr_db = 0;
-  std::optional<WeightChannel> other_channel;  // of one that is like the reference's but for it
-  std::optional<double> factor;  // by which all of a quantized one was multiplied, besides rounding
+  std::optional<WeightChannel> other_channel;  // that differs, of an otherwise similar weight
+  std::optional<double> factor;                // candidate = factor * reference, within rounding
   bool same = false;
-  bool equalised = false;   // it is the same but for factors of its channels, which cancel out
-  bool transposed = false;  // it is the same in an order of its axes that its readers do not want
+  bool equalised = false;   // the same after factors of its channels, which cancel between weights
+  bool transposed = false;  // the same, but in another axis order than its readers need
   bool operator==(const PairedWeight&) const = default;
 };
 
-// Whether two models hold the same weights: what decides if they are the same network.
+// Whether two models hold the same weights, and so are the same network.
 struct WeightEvidence {
   enum class Answer { same, different, unknown };
 
   Answer answer = Answer::unknown;
   std::vector<PairedWeight> weights;  // in graph order
   std::int64_t paired = 0;
-  std::optional<double> worst_steps;  // of those that are the same
-  double worst_db = 0;                // of those that are the same
+  std::optional<double> worst_steps;  // of the weights that are the same
+  double worst_db = 0;                // of the weights that are the same
   std::optional<std::size_t> most_different;
   bool operator==(const WeightEvidence&) const = default;
 };
 
 std::string_view answer_name(WeightEvidence::Answer answer);  // "same", "different", "unknown"
 
-// Compares the weights of two or more axes of both models, where they are stored, in float32.
-// A batch norm behind a layer is folded into its weight where the other model has it so. Weights
-// pair by name, else with the free weight of their shape, in any order of the axes, that is
-// nearest. A quantized weight is the same within one step of its scale, or from 20 dB on unless one
-// of its channels is another's, or all of it was multiplied by what nothing undoes; a float weight
-// from 100 dB on, and where it is stored in half precision, within one unit in the last place. A
-// kernel that one model reads in a Conv and the other in a ConvTranspose may be flipped. Unknown:
-// too few weights have a counterpart.
+// Compares the weights with two or more axes of both models, in float32. A batch norm behind a
+// layer is folded into its weight if the other model has it folded. Weights are paired by name,
+// else with an unpaired weight of the same dimensions, in any axis order. A quantized weight is the
+// same within one step of its scale, or from 20 dB on (12 dB for 4 bits) unless one of its channels
+// differs or the whole weight was multiplied by a factor that no other weight cancels. A float
+// weight is the same from 100 dB on, and one in half precision within one unit in the last place. A
+// kernel that a Conv reads in one model and a ConvTranspose in the other may be flipped. The answer
+// is unknown if too few weights have a counterpart.
 WeightEvidence compare_weights_of(const Model& reference, const Model& candidate);
 
-// The same with the parameters that a runner shows; nothing where it shows none. Those of recurrent
-// layers are joined as ONNX has them. An exporter may have split or joined what has lost its name.
-// Nothing, too, where the order of batch norms is not known because
-// the runner does not watch its leaves.
+// Compares with the parameters that a runner shows; those of recurrent layers are joined as in
+// ONNX. A weight that lost its name and is unlike all of its shape proves nothing: an exporter may
+// have split or joined it. nullopt if the runner shows no parameters, or has batch norms but does
+// not watch its leaves, so that their order is unknown.
 std::optional<WeightEvidence> compare_weights_of(const Runner& reference, const Model& candidate);
 
-// A weight of the reference as the candidate would hold it were it not quantized: with what is
-// folded in, and the axes in its order.
+// A weight of the reference in the form in which the candidate would hold it unquantized: with the
+// same folds and the same axis order.
 struct FloatWeight {
   Tensor weight;
-  std::vector<Tensor> biases;  // that the layer may add, likewise; none: it has none, or unknown
+  std::vector<Tensor> biases;  // possible biases with these folds; empty if none or unknown
 };
 
-// Where a float reference is read: its model, or what runs it and shows its parameters. Neither:
-// nothing is known of it.
+// Where a float reference is read: its model, or the runner that shows its parameters. If both are
+// null, nothing is known of it.
 struct FloatReference {
   const ModelIndex* model = nullptr;
   const Runner* runner = nullptr;
 };
 
-// Those of the candidate's weights that are the same, by name. Of a runner's, one that several
-// nodes read has no biases.
+// The reference's weights that the candidate holds unchanged, by the candidate's names. With a
+// runner, a weight that several nodes read has no biases.
 std::map<std::string, FloatWeight> float_weights_of(const FloatReference& reference,
                                                     const ModelIndex& candidate,
                                                     const WeightEvidence& evidence);

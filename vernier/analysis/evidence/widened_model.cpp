@@ -15,8 +15,8 @@
 namespace vernier {
 namespace {
 
-// Whether this is what was rounded to the stored values: to a neighbour at most, as converters
-// clamp what the type cannot hold.
+// Whether `wide` rounds to the stored values, within one unit: converters clamp values that the
+// type cannot hold.
 bool rounds_to(const TensorView& wide, const TensorView& stored) {
   Tensor rounded = convert(wide, stored.dtype);
   rounded.shape.assign(stored.shape.begin(), stored.shape.end());
@@ -24,17 +24,17 @@ bool rounds_to(const TensorView& wide, const TensorView& stored) {
   return distance && distance->max <= 1;
 }
 
-// Whether all numbers are so short (0.5, 6, 1/64) that they were hardly rounded to be stored.
+// Whether all numbers have so few digits (0.5, 6, 1/64) that rounding hardly changed them.
 bool are_short(const TensorView& stored) {
   constexpr int significant_bits = 6;
   return std::ranges::all_of(to_f64(stored), [](double value) {
     int exponent = 0;
     const double scaled = std::ldexp(std::frexp(value, &exponent), significant_bits);
-    return scaled == std::nearbyint(scaled);  // also infinity; NaN is not
+    return scaled == std::nearbyint(scaled);  // true for infinity, false for NaN
   });
 }
 
-// Whether one of the numbers is where converters end what the type cannot hold.
+// Whether a number is at an end of the range to which converters clamp.
 bool may_be_clamped(const TensorView& stored) {
   constexpr double largest = 1e4, least = 1.01e-7;
   return std::ranges::any_of(to_f64(stored), [](double value) {
@@ -71,7 +71,7 @@ class Counterparts {
   bool is_clamped() const { return is_clamped_; }
 
  private:
-  // What was found for a constant; no value: one of its name, which does not round to it.
+  // What was found for a constant; no value if the constant of its name does not round to it.
   struct Found {
     std::optional<Tensor> value;
   };
@@ -94,7 +94,7 @@ class Counterparts {
 
   std::optional<Found> parameter_of(const std::string& name, const TensorView& stored) {
     if (!parameters_) return std::nullopt;
-    // First what a layer adds: some exporters keep the name where they fold a norm in.
+    // The layer's bias first: some exporters keep the name of a bias into which they fold a norm.
     if (const auto beside = weights_beside_.find(name); beside != weights_beside_.end())
       if (const auto layer = weights_.find(beside->second); layer != weights_.end())
         for (const Tensor& bias : layer->second.biases)
@@ -123,10 +123,10 @@ class Counterparts {
     return wide;
   }
 
-  const ModelIndex* reference_;  // null: the parameters are known
+  const ModelIndex* reference_;  // null if the parameters are known
   std::map<std::string, FloatWeight> weights_;
   std::optional<FloatParameters> parameters_;
-  std::map<std::string, std::string> weights_beside_;  // of each third input
+  std::map<std::string, std::string> weights_beside_;  // weight of each node, by bias
   std::vector<std::string> rounded_;
   bool is_clamped_ = false;
 };

@@ -8,17 +8,19 @@
 
 namespace vernier {
 
-// A candidate in half precision, computed in float32 with the reference's weights and constants in
+// A half-precision candidate, computed in float32 with the reference's weights and constants in
 // place of the rounded ones.
 struct WidenedModel {
   Model model;
-  // Constants without a counterpart: these keep their rounding. Short ones (0.5, 6) have none.
+  // Constants that keep their rounding, for lack of a counterpart. Short ones (0.5, 6) are not
+  // listed: rounding hardly changes them.
   std::vector<std::string> rounded;
-  bool clamped = false;  // one of these may have been larger, or smaller, than the type holds
+  bool clamped = false;  // a listed constant may have been clamped to the type's range
 };
 
-// A constant's counterpart is that of the weights that are known to be the same, the constant of
-// its name, else one that rounds to it. One of its name that does not is another value, and stays.
+// A constant's counterpart is the paired weight that is known to be the same, else the reference's
+// constant of its name if it rounds to it, else any constant that rounds to it. A constant of its
+// name that does not round to it is another value, so the candidate's is kept.
 WidenedModel widen(const FloatReference& reference, const Model& candidate,
                    const WeightEvidence& weights);
 

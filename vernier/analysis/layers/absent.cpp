@@ -34,17 +34,17 @@ class AbsentLayers {
   AbsentLayers(const LayersResult& result, const CandidateGraph& candidate)
       : rows_(result.rows), outputs_(result.outputs), candidate_(candidate) {}
 
-  // What the row is, if that is another than was thought.
+  // The corrected match of the row; nullopt if it is already right.
   std::optional<Match> settled(std::size_t index) const {
     if (!is_absent(rows_[index])) return std::nullopt;
     const auto reader = first_reader(index);
-    // One that does nothing may stand for what no layer shows, as the projection of an attention.
+    // A no-op may stand for a computation without a layer, such as the projection of an attention.
     if (is_no_op({.name = rows_[index].layer, .type = rows_[index].type}))
       return reader && rows_[*reader].exceeds && has_another_product(*reader)
                  ? std::nullopt
                  : std::optional(Match::fused);
     if (!reader) return is_computed_for_outputs(index) ? std::optional(Match::fused) : std::nullopt;
-    // Of a table that is read at fixed places, as positions are, exporters leave a constant.
+    // A table that is read at fixed positions is exported as a constant.
     if (rows_[index].type == "Embedding") return Match::fused;
     const bool computed = is_computed_for(index, *reader);
     if (rows_[index].match == Match::none && computed) return Match::fused;
@@ -57,7 +57,7 @@ class AbsentLayers {
  private:
   const Region& region(std::size_t row) const { return candidate_.region(rows_[row].tensor); }
 
-  // The first layer behind it that reads the one before it; else the next one.
+  // The first later layer that reads the tensor before it; else the next layer.
   std::optional<std::size_t> first_reader(std::size_t index) const {
     std::size_t before = index;
     while (before > 0 && !has_tensor(rows_[before])) --before;
@@ -85,7 +85,7 @@ class AbsentLayers {
 
   std::ptrdiff_t products_of(std::size_t row) const { return products_in(region(row)); }
 
-  // Layers with a weight that the row computes: its own, and those before it without a tensor.
+  // Weighted layers in the row's region: the row's own, and those before it without a tensor.
   std::ptrdiff_t weighted_layers_of(std::size_t row) const {
     return (takes_batch_norm(plain_type(rows_[row].type)) ? 1 : 0) + weighted_layers_before(row);
   }
@@ -97,12 +97,12 @@ class AbsentLayers {
     return layers;
   }
 
-  // Whether one of them is no layer's.
+  // Whether a product in the row's region belongs to no layer.
   bool has_another_product(std::size_t row) const {
     return products_of(row) > weighted_layers_of(row);
   }
 
-  // Whether what computes the reader has an operator for the layer as well.
+  // Whether the reader's region has an operator for the layer as well.
   bool is_computed_for(std::size_t index, std::size_t reader) const {
     const std::string type = plain_type(rows_[index].type);
     if (!takes_batch_norm(type) && !is_batch_norm(type))
@@ -111,8 +111,8 @@ class AbsentLayers {
     return products > 0 && products >= weighted_layers_of(reader);
   }
 
-  // Whether no layer follows, all outputs are right, and what computes one of them has an operator
-  // for the layer: it was fused with what the model does behind its last layer.
+  // Whether no layer follows, all outputs are right, and the region of an output has an operator
+  // for the layer: then it was fused with operators behind the last layer.
   bool is_computed_for_outputs(std::size_t index) const {
     const std::string type = plain_type(rows_[index].type);
     const bool all_right = std::ranges::all_of(outputs_, [](const LayerRow& output) {

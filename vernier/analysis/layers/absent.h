@@ -5,10 +5,10 @@
 
 namespace vernier {
 
-// Tells PyTorch's layers without a tensor of their own that were fused from those that are missing,
-// by the operators of the layer that reads what is computed before them. Without this, a fused
-// layer is missing wherever the next one is wrong, and a missing one fused wherever the next one is
-// right, though that need not read it.
+// Tells fused PyTorch layers without a tensor of their own from missing ones, by the operators of
+// the layer that reads the tensor before them. Without this, a fused layer would count as missing
+// if the next layer is wrong, and a missing one as fused if the next layer, which need not read it,
+// is right.
 void settle_absent_layers(LayersResult& result, const CandidateGraph& candidate);
 
 }  // namespace vernier

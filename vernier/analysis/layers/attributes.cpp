@@ -21,7 +21,7 @@ using vernier_onnx::NodeProto;
 using vernier_onnx::TensorProto;
 using Fact = LayerEvidence::Fact;
 
-// None where the attribute is unset.
+// Empty if the attribute is unset.
 std::vector<std::string> attribute_value(const AttributeProto* attribute) {
   if (!attribute) return {};
   switch (attribute->type()) {
@@ -33,7 +33,7 @@ std::vector<std::string> attribute_value(const AttributeProto* attribute) {
   }
 }
 
-// The node that writes the tensor, in the graph or one inside it; null if none does.
+// The node that writes the tensor, in the graph or a subgraph; null if none does.
 NodeProto* writer_in(GraphProto& graph, const std::string& tensor) {
   for (NodeProto& node : *graph.mutable_node()) {
     if (std::ranges::find(node.output(), tensor) != node.output().end()) return &node;
@@ -44,7 +44,7 @@ NodeProto* writer_in(GraphProto& graph, const std::string& tensor) {
   return nullptr;
 }
 
-// Sets the attribute of the node that writes the tensor, or takes it away.
+// Sets the attribute of the node that writes the tensor; nullopt removes it.
 void set_attribute(Model& model, const std::string& tensor, const std::string& name,
                    const std::optional<AttributeProto>& value) {
   NodeProto* node = writer_in(model.graph(), tensor);
@@ -56,7 +56,7 @@ void set_attribute(Model& model, const std::string& tensor, const std::string& n
   if (value) attributes.Add()->CopyFrom(*value);
 }
 
-// The node that writes the tensor reads a number of its own in the place of a constant.
+// Makes the node that writes the tensor read a new constant at `input`.
 void set_operand(Model& model, const std::string& tensor, int input, const Tensor& value) {
   NodeProto* node = writer_in(model.graph(), tensor);
   if (!node) return;
@@ -66,7 +66,7 @@ void set_operand(Model& model, const std::string& tensor, int input, const Tenso
   *model.graph().add_initializer() = std::move(stored);
 }
 
-// A large value may lie in the reference's file.
+// A large value may be stored in the reference's file.
 std::optional<AttributeProto> own_copy(const AttributeProto* attribute, const Model& model) {
   if (!attribute) return std::nullopt;
   AttributeProto copied = *attribute;
@@ -95,7 +95,7 @@ void add_differences(std::vector<OtherAttribute>& found, const NodeProto& refere
     }
 }
 
-// In no order: operands may be swapped.
+// Unordered: operands may be swapped.
 std::multiset<std::string> constants_of(const Region& region) {
   std::multiset<std::string> constants;
   for (const NodeProto* node : region.nodes)
@@ -114,7 +114,7 @@ struct SetNumber {
   int operand = -1;
 };
 
-// The first element of a constant of one element that the node reads.
+// The value of a scalar constant that the node reads; nullopt if it reads none there.
 std::optional<SetNumber> number_read(const NodeProto& node, int input, const Region& region) {
   const WeightSource source = region.graph->weight_source(input_name(node, input));
   if (!source || source.dequantize || element_count(shape_of(*source.stored)) != 1)
@@ -123,7 +123,7 @@ std::optional<SetNumber> number_read(const NodeProto& node, int input, const Reg
                    .operand = input};
 }
 
-// The epsilon of a normalisation, also one that is written out: a constant added before a root.
+// The epsilon of a normalisation, also of a decomposed one: a constant added before a Sqrt.
 std::optional<SetNumber> epsilon_of(const NodeProto& node, const Region& region) {
   if (const auto* set = attribute(node, "epsilon"))
     return SetNumber{.value = set->f(), .attribute = "epsilon"};
@@ -155,7 +155,7 @@ void set_number(Model& model, const std::string& tensor, const SetNumber& place,
   set_attribute(model, tensor, place.attribute, attribute);
 }
 
-// The value in the type and shape of the constant in whose place it is put.
+// The value in the type and shape of the constant that it replaces.
 Tensor as_operand(const NodeProto& node, const SetNumber& place, double value,
                   const Region& region) {
   if (place.operand < 0) return {};
@@ -184,7 +184,7 @@ void add_number(std::vector<OtherAttribute>& found, const Region& region, const 
        }});
 }
 
-// PyTorch's LayerNorm has a factor for each element that is normalised.
+// PyTorch's LayerNorm has a scale for each normalised element.
 void add_axis(std::vector<OtherAttribute>& found, const Region& region, const NodeProto& node,
               const WatchedTensor& leaf) {
   if (leaf.type != "LayerNorm" || !is_op(node, "LayerNormalization")) return;

@@ -8,18 +8,18 @@
 
 namespace vernier {
 
-// Something that an operator of the candidate is set to otherwise, and how it is set as the
-// reference has it.
+// An attribute or constant that differs in the candidate, and a function that sets it to the
+// reference's value.
 struct OtherAttribute {
   LayerEvidence evidence;
   std::function<void(Model& candidate)> correct;
 };
 
-// Attributes and constants that differ, where both regions have the same operators.
+// Attributes that differ between regions with the same operators.
 std::vector<OtherAttribute> differing_attributes(const Region& reference, const Region& candidate);
 
-// An epsilon or slope that is not the one the PyTorch module was called with, and the axis of a
-// LayerNormalization whose factors have another number of axes than are normalised.
+// An epsilon or slope that differs from the PyTorch module's, and a LayerNormalization axis that
+// does not fit the number of axes of its scale.
 std::vector<OtherAttribute> differing_constants(const Region& region, const WatchedTensor& leaf);
 
 }  // namespace vernier

@@ -47,7 +47,7 @@ RunChanged changed_runs(LayersReference& reference, const ChangedRunOptions& opt
     } catch (const Stopped&) {
       throw;
     } catch (const Error&) {
-      errors.assign(rows.size(), std::nullopt);  // such a graph does not run
+      errors.assign(rows.size(), std::nullopt);  // the changed graph does not run
     }
     return errors;
   };

@@ -9,16 +9,16 @@
 namespace vernier {
 
 struct ChangedRunOptions {
-  OrtOptions runtime;  // of the candidate, watching the tensors of the rows
+  OrtOptions runtime;  // of the candidate, watching the rows' tensors
   IoMapping io;
   std::int64_t number = 0;  // of the sample
   std::vector<Tensor> sample;
 };
 
-// Runs such a graph in the place of the candidate's beside the reference, which must outlive it.
+// Runs a changed candidate graph on the reference's tensors. The reference must outlive the result.
 RunChanged changed_runs(LayersReference& reference, const ChangedRunOptions& options);
 
-// The reference's tensor as the candidate holds it: in its type, and in the layout of the row.
+// The reference's tensor in the candidate's type and the row's layout.
 std::vector<std::byte> as_candidate_holds(const LayerRow& row, const Tensor& reference,
                                           DType dtype);
 

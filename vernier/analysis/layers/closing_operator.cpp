@@ -12,7 +12,7 @@
 namespace vernier {
 namespace {
 
-// Softmax and the like over the last axis, in float64.
+// Softmax over the last axis.
 std::vector<double> softmax(std::vector<double> values, std::size_t width) {
   for (std::size_t begin = 0; begin + width <= values.size(); begin += width) {
     const auto row = std::span(values).subspan(begin, width);
@@ -30,7 +30,7 @@ std::vector<double> mapped(std::vector<double> values, Function function) {
   return values;
 }
 
-// How alike, in dB.
+// SQNR in dB.
 double likeness_db(const std::vector<double>& reference, const std::vector<double>& candidate) {
   double signal = 0, noise = 0;
   for (std::size_t i = 0; i < reference.size(); ++i) {
@@ -40,7 +40,7 @@ double likeness_db(const std::vector<double>& reference, const std::vector<doubl
   return 10 * std::log10(signal / noise);
 }
 
-// The operator that ends a model and makes `from` what `to` is; empty if it is none of the usual.
+// The final operator that turns `from` into `to`; empty if it is none of these.
 std::string operator_between(const std::vector<double>& from, const std::vector<double>& to,
                              std::size_t width) {
   const auto relu = [](double value) { return std::max(value, 0.0); };

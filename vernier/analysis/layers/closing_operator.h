@@ -6,7 +6,7 @@
 namespace vernier {
 
 // An activation function that only one side ends with: Softmax, LogSoftmax, Sigmoid, Relu or Tanh
-// makes one output the other. Fact::none if none does.
+// turns one output into the other. Fact::none if none does.
 LayerEvidence closing_operator(const Tensor& reference, const Tensor& candidate);
 
 }  // namespace vernier

@@ -19,7 +19,7 @@ std::vector<std::size_t> find_coincidences(std::span<const LayerRow> rows,
   for (const std::size_t row : placed)
     if (rows[row].compared && is_exceeding(rows[row])) doubtful.insert(row);
 
-  // What is not compared, or is doubtful itself, says nothing: what is computed from that does.
+  // A tensor that is not compared, or is doubtful itself, says nothing; those computed from it do.
   const auto leads_to_right_layers_only = [&](std::size_t row) {
     std::vector<std::string_view> open = {rows[row].layer};
     std::set<std::string_view> seen;

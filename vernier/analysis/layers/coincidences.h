@@ -9,10 +9,10 @@
 
 namespace vernier {
 
-// Of the layers `placed` by equal values on the first sample alone, those that owe their place to
-// chance, as lengths that are one number until there is a cache: on other samples they differ, and
-// yet all that the reference computes from them is right on every sample. Rows are by the names of
-// the reference's tensors.
+// Of the layers `placed` because their values were equal on the first sample, those that were equal
+// by chance, such as lengths that agree until there is a cache: they differ on other samples, and
+// yet everything that the reference computes from them is right on every sample. Rows are named
+// after the reference's tensors.
 std::vector<std::size_t> find_coincidences(std::span<const LayerRow> rows,
                                            std::span<const std::size_t> placed,
                                            const GraphIndex& reference);

@@ -56,8 +56,7 @@ class Diagnoser {
   }
 
  private:
-  // What computes the layer; where no tensor stands for it, what computes the next one that has
-  // one.
+  // The region of the layer's tensor; without one, that of the next layer that has one.
   Region region_of(std::size_t index) const {
     return candidate_ ? candidate_->region(rows_[next_with_tensor(index)].tensor) : Region();
   }
@@ -71,8 +70,8 @@ class Diagnoser {
     return is_no_op({.name = row.layer, .type = row.type});
   }
 
-  // A layer that does nothing is not missed; no tensor holds its values because those that it
-  // should hand on are wrong.
+  // A no-op layer is not missing; no tensor holds its values because the values that it passes on
+  // are wrong.
   Diagnosis diagnose_next(std::size_t index) const {
     while (++index < rows_.size())
       if (!rows_[index].tensor.empty()) {
@@ -84,13 +83,13 @@ class Diagnoser {
     return {Cause::unknown, {.fact = Fact::no_operation}};
   }
 
-  // Whether the layer may be at fault: on the reference's inputs it is not right, or was not run.
+  // Whether the layer may be at fault: on the reference's inputs it is wrong, or was not run.
   bool may_be_at_fault(const LayerRow& row) const {
     return !(row.introduced_max_abs_diff && *row.introduced_max_abs_diff <= row.allowed);
   }
 
-  // A tensor that a fusion left with only a part of a layer's work is not the layer's output, and
-  // what reads it wants that part: with the reference's tensor in its place both come out wrong.
+  // A tensor that holds only a part of a layer's result after a fusion is not the layer's output,
+  // and its readers need that part: replacing it by the reference's tensor makes both wrong.
   void forget_unfair_runs() {
     std::set<std::string> parts;
     for (const LayerRow& row : rows_)
@@ -136,7 +135,7 @@ class Diagnoser {
       in_inference_ = errors_with(in_inference_mode(options_.candidate->model()));
   }
 
-  // Whether training mode explains the layer, by a run without; nothing where there was none.
+  // Whether training mode explains the layer, by a run in inference mode; nullopt if not run.
   std::optional<bool> is_proven_training(std::size_t index) const {
     index = next_with_tensor(index);
     const LayerRow& row = rows_[index];
@@ -146,7 +145,7 @@ class Diagnoser {
            in_inference_[index]->sqnr_db >= *row.introduced_sqnr_db + most_of_error_db;
   }
 
-  // Whether a layer without a tensor is what the next one's training operator does.
+  // Whether a layer without a tensor may be the training operator in the next layer's region.
   bool may_train(const LayerRow& row) const {
     if (!row.tensor.empty() || is_batch_norm(row.type) || does_nothing(row)) return true;
     const auto* writer =
@@ -154,14 +153,14 @@ class Diagnoser {
     return writer && (is_op(*writer, "BatchNormalization") || is_op(*writer, "Dropout"));
   }
 
-  // Whatever else differs in a layer that is nearly right as soon as nothing trains.
+  // The training operator of a layer that is nearly right in inference mode, whatever else differs.
   LayerEvidence training_mode(std::size_t index, const Region& region) const {
     const bool is_proven = candidate_ && may_be_at_fault(rows_[index]) && may_train(rows_[index]) &&
                            is_proven_training(index).value_or(false);
     return is_proven ? training_operator(region) : LayerEvidence();
   }
 
-  // The same operator that an earlier layer has it from.
+  // The training operator, if an earlier layer is blamed for it already.
   LayerEvidence shared_training(std::size_t index, const Region& region) const {
     const LayerEvidence own = training_mode(index, region);
     for (std::size_t i = 0; own && i < index; ++i)
@@ -170,8 +169,8 @@ class Diagnoser {
     return {};
   }
 
-  // The attributes of each row that may be at fault, put right one after the other, in all rows at
-  // once, and then together. The first that makes a row right is its own.
+  // Corrects the differing attributes of each row that may be at fault: one per run, in all rows at
+  // once, and then all together. The first that makes a row right is its cause.
   void prove_attributes() {
     std::vector<std::vector<OtherAttribute>> others(rows_.size());
     std::size_t most = 0;
@@ -189,7 +188,7 @@ class Diagnoser {
       prove_attributes(others, round < most ? std::optional(round) : std::nullopt);
   }
 
-  // Only the attributes of that number; nothing: all of them.
+  // Corrects only the attributes with that index; nullopt: all of them.
   void prove_attributes(const std::vector<std::vector<OtherAttribute>>& others,
                         std::optional<std::size_t> number) {
     Model changed = options_.candidate->model().clone();
@@ -222,7 +221,7 @@ class Diagnoser {
     const LayerRow& row = rows_[index];
     if (!candidate_ || !may_be_at_fault(row)) return {};
     LayerEvidence found = differing_weight(region, options_.weights, row.layer);
-    // What two ways of folding a batch norm leave in a weight is no cause of more than rounding.
+    // Different ways of folding a batch norm leave differences that explain no more than rounding.
     const bool is_rounding = found && found.weight->sqnr_db >= rounding_db;
     return is_rounding && !(row.sqnr_db >= rounding_db) ? LayerEvidence() : found;
   }
@@ -245,8 +244,8 @@ class Diagnoser {
     return found;
   }
 
-  // Neither has it a tensor, nor does a node of its scope help to compute the next layer. A
-  // quantizer may have taken it in.
+  // The layer has no tensor, and no node of its scope helps to compute the next layer. A quantizer
+  // may have absorbed it.
   static bool is_missing(const LayerRow& row, const Region& region) {
     return row.match == Match::none && row.tensor.empty() &&
            std::ranges::none_of(region.nodes, [&](const auto* node) {
@@ -254,7 +253,7 @@ class Diagnoser {
            });
   }
 
-  // Whether the operator before it is missing, too: the first stands for all that are in a row.
+  // Whether the operator before it is missing too: the first of several stands for all.
   bool is_missing_before(std::size_t index) const {
     return options_.reference && index > 0 && is_missing(rows_[index - 1], region_of(index - 1));
   }
@@ -265,7 +264,7 @@ class Diagnoser {
     return {.fact = Fact::absent_with, .layer = rows_[index].layer};
   }
 
-  // A layer that reads what the reference computes only after it stands in another place.
+  // A layer that reads what the reference computes later is at another place in the graph.
   LayerEvidence late_source(std::size_t index, const Region& region) const {
     for (const std::string& source : region.sources) {
       const auto& sources = candidate_->rows_of(source);
@@ -275,7 +274,7 @@ class Diagnoser {
     return {};
   }
 
-  // The layer before it, if what that computes is not used.
+  // The layer before it, if nothing reads that layer's tensor.
   LayerEvidence unread_layer(std::size_t index) const {
     while (index-- > 0) {
       if (rows_[index].tensor.empty()) continue;
@@ -299,7 +298,7 @@ class Diagnoser {
     return candidate_ ? low_precision(region) : LayerEvidence();
   }
 
-  // Whether NaN or infinity appears here, also on the reference's inputs if it was run on them.
+  // Whether NaN or infinity begins here: on the reference's inputs, if it was run on them.
   bool makes_nonfinite(const LayerRow& row, const Region& region) const {
     if (nonfinite(row) == reference_nonfinite(row)) return false;
     if (row.introduced_max_abs_diff) return !std::isfinite(*row.introduced_max_abs_diff);
@@ -320,7 +319,7 @@ class Diagnoser {
     return {.fact = near ? Fact::near_truth : Fact::none};
   }
 
-  // Whether it was run on the reference's inputs and came out wrong.
+  // Whether it was run on the reference's inputs and is wrong.
   bool is_wrong_by_itself(const LayerRow& row) const {
     return candidate_ && row.introduced_max_abs_diff && may_be_at_fault(row);
   }
@@ -329,7 +328,7 @@ class Diagnoser {
     return candidate_ ? other_attribute_[index] : LayerEvidence();
   }
 
-  // The node that computes the region, beside constants; null where there are several.
+  // The only node of the region, not counting constants; null if there are several.
   static const vernier_onnx::NodeProto* only_node(const Region& region) {
     const vernier_onnx::NodeProto* only = nullptr;
     for (const auto* node : region.nodes) {
@@ -340,13 +339,13 @@ class Diagnoser {
     return only;
   }
 
-  // Both sides compute it by one operator, from the same tensors in another order.
+  // Both sides compute it by one operator from the same tensors, in another order.
   LayerEvidence wrong_operands(std::size_t index, const Region& region) const {
     const LayerRow& row = rows_[index];
     if (!options_.reference || !is_wrong_by_itself(row)) return {};
     const auto *reference = only_node(reference_region(row)), *candidate = only_node(region);
     if (!reference || !candidate) return {};
-    std::vector<std::string> operands, found;  // constants are empty: they have their place, too
+    std::vector<std::string> operands, found;  // constants are empty, but keep their position
     for (const std::string& input : reference->input()) {
       const auto source = tensor_of_.find(input);
       operands.push_back(source == tensor_of_.end() ? "" : source->second);
@@ -363,8 +362,8 @@ class Diagnoser {
     return {.fact = Fact::computed_by, .candidate = operator_names(region)};
   }
 
-  // A missing layer that the reference computes between this one and what it is computed from here:
-  // no run can give it the right input.
+  // A missing layer that, in the reference, lies between this layer and its sources here: no run
+  // can give this layer the right input.
   LayerEvidence missing_input(std::size_t index, const Region& region) const {
     if (!may_be_at_fault(rows_[index])) return {};
     if (options_.reference)
@@ -381,8 +380,8 @@ class Diagnoser {
     return {};
   }
 
-  // An operator between layers that an earlier layer at fault is computed by as well, as on the
-  // residual path of a transformer: no layer's tensor stands behind it.
+  // An operator between layers that also computes an earlier layer at fault, as on the residual
+  // path of a transformer: it has no row of its own.
   LayerEvidence shared_operator(std::size_t index, const Region& region) const {
     if (!candidate_ || !may_be_at_fault(rows_[index])) return {};
     for (std::size_t i = 0; i < index; ++i) {
@@ -410,7 +409,7 @@ class Diagnoser {
             .layer = rows_[*source].layer};
   }
 
-  // The nearest row out of tolerance that this one is computed from.
+  // The nearest exceeding row that this one is computed from.
   std::optional<std::size_t> exceeding_before(const LayerRow& row) const {
     for (const std::string& tensor : candidate_->ancestors(row.tensor))
       for (const std::size_t ancestor : candidate_->rows_of(tensor))
@@ -418,7 +417,7 @@ class Diagnoser {
     return std::nullopt;
   }
 
-  // What is wrong with a layer on the way that is still within tolerance itself.
+  // A fault in an ancestor that is itself within tolerance.
   std::optional<Diagnosis> fault_on_the_way(const LayerRow& row) const {
     if (!candidate_) return std::nullopt;
     for (const std::string& tensor : candidate_->ancestors(row.tensor)) {
@@ -450,8 +449,8 @@ class Diagnoser {
     return row.sqnr_db >= rounding_db ? Fact::rounding_adds_up : Fact::adds_up;
   }
 
-  // The causes in the order in which they are looked for. Before a layer is said to compute
-  // otherwise, it must have had the right inputs.
+  // The causes in search order. A layer is blamed for its computation only after its inputs are
+  // found right.
   struct Search {
     Cause cause;
     LayerEvidence (Diagnoser::*find)(std::size_t index, const Region& region) const;
@@ -478,9 +477,9 @@ class Diagnoser {
   const DiagnoseOptions& options_;
   std::optional<CandidateGraph> candidate_;
   std::set<std::string> layers_;
-  std::map<std::string, std::string> tensor_of_;              // of each layer that has one
-  std::vector<std::optional<IntroducedError>> in_inference_;  // empty: not run
-  std::vector<LayerEvidence> other_attribute_;                // of each row, as far as proven
+  std::map<std::string, std::string> tensor_of_;              // by layer, if it has one
+  std::vector<std::optional<IntroducedError>> in_inference_;  // empty if not run
+  std::vector<LayerEvidence> other_attribute_;                // by row, if proven
 };
 
 }  // namespace

@@ -20,31 +20,31 @@ struct Diagnosis {
   bool operator==(const Diagnosis&) const = default;
 };
 
-// What a layer's output on the reference's inputs is off by.
+// The introduced error of a layer: its output on the reference's inputs, against the reference's.
 struct IntroducedError {
   double max_abs_diff = 0;
   double sqnr_db = 0;
 };
 
-// The introduced errors of all rows once the candidate's graph is changed; nothing for rows that
-// have none, and for all where the graph does not run.
+// Returns the introduced errors of all rows after a change of the candidate's graph; nullopt for a
+// row that was not measured, and for all rows if the graph does not run.
 using RunChanged = std::function<std::vector<std::optional<IntroducedError>>(
     std::span<const LayerRow> rows, const Model& changed)>;
 
-// What is known of two models beside the rows.
+// What is known of the two models besides the rows.
 struct DiagnoseOptions {
   const ModelIndex* candidate = nullptr;    // of the graph that ran; null for a recording
-  const ModelIndex* reference = nullptr;    // null unless it is ONNX
-  std::span<const WatchedTensor> leaves;    // empty unless it is PyTorch
+  const ModelIndex* reference = nullptr;    // null unless it is an ONNX model
+  std::span<const WatchedTensor> leaves;    // empty unless the reference is PyTorch
   std::span<const ComparedWeight> weights;  // of the reference
-  // Proves training modes and attributes by putting them right; empty: what is found is believed.
+  // Proves a training mode or an attribute by correcting it; if empty, findings are not proven.
   RunChanged run_changed = {};
 };
 
-// For each row the first cause that holds; none where it does not exceed. A layer that comes out
+// For each row the first cause that holds; Cause::none if the row does not exceed. A layer that is
 // within tolerance on the reference's inputs is not blamed for its weights and operators. An
-// attribute is the cause only where the layer is right with the reference's, a training mode only
-// where most of the layer's error is gone without it.
+// attribute is the cause only if the layer is right with the reference's value; a training mode
+// only if most of the layer's error disappears without it.
 std::vector<Diagnosis> diagnose(std::span<const LayerRow> rows, const DiagnoseOptions& options);
 
 }  // namespace vernier

@@ -21,7 +21,7 @@ using vernier_onnx::NodeProto;
 using vernier_onnx::TensorProto;
 using Fact = LayerEvidence::Fact;
 
-// By module type, the operators of which at least one takes part. Only what a graph runs without.
+// Operators of which a module type needs at least one. Only types without which a graph still runs.
 struct Implementation {
   std::string_view type;
   std::array<std::string_view, 4> operators;
@@ -48,7 +48,7 @@ constexpr std::array<Implementation, 19> implementations = {{
     {"Linear", {"Gemm", "MatMul", "Einsum", "Conv"}},
 }};
 
-// The weight that a tensor is which the region reads.
+// The unquantized weight behind a tensor that the region reads; null if there is none.
 const TensorProto* weight_read(const Region& region, const std::string& tensor) {
   const WeightSource source = region.graph->weight_source(tensor);
   return source.dequantize ? nullptr : source.stored;
@@ -61,7 +61,7 @@ std::map<std::string, int> count_operators(const Region& region) {
   return counts;
 }
 
-// What `counts` has more of than `others`.
+// The operators of which `counts` has more than `others`.
 std::vector<std::string> surplus(const std::map<std::string, int>& counts,
                                  const std::map<std::string, int>& others) {
   std::vector<std::string> names;

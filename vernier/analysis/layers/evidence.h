@@ -10,37 +10,37 @@
 
 namespace vernier {
 
-// What the operators of a region say about a difference; Fact::none: nothing.
+// Evidence from the operators of a region; Fact::none if there is none.
 
 // A Dropout or BatchNormalization that computes as in training.
 LayerEvidence training_operator(const Region& region);
 
-// Whether it is known which operators do what a PyTorch module of this type does.
+// Whether the operators that implement a PyTorch module of this type are known.
 bool knows_operators(const std::string& type);
 
-// A region in which no operator does what a PyTorch module of this type does. Nothing is said of
-// types that are not known, nor where operators of other domains or a quantizer may do it.
+// Evidence that no operator of the region implements a PyTorch module of this type. None for
+// unknown types, or if a quantizer or an operator of another domain may implement it.
 LayerEvidence missing_operator(const Region& region, const std::string& type);
 
-// Operators that only one of two ONNX graphs has. Nothing is said of a candidate that is quantized:
-// values on another quantizer are a loss of precision, not another computation.
+// Operators that only one of two ONNX graphs has. None if the candidate's region is quantized:
+// other quantizers are a loss of precision, not another computation.
 LayerEvidence differing_operators(const Region& reference, const Region& candidate);
 
-// The operators that compute, in the order of the graph.
+// The operators in graph order, without constants.
 std::vector<std::string> operator_names(const Region& region);
 
 // Whether the node quantizes, or computes with quantized numbers.
 bool is_quantized(const vernier_onnx::NodeProto& node);
 
-// Whether the node only hands values on, or tells shapes.
+// Whether the node only passes values on, or gives a shape.
 bool is_bookkeeping(const vernier_onnx::NodeProto& node);
 
-// The names of the weights that the region reads, as it reads them and as they are stored.
+// The names of the weights that the region reads, both as read and as stored.
 std::set<std::string> names_read(const Region& region);
 
-// What the tensors and weights of a region say about a difference; Fact::none: nothing.
+// Evidence from the tensors and weights of a region; Fact::none if there is none.
 
-// A weight that the region reads, or that belongs to the layer, and that is not the reference's.
+// A weight of the region or of the layer that differs from the reference's.
 LayerEvidence differing_weight(const Region& region, std::span<const ComparedWeight> compared,
                                const std::string& layer);
 

@@ -20,8 +20,8 @@
 namespace vernier {
 namespace {
 
-// Folding in float32 rounds epsilon, the variance with it, the root, the reciprocal and two
-// products, and for the bias two sums more. Each errs by half an ulp at most, 2^-24 of the value.
+// Folding in float32 rounds epsilon, the sum with the variance, the root, the reciprocal and two
+// products, and for the bias two more sums. Each errs by at most half an ulp, 2^-24 of the value.
 constexpr double unit_roundoff = 1.0 / (1 << 24);
 constexpr double weight_roundings = 6;
 constexpr double bias_roundings = 8;
@@ -37,7 +37,7 @@ std::int64_t product(std::span<const std::int64_t> dims) {
   return std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>());
 }
 
-// The elements of a weight as runs of one output channel each.
+// The elements of a weight as runs within one output channel.
 struct Runs {
   std::int64_t outer = 1;  // blocks before the channel axis
   std::int64_t width = 1;  // channels along it
@@ -92,10 +92,10 @@ WeightDifference count_values(const TensorView& expected, const TensorView& foun
   return count(expected.size(), [&](std::int64_t i) { return !(left[i] == right[i]); });
 }
 
-// Square blocks stay in the cache, whichever way they are read.
+// Square blocks stay in the cache in either reading order.
 constexpr std::int64_t block = 32;
 
-// Elements of four bytes, which may lie at any address of a file.
+// For elements of four bytes at any address.
 bool same_swapped(std::span<const std::byte> parameter, std::span<const std::byte> found,
                   std::int64_t rows, std::int64_t columns) {
   const auto element = [](std::span<const std::byte> bytes, std::int64_t index) {
@@ -111,8 +111,8 @@ bool same_swapped(std::span<const std::byte> parameter, std::span<const std::byt
   return true;
 }
 
-// How far off an element may be that is stored in the dtype: rounded once more where that is
-// narrower than float32, and never to less than its smallest number.
+// The largest allowed error of an element stored in the dtype. A type narrower than float32 adds
+// one rounding, at least its smallest subnormal for float16.
 double bound(const Expected& expected, std::size_t index, DType dtype) {
   const double magnitude = std::fabs(expected.values[index]);
   double rounding = 0;
@@ -158,8 +158,7 @@ const WeightUse* use_as(const std::string& role, const std::string& module,
   return found == uses.end() ? nullptr : &*found;
 }
 
-// Where the layer's bias is as long as the batch norm, or there is none: how it differs from what
-// folding would make it.
+// How the layer's bias differs from the folded one; nullopt if their lengths differ.
 std::optional<WeightDifference> bias_difference(const Fold& fold, const ModuleWeights& candidate) {
   const WeightUse* use = use_as("bias", fold.layer, candidate);
   const auto expected = fold_bias(fold.bias, fold.parameters);
@@ -169,7 +168,7 @@ std::optional<WeightDifference> bias_difference(const Fold& fold, const ModuleWe
   return difference(*expected, candidate.index().model().view(*use->stored));
 }
 
-// The layer before leaf `position` that has taken in its batch norm.
+// The layer before leaf `position` into which its batch norm was folded; nullopt if none fits.
 std::optional<Fold> find_fold(std::span<const WatchedTensor> leaves, std::size_t position,
                               const BatchNorm& norm, const Vectors& vectors,
                               const ModuleWeights& candidate, const std::set<std::string>& taken) {

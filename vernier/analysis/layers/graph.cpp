@@ -23,7 +23,7 @@ std::vector<std::string> read_by(const NodeProto& node) {
   return names;
 }
 
-// What an input of the node is for a PyTorch module that has parameters of these names.
+// The parameter name that an input of the node has in a PyTorch module.
 std::string role_of(const NodeProto& node, int input) {
   static constexpr std::array<const char*, 5> batch_norm = {"", "weight", "bias", "running_mean",
                                                             "running_var"};
@@ -34,8 +34,8 @@ std::string role_of(const NodeProto& node, int input) {
   return input == 1 ? "weight" : input == 2 ? "bias" : "";
 }
 
-// Of a node that an optimiser left without a scope: its weight is still called
-// "layer1.conv.weight", or its bias "layer1.conv.bias".
+// The module of a node without a scope (optimisers drop it), from the name of its weight
+// ("layer1.conv.weight") or bias; empty if unknown.
 std::string module_of_weight(const NodeProto& node) {
   if (!is_product(node)) return "";
   for (const auto& [input, role] : {std::pair(1, std::string_view(".weight")), {2, ".bias"}})
@@ -44,8 +44,8 @@ std::string module_of_weight(const NodeProto& node) {
   return "";
 }
 
-// The module whose weights the node reads. A scope that was recalled by the name of a tensor is
-// that of the last operator which a fusion took in: the weight's name tells better.
+// The module whose weights the node reads. A scope recalled by tensor name is that of the last
+// operator in a fusion, so the weight's name is preferred.
 std::string module_of_weights_of(const NodeProto& node) {
   const std::string by_weight = module_of_weight(node);
   const bool knows_better = recalled_module_path(node) && !by_weight.empty();
@@ -113,7 +113,7 @@ ModuleWeights::ModuleWeights(const ModelIndex& index) : index_(index) {
   for (const GraphIndex& graph : index.graphs())
     for (const NodeProto& node : graph.graph().node()) {
       const std::string module = module_of_weights_of(node);
-      // What a Transpose or Cast makes of a weight is read by others.
+      // A Transpose or Cast of a weight only passes it on to its readers.
       const bool hands_on = node.output_size() > 0 && graph.weight_source(node.output(0));
       if (module.empty() || hands_on) continue;
       const int layer = is_recurrent_operator(node) ? recurrent[module]++ : -1;

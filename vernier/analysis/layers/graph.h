@@ -13,36 +13,36 @@
 
 namespace vernier {
 
-// The part of a graph that computes one tensor from the known ones before it.
+// The part of a graph that computes one tensor from known tensors.
 struct Region {
   const GraphIndex* graph = nullptr;
   std::vector<const vernier_onnx::NodeProto*> nodes;  // from the tensor backwards
-  std::vector<std::string> sources;  // the known tensors and graph inputs it starts from
+  std::vector<std::string> sources;  // the known tensors and graph inputs that it reads
 };
 
 // Walks back from the tensor to tensors that `is_known` accepts, inputs and weights. The tensor
-// itself is not taken as known. Empty for what no node of the graph writes.
+// itself does not count as known. Empty if no node of the graph writes it.
 Region region_of(const GraphIndex& graph, const std::string& tensor,
                  const std::function<bool(const std::string&)>& is_known);
 
-// The region of a tensor, by the name that a probe gives it, inside the graph that computes it.
+// The region of a tensor, by its probe name, inside the graph that computes it.
 Region region_of(const ModelIndex& model, const std::string& label,
                  const std::function<bool(const std::string&)>& is_known);
 
 // A weight as one node reads it.
 struct WeightUse {
   const vernier_onnx::NodeProto* node = nullptr;
-  std::string role;  // "weight", "bias", "running_mean", "running_var"; empty: unknown
+  std::string role;  // "weight", "bias", "running_mean", "running_var"; empty if unknown
   const vernier_onnx::TensorProto* stored = nullptr;
-  bool transposed = false;  // through a Transpose of its two axes
+  bool transposed = false;  // read through a Transpose of its two axes
 };
 
-// Whether the node is a convolution or matrix product, also one that ONNX Runtime fused with what
-// follows it.
+// Whether the node is a convolution or matrix product, also one that ONNX Runtime fused with a
+// later operator.
 bool is_product(const vernier_onnx::NodeProto& node);
 
-// The weight that a tensor of any graph is, through Identity, Cast and Transpose; null if it is
-// none, or quantized.
+// The weight behind a tensor of any graph, through Identity, Cast and Transpose; null if it is not
+// a weight, or quantized.
 const vernier_onnx::TensorProto* stored_weight(const ModelIndex& model, std::string_view tensor);
 
 // The weights of a model as the nodes of each PyTorch module read them, in graph order. The index
@@ -53,7 +53,7 @@ class ModuleWeights {
 
   const ModelIndex& index() const { return index_; }
   std::span<const WeightUse> uses_of(std::string_view module) const;
-  // What is said to be of one module is of another, which has none.
+  // Assigns the uses of one module to another, which has none.
   void move_uses(const std::string& from, const std::string& to);
 
  private:
@@ -61,29 +61,29 @@ class ModuleWeights {
   NameMap<std::vector<WeightUse>> uses_;
 };
 
-// The tensors that nodes compute from constants and the dims of others alone.
+// The tensors that are computed only from constants and the shapes of other tensors.
 std::unordered_set<std::string> tensors_from_shapes(const GraphIndex& graph);
 
-// The shape that the model states for the weight.
+// The weight's dimensions as stored.
 Shape shape_of(const vernier_onnx::TensorProto& stored);
 
-// The graph of the candidate, and how the rows lie in it. The index must outlive it.
+// The graph of the candidate, and the places of the rows in it. The index must outlive it.
 class CandidateGraph {
  public:
   CandidateGraph(const ModelIndex& index, std::span<const LayerRow> rows);
 
-  // What computes the tensor from those of other rows.
+  // The nodes that compute the tensor from the tensors of other rows.
   const Region& region(const std::string& tensor) const;
-  // The rows of a tensor, in the order of the reference: an elided layer shares that of another.
+  // The rows of a tensor, in the reference's order: an elided layer shares another layer's tensor.
   const std::vector<std::size_t>& rows_of(const std::string& tensor) const;
-  // The tensors of rows, and the inputs, that the tensor is computed from, nearest first.
+  // The rows' tensors and the inputs that the tensor is computed from, nearest first.
   std::vector<std::string> ancestors(const std::string& tensor) const;
   bool is_unread(const std::string& tensor) const;
 
  private:
   const ModelIndex& index_;
   std::unordered_map<std::string, std::vector<std::size_t>> rows_of_;
-  mutable std::unordered_map<std::string, Region> regions_;  // as far as they were asked for
+  mutable std::unordered_map<std::string, Region> regions_;  // filled on demand
 };
 
 }  // namespace vernier

@@ -16,7 +16,7 @@
 namespace vernier {
 namespace {
 
-// What a live model says of a sequence: it is opened for this alone, and watches nothing.
+// The logits of a live model for a sequence. Opens the model for this alone, and watches nothing.
 SequenceLogits live_logits(const Model& candidate, const Decoder& decoder,
                            const LayersOptions& options) {
   const std::vector<TensorSpec> inputs = candidate.inputs();

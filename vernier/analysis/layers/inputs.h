@@ -5,8 +5,8 @@
 
 namespace vernier {
 
-// What both models are fed. A quantized candidate of an ONNX model is fed what compare_models() is;
-// others hardly depend on it.
+// The inputs of both models. A candidate below float32 of an ONNX model gets those of
+// compare_models(); the result of others hardly depends on the inputs.
 Inputs layers_inputs(const Model& candidate, const InputSpec& spec, const LayersOptions& options);
 
 }  // namespace vernier

@@ -38,8 +38,8 @@ OrtOptions watching(OrtOptions runtime, bool beside_a_model) {
   return runtime;
 }
 
-// Tensors that no probe shows lead from one to the other, but stand for no layer. What a sequence
-// is made of is still read inside its scope.
+// The candidate's tensors. Those that no probe shows get no name: they connect other tensors but
+// belong to no layer. The elements of a sequence, for instance, are read inside its scope.
 std::vector<CandidateTensor> visible_tensors(const Model& model, const OrtRunner& runner) {
   std::set<std::string> visible;
   for (const WatchedTensor& tensor : runner.watched()) visible.insert(tensor.name);
@@ -50,7 +50,7 @@ std::vector<CandidateTensor> visible_tensors(const Model& model, const OrtRunner
   return tensors;
 }
 
-// As many samples as were recorded; what was fed is not known.
+// As many samples as were recorded; their inputs are not known.
 class RecordedSamples : public Samples {
  public:
   explicit RecordedSamples(std::int64_t size) : size_(size) {}
@@ -83,7 +83,7 @@ Failure failure_of(const LayerRow& row, const Limit& limit) {
   return failure;
 }
 
-// What the graphs tell of two models besides figures.
+// Evidence from the two graphs.
 struct GraphEvidence {
   std::optional<MissingActivations> missing = {};
   std::string other_node = {};
@@ -110,7 +110,7 @@ Verdict judge_layers(const LayersResult& result, const LayersOptions& options,
                        .other_node = graphs.other_node});
 }
 
-// No layer differs, and yet the output does: what is computed behind the last layer.
+// Outputs inherit from the drift origin; without one, an operator behind the last layer differs.
 void explain_outputs(LayersResult& result) {
   for (LayerRow& row : result.outputs) {
     if (!row.exceeds) continue;
@@ -132,7 +132,7 @@ void explain_outputs(LayersResult& result) {
   }
 }
 
-// Said once, and not at every layer that has weights.
+// Names the foreign weights once, not at every layer that has weights.
 void name_other_weights(LayersResult& result, std::span<const ComparedWeight> weights) {
   if (!are_other_weights(weights)) return;
   std::int64_t foreign = 0, found = 0;
@@ -166,8 +166,8 @@ LayersResult with_causes(LayersResult result, const LayersOptions& layers,
   return result;
 }
 
-// An activation function that is missing, though no figure shows it: where all that went into it
-// was positive, or so small that nothing behind it differs. Returns it where its layer is unknown.
+// Blames a missing activation function that no figure shows, because all its inputs were positive,
+// or too small to matter. Returns it if its layer is unknown.
 std::optional<MissingActivations> name_missing_activation(LayersResult& result,
                                                           const Model& reference,
                                                           const Model& candidate) {
@@ -189,13 +189,13 @@ std::optional<MissingActivations> name_missing_activation(LayersResult& result,
   return std::nullopt;
 }
 
-// The candidate as it ships, and the graph that ran for it: another one if it was optimised first.
+// The candidate as it ships, and the graph that ran, which differs if it was optimised first.
 struct CandidateModels {
   const Model& shipped;
   const Model& ran;
 };
 
-// The result with the weights that are not the reference's, and a cause for each row that exceeds.
+// Adds the weights that differ from the reference's, and a cause for each row that exceeds.
 LayersResult explain(LayersResult result, const LayersReference& reference,
                      const CandidateModels& candidate, const LayersOptions& options,
                      const RunChanged& run_changed) {
@@ -242,7 +242,7 @@ LayersResult as_far_as_run(LayersResult result, const Samples& samples) {
   return result;
 }
 
-// A host describes its model by running it.
+// A host needs an example to describe its model, because it runs it.
 LayersOptions with_example(LayersOptions options, const Model& candidate, Samples& samples) {
   if (model_format(options.reference) != ModelFormat::hosted) return options;
   if (samples.size() > 0)
@@ -262,7 +262,7 @@ struct RanLayers {
   std::int64_t first_exceeding = 0;
 };
 
-// Runs both models side by side. The candidate's session ends with it.
+// Runs both models side by side. The candidate's session ends on return.
 RanLayers run_layers(LayersReference& reference, const Model& graph, Samples& samples,
                      const LayersOptions& options) {
   OrtRunner runner(graph.clone(), watching(options.runtime, !reference.is_recorded));
@@ -278,7 +278,7 @@ RanLayers run_layers(LayersReference& reference, const Model& graph, Samples& sa
   return {std::move(result), validation.first_exceeding()};
 }
 
-// Proof by further runs, where something exceeds; else the reference may go.
+// Proof by further runs, if a layer exceeds; empty otherwise, and the reference may be closed.
 RunChanged further_runs(LayersReference& reference, const RanLayers& ran, Samples& samples,
                         const LayersOptions& options) {
   if (ran.result.layers_exceeding == 0 || ran.result.interrupted || reference.is_recorded)
@@ -289,7 +289,7 @@ RunChanged further_runs(LayersReference& reference, const RanLayers& ran, Sample
                                   .sample = samples.sample(ran.first_exceeding)});
 }
 
-// What the model's own metadata tells, else what its export wrote beside it.
+// The origins in the model's own metadata, else those that its export wrote into a sidecar.
 TensorOrigins known_origins(const Model& model) {
   TensorOrigins origins = tensor_origins(model.graph());
   if (origins.empty() && !model.path().empty())
@@ -303,8 +303,8 @@ Model recalling(Model model, const TensorOrigins& origins) {
   return model;
 }
 
-// A decoder that takes other inputs than the candidate is fed the candidate's tokens and caches:
-// its runner is put behind one that does so, and returned.
+// Feeds a decoder reference the candidate's tokens and caches if it takes other inputs: replaces
+// its runner by one that translates them, and returns the original runner. Null if not needed.
 std::unique_ptr<Runner> feed_reference(LayersReference& reference, const Model& candidate,
                                        const LayersOptions& options) {
   if (!reference.model) return nullptr;

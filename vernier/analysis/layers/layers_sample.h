@@ -9,17 +9,17 @@
 
 namespace vernier {
 
-// What one sample shows of an output.
+// The figures of one output on one sample.
 struct OutputFigures {
   std::string name;
-  Match match = Match::none;  // none: the candidate does not have it
+  Match match = Match::none;  // none if the candidate does not have it
   LayerFigures figures;
-  LayerEvidence evidence;  // of a sample that exceeds by itself
+  LayerEvidence evidence;  // only if this sample exceeds by itself
 };
 
-// All that a validation keeps of one sample behind the first, as a record.
+// All that a validation keeps of one sample after the first, as a record.
 struct LayersSample {
-  std::vector<std::pair<std::size_t, LayerFigures>> layers;  // by number of the layer
+  std::vector<std::pair<std::size_t, LayerFigures>> layers;  // by index of the layer
   std::vector<OutputFigures> outputs;
   KlSum kl;  // of the next token
 };
@@ -51,7 +51,7 @@ void fields(Archive& archive, LayerFigures& figures) {
           figures.truth, figures.layout);
 }
 
-// But for weights, which outputs have none of.
+// Without `weight` and `at`, which outputs do not have.
 template <typename Archive>
 void fields(Archive& archive, LayerEvidence& evidence) {
   archive(evidence.fact, evidence.layer, evidence.node, evidence.name, evidence.reference,

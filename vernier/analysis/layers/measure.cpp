@@ -26,7 +26,7 @@
 namespace vernier {
 namespace {
 
-// A recorded sample may have lost its batch of one to the axis of samples.
+// A recorded sample may lack its batch axis of size 1, because the samples are stacked.
 TensorView with_batch_axis(TensorView reference, const TensorView& candidate) {
   if (candidate.shape.size() == reference.shape.size() + 1 && candidate.shape[0] == 1 &&
       std::ranges::equal(reference.shape, candidate.shape.subspan(1)))
@@ -34,8 +34,7 @@ TensorView with_batch_axis(TensorView reference, const TensorView& candidate) {
   return reference;
 }
 
-// The first layers that are computed from the tensor, on each way from it. None if a way ends
-// without passing one.
+// The first layers on each path from the tensor. Empty if a path ends in an output without a layer.
 std::vector<std::size_t> layers_reading(const std::vector<CandidateTensor>& tensors,
                                         std::size_t tensor,
                                         const std::vector<Placement>& placements) {
@@ -70,7 +69,7 @@ LayerRow absent_row(const Layer& layer, const std::vector<SeenLayer>& seen) {
           .reference_dtype = ran->dtype};
 }
 
-// Operators of other domains than ONNX's own are what optimisers fuse others into.
+// Operators outside ONNX's own domain are what optimisers fuse others into.
 bool has_fused_operators(const Model& model) {
   return std::ranges::any_of(all_subgraphs(model.graph()), [](const Subgraph& subgraph) {
     return std::ranges::any_of(subgraph.graph->node(), [](const vernier_onnx::NodeProto& node) {
@@ -79,7 +78,7 @@ bool has_fused_operators(const Model& model) {
   });
 }
 
-// A module that returns its states, too.
+// Modules that also return their states.
 bool is_recurrent(std::string_view type) {
   return type == "LSTM" || type == "GRU" || type == "RNN";
 }
@@ -105,8 +104,8 @@ Validation::Validation(LayersReference& reference, Runner& candidate,
   for (std::size_t i = 0; i < layers_.size(); ++i) layer_of_[layers_[i].name] = i;
 }
 
-// Where the candidate still has a batch norm that the reference folded into the layer before it,
-// the layer's counterpart is what the norm writes.
+// If the candidate still has a batch norm that the reference folded into the layer before it, the
+// layer's counterpart is the batch norm's output.
 void Validation::place_behind_norms(std::vector<Placement>& placements) const {
   const GraphIndex candidate(graph_->graph());
   const auto is_norm = [](const auto* reader) { return is_op(*reader, "BatchNormalization"); };
@@ -124,7 +123,7 @@ void Validation::place_behind_norms(std::vector<Placement>& placements) const {
   }
 }
 
-// By names, and between two ONNX graphs by the places of their nodes.
+// By name and, between two ONNX graphs, by topology.
 std::vector<Placement> Validation::place() const {
   std::vector<Placement> placements = align(layers_, tensors_);
   if (!graph_ || !reference_.model) return placements;
@@ -148,7 +147,7 @@ bool Validation::measure(Samples& samples, const std::string& section) {
   bool exceeds = false;
   SampleRecords* records = options_.records;
   for (std::int64_t i = 0; i < samples.size(); ++i) {
-    // The first is always run: layers are placed on it.
+    // The first sample is always run: layers are placed on it.
     const auto record = records && i > 0 ? records->find(section, i) : std::nullopt;
     const bool is_run = !records || section != layers_section || records->runs(i, samples.size());
     if (!record && !is_run && i > 0) continue;
@@ -176,7 +175,7 @@ bool Validation::measure(Samples& samples, const std::string& section) {
   return samples_ == samples.size();
 }
 
-// The layer is compared with nothing: it was computed together with others.
+// Compares the layer with nothing: it was fused with others.
 void Validation::release(std::size_t layer) {
   placements_[layer] = {Match::fused, std::nullopt};
   rows_[layer] = {.layer = rows_[layer].layer,
@@ -193,18 +192,18 @@ void Validation::settle_coincidences() {
     release(layer);
 }
 
-// A fusion may leave a tensor in a layer's scope that is only a part of what the layer computes, as
-// a product whose bias is added elsewhere.
+// A fusion may leave a tensor in a layer's scope that is only a part of the layer's result, for
+// instance a product whose bias is added elsewhere.
 void Validation::settle_parts() {
   for (std::size_t layer = 0; layer < rows_.size(); ++layer) {
     if (is_part(layer)) release(layer);
   }
 }
 
-// Whether the tensor is not the layer's, and yet all that is computed from it is right. Where
-// nothing was fused, such a tensor is wrong, however little of it shows later, unless it has
-// another element count: then the layer's values are elsewhere. Between recurrent layers exporters
-// leave out the transposes to batches first and back.
+// Whether the tensor is not the layer's result, although everything computed from it is right.
+// Without fused operators, such a tensor is wrong even if later layers hardly show it, unless its
+// element count differs: then the layer's values are elsewhere. Between recurrent layers, exporters
+// omit the transposes to batch-first and back.
 bool Validation::is_part(std::size_t layer) const {
   const LayerRow& row = rows_[layer];
   if (!graph_ || (row.match != Match::scope && row.match != Match::metadata) || !is_exceeding(row))
@@ -220,8 +219,8 @@ bool Validation::is_part(std::size_t layer) const {
   });
 }
 
-// libtorch's default dtype is one for the whole process: float32 and float64 cannot run at once, so
-// the truth is kept for the sample.
+// libtorch's default dtype is global to the process, so float32 and float64 cannot run at once: the
+// truth is kept for the sample.
 void Validation::run_truth(const std::vector<Tensor>& sample) {
   truth_.clear();
   if (!reference_.truth) return;
@@ -274,7 +273,7 @@ std::vector<LayerPair> Validation::candidate_pairs() {
   return pairs;
 }
 
-// A layer may have been folded into the one before it even if it looks nothing like it.
+// A layer may be folded into the one before it even if its values look different.
 bool Validation::is_worth_comparing(const LayerPair& pair, const Tensor& reference,
                                     const TensorView& candidate) const {
   const auto is_placed = [&](std::size_t layer) {
@@ -284,7 +283,7 @@ bool Validation::is_worth_comparing(const LayerPair& pair, const Tensor& referen
          may_be_alike(reference, candidate);
 }
 
-// A place whose tensor was not made in this run is none.
+// A placement is dropped if its tensor was not produced in this run.
 void Validation::resolve(const PairRows& found) {
   for (std::size_t layer = 0; layer < layers_.size(); ++layer)
     if (const auto tensor = placements_[layer].tensor; tensor && !found.contains({layer, *tensor}))
@@ -296,9 +295,9 @@ void Validation::resolve(const PairRows& found) {
   placements_ = resolve_by_value(layers_, tensors_, std::move(placements_), likenesses);
 }
 
-// A name that outlived the graph it was given in may lie after folding. So a PyTorch layer that is
-// not alike the tensor that was recalled for it is looked for in others, and only one that holds
-// its values to rounding takes the place.
+// After folding, a name recalled from an earlier graph may be wrong. So a PyTorch layer that is
+// unlike its recalled tensor is searched for among the others, and only a tensor that holds its
+// values within rounding takes the place.
 void Validation::prove_names(PairRows& found, std::int64_t number,
                              const std::vector<Tensor>& sample) {
   if (!graph_ || is_quantized_ || std::exchange(proven_, true)) return;
@@ -326,9 +325,9 @@ void Validation::prove_names(PairRows& found, std::int64_t number,
       placements_[layer] = named[layer];
 }
 
-// Placed by its name alone, or by what was recalled of it, and yet nothing like the tensor there:
-// newer exporters call tensors "linear", which may be the name of another layer. Or of another
-// element count, as what a Loop counts with beside what it computes.
+// Placed by its name alone, or by recalled metadata, but unlike the tensor: newer exporters name
+// tensors "linear", which may be another layer's name. Or placed with a tensor of another element
+// count, such as the counter of a Loop.
 bool Validation::is_doubtful(std::size_t layer, const PairRows& found) const {
   const Placement& place = placements_[layer];
   if (layers_[layer].type.empty() || !place.tensor) return false;
@@ -373,8 +372,8 @@ KlSum Validation::kl_of_next_token(const LockstepOutputs& outputs) const {
   return kl_of_rows(*reference, *candidate);
 }
 
-// Outputs of an ONNX reference are rows already where they are watched; all arrays of a recording
-// are.
+// The outputs of an ONNX reference are already rows if they are watched, and so are all arrays of a
+// recording.
 std::vector<OutputFigures> Validation::measure_outputs(const LockstepOutputs& outputs) const {
   if (!graph_ || reference_.is_recorded) return {};
   const std::vector<std::string> reference = names_of(outputs.reference);
@@ -431,7 +430,7 @@ void Validation::add_outputs(const std::vector<OutputFigures>& measured) {
   outputs_ = std::move(rows);
 }
 
-// What runs is known for sure only once it ran. True if the layers are others than was thought.
+// Only a run shows which layers run. Replaces the layers by those; true if they were others.
 bool Validation::adopt(const std::vector<SeenLayer>& seen) {
   std::set<std::string> names;
   for (const SeenLayer& layer : seen) names.insert(layer.name);
@@ -493,7 +492,7 @@ bool Validation::measure_introduced(OrtRunner& candidate, std::int64_t number,
     introduced_[pair.layer] = {figures.max_abs_diff, figures.sqnr_db};
     next = as_candidate_holds(rows_[pair.layer], reference, tensor.dtype);
   };
-  // Shapes that another network computes may not fit here: then there is less evidence.
+  // Another network's shapes may not fit here; then there is less evidence.
   try {
     side_by_side_.run_introduced(
         candidate, number, sample, layers_,
@@ -511,7 +510,7 @@ bool Validation::any_exceeds() const {
   return std::ranges::any_of(rows_, [&](const LayerRow& row) { return is_exceeding(row); });
 }
 
-// Whether the layer comes out right on the reference's inputs. A quantizer leaves some noise.
+// Whether the layer is right on the reference's inputs. A quantizer leaves some noise.
 bool Validation::is_sound(std::size_t layer) const {
   if (!is_exceeding(rows_[layer])) return true;
   const auto found = introduced_.find(layer);
@@ -520,7 +519,7 @@ bool Validation::is_sound(std::size_t layer) const {
          (is_quantized_ && found->second.sqnr_db >= sound_layer_db);
 }
 
-// The layers that read it, as far as the reference's graph tells.
+// The layers that read it, by the reference's graph; empty without one.
 std::vector<std::size_t> Validation::readers(std::size_t layer) const {
   std::vector<std::size_t> found;
   if (!reference_graph_) return found;
@@ -531,15 +530,15 @@ std::vector<std::size_t> Validation::readers(std::size_t layer) const {
   return found;
 }
 
-// A layer without a tensor of its own was computed somewhere if what reads it is right; what
-// PyTorch's layers read is not known, the next one stands for it. One that nothing reads is
-// missing.
+// Whether a layer without a tensor of its own was fused: it was if the layers that read it are
+// right. PyTorch does not show the readers, so the next layer stands for them. An output cannot be
+// fused.
 bool Validation::is_computed(std::size_t layer) const {
   const auto is_output = [&](std::size_t each) {
     return reference_graph_ && reference_graph_->is_output(layers_[each].name);
   };
   if (!graph_ || is_output(layer)) return false;
-  // Of "lstm.2", a state that nothing reads, the other results tell: it was computed with them.
+  // A state like "lstm.2", which nothing reads, was computed if another result of its module was.
   if (is_recurrent(layers_[layer].type))
     for (std::size_t other = 0; other < rows_.size(); ++other)
       if (other != layer && (rows_[other].compared || rows_[other].match == Match::fused) &&
@@ -588,7 +587,7 @@ LayersResult Validation::result() const {
     }
     if (!row.exceeds) continue;
     row.cause = Cause::unknown;
-    // Dims follow from what has them: they are the origin only of themselves.
+    // Shapes follow from other tensors, so they are the origin only if nothing else is.
     if (is_shape && !origin_of_shapes) origin_of_shapes = i;
     if (!is_shape && !result.drift_origin) result.drift_origin = i;
     ++result.layers_exceeding;

@@ -13,22 +13,22 @@
 
 namespace vernier {
 
-// Gathers the rows of a layer-by-layer validation, sample by sample. Layers that names alone do not
-// place are searched for on the first sample.
+// Measures the rows of a layer-by-layer validation, sample by sample. Layers that names do not
+// place are searched for by value on the first sample.
 class Validation {
  public:
-  // `tensors` are the candidate's. With a `graph` they are all it has, so that a layer without one
-  // may still have been computed; a recording, without (null), may just lack it.
+  // `tensors` are the candidate's. With a `graph` they are complete, so a layer without a tensor
+  // may have been fused; without one (null), the recording may just lack it.
   Validation(LayersReference& reference, Runner& candidate, std::vector<CandidateTensor> tensors,
              const Model* graph, const LayersOptions& options);
 
-  // Runs all samples, from nothing, but for those that are among the records of `section`. False
-  // when that was interrupted, or where records leave others out.
+  // Runs all samples from the beginning, except those recorded in `section`. False if it was
+  // interrupted, or if the records leave out samples.
   bool measure(Samples& samples, const std::string& section = layers_section);
 
-  // Runs a sample once more with the reference's tensors in the place of the candidate's, which
-  // gives the introduced error of each layer. Layers that an earlier difference hid may be found
-  // there: true when there are such, and measure() is to be repeated.
+  // Runs a sample again with the candidate's tensors replaced by the reference's, which gives the
+  // introduced error of each layer. May find layers that an earlier difference hid: returns true if
+  // so, and measure() has to be repeated.
   bool measure_introduced(OrtRunner& candidate, std::int64_t number,
                           const std::vector<Tensor>& sample);
 
@@ -86,13 +86,13 @@ class Validation {
   std::map<std::string, std::size_t, std::less<>> layer_of_;  // by name
   std::vector<Placement> placements_;
   bool resolved_ = false;  // the layers that names do not place were searched for
-  bool proven_ = false;    // those that names place were compared with their tensors
+  bool proven_ = false;    // the layers that names place were checked by value
   std::vector<LayerRow> rows_, outputs_;
-  std::vector<std::size_t> equal_at_first_;  // layers that only their values place, and equal
-  std::optional<Decoder> decoder_;           // of a candidate that scores tokens
+  std::vector<std::size_t> equal_at_first_;  // layers placed by value, and equal on the first
+  std::optional<Decoder> decoder_;           // if the candidate scores tokens
   KlSum kl_;
   std::map<std::size_t, Introduced> introduced_;
-  std::map<std::string, Tensor> truth_;  // of the sample under way
+  std::map<std::string, Tensor> truth_;  // float64 tensors of the current sample
   std::vector<std::string> warnings_;
   std::int64_t samples_ = 0, first_exceeding_ = 0;
 };

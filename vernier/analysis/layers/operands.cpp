@@ -24,7 +24,7 @@ bool is_float_tensor(const TensorProto* stored) {
   return dtype && is_float(*dtype);
 }
 
-// Compares the operands of nodes that stand in the same place of two graphs.
+// Compares the operands of nodes at the same place in two graphs.
 class OperandComparison {
  public:
   OperandComparison(std::vector<ComparedWeight> weights, const ModelIndex& reference,
@@ -53,7 +53,7 @@ class OperandComparison {
   std::vector<ComparedWeight> result() && { return std::move(weights_); }
 
  private:
-  // The row of a weight whose initializer is not known for sure.
+  // The row of a weight whose initializer is not certain; null otherwise.
   ComparedWeight* open_row(const std::string& parameter) {
     const auto place = places_.find(parameter);
     if (place == places_.end()) return nullptr;
@@ -113,7 +113,7 @@ class OperandComparison {
         weights_[place->second].match = WeightMatch::folded;
   }
 
-  // Names may have told the weight wrongly: of the same name, but without the batch norm.
+  // Replaces a match by name, which did not take the batch norm into account.
   void judge_folded(const std::string& parameter, const std::string& initializer,
                     const std::optional<Expected>& expected, const NodeProto& norm) {
     const auto place = places_.find(parameter);
@@ -136,7 +136,7 @@ class OperandComparison {
   const Model& candidate_model_;
   const GraphIndex& reference_;
   const GraphIndex& candidate_;
-  std::map<std::string, std::size_t> places_;  // of parameters
+  std::map<std::string, std::size_t> places_;  // by parameter
 };
 
 }  // namespace

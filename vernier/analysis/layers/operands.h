@@ -8,12 +8,11 @@
 
 namespace vernier {
 
-// A tensor of the reference and the one of the candidate that a node in its place computes.
+// A reference tensor and the candidate tensor that the node at its place computes.
 using TensorPairs = std::vector<std::pair<std::string, std::string>>;
 
-// Completes `weights`: an initializer that neither its name nor its content tells is the operand in
-// the same place of the node that computes the tensor's counterpart, a batch norm behind it folded
-// in.
+// Completes `weights`: an initializer that neither name nor content identifies is found as the same
+// operand of the node that computes the counterpart, with a batch norm behind it folded in.
 std::vector<ComparedWeight> compare_operands(std::vector<ComparedWeight> weights,
                                              const ModelIndex& reference,
                                              const ModelIndex& candidate,

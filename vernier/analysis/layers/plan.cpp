@@ -26,7 +26,7 @@ namespace {
 using vernier_onnx::GraphProto;
 using vernier_onnx::NodeProto;
 
-// Only an ONNX model's outputs are among the tensors that it shows.
+// Only an ONNX model shows its outputs among its tensors.
 std::vector<Layer> layers_of(const Runner& runner, ModelFormat format) {
   const auto is_output = [&](const std::string& name) {
     return format == ModelFormat::onnx &&
@@ -41,7 +41,7 @@ std::vector<Layer> layers_of(const Runner& runner, ModelFormat format) {
   return layers;
 }
 
-// Weights that a node only hands on, as exporters share them, are no layers.
+// Weights that a node only passes on, because exporters share them, are not layers.
 Watch layers_to_watch(const Model& model) {
   if (runs_another_graph(model)) return Watch::all();
   const ModelIndex index(model);
@@ -85,10 +85,10 @@ std::vector<std::string> unwatched_warnings(const std::vector<UnwatchedTensor>& 
   return warnings;
 }
 
-// Its operators give tensors in blocks of channels; others may hand them on, up to ReorderOutput.
+// Its operators write tensors in blocks of channels; others may pass these on, up to ReorderOutput.
 constexpr std::string_view blocking_domain = "com.microsoft.nchwc";
 
-// Names of tensors mean something only inside their graph and those inside it.
+// Tensor names are valid inside their graph and its subgraphs.
 class Collector {
  public:
   explicit Collector(const GraphProto& main)
@@ -124,7 +124,7 @@ class Collector {
     tensor.is_moved = std::ranges::any_of(
         std::array{"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Identity"},
         [&](const char* op) { return is_op(node, op); });
-    // What the user gave a name, an output of the model, is told by its node.
+    // A model output has a name of its own; its node tells the module.
     if (tensor.layer.empty()) tensor.layer = module_path_in_name(node.name());
     return tensor;
   }
@@ -159,7 +159,7 @@ class Collector {
     }
   }
 
-  // The result that all of them hand on, as the states of several layers are joined.
+  // The result that all of them pass on: the states of several layers may be concatenated.
   std::optional<int> common_result(const std::vector<std::size_t>& inputs) const {
     if (inputs.empty()) return std::nullopt;
     const std::optional<int> first = tensors_[inputs[0]].result;
@@ -173,7 +173,7 @@ class Collector {
     return std::ranges::any_of(inputs, [&](std::size_t input) { return blocked_.contains(input); });
   }
 
-  // What a subgraph gives is what its node gives.
+  // The outputs of a subgraph are the outputs of its node.
   void connect_subgraphs() {
     for (std::size_t subgraph = 1; subgraph < subgraphs_.size(); ++subgraph)
       for (const auto& result : subgraphs_[subgraph].graph->output())

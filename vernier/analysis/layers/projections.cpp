@@ -13,13 +13,13 @@ namespace {
 using vernier_onnx::NodeProto;
 using Rows = std::unordered_map<std::string, std::size_t>;
 
-// Operators that carry every element on.
+// Operators that pass on every element.
 constexpr std::array<std::string_view, 9> carrying = {
     "Reshape",   "Transpose", "Cast",           "Identity",        "Squeeze",
     "Unsqueeze", "Flatten",   "QuantizeLinear", "DequantizeLinear"};
 
-// Whether the node makes the whole of a projection out of the product in it: adds its bias, or
-// multiplies an integer product by its scale.
+// Whether the node continues the projection: passes the product on, adds its bias, or multiplies an
+// integer product by its scale.
 bool completes(const GraphIndex& graph, const NodeProto& node, const std::string& product,
                bool is_integer_product) {
   if (std::ranges::find(carrying, node.op_type()) != carrying.end()) return true;

@@ -9,10 +9,10 @@
 
 namespace vernier {
 
-// Which rows hold what the projections of a transformer compute, in graph order: the product
-// itself, or what a bias, the scale of an integer product or another shape makes of it. `name` says
-// which name of a row is one of `model`'s tensors. Projections of no compared row are left out;
-// empty for a model without attention.
+// The rows that hold the outputs of a transformer's projections, in graph order: the product
+// itself, or the product after its bias, the scale of an integer product or a reshape. `name`
+// selects the field of a row that names a tensor of `model`. Projections without a compared row are
+// left out; empty for a model without attention.
 std::vector<LayerProjection> place_projections(const ModelIndex& model,
                                                std::span<const LayerRow> rows,
                                                std::string LayerRow::*name);

@@ -6,7 +6,7 @@
 
 namespace vernier {
 
-// The verdict of compare_models() on the outputs of a quantized model and of the model that it was
+// The verdict of compare_models() on the outputs of a quantized model and the model that it was
 // made from.
 Verdict judge_quantized(const Model& reference, const Model& candidate, Samples& samples,
                         const std::optional<WeightEvidence>& weights, const LayersOptions& options);

@@ -12,7 +12,7 @@
 namespace vernier {
 namespace {
 
-// The first of the two that is worse; NaN is worst.
+// The worse of the two; NaN is worst.
 double larger(double before, double value) {
   return std::isnan(before) || before > value ? before : value;
 }
@@ -20,7 +20,7 @@ double smaller(double before, double value) {
   return std::isnan(before) || before < value ? before : value;
 }
 
-// Another order of the same elements leaves their squares' sum as it is.
+// A permutation keeps the sum of squares.
 bool may_be_permuted(const PairSums& sums) {
   const double ratio = sums.candidate_squares / sums.reference_squares;
   return ratio > 0.7 && ratio < 1.4;
@@ -33,7 +33,7 @@ std::optional<LayerLayout> layout_of(const LayerSample& sample, const PairSums& 
   if (!may_be_permuted(sums)) return std::nullopt;
   auto layout = find_layout(sample.reference, sample.candidate);
   if (!layout) return std::nullopt;
-  // Tokens that are alike agree somewhat in any order: another one has to be clearly better.
+  // Similar tokens agree somewhat in any order: another order has to be clearly better.
   if (!(layout->sqnr_db >= similarity(sums).sqnr_db + relayout_db)) return std::nullopt;
   std::string description =
       describe_layout(*layout, sample.reference.shape, sample.candidate.shape);
@@ -65,8 +65,8 @@ void add_figures(LayerRow& row, const Similarity& figures) {
   row.candidate_inf += figures.candidate_inf;
 }
 
-// What rounding explains, in this sample or one before. A candidate that is `rounding_factor` times
-// as far from the truth as the reference may differ from it by both errors.
+// The difference that rounding explains, in this or an earlier sample. A candidate that is up to
+// `rounding_factor` times as far from the truth as the reference may differ from it by both errors.
 double allowed(const LayerRow& row, double max_abs_reference) {
   double most = row.allowed;
   if (std::isfinite(max_abs_reference) && is_float(row.reference_dtype))
@@ -82,7 +82,7 @@ bool is_output_of(const std::string& name, const Layer& layer) {
   return name.starts_with(layer.name + ".");
 }
 
-// What the reference said of a layer that ran.
+// The layer of this name, or the layer of which it is an output, as the reference described it.
 Layer known_layer(const std::string& name, const std::vector<Layer>& layers) {
   if (const auto known = std::ranges::find(layers, name, &Layer::name); known != layers.end())
     return *known;
@@ -201,7 +201,7 @@ LayerRow with_figures(LayerRow row, const LayerFigures& figures, std::optional<d
 
 namespace {
 
-// Whether neighbouring axes of the one were made one: [2,5,24] and [10,24].
+// Whether `coarse` is `fine` with neighbouring axes merged: [10,24] for [2,5,24].
 bool is_merged(const Shape& fine, const Shape& coarse) {
   std::size_t i = 0;
   for (const std::int64_t size : coarse) {
@@ -212,7 +212,7 @@ bool is_merged(const Shape& fine, const Shape& coarse) {
   return i == fine.size();
 }
 
-// A product of matrices may take all rows at once, inside a model.
+// Inside a model, a matrix product may merge all rows into one axis.
 bool is_same_shape(const LayerRow& row) {
   const Shape reference = squeezed(row.reference_shape), candidate = squeezed(row.candidate_shape);
   const bool is_inside = row.match == Match::scope || row.match == Match::metadata;

@@ -19,7 +19,7 @@
 
 namespace vernier {
 
-// What is done with a layer's tensor and the candidate's as both are there.
+// Called with a layer's tensor and the candidate's tensor once both exist.
 using PairVisitor = std::function<void(const LayerPair& pair, const Tensor& reference,
                                        const TensorView& candidate)>;
 
@@ -30,31 +30,31 @@ struct SeenLayer {
   Shape shape;
 };
 
-// One run of the reference beside the candidate.
+// One run of the reference and the candidate.
 struct SideBySideRun {
   std::span<const LayerPair> pairs;
   PairVisitor visit;
-  std::function<void(const LockstepOutputs&)> outputs;  // of both models, at the end; may be empty
-  // The bytes that replace a tensor once its pairs are visited; for run_introduced() only.
+  std::function<void(const LockstepOutputs&)> outputs;  // called at the end; may be empty
+  // The bytes that replace a tensor after its pairs were visited; for run_introduced() only.
   std::function<std::vector<std::byte>()> replacement;
 };
 
 // Runs reference and candidate on the same sample, and shows pairs of their tensors while both run.
 class SideBySide {
  public:
-  // All must outlive it.
+  // All arguments must outlive it.
   SideBySide(Runner& reference, Runner& candidate, const std::vector<CandidateTensor>& tensors,
              const IoMapping& io = {});
 
-  // Runs sample `number`. Gives the layers that ran, in that order, also those of no pair.
+  // Runs sample `number`. Returns all layers that ran, in execution order.
   std::vector<SeenLayer> run(std::int64_t number, const std::vector<Tensor>& sample,
                              std::span<const Layer> layers, const SideBySideRun& run);
 
-  // The same with tensors of the candidate, which is the one of this object, replaced on the way.
+  // As run(), but replaces tensors of `candidate`, which is this object's, on the way.
   void run_introduced(Runner& candidate, std::int64_t number, const std::vector<Tensor>& sample,
                       std::span<const Layer> layers, const SideBySideRun& run);
 
-  // What the reference is fed for a sample of the candidate's.
+  // The reference's inputs for a sample of the candidate's.
   std::vector<Tensor> reference_inputs(const std::vector<Tensor>& sample) const;
   const std::vector<std::string>& warnings() const { return bindings_.warnings; }
 
@@ -75,42 +75,42 @@ class SideBySide {
 struct LayerSample {
   const TensorView& reference;
   const TensorView& candidate;
-  const Tensor* truth = nullptr;                   // in float64; null where it is not known
-  std::optional<double> tolerance = std::nullopt;  // unset: 1e-4, or what rounding explains
+  const Tensor* truth = nullptr;                   // in float64; null if not known
+  std::optional<double> tolerance = std::nullopt;  // nullopt: 1e-4, or what rounding explains
 };
 
-// What one sample shows of a layer.
+// The figures of one layer on one sample.
 struct LayerFigures {
   Shape reference_shape, candidate_shape;
   DType reference_dtype = DType::f32, candidate_dtype = DType::f32;
-  bool compared = false;  // false: the sides have other element counts
+  bool compared = false;  // false if the element counts differ
   Similarity similarity;
   double max_abs_reference = 0;
-  std::optional<LayerTruth> truth;    // its errors
-  std::optional<LayerLayout> layout;  // of a sample that exceeds by itself
+  std::optional<LayerTruth> truth;    // only the errors; not the ratio
+  std::optional<LayerLayout> layout;  // only if this sample exceeds by itself
 };
 
-// `row` is what is known of the layer from earlier samples: a layout that it has is not looked for.
+// `row` is the layer after earlier samples: if it has a layout, none is searched.
 LayerFigures measure_layer(const LayerRow& row, const LayerSample& sample);
 
-// As measure() does, but an infinity that both have in the same place, as scores have behind a
-// mask, is no difference. Throws Error if the element counts differ.
+// Like measure(), but equal infinities at the same place, as in masked scores, are no difference.
+// Throws Error if the element counts differ.
 PairSums measure_beside_masks(const TensorView& reference, const TensorView& candidate);
 
-// The row with one more sample in it.
+// The row with one more sample added.
 LayerRow with_figures(LayerRow row, const LayerFigures& figures, std::optional<double> tolerance);
 
-// Whether the row is out of tolerance: a difference strictly greater than what is allowed, NaN,
-// another shape than the layer's (but for axes of size 1), or no counterpart at all. A tensor that
-// was found by its values may have another shape.
+// Whether the row is out of tolerance: a difference strictly larger than allowed, NaN, another
+// shape than the layer's (ignoring axes of size 1), or no counterpart. A tensor that was found by
+// value may have another shape.
 bool is_exceeding(const LayerRow& row);
 
-// The layers as they ran, each once, with what was known of them before. A layer with several
-// outputs is seen as "lstm.0", "lstm.1": each is a layer then.
+// The layers that ran, each once, with the type and source known before. A layer with several
+// outputs is seen as "lstm.0", "lstm.1", each of which becomes a layer.
 std::vector<Layer> layers_that_ran(const std::vector<SeenLayer>& seen,
                                    const std::vector<Layer>& layers);
 
-// The names of the layers of which nothing ran.
+// The names of the layers that did not run at all.
 std::vector<std::string> idle_layers(const std::vector<Layer>& layers,
                                      const std::set<std::string>& ran);
 

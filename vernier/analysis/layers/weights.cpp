@@ -27,7 +27,7 @@ namespace {
 
 using vernier_onnx::TensorProto;
 
-// The modules whose nodes an ONNX graph holds, in its order.
+// The modules of an ONNX graph's nodes, in graph order.
 std::vector<WatchedTensor> modules_of(const ModelIndex& model) {
   std::vector<WatchedTensor> leaves;
   for (const GraphIndex& graph : model.graphs())
@@ -56,7 +56,7 @@ bool plays(const std::string& role, std::string_view name) {
   return !role.empty() && (name == role || name.ends_with("_" + role));
 }
 
-// Names that exporters count up say nothing about what they name.
+// Exporters number such names: they do not identify a parameter.
 bool is_numbered(std::string_view name) {
   return name.starts_with("onnx::") || name.starts_with("val_") ||
          name.find_first_not_of("0123456789") == std::string_view::npos;
@@ -78,12 +78,12 @@ bool swapped_order(std::span<const std::int64_t> left, std::span<const std::int6
 
 Tensor transposed(const TensorView& tensor) { return permute_axes(tensor, std::vector{1, 0}); }
 
-// A constant in a node has no name of its own; it was found by the parameter's.
+// A constant in a node has no name; it was found by the parameter's.
 std::string name_of(const TensorProto& stored, const std::string& parameter) {
   return stored.name().empty() ? parameter : stored.name();
 }
 
-// "Conv" or "ConvTranspose", whichever reads the tensor as its kernel; empty if none does.
+// The operator, "Conv" or "ConvTranspose", that reads the tensor as its kernel; empty if none.
 std::string convolution_of(const ModelIndex& model, std::string_view kernel) {
   for (const GraphIndex& graph : model.graphs())
     for (const auto& node : graph.graph().node())
@@ -93,15 +93,15 @@ std::string convolution_of(const ModelIndex& model, std::string_view kernel) {
   return "";
 }
 
-// An initializer that should be a parameter.
+// An initializer that should hold a parameter.
 struct Target {
   const TensorProto* stored = nullptr;
-  const vernier_onnx::NodeProto* reader = nullptr;  // null: found by its name alone
-  bool transposed = false;                          // on the way to the reader
+  const vernier_onnx::NodeProto* reader = nullptr;  // null if found by name alone
+  bool transposed = false;                          // between the initializer and the reader
 };
 
-// Whether a linear layer's weight must be stored with its axes swapped: it computes x times the
-// transposed weight.
+// Whether a linear layer's weight has to be stored with its axes swapped: the layer computes x
+// times the transposed weight.
 bool stored_swapped(const Target& target) {
   const bool is_gemm = target.reader->op_type().ends_with("Gemm");  // or ONNX Runtime's FusedGemm
   const bool reader_swaps = is_gemm && attribute_int(*target.reader, "transB", 0) != 0;
@@ -110,7 +110,7 @@ bool stored_swapped(const Target& target) {
 
 class Comparison {
  public:
-  // `reference` is null where the parameters are no ONNX model's.
+  // `reference` is null if the parameters are not from an ONNX model.
   Comparison(std::span<const WatchedTensor> leaves, Vectors vectors, const ModelIndex& candidate,
              const ModelIndex* reference = nullptr)
       : leaves_(leaves),
@@ -138,7 +138,7 @@ class Comparison {
   }
 
  private:
-  // What the module's own nodes read as this parameter; else what has its name.
+  // The initializers that the module's nodes read as this parameter; else the one with its name.
   std::vector<Target> targets(const TensorView& parameter) const {
     const TensorProto* named = stored_weight(candidate_.index(), parameter.name);
     if (named && !same_kind(parameter, *named)) named = nullptr;
@@ -157,7 +157,7 @@ class Comparison {
     return candidate_.index().model().view(*target.stored);
   }
 
-  // Quantized numbers are not the parameter's, whatever they are called.
+  // Quantized codes are not the parameter, even under its name.
   static bool same_kind(const TensorView& parameter, const TensorProto& stored) {
     const auto dtype = dtype_of_onnx(stored.data_type());
     return dtype && is_float(*dtype) == is_float(parameter.dtype);
@@ -174,7 +174,7 @@ class Comparison {
     return leaf == leaves_.end() ? "" : leaf->type;
   }
 
-  // The orders of axes in which the initializer may hold the parameter.
+  // The axis orders in which the initializer may hold the parameter.
   std::vector<bool> swaps(const TensorView& parameter, const TensorView& found,
                           const Target& target) const {
     const bool straight = same_order(parameter.shape, found.shape);
@@ -185,14 +185,14 @@ class Comparison {
       if (const auto swap = swapped_in_onnx(parameter, target)) return {*swap};
     const bool is_linear = type.ends_with("Linear") || parameter.name.ends_with("_proj_weight");
     if (straight && swapped && is_linear) return {stored_swapped(target)};
-    if (type == "Conv1D") return {!stored_swapped(target)};  // transformers': x times the weight
+    if (type == "Conv1D") return {!stored_swapped(target)};  // of transformers: x times the weight
     std::vector<bool> result;
     if (straight) result.push_back(false);
     if (swapped) result.push_back(true);
     return result;
   }
 
-  // Whether two ONNX models multiply by a square matrix in two orders of its axes.
+  // Whether two ONNX models use a square matrix in different axis orders; nullopt if unknown.
   std::optional<bool> swapped_in_onnx(const TensorView& parameter, const Target& target) const {
     const std::string name(parameter.name);
     const Weight* expected = reference_->weight(name);
@@ -203,7 +203,7 @@ class Comparison {
     return from && to ? std::optional(*from != *to) : std::nullopt;
   }
 
-  // The row of a parameter that the target holds bit by bit.
+  // The row of a parameter whose bits the target holds; nullopt if they differ.
   std::optional<ComparedWeight> same_as(ComparedWeight row, const TensorView& parameter,
                                         const Target& target) const {
     const WeightView found = read(target);
@@ -216,7 +216,7 @@ class Comparison {
     return std::nullopt;
   }
 
-  // "Conv", "ConvTranspose" or something else, as in "Conv2d": what the parameter is the kernel of.
+  // The operator or module type whose kernel the parameter is: "Conv", "Conv2d", "ConvTranspose".
   std::string reference_convolution(const ComparedWeight& row) const {
     const auto leaf = std::ranges::find(leaves_, row.module, &WatchedTensor::name);
     if (leaf != leaves_.end())
@@ -224,8 +224,8 @@ class Comparison {
     return reference_ ? convolution_of(*reference_, row.parameter) : "";
   }
 
-  // The row of a transposed convolution's kernel that a convolution reads, or the other way round:
-  // flipped.
+  // The row of a kernel that a transposed convolution reads in one model and a convolution in the
+  // other: there it is flipped.
   std::optional<ComparedWeight> flipped_in(ComparedWeight row, const TensorView& parameter,
                                            const Target& target) const {
     if (parameter.shape.size() < 3) return std::nullopt;
@@ -246,7 +246,7 @@ class Comparison {
     return row;
   }
 
-  // The row of a parameter that the target does not hold bit by bit.
+  // The row of a parameter whose bits the target does not hold.
   ComparedWeight judge(ComparedWeight row, const TensorView& parameter,
                        const Target& target) const {
     const WeightView found = read(target);
@@ -285,8 +285,8 @@ class Comparison {
     return as_difference(std::move(row), similarity(expected, found).sqnr_db);
   }
 
-  // Whether the initializer is of a narrower type and holds what that makes of the numbers. A
-  // converter may move what would become zero or infinity one step back.
+  // Whether the initializer has a narrower type and holds the rounded values. A converter may move
+  // values that would become zero or infinity by one step.
   static bool is_rounded(const Tensor& expected, const TensorView& found) {
     if (!is_float(found.dtype) || bits(found.dtype) >= bits(expected.dtype)) return false;
     const WeightDifference rest = difference(convert(expected, found.dtype), found);
@@ -303,8 +303,8 @@ class Comparison {
     return row;
   }
 
-  // Parameters that were folded are judged where they ended up: the weight of the layer, and its
-  // bias, which stands for the last of the batch norm's parameters.
+  // Folded parameters are judged where they ended up: in the weight of the layer, and in its bias,
+  // which represents the batch norm's bias (or mean).
   std::optional<ComparedWeight> judge_fold(ComparedWeight row, const TensorView& parameter) const {
     const std::string_view role = role_of(parameter.name);
     for (const Fold& fold : folds_) {
@@ -354,7 +354,7 @@ class Comparison {
     return as_difference(std::move(row), similarity(as_tensor(expected), found).sqnr_db);
   }
 
-  // A tensor of the parameter's content, whatever its name.
+  // An initializer with the parameter's content, whatever its name.
   ComparedWeight search(ComparedWeight row, const TensorView& parameter) const {
     if (parameter.size() < 2) return row;
     const Weight* stored = candidate_.index().weight_with(parameter);
@@ -367,7 +367,7 @@ class Comparison {
     return row;
   }
 
-  // A batch norm that is no leaf, or does not tell its epsilon, may have been folded in.
+  // A batch norm that is not a leaf, or has no known epsilon, may have been folded in.
   bool may_be_folded(const ComparedWeight& row, const TensorView& parameter) const {
     if (row.initializer == row.parameter || parameter.shape.empty()) return false;
     const std::int64_t channels = parameter.shape[0];
@@ -381,7 +381,7 @@ class Comparison {
   std::vector<Fold> folds_;
 };
 
-// Shows the parameters of recurrent modules as ONNX has them, once the last of them is there.
+// Joins the parameters of recurrent modules as in ONNX, once the last of them was visited.
 class JoiningVisitor {
  public:
   JoiningVisitor(std::vector<RecurrentWeight> weights, TensorVisitor visit)

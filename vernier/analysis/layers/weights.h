@@ -16,23 +16,23 @@ namespace vernier {
 
 class ModelIndex;
 
-// What became of a parameter in the candidate.
+// How a parameter was found in the candidate.
 enum class WeightMatch {
-  exact,       // an initializer of the same bits
-  transposed,  // the same bits with two axes swapped, as its reader wants them
-  folded,      // a batch norm was multiplied in: the result is that within float32 rounding
-  rounded,     // rounded to the narrower type of the initializer
+  exact,       // an initializer with the same bits
+  transposed,  // the same bits with two axes swapped, as its reader needs them
+  folded,      // a batch norm was folded in, correctly within float32 rounding
+  rounded,     // rounded to the initializer's narrower type
   differs,     // its initializer has other bits
-  unlike,      // the layer reads something else in its place, which may have a reason
-  not_found    // nothing says which initializer it is: folded, tied or unused
+  unlike,      // the layer reads other values in its place, perhaps for a reason
+  not_found    // its initializer is unknown: it was folded, tied or unused
 };
 
-// How an initializer differs from what it should be.
+// How an initializer differs from the expected values.
 struct WeightDifference {
   std::int64_t differing = 0;          // elements
-  std::int64_t first = -1;             // of them, in the order of the initializer
-  double max_abs_diff = 0;             // NaN where a side holds NaN
-  std::optional<double> max_ulp_diff;  // nothing where it has no meaning
+  std::int64_t first = -1;             // index of the first of them
+  double max_abs_diff = 0;             // NaN if a side holds NaN
+  std::optional<double> max_ulp_diff;  // nullopt if not defined
   bool operator==(const WeightDifference&) const = default;
 };
 
@@ -43,32 +43,32 @@ struct ComparedWeight {
   std::string initializer;  // of the candidate; empty if there is none
   WeightMatch match = WeightMatch::not_found;
   std::int64_t elements = 0;
-  WeightDifference difference;  // of `differs` and `unlike`
-  double sqnr_db = NAN;         // of these
-  bool axes_swapped = false;    // the same bits with two axes swapped, as its reader does not want
-  Shape shape, found_shape;     // where the initializer has another shape
-  std::string folded_norm;      // a batch norm that is folded in
+  WeightDifference difference;  // only of `differs` and `unlike`
+  double sqnr_db = NAN;         // only of `differs` and `unlike`
+  bool axes_swapped = false;    // the same bits with two axes swapped, against its reader's need
+  Shape shape, found_shape;     // only if the initializer has another shape
+  std::string folded_norm;      // the batch norm that is folded in
   bool operator==(const ComparedWeight&) const = default;
 };
 
 using VisitTensors = std::function<void(const TensorVisitor&)>;
 
-// Finds the initializer that carries each parameter, by the node of its module that reads it, by
-// name, then by content, and compares the two bit by bit. `visit` shows the parameters and is
-// called twice; `leaves` are in execution order. Only one-dimensional parameters are copied.
+// Finds the initializer of each parameter, by the node of its module that reads it, by name, then
+// by content, and compares the two bit by bit. `visit` shows the parameters and is called twice;
+// `leaves` are in execution order. Only one-dimensional parameters are copied.
 std::vector<ComparedWeight> compare_weights(const VisitTensors& visit,
                                             std::span<const WatchedTensor> leaves,
                                             const ModelIndex& candidate);
 std::vector<ComparedWeight> compare_weights(const Runner& reference, const ModelIndex& candidate);
-// The initializers of an ONNX model as parameters.
+// Takes the initializers of an ONNX model as parameters.
 std::vector<ComparedWeight> compare_weights(const ModelIndex& reference,
                                             const ModelIndex& candidate);
 
 // Whether the weights are those of another checkpoint: at least two, and at least half of those
-// that were found, are nothing like the reference's.
+// that were found, are unlike the reference's.
 bool are_other_weights(std::span<const ComparedWeight> weights);
 
-// Those whose initializer has other bits.
+// Those with WeightMatch::differs.
 std::vector<ComparedWeight> weight_mismatches(std::span<const ComparedWeight> weights);
 
 }  // namespace vernier

@@ -16,7 +16,7 @@
 namespace vernier {
 namespace {
 
-// What quantizers append to the names of tensors they move.
+// Suffixes that quantization tools append to tensor names.
 constexpr std::array<std::string_view, 6> quantizer_suffixes = {"_DequantizeLinear_Output",
                                                                 "_DequantizeLinear_Output_1",
                                                                 "_QuantizeLinear_Output",
@@ -26,8 +26,8 @@ constexpr std::array<std::string_view, 6> quantizer_suffixes = {"_DequantizeLine
 
 using Index = std::unordered_map<std::string, std::size_t>;
 
-// The tensor of each layer's scope that something outside reads, the last if there are several; of
-// a recurrent layer's results ("lstm.1") only what is read.
+// For each layer's scope, the last tensor that something outside the scope reads. Results of a
+// recurrent layer ("lstm.1") are included only if they are read.
 Index scope_outputs(std::span<const CandidateTensor> tensors) {
   std::vector<bool> leaves_scope(tensors.size());
   for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -47,27 +47,27 @@ Index scope_outputs(std::span<const CandidateTensor> tensors) {
   return outputs;
 }
 
-// Whether the scope is what PyTorch's newer exporter said, which does not number calls.
+// Whether PyTorch's newer exporter named the scope: it does not number calls.
 bool has_exported_scope(const CandidateTensor& tensor) {
   return tensor.layer_is_metadata || tensor.layer_is_recalled;
 }
 
-// Whether the exporter said that another module than the layer's made the tensor. A layer called
-// linear_2 is the third call of linear, or has a scope of its own.
+// Whether the exporter said that a module other than the layer's computes the tensor. A layer
+// called linear_2 is the third call of linear, or has a scope of its own.
 bool is_of_another_module(const CandidateTensor& tensor, const Layer& layer, bool has_own_scope) {
   if (layer.type.empty() || !has_exported_scope(tensor) || tensor.layer == layer.name) return false;
   return has_own_scope || (tensor.layer != module_call(layer.name).module &&
                            tensor.layer != module_call(without_result(layer.name)).module);
 }
 
-// The tensors that nodes of one scope write without a break, and the last that others read.
+// A range of tensors that nodes of one scope write in sequence, and the last one read outside it.
 struct ScopeRun {
   std::size_t first = 0, last = 0;
   std::size_t output = 0;
 };
 
-// The runs of a scope that metadata names, in the order of the graph. Newer exporters give every
-// call of a module the same scope: each run is a call.
+// The runs of a scope from metadata, in graph order. Newer exporters give every call of a module
+// the same scope, so each run is one call.
 std::vector<ScopeRun> runs_of(const std::string& scope, std::span<const CandidateTensor> tensors) {
   std::vector<ScopeRun> runs;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -96,14 +96,14 @@ Placement by_scope(std::size_t tensor, std::span<const CandidateTensor> tensors)
   return {tensors[tensor].layer_is_metadata ? Match::metadata : Match::scope, tensor};
 }
 
-// Places the layers of modules that are called more than once, where there are as many runs of
-// their scope as calls.
+// Places the layers of modules that are called more than once, if their scope has as many runs as
+// calls.
 void place_calls(std::span<const Layer> layers, std::span<const CandidateTensor> tensors,
                  std::vector<Placement>& placements) {
   std::unordered_set<std::string> scopes;
   for (const CandidateTensor& tensor : tensors)
     if (has_exported_scope(tensor)) scopes.insert(tensor.layer);
-  std::map<std::string, std::map<std::size_t, std::size_t>> calls;  // of a scope: number, layer
+  std::map<std::string, std::map<std::size_t, std::size_t>> calls;  // scope: call number: layer
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const ModuleCall call =
         scopes.contains(layers[i].name) ? ModuleCall{layers[i].name} : module_call(layers[i].name);
@@ -151,13 +151,13 @@ std::size_t place_of(std::span<const std::string> names, const std::string& name
   return static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
 }
 
-// Two outputs that only stand in the same place.
+// Whether two outputs at the same position may be a pair: by kind and shape.
 bool may_be_same(const Tensor& reference, const Tensor& candidate) {
   return is_float(reference.dtype) == is_float(candidate.dtype) &&
          squeezed(reference.shape) == squeezed(candidate.shape);
 }
 
-// Pairs outputs one way after the other; an output that has its counterpart is left alone.
+// Pairs outputs by one criterion after another; outputs that are already paired are left alone.
 class Pairing {
  public:
   Pairing(std::span<const std::string> reference, std::span<const std::string> candidate)
@@ -171,7 +171,7 @@ class Pairing {
     pair_of_[reference] = {candidate_[candidate], reference, candidate, match};
   }
 
-  // Whether there were any of the same name.
+  // Returns whether any outputs have the same name.
   bool by_name() {
     bool any = false;
     for (const std::size_t i : left_reference())
@@ -217,7 +217,7 @@ class Pairing {
   }
 
   std::span<const std::string> reference_, candidate_;
-  std::vector<std::optional<OutputPair>> pair_of_;  // of each output of the reference
+  std::vector<std::optional<OutputPair>> pair_of_;  // by output of the reference
 };
 
 }  // namespace

@@ -22,7 +22,7 @@ std::vector<std::string> inputs_of(const Model& model) {
   return names;
 }
 
-// All of them, whether the graph states their type or not.
+// All of them, also those whose type the graph does not declare.
 std::vector<std::string> outputs_of(const Model& model) {
   std::vector<std::string> names;
   for (const auto& output : model.graph().output()) names.push_back(output.name());
@@ -86,7 +86,7 @@ class Matcher {
     matched_.insert(&candidate);
     if (const NodeProto* norm = norm_behind(candidate_, candidate);
         norm && !norm_behind(reference_, reference)) {
-      matched_.insert(norm);  // folded into the reference's layer, whose output is what it writes
+      matched_.insert(norm);  // folded into the reference's layer, so their outputs are a pair
       match(reference.output(0), norm->output(0));
       return;
     }
@@ -94,7 +94,7 @@ class Matcher {
       match(reference.output(i), candidate.output(i));
   }
 
-  // The batch norm that alone reads what a layer with weights writes.
+  // The batch norm that is the only reader of a layer with weights; null if there is none.
   static const NodeProto* norm_behind(const GraphIndex& graph, const NodeProto& node) {
     if (node.output_size() != 1 || !graph.has_one_reader(node.output(0))) return nullptr;
     const NodeProto* reader = graph.consumers(node.output(0))[0];
@@ -108,7 +108,7 @@ class Matcher {
     return found == counterparts_.end() ? nullptr : &found->second;
   }
 
-  // The counterparts of what the node computes from, in its order; nothing if one has none.
+  // The counterparts of the node's computed inputs, in its order; nullopt if one has none.
   std::optional<std::vector<std::string>> operands(const NodeProto& reference) const {
     std::vector<std::string> found;
     for (const std::string& input : reference.input()) {
@@ -148,7 +148,7 @@ class Matcher {
                   }));
   }
 
-  // Which of several nodes that read the same tensors it is: that of the same weights.
+  // Tells apart nodes that read the same tensors: by attributes and constants.
   int likeness(const NodeProto& reference, const NodeProto& candidate) const {
     int score = same_attributes(reference, candidate) ? 1 : 0;
     for (int i = 0; i < reference.input_size(); ++i) {
@@ -164,7 +164,7 @@ class Matcher {
     return score;
   }
 
-  // Goes back as long as both sides are computed by the same operator.
+  // Walks back as long as both tensors are computed by the same operator.
   void match_backward(const std::string& reference, const std::string& candidate) {
     std::vector<std::pair<std::string, std::string>> open = {{reference, candidate}};
     while (!open.empty()) {

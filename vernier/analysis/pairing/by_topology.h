@@ -7,11 +7,11 @@
 
 namespace vernier {
 
-// For tensors of the reference the tensor of the candidate that a node in the same place computes:
-// from the inputs on, the same operator on counterparts of the same operands; from the outputs
-// back, the same operator where a counterpart is computed. Operands in another order still count.
-// What a fault takes away or puts in between has no counterpart, and hides nothing around it. Only
-// the main graphs are looked at; names are used for inputs and outputs alone.
+// Maps reference tensors to the candidate tensors that a node at the same place in the graph
+// computes. Forward from the inputs: the same operator on counterparts of the same operands, in any
+// order. Backward from the outputs: the same operator behind a pair of counterparts. A node that a
+// fault removes or inserts has no counterpart, but those around it still do. Only the main graphs
+// are searched, and only inputs and outputs are paired by name.
 std::unordered_map<std::string, std::string> match_by_topology(const Model& reference,
                                                                const Model& candidate);
 

@@ -14,13 +14,13 @@ namespace {
 
 std::size_t width(const TensorView& tensor) { return bits(tensor.dtype) / 8; }
 
-// Says nothing about where it comes from: masks, zeros.
+// Masks and zeros do not tell where they come from.
 bool is_constant(const TensorView& tensor) {
   const std::size_t bytes = tensor.bytes.size(), element = width(tensor);
   return std::memcmp(tensor.bytes.data(), tensor.bytes.data() + element, bytes - element) == 0;
 }
 
-// Elements at even distances.
+// `likeness_places` elements at equal distances.
 Tensor thinned(const TensorView& tensor) {
   Tensor out = make_tensor("", tensor.dtype, {likeness_places});
   const std::int64_t stride = tensor.size() / likeness_places;
@@ -30,13 +30,13 @@ Tensor thinned(const TensorView& tensor) {
   return out;
 }
 
-// The layers that a tensor may stand for: those strictly between two numbers.
+// The layers that a tensor may belong to: those strictly between two indices.
 struct Window {
   std::ptrdiff_t after = -1;
   std::ptrdiff_t before = std::numeric_limits<std::ptrdiff_t>::max();
 };
 
-// Narrows until nothing changes: subgraphs are listed behind the nodes that read their results.
+// Iterates to a fixed point, because subgraphs are listed behind the nodes that read their results.
 std::vector<Window> windows(std::span<const Placement> placements,
                             std::span<const CandidateTensor> tensors) {
   std::vector<Window> claimed(tensors.size()), found(tensors.size());
@@ -62,7 +62,7 @@ std::vector<Window> windows(std::span<const Placement> placements,
   return found;
 }
 
-// For each tensor, how like some layer the most alike of those that are computed from it is.
+// For each tensor, the best likeness of any tensor that is computed from it.
 std::vector<double> likeness_downstream(std::span<const CandidateTensor> tensors,
                                         std::span<const Likeness> likenesses) {
   constexpr double none = -std::numeric_limits<double>::infinity();
@@ -120,10 +120,11 @@ class Resolver {
     return best;
   }
 
-  // A tensor that is somewhat like the layer is not its output where metadata names another module,
-  // nor behind a function that was fused with the layer (tanh of small numbers is much like them),
-  // nor what another layer wrote, in another shape, nor where the difference leaves no trace in
-  // what is computed from the tensor: what is added to a large table is much like the table.
+  // A tensor that is only somewhat like the layer is not its output if metadata names another
+  // module, if an activation was fused into the layer (tanh of small numbers is much like them), or
+  // if it holds another layer's output in another shape. Nor if a tensor computed from it agrees
+  // with a layer within rounding: a real difference would show there. (A large table plus something
+  // small is much like the table.)
   bool is_of_another(const Likeness& found) const {
     const std::size_t tensor = found.pair.tensor;
     const Layer& layer = layers_[found.pair.layer];
@@ -133,7 +134,7 @@ class Resolver {
     return found.sqnr_db < whole_layer_db && downstream_[tensor] >= rounding_db;
   }
 
-  // Whether it holds the elements of a tensor that is more like the layer that has it.
+  // Whether the tensor holds the elements of one that is more like the layer that owns it.
   bool is_moved_from_another(const Likeness& found) const {
     const CandidateTensor& tensor = tensors_[found.pair.tensor];
     if (!tensor.is_moved || tensor.inputs.empty()) return false;
@@ -156,14 +157,14 @@ class Resolver {
       placements_[layer] = {Match::elided, tensor};
     else if (!(best.sqnr_db < likeness(owner->second, tensor))) {
       if (layers_[owner->second].is_output)
-        placements_[layer] = {Match::value, tensor};  // an output stays what it is called
+        placements_[layer] = {Match::value, tensor};  // an output keeps its name
       else
         take_over(layer, tensor);
     }
   }
 
-  // Where an earlier difference hides all likeness: a BatchNorm that left no trace went into the
-  // layer before it.
+  // If an earlier difference hides all likeness: a BatchNorm without a tensor of its own was folded
+  // into the layer before it.
   void place_folded(std::size_t layer) {
     if (layer == 0 || !is_batch_norm(layers_[layer].type) ||
         !takes_batch_norm(layers_[layer - 1].type))
@@ -189,14 +190,14 @@ class Resolver {
   std::vector<double> downstream_;
   std::vector<Placement> placements_;
   std::map<LayerPair, Likeness> likenesses_;
-  std::map<std::size_t, std::size_t> owners_;  // the layer of each tensor that has one
+  std::map<std::size_t, std::size_t> owners_;  // layer by tensor
 };
 
 }  // namespace
 
 bool may_be_alike(const TensorView& reference, const TensorView& candidate) {
   if (reference.size() != candidate.size() || reference.size() < 2) return false;
-  if (width(reference) == 0 || width(candidate) == 0) return false;  // 4-bit: packed
+  if (width(reference) == 0 || width(candidate) == 0) return false;  // packed 4-bit elements
   if (reference.size() >= 4 * likeness_places &&
       !(sqnr_db(measure_noise(thinned(reference), thinned(candidate))) > 0))
     return false;

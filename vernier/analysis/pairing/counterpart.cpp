@@ -11,7 +11,7 @@ namespace {
 
 using vernier_onnx::NodeProto;
 
-// The weight that a node reads in this place.
+// The weight that the node reads at this input; empty if it reads none there.
 Counterpart weight_read_by(const ModelIndex& model, const NodeProto& node, int input) {
   if (input < 0 || input >= node.input_size() || !model.weight(node.input(input))) return {};
   return {node.input(input), Match::topology};
@@ -25,8 +25,8 @@ bool is_clipped(const ModelIndex& model, const std::string& tensor) {
          });
 }
 
-// The output of the Relu or Clip that alone reads a tensor of the float model; empty: there is
-// none.
+// The output of the Relu or Clip that is the only reader of a tensor of the float model; empty if
+// there is none.
 std::string clipped_output(const ModelIndex& model, const std::string& tensor) {
   const FoundTensor* found = model.tensor(tensor);
   if (!found) return "";
@@ -42,7 +42,7 @@ std::string clipped_output(const ModelIndex& model, const std::string& tensor) {
 
 }  // namespace
 
-// Before opset 11 the bounds of a Clip are attributes, then inputs.
+// A Clip's bounds are attributes before opset 11, inputs since.
 std::optional<ClipRange> clip_range(const NodeProto& node, const GraphIndex& graph) {
   if (is_op(node, "Relu")) return ClipRange{.low = 0};
   if (!is_op(node, "Clip")) return std::nullopt;
@@ -90,7 +90,7 @@ Counterpart find_counterpart(const ModelIndex& float_model, const QuantizedWeigh
   const Counterpart output = find_counterpart(float_model, weight.reader_output);
   const FoundTensor* written = output ? float_model.tensor(output.tensor) : nullptr;
   if (!written) return {};
-  // QLinearConv and QLinearMatMul have their weight at 3; the float operators at 1.
+  // QLinearConv and QLinearMatMul read their weight at input 3, the float operators at 1.
   return weight_read_by(float_model, *written->node,
                         weight.reader_input == 3 ? 1 : weight.reader_input);
 }

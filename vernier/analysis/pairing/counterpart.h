@@ -10,31 +10,31 @@
 
 namespace vernier {
 
-// The tensors and weights of a float model that belong to those of a quantized one: by name, then
-// by the node that computes or reads them.
+// The tensor or weight of a float model that belongs to one of a quantized model: by name, then by
+// the node that computes or reads it.
 Counterpart find_counterpart(const ModelIndex& float_model, const QuantizedActivation& activation);
 Counterpart find_counterpart(const ModelIndex& float_model, const QuantizedWeight& weight);
 // By name alone.
 Counterpart find_counterpart(const ModelIndex& float_model, const std::string& tensor);
 
-// What a Relu or Clip leaves of its input.
+// The range of a Relu's or Clip's output.
 struct ClipRange {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
   bool operator==(const ClipRange&) const = default;
 };
 
-// Of a Relu, or a Clip with constant bounds; nothing for other nodes.
+// Of a Relu, or a Clip with constant bounds; nullopt for other nodes.
 std::optional<ClipRange> clip_range(const vernier_onnx::NodeProto& node, const GraphIndex& graph);
 
-// A counterpart, and the Relu or Clip that the quantized model leaves to the quantizer.
+// A counterpart, and the Relu or Clip that the quantizer's range replaces; nullopt if none.
 struct FoldedCounterpart {
   Counterpart counterpart;
   std::optional<ClipRange> folded;
 };
 
-// Quantizers fold a Relu or Clip into the range of the quantizer before it. What such a quantizer
-// writes belongs to the output of the Relu or Clip, even where it is named after the input.
+// Quantization tools fold a Relu or Clip into the range of the quantizer before it. The counterpart
+// of that quantizer's tensor is the output of the Relu or Clip, even if named after its input.
 FoldedCounterpart fold_clip(const ModelIndex& float_model, const ModelIndex& quantized_model,
                             const QuantizedActivation& activation, Counterpart counterpart);
 

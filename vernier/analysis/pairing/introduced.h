@@ -7,9 +7,9 @@
 
 namespace vernier {
 
-// Measures a tensor that the candidate computed from the reference's tensors. Gives the bytes that
-// replace it for the nodes that read it: the reference's tensor as the candidate would hold it.
-// Empty, or of another size: it stays as it is.
+// Measures a tensor that the candidate computed from the reference's tensors. Returns the bytes
+// that its readers get instead: the reference's tensor in the candidate's type and layout. If these
+// are empty or of another size, the tensor stays as it is.
 using MeasureIntroduced = std::function<std::vector<std::byte>(const ObservedTensor& candidate,
                                                                const TakeReference& take)>;
 

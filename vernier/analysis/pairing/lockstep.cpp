@@ -9,11 +9,11 @@
 
 namespace vernier {
 
-// The reference tensors that the candidate will ask for, as they wait. One that is produced several
+// The reference tensors that wait for the candidate's requests. A tensor that is produced several
 // times, as in a loop, is taken in the order of production.
 class PendingTensors {
  public:
-  enum class Buffers { freed, kept };  // once a tensor was taken
+  enum class Buffers { freed, kept };  // after a tensor was taken
 
   PendingTensors(const RequestCounts& requests, Buffers buffers) : buffers_(buffers) {
     for (const auto& [name, count] : requests) slots_[name].requests = count;
@@ -22,7 +22,7 @@ class PendingTensors {
   bool is_requested(std::string_view name) const { return slots_.contains(name); }
   bool has(std::string_view name) const { return slots_.find(name)->second.waiting(); }
 
-  // The tensor must be a requested one.
+  // The tensor must be requested.
   void put(std::unique_ptr<Tensor> tensor) {
     Slot& slot = slots_.find(tensor->name)->second;
     bytes_ += std::ssize(tensor->bytes);
@@ -30,7 +30,7 @@ class PendingTensors {
     ++slot.put;
   }
 
-  // The same, into a buffer that was kept if there is one.
+  // Copies the tensor, into a kept buffer if there is one.
   void put(const TensorView& tensor) {
     Slot& slot = slots_.find(tensor.name)->second;
     if (slot.put == slot.tensors.size()) return put(std::make_unique<Tensor>(copy(tensor)));
@@ -41,7 +41,7 @@ class PendingTensors {
     bytes_ += std::ssize(copied.bytes);
   }
 
-  // Null if there is none (any more). Valid until the next call.
+  // Null if none is left. Valid until the next call.
   const Tensor* take(std::string_view name) {
     if (used_up_ && buffers_ == Buffers::freed) used_up_->bytes = {};
     used_up_ = nullptr;
@@ -57,7 +57,7 @@ class PendingTensors {
     return &tensor;
   }
 
-  // For another sample.
+  // For the next sample.
   void clear() {
     for (auto& [name, slot] : slots_) slot.put = slot.taken = slot.uses = 0;
     used_up_ = nullptr;
@@ -71,31 +71,31 @@ class PendingTensors {
     int requests = 0;
     std::vector<std::unique_ptr<Tensor>> tensors = {};
     std::size_t put = 0, taken = 0;
-    int uses = 0;  // of the next to be taken
+    int uses = 0;  // requests answered with tensors[taken]
     bool waiting() const { return taken < put; }
   };
 
   NameMap<Slot> slots_;
   Buffers buffers_;
   Tensor* used_up_ = nullptr;
-  std::int64_t bytes_ = 0;  // that wait
+  std::int64_t bytes_ = 0;  // of the tensors that wait
 };
 
 namespace {
 
-// Ends the reference's run once the candidate's has failed; never leaves this file.
+// Thrown to end the reference's run after the candidate's has failed; caught in this file.
 struct Abandoned {};
 
-// Where the reference leaves tensors for the candidate to take. The reference waits while too much
-// lies here, unless the candidate itself waits for something that is not here yet: so neither can
-// wait for the other for ever, whatever the two orders of execution are.
+// Where the reference puts tensors for the candidate to take. The reference waits while too many
+// bytes are here, unless the candidate waits for a tensor that is not here yet. So the two cannot
+// deadlock, whatever their execution orders are.
 class Exchange {
  public:
   explicit Exchange(const LockstepOptions& options)
       : pending_(options.requests, PendingTensors::Buffers::freed),
         ahead_bytes_(options.ahead_bytes) {}
 
-  // By the reference.
+  // Called by the reference.
   void offer(const TensorView& tensor) {
     auto copied = std::make_unique<Tensor>(copy(tensor));
     std::unique_lock lock(mutex_);
@@ -114,7 +114,7 @@ class Exchange {
     changed_.notify_all();
   }
 
-  // By the candidate.
+  // Called by the candidate.
   const Tensor* take(std::string_view name) {
     if (!pending_.is_requested(name)) return nullptr;
     std::unique_lock lock(mutex_);
@@ -127,7 +127,7 @@ class Exchange {
     return taken;
   }
 
-  // Nothing more will be taken: the reference runs to its end, or stops if the candidate failed.
+  // The candidate takes no more: the reference runs to its end, or stops if the candidate failed.
   void finish(bool failed) {
     const std::lock_guard lock(mutex_);
     finished_ = true;
@@ -161,13 +161,13 @@ std::vector<Tensor> run_candidate(Runner& candidate, std::span<const Tensor> inp
   return candidate.run(inputs, observe);
 }
 
-// A module may have the name of an argument that the model takes: that name is the module's.
+// A module may have the name of a model input; then requests for the name mean the module.
 bool is_watched(const Runner& runner, std::string_view name) {
   const std::vector<WatchedTensor> watched = runner.watched();
   return std::ranges::find(watched, name, &WatchedTensor::name) != watched.end();
 }
 
-// Gives `keep` the tensors that are requested.
+// Passes the requested tensors to `keep`.
 std::vector<Tensor> run_reference(Runner& reference, std::span<const Tensor> inputs,
                                   const LockstepOptions& options, std::int64_t& bytes,
                                   const TensorVisitor& keep) {

@@ -5,24 +5,24 @@
 
 namespace vernier {
 
-// How a tensor of one model was recognised in the other.
+// How a tensor of one model was matched with one of the other.
 enum class Match {
-  name,      // the same name, or the same without what quantizers append
-  position,  // the output in the same place
+  name,      // the same name, or the same without a quantizer's suffix
+  position,  // the output at the same position
   scope,     // the last tensor under the scope that the exporter named after a module
-  metadata,  // the same, where nodes carry their scope as metadata
+  metadata,  // as scope, but the nodes carry their scope as metadata
   value,     // it holds the same values
-  topology,  // the node of the same name, or the node that the counterpart's neighbour reads
-  fused,     // computed together with a later layer: there is no tensor of its own
-  elided,    // it does nothing in eval mode: compared with the tensor that carries its value
-  none       // not recognised
+  topology,  // by node: that of the same name, or the one next to a matched node
+  fused,     // computed together with a later layer, so it has no tensor of its own
+  elided,    // no operation in eval mode: compared with the tensor that it passes on
+  none       // not matched
 };
 
 std::string_view match_name(Match match);
 
-// The tensor of the reference that belongs to one of the candidate.
+// The reference tensor that belongs to a candidate tensor.
 struct Counterpart {
-  std::string tensor;  // empty: none was found
+  std::string tensor;  // empty if none was found
   Match match = Match::none;
   explicit operator bool() const { return match != Match::none; }
   bool operator==(const Counterpart&) const = default;

@@ -12,7 +12,7 @@
 namespace vernier {
 namespace {
 
-// Elements looked at to tell a square matrix from its transpose.
+// Elements that are compared to tell a square matrix from its transpose.
 constexpr std::int64_t sampled_elements = 1 << 16;
 
 // Whether the transpose of a square matrix is nearer to the quantized one than the matrix is.
@@ -34,7 +34,7 @@ double likeness_db(const ModelIndex& model, const Weight& weight, const Tensor& 
   return reference ? sqnr_db(measure_noise(reference->view, real)) : -INFINITY;
 }
 
-// The float weight most like it, if any is like it at all.
+// The float weight that is most like `real`; empty if none reaches value_match_db.
 Counterpart counterpart_by_value(const Tensor& real, const ModelIndex& float_model) {
   Counterpart best;
   double best_db = value_match_db;
@@ -77,7 +77,7 @@ Counterpart find_counterpart(const ModelIndex& float_model, const QuantizedWeigh
   if (read &&
       (found.match != Match::topology || likeness_db(float_model, *read, real) >= value_match_db))
     return found;
-  // Exporters number nodes: in another export the node of that name may be another one.
+  // Exporters number nodes: in another export, this name may be another node's.
   Counterpart alike = counterpart_by_value(real, float_model);
   return alike ? alike : found;
 }
