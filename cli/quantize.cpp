@@ -32,6 +32,16 @@ Effort effort_of(const QuantizeCommand& options) {
 
 }  // namespace
 
+void require_blocks(const QuantizeCommand& options, std::span<const std::string> precisions) {
+  const bool has_blocks = std::ranges::any_of(precisions, [](const std::string& precision) {
+    return precision != "fp16" && parse_quantized_precision(precision).weight_bits == 4;
+  });
+  if (!has_blocks && (!options.keep_8bit.empty() || options.asymmetric || options.block_size != 32))
+    throw Error(
+        "[quantize] --block-size, --asymmetric and --keep-8bit are of weights in blocks; pass "
+        "--precision int4, or leave them out");
+}
+
 QuantizeOptions quantize_options(const QuantizeCommand& options) {
   QuantizeOptions result{.precision = parse_quantized_precision(options.precision),
                          .placement = parse_placement(options.placement),
@@ -43,11 +53,6 @@ QuantizeOptions quantize_options(const QuantizeCommand& options) {
                          .symmetric_weights = !options.asymmetric,
                          .limits = parse_limits(options.fail_if, quantize_limit_metrics()),
                          .threads = options.threads};
-  if (result.precision.weight_bits != 4 &&
-      (!options.keep_8bit.empty() || options.asymmetric || options.block_size != 32))
-    throw Error(
-        "[quantize] --block-size, --asymmetric and --keep-8bit are of weights in blocks; pass "
-        "--precision int4, or leave them out");
   if (options.block_size < 16 || (options.block_size & (options.block_size - 1)) != 0)
     throw Error(fmt::format(
         "[quantize] --block-size {}: expected a power of 2 of at least 16, as MatMulNBits takes it",
@@ -94,6 +99,7 @@ int run_quantize(QuantizeCommand& options) {
   require_model_writable(options.quantized, {options.model});
   require_model_writable(float_model_path(options.quantized), {options.model});
   require_writable(options.output);
+  require_blocks(options, {&options.precision, 1});
   QuantizeOptions analysis = quantize_options(options);
   const Model model = Model::load(options.model);
   CalibrationData data = calibration_data(model, options.input);

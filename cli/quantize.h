@@ -51,6 +51,9 @@ void add_target_option(OptionGroup& group, std::string& target);
 void add_quantizing_options(CLI::App& command, QuantizeCommand& options);
 int run_quantize(QuantizeCommand& options);
 QuantizeOptions quantize_options(const QuantizeCommand& options);
+
+// Throws Error if options of block-wise weights are given and none of the precisions has 4 bits.
+void require_blocks(const QuantizeCommand& options, std::span<const std::string> precisions);
 // The checkpoint of a command, which both arguments must outlive.
 MeasuredParts checkpoint_of(const QuantizeCommand& options, const CalibrationData& data);
 RunDescription quantize_run(const std::string& name, const QuantizeCommand& options,

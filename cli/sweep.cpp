@@ -73,6 +73,7 @@ int run_sweep(SweepCommand& options) {
                     model.name()));
   print_warnings(data.inputs.warnings);
   MeasuredParts checkpoint = checkpoint_of(command, data);
+  require_blocks(command, options.precisions);
   QuantizeOptions quantize = quantize_options(command);
   quantize.records = checkpoint.records();
   ProgressBar bar("sweeping");

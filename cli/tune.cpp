@@ -48,6 +48,7 @@ TuneResult tune_model(const Model& model, Samples& samples, const TuneCommand& o
                          .threads = options.quantize.threads,
                          .records = records,
                          .progress = std::move(progress)});
+  require_blocks(options.quantize, {&options.quantize.precision, 1});
   TuneOptions analysis{.quantize = quantize_options(options.quantize),
                        .target = target,
                        .cost = cost,

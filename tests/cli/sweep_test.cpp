@@ -130,6 +130,28 @@ TEST_F(Sweep, another_model_of_the_same_name_and_size_is_another_sweep) {
   EXPECT_FALSE(was_there());
 }
 
+TEST_F(Sweep, other_options_are_another_sweep) {
+  const auto was_there = [&](std::vector<std::string> more) {
+    more.insert(more.end(), {"--data", mnist + "mnist_inputs.npz", "--samples", "16"});
+    return json::parse(sweep("w8a8", more).out)["configurations"][1]["was_there"].get<bool>();
+  };
+  const std::vector<std::string> kept = {"--keep-float", "/stem/Conv"};
+  EXPECT_FALSE(was_there({}));
+  EXPECT_FALSE(was_there(kept));
+  EXPECT_TRUE(was_there(kept));
+}
+
+TEST_F(Sweep, options_of_blocks_are_of_the_precisions_that_have_them) {
+  const std::vector<std::string> blocks = {"--block-size",
+                                           "16",
+                                           "--data",
+                                           mnist + "mnist_inputs.npz",
+                                           "--samples",
+                                           "16"};
+  EXPECT_EQ(sweep("w8,int4", blocks).exit_code, 0);
+  expect_error(sweep("w8", blocks), "are of weights in blocks");
+}
+
 TEST_F(Sweep, errors_come_before_anything_is_written) {
   expect_error(sweep("fp16,w3a7"), "w3a7");
   expect_error(sweep("fp16", {"--samples", "16"}), "give --data or --dataset");

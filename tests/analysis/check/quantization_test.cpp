@@ -43,6 +43,19 @@ TEST(QuantizationCheck, stored_numbers_must_not_be_computed_with) {
               IsEmpty());
 }
 
+TEST(QuantizationCheck, a_zero_point_that_is_left_out_is_zero) {
+  const Model model = GraphBuilder()
+                          .input("x", DType::u8, {{1, ""}, {4, ""}})
+                          .weight(f32("scale", {}, {0.1F}))
+                          .weight(u8("zero", 0))
+                          .node("DequantizeLinear", {"x", "scale"}, {"dq"})
+                          .node("QuantizeLinear", {"dq", "scale", "zero"}, {"q"})
+                          .node("DequantizeLinear", {"q", "scale"}, {"y"})
+                          .output("y")
+                          .model();
+  EXPECT_THAT(quantization(model), IsEmpty());
+}
+
 TEST(QuantizationCheck, a_second_quantizer_right_behind_the_first_is_found) {
   const auto model = [](float second) {
     return pair(0.1F)
@@ -140,6 +153,12 @@ TEST(QuantizationCheck, a_range_that_the_operator_cannot_fill_is_found) {
   EXPECT_EQ(calibration(model(0.1F)),
             "node_2: 'y' is quantized over [0, 25.5], and Sigmoid reaches [0, 1]");
   EXPECT_EQ(calibration(model(1.0F / 255)), "none");
+  const TemporaryDirectory folder;
+  model(0.1F).save(folder / "wide.onnx");
+  EXPECT_EQ(told(check(folder / "wide.onnx", {.only = {"unfilled-range"}}).findings,
+                 "unfilled-range"),
+            calibration(model(0.1F)))
+      << "it is found when nothing else is asked for, too";
 }
 
 TEST(QuantizationCheck, a_range_that_given_data_does_not_fill_is_found) {

@@ -116,7 +116,8 @@ Findings check_running(const ModelIndex& index, CheckOptions options) {
 bool needs_runs(const CheckOptions& options) {
   using enum CheckGroup;
   return wants(options, runs) || wants(options, consistency) || wants(options, dynamic_axes) ||
-         wants(options, numerics) || is_wanted(options, "missing-shapes");
+         wants(options, numerics) || is_wanted(options, "missing-shapes") ||
+         is_wanted(options, "unfilled-range");
 }
 
 Findings check_model(const Model& model, const CheckOptions& options) {

@@ -91,8 +91,11 @@ Findings requantized(const GraphIndex& graph, const NodeProto& node) {
     return graph.numbers(input_name(of, input));
   };
   const auto scale_before = numbers(*before, 1), scale = numbers(node, 1);
-  const auto zero_before = numbers(*before, 2), zero = numbers(node, 2);
-  if (!scale_before || !scale || (scale_before == scale && zero_before == zero)) return {};
+  if (!scale_before || !scale) return {};
+  const std::vector<double> zeros(scale->size(), 0);
+  const auto zero_before = numbers(*before, 2).value_or(zeros);
+  const auto zero = numbers(node, 2).value_or(zeros);
+  if (scale_before == scale && zero_before == zero) return {};
   return {make_finding(
       "differing-requantize", node_subject(graph, node),
       fmt::format("'{}' before it has {}, it has {}", node_label(*before),

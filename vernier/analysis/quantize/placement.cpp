@@ -159,13 +159,19 @@ class Placing {
     if (is_op(node, "MatMul") && rank == 2) placed.channels = weight->dims(1);
   }
 
+  // Whether the constant adds one value to each output channel, the last axis of its shape.
+  static bool is_channel_bias(const TensorProto& constant, std::int64_t channels) {
+    return size_of(constant) == channels && constant.dims_size() > 0 &&
+           constant.dims(constant.dims_size() - 1) == channels;
+  }
+
   void describe_bias(const NodeProto& node, PlacedNode& placed) const {
     if (placed.channels == 0) return;
     if (is_op(node, "MatMul")) return describe_added_bias(node, placed);
     if (attribute_float(node, "alpha", 1) != 1 || attribute_float(node, "beta", 1) != 1) return;
     const std::string bias = input_name(node, 2);
     const TensorProto* constant = bias.empty() ? nullptr : float_constant(bias);
-    if (!bias.empty() && (!constant || size_of(*constant) != placed.channels)) return;
+    if (!bias.empty() && (!constant || !is_channel_bias(*constant, placed.channels))) return;
     placed.bias = bias;
     placed.bias_reader = ReaderInput{placed.node, 2};
     placed.integer_bias = true;
@@ -180,9 +186,7 @@ class Placing {
     if (!is_op(add, "Add") || graph_.is_output(node.output(0))) return;
     const int other = 1 - reader.input;
     const TensorProto* constant = float_constant(add.input(other));
-    if (!constant || size_of(*constant) != placed.channels) return;
-    if (constant->dims_size() == 0 || constant->dims(constant->dims_size() - 1) != placed.channels)
-      return;
+    if (!constant || !is_channel_bias(*constant, placed.channels)) return;
     placed.bias = add.input(other);
     placed.bias_reader = ReaderInput{reader.node, other};
   }

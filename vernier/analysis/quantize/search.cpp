@@ -182,8 +182,13 @@ class Search {
     return gain(best_, few).db > -much_worse_db;
   }
 
+  // Only static quantization of 8 bits or more writes corrected biases.
+  bool corrects_biases() const {
+    return precision().needs_calibration() && precision().weight_bits != 4;
+  }
+
   void correct_biases() {
-    if (precision().dynamic || precision().weight_bits == 4 || !may_score()) return;
+    if (!corrects_biases() || !may_score()) return;
     QuantizationChoices corrected = result_.choices;
     corrected.shifts.clear();
     corrected.shifts = find_bias_shifts(
@@ -196,7 +201,7 @@ class Search {
 
   // Removes the mean error that is left at the output. No layer follows that this would affect.
   void correct_last_bias() {
-    if (precision().dynamic || precision().weight_bits == 4 || !may_score()) return;
+    if (!corrects_biases() || !may_score()) return;
     const auto last =
         std::find_if(subject_.nodes.rbegin(), subject_.nodes.rend(),
                      [](const PlacedNode& node) { return node.bias_reader && node.channels > 0; });

@@ -115,13 +115,26 @@ class Sweeping {
   // What decides whether a row is reused: model, samples, some options, versions and CPU.
   std::string signature() {
     std::string hashes;
-    for (std::int64_t i = 0; i < shared_.size(); ++i)
+    for (std::int64_t i = 0; i < shared_.size(); ++i) {
       for (const Tensor& input : shared_.sample(i)) hashes += content_hash(input.bytes).text();
-    return fmt::format(
-        "{} {}, {} samples of {} {}, {} {} {}, vernier {}, ONNX Runtime {}, {}", model_.name(),
-        model_hash(model_.path()), samples_.size(), options_.inputs, content_hash(hashes).text(),
-        placement_name(options_.quantize.placement), target_cpu_name(options_.quantize.target),
-        static_cast<int>(options_.quantize.effort), version(), onnxruntime_version(), cpu_kind());
+      if (const auto labels = shared_.labels(i)) hashes += content_hash(labels->bytes).text();
+    }
+    return fmt::format("{} {}, {} samples of {} {}, {}, vernier {}, ONNX Runtime {}, {}",
+                       model_.name(), model_hash(model_.path()), samples_.size(), options_.inputs,
+                       content_hash(hashes).text(), quantizing(), version(), onnxruntime_version(),
+                       cpu_kind());
+  }
+
+  std::string quantizing() const {
+    const QuantizeOptions& options = options_.quantize;
+    std::string text = fmt::format(
+        "{} {} {}, {} and {} in 8 bits kept, blocks of {} {}", placement_name(options.placement),
+        target_cpu_name(options.target), static_cast<int>(options.effort),
+        fmt::join(options.keep_nodes, " "), fmt::join(options.keep_8bit, " "), options.block_size,
+        options.symmetric_weights);
+    for (const auto& [tensor, range] : options.given_ranges)
+      text += fmt::format(", {} {} {}", tensor, range.low, range.high);
+    return text;
   }
 
   SweepRow row(const std::string& precision) {
@@ -220,7 +233,8 @@ class Sweeping {
   void mark_best() {
     for (SweepRow& row : result_.rows)
       row.best =
-          row.failure.empty() && std::ranges::none_of(result_.rows, [&](const SweepRow& other) {
+          row.failure.empty() && !std::isnan(row.deployed_sqnr_db) &&
+          std::ranges::none_of(result_.rows, [&](const SweepRow& other) {
             if (!other.failure.empty()) return false;
             const bool as_good = other.bytes <= row.bytes &&
                                  other.latency_ratio <= row.latency_ratio &&

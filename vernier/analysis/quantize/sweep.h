@@ -45,7 +45,7 @@ struct SweepResult {
 };
 
 // Writes and measures the model in each precision. Each finished one is a model file and a row in a
-// .json file beside it; a row of the same model, samples, placement, target and effort is reused.
+// .json file beside it; a row of the same model, samples and options is reused.
 SweepResult sweep(const Model& model, Samples& samples, const SweepOptions& options);
 
 }  // namespace vernier
