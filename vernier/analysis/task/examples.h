@@ -19,9 +19,9 @@ struct TaskExamples {
   std::unique_ptr<Loader> loader;                   // null if there are none
   std::map<std::int64_t, std::string> class_names;  // by the model's labels
   std::filesystem::path mapping;                    // of labels; empty if they are the model's
-  std::optional<Preprocessing> preprocessing;  // nullopt if the inputs are ready
-  std::int64_t batch = 1;                      // examples in each run
-  Selection selection;                         // of the dataset's examples
+  std::optional<Preprocessing> preprocessing;       // nullopt if the inputs are ready
+  std::int64_t batch = 1;                           // examples in each run
+  Selection selection;                              // of the dataset's examples
 };
 
 // Opens the examples that `inputs` names, for a model whose preprocessing is described beside
