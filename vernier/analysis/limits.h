@@ -30,7 +30,7 @@ std::vector<std::string> format_limits(std::span<const Limit> limits);
 
 bool applies_to(const Limit& limit, std::string_view tensor);
 
-// Whether the value keeps the limit. NaN keeps none.
+// Whether the value keeps the limit; false for NaN.
 bool within(const Limit& limit, double value);
 
 // Throws Error if a limit names a tensor that is not there: a typing error must not pass.
