@@ -13,7 +13,7 @@
 
 namespace vernier {
 
-// Which tensors of a model: groups of them, and any whose name matches a pattern with * and ?.
+// A selection of a model's tensors: by groups, and by patterns of names with * and ?.
 struct TensorSelection {
   bool inputs = false;
   bool outputs = false;

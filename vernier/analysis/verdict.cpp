@@ -179,7 +179,7 @@ std::vector<Limit> default_part_limits(Precision precision) {
 
 double quiet_difference(Precision precision) {
   switch (precision) {
-    case Precision::fp32: return 1e-6;  // ONNX Runtime's own optimised copy of a model
+    case Precision::fp32: return 1e-6;  // as ONNX Runtime's optimised copy of a model differs
     case Precision::fp16: return 1e-3;
     case Precision::int8: return 0.1;  // detectors use thresholds from 0.25 on
   }

@@ -120,7 +120,7 @@ class Remedies {
     } catch (const Stopped&) {
       throw;
     } catch (const Error&) {
-      // What cannot be run is no remedy.
+      // A change that cannot be run is no remedy.
     }
   }
 

@@ -131,7 +131,7 @@ class Stages {
       : reference_(reference), model_(model), runtime_(runtime), samples_(samples), io_(io) {}
 
   std::vector<RuntimeStage> run() {
-    OrtOptions exact = at(Optimization::disabled);  // else a float model is optimised
+    OrtOptions exact = at(Optimization::disabled);  // `exact` alone optimises a float model
     exact.exact = true;
     add("exact", exact);
     add("off", at(Optimization::disabled));

@@ -29,7 +29,7 @@ struct CacheFault {
   bool operator==(const CacheFault&) const = default;
 };
 
-// "present.0.key and present.1.key are swapped (...)": with both figures.
+// "caches 'present.0.key' and 'present.1.key' are swapped: ...", with both figures.
 std::string cache_fault_text(const CacheFault& fault);
 
 // A decoder's runner, and the roles of its inputs.

@@ -10,7 +10,7 @@
 
 namespace vernier {
 
-// Returns the logits of a sequence that is run at once.
+// Returns the logits of a sequence that is fed in one run.
 using SequenceLogits = std::function<Tensor(std::span<const std::int64_t> tokens)>;
 
 // The samples for a decoder that keeps a cache: sequences of a prompt and of steps behind it, one

@@ -55,7 +55,7 @@ struct InputSpec {
   std::string text = {};
   // One token each, behind the cache; if empty: a prompt and steps.
   std::vector<TokenPlace> at = {};
-  bool whole_sequences = false;  // run all tokens of a sequence at once instead
+  bool whole_sequences = false;  // feed all tokens of a sequence in one run instead
   std::optional<std::int64_t> longest_sequence = {};  // limits the tokens of a sequence
 
   // Whether nothing says what to feed, or how much of it.

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Odd, with ones and zeros evenly mixed.
+// Odd constants with well-mixed bits.
 constexpr std::uint64_t multiplier = 0x9e3779b97f4a7c15, other_multiplier = 0xd6e8feb86659fd93;
 constexpr std::size_t lanes = 4, block = lanes * sizeof(std::uint64_t);
 

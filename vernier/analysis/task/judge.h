@@ -13,7 +13,7 @@
 
 namespace vernier {
 
-// All numbers of a result are rounded to 4 decimals; metrics are in percent.
+// All numbers of a result are rounded to 4 decimals. Metrics are in percent, except fill-mask's.
 
 struct MetricResult {
   std::string name;

@@ -16,7 +16,7 @@
 
 namespace vernier {
 
-// A metric of a task, in percent.
+// A metric of a task, in percent, except fill-mask's.
 struct MetricScore {
   std::string name;
   Statistic of_samples;          // the metric over some of the samples

@@ -15,7 +15,7 @@ constexpr std::size_t tokens_run = 24;
 
 // The mean KL per token between the model's predictions with and without a cache: over the second
 // half of the tokens, behind a cache of the first half. Rounding causes hardly any KL, and dynamic
-// quantization, whose ranges depend on what is fed at once, not much.
+// quantization, whose ranges depend on what is fed in one run, not much.
 double kl_behind_cache(TextModel& model, std::span<const std::int64_t> tokens) {
   const std::int64_t half = std::ssize(tokens) / 2;
   const Tensor whole = model.logits({.tokens = tokens});

@@ -61,7 +61,7 @@ double quantile(std::vector<float> values, double share) {
   return low + (high - low) * (place - static_cast<double>(below));
 }
 
-// Consecutive blocks of one length that are run at once.
+// Consecutive blocks of one length that share a run.
 struct Group {
   std::int64_t first = 0, count = 1;
 };
@@ -176,7 +176,7 @@ class TextEvaluation {
     return scores;
   }
 
-  // A model without a cache has to see a whole block at once.
+  // A model without a cache has to see a whole block in one run.
   std::int64_t chunk_length(std::int64_t count, std::int64_t length) const {
     if (!candidate_.keeps_cache() || (reference_ && !reference_->keeps_cache())) return length;
     const std::int64_t row = 4 * candidate_.decoder().vocabulary * count;

@@ -17,7 +17,7 @@
 namespace vernier {
 
 struct TextGenerationOptions {
-  std::int64_t batch = 1;  // blocks of equal length that are run at once
+  std::int64_t batch = 1;  // blocks of equal length in one run
   // Number of prompts, the beginnings of blocks, that both models continue.
   std::int64_t prompts = 4;
   std::int64_t prompt_length = 16;  // tokens of each
@@ -37,8 +37,8 @@ struct TextGenerationOptions {
 // reference's: it fails at this value.
 inline constexpr double most_mean_kl = 0.02;
 
-// The section of the records of evaluate_text(), one record for each group of blocks that is run at
-// once, and the number of groups.
+// The section of the records of evaluate_text(), one record for each group of blocks that share a
+// run, and the number of groups.
 inline constexpr const char* text_section = "blocks";
 std::int64_t text_runs(const TokenBlocks& text, std::int64_t batch);
 

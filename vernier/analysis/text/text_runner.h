@@ -14,7 +14,7 @@
 
 namespace vernier {
 
-// Runs texts through an encoder, up to `batch` at once. Texts of different lengths are padded if
+// Runs texts through an encoder, up to `batch` in one run. Texts of different lengths are padded if
 // the model takes a mask or fixes the length, and are run separately if not.
 class TextRunner {
  public:

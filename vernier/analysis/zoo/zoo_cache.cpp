@@ -26,7 +26,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-// Files that commands read beside a model without being told: sidecars, preprocessing, labels,
+// Files beside a model that commands read without an option: sidecars, preprocessing, labels,
 // tokens.
 std::vector<fs::path> files_beside(const fs::path& model) {
   std::vector<fs::path> files = {fs::path(model).replace_extension(".json")};
