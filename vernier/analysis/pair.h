@@ -32,8 +32,7 @@ struct PairResult {
   Shape reference_shape;
   Shape candidate_shape;
   SimilaritySummary similarity;  // of the samples that could be compared
-  // For class ids and other integers: the share of elements equal to the reference's; nullopt for
-  // floats.
+  // For class ids and other integers: the share of elements equal to the reference's.
   std::optional<double> equal_share;
   // For a shape mismatch: the change of layout that makes the two agree; empty if there is none.
   // For a compared pair: the axes of size 1 that only one side has.
@@ -95,9 +94,8 @@ std::vector<std::string> pair_limit_metrics();
 // Metrics that cost another pass are measured only if a limit names them.
 SimilarityOptions measured_for(std::span<const Limit> limits);
 
-// The failures of the pairs, by limits and by NaN. `group` says what each pair is: "output",
-// "array". A pair that could not be compared, or holds NaN or infinity on either side, fails
-// whatever the limits.
+// The failures of the pairs, which are of a `group`: "output", "array". A pair that could not be
+// compared, or holds NaN or infinity on either side, fails whatever the limits.
 std::vector<Failure> judge_pairs(std::span<const PairResult> pairs, const std::string& group,
                                  std::span<const Limit> limits);
 

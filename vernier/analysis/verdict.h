@@ -95,15 +95,13 @@ Verdict make_verdict(std::vector<Limit> limits, std::vector<Failure> failures);
 
 // Each of these adds to a verdict and decides the outcome again; nothing else does.
 
-// Adds failures: the outcome is fail, unless the run was interrupted. Without any, the verdict is
-// unchanged.
+// Adds failures, if any: the outcome is fail, unless the run was interrupted.
 Verdict with_failures(Verdict verdict, std::vector<Failure> failures);
 // Adds the failure that explains the others, before them.
 Verdict with_cause(Verdict verdict, Failure cause);
 // Adds a doubt: a pass becomes inconclusive, a fail stays.
 Verdict with_doubt(Verdict verdict, Doubt doubt);
-// Makes the verdict inconclusive: failures may not be real, and neither may a pass. Without doubts,
-// the verdict is unchanged.
+// Adds doubts, if any: inconclusive, since neither failures nor a pass can be relied on.
 Verdict withheld(Verdict verdict, std::vector<Doubt> doubts);
 // Withholds the verdict of a run that was stopped after `done` of `total` samples.
 Verdict interrupted_verdict(Verdict verdict, std::int64_t done, std::int64_t total);

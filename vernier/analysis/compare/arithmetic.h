@@ -80,9 +80,8 @@ std::optional<ArithmeticLoss> measure_arithmetic_loss(const LossyModel& lossy,
 // Runs a model and returns the SQNR of the output that loses most.
 using ScoreRun = std::function<double(const Model& model, const OrtOptions& runtime)>;
 
-// Explains a loss on the CPU (other providers: does nothing). Adds what x64quantprecision regains,
-// the first inexact operator on one sample, and the cheapest remedy that a run shows to regain most
-// of the loss.
+// Explains a loss on the CPU; does nothing on other providers. Adds what x64quantprecision regains,
+// the first inexact operator on one sample, and the cheapest remedy that a run proves.
 void explain_loss(ArithmeticLoss& loss, const LossyModel& lossy, const std::vector<Tensor>& inputs,
                   const ScoreRun& score);
 

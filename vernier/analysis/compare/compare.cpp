@@ -106,8 +106,7 @@ std::optional<double> runtime_loss(const std::vector<PairResult>& exact,
   return loss;
 }
 
-// The inputs that samples are drawn for: the candidate's, or the reference's if the candidate is
-// recorded and takes none.
+// The inputs that samples are drawn for: the reference's if the candidate is recorded.
 const std::vector<TensorSpec>& fed_inputs(const Runner& reference, const Runner& candidate) {
   return candidate.inputs().empty() ? reference.inputs() : candidate.inputs();
 }
@@ -325,8 +324,7 @@ class Comparison {
     return samples;
   }
 
-  // Moves outputs that are maps to the other outputs: they are compared as the tensors they are
-  // made of.
+  // Moves outputs that are maps, compared as the tensors they are made of, to the other outputs.
   void move_maps() {
     for (std::size_t i = options_.before.size(); i-- > 0;) {
       if (options_.before[i].is_tensor) continue;
@@ -447,8 +445,7 @@ class Comparison {
   }
 
   // The pairs that limits apply to: in exact arithmetic if it was run, and before the final
-  // activation if that could be compared. Class ids and other integers are left out if there are
-  // float outputs.
+  // activation if that could be compared. Integers, such as class ids, only if no output is float.
   std::vector<PairResult> judged() const {
     std::vector<PairResult> pairs = computed_outputs();
     for (PairResult& pair : pairs)

@@ -30,8 +30,7 @@ const std::string& counterpart(const IoMapping& io, const std::string& output) {
   return mapped == io.outputs.end() ? output : mapped->second;
 }
 
-// The final activations that both models have along the same axis, with the candidate's name of the
-// output.
+// The final activations that both models have along the same axis, by the candidate's output.
 std::vector<BeforeActivation> before_activations(const Model& reference, const Model& candidate,
                                                  const IoMapping& io) {
   std::vector<BeforeActivation> pairs;
@@ -167,8 +166,7 @@ std::vector<Failure> missing_values(const Model& reference, const Model& candida
   return failures;
 }
 
-// Whether only the outputs' figures fail a candidate that is the same network, on inputs that it
-// was calibrated for.
+// Whether only figures of outputs fail the same network, on inputs that it was calibrated for.
 bool is_costly_quantization(const CompareResult& result) {
   const auto& weights = result.evidence.weights;
   const auto& structure = result.evidence.structure;

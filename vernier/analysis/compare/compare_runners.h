@@ -20,8 +20,7 @@ struct OpenRunnersOptions {
 };
 
 // Inputs are made for the reference, or for the candidate if the reference takes none; a live
-// candidate is told what it will be fed. Throws if two recordings differ in their number of
-// samples.
+// candidate is told what it will be fed. Throws Error if two recordings differ in sample count.
 OpenedRunners open_runners(const std::filesystem::path& reference,
                            const std::filesystem::path& candidate, const InputSpec& spec,
                            OpenRunnersOptions options);

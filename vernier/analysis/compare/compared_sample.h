@@ -14,8 +14,7 @@
 
 namespace vernier {
 
-// Everything that a comparison keeps of one sample. Results over many samples are pooled from these
-// records.
+// Everything that a comparison keeps of one sample; results over many samples are pooled from it.
 struct ComparedSample {
   std::int64_t number = 0;
   // The outputs of the sample's first run: name, dtype and shape, without bytes.
@@ -25,8 +24,7 @@ struct ComparedSample {
   std::vector<std::vector<TensorSketch>> sketches;     // of the reference: by pair, by run
   std::vector<QuantizerUse> uses;
   std::optional<std::string> nan_input;  // the first input that holds NaN
-  // The candidate's first tensor that holds NaN; empty if it was not found, nullopt if there is no
-  // NaN to trace.
+  // The candidate's first tensor with NaN; empty if not found, nullopt if there is no NaN to trace.
   std::optional<std::string> nan_tensor;
 };
 

@@ -55,8 +55,7 @@ std::vector<int> moved_axes(std::span<const std::int64_t> shape, std::span<const
   return axes;
 }
 
-// The best of `best` and the permutations that give the candidate's shape or, if not `gives_shape`,
-// that give another shape.
+// The best of `best` and the permutations that give the candidate's shape, or that do not.
 std::optional<LayoutChange> best_permutation(std::optional<LayoutChange> best,
                                              const TensorView& reference,
                                              const TensorView& candidate, bool gives_shape,

@@ -11,9 +11,8 @@
 
 namespace vernier {
 
-// A slice of an output, filled by one operand of the output's final Concat. Parts are measured on
-// their own: where an output holds boxes of 0 to 640 and scores of 0 to 1, the boxes dominate its
-// SQNR.
+// A slice of an output, filled by one operand of the output's final Concat. Parts are measured
+// because boxes of 0 to 640 dominate the SQNR of an output that also holds scores of 0 to 1.
 struct OutputPart {
   std::string output;
   bool of_reference = true;                   // whether `output` is the reference's name
@@ -39,9 +38,9 @@ using TensorShapes =
 
 // The parts of the model's outputs. The search follows Identity, Cast, quantizers, Transpose, and a
 // Reshape that keeps the axis whole. If all operands of a Concat have the same parts along another
-// axis, as detection heads of several scales do, their joined tensor has these parts too. Operands
-// that are model inputs, constants or cast integers are no parts. Shapes are requested only if a
-// Concat writes an output.
+// axis, as detection heads of several scales do, their joined tensor has these parts too. Model
+// inputs, constants and cast integers are no parts. Requests shapes only if a Concat writes an
+// output.
 std::vector<OutputPart> find_output_parts(const Model& model, const TensorShapes& shapes_of);
 
 // Whether the tensor holds floats and its axis is as long as the part's.

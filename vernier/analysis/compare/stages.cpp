@@ -32,8 +32,7 @@ double worst_sqnr_db(const CompareResult& result) {
 }
 
 // A change with an SQNR below this has another cause than the order of additions. nullopt for int8:
-// one flipped rounding changes an output by any amount, and what counts is whether the output is
-// worse.
+// one flipped rounding changes an output by any amount; what counts is whether it is worse.
 std::optional<double> rounding_db(Precision precision) {
   switch (precision) {
     case Precision::fp32: return 80;

@@ -22,9 +22,9 @@ struct RuntimeStage {
 };
 
 // Runs the candidate in exact arithmetic, at each optimisation level and on the provider of
-// `runtime`, and compares each stage with the reference and with the previous stage, on the first
-// samples. For the first stage that is moved, if it runs on the CPU, the optimisers that move it
-// are found by disabling them.
+// `runtime`. Compares each stage with the reference and the previous stage, on the first samples.
+// If the first stage that is moved runs on the CPU, finds the optimisers that move it by disabling
+// them.
 std::vector<RuntimeStage> run_stages(Runner& reference, const Model& model,
                                      const OrtOptions& runtime, Samples& samples,
                                      const IoMapping& io = {});

@@ -10,8 +10,7 @@
 
 namespace vernier {
 
-// A fault of a cache that can be named. Such a fault leaves the first run right, or nearly so, and
-// every later step wrong.
+// A fault of a cache that can be named: it leaves the first run right, and later steps wrong.
 struct CacheFault {
   enum class Kind {
     swapped,   // the output holds what `other` should hold, and vice versa
@@ -39,9 +38,8 @@ struct RunDecoder {
 };
 
 // Runs the prompt and one step on both models, each with its own cache, and explains the caches
-// that differ. Every explanation is measured, and returned only if it raises the SQNR by more than
-// 20 dB. Caches are paired by the names of their inputs and outputs, or else by order; empty if
-// they cannot be paired.
+// that differ. An explanation is returned only if it is measured to raise the SQNR by 20 dB. Caches
+// are paired by the names of their inputs and outputs, or else by order; empty if that fails.
 std::vector<CacheFault> find_cache_faults(const RunDecoder& reference, const RunDecoder& candidate,
                                           std::span<const std::int64_t> prompt);
 

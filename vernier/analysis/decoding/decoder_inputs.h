@@ -9,8 +9,7 @@
 
 namespace vernier {
 
-// One run of a decoder: tokens that follow those in the cache. In a batch, the sequences' tokens
-// come one after another.
+// One run of a decoder: tokens that follow those in the cache, sequence after sequence in a batch.
 struct DecoderRun {
   std::span<const std::int64_t> tokens;
   std::int64_t past = 0;  // tokens of each sequence in the cache
@@ -24,9 +23,8 @@ struct DecoderRun {
 std::vector<Tensor> decoder_inputs(const Decoder& decoder, std::span<const TensorSpec> inputs,
                                    const DecoderRun& run, std::span<const Tensor> caches = {});
 
-// The outputs of a run that are caches, named by the inputs that they feed. If an output is empty,
-// the cache that was fed is kept: a decoder with an encoder computes the encoder's keys and values
-// only with the prompt.
+// The outputs of a run that are caches, named by the inputs that they feed. An empty output keeps
+// what was fed: a decoder computes its encoder's keys and values only with the prompt.
 std::vector<Tensor> take_caches(const Decoder& decoder, std::vector<Tensor>& outputs,
                                 std::span<const Tensor> fed = {});
 

@@ -267,8 +267,7 @@ void follow_decoder(const Model& candidate, const Model* reference, const InputS
   const std::vector<TensorSpec> inputs = candidate.inputs();
   if (!decoder || !io.feedback.empty() || !makes_sequences(spec, *decoder, inputs)) return;
   io.steps = 1 + io.decode_steps;
-  // As applications do: a cache of the candidate is fed the output that has the reference's name
-  // for it.
+  // As applications do: a cache is fed the output that has the reference's name for it.
   const auto trusted = reference ? find_decoder(*reference) : std::nullopt;
   const bool fits = trusted && trusted->caches.size() == decoder->caches.size();
   for (std::size_t i = 0; i < decoder->caches.size(); ++i)

@@ -41,8 +41,7 @@ std::unique_ptr<Runner> feed_decoder(Runner& runner, const Model& reference, con
 std::vector<TensorSpec> fed_inputs(const Model& reference, const Model& candidate,
                                    const RoleOverrides& roles = {});
 
-// The cache of `decoder` that corresponds to a cache of `other`: by the input's name, else by
-// index.
+// The cache of `decoder` that corresponds to a cache of `other`: by input name, else by index.
 const CacheSpec& counterpart_cache(const Decoder& decoder, const Decoder& other, std::size_t cache);
 
 }  // namespace vernier

@@ -10,8 +10,7 @@
 
 namespace vernier {
 
-// The model that provides the tokens and caches that another one is fed: the reference, or the
-// model itself.
+// The model that provides another's tokens and caches: the reference, or the model itself.
 struct Teacher {
   Decoder decoder;
   OrtRunner runner;

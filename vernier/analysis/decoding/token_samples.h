@@ -20,9 +20,8 @@ std::unique_ptr<Samples> whole_sequences(FedSequences fed);
 std::unique_ptr<Samples> tokens_at(FedSequences fed, Teacher teacher,
                                    std::vector<std::vector<std::int64_t>> places);
 
-// The token indices of `at` in each sequence, sorted and without duplicates. To find the worst
-// token, `candidate` is run and compared with the reference. Throws Error for a number beyond the
-// end of a sequence.
+// The token indices of `at` in each sequence, sorted and without duplicates. `candidate` is run to
+// find the worst token. Throws Error for a number beyond the end of a sequence.
 std::vector<std::vector<std::int64_t>> find_places(const FedSequences& fed,
                                                    const SequenceLogits& reference,
                                                    const Model& candidate,

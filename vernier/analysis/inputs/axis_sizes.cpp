@@ -49,8 +49,7 @@ void add_sums(std::span<const DynamicAxis> axes,
 struct OpenSizes {
   std::int64_t side = 0, sound = 0, length = 0;
 };
-// In the order that they are tried: one pixel is no image, 32 ms are little sound, and one token is
-// no sequence.
+// One pixel is no image, 32 ms are little sound, and one token is no sequence.
 constexpr std::array<OpenSizes, 7> open_sizes = {{{224, 16000, 16},
                                                   {64, 4096, 16},
                                                   {32, 512, 16},

@@ -39,8 +39,7 @@ std::vector<std::vector<std::int64_t>> size_candidates(std::span<const DynamicAx
 // Shapes for inputs whose dynamic axes have no size, by the role of each input: images and audio as
 // large as real ones, sequences of several tokens (attention, masks and positions do nothing to a
 // single token), batches of one. Returns the first shapes for which `runs` is true, or the last
-// that were tried. Axes that have a size in `given` keep it. Returns `given` if no axis has to be
-// sized.
+// tried. Axes with a size in `given` keep it; if no axis has to be sized, returns `given`.
 std::map<std::string, Shape> open_shapes(
     std::span<const TensorSpec> inputs, std::span<const InputKind> kinds,
     const std::map<std::string, Shape>& given,

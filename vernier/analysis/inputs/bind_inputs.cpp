@@ -31,8 +31,7 @@ bool fits(const TensorSpec& source, const TensorSpec& target, std::span<const in
   return true;
 }
 
-// The permutation between NCHW and NHWC that makes two images fit; empty if they fit as they are,
-// or do not fit at all.
+// The permutation between NCHW and NHWC that makes two images fit; empty if none is needed or fits.
 std::vector<int> image_permutation(const TensorSpec& source, const TensorSpec& target) {
   constexpr std::array<std::array<int, 4>, 3> orders = {{{0, 1, 2, 3}, {0, 2, 3, 1}, {0, 3, 1, 2}}};
   if (source.shape.size() != 4 || target.shape.size() != 4) return {};

@@ -32,8 +32,8 @@ struct InputBindings {
 // the inputs that are left, if both models have equally many and these agree in kind and shape. An
 // image that one model takes as NCHW and the other as NHWC is permuted; axes of size 1 that one
 // side lacks are added or removed. TorchScript declares neither rank nor dtype: integers stay
-// integers. Throws Error, with both lists of names, if an input has no counterpart or `io` names
-// one that does not exist.
+// integers. Throws Error, with all names, for an input without counterpart or an unknown name in
+// `io`.
 InputBindings bind_inputs(std::span<const TensorSpec> sources, std::span<const TensorSpec> targets,
                           const IoMapping& io = {});
 

@@ -160,8 +160,7 @@ Distribution distribution_of(const InputSpec& spec, std::span<const TensorSpec> 
   return spec.distribution.value_or(in_range ? Distribution::uniform : spec.default_distribution);
 }
 
-// Adds sizes, with which an ONNX model runs, for axes that it leaves open and the user did not
-// give.
+// Adds sizes, with which the model runs, for axes of an ONNX model that nobody gave.
 std::map<std::string, Shape> shapes_to_draw(const InputTarget& target,
                                             const RandomOptions& random) {
   if (!target.onnx || target.onnx->inputs().size() != target.inputs.size()) return random.shapes;

@@ -5,8 +5,7 @@
 
 namespace vernier {
 
-// Whether the spec leaves the choice of inputs to the program: it names no data and no
-// distribution.
+// Whether the program chooses the inputs: the spec names no data and no distribution.
 bool is_automatic(const InputSpec& spec);
 
 // Inputs for a target that is an ONNX model, in the shapes and ranges of the spec. For a quantized

@@ -79,9 +79,8 @@ struct PairedModels {
   const OutputPairing& pairing;
 };
 
-// Finds the feedback of both models. `io` may use names of either model; the other model's are
-// those of their counterparts. Throws Error, with the names there are, for a name that neither
-// model has.
+// Finds the feedback of both models. `io` may use names of either model; counterparts are found for
+// the other. Throws Error, with the names there are, for a name that neither model has.
 ModelFeedback resolve_feedback(const IoMapping& io, const PairedModels& models);
 
 }  // namespace vernier

@@ -14,8 +14,7 @@ namespace {
 
 constexpr std::int64_t default_samples = 1000;
 
-// The number of classes in a classifier's logits [samples, classes]; 0 if the model does not
-// declare it.
+// The classes of a classifier's logits [samples, classes]; 0 if the model does not declare them.
 std::int64_t class_count(const TaskOptions& task, const Runner& model) {
   if (task.task != Task::image_classification || model.outputs().empty()) return 0;
   const TensorSpec& output = model.outputs()[scored_output(model.outputs(), task.output)];

@@ -219,8 +219,7 @@ Verdict judge(const TaskResult& result, std::int64_t nonfinite_samples,
   return withheld(std::move(verdict), std::move(doubts));
 }
 
-// A limit with a name before its metric is for a class, and only the metric of classes may have
-// one.
+// A limit with a name before its metric is for a class: its metric must be that of classes.
 void require_classes(const TaskResult& result, std::span<const Limit> limits) {
   std::vector<std::string> names;
   for (const ClassResult& entry : result.classes) names.push_back(entry.name);

@@ -34,8 +34,8 @@ struct ClassResult {
   bool operator==(const ClassResult&) const = default;
 };
 
-// How similarly the two sides answer, beyond their metrics; nullopt if the task has no such
-// measure.
+// How similarly the two sides answer, beyond their metrics; nullopt if the task does not measure
+// it.
 struct Agreement {
   std::optional<Flips> flips;
   std::optional<double> neighbour_overlap;  // mean share of common neighbours, 0 to 1

@@ -73,9 +73,8 @@ struct AnsweredText {
   const std::vector<Tensor>& outputs;
 };
 
-// Adds the answer to an example of any task except fill-mask: from two texts for
-// sentence-similarity, from one for other tasks. Throws Error for outputs that the task cannot
-// read.
+// Adds the answer to an example of any task except fill-mask, from two texts if the task is
+// sentence-similarity, else from one. Throws Error for outputs that the task cannot read.
 void add_answer(TextAnswers& answers, const AnswerRules& rules, const TextExample& example,
                 std::span<const AnsweredText> texts);
 

@@ -15,8 +15,7 @@ struct TextArithmetic {
   bool operator==(const TextArithmetic&) const = default;
 };
 
-// Compares up to 256 tokens of each of the first two blocks. `exact` is the candidate in exact
-// arithmetic.
+// On up to 256 tokens of the first two blocks. `exact` is the candidate in exact arithmetic.
 TextArithmetic compare_arithmetic(TextModel& reference, TextModel& candidate, Runner& exact,
                                   const TokenBlocks& text);
 

@@ -98,8 +98,7 @@ std::vector<std::string> text_limit_metrics(bool has_reference);
 // distributions of every next token. Perplexity is exp of the mean negative log-likelihood, KL is
 // of the candidate from the reference; both in float64. Only the logits of one run are kept, and
 // with a large vocabulary a block is run in chunks; memory grows by four bytes a token. Default
-// limits are judged with confidence intervals, by resampling segments of 64 tokens. `reference` may
-// be null.
+// limits are judged with intervals, by resampling segments of 64 tokens. `reference` may be null.
 TextGenerationResult evaluate_text(TextModel* reference, TextModel& candidate,
                                    const TokenBlocks& text, const TextGenerationOptions& options);
 

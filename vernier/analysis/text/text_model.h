@@ -28,8 +28,7 @@ class TextModel {
   // have a row for each token.
   Tensor logits(const DecoderRun& run);
 
-  // Greedy decoding: the best token of each step after the prompt, and its margin over the second
-  // best.
+  // Greedy decoding: the best token of each step, and its margin over the second best.
   struct Continuation {
     std::vector<std::int64_t> tokens;
     std::vector<double> margins;

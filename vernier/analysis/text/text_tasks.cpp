@@ -84,8 +84,7 @@ class TextTaskRun {
   }
 
  private:
-  // For fill-mask, each text is repeated with one token masked, for every token that the tokenizer
-  // did not add.
+  // For fill-mask, repeats each text with one token masked, except those that the tokenizer added.
   std::vector<EncodedText> texts_of(std::span<const EncodedExample> examples) const {
     std::vector<EncodedText> texts;
     for (const EncodedExample& each : examples) {

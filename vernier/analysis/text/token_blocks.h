@@ -19,8 +19,7 @@ struct TokenBlocks {
 TokenBlocks cut_blocks(const std::vector<std::int64_t>& tokens, std::int64_t length);
 
 // Reads the rows of the array `name`, or of the only array, of an .npz or .npy file; with a length,
-// each row is cut into blocks. Throws Error if there is no such array, or if it does not have two
-// axes and integers.
+// each row is cut into blocks. Throws Error if there is no such array of two axes and integers.
 TokenBlocks read_blocks(const std::filesystem::path& path, const std::string& name,
                         std::optional<std::int64_t> length);
 

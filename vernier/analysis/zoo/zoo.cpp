@@ -24,8 +24,7 @@ std::optional<double> number_of(const Json& json) {
   return json == "nan" ? std::optional(std::nan("")) : std::nullopt;
 }
 
-// By the table for similarity metrics. Of the metrics of tasks, losses are better if lower, others
-// if higher.
+// By the table of similarity metrics; of other metrics, losses are better if lower.
 Better better_of(std::string_view metric) {
   for (const Metric& known : similarity_metrics)
     if (metric.starts_with(known.name)) return known.better;
