@@ -32,7 +32,7 @@ struct PairResult {
   Shape reference_shape;
   Shape candidate_shape;
   SimilaritySummary similarity;  // of the samples that could be compared
-  // For class ids and other integers: the share of elements equal to the reference's.
+  // For class ids and other integers: the share of elements equal to the reference's; else nullopt.
   std::optional<double> equal_share;
   // For a shape mismatch: the change of layout that makes the two agree; empty if there is none.
   // For a compared pair: the axes of size 1 that only one side has.

@@ -189,7 +189,7 @@ std::vector<InexactOperator> inexact_operators(const Model& executed, const Mode
 void explain_loss(ArithmeticLoss& loss, const LossyModel& lossy, const std::vector<Tensor>& inputs,
                   const ScoreRun& score) {
   if (!is_cpu(lossy.runtime.provider)) return;
-  // As session.x64quantprecision=1 does: stores the running graph's weights so that none saturates.
+  // As session.x64quantprecision=1 does: stores the graph's weights so that no kernel saturates.
   Model unsaturated = optimize(lossy.model, lossy.runtime.optimization.value_or(Optimization::all));
   make_weights_unsigned(unsaturated);
   OrtOptions as_it_is = lossy.runtime;
