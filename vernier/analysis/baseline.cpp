@@ -71,7 +71,7 @@ bool is_same_figure(const AcceptedFigure& a, const AcceptedFigure& b) {
          a.limit.fails == b.limit.fails;
 }
 
-// What the file says of tolerances, as far as it can be read.
+// The figures of the existing file, for their tolerances; empty if it cannot be read.
 Baseline earlier(const fs::path& path, const Baseline& baseline) {
   std::vector<std::string> metrics;
   for (const AcceptedFigure& figure : baseline) metrics.push_back(figure.limit.metric);

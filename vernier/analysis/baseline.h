@@ -13,30 +13,30 @@ struct CompareResult;
 struct DebugResult;
 struct TaskResult;
 
-// A figure that was accepted. A later run may be worse by the tolerance and no more.
+// An accepted figure. A later run may be worse by at most the tolerance.
 struct AcceptedFigure {
-  Limit limit;  // its value is the accepted one
+  Limit limit;  // its value is the accepted figure
   double tolerance = 0;
   bool operator==(const AcceptedFigure&) const = default;
 };
 
-// Accepted figures, kept in a file of JSON that is reviewed like code.
+// Accepted figures, kept in a JSON file that is reviewed like code.
 using Baseline = std::vector<AcceptedFigure>;
 
-// Of each output: SQNR on average and of the worst sample, and how often the largest element is the
-// same, as they are judged. Beyond 120 dB two outputs differ by rounding alone, which other
-// machines do otherwise: no more is accepted.
+// For each output, in exact arithmetic if it was run: SQNR, mean and worst sample, and how often
+// the largest element is the same. SQNR is accepted up to 120 dB: beyond that two outputs differ
+// only by rounding, which depends on the machine.
 Baseline baseline_of(const CompareResult& result);
-Baseline baseline_of(const DebugResult& result);  // what each output has lost
+Baseline baseline_of(const DebugResult& result);  // cumulative SQNR of each output
 Baseline baseline_of(const TaskResult& result);   // every metric of the candidate
 
-// Throws Error for what is no baseline, and for metrics that the command has not.
+// Throws Error for a file that is not a baseline, and for metrics that the command does not have.
 Baseline read_baseline(const std::filesystem::path& path, std::span<const std::string> metrics);
 
-// Tolerances of figures that the file has already are kept. Throws Error without any figure.
+// Keeps the tolerances of figures that the file already has. Throws Error if there is no figure.
 void write_baseline(const std::filesystem::path& path, Baseline baseline);
 
-// Under which conditions a run has fallen behind.
+// The limits that a run breaks if it has fallen behind.
 std::vector<Limit> limits_of(const Baseline& baseline);
 
 }  // namespace vernier

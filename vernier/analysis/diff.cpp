@@ -49,7 +49,7 @@ bool is_npy(const std::filesystem::path& path) {
   return path.extension() == ".npy" && !std::filesystem::is_directory(path);
 }
 
-// Name in the candidate of the array that belongs to the reference's `name`.
+// The candidate's name of the array that belongs to the reference's `name`.
 std::string counterpart_of(const DiffOptions& options, const Arrays& candidate,
                            const std::string& name) {
   const auto mapped = options.mapped.find(name);
@@ -83,7 +83,7 @@ std::vector<PairResult> collect_pairs(const DiffOptions& options) {
   return pairs;
 }
 
-// Sorts before everything else when it could not be compared, then NaN, then by SQNR.
+// Lowest for pairs that could not be compared or hold NaN, else the lowest SQNR.
 double rank(const PairResult& pair) {
   if (pair.status != PairStatus::compared) return -INFINITY;
   const Statistics& sqnr = pair.similarity.statistics[0];

@@ -60,7 +60,7 @@ Inspection inspect_recorded(const std::filesystem::path& path) {
           .recorded_samples = runner.size()};
 }
 
-// The operator that writes each tensor, by the plain name and by the one with the subgraph's path.
+// The operator that writes each tensor, by plain name and by name with the subgraph's path.
 OperatorNames onnx_operators(const Model& model) {
   OperatorNames operators;
   for (const Subgraph& subgraph : all_subgraphs(model.graph()))

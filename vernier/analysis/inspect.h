@@ -16,9 +16,9 @@ struct Inspection {
   ModelFormat format = ModelFormat::onnx;
   std::vector<TensorSpec> inputs;
   std::vector<TensorSpec> outputs;
-  std::vector<OtherValue> other_inputs;  // that are no numeric tensors
+  std::vector<OtherValue> other_inputs;  // that are not numeric tensors
   std::vector<OtherValue> other_outputs;
-  std::vector<WeightTotal> weights;  // the most bytes first; of PyTorch: parameters and buffers
+  std::vector<WeightTotal> weights;  // largest first; of PyTorch: parameters and buffers
   std::optional<ModelSummary> onnx;
   std::vector<WatchedTensor> leaves;  // of PyTorch, in the order of the graph
   std::vector<UnwatchedTensor> unwatched_leaves;
@@ -26,7 +26,7 @@ struct Inspection {
   std::vector<std::string> warnings;
 };
 
-// `host` is how a host runs a model that is no file.
+// `host` says how a host runs a model that is not a file.
 Inspection inspect(const std::filesystem::path& path, const HostOptions& host = {});
 
 // A tensor as one run produced it.
@@ -40,10 +40,10 @@ struct LiveTensor {
 
 struct LiveTensors {
   std::string inputs;               // what it was run on: "random uniform, seed 42"
-  std::int64_t sample = 0;          // its number
+  std::int64_t sample = 0;          // number of the sample
   std::vector<LiveTensor> tensors;  // inputs, then in execution order
   std::vector<UnwatchedTensor> unwatched;
-  int first_nan = -1;  // where NaN and infinity first appear in `tensors`
+  int first_nan = -1;  // index of the first tensor with NaN, or infinity; -1 if none
   int first_inf = -1;
 };
 

@@ -30,10 +30,10 @@ std::vector<std::string> format_limits(std::span<const Limit> limits);
 
 bool applies_to(const Limit& limit, std::string_view tensor);
 
-// Whether the value keeps the limit. NaN keeps none.
+// Whether the value keeps the limit; false for NaN.
 bool within(const Limit& limit, double value);
 
-// Throws Error if a limit names a tensor that is not there: a typing error must not pass.
+// Throws Error if a limit names a tensor that does not exist: a typo must not pass.
 void require_tensors(std::span<const Limit> limits, std::span<const std::string> tensors);
 
 }  // namespace vernier

@@ -18,8 +18,8 @@ double sum_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
-// The sums with each value left out in turn. Nothing is subtracted: where one value is most of the
-// sum, rounding would be most of the rest.
+// The sums with each value left out in turn. Nothing is subtracted: if one value is most of the
+// sum, the rest would be mostly rounding.
 std::vector<double> sums_without_each(const std::vector<double>& values) {
   std::vector<double> sums(values.size());
   double before = 0, behind = 0;

@@ -9,28 +9,28 @@
 
 namespace vernier {
 
-// Two sums over samples, sample by sample: of an output the squared errors and the squared
-// reference, of a decoder the KL of its tokens, in nats, and their number.
+// Two sums over samples, kept sample by sample. Of an output: the squared errors over the squared
+// reference. Of a decoder: the KL of its tokens, in nats, over their number.
 struct SampledRatio {
   std::string name;  // of the output
   std::vector<double> over, under;
-  double value() const;  // of the sums; NaN for no samples
-  // With each sample left out in turn.
+  double value() const;  // ratio of the sums; NaN if there are no samples
+  // The ratio with each sample left out in turn.
   std::vector<double> without_each() const;
 };
 
-// The error at a model's outputs against the float model. Every output counts alike: its noise is
-// relative to its own signal.
+// The error at a model's outputs against the float model. All outputs have the same weight: the
+// noise of each is relative to its own signal.
 struct OutputNoise {
   std::vector<SampledRatio> outputs;    // that hold floats other than 0
   std::optional<SampledRatio> kl = {};  // of a decoder
-  double total() const;                 // the mean over outputs; 0 where there are none
-  double kl_mean() const;               // in nats; NaN: not measured
-  // What is to be least: KL where there is one, else the noise.
+  double total() const;                 // the mean over outputs; 0 if there are none
+  double kl_mean() const;               // in nats; NaN if not measured
+  // The figure to minimise: KL if it was measured, else the noise.
   double score() const;
-  double of_sample(std::size_t sample) const;  // its part of the total
+  double of_sample(std::size_t sample) const;  // the sample's contribution to total()
   std::int64_t samples() const;
-  OutputNoise first(std::int64_t samples) const;  // of these alone
+  OutputNoise first(std::int64_t samples) const;  // of the first `samples` alone
 };
 
 double noise_db(double noise);
@@ -39,17 +39,17 @@ double noise_db(double noise);
 ConfidenceInterval sqnr_interval(const OutputNoise& noise);
 ConfidenceInterval sqnr_interval(const SampledRatio& output);
 ConfidenceInterval kl_interval(const OutputNoise& noise);
-// Of the change between two measurements of the same samples, which are paired: the noise of the
-// first over that of the second in dB, likewise of KL, and KL of the second less the first.
+// Intervals of the change between two measurements of the same samples, which are paired: the noise
+// before over the noise after in dB, KL before over KL after in dB, and KL after minus KL before.
 ConfidenceInterval gain_interval(const OutputNoise& before, const OutputNoise& after);
 ConfidenceInterval kl_gain_interval(const OutputNoise& before, const OutputNoise& after);
 ConfidenceInterval kl_change_interval(const OutputNoise& before, const OutputNoise& after);
 
 struct OutputFigure {
   std::string name;
-  double sqnr_db = 0;  // inf for no noise
+  double sqnr_db = 0;  // inf if there is no noise
   ConfidenceInterval interval;
-  // The end of the interval that is worse, where there is one.
+  // The worse end of the interval; sqnr_db itself if there is no interval.
   double surely() const;
   bool operator==(const OutputFigure&) const = default;
 };
@@ -58,12 +58,12 @@ struct OutputChange {
   double before_db = 0, after_db = 0;
   bool operator==(const OutputChange&) const = default;
 };
-// Of each output of several; none of a single one.
+// Figures of each output. changes_of() is empty if there is only one output.
 std::vector<OutputChange> changes_of(const OutputNoise& before, const OutputNoise& after);
 std::vector<OutputFigure> figures_of(const OutputNoise& noise);
-const OutputFigure& worst_of(const std::vector<OutputFigure>& figures);  // of one or more
+const OutputFigure& worst_of(const std::vector<OutputFigure>& figures);  // requires at least one
 
-// In dB, at most 300 either way; 0 for none over none.
+// In dB, from -300 to 300; 0 if both are 0.
 double gain_db(double before, double after);
 
 }  // namespace vernier

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> statistic_names = {"mean", "std", "min", "max"};
 
-// The mean leaves infinities out; a limit on it must still see the ones on the bad side.
+// The mean leaves infinities out; a limit on it must still see those on the bad side.
 double judged_mean(const Statistics& statistics, Better better) {
   if (better == Better::higher && statistics.negative_inf > 0) return -INFINITY;
   if (better == Better::lower && statistics.positive_inf > 0) return INFINITY;
@@ -51,7 +51,7 @@ std::optional<double> limit_value(const SimilaritySummary& summary, const std::s
   return judged_value(summary.statistics[*index], similarity_metrics[*index].better, statistic);
 }
 
-// The metrics of the pair that limits name and that have a meaning for it.
+// The pair's values of the metrics that limits name, where the pair has them.
 Judged judged_pair(const PairResult& pair, const std::string& group,
                    std::span<const Limit> limits) {
   Judged judged{.name = pair.name, .group = group};
@@ -78,7 +78,7 @@ std::vector<Failure> nonfinite_failures(const PairResult& pair, const std::strin
   return failures;
 }
 
-// Samples without noise have a signal that cannot be told, and are left out.
+// Leaves out samples without noise: their signal is not known, since it is derived from the noise.
 double worst_against_mean(const std::vector<SampleEnergy>& samples) {
   double sum = 0, noisy = 0;
   for (const SampleEnergy& sample : samples) {
@@ -105,7 +105,7 @@ double pooled_sqnr(const std::vector<SampleEnergy>& samples) {
   return sum.noise == 0 ? INFINITY : 10 * std::log10(sum.signal / sum.noise);
 }
 
-// Nothing of floats, which rounding moves.
+// nullopt for floats, which rounding changes.
 std::optional<double> equal_share_of(const TensorView& reference, const TensorView& candidate) {
   if (is_float(reference.dtype) || is_float(candidate.dtype)) return std::nullopt;
   const std::vector<double> expected = to_f64(reference), found = to_f64(candidate);

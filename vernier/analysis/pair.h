@@ -16,7 +16,7 @@ enum class PairStatus { compared, shape_mismatch, only_in_reference, only_in_can
 
 std::string_view pair_status_name(PairStatus status);  // "compared", "shape_mismatch", ...
 
-// Of samples that are sequences: the step, counted from 0, whose SQNR is lowest.
+// For samples that are sequences: the step, counted from 0, with the lowest SQNR.
 struct WorstStep {
   std::int64_t sample = 0, step = 0;
   double sqnr_db = 0;
@@ -27,21 +27,21 @@ struct WorstStep {
 struct PairResult {
   std::string name;
   PairStatus status = PairStatus::compared;
-  DType reference_dtype = DType::f32;  // of a side that is there
+  DType reference_dtype = DType::f32;  // meaningful for a side that has the tensor
   DType candidate_dtype = DType::f32;
   Shape reference_shape;
   Shape candidate_shape;
   SimilaritySummary similarity;  // of the samples that could be compared
-  // Of class ids and the like, the share of elements that are the reference's; nothing of floats.
+  // For class ids and other integers: the share of elements equal to the reference's; else nullopt.
   std::optional<double> equal_share;
-  // What makes a shape mismatch agree, if anything does; of a pair that was compared, the axes of
-  // size 1 that only one side has.
+  // For a shape mismatch: the change of layout that makes the two agree; empty if there is none.
+  // For a compared pair: the axes of size 1 that only one side has.
   std::string layout;
-  std::optional<WorstStep> worst_step;  // nothing where a sample is one run
-  // The lowest SQNR of a sample whose signal counts as the mean of all where it is below that:
-  // little noise is much beside a signal of almost nothing. NaN where a sample's SQNR is.
+  std::optional<WorstStep> worst_step;  // nullopt if a sample is one run
+  // The lowest SQNR of a sample, where a signal below the mean of all samples counts as that mean:
+  // little noise is much compared with a signal of almost zero. NaN if the SQNR of a sample is.
   double worst_against_mean_db = 0;
-  // The signal of all samples that have noise over their noise.
+  // Signal over noise, each summed over all samples that have noise.
   double pooled_sqnr_db = 0;
   bool operator==(const PairResult&) const = default;
 };
@@ -49,23 +49,23 @@ struct PairResult {
 // A tensor that the other side does not have.
 PairResult one_sided(const Tensor& tensor, PairStatus status);
 
-// What one sample shows of a pair.
+// The measurements of a pair on one sample.
 struct PairSample {
   PairStatus status = PairStatus::compared;
   DType reference_dtype = DType::f32;
   DType candidate_dtype = DType::f32;
   Shape reference_shape;
   Shape candidate_shape;
-  std::string layout;                 // as PairResult has it
-  Similarity similarity;              // of a pair that could be compared
-  std::optional<double> equal_share;  // as PairResult has it
+  std::string layout;                 // as in PairResult
+  Similarity similarity;              // if the pair could be compared
+  std::optional<double> equal_share;  // as in PairResult
   bool operator==(const PairSample&) const = default;
 };
 
 PairSample measure_pair(const TensorView& reference, const TensorView& candidate,
                         const SimilarityOptions& options);
 
-// Of a sample, a mean of squares.
+// Mean squares of the elements of a sample.
 struct SampleEnergy {
   double signal = 0, noise = 0;
 };
@@ -87,15 +87,15 @@ class PairAccumulator {
   std::vector<double> equal_shares_;
 };
 
-// Names that limits may use: every metric, and every metric with _mean, _std, _min or _max. The
+// The names that limits may use: every metric, and every metric with _mean, _std, _min or _max. The
 // plain name stands for the worst sample.
 std::vector<std::string> pair_limit_metrics();
 
-// What costs another pass is measured where a limit names it.
+// Metrics that cost another pass are measured only if a limit names them.
 SimilarityOptions measured_for(std::span<const Limit> limits);
 
-// What limits and NaN say of the pairs, each of which is a `group`: "output", "array". A pair that
-// could not be compared, or holds NaN or infinity on either side, fails whatever the limits.
+// The failures of the pairs, which are of a `group`: "output", "array". A pair that could not be
+// compared, or holds NaN or infinity on either side, fails whatever the limits.
 std::vector<Failure> judge_pairs(std::span<const PairResult> pairs, const std::string& group,
                                  std::span<const Limit> limits);
 

@@ -5,8 +5,7 @@
 
 namespace vernier {
 
-// Called when `done` of `total` samples are finished, first with none; false asks the work to stop
-// there.
+// Called with the number of finished samples, first with 0; returning false stops the work.
 using Progress = std::function<bool(std::int64_t done, std::int64_t total)>;
 
 }  // namespace vernier

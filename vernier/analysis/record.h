@@ -13,7 +13,7 @@
 
 namespace vernier {
 
-// Which tensors of a model: groups of them, and any whose name matches a pattern with * and ?.
+// A selection of a model's tensors: by groups, and by patterns of names with * and ?.
 struct TensorSelection {
   bool inputs = false;
   bool outputs = false;
@@ -27,29 +27,31 @@ struct TensorSelection {
   bool has_pattern_of(const std::string& name) const;
 };
 
-// The words "inputs", "outputs", "all" (both and intermediates), "leaves" (intermediates alone),
-// "labels", and patterns.
+// Parses the words "inputs", "outputs", "all" (both and intermediates), "leaves" (only
+// intermediates), "labels", and patterns.
 TensorSelection parse_selection(std::span<const std::string> words);
 
 struct RecordOptions {
-  std::filesystem::path output;  // .npz: samples stacked; else a folder with an .npz a sample
+  // .npz: samples stacked; else a folder with one .npz for each sample.
+  std::filesystem::path output;
   TensorSelection tensors;
-  std::optional<SampleOrder> order;  // of the samples, which the recording carries
-  bool made_up = false;              // the samples: the recording says so, and proves no more
+  std::optional<SampleOrder> order;  // of the samples; stored in the recording
+  bool made_up = false;              // the samples are synthetic, which the recording notes
   Progress progress;
 };
 
 struct RecordedTensor {
   std::string name;
   DType dtype = DType::f32;
-  Shape shape;  // of one sample; in a folder, of the first
+  Shape shape;  // of one sample; in a folder, of the first one
   bool operator==(const RecordedTensor&) const = default;
 };
 
 struct RecordResult {
-  std::vector<RecordedTensor> tensors;    // in the order they were first produced
-  std::vector<UnwatchedTensor> left_out;  // could not be stacked: shape varies, not in every sample
-  std::int64_t samples = 0;               // that were written
+  std::vector<RecordedTensor> tensors;  // in the order they were first produced
+  // Not stacked: the shape varies, or it is missing in a sample.
+  std::vector<UnwatchedTensor> left_out;
+  std::int64_t samples = 0;  // number that was written
   bool interrupted = false;
   bool operator==(const RecordResult&) const = default;
 };

@@ -7,19 +7,19 @@
 
 namespace vernier {
 
-// Where a recording goes, sample by sample.
+// The destination of a recording, written sample by sample.
 class Recording {
  public:
   virtual ~Recording() = default;
   virtual void begin_sample(std::int64_t number) = 0;
   virtual void add(const std::string& name, const TensorView& tensor) = 0;
   virtual void end_sample() = 0;
-  // After the last sample that was ended: puts the file in place, and says what is in it.
+  // Called after the last end_sample(): puts the file in place and returns what it holds.
   virtual RecordResult finish() = 0;
 };
 
-// An .npz whose arrays stack `samples` samples, or with any other ending a folder of .npz files,
-// one a sample, each with the comment. Throws Error if the folder already holds some.
+// An .npz whose arrays stack `samples` samples or, with any other extension, a folder with one .npz
+// for each sample; each file has the comment. Throws Error if the folder already holds .npz files.
 std::unique_ptr<Recording> open_recording(const std::filesystem::path& output, std::int64_t samples,
                                           const std::string& comment);
 

@@ -27,7 +27,7 @@ struct Pair {
 };
 
 void add_histograms(const Pair& pair, TensorDetail& detail) {
-  double low = 0, high = 0;  // the error is about 0
+  double low = 0, high = 0;  // errors are centred on 0
   for (std::size_t i = 0; i < pair.size(); ++i) {
     if (!pair.is_finite(i)) continue;
     low = std::min({low, pair.reference[i], pair.candidate[i], pair.error(i)});
@@ -82,7 +82,7 @@ void add_worst(const Pair& pair, TensorDetail& detail) {
   detail.worst_candidate = pair.candidate[worst];
 }
 
-// Images and convolutions have their channels behind the batch, sequences and matrices at the end.
+// Images have their channels after the batch, sequences and matrices at the end.
 int channel_axis(const Shape& shape) {
   return shape.size() >= 4 ? 1 : std::max(0, static_cast<int>(shape.size()) - 1);
 }
@@ -108,7 +108,7 @@ void add_channels(const Pair& pair, TensorDetail& detail) {
   }
 }
 
-// The last two axes; a tensor with one that is longer than 1 is wrapped into lines.
+// The last two axes; a tensor with only one axis longer than 1 is wrapped into lines.
 struct Planes {
   std::int64_t count = 1, rows = 1, columns = 1;
   bool wrapped = false;
@@ -134,7 +134,7 @@ std::string plane_label(const Shape& shape, const Planes& planes, std::int64_t p
   return fmt::format("[{}]", fmt::join(parts, ","));
 }
 
-// Each element of the picture stands for a rectangle of the plane: its mean, and its largest error.
+// Each pixel stands for a rectangle of the plane: its mean, and its largest error.
 TensorSlice slice_of(const Pair& pair, const Planes& planes, std::int64_t plane) {
   TensorSlice slice{.label = plane_label(pair.shape, planes, plane),
                     .rows = std::min(planes.rows, most_side),

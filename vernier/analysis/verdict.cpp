@@ -155,22 +155,22 @@ std::vector<Failure> failures_of(const Verdict& verdict, std::string_view subjec
 }
 
 std::vector<Limit> default_limits(Precision precision) {
-  // Of the mean and of the worst sample, in dB.
+  // For the mean and for the worst sample, in dB.
   const auto limits = [](double mean, double worst) -> std::vector<Limit> {
     return {{.metric = "sqnr_db_mean", .fails = Limit::Fails::below, .value = mean},
             {.metric = "sqnr_db", .fails = Limit::Fails::below, .value = worst}};
   };
   switch (precision) {
-    case Precision::fp32: return limits(90, 70);  // right exports have 114 to 127
-    case Precision::fp16: return limits(40, 35);  // and 43 to 71
+    case Precision::fp32: return limits(90, 70);  // correct exports have 114 to 127
+    case Precision::fp16: return limits(40, 35);  // correct ones have 43 to 71
     case Precision::int8: return limits(15, 10);
   }
   return {};
 }
 
 std::vector<Limit> default_part_limits(Precision precision) {
-  // Right pairs of six detectors have 3.7 dB on the mean of two samples or more in int8, and 41 in
-  // fp16; scores that are lost have 0.0 to 0.6.
+  // Correct pairs of six detectors have 3.7 dB in int8, on the mean of two samples or more, and 41
+  // dB in fp16; lost scores have 0.0 to 0.6 dB.
   constexpr double noisier_db = 12;
   std::vector<Limit> limits = default_limits(precision);
   for (Limit& limit : limits) limit.value -= noisier_db;
@@ -179,15 +179,15 @@ std::vector<Limit> default_part_limits(Precision precision) {
 
 double quiet_difference(Precision precision) {
   switch (precision) {
-    case Precision::fp32: return 1e-6;  // ONNX Runtime's own optimised copy of a model
+    case Precision::fp32: return 1e-6;  // as ONNX Runtime's optimised copy of a model differs
     case Precision::fp16: return 1e-3;
-    case Precision::int8: return 0.1;  // no detection at the usual thresholds, from 0.25 on
+    case Precision::int8: return 0.1;  // detectors use thresholds from 0.25 on
   }
   return 0;
 }
 
 Limit default_ids_limit(Precision precision) {
-  // Rounding changes ids at ties alone; quantization changes those of close calls.
+  // Rounding changes ids only at ties; quantization changes those of close calls.
   const double least = precision == Precision::fp32   ? 0.98
                        : precision == Precision::fp16 ? 0.95
                                                       : 0.75;

@@ -14,14 +14,14 @@
 
 namespace vernier {
 
-// The only judge: every command measures, and asks here what its numbers mean. Sentences are made
-// in report/verdict.h.
+// The only place that judges: every command measures, and asks here what its numbers mean.
+// Sentences are made in report/verdict.h.
 
 enum class FailureKind {
   broken,      // a limit was not kept
-  unmeasured,  // a limit is on something that was not, or could not be, measured
+  unmeasured,  // a limit is on something that was not measured, or could not be
   nonfinite,   // NaN or infinity
-  missing,     // one side does not have it
+  missing,     // one side lacks it
   shape        // the sides have different shapes
 };
 std::string_view failure_kind_name(FailureKind kind);
@@ -34,35 +34,36 @@ struct Failure {
   std::optional<Limit> limit;
   FailureKind kind = FailureKind::broken;
   Shape reference_shape, candidate_shape;  // of a shape failure
-  std::string layout;                      // that makes these agree, if any does
+  // The change of layout that makes them agree; empty if none does.
+  std::string layout;
   bool operator==(const Failure&) const = default;
 };
 
-// Why figures prove nothing, whatever they are.
+// Reasons why figures prove nothing, whatever they are.
 enum class DoubtKind {
   unlike_calibration,  // the inputs are unlike those that the quantizers were calibrated on
-  other_calibration,   // the same of real inputs: their preprocessing or the calibration is wrong
+  other_calibration,   // the same for real inputs: their preprocessing or the calibration is wrong
   unlike_training,     // the inputs are unlike those that the batch norms were trained on
   clipping,            // a quantizer cuts off a large share of what goes into it
-  narrow_range,        // a quantizer's range is far below what goes into it, others' are not
-  changed_scale,       // a bias is stored in other steps than its products, unlike all others
-  narrow_input,        // the input's quantizer has a range far below what those behind it expect
-  other_inputs,        // made-up inputs that fit nearly as well do not keep the limits
-  costly_range,        // a range fits so badly that one that fits betters the outputs
+  narrow_range,        // one quantizer's range is far below what goes into it; others fit
+  changed_scale,       // a bias has another scale than its products, unlike all other biases
+  narrow_input,        // the input quantizer's range is far below what later ones expect
+  other_inputs,        // synthetic inputs that fit nearly as well break the limits
+  costly_range,        // a range fits so badly that a fitting one improves the outputs
   other_structure,     // the candidate in float32 is not quite the reference
   missing_activation,  // the candidate has fewer activation functions than the reference
-  other_node,          // a node is not the reference's, and made-up inputs need not show it
-  alike_samples,       // to the network all samples are one sample
-  unknown_inputs,      // made-up inputs, and nothing tells whether they are like real ones
-  unknown_reference,   // of made-up inputs the reference makes NaN or infinity
-  near_limit,          // broken by no more than made-up inputs may lose beside real ones
-  other_ids,           // of an output's class ids or the like few are the reference's
-  quiet_part,          // a part of an output is unlike, where there is next to nothing in it
-  at_chance,           // the reference's answers have nothing to do with the labels
-  few_samples,         // a difference that so few samples show by chance; the limit would decide
+  other_node,          // a node differs from the reference's, which synthetic inputs may not show
+  alike_samples,       // the network computes almost the same for all samples
+  unknown_inputs,      // synthetic inputs, and nothing tells whether they resemble real ones
+  unknown_reference,   // the reference computes NaN or infinity from synthetic inputs
+  near_limit,          // broken by no more than synthetic inputs may cost compared with real ones
+  other_ids,           // few of an output's class ids (or other integers) equal the reference's
+  quiet_part,          // a part of an output differs, but holds next to nothing
+  at_chance,           // the reference's answers are unrelated to the labels
+  few_samples,         // the difference may be chance; `limit` samples would decide
   interrupted,         // only some of the samples were run
-  caches_not_run,      // what a decoder keeps for the next token could not be compared
-  not_run              // check could not try the model, or not in every way: see its findings
+  caches_not_run,      // the caches of a decoder could not be compared
+  not_run              // check could not run the model, or not in every way: see its findings
 };
 std::string_view doubt_kind_name(DoubtKind kind);
 
@@ -77,59 +78,59 @@ struct Doubt {
 enum class Outcome { pass, fail, inconclusive };
 std::string_view outcome_name(Outcome outcome);
 
-// 0 for a pass, 1 for a failure, 3 where nothing can be said.
+// 0 for pass, 1 for fail, 3 for inconclusive.
 int exit_code(Outcome outcome);
 
 struct Verdict {
-  Outcome outcome = Outcome::inconclusive;  // until something was judged
-  std::vector<Failure> failures;  // where it is inconclusive: limits that may be broken for nothing
+  Outcome outcome = Outcome::inconclusive;  // until something is judged
+  std::vector<Failure> failures;            // if inconclusive: they may not be real
   std::vector<Doubt> doubts;
-  std::vector<Limit> limits;  // that were asked for; none: a pass says only that all was comparable
+  std::vector<Limit> limits;  // as requested; if empty, a pass says only that all was comparable
   bool pass() const { return outcome == Outcome::pass; }
   bool operator==(const Verdict&) const = default;
 };
 
-// Fails where there are failures, else passes.
+// Fail if there are failures, else pass.
 Verdict make_verdict(std::vector<Limit> limits, std::vector<Failure> failures);
 
-// Each of these gives a verdict with more to it, and decides the outcome anew; nothing else does.
+// Each of these adds to a verdict and decides the outcome again; nothing else does.
 
-// What was found besides: it fails, unless the run was interrupted. None: the verdict as it was.
+// Adds failures, if any: the outcome is fail, unless the run was interrupted.
 Verdict with_failures(Verdict verdict, std::vector<Failure> failures);
-// The failure that explains the others stands before them.
+// Adds the failure that explains the others, before them.
 Verdict with_cause(Verdict verdict, Failure cause);
-// Nothing passes with a doubt; what fails fails in spite of it.
+// Adds a doubt: a pass becomes inconclusive, a fail stays.
 Verdict with_doubt(Verdict verdict, Doubt doubt);
-// Inconclusive: what failed may have failed, and what passed passed, for nothing. No doubt: the
-// verdict as it was.
+// Adds doubts, if any: inconclusive, since neither failures nor a pass can be relied on.
 Verdict withheld(Verdict verdict, std::vector<Doubt> doubts);
-// Of a run that was stopped when `done` of its `total` samples were: withheld.
+// Withholds the verdict of a run that was stopped after `done` of `total` samples.
 Verdict interrupted_verdict(Verdict verdict, std::int64_t done, std::int64_t total);
 
-// What limits may speak of: its name, the group by which limits may also name it, and the metrics
-// that it has; one without a value could not be measured.
+// What limits apply to: its name, the group by which limits may also name it, and its metrics. A
+// metric without a value could not be measured.
 struct Judged {
   std::string name, group;
   std::vector<std::pair<std::string, std::optional<double>>> metrics;
 };
 
-// The limits that are not kept. A limit on a metric that could not be measured fails, and so does
-// one that no subject has a value for.
+// The failures of limits that are not kept. A limit also fails if its metric could not be measured,
+// or if no subject has that metric.
 std::vector<Failure> judge(std::span<const Limit> limits, std::span<const Judged> subjects);
 
 // The failures of one subject.
 std::vector<Failure> failures_of(const Verdict& verdict, std::string_view subject);
 
-// What a candidate of this precision is expected to keep when nothing else is asked.
+// The limits that a candidate of this precision must keep if no others are given.
 std::vector<Limit> default_limits(Precision precision);
 
-// The same of a part of an output, whose figures are noisier.
+// The default limits on a part of an output, whose figures are noisier.
 std::vector<Limit> default_part_limits(Precision precision);
-// Behind a Sigmoid or Softmax: differences that prove no loss, whatever the decibels. Inputs on
-// which nothing is found have scores of next to nothing, and rounding is as large.
+// Differences behind a Sigmoid or Softmax that prove no loss, whatever the SQNR: on inputs where
+// nothing is found, scores are close to zero, and rounding is as large.
 double quiet_difference(Precision precision);
 
-// The same of class ids and the like, which have no decibels: the share that is the reference's.
+// The default limit on class ids and other integers, which have no SQNR: the share that equals the
+// reference's.
 Limit default_ids_limit(Precision precision);
 
 }  // namespace vernier

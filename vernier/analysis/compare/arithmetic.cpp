@@ -20,16 +20,16 @@
 namespace vernier {
 namespace {
 
-// Operators are told from rounding by their own noise: less than 12 dB below the worst one's.
+// An operator is reported if its SQNR is less than this above the worst operator's.
 constexpr double far_less_db = 12;
-// Another order of additions makes no more noise than this.
+// A different order of additions alone leaves at least this SQNR.
 constexpr double only_rounding_db = 90;
 
 struct OutputNoises {
   NoiseSums exact, as_run;
 };
 
-// Of each output that has the same name and shape in both models.
+// The noise of each float output that has the same name and shape in both models.
 std::map<std::string, OutputNoises> measure_outputs(const Model& model, const OrtOptions& runtime,
                                                     const std::vector<ExactSample>& samples) {
   OrtRunner runner(model.clone(), runtime);
@@ -50,14 +50,13 @@ std::map<std::string, OutputNoises> measure_outputs(const Model& model, const Or
   return noises;
 }
 
-// The node as the file calls it: ONNX Runtime appends "_token_1" to the names of nodes that it
-// moves.
+// The node's name in the file: ONNX Runtime appends "_token_1" to the names of nodes that it moves.
 std::string name_in_file(const ModelIndex& index, const std::string& node) {
   const std::string original = node.substr(0, node.rfind("_token_"));
   return !index.node(node) && index.node(original) ? original : node;
 }
 
-// Noise against what varies in a tensor: codes have a zero point that is no signal.
+// SQNR without the mean of integer tensors: quantized codes have a zero point, which is no signal.
 double own_sqnr_db(const TensorView& expected, const TensorView& found) {
   const std::vector<double> reference = to_f64(expected), candidate = to_f64(found);
   const auto count = static_cast<double>(reference.size());
@@ -71,12 +70,12 @@ double own_sqnr_db(const TensorView& expected, const TensorView& found) {
   return noise == 0 ? INFINITY : 10 * std::log10(signal / noise);
 }
 
-// Layouts of the last level have tensors of other names.
+// Level `all` is lowered to `extended`: its layout changes rename tensors.
 Optimization named_level(const OrtOptions& runtime) {
   return std::min(runtime.optimization.value_or(Optimization::all), Optimization::extended);
 }
 
-// Ways to run a model otherwise, the cheapest first, each run when it is asked for.
+// Tries changes to the run, the cheapest first, until one regains most of the loss.
 class Remedies {
  public:
   Remedies(const LossyModel& lossy, const ScoreRun& score, const ArithmeticLoss& loss)
@@ -121,7 +120,7 @@ class Remedies {
     } catch (const Stopped&) {
       throw;
     } catch (const Error&) {
-      // What cannot be run is no remedy.
+      // A change that cannot be run is no remedy.
     }
   }
 
@@ -131,7 +130,7 @@ class Remedies {
     return score_(lossy_.model, runtime);
   }
 
-  // The first operator, and all of its kind.
+  // The sets of nodes to try: the first operator, then all operators of its type.
   std::vector<std::vector<std::string>> nodes_to_keep(
       const std::vector<InexactOperator>& operators) const {
     if (operators.empty() || !lossy_.reference) return {};
@@ -190,7 +189,7 @@ std::vector<InexactOperator> inexact_operators(const Model& executed, const Mode
 void explain_loss(ArithmeticLoss& loss, const LossyModel& lossy, const std::vector<Tensor>& inputs,
                   const ScoreRun& score) {
   if (!is_cpu(lossy.runtime.provider)) return;
-  // session.x64quantprecision=1 stores weights of the graph that runs so that no kernel saturates.
+  // As session.x64quantprecision=1 does: stores the graph's weights so that no kernel saturates.
   Model unsaturated = optimize(lossy.model, lossy.runtime.optimization.value_or(Optimization::all));
   make_weights_unsigned(unsaturated);
   OrtOptions as_it_is = lossy.runtime;
@@ -203,7 +202,7 @@ void explain_loss(ArithmeticLoss& loss, const LossyModel& lossy, const std::vect
   } catch (const Stopped&) {
     throw;
   } catch (const Error&) {
-    // What cannot be watched has no first operator.
+    // A graph that cannot be watched has no first operator.
   }
   if (!operators.empty()) loss.first_operator = operators.front();
   loss.remedy = Remedies(lossy, score, loss).cheapest(executed, operators);

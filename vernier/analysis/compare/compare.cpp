@@ -25,7 +25,7 @@ OutputPairing require_pairs(std::span<const Tensor> reference, std::span<const T
                             const CompareOptions& options) {
   OutputPairing pairing =
       pair_outputs(reference, candidate, options.io.outputs, options.outputs_by_position);
-  // Another network is a result whatever its outputs are.
+  // Weights of another network are a result, even if no output can be paired.
   const auto& weights = options.evidence.weights;
   const bool other_network = weights && weights->answer == WeightEvidence::Answer::different;
   if (pairing.pairs.empty() && options.before.empty() && !other_network)
@@ -36,8 +36,7 @@ OutputPairing require_pairs(std::span<const Tensor> reference, std::span<const T
   return pairing;
 }
 
-// Of outputs that were only paired because they stand in the same place, and of those that have
-// the same names in another order.
+// Warns of outputs that were paired only by position, and of equal names in another order.
 std::vector<std::string> pairing_warnings(const OutputPairing& pairing,
                                           std::span<const Tensor> reference) {
   std::vector<std::string> warnings;
@@ -58,7 +57,7 @@ const Tensor* find_output(const std::vector<Tensor>& outputs, const std::string&
   return found == outputs.end() ? nullptr : &*found;
 }
 
-// Pairs over samples, with which outputs they are of.
+// Accumulators over samples, one for each pair.
 struct Pairs {
   std::vector<PairOverSteps> accumulators;
 
@@ -82,16 +81,16 @@ double largest_difference(const PairResult& pair) {
   return pair.similarity.statistics[*find_metric("max_abs_diff")].max;
 }
 
-// A part, and the pair of outputs that it is of.
+// A part, and the index of the output pair that it belongs to.
 struct PairedPart {
   OutputPart part;
   std::size_t pair = 0;
-  bool fits = true;  // all runs of the sample under way
+  bool fits = true;  // in all runs of the current sample
 };
 
-// Worst of all outputs: how much better they are in exact arithmetic, by the mean of their decibels
-// and by their noise over all samples. Behind a Softmax that levels off, decibels of a sample say
-// nothing.
+// The largest loss of an output: how much better it is in exact arithmetic, by the mean of its
+// decibels or by its mean noise over all samples, whichever is less. Behind a saturated Softmax the
+// decibels of single samples say nothing. nullopt if no output has finite decibels.
 std::optional<double> runtime_loss(const std::vector<PairResult>& exact,
                                    const std::vector<PairResult>& as_run) {
   const std::size_t mse = *find_metric("mse");
@@ -107,7 +106,7 @@ std::optional<double> runtime_loss(const std::vector<PairResult>& exact,
   return loss;
 }
 
-// What samples are drawn for: a recorded candidate takes nothing, and then it is the reference.
+// The inputs that samples are drawn for: the reference's if the candidate is recorded.
 const std::vector<TensorSpec>& fed_inputs(const Runner& reference, const Runner& candidate) {
   return candidate.inputs().empty() ? reference.inputs() : candidate.inputs();
 }
@@ -137,7 +136,7 @@ class Comparison {
     return measured;
   }
 
-  // In the order of the samples.
+  // Called in the order of the samples.
   void add(const ComparedSample& sample) {
     if (!std::exchange(is_paired_, true)) pair(sample.reference_outputs, sample.candidate_outputs);
     if (sample.sketches.size() > diversity_.size() || sample.parts.size() > paired_parts_.size() ||
@@ -211,7 +210,7 @@ class Comparison {
       measure_judged(number, reference, candidate);
   }
 
-  // What a model returns is known for sure only once it has run.
+  // Called after the first run: only then is it certain what a model returns.
   void pair(const std::vector<Tensor>& reference, const std::vector<Tensor>& candidate) {
     const auto own_reference = own_outputs(reference, &BeforeActivation::reference);
     const auto own_candidate = own_outputs(candidate, &BeforeActivation::candidate);
@@ -264,7 +263,7 @@ class Comparison {
     return inputs;
   }
 
-  // The model's own outputs: those that were added stand behind them.
+  // The model's own outputs: those that were added for options_.before follow them.
   std::span<const Tensor> own_outputs(std::span<const Tensor> outputs,
                                       std::string BeforeActivation::*side) const {
     while (!outputs.empty() &&
@@ -289,7 +288,7 @@ class Comparison {
     return candidate_.outputs()[pairing_.pairs[pair].candidate].name;
   }
 
-  // What is judged in the place of outputs, or besides.
+  // Measures what is judged in place of outputs, or in addition to them.
   void measure_judged(std::int64_t number, const std::vector<Tensor>& reference,
                       const std::vector<Tensor>& candidate) {
     for (std::size_t i = 0; i < options_.before.size(); ++i) {
@@ -313,8 +312,8 @@ class Comparison {
                                          slice_of(*found, paired.part));
   }
 
-  // What a sample shows of parts. Of one that is nothing but zeros to the reference, or does not
-  // have the axis as long as the first sample did, nothing.
+  // What the sample shows of each part; empty if the part is all zeros in the reference, or if its
+  // axis is not as long as on the first sample.
   std::vector<SequenceSample> take_parts() {
     std::vector<SequenceSample> samples = parts_.take();
     for (std::size_t i = 0; i < samples.size(); ++i) {
@@ -325,7 +324,7 @@ class Comparison {
     return samples;
   }
 
-  // Maps are compared as the tensors that they are made of: these are outputs like others.
+  // Moves outputs that are maps, compared as the tensors they are made of, to the other outputs.
   void move_maps() {
     for (std::size_t i = options_.before.size(); i-- > 0;) {
       if (options_.before[i].is_tensor) continue;
@@ -348,7 +347,7 @@ class Comparison {
     };
     for (const Runner* runner : {&reference_, &candidate_})
       for (const UnwatchedTensor& output : runner->unwatched())
-        if (output.type.empty() && !is_listed(output.name))  // no leaf
+        if (output.type.empty() && !is_listed(output.name))  // leaves have a type
           result_.not_compared.push_back(output);
   }
 
@@ -391,8 +390,8 @@ class Comparison {
     return result_.exact_outputs.empty() ? result_.outputs : result_.exact_outputs;
   }
 
-  // The output of class ids or the like of which fewest are the reference's, where these are too
-  // few.
+  // The output of class ids (or other integers) with the smallest share of equal elements; nullopt
+  // if all shares are within the limit.
   std::optional<Failure> other_ids() const {
     if (options_.evidence.own_limits) return std::nullopt;
     const Limit limit = default_ids_limit(precision());
@@ -416,8 +415,8 @@ class Comparison {
                                        : Precision::fp32;
   }
 
-  // What default limits say of parts. A part that is not finite fails with its output, and what is
-  // almost nothing in one sample, beside the others, does not fail by itself.
+  // Failures of the default limits on parts. A part that is not finite fails with its output
+  // instead, and a sample whose signal is far below the others' does not fail a part by itself.
   std::vector<Failure> part_failures() const {
     if (options_.evidence.own_limits || options_.limits.empty()) return {};
     std::vector<Judged> judged;
@@ -437,7 +436,7 @@ class Comparison {
                           : judge(default_part_limits(precision()), judged);
   }
 
-  // Whether the part holds shares, of which none differs enough to prove anything.
+  // Whether the part holds values from 0 to 1 that differ too little to prove anything.
   bool is_quiet(const std::string& part) const {
     return std::ranges::any_of(result_.parts, [&](const PartResult& each) {
       return each.pair.name == part && each.part.is_share &&
@@ -445,8 +444,8 @@ class Comparison {
     });
   }
 
-  // The pairs that limits are for: exact ones if there are any, and before an activation where
-  // that could be compared. Class ids and the like have no decibels, where others have.
+  // The pairs that limits apply to: in exact arithmetic if it was run, and before the final
+  // activation if that could be compared. Integers, such as class ids, only if no output is float.
   std::vector<PairResult> judged() const {
     std::vector<PairResult> pairs = computed_outputs();
     for (PairResult& pair : pairs)
@@ -464,7 +463,7 @@ class Comparison {
     return pairs;
   }
 
-  // The default limit on the worst sample is not for one that is almost zero to the reference.
+  // Drops failures of the default limit on the worst sample if the reference is almost zero there.
   void forgive_quiet_samples(std::vector<Failure>& failures, const std::vector<PairResult>& pairs) {
     if (options_.evidence.own_limits) return;
     std::erase_if(failures, [&](const Failure& failure) {
@@ -481,7 +480,7 @@ class Comparison {
     });
   }
 
-  // Of outputs whose values are shares, where what goes into their activation is not known.
+  // Drops SQNR failures of options_.shares that differ by no more than rounding.
   void forgive_rounding(std::vector<Failure>& failures, const std::vector<PairResult>& pairs) {
     if (options_.evidence.own_limits) return;
     std::erase_if(failures, [&](const Failure& failure) {
@@ -492,7 +491,7 @@ class Comparison {
     });
   }
 
-  // What only the candidate has is more than was asked for, and does not fail.
+  // An output that only the candidate has does not fail.
   std::vector<Failure> failures() {
     if (result_.samples == 0)
       return judge(std::array{Limit{.metric = "samples", .fails = Limit::Fails::below, .value = 1}},
@@ -538,7 +537,7 @@ class Comparison {
   CompareResult result_;
 };
 
-// A sample that was measured before, or now. Nothing: it is to be measured elsewhere.
+// The sample's record, or a new measurement; nullopt if it is to be measured elsewhere.
 std::optional<ComparedSample> sample_at(Comparison& comparison, Samples& samples,
                                         std::int64_t sequence, const CompareOptions& options) {
   SampleRecords* records = options.records;

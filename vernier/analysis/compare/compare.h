@@ -19,40 +19,39 @@
 
 namespace vernier {
 
-// Two tensors that go into a final activation: judged in the place of the output behind it.
+// The inputs of a final activation in both models, judged in place of the activation's output.
 struct BeforeActivation {
   std::string output;
-  std::string reference, candidate;  // further outputs of the models
-  bool is_tensor = true;             // the output; else these are compared as if they were it
+  std::string reference, candidate;  // tensors that are added to the models' outputs
+  bool is_tensor = true;             // false if the output is maps: this pair then stands for it
   bool operator==(const BeforeActivation&) const = default;
 };
 
 struct CompareOptions {
   std::vector<Limit> limits;
-  bool allow_missing = false;  // an output that only the reference has does not fail
-  // What is known before the run; what the run shows is added to it.
+  bool allow_missing = false;  // an output that only the reference has is no failure
+  // What is known before the run; the run adds to it.
   Evidence evidence;
-  // The candidate in exact arithmetic, to be judged in its place: what integer kernels make of it
-  // depends on the CPU. May be null.
+  // The candidate in exact arithmetic, judged in place of its run because the results of integer
+  // kernels depend on the CPU. May be null.
   CalibrationProbe* exact = nullptr;
   std::vector<BeforeActivation> before;
-  // Outputs that a Sigmoid or Softmax writes, where what goes in cannot be compared: by the
-  // candidate's name. What differs by no more than rounding does not fail them.
+  // Outputs of a final Sigmoid or Softmax whose input cannot be compared, by the candidate's name.
+  // They do not fail if they differ by no more than rounding.
   std::vector<std::string> shares;
-  std::vector<OutputPart> parts;  // of outputs: judged too, unless limits are the user's
-  // Pair outputs by position: for a reference whose outputs have no names of their own.
+  std::vector<OutputPart> parts;  // of outputs; judged as well, unless the limits are the user's
+  // Pair outputs by position, for a reference whose outputs have no names of their own.
   bool outputs_by_position = false;
   IoMapping io;
-  // Opens the candidate again with every tensor watched, to find where a NaN came from; may be
-  // empty.
+  // Opens the candidate again with every tensor watched, to find where a NaN began; may be empty.
   std::function<std::unique_ptr<Runner>()> watch_candidate;
   Progress progress;
-  // What was measured of samples before, as "outputs", and where new ones are kept; may be null.
-  // Samples neither there nor to be measured here are left out, as if interrupted.
+  // Holds samples that were measured before, in section `compare_section`, and keeps new ones; may
+  // be null. Samples that it neither holds nor is to run are left out, as if interrupted.
   SampleRecords* records = nullptr;
 };
 
-// What compare() calls its records.
+// The section of the records of compare().
 inline constexpr const char* compare_section = "outputs";
 
 // The first tensor of the candidate that holds NaN, on the first sample where the candidate's
@@ -64,27 +63,28 @@ struct NanOrigin {
 };
 
 struct CompareResult {
-  std::vector<PairResult> outputs;        // in reference order, then what only the candidate has
-  std::vector<PairResult> exact_outputs;  // the same in exact arithmetic, if it was run
-  std::vector<PairResult> before_activation;  // of what was judged
-  std::vector<PartResult> parts;              // of outputs, as they are judged
-  std::optional<double> runtime_loss_db;      // that arithmetic costs: exact minus as it ran
-  // Why, where it is noticeable: of a few samples.
+  // Pairs in reference order, then outputs of one model only.
+  std::vector<PairResult> outputs;
+  std::vector<PairResult> exact_outputs;  // the pairs in exact arithmetic; empty if it was not run
+  std::vector<PairResult> before_activation;  // inputs of final activations
+  std::vector<PartResult> parts;              // of outputs, in exact arithmetic if it was run
+  std::optional<double> runtime_loss_db;      // largest loss: SQNR exact minus SQNR as run
+  // Explains a noticeable loss, on a few samples.
   std::optional<ArithmeticLoss> arithmetic;
   Evidence evidence;
-  std::vector<UnwatchedTensor> not_compared;  // outputs of either model that are no tensors
+  std::vector<UnwatchedTensor> not_compared;  // outputs of either model that are not tensors
   std::vector<std::string> warnings;
   std::optional<NanOrigin> nan_origin;
-  std::vector<RuntimeStage> stages;  // for the caller to fill
-  std::int64_t samples = 0;          // that were run
+  std::vector<RuntimeStage> stages;  // filled by the caller
+  std::int64_t samples = 0;          // number of samples that were run
   bool interrupted = false;
   Verdict verdict;
   bool operator==(const CompareResult&) const = default;
 };
 
 // Runs both models on identical inputs, sample by sample, and compares their outputs. The samples
-// are drawn for the candidate's inputs; with `io.steps` above 1 each is as many runs in turn, and
-// the results speak of sequences. Memory does not grow with the samples.
+// are drawn for the candidate's inputs. If `io.steps` is above 1, each sample is a sequence of that
+// many runs, and results are per sequence. Memory does not grow with the number of samples.
 CompareResult compare(Runner& reference, Runner& candidate, Samples& samples,
                       const CompareOptions& options);
 

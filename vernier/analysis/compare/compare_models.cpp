@@ -24,14 +24,13 @@
 namespace vernier {
 namespace {
 
-// The candidate's name of an output of the reference.
+// The candidate's name for an output of the reference.
 const std::string& counterpart(const IoMapping& io, const std::string& output) {
   const auto mapped = io.outputs.find(output);
   return mapped == io.outputs.end() ? output : mapped->second;
 }
 
-// The final activations that both models have, along the same axis, by the candidate's name of the
-// output.
+// The final activations that both models have along the same axis, by the candidate's output.
 std::vector<BeforeActivation> before_activations(const Model& reference, const Model& candidate,
                                                  const IoMapping& io) {
   std::vector<BeforeActivation> pairs;
@@ -46,7 +45,7 @@ std::vector<BeforeActivation> before_activations(const Model& reference, const M
   return pairs;
 }
 
-// The outputs behind activations in both models, of which what goes in is inside an If.
+// The outputs of final activations in both models whose inputs are inside an If.
 std::vector<std::string> shares_of(const Model& reference, const Model& candidate,
                                    const IoMapping& io) {
   std::vector<std::string> outputs;
@@ -66,7 +65,7 @@ std::vector<std::string> names_of(const std::vector<BeforeActivation>& pairs,
   return names;
 }
 
-// What tensors of a model are like on these inputs; nothing where it cannot be run so.
+// The shapes of a model's tensors on these inputs; empty if the model cannot be run on them.
 TensorShapes shapes_on(const Model& model, const std::vector<Tensor>& inputs, OrtOptions runtime) {
   return [&model, inputs, runtime](const std::vector<std::string>& tensors) mutable {
     std::map<std::string, Shape> shapes;
@@ -86,15 +85,15 @@ TensorShapes shapes_on(const Model& model, const std::vector<Tensor>& inputs, Or
   };
 }
 
-// Of the reference's outputs, or where it has no Concat there, or is no ONNX model, of the
-// candidate's.
+// The parts of the reference's outputs; those of the candidate's outputs if the reference has none,
+// takes other inputs or is not an ONNX model.
 std::vector<OutputPart> parts_of_outputs(const ComparedModels& models, Samples& samples,
                                          const CompareModelsOptions& options) {
   if (samples.size() == 0) return {};
   const std::vector<Tensor> sample = samples.sample(0);
   std::vector<OutputPart> parts;
   const Model* reference = models.reference;
-  // A decoder of other inputs is fed by its roles: then the candidate's graph tells.
+  // A decoder with other inputs is fed by its roles; the candidate's graph is used then.
   if (reference && reference->inputs() == models.candidate.inputs()) {
     const std::vector<TensorSpec> inputs = reference->inputs();
     const auto bindings = bind_inputs(models.candidate.inputs(), inputs, options.compare.io);
@@ -121,7 +120,7 @@ bool same_files(const Model& reference, const Model& candidate) {
                     std::istreambuf_iterator<char>(second));
 }
 
-// Without its folder: reports are the same wherever they are made.
+// Without its folder, so that reports do not depend on where they are made.
 std::string file_name(const Model& model) {
   return model.path().empty() ? model.name() : model.path().filename().string();
 }
@@ -131,7 +130,7 @@ bool says_int8(const std::string& name) {
   return lower.find("int8") != std::string::npos || lower.find("quant") != std::string::npos;
 }
 
-// What is odd about the pair of files, whatever the figures are.
+// Warnings about the pair of files that do not depend on any figure.
 std::vector<std::string> warnings_about(const ComparedModels& models) {
   std::vector<std::string> warnings;
   const Precision precision = precision_of(models.candidate);
@@ -148,7 +147,7 @@ std::vector<std::string> warnings_about(const ComparedModels& models) {
   return warnings;
 }
 
-// Outputs of the reference that are no tensors, and that the candidate does not have at all.
+// Outputs of the reference that are not tensors and that the candidate lacks.
 std::vector<Failure> missing_values(const Model& reference, const Model& candidate,
                                     const IoMapping& io) {
   const std::vector<TensorSpec> tensors = candidate.outputs();
@@ -167,8 +166,7 @@ std::vector<Failure> missing_values(const Model& reference, const Model& candida
   return failures;
 }
 
-// Whether nothing but the outputs' figures fails a candidate that is the same network, on inputs
-// that it was calibrated for.
+// Whether only figures of outputs fail the same network, on inputs that it was calibrated for.
 bool is_costly_quantization(const CompareResult& result) {
   const auto& weights = result.evidence.weights;
   const auto& structure = result.evidence.structure;
@@ -181,16 +179,16 @@ bool is_costly_quantization(const CompareResult& result) {
          });
 }
 
-// "input 'x' holds up to 8 times ...": a warning for each; none where inputs are within the range.
+// "input 'x' holds up to 8 times ..."; empty if the inputs are within the calibration range.
 std::vector<std::string> warnings_about(const Evidence& evidence) {
-  constexpr double notable = 1.5;  // real data of right pairs exceed it by a little
+  constexpr double notable = 1.5;  // correct pairs exceed the range by a little on real data
   if (!evidence.calibration || !(evidence.calibration->input_overflow > notable)) return {};
   return {fmt::format("input '{}' holds up to {:.2g} times what its quantizer was calibrated for",
                       evidence.calibration->overflowed_input,
                       evidence.calibration->input_overflow)};
 }
 
-// Two decoders whose caches are fed back, and the first prompt that they are fed.
+// Two decoders whose caches are fed back, and their first prompt.
 struct ComparedDecoders {
   Decoder reference, candidate;
   std::vector<std::int64_t> prompt;
@@ -225,7 +223,7 @@ std::function<std::unique_ptr<Runner>()> watcher(const Model& model, OrtOptions 
 Inputs compare_inputs(const ComparedModels& models, const InputSpec& spec,
                       const CompareModelsOptions& options) {
   const std::vector<TensorSpec> candidate = models.candidate.inputs();
-  // A live reference that is yet to be opened takes what the candidate takes.
+  // A live reference that is not open yet takes what the candidate takes.
   const std::vector<TensorSpec> reference = models.reference ? models.reference->inputs()
                                             : models.reference_runner
                                                 ? models.reference_runner->inputs()
@@ -258,7 +256,7 @@ OpenedModels open_models(Model candidate, const std::filesystem::path& reference
   OpenedModels opened{.candidate = std::move(candidate)};
   const ModelFormat format = model_format(reference);
   if (format == ModelFormat::onnx) opened.reference = Model::load(reference);
-  // Not to see its layers, but to know which norm is behind which weight.
+  // Leaves are watched only to know which norm is behind which weight.
   reference_options.torch.watch_leaves = true;
   reference_options.host.watch = HostWatch::layers;
   if (format == ModelFormat::torchscript || format == ModelFormat::recorded)
@@ -330,7 +328,7 @@ CompareResult compare_models(const ComparedModels& models, Samples& samples,
     fed =
         feed_decoder(own_reference, *models.reference, models.candidate, compare_options.io.roles);
   Runner& reference_runner = fed ? *fed : own_reference;
-  // A cache of another length does not fit the mask: later steps then run behind the reference's.
+  // A cache of another length does not fit the mask: later steps are then fed the reference's.
   if (decoders && !have_equal_lengths({own_reference, decoders->reference},
                                       {candidate, decoders->candidate}, decoders->prompt))
     compare_options.io.teacher = true;

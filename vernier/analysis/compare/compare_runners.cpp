@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Two recordings are fed nothing, as often as they have samples.
+// Two recordings are fed nothing, once for each sample.
 Inputs no_inputs(const fs::path& reference, const fs::path& candidate) {
   const std::int64_t expected = RecordedRunner(reference).size();
   const std::int64_t found = RecordedRunner(candidate).size();
@@ -54,7 +54,7 @@ OpenedRunners open_runners(const fs::path& reference, const fs::path& candidate,
                      opened.reference->outputs());
   opened.candidate = open_runner(candidate, options.candidate);
   const std::vector<TensorSpec>& own = opened.candidate->inputs();
-  if (!own.empty() && names_of(own) != names_of(specs))  // they are fed in the candidate's order
+  if (!own.empty() && names_of(own) != names_of(specs))  // inputs are fed in the candidate's order
     opened.inputs =
         make_inputs({.inputs = own, .path = candidate, .io = options.io, .reference = specs}, spec);
   return opened;

@@ -14,20 +14,21 @@
 
 namespace vernier {
 
-// All that a comparison keeps of one sample: what is said of many is pooled from these.
+// Everything that a comparison keeps of one sample; results over many samples are pooled from it.
 struct ComparedSample {
   std::int64_t number = 0;
-  // Of the first run, without their bytes.
+  // The outputs of the sample's first run: name, dtype and shape, without bytes.
   std::vector<Tensor> reference_outputs, candidate_outputs;
-  std::vector<SequenceSample> outputs, exact, before;  // by pair
-  std::vector<SequenceSample> parts;                   // by part of an output, as judged
+  std::vector<SequenceSample> outputs, exact, before;  // one for each pair
+  std::vector<SequenceSample> parts;                   // one for each part of an output
   std::vector<std::vector<TensorSketch>> sketches;     // of the reference: by pair, by run
   std::vector<QuantizerUse> uses;
-  std::optional<std::string> nan_input;   // the first that holds NaN
-  std::optional<std::string> nan_tensor;  // where the candidate's own began; empty: not known
+  std::optional<std::string> nan_input;  // the first input that holds NaN
+  // The candidate's first tensor with NaN; empty if not found, nullopt if there is no NaN to trace.
+  std::optional<std::string> nan_tensor;
 };
 
-// Name, dtype and shape.
+// Copies with name, dtype and shape, but without elements.
 inline std::vector<Tensor> without_bytes(const std::vector<Tensor>& tensors) {
   std::vector<Tensor> described;
   for (const Tensor& tensor : tensors)
@@ -76,7 +77,7 @@ void fields(Archive& archive, QuantizerUse& use) {
   archive(use.largest, use.clipped, use.elements);
 }
 
-// Most elements are those of float32 tensors, and take half the bytes as such.
+// Elements that float32 holds exactly, as most do, are stored in float32: half the bytes.
 template <typename Archive>
 void fields(Archive& archive, TensorSketch& sketch) {
   std::vector<float> narrow(sketch.elements.begin(), sketch.elements.end());

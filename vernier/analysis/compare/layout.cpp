@@ -20,7 +20,7 @@ double sqnr_of(const TensorView& reference, const TensorView& candidate) {
   return sqnr_db(measure_noise(reference, candidate));
 }
 
-// The axes of length 1 do not move any element: only the order of the others tells layouts apart.
+// Axes of length 1 move no element: only the order of the other axes distinguishes layouts.
 bool keeps_element_order(std::span<const std::int64_t> shape, std::span<const int> permutation) {
   int last = -1;
   for (const int axis : permutation) {
@@ -47,7 +47,7 @@ std::optional<LayoutChange> better(std::optional<LayoutChange> best, LayoutChang
   return layout;
 }
 
-// The axes that are longer than 1 in their new order: what tells two element orders apart.
+// The axes longer than 1, in their new order: equal lists give the same element order.
 std::vector<int> moved_axes(std::span<const std::int64_t> shape, std::span<const int> permutation) {
   std::vector<int> axes;
   std::ranges::copy_if(permutation, std::back_inserter(axes),
@@ -55,8 +55,7 @@ std::vector<int> moved_axes(std::span<const std::int64_t> shape, std::span<const
   return axes;
 }
 
-// The best so far, or a better one among the permutations that give the candidate's shape, or among
-// those that do not.
+// The best of `best` and the permutations that give the candidate's shape, or that do not.
 std::optional<LayoutChange> best_permutation(std::optional<LayoutChange> best,
                                              const TensorView& reference,
                                              const TensorView& candidate, bool gives_shape,

@@ -39,16 +39,16 @@ bool carries(const NodeProto& node) {
   return keeps_axes(node) || reshapes(node) || is_transpose(node);
 }
 
-// The tensors that a Concat joins, also that of stored integers; none of another node.
+// The operands of a Concat or QLinearConcat; empty for other nodes.
 std::vector<std::string> operands_of(const NodeProto& node) {
   std::vector<std::string> operands;
   if (is_op(node, "Concat")) operands.assign(node.input().begin(), node.input().end());
-  if (node.op_type() == "QLinearConcat")  // two of its output, then three of each operand
+  if (node.op_type() == "QLinearConcat")  // two inputs for the output, then three for each operand
     for (int i = 2; i < node.input_size(); i += 3) operands.push_back(node.input(i));
   return operands;
 }
 
-// An operand of a Concat, as long as it is along the axis.
+// An operand of a Concat; its size is along the Concat's axis.
 struct PartOperand {
   std::int64_t size = 0;
   bool is_judged = true;
@@ -56,15 +56,15 @@ struct PartOperand {
   bool operator==(const PartOperand&) const = default;
 };
 
-// A tensor as operands along one of its axes.
+// How a tensor is split into operands along one of its axes.
 struct PartSplit {
   std::int64_t axis = 0;
   std::vector<PartOperand> operands;
   bool operator==(const PartSplit&) const = default;
 };
 
-// The axis of the new shape that holds what `axis` of the old one does; nothing where it is cut or
-// joined with others.
+// The axis of the new shape that holds what `axis` of the old one does; nullopt if the reshape
+// splits it or merges it with others.
 std::optional<std::int64_t> followed_axis(const Shape& from, std::int64_t axis, const Shape& to) {
   const auto before = [](const Shape& shape, std::int64_t end) {
     return element_count(std::span(shape).first(static_cast<std::size_t>(end)));
@@ -74,13 +74,13 @@ std::optional<std::int64_t> followed_axis(const Shape& from, std::int64_t axis, 
   return std::nullopt;
 }
 
-// What is found in one model, by the shapes that its tensors have as it runs.
+// Finds parts in one model, by the shapes that its tensors have when it runs.
 class PartSearch {
  public:
   explicit PartSearch(const Model& model)
       : index_(model), constants_(constant_tensors(model.graph())) {}
 
-  // The tensors between an output and what its Concats join; none where no Concat writes it.
+  // The tensors from an output back to the operands of its Concats; empty if no Concat writes it.
   std::vector<std::string> tensors_behind(const std::string& output) const {
     std::vector<std::string> tensors;
     return collect(output, tensors) ? tensors : std::vector<std::string>{};
@@ -99,7 +99,7 @@ class PartSearch {
  private:
   const GraphIndex& graph() const { return index_.main(); }
 
-  // Whether a Concat is behind the tensor.
+  // Adds the tensor and those that it is carried or joined from; whether a Concat writes it.
   bool collect(const std::string& tensor, std::vector<std::string>& tensors) const {
     const NodeProto* node = graph().producer(tensor);
     if (!node || constants_.contains(tensor)) return false;
@@ -139,7 +139,7 @@ class PartSearch {
     if (operands.empty() || shape == shapes.end()) return {};
     const std::int64_t axis = attribute_int(node, "axis", 0);
     PartSplit own{.axis = axis < 0 ? axis + std::ssize(shape->second) : axis};
-    std::optional<std::vector<PartSplit>> across;  // that all computed operands have
+    std::optional<std::vector<PartSplit>> across;  // splits that all computed operands share
     for (const std::string& operand : operands) {
       const std::vector<PartSplit> inner = splits_of(operand, shapes);
       const auto parts = operands_along(own.axis, operand, inner, shapes);
@@ -156,7 +156,7 @@ class PartSearch {
     return splits;
   }
 
-  // The operand, or what it is joined of along the same axis; none where its size is not known.
+  // The operand, or its own operands along the same axis; empty if its size is not known.
   std::vector<PartOperand> operands_along(std::int64_t axis, const std::string& operand,
                                           const std::vector<PartSplit>& inner,
                                           const std::map<std::string, Shape>& shapes) const {
@@ -169,7 +169,7 @@ class PartSearch {
     return {{(*shape)[axis], is_judged(operand), is_share(operand)}};
   }
 
-  // Whether the model computes real numbers there.
+  // Whether the model computes real numbers there: no constant, model input or cast integer.
   bool is_judged(const std::string& tensor) const {
     if (constants_.contains(tensor)) return false;
     const NodeProto* node = graph().producer(tensor);

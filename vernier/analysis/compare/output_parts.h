@@ -11,15 +11,15 @@
 
 namespace vernier {
 
-// A slice of an output that an operand of its final Concat fills. Boxes of 0 to 640 beside scores
-// of 0 to 1 are all of the output's signal: what becomes of the scores only their part shows.
+// A slice of an output, filled by one operand of the output's final Concat. Parts are measured
+// because boxes of 0 to 640 dominate the SQNR of an output that also holds scores of 0 to 1.
 struct OutputPart {
   std::string output;
-  bool of_reference = true;                   // whose name that is; else the candidate's
+  bool of_reference = true;                   // whether `output` is the reference's name
   std::int64_t number = 1, count = 1;         // among the operands, counted from 1
-  std::int64_t axis = 0, begin = 0, end = 0;  // along the axis, the end left out
-  std::int64_t length = 0;                    // of the axis
-  bool is_share = false;  // behind a Sigmoid or Softmax: it holds numbers from 0 to 1
+  std::int64_t axis = 0, begin = 0, end = 0;  // range along the axis, `end` excluded
+  std::int64_t length = 0;                    // of the whole axis
+  bool is_share = false;                      // written by a Sigmoid or Softmax: values from 0 to 1
   bool operator==(const OutputPart&) const = default;
 };
 
@@ -28,23 +28,24 @@ std::string part_name(const OutputPart& part);
 
 struct PartResult {
   OutputPart part;
-  PairResult pair;  // of that name
+  PairResult pair;  // named by part_name
   bool operator==(const PartResult&) const = default;
 };
 
-// The shapes of these tensors of a model as it runs; of those that could be seen.
+// Returns the shapes that these tensors have when the model runs, as far as they can be observed.
 using TensorShapes =
     std::function<std::map<std::string, Shape>(const std::vector<std::string>& tensors)>;
 
-// The parts of the model's outputs, found behind Identity, Cast, quantizers, Transpose, and Reshape
-// where that leaves the axis whole. Where a Concat joins others along another axis, as those of
-// several scales, the parts of these are parts of all. Inputs that are passed on, constants and
-// numbers made of integers are none. Shapes are only asked for where an output is a Concat.
+// The parts of the model's outputs. The search follows Identity, Cast, quantizers, Transpose, and a
+// Reshape that keeps the axis whole. If all operands of a Concat have the same parts along another
+// axis, as detection heads of several scales do, their joined tensor has these parts too. Model
+// inputs, constants and cast integers are no parts. Requests shapes only if a Concat writes an
+// output.
 std::vector<OutputPart> find_output_parts(const Model& model, const TensorShapes& shapes_of);
 
-// Whether the tensor holds floats and has the part's axis.
+// Whether the tensor holds floats and its axis is as long as the part's.
 bool has_part(const TensorView& tensor, const OutputPart& part);
-// Of a tensor that has it.
+// Requires has_part(tensor, part).
 Tensor slice_of(const TensorView& tensor, const OutputPart& part);
 
 }  // namespace vernier

@@ -7,16 +7,16 @@
 
 namespace vernier {
 
-// Brings the reference of one pair into the candidate's layout, sample after sample. Pairs of equal
-// shapes are left as they are; for others the layout that makes them agree is found on the first
-// sample, and kept.
+// Brings the reference tensor of one pair into the candidate's layout, sample after sample. Pairs
+// of equal shapes are left as they are; for others the layout is found on the first sample where
+// one makes the values agree, and kept.
 class Relayout {
  public:
-  // The reference in the candidate's order, valid until the next call; null when the shapes differ
+  // The reference in the candidate's order, valid until the next call; null if the shapes differ
   // and no layout makes the values agree.
   const Tensor* operator()(const Tensor& reference, const TensorView& candidate);
 
-  // "NCHW to NHWC, permutation (0,2,3,1)"; empty when nothing was, or could be, done.
+  // "NCHW to NHWC, permutation (0,2,3,1)"; empty if no change of layout was needed or found.
   const std::string& description() const { return description_; }
 
  private:

@@ -31,9 +31,8 @@ double worst_sqnr_db(const CompareResult& result) {
   return worst;
 }
 
-// How far an output may move for no other reason than the order of additions. Nothing for
-// integers: a rounding that flips one moves it by any amount, and what counts is whether the output
-// is worse.
+// A change with an SQNR below this has another cause than the order of additions. nullopt for int8:
+// one flipped rounding changes an output by any amount; what counts is whether it is worse.
 std::optional<double> rounding_db(Precision precision) {
   switch (precision) {
     case Precision::fp32: return 80;
@@ -43,7 +42,7 @@ std::optional<double> rounding_db(Precision precision) {
   return std::nullopt;
 }
 
-// The optimisers of ONNX Runtime that change arithmetic, by its names for them.
+// The optimisers that change arithmetic, by ONNX Runtime's names.
 const std::vector<std::string>& optimizers() {
   static const std::vector<std::string> names = {"ConstantFolding",
                                                  "ConvBNFusion",
@@ -90,7 +89,7 @@ const std::vector<std::string>& optimizers() {
   return names;
 }
 
-// A runner that runs each sample once, and has its outputs ready from then on.
+// A runner that runs each sample once, and returns the stored outputs from then on.
 class Remembering : public Runner {
  public:
   explicit Remembering(Runner& runner) : runner_(&runner) {}
@@ -131,7 +130,7 @@ class Stages {
       : reference_(reference), model_(model), runtime_(runtime), samples_(samples), io_(io) {}
 
   std::vector<RuntimeStage> run() {
-    OrtOptions exact = at(Optimization::disabled);  // else a float model is optimised
+    OrtOptions exact = at(Optimization::disabled);  // `exact` alone optimises a float model
     exact.exact = true;
     add("exact", exact);
     add("off", at(Optimization::disabled));
@@ -147,7 +146,7 @@ class Stages {
     return {.optimization = level, .threads = runtime_.threads};
   }
 
-  // The stage beside the one before it; without one it is not moved.
+  // Compares the stage with the reference and the previous stage; the first stage is never moved.
   RuntimeStage measure(const std::string& name, Runner& runner) {
     RuntimeStage stage{.name = name,
                        .sqnr_db = worst_sqnr_db(compare_first(reference_, runner, samples_, io_)),
@@ -161,7 +160,7 @@ class Stages {
     return stage;
   }
 
-  // For two runs of the candidate, which have the same names.
+  // The mapping between two runs of the candidate: both have the candidate's names.
   IoMapping same_model() const {
     IoMapping io{.constants = io_.constants, .feedback = io_.feedback, .steps = io_.steps};
     const std::vector<std::string> inputs = names_of(model_.inputs());
@@ -188,8 +187,9 @@ class Stages {
     return measure("", runner).is_moved;
   }
 
-  // Optimisers that have all to be disabled, and no others: fewer and fewer are, by halves, then by
-  // smaller parts. Empty where no optimiser that is known by name moves the output.
+  // A minimal set of optimisers whose removal keeps the output: all are disabled at first, then
+  // halves and smaller groups are enabled again as long as the output does not move. Empty if the
+  // output moves even with all known optimisers disabled.
   std::vector<std::string> moving(const OrtOptions& options) {
     std::vector<std::string> disabled = optimizers();
     if (is_moved_without(options, disabled)) return {};

@@ -14,9 +14,9 @@
 namespace vernier {
 namespace {
 
-// A fault must explain this much more than its absence does.
+// An explanation must raise the SQNR by more than this.
 constexpr double least_gain_db = 20;
-// Caches above this are not looked at: what quantization costs is no fault of a cache.
+// Caches with a higher SQNR are not examined: the cost of quantization is no fault of a cache.
 constexpr double differs_db = 10;
 constexpr std::int64_t most_shift = 4;
 
@@ -37,7 +37,7 @@ Tensor rows(const Tensor& cache, int axis, std::int64_t first, std::int64_t coun
   return part;
 }
 
-// In decibels; -inf where the two cannot be compared, and at most 200.
+// SQNR in dB, at most 200; -inf if the two cannot be compared.
 double agreement(const Tensor& reference, const Tensor& candidate) {
   if (reference.shape != candidate.shape || reference.size() == 0) return -INFINITY;
   const double sqnr_db = similarity(reference, candidate).sqnr_db;
@@ -112,7 +112,7 @@ class CacheRuns {
   }
 
   RunDecoder reference_, candidate_;
-  Decoder paired_;  // the candidate, with its caches as the reference's are called
+  Decoder paired_;  // the candidate, with the reference's names of its caches
   std::vector<CacheSpec> pairs_;
 };
 
@@ -121,7 +121,7 @@ class FaultFinder {
   FaultFinder(CacheRuns& runs, std::span<const std::int64_t> prompt)
       : runs_(runs), tokens_(prompt.begin(), prompt.end()) {}
 
-  // Of one run: what is wrong with its caches, swapped ones before all else.
+  // The faults of the caches of one run; swapped caches exclude all others.
   std::vector<CacheFault> find(const CacheRuns::Run& run, std::int64_t step) {
     std::vector<CacheFault> faults = swapped(run, step);
     if (!faults.empty()) return faults;
@@ -159,7 +159,7 @@ class FaultFinder {
            otherwise > std::max(own, -differs_db) + least_gain_db;
   }
 
-  // Tokens that are missing, at either end, or stand in the places of others.
+  // Finds tokens that are missing at either end, or at the positions of others.
   std::optional<CacheFault> cut(const CacheRuns::Run& run, std::size_t i, std::int64_t step) const {
     const int axis = runs_.axis(i);
     const Tensor &reference = run.reference[i], &candidate = run.candidate[i];
@@ -187,9 +187,9 @@ class FaultFinder {
     return best;
   }
 
-  // The newest token of the first cache that differs, beside the reference's of the same token
-  // further on or before: behind more tokens, or fewer. Only what depends on a token and its
-  // position alone is the same there, as the first layer's keys are.
+  // Compares the newest token in each cache with the reference's at an earlier or later position:
+  // behind fewer or more tokens. Only what depends on a token and its position alone, such as the
+  // keys of the first layer, is equal there.
   std::optional<CacheFault> moved(const CacheRuns::Run& run, std::int64_t step) {
     std::optional<CacheFault> best;
     for (std::int64_t shift = -2; shift <= 2; ++shift) {
@@ -223,7 +223,7 @@ class FaultFinder {
   }
 
   CacheRuns& runs_;
-  std::vector<std::int64_t> tokens_;  // that both were fed so far
+  std::vector<std::int64_t> tokens_;  // fed to both models so far
 };
 
 std::string kept_tokens(const CacheFault& fault) {
@@ -246,7 +246,7 @@ std::vector<CacheFault> find_cache_faults(const RunDecoder& reference, const Run
   try {
     return finder.find(runs.step(prefill, std::ssize(prompt)), 1);
   } catch (const Error&) {
-    return {};  // the caller's own run says why
+    return {};  // the caller's own run reports the error
   }
 }
 

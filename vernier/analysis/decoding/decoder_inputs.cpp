@@ -13,7 +13,7 @@
 namespace vernier {
 namespace {
 
-// Numbers as an input of its dtype.
+// The values as a tensor of the input's dtype.
 Tensor integers(const TensorSpec& input, Shape shape, std::span<const std::int64_t> values) {
   Tensor tensor = make_tensor(input.name, DType::i64, std::move(shape));
   std::ranges::copy(values, elements<std::int64_t>(tensor).begin());
@@ -28,7 +28,7 @@ Shape row_shape(const TensorSpec& input, std::int64_t batch, std::int64_t length
   return shape;
 }
 
-// Sizes of the inputs that tokens decide, from which dims of the same names follow.
+// Shapes of the inputs that depend on the tokens; dims of the same names follow from them.
 class RunShapes {
  public:
   RunShapes(const Decoder& decoder, std::span<const TensorSpec> inputs, const DecoderRun& run)
@@ -48,8 +48,8 @@ class RunShapes {
   Shape of_cache(const std::string& name) const { return known_.at(name); }
   Shape of_values(std::size_t i) const { return resolve_shape(i, inputs_, known_); }
 
-  // A row of a mask is as long as the cache and the tokens, unless it is declared as the tokens
-  // are; one of more axes has a row for each token.
+  // A row of a mask is as long as cache and tokens together, unless it is declared like the tokens;
+  // a mask of three or more axes has a row for each token.
   Shape of_mask(const TensorSpec& input) const {
     Shape shape = row_shape(input, run_.batch, total());
     const Dim& last = input.shape.back();
@@ -62,8 +62,8 @@ class RunShapes {
   }
 
  private:
-  // The size of a dim of that name in an input that tokens do not decide, as what an encoder found:
-  // a mask of it is as long.
+  // The size of a dim of this name in an input that does not depend on the tokens, such as an
+  // encoder's output: the mask of that input is equally long.
   std::optional<std::int64_t> length_of_values(const Dim& dim) const {
     if (dim.symbol.empty() || dim == tokens_->shape.back()) return std::nullopt;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
@@ -93,8 +93,8 @@ class RunShapes {
   std::map<std::string, Shape> known_;
 };
 
-// Ones, as far as there are tokens. Where it has a row for each token, that row reaches to the
-// token: true or 0, and false or a number too low to matter behind it.
+// One for every token. A mask with a row for each token is causal: a row shows the tokens up to its
+// own (1, or 0 if the mask is float and thus added) and hides those after it (0, or -10000).
 Tensor make_mask(const TensorSpec& input, Shape shape, const DecoderRun& run) {
   const std::int64_t total = run.past + run.length(), length = shape.back();
   const bool causal = shape.size() >= 3, additive = causal && is_float(input.dtype);

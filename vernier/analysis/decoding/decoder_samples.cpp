@@ -20,8 +20,8 @@ namespace {
 
 constexpr std::int64_t default_sequences = 8;
 
-// Runs of sequences in turn. The teacher runs only as far as the samples that are asked for, and
-// from the prompt on where they are asked for out of their order.
+// The runs of the sequences, in order. The teacher runs only as far as the requested sample, and
+// starts again at the prompt if samples are requested out of order.
 class SequenceSamples : public Samples {
  public:
   SequenceSamples(Decoder decoder, std::vector<TensorSpec> inputs, Teacher teacher,
@@ -114,7 +114,7 @@ bool makes_sequences(const InputSpec& spec, const Decoder& decoder,
          !holds_every_input(spec, inputs);
 }
 
-// The input of tokens alone, of one sequence.
+// The declaration of the tokens input.
 TensorSpec tokens_spec(const Decoder& decoder, std::span<const TensorSpec> inputs) {
   return *std::ranges::find(inputs, decoder.tokens, &TensorSpec::name);
 }
@@ -165,7 +165,7 @@ std::string places_text(const InputSpec& spec) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-// What was drawn is continued by the teacher, as far as steps go.
+// The teacher continues a drawn prompt by `steps` tokens.
 void continue_sequence(std::vector<std::int64_t>& tokens, Teacher& teacher, std::int64_t steps) {
   std::vector<Tensor> caches;
   std::int64_t past = 0;
@@ -179,7 +179,7 @@ void continue_sequence(std::vector<std::int64_t>& tokens, Teacher& teacher, std:
   }
 }
 
-// Sequences that are run at once, or at some of their tokens.
+// Samples of whole sequences, or of some of their tokens.
 Inputs sequence_samples(const InputTarget& target, const InputSpec& spec, const Decoder& decoder,
                         const SequenceLogits& reference) {
   if (spec.sample_index)
@@ -267,7 +267,7 @@ void follow_decoder(const Model& candidate, const Model* reference, const InputS
   const std::vector<TensorSpec> inputs = candidate.inputs();
   if (!decoder || !io.feedback.empty() || !makes_sequences(spec, *decoder, inputs)) return;
   io.steps = 1 + io.decode_steps;
-  // As programs do: each cache of the candidate is fed what is called as in the reference.
+  // As applications do: a cache is fed the output that has the reference's name for it.
   const auto trusted = reference ? find_decoder(*reference) : std::nullopt;
   const bool fits = trusted && trusted->caches.size() == decoder->caches.size();
   for (std::size_t i = 0; i < decoder->caches.size(); ++i)

@@ -15,7 +15,7 @@ const Tensor* find(std::span<const Tensor> tensors, const std::string& name) {
   return found == tensors.end() ? nullptr : &*found;
 }
 
-// Whether the inputs have other names, so that a sample of the one model is none of the other.
+// Whether the inputs have other names, so that a sample for one model does not fit the other.
 bool takes_other_inputs(const Model& reference, const Model& candidate) {
   std::vector<std::string> expected = names_of(reference.inputs());
   std::vector<std::string> found = names_of(candidate.inputs());

@@ -9,9 +9,9 @@
 
 namespace vernier {
 
-// A decoder that takes another one's inputs: of these it reads the tokens and the caches, and makes
-// what else it takes itself, as positions that the other computes. Both have as many caches, by
-// name or else in one order. The runner must outlive it.
+// A decoder that is fed another decoder's inputs. It reads the tokens and the caches from them and
+// makes its other inputs itself, such as positions that the other decoder computes. Both must have
+// equally many caches, paired by name or else by order. The runner must outlive it.
 class FedDecoder : public Runner {
  public:
   FedDecoder(Runner& runner, Decoder decoder, std::vector<TensorSpec> inputs, Decoder other);
@@ -31,17 +31,17 @@ class FedDecoder : public Runner {
   Decoder other_;
 };
 
-// The reference's runner, fed the samples of a candidate that takes other inputs. Null: it takes
-// the same, or they are no two decoders of as many caches.
+// The reference's runner, fed the samples of a candidate that takes other inputs. Null if both take
+// the same inputs, or if they are not two decoders with equally many caches.
 std::unique_ptr<Runner> feed_decoder(Runner& runner, const Model& reference, const Model& candidate,
                                      const RoleOverrides& roles = {});
 
-// The inputs of the runner that is fed: the reference's, or the candidate's where feed_decoder()
-// makes those of them.
+// The inputs that samples for the reference have: its own, or the candidate's if feed_decoder()
+// converts them.
 std::vector<TensorSpec> fed_inputs(const Model& reference, const Model& candidate,
                                    const RoleOverrides& roles = {});
 
-// Which cache of `decoder` is fed what a cache of the other is: by the input's name, else by place.
+// The cache of `decoder` that corresponds to a cache of `other`: by input name, else by index.
 const CacheSpec& counterpart_cache(const Decoder& decoder, const Decoder& other, std::size_t cache);
 
 }  // namespace vernier

@@ -18,7 +18,7 @@ void pair_cache_outputs(const Model& candidate, std::span<const TensorSpec> refe
       return;
     caches.push_back(output.name);
   }
-  // As the model lists them: what the graph computes a cache from would undo a swap of two.
+  // In the order of the model's outputs: an order derived from the graph would hide swapped caches.
   std::vector<std::string> own;
   for (const TensorSpec& output : candidate.outputs())
     if (std::ranges::find(decoder->caches, output.name, &CacheSpec::output) !=

@@ -7,8 +7,9 @@
 
 namespace vernier {
 
-// Pairs the caches of a reference that names them in its own way with the candidate's, in their
-// order: where no output of either is called as one of the other's caches, and both have as many.
+// Pairs the caches of a reference that has its own names for them with the candidate's, by order.
+// Does nothing if the reference has an output with the name of one of the candidate's caches, or if
+// the numbers of caches differ.
 void pair_cache_outputs(const Model& candidate, std::span<const TensorSpec> reference_outputs,
                         IoMapping& io);
 

@@ -15,12 +15,12 @@
 namespace vernier {
 namespace {
 
-// A row of the map: the tensor, and what it is called.
+// A row of the map: the tensor and its label.
 struct MappedTensor {
   std::string tensor, label;
 };
 
-// In a layer, what attention reads comes first.
+// The first normalised tensor of a layer is read by attention.
 std::vector<MappedTensor> mapped_tensors(const Model& candidate,
                                          std::span<const PlacedProjection> projections) {
   const ModelIndex index(candidate);
@@ -37,7 +37,7 @@ std::vector<MappedTensor> mapped_tensors(const Model& candidate,
   return rows;
 }
 
-// What a model computes of a sequence: the mapped tensors by name, and the logits.
+// A model's tensors for a sequence, by name: the mapped ones and the logits.
 std::map<std::string, Tensor, std::less<>> run_once(const Model& model, const Decoder& decoder,
                                                     const std::vector<MappedTensor>& rows,
                                                     std::span<const std::int64_t> tokens) {

@@ -17,7 +17,7 @@ std::vector<Tensor> Teacher::run(std::span<const std::int64_t> tokens, std::int6
 Teacher open_teacher(const InputTarget& target, const Decoder& own) {
   const Model& model = target.teacher ? *target.teacher : *target.onnx;
   auto decoder = target.teacher ? find_decoder(model) : own;
-  // What does not keep a cache itself cannot fill one.
+  // A teacher without the same number of caches cannot fill them: the model is then its own.
   const bool fits = decoder && decoder->caches.size() == own.caches.size();
   return {fits ? *decoder : own, OrtRunner((fits ? model : *target.onnx).clone())};
 }

@@ -10,19 +10,19 @@
 
 namespace vernier {
 
-// The model whose tokens and caches another one is fed: the reference, or the model itself.
+// The model that provides another's tokens and caches: the reference, or the model itself.
 struct Teacher {
   Decoder decoder;
   OrtRunner runner;
 
-  // Runs tokens behind `past` others, whose caches are named by its inputs.
+  // Runs tokens behind `past` others, with their caches.
   std::vector<Tensor> run(std::span<const std::int64_t> tokens, std::int64_t past,
                           std::span<const Tensor> caches);
 };
 Teacher open_teacher(const InputTarget& target, const Decoder& own);
 
-// The teacher's caches under the names, and in the types, of a model's inputs: both have them in
-// one order where names differ.
+// The teacher's caches with the names and dtypes of a model's inputs. Caches with other names are
+// paired by order.
 std::vector<Tensor> caches_for(const Decoder& decoder, std::span<const TensorSpec> inputs,
                                std::span<const Tensor> caches);
 

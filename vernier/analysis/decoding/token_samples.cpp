@@ -65,7 +65,7 @@ class TokensAt : public Samples {
   std::vector<Tensor> caches_;  // named by the teacher's inputs
 };
 
-// Where KL is largest; NaN is larger than all.
+// The row with the largest KL; the first one with NaN, if any.
 std::int64_t worst_row(const Tensor& reference, const Tensor& candidate) {
   const std::int64_t columns = reference.shape.back();
   if (candidate.shape != reference.shape)

@@ -5,24 +5,23 @@
 
 namespace vernier {
 
-// Sequences of tokens, and the model that they are fed to.
+// Sequences of tokens, and the decoder that they are fed to.
 struct FedSequences {
   Decoder decoder;
   std::vector<TensorSpec> inputs;
   std::vector<std::vector<std::int64_t>> sequences;
 };
 
-// Every sequence is a sample, all its tokens at once.
+// Every sequence is a sample: all its tokens in one run.
 std::unique_ptr<Samples> whole_sequences(FedSequences fed);
 
-// A sample for each place of each sequence, in the order of the tokens: one token, behind the cache
-// that the teacher fills with those before it. Places may be said of each sequence, in the order of
-// the sequences.
+// A sample for each place in each sequence, in the order of the tokens: one token, behind a cache
+// that the teacher fills with the tokens before it. `places` holds token indices for each sequence.
 std::unique_ptr<Samples> tokens_at(FedSequences fed, Teacher teacher,
                                    std::vector<std::vector<std::int64_t>> places);
 
-// Which tokens of each sequence the places are: `candidate` is run beside the reference for the
-// worst. Throws Error for a number that is no token of a sequence.
+// The token indices of `at` in each sequence, sorted and without duplicates. `candidate` is run to
+// find the worst token. Throws Error for a number beyond the end of a sequence.
 std::vector<std::vector<std::int64_t>> find_places(const FedSequences& fed,
                                                    const SequenceLogits& reference,
                                                    const Model& candidate,

@@ -12,7 +12,7 @@
 namespace vernier {
 namespace {
 
-// The size of an axis that is called "past + sequence + 1"; nothing unless all of these are known.
+// The size of an axis named "past + sequence + 1"; nullopt unless all terms are known.
 std::optional<std::int64_t> sum_of_axes(std::string_view name, std::span<const DynamicAxis> axes,
                                         std::span<const std::int64_t> sizes) {
   if (name.find('+') == std::string_view::npos) return std::nullopt;
@@ -32,8 +32,8 @@ std::optional<std::int64_t> sum_of_axes(std::string_view name, std::span<const D
   return sum;
 }
 
-// One axis as long as all others together, where lengths are the batch's: past and present make
-// what a mask covers.
+// Adds candidates where one axis is as long as all other axes together, which are 1 each: a mask
+// covers past and present tokens. Batch axes are not counted.
 void add_sums(std::span<const DynamicAxis> axes,
               std::vector<std::vector<std::int64_t>>& candidates) {
   const auto lengths = std::ranges::count(axes, false, &DynamicAxis::is_batch);
@@ -44,12 +44,12 @@ void add_sums(std::span<const DynamicAxis> axes,
   }
 }
 
-// Of the axes that a model leaves open: the sides of a picture, the length of a sound, in samples
-// at 16 kHz, and that of a sequence.
+// Sizes for axes that a model leaves open: the sides of an image, the samples of a sound at 16 kHz,
+// and the tokens of a sequence.
 struct OpenSizes {
   std::int64_t side = 0, sound = 0, length = 0;
 };
-// One pixel is no picture, 32 ms are little sound, and one token is no sequence.
+// One pixel is no image, 32 ms are little sound, and one token is no sequence.
 constexpr std::array<OpenSizes, 7> open_sizes = {{{224, 16000, 16},
                                                   {64, 4096, 16},
                                                   {32, 512, 16},
@@ -69,7 +69,8 @@ std::int64_t size_at(const DynamicAxis::Place& place, std::span<const TensorSpec
   return open.length;
 }
 
-// A batch is axis 0 of an input that has others. Of an axis in several places, the largest.
+// 1 for a batch axis, which is axis 0 of an input that has other axes. If the axis is in several
+// places, the largest size.
 std::int64_t open_size(const DynamicAxis& axis, std::span<const TensorSpec> inputs,
                        std::span<const InputKind> kinds, const OpenSizes& open) {
   std::int64_t size = 1;

@@ -31,7 +31,7 @@ bool fits(const TensorSpec& source, const TensorSpec& target, std::span<const in
   return true;
 }
 
-// The permutation between NCHW and NHWC that makes two images fit which do not fit as they are.
+// The permutation between NCHW and NHWC that makes two images fit; empty if none is needed or fits.
 std::vector<int> image_permutation(const TensorSpec& source, const TensorSpec& target) {
   constexpr std::array<std::array<int, 4>, 3> orders = {{{0, 1, 2, 3}, {0, 2, 3, 1}, {0, 3, 1, 2}}};
   if (source.shape.size() != 4 || target.shape.size() != 4) return {};
@@ -41,8 +41,9 @@ std::vector<int> image_permutation(const TensorSpec& source, const TensorSpec& t
   return {};
 }
 
-// The axes of `longer` that are left when those of size 1 which `shorter` lacks are dropped, the
-// first that will do; nothing if the shapes do not fit so. A dynamic axis can be of size 1.
+// The axes of `longer` that are left when axes of size 1 that `shorter` lacks are dropped, the
+// earliest possible ones; nullopt if the shapes do not fit. With `drop_dynamic`, a dynamic axis may
+// be of size 1.
 std::optional<std::vector<int>> kept_axes(Dims longer, Dims shorter, bool drop_dynamic,
                                           int first = 0) {
   if (longer.empty()) return std::vector<int>{};
@@ -61,7 +62,7 @@ std::optional<std::vector<int>> kept_axes(Dims longer, Dims shorter) {
   return kept ? kept : kept_axes(longer, shorter, true);
 }
 
-// As InputBinding::squeezed_axes.
+// For InputBinding::squeezed_axes.
 std::optional<std::vector<int>> squeezed_axes(const TensorSpec& source, const TensorSpec& target) {
   if (!source.ranked || !target.ranked || source.shape.size() == target.shape.size())
     return std::nullopt;
@@ -76,7 +77,7 @@ std::optional<std::vector<int>> squeezed_axes(const TensorSpec& source, const Te
 
 int kind_of(DType dtype) { return is_float(dtype) ? 0 : dtype == DType::boolean ? 1 : 2; }
 
-// Whether two inputs that only stand in the same place may be the same.
+// Whether two inputs at the same position may be the same input.
 bool agree(const TensorSpec& source, const TensorSpec& target) {
   if (!source.ranked || !target.ranked) return true;
   if (kind_of(source.dtype) != kind_of(target.dtype)) return false;
@@ -129,7 +130,7 @@ class Binding {
       require_name(name, both, "--set", "either model", "input");
   }
 
-  // No target takes the source, and it has no value of its own.
+  // Whether no target takes the source, and the source has no constant value.
   bool is_left(std::size_t source) const {
     return std::ranges::count(found_, static_cast<int>(source)) == 0 &&
            !constants_.contains(sources_[source].name);
@@ -159,7 +160,7 @@ class Binding {
 
   void bind_by_position(std::size_t source, std::size_t target) {
     found_[target] = static_cast<int>(source);
-    // The only argument of a TorchScript module can be nothing else.
+    // The only input of a TorchScript module needs no warning.
     if (targets_.size() == 1 && sources_.size() == 1 && !targets_[target].ranked) return;
     warn(
         "input '{}' also feeds the reference's '{}', which is in the same place; --map-input "
@@ -198,11 +199,11 @@ class Binding {
 
   std::span<const TensorSpec> sources_, targets_;
   std::map<std::string, std::vector<double>> constants_;
-  std::vector<int> found_;  // the source of each target; -1: none
+  std::vector<int> found_;  // the source of each target; -1 if it has none
   InputBindings bindings_;
 };
 
-// The source's axis that is axis `target` of the second model's input; -1: none.
+// The source's axis for axis `target` of the second model's input; -1 if that is a new axis.
 int source_axis(const InputBinding& binding, std::size_t target) {
   if (binding.squeezed_axes) return (*binding.squeezed_axes)[target];
   return binding.permutation.empty() ? static_cast<int>(target) : binding.permutation[target];
@@ -221,7 +222,7 @@ Tensor squeeze(Tensor tensor, const InputBinding& binding) {
   return tensor;
 }
 
-// Dims that have names are as long as those of the same name in the other inputs.
+// Named dims take the size of the dims of the same name in the other inputs.
 Tensor make_constant(std::size_t index, const InputBinding& binding,
                      std::span<const TensorSpec> targets, std::span<const Tensor> inputs) {
   std::map<std::string, Shape> known;

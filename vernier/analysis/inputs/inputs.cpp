@@ -37,7 +37,7 @@ std::pair<std::string, std::string_view> split_name(std::string_view text) {
   return {std::string(text.substr(0, equals)), text.substr(equals + 1)};
 }
 
-// The values by the names of their inputs.
+// The values by input name.
 template <typename Value>
 std::map<std::string, Value> by_input(std::map<std::string, Value> values,
                                       std::span<const TensorSpec> inputs, std::string_view option) {
@@ -51,7 +51,7 @@ std::map<std::string, Value> by_input(std::map<std::string, Value> values,
   return values;
 }
 
-// Which samples of those there are; each takes `steps` of them.
+// Selects the samples that the spec asks for; each takes `steps` of `all`.
 std::unique_ptr<Samples> select(const InputSpec& spec, std::unique_ptr<Samples> all,
                                 std::int64_t steps) {
   const std::int64_t size = all->size() / steps;
@@ -66,7 +66,7 @@ std::unique_ptr<Samples> select(const InputSpec& spec, std::unique_ptr<Samples> 
   return select_samples(std::move(all), first * steps, count * steps);
 }
 
-// Samples of some inputs, and the same values in every sample for the others.
+// Samples of some inputs, and constant values for the others.
 class WithConstants : public Samples {
  public:
   WithConstants(std::unique_ptr<Samples> drawn, const std::vector<TensorSpec>& inputs,
@@ -100,7 +100,7 @@ class WithConstants : public Samples {
  private:
   std::unique_ptr<Samples> drawn_;
   std::vector<TensorSpec> inputs_;
-  std::map<std::string, Shape> shapes_;  // that the user gave
+  std::map<std::string, Shape> shapes_;  // given by the user
   std::map<std::string, std::vector<double>> values_;
 };
 
@@ -121,7 +121,7 @@ Inputs from_file(const InputTarget& target, const InputSpec& spec) {
           std::move(batches.warnings)};
 }
 
-// The examples of the samples that were asked for; each sample takes `batch` of them.
+// The positions of the examples in the requested samples; each sample takes `batch` examples.
 std::vector<std::int64_t> dataset_positions(const InputSpec& spec, std::int64_t size,
                                             std::int64_t batch) {
   const std::int64_t first = spec.sample_index.value_or(0);
@@ -151,7 +151,7 @@ Inputs from_dataset(const InputTarget& target, const InputSpec& spec) {
           dataset_warnings(made.report), order};
 }
 
-// Floats that are given a range are uniform, unless something else was asked for.
+// Floats that have a range are uniform, unless the spec says otherwise.
 Distribution distribution_of(const InputSpec& spec, std::span<const TensorSpec> inputs,
                              const std::map<std::string, DrawRange>& ranges) {
   const bool in_range = std::ranges::any_of(inputs, [&](const TensorSpec& input) {
@@ -160,7 +160,7 @@ Distribution distribution_of(const InputSpec& spec, std::span<const TensorSpec> 
   return spec.distribution.value_or(in_range ? Distribution::uniform : spec.default_distribution);
 }
 
-// Sizes for the axes that an ONNX model leaves open and nobody gave, on which it runs.
+// Adds sizes, with which the model runs, for axes of an ONNX model that nobody gave.
 std::map<std::string, Shape> shapes_to_draw(const InputTarget& target,
                                             const RandomOptions& random) {
   if (!target.onnx || target.onnx->inputs().size() != target.inputs.size()) return random.shapes;
@@ -210,7 +210,8 @@ Inputs make(const InputTarget& target, const InputSpec& spec) {
 const std::string& name_of(const TensorSpec& input) { return input.name; }
 const std::string& name_of(const std::pair<const std::string, Shape>& shape) { return shape.first; }
 
-// The mapping with all that the reference calls otherwise, by place too: so may a file.
+// The mapping, extended by the reference's name of every bound input, even those bound by position:
+// a file may use these names.
 IoMapping with_bound_names(const InputTarget& target) {
   IoMapping io = target.io;
   if (target.reference.empty()) return io;
@@ -221,7 +222,7 @@ IoMapping with_bound_names(const InputTarget& target) {
   return io;
 }
 
-// The inputs of the target that are not drawn. State that the file holds begins as it says.
+// The inputs of the target that are not drawn. State that the file holds starts as in the file.
 std::map<std::string, std::vector<double>> values_of(const InputTarget& target,
                                                      const InputSpec& spec) {
   auto values = initial_values(target.io);

@@ -20,75 +20,76 @@
 
 namespace vernier {
 
-// As InputSpec::samples: all that a file or dataset holds.
+// For InputSpec::samples: all that a file or dataset holds.
 inline constexpr std::int64_t all_samples = std::numeric_limits<std::int64_t>::max();
 
-// A token of a sequence that a decoder is fed.
+// A token of the sequence that a decoder is fed.
 struct TokenPlace {
   enum class Kind {
     first,
     last,
-    worst,  // whose next token's distribution the candidate changes most
+    worst,  // after which the candidate's distribution differs most
     number
   };
   Kind kind = Kind::first;
   std::int64_t number = 0;  // counted from 0
   bool operator==(const TokenPlace&) const = default;
 };
-// The value of --at: "first,last,worst", or numbers. Throws Error for anything else.
+// Parses the value of --at: "first,last,worst", or numbers. Throws Error for anything else.
 std::vector<TokenPlace> parse_token_places(std::string_view text);
 
 // What a model is fed: the examples of a dataset, the arrays of a file, or else random values.
 struct InputSpec {
-  std::optional<std::int64_t> samples;  // unset: default_samples; of a file, all
+  std::optional<std::int64_t> samples;  // if unset: default_samples, or all of a file
   std::int64_t default_samples = 1;
   std::optional<std::int64_t> sample_index;  // only this sample, counted from 0
   std::uint64_t seed = 42;
-  std::map<std::string, Shape> shapes;       // by input; "" stands for the only one
-  std::map<std::string, DrawRange> ranges;   // likewise
-  std::optional<Distribution> distribution;  // of random floats; unset: default_distribution
+  std::map<std::string, Shape> shapes;       // by input; "" stands for the only input
+  std::map<std::string, DrawRange> ranges;   // by input, as shapes are
+  std::optional<Distribution> distribution;  // of random floats; if unset: default_distribution
   Distribution default_distribution = Distribution::uniform;
   std::filesystem::path data;  // .npz, or a folder of them
   DatasetSpec dataset;
-  // Of decoders: a text as tokens, in blocks, and its name; and which tokens of a sequence are run.
+  // For decoders: a text as blocks of tokens, its name, and the tokens of a sequence to run.
   std::vector<std::vector<std::int64_t>> tokens = {};
   std::string text = {};
-  std::vector<TokenPlace> at = {};  // one token each, behind the cache; empty: a prompt, and steps
-  bool whole_sequences = false;     // instead, all tokens of a sequence at once,
-  std::optional<std::int64_t> longest_sequence = {};  // or its first ones
+  // One token each, behind the cache; if empty: a prompt and steps.
+  std::vector<TokenPlace> at = {};
+  bool whole_sequences = false;  // feed all tokens of a sequence in one run instead
+  std::optional<std::int64_t> longest_sequence = {};  // limits the tokens of a sequence
 
-  // Whether anything says what to feed, or how much of it.
+  // Whether nothing says what to feed, or how much of it.
   bool is_default() const;
 };
 
-// What a file of inputs says that were made up for a model.
+// The comment in a file of inputs that are synthetic.
 inline constexpr const char* made_up_comment = "vernier: made up";
 
 // Whether the spec names data: a file, a text or a dataset.
 bool are_given(const InputSpec& spec);
-// Whether these are real: inputs that were made up stay that when they are saved and given.
+// Whether the data are real; synthetic inputs that were saved to a file are not.
 bool has_real_inputs(const InputSpec& spec);
 
-// The values of --samples ("8", "all"), --shape ("ids=1x128", "1x3x224x224") and --input-range
-// ("image=0:255", "0:255"); without a name they are for "", the only input. Throw Error for
-// anything else.
+// Parse the values of --samples ("8", "all"), --shape ("ids=1x128", "1x3x224x224") and
+// --input-range ("image=0:255", "0:255"). A value without a name has the name "", for the only
+// input. Throw Error for anything else.
 std::int64_t parse_samples(std::string_view text);
 std::pair<std::string, Shape> parse_input_shape(std::string_view text);
 std::pair<std::string, DrawRange> parse_input_range(std::string_view text);
 
-// What inputs are made for. Files beside `path` say how images are prepared; `onnx` which integer
-// inputs are indices, and how far they reach; `io` which inputs are constants, and how many runs
-// make a sample; `reference` how large the dims are that are dynamic in `inputs`.
+// What inputs are made for. Files beside `path` say how images are preprocessed; `onnx` shows which
+// integer inputs are indices, and how large these may be; `io` says which inputs are constants, and
+// how many runs make a sample; `reference` gives the sizes of dims that are dynamic in `inputs`.
 struct InputTarget {
   std::span<const TensorSpec> inputs;
   std::filesystem::path path;
   const Model* onnx = nullptr;  // null for other formats
   IoMapping io = {};
-  std::span<const TensorSpec> reference = {};  // the inputs of the model beside; none: not known
-  const Model* teacher = nullptr;  // whose tokens and cache a decoder is fed; null: its own
+  std::span<const TensorSpec> reference = {};  // inputs of the other model; empty if not known
+  const Model* teacher = nullptr;              // gives a decoder its tokens and cache; null: itself
 };
 
-// The inputs of a target, with the sizes of the reference's.
+// The inputs of a target, with the reference's sizes for dynamic dims.
 std::vector<TensorSpec> known_inputs(const InputTarget& target);
 
 struct Inputs {
@@ -101,8 +102,8 @@ struct Inputs {
 // Throws Error for a spec that contradicts itself.
 void require_consistent(const InputSpec& spec);
 
-// What the spec says of each of the inputs, by name. Throws Error for a value without a name where
-// there are several inputs.
+// The values of the spec by the name of the input. Throws Error for a value without a name if there
+// are several inputs.
 std::map<std::string, Shape> shapes_of(const InputSpec& spec, std::span<const TensorSpec> inputs);
 std::map<std::string, DrawRange> ranges_of(const InputSpec& spec,
                                            std::span<const TensorSpec> inputs);

@@ -27,7 +27,7 @@ std::optional<double> parse_value(std::string_view text) {
   return value;
 }
 
-// "16000", or a list "[224,224]"; nothing where a part is no number.
+// "16000", or a list "[224,224]"; nullopt if a part is not a number.
 std::optional<std::vector<double>> parse_values(std::string_view text) {
   if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);
   std::vector<double> values;
@@ -42,7 +42,7 @@ std::optional<std::vector<double>> parse_values(std::string_view text) {
   return values;
 }
 
-// Integers beyond 2^53 cannot be told apart as doubles.
+// A double cannot represent every integer beyond 2^53.
 bool can_hold(DType dtype, double value) {
   if (is_float(dtype)) return true;
   if (dtype == DType::boolean) return value == 0 || value == 1;

@@ -28,14 +28,14 @@ constexpr int stages = 2;
 constexpr std::int64_t default_count = 12;
 constexpr std::int64_t other_count = 24;
 
-// Of all samples that are kept; what is over is made anew whenever it is asked for.
+// The limit of all samples kept in memory; those beyond it are made again on every request.
 constexpr std::size_t kept_bytes = std::size_t{512} << 20;
 
 // How a sample is made: drawn, or bred from two others.
 struct Recipe {
   std::int64_t number = 0;
   ImageFamily family = image_families[0];
-  std::shared_ptr<const Recipe> first = nullptr, second = nullptr;  // null: it is drawn
+  std::shared_ptr<const Recipe> first = nullptr, second = nullptr;  // null if it is drawn
 };
 using SharedRecipe = std::shared_ptr<const Recipe>;
 
@@ -45,8 +45,8 @@ std::size_t bytes_of(std::span<const Tensor> sample) {
   return bytes;
 }
 
-// Makes samples by recipes. A verdict may take many passes over them, and drawing costs about as
-// much as a small network: so the first that fit into memory are kept.
+// Makes samples by recipes. A verdict may take many passes over the samples, and drawing one costs
+// about as much as running a small network, so the first that fit into memory are kept.
 class SampleMaker {
  public:
   explicit SampleMaker(SyntheticInputs inputs) : inputs_(std::move(inputs)) {}
@@ -55,7 +55,7 @@ class SampleMaker {
     const std::lock_guard lock(mutex_);
     return make_or_find(recipe);
   }
-  // Keeps these, which will be asked for many times, where there is no room for all.
+  // Keeps these in preference to others: they will be requested many times.
   void prefer(std::span<const SharedRecipe> recipes) {
     const std::lock_guard lock(mutex_);
     const auto is_kept = [&](const SharedRecipe& recipe) { return kept_.contains(recipe); };
@@ -63,7 +63,7 @@ class SampleMaker {
     drop_others(recipes);
     for (const SharedRecipe& recipe : recipes) make_or_find(recipe);
   }
-  // The others will not be asked for again.
+  // Drops the others: they will not be requested again.
   void keep_only(std::span<const SharedRecipe> recipes) {
     const std::lock_guard lock(mutex_);
     drop_others(recipes);
@@ -97,13 +97,14 @@ class SampleMaker {
   std::map<SharedRecipe, std::vector<Tensor>> kept_;
 };
 
-// Synthetic inputs that fit a model's calibration best, of those that were tried.
+// The synthetic inputs that fit a model's calibration ranges best.
 struct PickedInputs {
   std::vector<SharedRecipe> samples;
-  std::vector<SharedRecipe> others;  // the next best, that were not picked
-  std::string families;              // of the picked ones: "octave noise, blobs"; empty: no images
-  int stage = 0;                     // 0: drawn as they are; 1, 2: bred from the best
-  double score = 0;  // S of all of them together; 0 where the model has no quantizers
+  std::vector<SharedRecipe> others;  // the next best after `samples`
+  // Of `samples`: "octave noise, blobs"; empty if no input is an image.
+  std::string families;
+  int stage = 0;     // 0: drawn; 1, 2: rounds of breeding from the best
+  double score = 0;  // S of all samples together; 0 if the model has no quantizers
 };
 
 struct Candidate {
@@ -112,8 +113,8 @@ struct Candidate {
   double score = 0;
 };
 
-// A sample is scored without the quantizer that it fits worst: were that one's range too narrow,
-// picking by it would choose the samples that hide it.
+// A sample is scored without the quantizer that it fits worst: if the range of that quantizer is
+// too narrow, scoring by it would pick the samples that hide the fault.
 class Picking {
  public:
   Picking(CalibrationProbe& probe, SampleMaker& maker, std::int64_t count)
@@ -208,7 +209,7 @@ std::string describe(const PickedInputs& picked, bool quantized, std::uint64_t s
   return text + fmt::format(", seed {}", seed);
 }
 
-// Whether both models run on such inputs. The reference may be null.
+// Whether both models run on these inputs. The reference may be null.
 bool can_run(CalibrationProbe& probe, const InputTarget& target, const Model* reference,
              const OrtOptions& runtime, const SyntheticInputs& inputs) {
   try {
@@ -234,12 +235,12 @@ void set_constants(SyntheticInputs& synthetic, std::span<const TensorSpec> input
           i, constant_tensor(inputs[i], synthetic.draws[i].shape, found->second));
 }
 
-// Draws twelve samples of each family of images, or more where more are asked for, keeps those
-// whose own S, without the quantizer that it is worst for, is lowest, and, while S of the kept ones
-// is above the limit, breeds thirty more from the best eight, twice at most: 72 to 132 runs. Inputs
-// without images, and models without quantizers, are drawn and not picked. The same seed gives the
-// same bytes. The `others` are two for each that is picked by default: a picked sample fills the
-// ranges alone, as the loudest of the calibration data do, and has more signal than most.
+// Draws at least twelve samples of each image family and keeps those whose own S, without the
+// quantizer that they fit worst, is lowest. While S of all kept samples is above the limit, breeds
+// thirty more from the best eight, at most twice: 72 to 132 runs by default. If there are no images
+// or no quantizers, samples are drawn and not picked. The same seed gives the same bytes. The
+// `others` are two for each sample that is picked by default: a picked sample fills the ranges
+// alone, as the loudest calibration data do, and has more signal than most.
 PickedInputs pick_inputs(CalibrationProbe& probe, SampleMaker& maker, bool has_images,
                          std::int64_t count) {
   if (!has_images || probe.quantizers() == 0) {

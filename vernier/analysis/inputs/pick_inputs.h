@@ -5,13 +5,13 @@
 
 namespace vernier {
 
-// Whether the spec leaves it to the model what it is fed.
+// Whether the program chooses the inputs: the spec names no data and no distribution.
 bool is_automatic(const InputSpec& spec);
 
-// Inputs for a target that is an ONNX model, in the shapes and ranges that the spec gives: pictures
-// for a quantized one are those that fit its calibration best, of the many that are tried. They are
-// made as they are asked for, so that any number of them takes little memory. The description names
-// family, stage and S. `reference` may be null.
+// Inputs for a target that is an ONNX model, in the shapes and ranges of the spec. For a quantized
+// model with image inputs, many synthetic images are tried and those that fit its calibration
+// ranges best are used. Samples are made on request, so any number of them takes little memory. The
+// description names family, stage and S, the score of the fit. `reference` may be null.
 Inputs automatic_inputs(const InputTarget& target, const Model* reference, const InputSpec& spec,
                         const OrtOptions& runtime);
 Inputs automatic_inputs(const Model& candidate, const Model* reference, const InputSpec& spec,

@@ -13,8 +13,8 @@
 namespace vernier {
 namespace {
 
-// All of one shape make a new leading axis; others are rows of their last axis if that has one
-// length, else a row.
+// Steps of equal shapes get a new leading axis. Others become rows of their last axis if all have
+// the same length there, else a single row.
 Shape stacked_shape(std::span<const Tensor> steps) {
   Shape shape = steps[0].shape;
   if (std::ranges::all_of(steps, [&](const Tensor& step) { return step.shape == shape; })) {
@@ -57,7 +57,7 @@ const std::string* find_name(std::span<const std::string> names, const std::stri
   return found == names.end() ? nullptr : &*found;
 }
 
-// The reference's and the candidate's name of one input or output; empty where one has none.
+// The names of one input or output in both models; empty if a model lacks it.
 struct NamePair {
   std::string reference, candidate;
 };

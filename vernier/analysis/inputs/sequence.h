@@ -15,24 +15,25 @@
 
 namespace vernier {
 
-// What one sample, a sequence of runs, shows of a pair.
+// The measurements of a pair on one sample, a sequence of runs.
 struct SequenceSample {
-  std::vector<PairSample> pairs;  // one, or of each run whose sides have other sizes one more
+  // One of all steps, and one of each run whose sides differ in size.
+  std::vector<PairSample> pairs;
   std::optional<WorstStep> worst_step;
   bool operator==(const SequenceSample&) const = default;
 };
 
-// Both sides of one output over samples that are sequences of `steps` runs. The steps of a sample
-// are pooled: they are compared as the one tensor that they make when stacked.
+// Compares one output over samples that are sequences of `steps` runs. The steps of a sample are
+// pooled: they are stacked and compared as one tensor.
 class PairOverSteps {
  public:
   PairOverSteps(std::string name, const SimilarityOptions& options, std::int64_t steps);
-  // Runs are counted through all samples; those of one sample come in turn.
+  // `run` counts through all samples; the runs of a sample come in order.
   void add(std::int64_t run, const TensorView& reference, const TensorView& candidate) {
     measure(run, reference, candidate);
     if (run % steps_ == steps_ - 1) add(run / steps_, take());
   }
-  // The same in two steps: what the runs of a sample show, when all were measured, and adding it.
+  // The same in parts: measure() each run of a sample, take() what was measured, and add() it.
   void measure(std::int64_t run, const TensorView& reference, const TensorView& candidate);
   SequenceSample take() {
     reference_.clear();
@@ -46,31 +47,31 @@ class PairOverSteps {
   PairAccumulator samples_;
   SimilarityOptions options_;
   std::int64_t steps_;
-  SequenceSample sample_;                      // under way
+  SequenceSample sample_;                      // the current one
   std::vector<Tensor> reference_, candidate_;  // of the steps so far
   std::optional<WorstStep> worst_;
 };
 
-// Outputs of one model's last step that are inputs of the next.
+// The outputs of a model's last step that are inputs of its next step.
 class ModelState {
  public:
   void reset() { tensors_.clear(); }
-  // An output that holds nothing leaves the state as it is.
+  // An empty output does not replace state that is already there.
   void keep(std::span<const Feedback> feedback, std::span<const Tensor> outputs);
-  // Puts the state, if there is any yet, in the place of the inputs that it feeds.
+  // Replaces the inputs that the state feeds, if there is any state yet.
   void feed(std::vector<Tensor>& inputs) const;
 
  private:
   std::map<std::string, Tensor> tensors_;  // by the input that they feed
 };
 
-// The feedback of each model, in its own names. That of a teacher has outputs of the reference and
-// inputs of the candidate.
+// The feedback of each model, in its own names. With a teacher, the candidate's feedback has
+// outputs of the reference and inputs of the candidate.
 struct ModelFeedback {
   std::vector<Feedback> reference, candidate;
 };
 
-// What the models have, as far as feedback may name it.
+// The names that feedback may use.
 struct PairedModels {
   std::span<const TensorSpec> reference_inputs, candidate_inputs;
   std::span<const std::string> reference_outputs, candidate_outputs;
@@ -78,9 +79,8 @@ struct PairedModels {
   const OutputPairing& pairing;
 };
 
-// Finds the feedback of both models: by the names that `io` gives, which may be those of either,
-// and of the counterparts in the other. Throws Error, with the names there are, for one that
-// neither model has.
+// Finds the feedback of both models. `io` may use names of either model; counterparts are found for
+// the other. Throws Error, with the names there are, for a name that neither model has.
 ModelFeedback resolve_feedback(const IoMapping& io, const PairedModels& models);
 
 }  // namespace vernier

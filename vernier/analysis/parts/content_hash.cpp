@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Odd, with ones and zeros evenly mixed.
+// Odd constants with well-mixed bits.
 constexpr std::uint64_t multiplier = 0x9e3779b97f4a7c15, other_multiplier = 0xd6e8feb86659fd93;
 constexpr std::size_t lanes = 4, block = lanes * sizeof(std::uint64_t);
 
@@ -30,7 +30,7 @@ std::uint64_t mixed(std::uint64_t value) {
   return value ^ (value >> 32);
 }
 
-// Four lanes, each of which takes every fourth word: so that the CPU can multiply ahead.
+// Each of four lanes takes every fourth word, so that the CPU can overlap the multiplications.
 void add_block(std::array<std::uint64_t, lanes>& state, const std::byte* bytes) {
   std::array<std::uint64_t, lanes> words;
   std::memcpy(words.data(), bytes, block);
@@ -53,7 +53,7 @@ std::vector<fs::path> files_in(const fs::path& folder) {
   return files;
 }
 
-// The files beside a model that hold weights of it.
+// The files beside a model that hold its weights.
 std::set<std::string> external_files(const Model& model) {
   std::set<std::string> names;
   for (const Subgraph& subgraph : all_subgraphs(model.graph()))

@@ -9,7 +9,7 @@
 
 namespace vernier {
 
-// 128 bits that tell contents apart; no defence against somebody who wants two to look alike.
+// A 128-bit hash of contents. It is not cryptographic: equal hashes can be made on purpose.
 struct ContentHash {
   std::uint64_t first = 0, second = 0;
   std::string text() const;  // 32 hexadecimal digits
@@ -19,12 +19,12 @@ struct ContentHash {
 ContentHash content_hash(std::span<const std::byte> bytes);
 ContentHash content_hash(std::string_view text);
 
-// Of a model: its file with its external data, or every file of its folder. Of what is no file, as
-// an id, the name.
+// The hash of a model: of its file with its external data, or of every file in its folder. The name
+// itself if it is not a file, such as an id.
 std::string model_hash(const std::filesystem::path& model);
 
-// Of a file its contents, of a folder the names and sizes of what is in it: a folder of images
-// would take as long to read as to measure.
+// The hash of data: of a file's contents, or of the names and sizes of the files in a folder, since
+// reading a folder of images would take as long as measuring it.
 std::string data_hash(const std::filesystem::path& data);
 
 }  // namespace vernier

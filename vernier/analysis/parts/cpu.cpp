@@ -6,7 +6,7 @@
 
 namespace vernier {
 
-// By the names of Linux, which are there for every architecture.
+// By Linux's names of features, which exist for every architecture.
 std::string cpu_kind() {
   static const std::set<std::string> telling = {
       "avx",         "avx2",     "fma",      "f16c",     "avx512f",     "avx512bw",    "avx512vl",

@@ -4,8 +4,8 @@
 
 namespace vernier {
 
-// What ONNX Runtime chooses its kernels by: "x86-64 avx2 fma". Where it is the same, so are
-// results.
+// The CPU features by which ONNX Runtime chooses its kernels: "x86-64 avx2 fma". CPUs of the same
+// kind give the same results.
 std::string cpu_kind();
 
 }  // namespace vernier

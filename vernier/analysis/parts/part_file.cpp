@@ -29,7 +29,8 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view magic = "vernier part ";
 constexpr std::string_view end_section = "end";
 
-// A record: checksum of the rest, bytes of the section's name and of the record, sample; these two.
+// The head of a record: the checksum of all that follows it, the sizes of the section's name and of
+// the record, and the sample. The name and the record follow.
 struct RecordHead {
   std::uint64_t checksum = 0, name = 0, bytes = 0;
   std::int64_t sample = 0;
@@ -51,10 +52,10 @@ std::string record_bytes(std::string_view section, std::int64_t sample, std::str
 struct FoundRecord {
   std::string_view section, record;
   std::int64_t sample = 0;
-  std::size_t size = 0;  // with its head
+  std::size_t size = 0;  // including the head
 };
 
-// Nothing where the bytes do not start with a whole record.
+// nullopt if the bytes do not start with a whole record.
 std::optional<FoundRecord> first_record(std::string_view bytes) {
   RecordHead head;
   if (bytes.size() < sizeof head) return std::nullopt;
@@ -96,7 +97,7 @@ PartHeader parse_header(std::string_view line) {
   throw Error(fmt::format("[part] {}: {}; parts are what --shard writes", path.string(), why));
 }
 
-// The first two lines, and the bytes that they take.
+// The header, and the size of the first two lines.
 std::pair<PartHeader, std::size_t> read_header(const fs::path& path, std::string_view text) {
   if (!text.starts_with(magic)) throw_no_part(path, "is no part of a measurement");
   const std::size_t first = text.find('\n');
@@ -199,14 +200,14 @@ PartJournal::~PartJournal() {
   close(descriptor_);
 }
 
-// A program may have been killed while it wrote the two lines.
+// A run may have been killed while it wrote the first two lines.
 bool PartJournal::has_header() const {
   std::string begin(std::size_t{1} << 20, '\0');
   const ssize_t read = pread(descriptor_, begin.data(), begin.size(), 0);
   return read > 0 && std::ranges::count(begin, '\n') >= 2;
 }
 
-// A program that was just killed may take a moment to be gone.
+// Waits up to 3 s: a run that was just killed may take a moment to release the file.
 void PartJournal::lock() const {
   constexpr auto patience = std::chrono::seconds(3);
   const auto begin = std::chrono::steady_clock::now();
@@ -215,7 +216,7 @@ void PartJournal::lock() const {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       continue;
     }
-    if (errno != EWOULDBLOCK) return;  // a file system without locks
+    if (errno != EWOULDBLOCK) return;  // the file system has no locks
     throw Error(
         fmt::format("[checkpoint] {}: another run is writing it; wait for its end, or choose "
                     "another --checkpoint",

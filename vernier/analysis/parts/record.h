@@ -14,16 +14,16 @@
 
 namespace vernier {
 
-// Of a record that holds something else than it should: its checksum keeps no stranger out.
+// For a record with invalid contents: anybody can write one with a valid checksum.
 inline Error damaged_record() {
   return Error("[part] a record is damaged; measure that part again");
 }
 
-// Plain structs as bytes, exactly: numbers are their bits, little endian. A struct lists its
-// members once, for both directions, in a function found by its argument:
+// Plain structs as bytes, exactly: numbers are stored as their bits, little endian. A struct lists
+// its members once, for reading and writing, in a function found by its argument:
 //   template <typename Archive>
 //   void fields(Archive& archive, Sums& sums) { archive(sums.count, sums.squares); }
-// An enumeration that is looked up by tells its last value likewise:
+// An enumeration that is checked when it is read declares its last value in the same way:
 //   constexpr Kind last_value(Kind) { return Kind::other; }
 class RecordWriter {
  public:
@@ -39,7 +39,7 @@ class RecordWriter {
     if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>)
       bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
     else
-      fields(*this, const_cast<T&>(value));  // which only reads it
+      fields(*this, const_cast<T&>(value));  // fields() only reads it
   }
   void put(const std::string& text) {
     put(static_cast<std::uint64_t>(text.size()));
@@ -67,7 +67,7 @@ class RecordWriter {
   std::string bytes_;
 };
 
-// Throws Error where the bytes end too early.
+// Throws Error if the bytes end too early or hold an invalid value.
 class RecordReader {
  public:
   explicit RecordReader(std::string_view bytes) : bytes_(bytes) {}
@@ -122,7 +122,7 @@ class RecordReader {
     get(pair.first);
     get(pair.second);
   }
-  // Of what follows, which takes a byte an element at least.
+  // The number of elements that follow, each of which takes at least one byte.
   std::uint64_t size() {
     std::uint64_t count = 0;
     get(count);

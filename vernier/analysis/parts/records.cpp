@@ -59,8 +59,8 @@ void SampleRecords::keep(const std::string& section, std::int64_t sample, std::s
   const std::lock_guard lock(mutex_);
   const Key key{section, sample};
   if (keep_) keep_(key, record);
-  // Where it is kept elsewhere and no part is to be written, it is hardly asked for again, and then
-  // not found.
+  // A record that is kept elsewhere, and of which no part is to be written, is hardly ever
+  // requested again: it is dropped, and find() does not return it.
   const bool is_elsewhere = keep_ && runs_ == Runs::all;
   records_[key] = {.bytes = is_elsewhere ? "" : std::move(record), .stored = {}, .file = nullptr};
 }

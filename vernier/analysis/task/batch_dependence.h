@@ -5,8 +5,8 @@
 
 namespace vernier {
 
-// A warning where an example is answered otherwise alone than in a batch, by more than the order of
-// sums explains: `alone_db` is the SQNR of one beside the other.
+// A warning if an example is answered differently alone than in a batch, by more than the order of
+// additions explains. `alone_db` is the SQNR between the two answers.
 std::optional<std::string> batch_dependence(double alone_db);
 
 }  // namespace vernier

@@ -8,15 +8,15 @@
 
 namespace vernier {
 
-// What both models answered to one block of examples: all that an evaluation keeps of it.
+// The answers of both models to one block of examples: all that an evaluation keeps of it.
 struct BlockAnswers {
   explicit BlockAnswers(const TaskOptions& task = {}) : reference(task), candidate(task) {}
 
   BlockReport report;
-  bool is_run = false;  // false: no example of it is of use
+  bool is_run = false;  // false if no example of the block can be used
   Predictions reference, candidate;
   std::int64_t compared = 0, changed = 0;  // pixels or tokens
-  std::optional<double> alone_db;          // how like its answers are when each is given alone
+  std::optional<double> alone_db;          // SQNR of its answers against those to single examples
 };
 
 template <typename Archive>

@@ -32,7 +32,7 @@ auto timed(double& seconds, Work work) {
   return work();
 }
 
-// The reference's output that stands for the candidate's: of its name, at its place, or the first.
+// The reference's counterpart of the candidate's output: by name, else by position, else the first.
 std::size_t counterpart_of(const std::string& name, std::size_t place,
                            const std::vector<TensorSpec>& outputs) {
   const auto found = std::ranges::find(outputs, name, &TensorSpec::name);
@@ -45,7 +45,7 @@ const Tensor& output_at(const std::vector<Tensor>& outputs, std::size_t place) {
   return outputs[place];
 }
 
-// Examples that are run alone as well, to see whether the batch changes their answers.
+// Examples that are also run alone, to see whether the batch changes their answers.
 constexpr std::int64_t examples_run_alone = 4;
 
 void compare_latest(BlockAnswers& block) {
@@ -57,7 +57,7 @@ void compare_latest(BlockAnswers& block) {
   for (std::size_t i = 0; i < common; ++i) block.changed += before[i] != after[i];
 }
 
-// What both models answered to the same examples.
+// The answers of both models to the same examples.
 struct Answers {
   Predictions reference;
   Predictions candidate;
@@ -111,14 +111,14 @@ class TaskRun {
 
   const std::vector<std::string>& warnings() const { return warnings_; }
   TaskTimings& timings() { return timings_; }
-  // By somebody, or because examples were left to others.
+  // By the user, or because examples were left to other parts.
   bool interrupted() const { return interrupted_ || incomplete_; }
   std::int64_t done() const { return done_; }
   std::int64_t total() const { return total_; }
 
  private:
-  // What was measured before, or is now. Nothing: it is to be measured elsewhere. `number` counts
-  // the blocks that were run.
+  // The block's record, or a new measurement; nullopt if it is to be measured elsewhere. `number`
+  // counts the blocks that were run.
   std::optional<BlockAnswers> answers_of_block(Loader& loader, const std::string& section,
                                                std::int64_t block, std::int64_t number) {
     SampleRecords* records = options_.records;
@@ -162,7 +162,7 @@ class TaskRun {
     compare_latest(answers);
   }
 
-  // Where the task cannot read the output that nobody chose, the others may be meant.
+  // If the task cannot read the default output, the error lists the others.
   void add(Predictions& predictions, const Tensor& output, const Batch& batch) const {
     const std::vector<TensorSpec>& outputs = models_.candidate.outputs();
     try {
@@ -176,7 +176,7 @@ class TaskRun {
     }
   }
 
-  // Runs the first examples of a batch one by one too, where the model takes any number.
+  // Also runs the first examples of a batch one by one, if the model takes any batch size.
   std::optional<double> similarity_alone(const Batch& batch, const Tensor& output) {
     const TensorSpec& input = models_.candidate.inputs().at(0);
     const auto examples = static_cast<std::int64_t>(batch.labels.size());
@@ -195,7 +195,7 @@ class TaskRun {
     return worst;
   }
 
-  // As the first batch shows it, of the bank if there is one.
+  // By the first batch, which is the bank's if there is a bank.
   void note_batch_dependence(const std::optional<double>& alone_db) {
     if (std::exchange(batch_noted_, true) || !alone_db) return;
     if (auto warning = batch_dependence(*alone_db)) warnings_.push_back(std::move(*warning));
@@ -229,12 +229,12 @@ class TaskRun {
   const TaskModels& models_;
   const EvaluateOptions& options_;
   InputBindings bindings_;
-  std::size_t output_ = 0;  // of the candidate, that is scored
+  std::size_t output_ = 0;  // index of the candidate's output that is scored
   bool batch_checked_ = false, batch_noted_ = false;
   std::vector<std::string> warnings_;
   TaskTimings timings_;
   std::int64_t total_;
-  std::size_t dataset_classes_;  // that a classifier must tell apart; 0: any number
+  std::size_t dataset_classes_;  // that a classifier must have; 0: any number
   std::int64_t done_ = 0;
   bool interrupted_ = false, incomplete_ = false;
 };
@@ -260,7 +260,7 @@ void add_counts(TaskResult& result, const DatasetReport& data) {
   result.counts.emplace_back("empty_classes", data.empty_classes.size());
 }
 
-// What was left out, and which classes have no sample.
+// Warnings about examples that were left out and classes without a sample.
 std::vector<std::string> data_warnings(const DatasetReport& examples, const DatasetReport& bank) {
   std::vector<std::string> warnings = dataset_warnings(bank);
   std::ranges::move(dataset_warnings(examples), std::back_inserter(warnings));
@@ -272,8 +272,7 @@ std::vector<std::string> data_warnings(const DatasetReport& examples, const Data
   return warnings;
 }
 
-// Recorded samples are told apart by their number alone, which `record` gives to every readable
-// image.
+// Recorded samples are identified by number alone, and `record` numbers every readable image.
 void require_every_label(const DatasetReport& report, const std::filesystem::path& recording) {
   const std::int64_t left_out = report.without_label + report.unknown_labels;
   if (!recording.empty() && left_out > 0)

@@ -12,28 +12,28 @@ namespace vernier {
 struct TaskModels {
   Runner* reference = nullptr;  // may be null
   Runner& candidate;
-  std::filesystem::path recording = {};  // that the reference replays; empty: it is a model
+  std::filesystem::path recording = {};  // that the reference replays; empty if it is a model
 };
 
 struct EvaluateOptions {
   TaskOptions task;
-  JudgeOptions judge;  // evaluate() names the classes
+  JudgeOptions judge;  // evaluate() sets class_names
   Progress progress;
-  // What was measured of batches before, and where what is measured is kept; may be null. Where
-  // these are a part, nothing is judged.
+  // Holds batches that were measured before, and keeps new ones; may be null. If it is a part,
+  // nothing is judged.
   SampleRecords* records = nullptr;
 };
 
-// What evaluate() calls the records of examples, and of those that are searched.
+// The sections of the records of evaluate(): of the examples, and of the bank.
 inline constexpr const char* examples_section = "examples";
 inline constexpr const char* bank_section = "bank";
 
-// Runs the models on the same examples, one after the other on each batch, scores their predictions
-// and judges the scores. Predictions are one output of the candidate, and the reference's of the
-// same name, or else at the same place. Where a model's answers depend on what else is in the
-// batch, a warning says so. `bank` holds examples whose embeddings are searched instead of the
-// examples' own; may be null. Embeddings and logits are kept, images are not. Throws Error for
-// predictions that the task cannot read, and for models that answer in different classes.
+// Runs both models on each batch of examples, scores their predictions and judges the scores.
+// Predictions are one output of the candidate, and the reference's output of the same name, or else
+// at the same position. If a model's answers depend on the rest of the batch, a warning says so.
+// `bank` holds examples whose embeddings are searched instead of the examples' own; may be null.
+// Embeddings and logits are kept in memory, images are not. Throws Error for predictions that the
+// task cannot read, and for models with different classes.
 TaskResult evaluate(const TaskModels& models, const TaskExamples& examples,
                     const TaskExamples* bank, const EvaluateOptions& options);
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t default_samples = 1000;
 
-// The classes of a classifier's logits [samples, classes], 0 if it does not say.
+// The classes of a classifier's logits [samples, classes]; 0 if the model does not declare them.
 std::int64_t class_count(const TaskOptions& task, const Runner& model) {
   if (task.task != Task::image_classification || model.outputs().empty()) return 0;
   const TensorSpec& output = model.outputs()[scored_output(model.outputs(), task.output)];
@@ -36,15 +36,15 @@ std::map<std::int64_t, std::string> names_by_label(const std::vector<std::string
   return names;
 }
 
-// Whether the first example is an input already, and no image.
+// Whether the first example is a model input already, not an image.
 bool holds_ready_inputs(Dataset& dataset) {
   constexpr std::int64_t first = 0;
   return dataset.size() > 0 &&
          std::holds_alternative<Tensor>(dataset.read(std::span(&first, 1)).at(0).content);
 }
 
-// Recorded samples are told apart by their number alone: the examples must be taken as they were
-// when they were recorded. What was recorded elsewhere is in the dataset's order.
+// Recorded samples are identified by number alone: the examples must be taken in the order in which
+// they were recorded. A recording that does not say its order is in the dataset's order.
 Selection recorded_selection(Selection selection, const InputSpec& inputs, std::int64_t size,
                              std::int64_t batch, const std::filesystem::path& recording) {
   const auto fail = [&](const std::string& reason) {
@@ -78,7 +78,7 @@ Selection recorded_selection(Selection selection, const InputSpec& inputs, std::
   return selection;
 }
 
-// Some of the examples are drawn from all: the first ones of a sorted folder are one class.
+// A subset is drawn from all examples: the first ones of a sorted folder are of one class.
 Selection select(const InputSpec& inputs, std::int64_t size, std::int64_t batch,
                  const std::filesystem::path& recording) {
   Selection selection{.samples = inputs.samples.value_or(default_samples), .seed = inputs.seed};
@@ -102,7 +102,7 @@ TaskExamples open_task_examples(const InputSpec& inputs, const TaskOptions& task
   if (!holds_ready_inputs(*examples.dataset)) examples.preprocessing = options.preprocessing;
   examples.batch = batch_size(only_input(model.inputs()), options.batch);
   examples.class_names = names_by_label(classes, options.mapping);
-  // Classes that are named and not mapped must be as many as the model's: that is checked later.
+  // Classes that are named and not mapped must be as many as the model's; evaluate() checks that.
   if (options.mapping || classes.empty()) options.model_labels = class_count(task, model);
   const std::int64_t size = examples.dataset->size();
   examples.selection = select(inputs, size, examples.batch, recording);

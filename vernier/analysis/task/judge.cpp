@@ -109,7 +109,7 @@ std::vector<std::string> chance_warnings(const TaskResult& result) {
   return warnings;
 }
 
-// All that limits may speak of.
+// Everything that limits may name.
 std::vector<Judged> judged(const TaskResult& result) {
   std::vector<Judged> subjects(1);
   for (const MetricResult& metric : result.metrics) {
@@ -123,7 +123,7 @@ std::vector<Judged> judged(const TaskResult& result) {
   return subjects;
 }
 
-// A metric may be this much below the reference's, and no further above it if that counts.
+// A metric may be this much below the reference's and, if `two_sided`, no further above it.
 std::vector<Limit> delta_limits(const TaskResult& result, const JudgeOptions& options) {
   std::vector<Limit> limits;
   for (const MetricResult& metric : result.metrics) {
@@ -149,7 +149,7 @@ std::vector<Failure> nonfinite_failures(const TaskResult& result, std::int64_t s
   return failures;
 }
 
-// Whether a delta that breaks the verdict's limit is no more than chance makes of these samples.
+// A doubt if the delta that breaks the verdict's limit may be due to chance on these samples.
 std::optional<Doubt> doubt_of(const Failure& failure, const TaskResult& result) {
   if (failure.kind != FailureKind::broken) return std::nullopt;
   for (const MetricResult& metric : result.metrics) {
@@ -163,11 +163,10 @@ std::optional<Doubt> doubt_of(const Failure& failure, const TaskResult& result) 
   return std::nullopt;
 }
 
-// Whether the first answers are no better than chance: as many are right as if answers and labels
-// were drawn for themselves, within two standard deviations, or by always naming the commonest
-// label. Then labels are numbered otherwise,
-// belong to other samples, or the inputs are not prepared as the model wants them, and scores tell
-// nothing of either model.
+// A doubt if the reference's first answers are no better than chance: if no more are right than if
+// answers and labels were drawn independently, within two standard deviations, or than by always
+// naming the commonest label. Then the labels are numbered differently or belong to other samples,
+// or the inputs are not preprocessed as the model needs, and scores say nothing about either model.
 std::optional<Doubt> doubt_of_labels(const Scores& reference) {
   const Rankings& rankings = reference.rankings;
   if (rankings.depth < 1 || std::ssize(reference.labels) != rankings.samples) return std::nullopt;
@@ -180,14 +179,14 @@ std::optional<Doubt> doubt_of_labels(const Scores& reference) {
     right += label == answer;
   }
   constexpr std::int64_t least_samples = 30;
-  if (labels.size() < 2 || rankings.samples < least_samples) return std::nullopt;  // nothing tells
+  if (labels.size() < 2 || rankings.samples < least_samples) return std::nullopt;  // too few
   const auto count = static_cast<double>(rankings.samples);
   double expected = 0, commonest = 0;
   for (const auto& [label, samples] : labels) {
     expected += samples / count * answers[label] / count;
     commonest = std::max(commonest, samples / count);
   }
-  // Where one label is most of the data, a model that knows something may be right less often.
+  // If one label is most of the data, a useful model may be right less often than that label.
   const bool below_commonest = right / count <= commonest && commonest < 0.5;
   const double deviation = std::sqrt(expected * (1 - expected) / count);
   if (right / count > expected + 2 * deviation && !below_commonest) return std::nullopt;
@@ -195,7 +194,7 @@ std::optional<Doubt> doubt_of_labels(const Scores& reference) {
                rounded(100 * (below_commonest ? commonest : expected))};
 }
 
-// The limits that are broken; what is NaN has a failure of its own.
+// The failures of broken limits, without those of NaN, which has a failure of its own.
 std::vector<Failure> broken(std::span<const Limit> limits, const TaskResult& result) {
   std::vector<Failure> failures = vernier::judge(limits, judged(result));
   std::erase_if(failures, [](const Failure& failure) {
@@ -204,7 +203,7 @@ std::vector<Failure> broken(std::span<const Limit> limits, const TaskResult& res
   return failures;
 }
 
-// A delta beyond what is allowed fails if the samples can tell it from none.
+// A delta beyond the allowed one fails only if its interval does not hold zero.
 Verdict judge(const TaskResult& result, std::int64_t nonfinite_samples,
               const JudgeOptions& options) {
   std::vector<Limit> limits = delta_limits(result, options);
@@ -220,7 +219,7 @@ Verdict judge(const TaskResult& result, std::int64_t nonfinite_samples,
   return withheld(std::move(verdict), std::move(doubts));
 }
 
-// A limit with a name before its metric is for a class, and only the metric of classes has those.
+// A limit with a name before its metric is for a class: its metric must be that of classes.
 void require_classes(const TaskResult& result, std::span<const Limit> limits) {
   std::vector<std::string> names;
   for (const ClassResult& entry : result.classes) names.push_back(entry.name);

@@ -13,7 +13,7 @@
 
 namespace vernier {
 
-// All numbers of a result are rounded to 4 decimals; metrics are in percent.
+// All numbers of a result are rounded to 4 decimals. Metrics are in percent, except fill-mask's.
 
 struct MetricResult {
   std::string name;
@@ -21,7 +21,7 @@ struct MetricResult {
   std::optional<double> reference;
   std::optional<double> delta;   // candidate - reference
   ConfidenceInterval interval;   // bootstrap, of the delta if there is one, else of the candidate
-  std::optional<double> chance;  // what guessing without looking gives
+  std::optional<double> chance;  // score of the best guess that ignores the input
   bool operator==(const MetricResult&) const = default;
 };
 
@@ -34,7 +34,8 @@ struct ClassResult {
   bool operator==(const ClassResult&) const = default;
 };
 
-// How alike the two sides answer, beyond their metrics; empty where the task has no such measure.
+// How similarly the two sides answer, beyond their metrics; nullopt if the task does not measure
+// it.
 struct Agreement {
   std::optional<Flips> flips;
   std::optional<double> neighbour_overlap;  // mean share of common neighbours, 0 to 1
@@ -47,51 +48,52 @@ struct Agreement {
 struct TaskTimings {
   double waiting = 0;    // for examples to be read, decoded and preprocessed
   double reference = 0;  // inside the runtime
-  double candidate = 0;  // the same
+  double candidate = 0;  // inside the runtime
   double scoring = 0;
   bool operator==(const TaskTimings&) const = default;
 };
 
-// How well a task is done: by the candidate alone, or beside its reference.
+// How well a task is done by the candidate, alone or compared with its reference.
 struct TaskResult {
   std::int64_t samples = 0;
   std::vector<MetricResult> metrics;
   Agreement agreement;
-  // Those that the two sides answer otherwise, by their number: in the dataset, where they are from
-  // one, else among the samples.
+  // The samples that the two sides answer differently, by their number in the dataset if they are
+  // from one, else among the samples.
   std::vector<FlippedSample> flipped;
-  std::map<std::int64_t, std::string> flipped_names;  // of the classes in them that have names
+  std::map<std::int64_t, std::string> flipped_names;  // of the classes in `flipped`
   std::string class_metric;
   std::vector<ClassResult> classes;
-  std::vector<std::pair<std::string, std::int64_t>> counts;  // of the candidate
+  std::vector<std::pair<std::string, std::int64_t>> counts;  // for the candidate
   std::vector<std::string> warnings;
   Verdict verdict;
-  TaskTimings timings;       // of models that were run
-  bool interrupted = false;  // only what was done before is scored
+  TaskTimings timings;       // if models were run
+  bool interrupted = false;  // only the samples before the interruption are scored
   bool operator==(const TaskResult&) const = default;
 };
 
 struct JudgeOptions {
-  double verdict = 0.5;    // percentage points that a metric may be below the reference's...
-  bool two_sided = false;  // ...or above it
+  double verdict = 0.5;    // allowed drop below the reference's metric, in percentage points
+  bool two_sided = false;  // limits a rise above it alike
   std::vector<Limit> limits;
   BootstrapOptions bootstrap;
-  std::map<std::int64_t, std::string> class_names;  // by label; those without one are numbers
+  // By label; classes without a name are shown by number.
+  std::map<std::int64_t, std::string> class_names;
 };
 
-// The measures of agreement that are there, by name: flipped, flipped_to_wrong, flipped_to_right,
+// The measures of agreement that are set, by name: flipped, flipped_to_wrong, flipped_to_right,
 // neighbour_overlap, rank_correlation, changed_share.
 std::vector<std::pair<std::string, double>> agreement_values(const Agreement& agreement);
 
-// What limits may name: the metrics, the metric of the classes, and, where there is a reference,
-// <metric>_delta and the measures of agreement that go with such metrics.
+// The metrics that limits may name: the task's metrics, the metric of its classes and, if there is
+// a reference, <metric>_delta and the measures of agreement that the task has.
 std::vector<std::string> task_limit_metrics(const TaskMetrics& metrics, bool has_reference);
 
-// Judges the candidate's scores: a metric that is NaN fails, one that differs from the reference's
-// by more than the verdict allows fails, and so do a broken limit and samples answered with NaN.
-// Where the interval of such a difference holds zero, the samples are too few to tell, and the
-// verdict is inconclusive. A metric that is no better than chance is a warning, unless it is 100.
-// `reference` may be null.
+// Judges the candidate's scores. Failures are: a metric that is NaN, a metric further from the
+// reference's than `options.verdict` allows, a broken limit, and samples answered with NaN. The
+// verdict is inconclusive if all failures are such differences and their intervals hold zero: the
+// samples are too few to tell. A metric that is no better than chance is a warning, unless it is
+// 100. `reference` may be null.
 TaskResult judge_scores(const Scores* reference, const Scores& candidate,
                         const JudgeOptions& options = {});
 

@@ -27,7 +27,7 @@ Tensor logits_or_classes(const TensorView& rows) {
   return kept;
 }
 
-// Of the arrays that a task reads: with the samples, and the classes of logits.
+// The highest rank of arrays that a task reads, with the axis of samples and that of classes.
 std::size_t highest_rank(const TaskOptions& options, DType dtype) {
   const bool logits = is_float(dtype);
   switch (options.task) {
@@ -40,7 +40,7 @@ std::size_t highest_rank(const TaskOptions& options, DType dtype) {
   return logits ? 3 : 2;
 }
 
-// As many classes as are given, as logits have, or as either map names.
+// The number of classes: given, else that of the logits, else the highest in either map plus 1.
 std::int64_t class_count(const TensorView& prediction, std::span<const std::int64_t> predicted,
                          std::span<const std::int64_t> labels, const TaskOptions& options) {
   if (options.classes > 0) return options.classes;
@@ -52,9 +52,8 @@ std::int64_t class_count(const TensorView& prediction, std::span<const std::int6
   return highest + 1;
 }
 
-// The predicted classes of one image at the size of its map of labels: logits
-// [classes, height, width] of another size are interpolated, classes [height, width] are repeated
-// or skipped.
+// The predicted classes of one image at the size of its label map: logits [classes, height, width]
+// are interpolated, classes [height, width] are resized by nearest neighbour.
 std::vector<std::int64_t> predicted_map(const TensorView& prediction, std::int64_t height,
                                         std::int64_t width) {
   if (prediction.shape.size() == 3) return best_classes(prediction, height, width);
@@ -83,7 +82,7 @@ Tokens tokens_of(const TensorView& prediction) {
       prediction.name, dtype_name(prediction.dtype), format_shape(prediction.shape)));
 }
 
-// Leaves out the places where the mask, which may be shorter, holds `ignored`.
+// Leaves out the positions where the mask, which may be shorter, holds `ignored`.
 Tokens without_ignored_places(const Tokens& tokens, const Tokens& mask, std::int64_t ignored) {
   Tokens kept;
   for (std::size_t i = 0; i < tokens.size(); ++i)
@@ -91,7 +90,7 @@ Tokens without_ignored_places(const Tokens& tokens, const Tokens& mask, std::int
   return kept;
 }
 
-// Numbers words in the order they first come.
+// Numbers words in order of first appearance.
 class Vocabulary {
  public:
   explicit Vocabulary(const TokeniseOptions& options) : options_(options) {}
@@ -110,7 +109,7 @@ class Vocabulary {
 
 }  // namespace
 
-// A fixed batch may have been filled up with rows of no example.
+// A batch of fixed size may end with rows that belong to no example.
 void Predictions::add(const TensorView& output, const Batch& batch) {
   const std::int64_t rows = batch.input.shape.at(0);
   if (output.shape.empty() || output.shape[0] != rows)
@@ -162,7 +161,7 @@ void Predictions::require_whole() const {
   if (!has_rows || (shape[0] != 0 && shape[0] != examples())) throw damaged_record();
 }
 
-// Rows keep the type of the first.
+// All rows are converted to the dtype of the first ones.
 void Predictions::add_rows(const Tensor& rows) {
   if (examples() == 0) {
     rows_ = rows;
@@ -176,7 +175,7 @@ void Predictions::add_rows(const Tensor& rows) {
   rows_.bytes.insert(rows_.bytes.end(), more.bytes.begin(), more.bytes.end());
 }
 
-// Which class is best among NaN means nothing.
+// The best class of logits that hold NaN means nothing.
 void Predictions::note_nan(const TensorView& prediction) {
   if (is_float(prediction.dtype) && tensor_statistics(prediction).nan > 0) ++nan_answers_;
 }

@@ -25,7 +25,7 @@ Statistic share_of(Hits hits) {
   };
 }
 
-// A metric of what the samples add up to.
+// A metric of the sum over the samples.
 template <typename Part, typename Metric>
 Statistic metric_of_sum(std::vector<Part> parts, Metric metric) {
   return [parts = std::move(parts), metric](std::span<const std::int64_t> samples) {

@@ -16,11 +16,11 @@
 
 namespace vernier {
 
-// A metric of a task, in percent.
+// A metric of a task, in percent, except fill-mask's.
 struct MetricScore {
   std::string name;
   Statistic of_samples;          // the metric over some of the samples
-  std::optional<double> chance;  // what guessing without looking gives
+  std::optional<double> chance;  // score of the best guess that ignores the input
 };
 
 struct ClassScore {
@@ -29,22 +29,22 @@ struct ClassScore {
   double score = 0;
 };
 
-// How well one side, reference or candidate, does a task: the same struct whatever the task.
+// How well one side, reference or candidate, does a task: one struct for all tasks.
 struct Scores {
   std::int64_t samples = 0;
   std::vector<MetricScore> metrics;
-  std::string class_metric;  // what the scores of the classes are: "accuracy", "iou"
+  std::string class_metric;  // the metric of `classes`: "accuracy", "iou"
   std::vector<ClassScore> classes;
-  std::vector<std::pair<std::string, std::int64_t>> counts;  // what was left out or is suspect
+  std::vector<std::pair<std::string, std::int64_t>> counts;  // of what was left out or is suspect
   std::int64_t non_finite = 0;  // samples answered with NaN, or embeddings with infinity
   std::vector<std::string> warnings;
 
-  // What two sides can be compared by besides their metrics; empty where the task has none.
+  // What two sides are compared by besides their metrics; empty if the task does not have it.
   std::vector<std::int64_t> labels;
   Rankings rankings;
   Neighbours neighbours;
   Tensor embeddings;
-  std::optional<double> changed_share;  // of pixels or tokens that are not the reference's
+  std::optional<double> changed_share;  // of pixels or tokens that differ from the reference's
 };
 
 struct KnnOptions {
@@ -53,7 +53,7 @@ struct KnnOptions {
   int threads = 0;         // 0: one for each core
 };
 
-// Embeddings [samples, dims] that are searched instead of the samples themselves.
+// Embeddings [samples, dims] that are searched instead of the samples' own.
 struct EmbeddingBank {
   Tensor embeddings;
   std::vector<std::int64_t> labels;
@@ -63,15 +63,15 @@ struct EmbeddingBank {
 Scores score_knn(Tensor embeddings, std::vector<std::int64_t> labels, const KnnOptions& task = {},
                  const EmbeddingBank* bank = nullptr);
 
-// top1_accuracy and top<k>_accuracy of logits [samples, classes], or top1_accuracy alone of
-// predicted classes [samples].
+// top1_accuracy and top<k>_accuracy of logits [samples, classes]; only top1_accuracy of predicted
+// classes [samples].
 Scores score_classification(const TensorView& predictions, std::vector<std::int64_t> labels,
                             std::int64_t k = 5);
 
 // mean_iou and overall_accuracy. Throws Error for no images.
 Scores score_segmentation(std::vector<ImagePixels> images);
 
-// A predicted sequence of tokens and what it should be, in one or more ways.
+// A predicted sequence of tokens, and one or more targets for it.
 struct SequencePair {
   Tokens prediction;
   std::vector<Tokens> targets;

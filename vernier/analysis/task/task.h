@@ -27,22 +27,22 @@ std::span<const std::string_view> task_names();
 
 struct TaskOptions {
   Task task = Task::image_classification;
-  std::string output;                         // that is scored; empty: the first
-  std::int64_t top_k = 5;                     // of a classifier
-  KnnOptions knn;                             // of embeddings
-  std::optional<Pooling> pooling;             // nothing: what the output's shape can only mean
-  std::int64_t classes = 0;                   // of a segmentation; 0: as many as there are
-  std::optional<std::int64_t> ignored_label;  // of pixels or tokens that are left out
+  std::string output;                         // the output to score; empty: the first
+  std::int64_t top_k = 5;                     // for classifiers
+  KnnOptions knn;                             // for embeddings
+  std::optional<Pooling> pooling;             // nullopt: by the output's shape
+  std::int64_t classes = 0;                   // for segmentation; 0: by the logits or maps
+  std::optional<std::int64_t> ignored_label;  // pixels or tokens with it are left out
   BleuOptions bleu;
 };
 
-// What an example needs besides its input to be scored.
+// What an example needs, besides its input, to be scored.
 Needs task_needs(Task task);
 
-// What a task measures, known before anything has been scored.
+// The names of a task's metrics, known before anything has been scored.
 struct TaskMetrics {
   std::vector<std::string> metrics;
-  std::string class_metric;  // empty: it has no classes
+  std::string class_metric;  // empty if the task has no classes
 };
 TaskMetrics task_metrics(const TaskOptions& options);
 

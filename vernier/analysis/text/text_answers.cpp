@@ -40,7 +40,7 @@ std::string label_name(const AnswerRules& rules, std::int64_t label) {
   return found == rules.labels.end() ? fmt::format("LABEL_{}", label) : found->second;
 }
 
-// Of the first token of each word. Words that were cut off are left out.
+// A word's tag is that of its first token. Words that were cut off are left out.
 void add_tags(TextAnswers& answers, const AnswerRules& rules, const TextExample& example,
               const AnsweredText& answered) {
   const auto& [text, outputs] = answered;
@@ -59,7 +59,7 @@ void add_tags(TextAnswers& answers, const AnswerRules& rules, const TextExample&
   answers.tagged.push_back(compare_tags(expected, found));
 }
 
-// Scores of where the answer begins and ends: two outputs, or two columns of one.
+// The scores of the answer's first and last token: two outputs, or two columns of one.
 std::pair<std::vector<float>, std::vector<float>> span_scores(const std::vector<Tensor>& outputs) {
   std::vector<const Tensor*> rows;
   for (const Tensor& output : outputs)
@@ -102,7 +102,7 @@ void add_span(TextAnswers& answers, const AnswerRules& rules, const TextExample&
       best = {first, last};
     }
   std::string answer;
-  // Where there are questions without an answer, the first token stands for none.
+  // If some questions have no answer, the first token stands for "no answer".
   const bool none = rules.has_unanswerable && !begins.empty() && double(begins[0]) + ends[0] > most;
   if (std::isfinite(most) && !none)
     answer = example.text.pair.substr(
@@ -111,8 +111,8 @@ void add_span(TextAnswers& answers, const AnswerRules& rules, const TextExample&
   answers.answers.push_back(score_answer(answer, example.answers));
 }
 
-// The mean of the vectors of its tokens, padding left out; or the model's own, where it has one
-// for the whole text.
+// The mean of the vectors of the text's tokens, without padding; the model's first output of two
+// axes if no output has a vector for each token.
 std::vector<float> embedding(const AnsweredText& answered) {
   const auto& [text, outputs] = answered;
   const auto of_tokens = std::ranges::find_if(outputs, [](const Tensor& output) {

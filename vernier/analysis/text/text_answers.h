@@ -16,10 +16,10 @@ namespace vernier {
 
 // One model's answers, example by example.
 struct TextAnswers {
-  std::vector<std::vector<float>> logits;  // of classes
+  std::vector<std::vector<float>> logits;  // of the classes
   std::vector<TaggedWords> tagged;
   std::vector<AnswerScore> answers;
-  std::vector<std::pair<double, std::int64_t>> masked;  // negative log-likelihood, tokens
+  std::vector<std::pair<double, std::int64_t>> masked;  // sum of negative log-likelihoods, tokens
   std::vector<double> cosines;
   std::int64_t non_finite = 0;
 
@@ -60,29 +60,29 @@ void fields(Archive& archive, TextAnswers& answers) {
           answers.non_finite);
 }
 
-// How answers of a task are read.
+// How the answers to a task are read.
 struct AnswerRules {
   TextTask task = TextTask::text_classification;
   std::map<std::int64_t, std::string> labels;
-  bool has_unanswerable = false;  // questions without an answer among the examples
+  bool has_unanswerable = false;  // some questions of the examples have no answer
 };
 
-// What a model computed of a text: outputs of a run of that text alone.
+// A text, and a model's outputs for it.
 struct AnsweredText {
   const EncodedText& text;
   const std::vector<Tensor>& outputs;
 };
 
-// Adds the answer to an example of any task but fill-mask: of sentence-similarity by its two texts,
-// of others by one. Throws Error for outputs that the task cannot read.
+// Adds the answer to an example of any task except fill-mask, from two texts if the task is
+// sentence-similarity, else from one. Throws Error for outputs that the task cannot read.
 void add_answer(TextAnswers& answers, const AnswerRules& rules, const TextExample& example,
                 std::span<const AnsweredText> texts);
 
-// The negative log-likelihood of the token of `text` that is masked in what the model was fed.
+// The negative log-likelihood of a token of `answered.text` that was masked in the model's input.
 double masked_nll(const AnsweredText& answered, std::size_t token);
 
-// Scores of answers to `examples`, and how they are judged, unless limits are set. Classes of
-// token-classification are the types of entities, numbered in the order of their names in `types`.
+// The scores of the answers to `examples`. The classes of token-classification are entity types,
+// numbered by their index in `types`.
 Scores score_answers(const TextAnswers& answers, TextTask task,
                      std::span<const TextExample> examples, std::span<const std::string> types);
 std::vector<std::string> entity_types(std::span<const TextAnswers* const> sides);

@@ -7,16 +7,15 @@
 
 namespace vernier {
 
-// KL of the next token, in nats, at the first tokens of a text: as the candidate is computed here,
-// and as its file says.
+// The mean KL of the next token from the reference's, in nats: of the candidate as it is run here,
+// and in exact arithmetic.
 struct TextArithmetic {
   double kl_mean = 0, exact_kl_mean = 0;
   std::int64_t tokens = 0;
   bool operator==(const TextArithmetic&) const = default;
 };
 
-// Of the first tokens of two blocks, some hundred each. `exact` is the candidate in exact
-// arithmetic.
+// On up to 256 tokens of the first two blocks. `exact` is the candidate in exact arithmetic.
 TextArithmetic compare_arithmetic(TextModel& reference, TextModel& candidate, Runner& exact,
                                   const TokenBlocks& text);
 

@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::size_t tokens_run = 24;
 
-// What the model says of the second half of these tokens behind a cache of the first, beside what
-// it says without one: KL, the mean over tokens. Rounding leaves hardly any, nor does quantization
-// by what is fed at once much.
+// The mean KL per token between the model's predictions with and without a cache: over the second
+// half of the tokens, behind a cache of the first half. Rounding causes hardly any KL, and dynamic
+// quantization, whose ranges depend on what is fed in one run, not much.
 double kl_behind_cache(TextModel& model, std::span<const std::int64_t> tokens) {
   const std::int64_t half = std::ssize(tokens) / 2;
   const Tensor whole = model.logits({.tokens = tokens});

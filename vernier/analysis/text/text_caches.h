@@ -4,9 +4,9 @@
 
 namespace vernier {
 
-// Blocks are scored without a cache, or behind one that both models have wrong alike: a cache that
-// is another than the reference's fails, and so does one behind which the candidate says something
-// else.
+// Tests the caches, which the scores of blocks do not show: blocks are scored without a cache, or
+// behind one that both models may have wrong alike. A cache that differs from the reference's
+// fails, and so does one behind which the candidate predicts something else than without it.
 void judge_caches(TextGenerationResult& result, TextModel& reference, TextModel& candidate,
                   const TokenBlocks& text);
 

@@ -22,10 +22,10 @@ using Columns = std::vector<std::string>;
 constexpr std::array<std::string_view, 5> names = {"text-classification", "token-classification",
                                                    "question-answering", "fill-mask",
                                                    "sentence-similarity"};
-// A table that is shorter holds kinds of tokens.
+// A shorter table holds token types.
 constexpr std::int64_t least_table = 8;
 
-// Names that columns usually have: a text, or two.
+// The usual column names: of a text, or of two.
 const std::vector<std::pair<std::string, std::string>> usual_texts = {{"text", ""},
                                                                       {"sentence1", "sentence2"},
                                                                       {"premise", "hypothesis"},

@@ -49,7 +49,7 @@ double ratio(double value, std::int64_t count) {
   return count > 0 ? value / static_cast<double>(count) : NAN;
 }
 
-// As numpy's default: linear between the two nearest.
+// Interpolates linearly, as numpy does by default. NaN if there are no values or one is NaN.
 double quantile(std::vector<float> values, double share) {
   if (values.empty()) return NAN;
   if (std::ranges::any_of(values, [](float value) { return std::isnan(value); })) return NAN;
@@ -61,7 +61,7 @@ double quantile(std::vector<float> values, double share) {
   return low + (high - low) * (place - static_cast<double>(below));
 }
 
-// Blocks of one length that are run at once.
+// Consecutive blocks of one length that share a run.
 struct Group {
   std::int64_t first = 0, count = 1;
 };
@@ -79,7 +79,7 @@ std::vector<Group> groups_of(const TokenBlocks& text, std::int64_t batch) {
   return groups;
 }
 
-// What both say of the token at a place.
+// Both models' scores of the token after a position.
 struct Scored {
   std::int64_t block = 0, position = 0;
   TokenScore score;
@@ -110,7 +110,7 @@ class TextEvaluation {
   TextGenerationResult run() {
     require_ids();
     const auto total = std::ssize(text_.blocks);
-    std::int64_t done = 0, passed = 0;  // those of other parts are passed by
+    std::int64_t done = 0, passed = 0;  // `passed` counts blocks of other parts too
     bool go_on = !options_.progress || options_.progress(0, total);
     try {
       for (std::size_t i = 0; go_on && i < groups_.size(); ++i) {
@@ -149,7 +149,7 @@ class TextEvaluation {
     if (text_.blocks.empty()) throw Error("[text] there are no tokens to score");
   }
 
-  // Whether the group is here: as a record, or measured now.
+  // Adds a group, by its record or by measuring it; false if another part measures it.
   bool add_group(std::size_t index) {
     const auto number = static_cast<std::int64_t>(index);
     SampleRecords* records = options_.records;
@@ -176,14 +176,14 @@ class TextEvaluation {
     return scores;
   }
 
-  // A model without a cache sees all of a block at once.
+  // A model without a cache has to see a whole block in one run.
   std::int64_t chunk_length(std::int64_t count, std::int64_t length) const {
     if (!candidate_.keeps_cache() || (reference_ && !reference_->keeps_cache())) return length;
     const std::int64_t row = 4 * candidate_.decoder().vocabulary * count;
     return std::clamp<std::int64_t>(most_logit_bytes / row, 1, length);
   }
 
-  // What a token says of the next must not depend on the next.
+  // Throws Error if the logits behind a token depend on the tokens after it.
   void require_causal(const std::vector<std::int64_t>& block) {
     if (candidate_.keeps_cache() || block.size() < 4) return;
     const std::span<const std::int64_t> all(block), half = all.first(block.size() / 2);
@@ -298,7 +298,7 @@ class TextEvaluation {
     result_.rounding = most;
   }
 
-  // Where the first blocks were measured elsewhere.
+  // For a run whose first blocks were measured elsewhere.
   void measure_rounding() {
     const Group& group = groups_.front();
     const auto length = std::ssize(text_.blocks[group.first]);
@@ -308,7 +308,7 @@ class TextEvaluation {
     measure_rounding(run, reference_->logits(run));
   }
 
-  // Two logits are each off by as much as the rounding.
+  // Each of the two logits may be off by the rounding.
   bool is_near_tie(double margin) const {
     return result_.rounding && margin <= 2 * *result_.rounding;
   }
@@ -407,7 +407,7 @@ class TextEvaluation {
       result_.verdict = with_doubt(std::move(result_.verdict), doubt);
   }
 
-  // A limit that nobody set is kept, or broken, only where the whole interval says so.
+  // A default limit is kept, or broken, only if the whole interval says so.
   std::vector<Doubt> doubts_of(std::span<const Limit> limits) const {
     std::vector<Doubt> doubts;
     for (const Limit& limit : limits) {
@@ -423,7 +423,7 @@ class TextEvaluation {
     return doubts;
   }
 
-  // An interval shrinks with the root of the blocks.
+  // An interval shrinks with the square root of the number of blocks.
   double blocks_needed(const TextFigure& figure, const Limit& limit) const {
     const auto blocks = static_cast<double>(result_.blocks);
     if (!figure.interval) return std::max(2 * blocks, static_cast<double>(least_segments));
@@ -443,7 +443,7 @@ class TextEvaluation {
   std::int64_t segment_block_ = -1, segment_number_ = -1;
   std::vector<float> kl_;
   double kl_max_ = 0;
-  std::vector<double> disagreements_;  // the reference's margins
+  std::vector<double> disagreements_;  // the reference's margins where the best tokens differ
   TextGenerationResult result_;
 };
 

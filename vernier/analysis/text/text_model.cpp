@@ -20,7 +20,7 @@ Tensor take_logits(std::vector<Tensor>& outputs, const Decoder& decoder) {
   return std::move(outputs[static_cast<std::size_t>(logits - outputs.data())]);
 }
 
-// The best of the last row, and how far it is ahead.
+// The best token of the last row, and its margin over the second best.
 std::pair<std::int64_t, double> best_of_last_row(const Tensor& logits) {
   std::vector<float> row(static_cast<std::size_t>(logits.shape.back()));
   widen(logits, logits.size() - std::ssize(row), row);

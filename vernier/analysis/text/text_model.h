@@ -12,36 +12,36 @@
 
 namespace vernier {
 
-// A model that scores the next token, whatever runs it.
+// A model that scores the next token, on any runner.
 class TextModel {
  public:
-  // Its own roles.
+  // A model whose inputs have the roles of `decoder`.
   TextModel(Runner& runner, Decoder decoder);
-  // Fed what another model is fed: its inputs and their roles, bound by name.
+  // A model that is fed the inputs of another one, bound to its own inputs by name.
   TextModel(Runner& runner, const TextModel& like);
 
   const Decoder& decoder() const { return decoder_; }
   Runner& runner() const { return runner_; }
 
-  // What each token of the run says of the next, [batch,length,vocabulary]. Keeps the caches for
-  // the run behind it; `run.past` 0 begins anew. Throws Error for an output of other dims.
+  // The logits of the token after each token of the run, [batch,length,vocabulary]. Keeps the
+  // caches for the next run; `run.past` 0 starts without any. Throws Error if the output does not
+  // have a row for each token.
   Tensor logits(const DecoderRun& run);
 
-  // The best token behind the prompt, the best behind that, and so on, with the margin of each over
-  // the second best.
+  // Greedy decoding: the best token of each step, and its margin over the second best.
   struct Continuation {
     std::vector<std::int64_t> tokens;
     std::vector<double> margins;
   };
   Continuation generate(std::span<const std::int64_t> prompt, std::int64_t steps);
 
-  // Whether a run can go on where the last one ended.
+  // Whether a run can continue from the caches of the previous run.
   bool keeps_cache() const { return !decoder_.caches.empty() && !bindings_; }
 
  private:
   Runner& runner_;
   Decoder decoder_;
-  std::vector<TensorSpec> inputs_;  // that the roles are of
+  std::vector<TensorSpec> inputs_;  // the inputs that decoder_ describes
   std::optional<InputBindings> bindings_;
   std::vector<Tensor> caches_;
 };

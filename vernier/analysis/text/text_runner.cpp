@@ -15,7 +15,7 @@ namespace {
 
 using Role = EncoderInputs::Role;
 
-// Texts that are run alone as well, to see whether the batch changes what is computed of them.
+// Texts that are also run alone, to see whether the batch changes their outputs.
 constexpr std::size_t texts_run_alone = 4;
 
 std::int64_t longest(std::span<const EncodedText> texts) {
@@ -35,7 +35,7 @@ std::int64_t value_at(const EncodedText& text, Role role, std::int64_t place) {
   return place;
 }
 
-// One row of each input for each text, padded to the longest, or where the model fixes its length.
+// A row of each input for each text, padded to the longest text or to the model's fixed length.
 std::vector<Tensor> text_inputs(std::span<const EncodedText> texts, const EncoderInputs& encoder,
                                 const std::vector<TensorSpec>& inputs) {
   const std::int64_t length = encoder.length.value_or(longest(texts));
@@ -51,7 +51,7 @@ std::vector<Tensor> text_inputs(std::span<const EncodedText> texts, const Encode
   return result;
 }
 
-// What belongs to one text of a batch.
+// The row of one text in the output of a batch.
 Tensor row_of_batch(const Tensor& output, std::size_t row, std::size_t rows) {
   if (output.shape.empty() || output.shape[0] != static_cast<std::int64_t>(rows))
     throw Error(fmt::format(
@@ -73,7 +73,8 @@ void require_any_batch(std::span<const TensorSpec> inputs, std::int64_t batch) {
           batch, input.name, input.shape[0].size));
 }
 
-// Of an output of a text alone, and of the same text in a batch, where rows of padding come behind.
+// SQNR of a text's output in a batch, without rows of padding, against its output alone; nullopt if
+// the output is not float or has fewer elements in the batch.
 std::optional<double> similarity_of(const Tensor& alone, const Tensor& batched) {
   if (!is_float(alone.dtype) || alone.bytes.size() > batched.bytes.size()) return std::nullopt;
   TensorView own = batched;
@@ -99,7 +100,7 @@ TextRunner::TextRunner(Runner& runner, const TextRunner& like)
   require_any_batch(runner.inputs(), batch_);
 }
 
-// How many of the next texts make a run.
+// The number of texts in the next run.
 std::size_t TextRunner::batch_at(std::span<const EncodedText> texts) const {
   const bool pads = encoder_.length || std::ranges::count(encoder_.roles, Role::mask) > 0;
   const std::size_t most = std::min(texts.size(), static_cast<std::size_t>(batch_));

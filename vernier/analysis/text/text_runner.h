@@ -14,22 +14,22 @@
 
 namespace vernier {
 
-// Runs texts through an encoder, up to `batch` at once. Texts of other lengths are padded where the
-// model takes a mask, and run apart where it does not.
+// Runs texts through an encoder, up to `batch` in one run. Texts of different lengths are padded if
+// the model takes a mask or fixes the length, and are run separately if not.
 class TextRunner {
  public:
-  // Throws Error for a batch of several that a model of a fixed one cannot take.
+  // Throws Error if `batch` is above 1 and the model's batch size is fixed.
   TextRunner(Runner& runner, EncoderInputs encoder, std::int64_t batch);
-  // Fed what another model is fed, by the names of its inputs.
+  // Fed the inputs of another model, bound to its own by name.
   TextRunner(Runner& runner, const TextRunner& like);
 
-  // Calls `visit` with the outputs of each text, in their order: the rows that are its own, with
-  // those of padding behind them. Throws Error for an output without a row for each text.
+  // Calls `visit` with the outputs of each text, in order: the text's own rows, then rows of
+  // padding. Throws Error for an output without a row for each text.
   using VisitOutputs = std::function<void(std::vector<Tensor> outputs)>;
   void run(std::span<const EncodedText> texts, const VisitOutputs& visit);
 
-  // The lowest SQNR of the first texts in a batch beside the same texts alone; nothing where they
-  // are run alone anyway.
+  // The lowest SQNR of the first texts in a batch against the same texts alone; nullopt if they are
+  // run alone anyway.
   std::optional<double> similarity_alone(std::span<const EncodedText> texts);
 
   const std::vector<std::string>& warnings() const { return bindings_.warnings; }
@@ -41,7 +41,7 @@ class TextRunner {
   Runner& runner_;
   EncoderInputs encoder_;
   std::int64_t batch_ = 1;
-  std::vector<TensorSpec> inputs_;  // that the roles are of
+  std::vector<TensorSpec> inputs_;  // the inputs that encoder_ describes
   InputBindings bindings_;
   bool is_bound_ = false;
 };

@@ -16,12 +16,13 @@
 namespace vernier {
 namespace {
 
-constexpr double most_increase = 0.01;  // of a pseudo-perplexity
+constexpr double most_increase = 0.01;  // of the pseudo-perplexity, relative to the reference's
 
-// Of examples that are run at once, or of all so far.
+// The answers of both models: to the examples of one run, or to all so far.
 struct AnswersOfBoth {
   TextAnswers reference, candidate;
-  std::optional<double> alone_db;  // of the candidate's first texts, beside runs of them alone
+  // Lowest SQNR of the candidate's first texts: in a batch against alone.
+  std::optional<double> alone_db;
 };
 
 template <typename Archive>
@@ -29,7 +30,7 @@ void fields(Archive& archive, AnswersOfBoth& both) {
   archive(both.reference, both.candidate, both.alone_db);
 }
 
-// An example as tokens: the second text is of sentence-similarity alone.
+// An example as tokens; `second` only for sentence-similarity.
 struct EncodedExample {
   const TextExample& example;
   const EncodedText& text;
@@ -83,7 +84,7 @@ class TextTaskRun {
   }
 
  private:
-  // As they are, or with every token that the tokenizer did not add masked alone.
+  // For fill-mask, repeats each text with one token masked, except those that the tokenizer added.
   std::vector<EncodedText> texts_of(std::span<const EncodedExample> examples) const {
     std::vector<EncodedText> texts;
     for (const EncodedExample& each : examples) {
@@ -145,7 +146,7 @@ class TextTaskRun {
       std::int64_t number = 0;
       for (const std::string& type : types) options.class_names[number++] = type;
     }
-    // A lower perplexity is better: within 1 % of the reference's, unless there are limits.
+    // A lower perplexity is better; the default limit is 1 % above the reference's.
     if (options_.task != TextTask::fill_mask || !reference) return options;
     options.verdict = std::numeric_limits<double>::max();
     if (!options.limits.empty()) return options;
@@ -159,7 +160,7 @@ class TextTaskRun {
 
   const TextTaskOptions& options_;
   AnswerRules rules_;
-  std::optional<std::int64_t> mask_;  // of fill-mask
+  std::optional<std::int64_t> mask_;  // the mask token, for fill-mask
   TextRunner candidate_runner_;
   std::optional<TextRunner> reference_runner_;
   std::vector<TextExample> answered_;
@@ -167,7 +168,7 @@ class TextTaskRun {
   std::optional<double> alone_db_;
 };
 
-// A text for each example, or two.
+// One text for each example, two for sentence-similarity.
 struct EncodedExamples {
   EncodedTexts texts, seconds;
 
@@ -218,7 +219,7 @@ TaskResult evaluate_text_task(const TextTaskModels& models, const Tokenizer& tok
   bool go_on = !options.progress || options.progress(0, total);
   for (std::int64_t i = 0; i < runs && go_on; ++i) {
     const auto record = records ? records->find(text_task_section, i) : std::nullopt;
-    if (!record && records && !records->runs(i, runs)) continue;  // somebody else does
+    if (!record && records && !records->runs(i, runs)) continue;  // measured elsewhere
     const std::int64_t first = i * options.batch;
     const auto group = examples.subspan(first, std::min(options.batch, total - first));
     const AnswersOfBoth both = record ? from_record<AnswersOfBoth>(*record)

@@ -27,43 +27,44 @@ enum class TextTask {
 };
 std::optional<TextTask> parse_text_task(std::string_view name);
 std::span<const std::string_view> text_task_names();
-// What it measures: in percent, but of fill-mask.
+// The task's metrics: in percent, except those of fill-mask.
 TaskMetrics text_task_metrics(TextTask task);
 
-// What a row of a dataset asks, and what the right answer is.
+// What a row of a dataset asks, and the expected answer.
 struct TextExample {
-  TextToEncode text, second;         // the second is of sentence-similarity alone
-  std::int64_t label = -1;           // of text-classification
-  std::vector<std::string> tags;     // of token-classification, one a word
-  std::vector<std::string> answers;  // of question-answering; none: it has no answer
-  double score = 0;                  // of sentence-similarity
+  TextToEncode text, second;         // `second` only for sentence-similarity
+  std::int64_t label = -1;           // for text-classification
+  std::vector<std::string> tags;     // for token-classification, one for each word
+  std::vector<std::string> answers;  // for question-answering; empty if the question has no answer
+  double score = 0;                  // for sentence-similarity
 };
 
-// Which columns hold what, where names do not say: "text", "pair" and "label".
+// The names of the columns "text", "pair" and "label", if they are not the usual ones.
 using TextColumns = std::map<std::string, std::string>;
 
-// The names of a model's labels, by number: id2label of a config.json beside the model or the
-// tokenizer; empty where there is none.
+// A model's label names by number: id2label of the first config.json beside one of these paths that
+// has it; empty if there is none.
 std::map<std::int64_t, std::string> read_label_names(std::span<const std::filesystem::path> beside);
 
-// Reads rows, JSON objects, as examples of a task. Throws Error for a row without what the task
-// needs, and for a label that has no number.
+// Reads rows, JSON objects, as examples of a task. Throws Error for a row that lacks what the task
+// needs, for a label that has no number, and if there are no rows.
 std::vector<TextExample> read_examples(TextTask task, std::span<const std::string> rows,
                                        const TextColumns& columns,
                                        const std::map<std::int64_t, std::string>& labels);
 
-// What the inputs of an encoder are to it, told from its graph: `ids` are looked up in the longest
-// table, `kinds` in one of a few rows, a mask is compared, summed or cast, positions are counted.
+// The roles of an encoder's inputs, derived from its graph: `ids` are looked up in the longest
+// table, `kinds` (token types) in one of fewer than 8 rows, `positions` in another longer table;
+// every other input is a mask.
 struct EncoderInputs {
   enum class Role { ids, mask, kinds, positions };
   std::vector<Role> roles;             // in the order of the model's inputs
-  std::optional<std::int64_t> length;  // of every text, where the model fixes it
+  std::optional<std::int64_t> length;  // of every text, if the model fixes it
 };
-// Throws Error for a model without ids.
+// Throws Error for a model that looks up no tokens.
 EncoderInputs find_encoder_inputs(const Model& model);
 
 struct TextTaskModels {
-  Runner* reference = nullptr;  // may be null; fed by the names of the candidate's inputs
+  Runner* reference = nullptr;  // may be null; its inputs are bound to the candidate's by name
   Runner& candidate;
   EncoderInputs inputs;  // of the candidate
 };
@@ -73,13 +74,14 @@ struct TextTaskOptions {
   JudgeOptions judge;
   std::map<std::int64_t, std::string> labels;
   std::int64_t most_tokens = 512;
-  std::int64_t batch = 1;  // texts that are run at once
+  std::int64_t batch = 1;  // texts per run
   Progress progress;
-  // What was measured of single examples, and which are measured here; null: all, and none is kept.
+  // Holds examples measured before, and says which to measure here. If null, all are measured and
+  // none is kept.
   SampleRecords* records = nullptr;
 };
-// What evaluate_text_task() calls the records of examples that are run at once, and how many these
-// are.
+// The section of the records of evaluate_text_task(), one record for each run of `batch` examples,
+// and the number of these runs.
 inline constexpr const char* text_task_section = "examples";
 std::int64_t text_task_runs(std::int64_t examples, std::int64_t batch);
 

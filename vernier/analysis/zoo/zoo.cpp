@@ -24,7 +24,7 @@ std::optional<double> number_of(const Json& json) {
   return json == "nan" ? std::optional(std::nan("")) : std::nullopt;
 }
 
-// Of similarities as their table says; of tasks accuracies rise, and what is a loss falls.
+// By the table of similarity metrics; of other metrics, losses are better if lower.
 Better better_of(std::string_view metric) {
   for (const Metric& known : similarity_metrics)
     if (metric.starts_with(known.name)) return known.better;
@@ -33,7 +33,7 @@ Better better_of(std::string_view metric) {
   return Better::higher;
 }
 
-// The worst of a number over rows; NaN is worse than all.
+// The worst value of a number over rows; NaN is worse than all. nullopt if no row has it.
 std::optional<ZooFigure> worst_of(const Json& rows, const std::string& metric, const char* inside,
                                   const std::string& key) {
   std::optional<ZooFigure> worst;
@@ -80,7 +80,7 @@ ZooFigure check_figure(const Json& findings) {
 }
 
 std::optional<ZooFigure> figure_of(const Json& result, const std::string& wanted) {
-  for (const char* deeper : {"eval", "debug", "layers"})  // that a diagnosis rests on
+  for (const char* deeper : {"eval", "debug", "layers"})  // results that a diagnosis holds
     if (result.value("command", "") == "diagnose" && result.contains(deeper))
       return figure_of(result[deeper], wanted);
   if (result.contains("metrics")) return task_figure(result["metrics"], wanted);
@@ -125,7 +125,7 @@ std::optional<double> delta(const ZooRow& row) {
       row.last->figure->metric != row.figure->metric)
     return std::nullopt;
   const double now = row.figure->value, before = row.last->figure->value;
-  return now == before ? 0 : now - before;  // infinities, too
+  return now == before ? 0 : now - before;  // 0 for equal infinities
 }
 
 int exit_code(const ZooResult& result) {

@@ -12,14 +12,14 @@
 namespace vernier {
 
 enum class ZooState {
-  measured,  // now
-  cached,    // before, of the same contents
+  measured,  // in this run
+  cached,    // by an earlier run, on the same contents
   failed,    // could not be measured
-  missing    // was not reached, or is measured elsewhere
+  missing    // not reached, or measured elsewhere
 };
 std::string_view zoo_state_name(ZooState state);
 
-// The number of a result that a table shows.
+// The number of a result that the table shows.
 struct ZooFigure {
   std::string metric;
   double value = 0;
@@ -27,9 +27,9 @@ struct ZooFigure {
   bool operator==(const ZooFigure&) const = default;
 };
 
-// What the last complete run said of a row.
+// A row's result in the last complete run.
 struct ZooLast {
-  std::optional<Outcome> outcome;  // none: it could not be measured
+  std::optional<Outcome> outcome;  // nullopt if it could not be measured
   std::optional<ZooFigure> figure;
   bool operator==(const ZooLast&) const = default;
 };
@@ -37,8 +37,8 @@ struct ZooLast {
 struct ZooRow {
   ZooEntry entry;
   ZooState state = ZooState::missing;
-  std::string verdict;  // of the command's result, as JSON; empty: there is none
-  std::string error;    // why
+  std::string verdict;  // of the command's result, as JSON; empty if there is none
+  std::string error;    // why there is no result
   Outcome outcome = Outcome::inconclusive;
   std::optional<ZooFigure> figure;
   std::optional<ZooLast> last;
@@ -46,11 +46,11 @@ struct ZooRow {
   bool operator==(const ZooRow&) const = default;
 };
 
-// Takes verdict, outcome and figure from the command's JSON, which may be large. Throws Error for
-// what is no result.
+// Takes verdict, outcome and figure from the command's JSON, which may be large. Throws Error if
+// that is not a result.
 void set_result(ZooRow& row, const std::string& json);
 
-// The figure less that of the last run; nothing where one of them has none, or another metric.
+// The figure minus that of the last run; nullopt if either has none, or if the metrics differ.
 std::optional<double> delta(const ZooRow& row);
 
 struct ZooResult {
@@ -59,10 +59,10 @@ struct ZooResult {
   bool operator==(const ZooResult&) const = default;
 };
 
-// The worst of its rows: 2 where one could not be measured, else 1 for a failure, 3 where nothing
-// can be said of one, 0.
+// The exit code of the worst row: 2 if one could not be measured, else 1 if one fails, else 3 if
+// one is inconclusive or the run was interrupted, else 0.
 int exit_code(const ZooResult& result);
-// Fails where a row fails or could not be measured.
+// Fail if a row fails or could not be measured; pass only if all rows pass.
 Outcome outcome_of(const ZooResult& result);
 
 }  // namespace vernier

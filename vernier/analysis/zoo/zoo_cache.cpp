@@ -26,7 +26,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-// Files that commands read beside a model without being told: sidecars, preprocessing, labels,
+// Files beside a model that commands read without an option: sidecars, preprocessing, labels,
 // tokens.
 std::vector<fs::path> files_beside(const fs::path& model) {
   std::vector<fs::path> files = {fs::path(model).replace_extension(".json")};
@@ -42,7 +42,7 @@ constexpr std::array without_effect = {"checkpoint",   "detail",        "host-ti
                                        "memory-limit", "inflate-limit", "no-color",
                                        "timeout",      "timings",       "verbose"};
 
-// The program itself: a build that was changed may measure otherwise under the same version.
+// The hash of the program itself: a changed build may measure differently under the same version.
 std::string library_hash() {
   std::string hashes;
   std::error_code error;
@@ -80,7 +80,7 @@ std::optional<Json> read_object(const fs::path& path) {
   return json.is_object() ? std::optional(std::move(json)) : std::nullopt;
 }
 
-// A model is made here, and its folder renamed when it is whole.
+// The folder in which a model is made; it is renamed when the model is complete.
 fs::path making_folder(const ZooPlan& plan) { return plan.candidate.parent_path().concat(".new"); }
 
 ZooLast last_of(const Json& row) {

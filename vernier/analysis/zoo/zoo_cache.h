@@ -15,19 +15,19 @@ namespace vernier {
 // What a row's result depends on, by name: contents of models and data, options, versions, the CPU.
 using ZooFacts = std::vector<std::pair<std::string, std::string>>;
 
-// How a row is measured, as far as that can be known before.
+// How a row is measured, as far as that is known in advance.
 struct ZooPlan {
   ZooFacts facts;
-  std::string key;                  // of all facts
-  bool known = true;                // false: a model is code, whose content nobody can tell
-  std::filesystem::path candidate;  // where it is made; empty: it is there
+  std::string key;                  // hash of all facts
+  bool known = true;                // false if a model is code, whose content cannot be hashed
+  std::filesystem::path candidate;  // where it will be made; empty if the row names it
 };
 
-// Contents of files are read once.
+// Plans rows, and reads the content of each file once.
 class ZooPlanner {
  public:
   explicit ZooPlanner(std::filesystem::path cache);
-  // Paths start from the working folder. Throws Error where a model cannot be read.
+  // Paths start from the working folder. Throws Error if a model cannot be read.
   ZooPlan plan(const ZooEntry& entry);
 
  private:
@@ -41,32 +41,32 @@ class ZooPlanner {
   ZooFacts versions_;
 };
 
-// The command lines, but for the program: that which makes the row's model, unless it is there, and
-// that which measures it and writes the result as JSON.
+// The command lines, without the program: one that makes the row's model, unless that exists, and
+// one that measures it and writes the result as JSON.
 std::vector<std::vector<std::string>> command_lines(const ZooEntry& entry, const ZooPlan& plan,
                                                     const std::filesystem::path& result);
 
-// Results by key, and the rows of the last complete run. What is damaged is not there.
+// Results by key, and the rows of the last complete run. Damaged files count as missing.
 class ZooCache {
  public:
-  // The folder is created. Throws Error where that cannot be done.
+  // Creates the folder. Throws Error if that fails.
   explicit ZooCache(std::filesystem::path folder);
 
-  // A result, or why there is none.
+  // A result, or the reason why there is none.
   struct Stored {
     std::string result, error;
   };
   std::optional<Stored> find(const std::string& key) const;
   void keep(const std::string& key, const Stored& stored);
 
-  // Where a row's process writes.
+  // The file that a row's process writes its result to.
   std::filesystem::path work_file(const std::string& key) const;
-  // Before and after the row's model is made: it is there when it is whole, with what is beside its
-  // reference, and those that were made of other contents are not.
+  // Called before and after the row's model is made. adopt_model() copies the files beside the
+  // reference, removes models made from other contents, and only then puts the model in place.
   void begin_model(const ZooPlan& plan) const;
   void adopt_model(const ZooEntry& entry, const ZooPlan& plan) const;
 
-  // What the last run said of the row: into `row`.
+  // Sets `last` and `changed` of the row.
   void compare_with_last(const ZooFacts& facts, ZooRow& row) const;
   void write_last(const std::vector<ZooRow>& rows, const std::vector<ZooPlan>& plans) const;
 

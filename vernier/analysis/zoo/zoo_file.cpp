@@ -21,7 +21,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-// What a key belongs to: "models.resnet18.precisions.int8".
+// A place in the file, for messages: "models.resnet18.precisions.int8".
 struct Place {
   fs::path file;
   std::string path;
@@ -35,7 +35,7 @@ struct Place {
   }
 };
 
-// JSON lets a key be there twice, and the library keeps one of them: a row would be lost.
+// JSON allows duplicate keys, and the library keeps only one of them: a row would be lost.
 Json parse_once(const Place& place, std::string_view text) {
   std::vector<std::set<std::string>> keys;
   std::string doubled;
@@ -85,7 +85,7 @@ std::string option_text(const Json& value, const Place& place) {
       fmt::format("expected a text, a number, true, false or a list, found {}", json_line(value)));
 }
 
-// Values of an option; of null and false it is left out, whatever was said before.
+// Sets the values of an option; null and false remove it, even if an outer level has set it.
 void set_option(const std::string& name, const Json& value, const Place& place,
                 NamedOptions& options) {
   if (name.starts_with('-'))
@@ -99,7 +99,7 @@ void set_option(const std::string& name, const Json& value, const Place& place,
   for (const Json& each : value) values.push_back(option_text(each, place));
 }
 
-// What the program sets itself.
+// Options that the program sets itself.
 constexpr std::array reserved = {"model",  "reference", "output",    "format",         "shard",
                                  "report", "from-part", "candidate", "update-baseline"};
 
@@ -115,7 +115,7 @@ void read_options(const Json& json, const Place& place, const char* key, NamedOp
   }
 }
 
-// What may be said of all models, of one, and of one precision of it.
+// Reads the settings that all models, one model or one precision may have.
 void read_settings(const Json& json, const Place& place, ZooEntry& entry) {
   if (const std::string command = text_at(json, place, "command"); !command.empty()) {
     const std::vector<std::string> known = zoo_commands();

@@ -9,34 +9,34 @@ namespace vernier {
 
 inline constexpr int zoo_file_version = 1;
 
-// Options of a command, by their long names without dashes; a flag has no value, and one that is
-// repeated several.
+// Options of a command, by their long names without dashes. A flag has no value, a repeated option
+// has several.
 using NamedOptions = std::map<std::string, std::vector<std::string>>;
 
 // One row: a model in one precision, and the command that measures it.
 struct ZooEntry {
   std::string model, precision;
   std::string command = "eval";
-  std::string reference;  // empty: the command knows it, or takes none
-  std::string candidate;  // a file, folder or id; empty: it is made from the reference
+  std::string reference;  // empty if the command knows it, or takes none
+  std::string candidate;  // a file, folder or id; empty if it is made from the reference
   NamedOptions options;   // of the command
-  NamedOptions convert;   // of `vernier convert`, where it is made
-  std::string metric;     // that the table shows; empty: the command's own
+  NamedOptions convert;   // of `vernier convert`, if it makes the candidate
+  std::string metric;     // that the table shows; empty: the command's default
   bool operator==(const ZooEntry&) const = default;
 };
 
 // "resnet18 int8"
 std::string row_name(const ZooEntry& entry);
-// "resnet18.int8", as a file or folder may be called: other characters are replaced, and a hash
-// keeps such names apart.
+// "resnet18.int8", usable as a file or folder name: other characters are replaced, and a hash then
+// keeps names apart.
 std::string row_file_name(const ZooEntry& entry);
 
-// The models of a team, with what is asked of each. Paths start from the file's folder.
+// The models of a team, and how each is measured. Paths start from the file's folder.
 //   {"vernier_zoo": 1, "options": {"samples": 100},
 //    "models": {"resnet18": {"reference": "resnet18.onnx", "options": {"fail-if": "sqnr_db<30"},
 //                            "precisions": {"int8": "resnet18.int8.onnx", "fp16": {}}}}}
-// What is said of a precision goes before what is said of its model, and that before what is said
-// of all. Throws Error, with the place, for what is wrong.
+// Settings of a precision override those of its model, which override those of the file. Throws
+// Error, with the place in the file, for anything that is wrong.
 struct Zoo {
   std::filesystem::path folder;
   std::vector<ZooEntry> entries;
