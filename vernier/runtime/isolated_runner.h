@@ -11,7 +11,7 @@ namespace vernier {
 using OpenRunner = std::function<std::unique_ptr<Runner>()>;
 
 struct Isolation {
-  double timeout_seconds = 0;                           // for opening, and for each run; 0: no limit
+  double timeout_seconds = 0;                           // for opening, and for each run; 0: none
   std::function<void(const ProcessEnded&)> ended = {};  // called before the exception is thrown
 };
 
