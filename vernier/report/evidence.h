@@ -14,7 +14,7 @@ std::string weights_text(const WeightEvidence& evidence);
 // "S 0.21, like the calibration data"
 std::string calibration_text(const CalibrationFit& fit, bool real_inputs);
 
-// {"answer": "same", "weights": 37, ...}; null where weights were not compared.
+// {"answer": "same", "weights": 37, ...}; null if weights were not compared.
 template <typename Json>
 Json weights_json(const std::optional<WeightEvidence>& weights) {
   if (!weights) return nullptr;
