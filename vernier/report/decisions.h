@@ -31,7 +31,7 @@ Json figures_json(const std::vector<OutputFigure>& figures) {
 
 // "reg 21.87 [20.1, 22.9], the worst of 2"
 std::string worst_output_text(const std::vector<OutputFigure>& figures);
-// "; of the outputs: cls 30.1 -> 31.0, reg 21.2 -> 22.0 dB"; empty for a single output.
+// "; of the outputs: cls 30.1 -> 31.0, reg 21.2 -> 22.0 dB"; empty if `outputs` is.
 std::string changes_text(const std::vector<OutputChange>& outputs);
 
 template <typename Json>

@@ -23,10 +23,10 @@ Document describe_diagnosis(const DiagnosisSubject& subject, const DiagnosisResu
 // commands. Schema: docs/schemas/diagnose.schema.json.
 std::string diagnosis_json(const DiagnosisSubject& subject, const DiagnosisResult& result);
 
-// "the weights are not the reference's: conv3 is 187 steps off"
+// "the weights are not the same: conv3 is 187 steps off"
 std::string cause_text(const DiagnosisResult& result);
 
-// "keep /conv1/Conv in float: 12.1 -> 24.7 dB"
+// "12.10 -> 24.70 dB with /conv1/Conv kept in float"
 std::string remedy_text(const Remedy& remedy);
 
 // "vernier repair model.int8.onnx --reference model.onnx --data x.npz -o model.int8.repaired.onnx";

@@ -16,6 +16,6 @@ Document describe_inspection(const std::string& model, const Inspection& inspect
 std::string inspection_json(const std::string& model, const Inspection& inspection,
                             const std::optional<LiveTensors>& live);
 
-std::string_view format_name(ModelFormat format);  // "onnx", "torchscript", "recorded"
+std::string_view format_name(ModelFormat format);  // "onnx", "torchscript", "recorded", "hosted"
 
 }  // namespace vernier

@@ -16,7 +16,7 @@ std::string format_pair_shape(const PairResult& pair);  // "[1,10]", "[1,10] / [
 std::string format_pair_dtype(const PairResult& pair);  // "float32", "float32 / float16"
 // "ok", or the pair's failures.
 Cell verdict_cell(const PairResult& pair, const Verdict& verdict);
-Cell metric_cell(const Metric& metric, double value);  // decibels coloured by size
+Cell metric_cell(const Metric& metric, double value);  // decibels are coloured by value
 
 // One row per metric that has values: mean, std, min, max, the worst sample, and the number of
 // non-finite samples.

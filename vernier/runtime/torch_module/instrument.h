@@ -18,8 +18,8 @@ namespace vernier {
 // forward, the Run.
 struct InstrumentedGraph {
   std::shared_ptr<torch::jit::Graph> graph;
-  std::vector<WatchedTensor> watched;      // the leaves, in the order of the graph; none if they
-  std::vector<UnwatchedTensor> unwatched;  // are not to be watched
+  std::vector<WatchedTensor> watched;      // the leaves, in graph order; empty unless watch_leaves
+  std::vector<UnwatchedTensor> unwatched;  // leaves that cannot be shown; empty unless watch_leaves
   std::vector<std::string> leaf_modules;   // module path of each leaf call, by leaf index
   CallNames names;                         // for the calls of one run
 };
