@@ -15,7 +15,7 @@ namespace vernier::cli {
 
 // The options of `vernier eval`, for all modes.
 struct EvalCommand {
-  std::string mode;  // if empty, chosen by default_mode()
+  std::string mode;  // if empty, task or compare, by the other options
   ModelOptions models;
   std::string precision;  // if empty, the model's own precision
   std::vector<std::string> fail_if;
