@@ -44,11 +44,11 @@ CheckOptions check_options(const CheckCommand& options, const std::filesystem::p
                      .strict = options.strict,
                      .weight_evidence = !options.no_weights,
                      .runtime = runner_options(options.runtime).onnx,
-                     .isolated = session() == nullptr};  // a host of Vernier is not forked
-  // A run that does not end is to be a finding, and not the end of the check.
+                     .isolated = session() == nullptr};  // an embedding program is not forked
+  // A run that does not end must become a finding before --timeout ends the whole check.
   if (const ActivityPage* page = activity_page(); page && page->timeout_seconds > 0)
     check.trial_seconds = std::min(check.trial_seconds, page->timeout_seconds / 3);
-  // Unless it is told what to feed, check() itself looks for sizes that the model takes.
+  // Without input options, check() itself searches for input sizes that the model accepts.
   if (!options.input.is_default())
     check.samples = [&options](const Model& model) {
       Inputs inputs = make_inputs(model, options.input);
@@ -71,7 +71,7 @@ int explain(const CheckCommand& options) {
   return exit_pass;
 }
 
-// A file that check finds unreadable has no graph to show.
+// Empty if the file cannot be read: check then reports that as a finding.
 std::string graph_of(const std::filesystem::path& model) {
   try {
     return graph_json(Model::load(model));

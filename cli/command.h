@@ -11,8 +11,8 @@ inline int exit_code(const Verdict& verdict, bool interrupted = false) {
   return interrupted ? exit_interrupted : exit_code(verdict.outcome);
 }
 
-// Each command adds its subcommand to the program, and stores its exit code in `exit_code` when it
-// ran. One file for each command; main.cpp lists them.
+// Each function adds a subcommand to the program, which stores its exit code in `exit_code` when it
+// runs. There is one file per command; program.cpp calls these functions.
 void add_check(CLI::App& program, int& exit_code);
 void add_completion(CLI::App& program, int& exit_code);
 void add_convert(CLI::App& program, int& exit_code);

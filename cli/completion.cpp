@@ -11,7 +11,7 @@
 namespace vernier::cli {
 namespace {
 
-// A command that has no subcommands, with the words that lead to it: "score knn".
+// A command and the words that select it: "score knn".
 struct Command {
   std::string words;
   const CLI::App* app;
@@ -27,7 +27,7 @@ std::vector<Command> commands_of(const CLI::App& app, const std::string& words =
   return commands;
 }
 
-// What may follow the words: the commands one level below.
+// The words that may follow: the names of direct subcommands.
 std::vector<std::string> next_words(const CLI::App& app) {
   std::vector<std::string> words;
   for (const CLI::App* sub : subcommands(app)) words.push_back(sub->get_name());
@@ -88,8 +88,8 @@ complete -o default -F _vernier vernier
                      fmt::join(names, "|"), values, words, options);
 }
 
-// A text inside single quotes, with the characters that are special to the shell's completion
-// preceded by a backslash.
+// The text in single quotes, with a backslash before the `special` characters of the shell's
+// completion.
 std::string quoted(const std::string& text, std::string_view special) {
   std::string out = "'";
   for (const char c : text) {
@@ -99,7 +99,7 @@ std::string quoted(const std::string& text, std::string_view special) {
   return out + "'";
 }
 
-// What _arguments is told of an option: '*'{-m,--model}'[help]:value:_files'.
+// The specification of an option for _arguments: '*'{-m,--model}'[help]:value:_files'.
 std::string zsh_spec(const CLI::Option& option) {
   const std::vector<std::string> names = option_names(option);
   std::string text = names.size() == 1 ? fmt::format("'*{}'", names[0])

@@ -23,10 +23,11 @@ struct ConvertCommand {
   std::string io = "fp32";
   std::vector<std::string> keep;
   bool no_default_keep = false;
-  QuantizeCommand quantize;  // for the precisions that are not fp16
+  QuantizeCommand quantize;  // for all precisions except fp16
 };
 
-// "op:Softmax,node:NAME,tensor:GLOB": an item without a kind goes on with the kind before it.
+// Parses "op:Softmax,node:NAME,tensor:GLOB"; an item without a prefix has the prefix of the item
+// before it.
 void add_kept(Fp16Options& options, const std::string& text) {
   std::vector<std::string>* list = nullptr;
   for (const std::string& item : CLI::detail::split(text, ',')) {
@@ -66,7 +67,7 @@ void print_summary(const ConvertCommand& options, const Fp16Result& result) {
                printable(weight.name), weight.overflowed, weight.count, weight.underflowed);
 }
 
-// Why ONNX Runtime does not load the model; "" if it does.
+// Why ONNX Runtime cannot load the model; empty if it can.
 std::string refusal(const Model& model) {
   try {
     const OrtRunner runner(model.clone());
@@ -76,7 +77,7 @@ std::string refusal(const Model& model) {
   }
 }
 
-// What ONNX Runtime takes before the conversion and not after it is not written.
+// Throws Error if ONNX Runtime loads the original but not the converted model.
 void require_loadable(const Model& original, const Model& converted, const std::string& output) {
   const std::string reason = refusal(converted);
   if (!reason.empty() && refusal(original).empty())

@@ -33,7 +33,7 @@ struct DebugCommand {
   InputSpec input{.default_samples = 8};
   TextInput text;
   IoMapping io;
-  std::string model_id;  // whose preprocessing is taken; empty: what lies beside the model
+  std::string model_id;  // its preprocessing is used; if empty, the file next to the model
   RuntimeOptions runtime;
   OutputOptions output;
   PartOptions parts;
@@ -42,7 +42,7 @@ struct DebugCommand {
   bool no_weights = false;
   bool quick = false;
   bool explain_flips = false;
-  std::optional<std::int64_t> advice_samples;  // unset: 32, of a decoder by tokens
+  std::optional<std::int64_t> advice_samples;  // nullopt means 32, or by tokens for a decoder
   double low_db = 20;
   double good_db = 40;
   int top = 10;
@@ -56,7 +56,8 @@ Model load_reference(const std::filesystem::path& path) {
       path.string()));
 }
 
-// Samples behind those that are measured, to judge advice on; null: there are no others.
+// Samples after the measured ones, or drawn with another seed, to judge advice on; null if there
+// are none.
 std::unique_ptr<Samples> held_out_samples(const ComparedModels& models, const DebugCommand& options,
                                           const CompareModelsOptions& compared,
                                           std::int64_t measured) {
@@ -71,24 +72,24 @@ std::unique_ptr<Samples> held_out_samples(const ComparedModels& models, const De
     if (all->size() < 2 * measured) return nullptr;
     return select_samples(std::move(all), measured, measured);
   } catch (const Error&) {
-    return nullptr;  // the file has no more
+    return nullptr;  // the file has no more samples
   }
 }
 
-// Advice on a decoder is chosen, and judged, by the KL of the tokens of whole sequences.
+// Advice for a decoder is chosen and judged by the KL over all tokens of whole sequences.
 struct AdviceSequences {
   std::unique_ptr<Samples> chosen_on, held_out;
 };
 
 constexpr std::int64_t default_advice_samples = 32;
-// Hundreds of sets are tried on the tokens that choose, ten on those that judge.
+// Hundreds of node sets are tried on the choosing tokens, about ten on the judging ones.
 constexpr std::int64_t choosing_tokens = 1024, judging_tokens = 4096;
-// Beyond so many tokens, more sequences tell more than longer ones.
+// Longest sequence in tokens: beyond it, more sequences are worth more than longer ones.
 constexpr std::int64_t longest_sequence = 256;
-// The float model's logits of all of them are kept.
+// Limits the sequences, because the float model's logits of all of them are kept in memory.
 constexpr std::int64_t most_logit_bytes = std::int64_t{1} << 28;
 
-// How many sequences choose advice, and judge it.
+// The number of sequences to choose advice on, and to judge it on.
 struct AdviceSizes {
   std::int64_t choosing = 0, judging = 0;
 };
@@ -127,7 +128,7 @@ AdviceSequences advice_sequences(const ComparedModels& models, const DebugComman
     if (choosing < 1) return {};
     return {make(0, choosing), make(choosing, wanted.judging)};
   } catch (const Error&) {
-    return {};  // the file holds every input
+    return {};  // the file holds all inputs instead of tokens
   }
 }
 

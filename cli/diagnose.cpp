@@ -30,13 +30,14 @@ struct DiagnoseCommand {
   IoMapping io;
   bool quick = false;
   std::string data;
-  std::vector<CLI::Option*> preparing;  // what is said of a dataset
-  std::vector<CLI::Option*> shaping;    // what else repair and tune have to be told
+  std::vector<CLI::Option*> preparing;  // options of datasets
+  std::vector<CLI::Option*> shaping;    // other options that repair and tune need
   RuntimeOptions runtime;
   OutputOptions output;
 };
 
-// --data names whatever there is: arrays, or a dataset, which all is that is to be prepared.
+// --data is an array file or a dataset. An array file with options of a dataset is taken as a
+// dataset.
 void take_data(DiagnoseCommand& options) {
   const std::filesystem::path path = options.data;
   const auto prepared = std::ranges::find_if(
@@ -52,7 +53,7 @@ void take_data(DiagnoseCommand& options) {
     options.input.dataset.name = options.data;
 }
 
-// " --mean 0.5,0.5", as it was given; "" where it was not.
+// The option as it was given, " --mean 0.5,0.5"; empty if it was not.
 std::string given(const CLI::Option& option) {
   if (option.count() == 0) return "";
   const auto& values = option.results();
@@ -65,7 +66,7 @@ std::string given(const CLI::Option& option) {
   return text;
 }
 
-// What tells repair and tune of the same inputs.
+// The arguments that give repair and tune the same inputs.
 std::string data_argument(const DiagnoseCommand& options) {
   const InputSpec& input = options.input;
   std::string text;
@@ -74,13 +75,13 @@ std::string data_argument(const DiagnoseCommand& options) {
   else if (!input.dataset.name.empty())
     text = "--dataset " + shell_argument(input.dataset.name);
   else
-    return "";  // nothing is made for inputs that are made up
+    return "";  // synthetic inputs cannot be passed on
   for (const CLI::Option* option : options.preparing) text += given(*option);
   for (const CLI::Option* option : options.shaping) text += given(*option);
   return text;
 }
 
-// DiagnoseCommand of a dataset may stand beside --data, which may be one.
+// Allows options of datasets with --data, which may be a dataset, and collects them.
 void find_data_options(CLI::App& command, DiagnoseCommand& options) {
   CLI::Option* dataset = command.get_option("--dataset");
   for (CLI::Option* option : command.get_options())
@@ -107,7 +108,7 @@ std::string detail_of(const DetailRecord& record, const DiagnosisResult& result,
   return "";
 }
 
-// The screen, beside the file that holds everything.
+// Shows the result on the screen, in addition to the file.
 void show_screen(const DiagnoseCommand& options, DiagnosisSubject subject,
                  const DiagnosisResult& result) {
   if (session()) return;
@@ -122,7 +123,7 @@ int run_diagnose(DiagnoseCommand& options) {
   const auto reference_path = resolve_reference(options.models, resolved);
   RunnerOptions runner = runner_options(options.runtime);
   runner.host = host_options(options.models, resolved);
-  runner.torch.watch_leaves = true;  // weights are told apart by the leaves that hold them
+  runner.torch.watch_leaves = true;  // weights are identified by their leaves
   DiagnosisOptions diagnosis{
       .quick = options.quick,
       .compare = {.candidate_runtime = runner.onnx, .reference_runtime = runner.onnx},

@@ -13,7 +13,7 @@ namespace vernier::cli {
 namespace {
 
 struct DiffCommand {
-  std::vector<std::string> files;  // REFERENCE CANDIDATE, or what -m and --reference do not name
+  std::vector<std::string> files;  // REFERENCE CANDIDATE, or the one that no option names
   std::string reference;
   std::string candidate;
   DiffOptions diff;
@@ -23,7 +23,7 @@ struct DiffCommand {
   std::optional<int> top;
 };
 
-// Files are named by position, reference first, or by -m and --reference.
+// Files are given by position, reference first, or by -m and --reference.
 void name_files(DiffCommand& options) {
   std::vector<std::string> files = options.files;
   if (!options.reference.empty()) files.insert(files.begin(), options.reference);

@@ -29,7 +29,7 @@ constexpr std::int64_t default_steps = 10;
 const std::vector<std::string> precisions = {"fp32", "fp16",  "int8",  "int16", "int4",
                                              "w8a8", "w8a16", "w4a16", "w16a16"};
 
-// How the reference is run, whatever runs it.
+// Runner options of the reference, for every model format.
 RunnerOptions reference_runtime(const EvalCommand& options, const HostOptions& host = {}) {
   RuntimeOptions runtime = options.reference_runtime;
   runtime.threads = options.runtime.threads;
@@ -39,7 +39,7 @@ RunnerOptions reference_runtime(const EvalCommand& options, const HostOptions& h
   return runner;
 }
 
-// Options of feedback where nothing is fed back.
+// Throws Error for options that need feedback if no output is fed back.
 void require_feedback(const IoMapping& asked, const IoMapping& io) {
   if (!io.feedback.empty()) return;
   const std::string_view option = asked.teacher ? "--teacher" : asked.generate ? "--generate" : "";
@@ -50,8 +50,8 @@ void require_feedback(const IoMapping& asked, const IoMapping& io) {
                     option));
 }
 
-// A candidate that is no ONNX model: outputs are all that can be compared, and --precision only
-// says which limits it is held to.
+// Compares a candidate that is not an ONNX model: only outputs are compared, and --precision only
+// selects the limits.
 int run_compare_runners(const EvalCommand& options, const ResolvedModel& resolved,
                         const std::filesystem::path& reference) {
   refuse_parts(options.parts);
@@ -237,7 +237,8 @@ void add_reference_options(CLI::App& command, RuntimeOptions& options) {
       ->check(CLI::IsMember({"off", "basic", "extended", "all"}));
 }
 
-// The task of a model that is exported first says what to export; a dataset, that it is scored.
+// "task" if --task is given, else "compare". For a model that is exported first, --task alone only
+// says what to export; with a dataset or text it is scored.
 std::string default_mode(const EvalCommand& options) {
   const std::string& task = options.models.id.task;
   const bool says_what_to_export = options.input.dataset.name.empty() && options.text.empty() &&
@@ -246,7 +247,7 @@ std::string default_mode(const EvalCommand& options) {
   return task.empty() || says_what_to_export ? "compare" : "task";
 }
 
-// Options of one mode that another would pass over in silence.
+// Throws Error for options that the mode would ignore.
 void refuse_options_of_other_modes(const CLI::App& command, const EvalCommand& options) {
   const std::string& mode = options.mode;
   constexpr std::array of_decoders = {"--steps", "--role", "--prompt-length"};

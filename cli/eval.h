@@ -13,54 +13,54 @@
 
 namespace vernier::cli {
 
-// The options of `vernier eval`, whatever its mode.
+// The options of `vernier eval`, for all modes.
 struct EvalCommand {
-  std::string mode;  // empty: task if there is one, else compare
+  std::string mode;  // if empty, task or compare, by the other options
   ModelOptions models;
-  std::string precision;  // empty: what the model is
+  std::string precision;  // if empty, the model's own precision
   std::vector<std::string> fail_if;
   BaselineOptions baseline;
-  bool allow_missing = false;  // of compare, as the next three
+  bool allow_missing = false;  // this and the next three are for --mode compare
   bool stages = false;
   bool no_weights = false;
   std::string save_inputs;
   IoMapping io;
-  std::optional<std::int64_t> steps;  // of a sequence; unset: 1, or with feedback 10
+  std::optional<std::int64_t> steps;  // per sequence; nullopt means 10 with feedback, else 1
   InputSpec input{.default_samples = 100};
   RuntimeOptions runtime;
-  RuntimeOptions reference_runtime;  // but for threads, which are the candidate's
+  RuntimeOptions reference_runtime;  // `threads` is ignored: those of `runtime` apply
   OutputOptions output;
   PartOptions parts;
 
-  // Of text-generation.
+  // For text-generation.
   std::string text, tokenizer;
   std::optional<std::int64_t> block_length;
-  std::string text_column, pair_column;  // of tasks on texts
+  std::string text_column, pair_column;  // for tasks on tables of texts
 
-  // Of tasks.
+  // For other tasks.
   JudgeOptions judge;
-  std::optional<std::int64_t> k;  // neighbours that vote, or places that count
+  std::optional<std::int64_t> k;  // k of knn voting, or of top-k accuracy
   KnnOptions knn;
   std::string pooling;
   std::string bank_split;
   std::optional<std::int64_t> ignored_label;
-  std::string output_name;  // that is scored; empty: the first
+  std::string output_name;  // the output that is scored; if empty, the first
   bool timings = false;
 };
 
-// Opens a reference of any format; what makes it doubtful is printed as a warning.
+// Opens a reference of any format and prints its warnings.
 std::unique_ptr<Runner> open_reference(const EvalCommand& options,
                                        const std::filesystem::path& path, const HostOptions& host);
 
-// --mode task and --mode reference: eval_task.cpp.
+// Runs --mode task and --mode reference for image and token tasks (eval_task.cpp).
 int run_task(const EvalCommand& options);
-// Whether the task is text-generation, on a text or on tokens without labels: how well these are
-// predicted is scored, and not an answer.
+// Whether the task is text-generation on a text or on tokens without labels: the model is then
+// scored by how well it predicts the tokens.
 bool scores_text(const EvalCommand& options);
-// The same of such a task: eval_text.cpp.
+// Runs such a task (eval_text.cpp).
 int run_text(const EvalCommand& options);
 
-// Whether the task is one on a table of texts, and the same of such a task: eval_text_task.cpp.
+// Whether the task is one on a table of texts; run_text_task() runs it (eval_text_task.cpp).
 bool is_text_task(const EvalCommand& options);
 int run_text_task(const EvalCommand& options);
 

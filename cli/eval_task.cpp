@@ -65,9 +65,9 @@ EvaluateOptions evaluate_options(const EvalCommand& options, bool has_reference)
   return result;
 }
 
-// The models as they are run. Alone, a reference takes the candidate's place.
+// The opened models. With --mode reference, `candidate` holds the reference.
 struct Models {
-  fs::path path;  // of what the inputs are made for
+  fs::path path;  // of the model that inputs are made for
   fs::path reference_path;
   std::string precision;
   std::unique_ptr<Runner> reference;
@@ -107,7 +107,7 @@ bool is_recorded(const fs::path& path) {
   return !path.empty() && model_format(path) == ModelFormat::recorded;
 }
 
-// The examples whose embeddings are searched; nothing without --bank-split.
+// The examples whose embeddings are searched; nullopt without --bank-split.
 std::optional<TaskExamples> open_bank(const EvalCommand& options, const Models& models,
                                       const TaskOptions& task, const TaskExamples& queries) {
   if (options.bank_split.empty()) return std::nullopt;
@@ -195,7 +195,7 @@ int run_task(const EvalCommand& options) {
   if (parts.is_part()) return parts.write();
   run.samples = result.samples;
   run.interrupted = result.interrupted;
-  examples.loader.reset();  // it may still read the dataset
+  examples.loader.reset();  // stops its threads, which may still read the dataset
   write_result(options.output, describe_task(run, evaluated.judge, result),
                [&] { return task_json(run, evaluated.judge, result); },
                {.detail = [&] { return thumbnails_json(*examples.dataset, result.flipped); }});

@@ -21,9 +21,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t default_block_length = 2048;
-// A larger reference is not opened a second time to measure its rounding.
+// A model with more weights is not opened a second time to measure its rounding.
 constexpr std::int64_t most_second_bytes = std::int64_t{1} << 30;
-// Nor is a live one, whose size is not known, beside a larger candidate.
+// A live reference, whose size is unknown, is opened again only if the candidate's weights are no
+// larger than this.
 constexpr std::int64_t most_second_candidate = std::int64_t{1} << 27;
 
 Decoder require_decoder(const Model& model, const RoleOverrides& roles) {
@@ -36,7 +37,7 @@ Decoder require_decoder(const Model& model, const RoleOverrides& roles) {
   return std::move(*decoder);
 }
 
-// The tokenizer that was given, else the one beside the model; nothing where there is none.
+// The given tokenizer, else the one next to the model; nullopt if there is none and none is needed.
 std::optional<Tokenizer> open_tokenizer(const EvalCommand& options, const fs::path& model) {
   if (!options.tokenizer.empty()) return Tokenizer(options.tokenizer, options.models.id.python);
   const fs::path beside = model.parent_path() / "tokenizer.json";
@@ -47,7 +48,7 @@ std::optional<Tokenizer> open_tokenizer(const EvalCommand& options, const fs::pa
   if (!options.text.empty()) return Tokenizer(beside, options.models.id.python);
   try {
     return Tokenizer(beside, options.models.id.python);
-  } catch (const Error& error) {  // ids can be scored without
+  } catch (const Error& error) {  // ids can be scored without a tokenizer
     print_warnings(std::vector{fmt::format("tokens are shown as ids: {}", error.what())});
     return std::nullopt;
   }
@@ -73,7 +74,8 @@ void require_text_options(const EvalCommand& options) {
     throw Error("[eval] --mode reference scores -m alone: leave out --reference");
 }
 
-// Both models as they are run, the reference in other arithmetic, and the candidate in exact one.
+// Both models; `second` is the reference in other arithmetic, `exact` the candidate in exact
+// arithmetic, each null if it is not run.
 struct TextModels {
   std::optional<Model> reference_file;
   std::unique_ptr<Runner> reference_runner, candidate_runner, second, exact;
@@ -81,7 +83,7 @@ struct TextModels {
   fs::path reference_path;
 };
 
-// A live model, in float64 as well, or what was recorded of one.
+// Opens a reference that is a live model, also in float64, or a recording.
 void open_other_reference(const EvalCommand& options, const ResolvedModel& argument,
                           std::int64_t candidate_bytes, TextModels& models) {
   const std::vector<std::int64_t> example(4, 0);
@@ -134,7 +136,7 @@ TextModels open_text_models(const EvalCommand& options, const ResolvedModel& arg
   return models;
 }
 
-// The tokenizer may be one that was found beside the model: its tokens tell.
+// Hashes the tokens, because a tokenizer next to the model may change without a change of options.
 std::string hash_of(const TokenBlocks& text) {
   std::string hashes;
   for (const std::vector<std::int64_t>& block : text.blocks)

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t default_rows = 1000;
 
-// The tokenizer that was given, else the one beside the model or in the reference's folder.
+// The given tokenizer, else the one next to the model or next to the reference.
 Tokenizer open_tokenizer(const EvalCommand& options, const fs::path& model,
                          const fs::path& reference) {
   if (!options.tokenizer.empty()) return Tokenizer(options.tokenizer, options.models.id.python);
@@ -44,7 +44,7 @@ TextColumns columns_of(const EvalCommand& options) {
   return columns;
 }
 
-// The tokenizer may be one that was found beside the model.
+// Includes the tokenizer, because one next to the model may change without a change of options.
 std::string hash_of(std::span<const std::string> rows, const Tokenizer& tokenizer) {
   std::string hashes = data_hash(tokenizer.path());
   for (const std::string& row : rows) hashes += content_hash(row).text();

@@ -17,7 +17,7 @@ struct ExportCommand {
   bool rebuild = false;
 };
 
-// What cannot be run was not exported.
+// Throws Error if the exported model cannot be run.
 void run_once(const std::filesystem::path& path) {
   OrtRunner runner(Model::load(path));
   runner.run(random_samples(runner.inputs(), {})->sample(0));

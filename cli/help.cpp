@@ -22,7 +22,7 @@ std::string full_name(const CLI::App& command) {
                               : command.get_name();
 }
 
-// A name on the left and its description beside it, or below it if the name is long.
+// A name on the left and its description to the right, or below it if the name is long.
 std::string entry(const std::string& name, const std::string& description, int width) {
   std::string out = "  " + name;
   const std::string margin(name_column, ' ');
@@ -36,7 +36,7 @@ std::string entry(const std::string& name, const std::string& description, int w
   return out + "\n";
 }
 
-// CLI11 appends the names of checks to that of the value: "MODEL:FILE".
+// The value's name. CLI11 appends the names of validators, which are removed: "MODEL:FILE".
 std::string placeholder(const CLI::Option& option) {
   std::string name = option.get_type_name();
   if (constexpr std::string_view check = ":FILE"; name.ends_with(check))
@@ -98,7 +98,7 @@ std::string did_you_mean(const std::string& name, const std::vector<std::string>
   return close.empty() ? "" : fmt::format("; did you mean {}?", close.front());
 }
 
-// Why the first argument that nothing takes is wrong.
+// The message for the first argument that the command does not accept.
 std::string unexpected(const CLI::App& command, const std::string& argument) {
   if (argument.starts_with("-")) {
     const std::string name = argument.substr(0, argument.find('='));
@@ -158,7 +158,7 @@ std::vector<std::string> option_names(const CLI::Option& option) {
 bool is_flag(const CLI::Option& option) { return option.get_items_expected_max() == 0; }
 
 std::vector<std::string> option_choices(const CLI::Option& option) {
-  // CLI11 keeps the members of a set nowhere else: "TEXT:{text,json,md}".
+  // CLI11 exposes the members of a set only in the type's name: "TEXT:{text,json,md}".
   const std::string type = option.get_type_name();
   const std::size_t open = type.find('{'), close = type.rfind('}');
   if (open == type.npos || close == type.npos) return {};

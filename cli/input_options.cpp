@@ -233,7 +233,7 @@ void describe_io(const IoMapping& io, RunDescription& run) {
     return values.size() == 1 ? fmt::format("{}={}", name, values[0])
                               : fmt::format("{}=[{}]", name, fmt::join(values, ","));
   });
-  // The caches of a decoder are many and all alike.
+  // A decoder has many similar caches: only the first is listed.
   constexpr std::size_t most_shown = 4;
   const std::span<const Feedback> all(io.feedback);
   add("feedback", all.first(all.size() <= most_shown ? all.size() : 1),

@@ -10,16 +10,16 @@
 
 namespace vernier::cli {
 
-// What models are fed.
+// Options for the inputs of models.
 
 inline constexpr const char* dataset_group = "Dataset";  // options that need --dataset
 
-// --samples --input-data --dataset --shape; of the group "Inputs": --sample-index --seed
-// --input-range --input-dist; and those of datasets.
+// --samples --input-data --dataset --shape; in the group "Inputs": --sample-index --seed
+// --input-range --inputs; and the options of datasets.
 void add_input_options(CLI::App& command, InputSpec& spec,
                        const std::string& data_names = "--input-data,--data");
 
-// A text that decoders are fed.
+// A text as the input of a decoder.
 struct TextInput {
   std::string file, tokenizer;
   std::int64_t block_length = 128;
@@ -28,19 +28,20 @@ struct TextInput {
 void add_text_options(CLI::App& command, TextInput& text);
 // --at
 void add_token_places(CLI::App& command, InputSpec& spec);
-// The text as tokens, where one was given: by --tokenizer, or the one beside the model.
+// Tokenises the text, if one was given, into `spec`, by --tokenizer or the tokenizer.json next to
+// the model. Throws Error if there is none.
 void read_text(const TextInput& text, const std::filesystem::path& model, const std::string& python,
                InputSpec& spec);
 
-// --set, for commands that run one model.
+// --set --role --prompt-length, for commands that run one model.
 void add_constant_options(CLI::App& command, IoMapping& io);
-// --map-input --map-output --set, for those that run two.
+// --map-input --map-output and the options above, for commands that run two models.
 void add_io_options(CLI::App& command, IoMapping& io);
 
-// Adds what the mapping says to the settings of a report.
+// Adds the mapping to the settings of a report.
 void describe_io(const IoMapping& io, RunDescription& run);
 
-// --label-mapping, for commands that look at labels.
+// --label-mapping, for commands that use labels.
 void add_label_options(CLI::App& command, DatasetSpec& spec);
 
 }  // namespace vernier::cli

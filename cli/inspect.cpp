@@ -23,7 +23,7 @@ struct InspectCommand {
   OutputOptions output;
 };
 
-// The first sample, or the one that was asked for.
+// Runs the first sample, or that of --sample-index.
 LiveTensors run_sample(const InspectCommand& options) {
   const std::filesystem::path path = options.model;
   RunnerOptions runner_settings = runner_options(options.runtime);

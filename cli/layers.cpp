@@ -44,13 +44,13 @@ struct LayersCommand {
   PartOptions parts;
 };
 
-// The result, and what the inputs were.
+// The result and the description of its inputs.
 struct Validated {
   LayersResult result;
   std::string inputs = "recorded";
-  std::string graph = {};        // of the candidate, for a page
-  std::optional<int> part = {};  // the exit code, where only a part was measured
-  RunDescription run = {};       // as far as the candidate's runtime is concerned
+  std::string graph = {};        // of the candidate, for an HTML page
+  std::optional<int> part = {};  // the exit code if only a part was measured
+  RunDescription run = {};       // only the facts about the candidate's runtime
 };
 
 Validated validate_recorded(const LayersCommand& options, const fs::path& candidate,

@@ -27,7 +27,7 @@ struct MergeCommand {
   OutputOptions output;
 };
 
-// What the parts have in common, and which samples are in which of them.
+// The common header of the parts, and which part holds which sample.
 struct Found {
   PartHeader header;
   std::map<SampleRecords::Key, std::string> owners;  // the file that holds a sample
@@ -57,8 +57,8 @@ void add_part(const std::string& file, const Part& part, Found& found) {
   found.shards.emplace(part.header.shard.count, part.header.shard.number);
 }
 
-// A part names the command that is run: one that measures, writes nothing but the result, and loads
-// no code unless the parts are trusted.
+// A part names the command to run, so it is checked: it must be a measuring command, may write only
+// the result, and may load code only with --allow-code.
 void require_harmless(const PartHeader& header, const MergeCommand& options) {
   constexpr std::array commands = {"eval", "debug", "layers"};
   const auto refuse = [&](const std::string& what) {
@@ -77,7 +77,7 @@ void require_harmless(const PartHeader& header, const MergeCommand& options) {
   }
 }
 
-// "part 3 of 16", or where parts were cut differently, the samples.
+// "3/16"; if the parts have different counts, "samples 10 to 19".
 std::vector<std::string> missing_parts(const Found& found) {
   std::vector<std::string> missing;
   const std::int64_t count = found.shards.begin()->first;
@@ -113,7 +113,7 @@ std::string missing_text(const Found& found) {
                      all > shown ? fmt::format(" and {} more", all - shown) : "");
 }
 
-// The command that measured the parts, with these in the place of a measurement.
+// The command that measured the parts, with the parts as its records instead of runs.
 std::vector<std::string> command_line(const PartHeader& header, const MergeCommand& options) {
   std::vector<std::string> line = {"vernier", header.command};
   line.insert(line.end(), header.arguments.begin(), header.arguments.end());
@@ -126,12 +126,12 @@ std::vector<std::string> command_line(const PartHeader& header, const MergeComma
   return line;
 }
 
-// Paths in the command start from where it was given.
+// Changes to the folder in which the parts were measured: paths in the command are relative to it.
 class WorkingFolder {
  public:
   explicit WorkingFolder(const fs::path& folder) : before_(fs::current_path()) {
     std::error_code error;
-    fs::current_path(folder, error);  // where it is not there, the files may be here
+    fs::current_path(folder, error);  // if it does not exist, the files may be in this one
   }
   ~WorkingFolder() {
     std::error_code error;
@@ -161,7 +161,7 @@ int run_merge(const MergeCommand& options) {
   for (const std::string& argument : line) arguments.push_back(argument.c_str());
   const WorkingFolder folder(found.header.folder);
   const int code = run_program(static_cast<int>(arguments.size()), arguments.data());
-  // As one that was interrupted where parts are missing, but nobody stopped it.
+  // With missing parts the command ends as if interrupted; the result is INCONCLUSIVE instead.
   return code == exit_interrupted && !complete ? exit_code(Outcome::inconclusive) : code;
 }
 

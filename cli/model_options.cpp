@@ -67,7 +67,7 @@ void add_timeout_option(CLI::App& command, HostOptions& host) {
       ->check(at_least(1));
 }
 
-// The first row of each array; those of the model's inputs are called as these are.
+// The first row of each array. The arrays are named like the model's inputs.
 std::vector<Tensor> first_sample(const std::filesystem::path& data) {
   const SampleArchive archive(data);
   std::vector<TensorSpec> inputs;
@@ -163,7 +163,7 @@ RunnerOptions runner_options(const RuntimeOptions& options) {
 
 namespace {
 
-// Without the folders around it: of a file or folder, or of each word of a command.
+// The source without folders: those of a file or folder, or of each word of a command.
 std::string host_name(const std::string& source) {
   if (is_in_process(source) || source.find(".py:") != std::string::npos || source.ends_with(".pt2"))
     return std::filesystem::path(source).filename();
@@ -212,7 +212,7 @@ void describe_placement(RunDescription& run, const Model& model, const RuntimeOp
   Placement placed;
   try {
     placed = placement(model, runner_options(runtime).onnx, samples.sample(0));
-  } catch (const Error& error) {  // the result stands without it
+  } catch (const Error& error) {  // the result is valid without it
     return print_warnings(
         std::array{fmt::format("which provider computed what is not known: {}", error.what())});
   }

@@ -13,18 +13,18 @@
 
 namespace vernier::cli {
 
-// Which models a command runs, and how.
+// Options for the models of a command and how they run.
 
-// The models of a command: what is shipped, and what is trusted.
+// The candidate and the reference of a command.
 struct ModelOptions {
-  std::vector<std::string> models;  // components of a composite model, else one
+  std::vector<std::string> models;  // one path, or the components of a composite model
   std::string reference;
-  std::string reference_model;  // of a reference that is a file of weights
-  HostOptions host;             // of a reference that a host runs
+  std::string reference_model;  // the model, if `reference` is a file of weights
+  HostOptions host;             // for a reference that a host runs
   ModelIdOptions id;
 };
 
-// MODEL or -m, and --reference, each with other names that a command also takes. Returns MODEL.
+// MODEL or -m, and --reference, each with the command's additional names. Returns the option MODEL.
 CLI::Option* add_model_options(CLI::App& command, ModelOptions& options,
                                const std::string& model_help,
                                const std::string& more_model_names = "",
@@ -33,32 +33,34 @@ CLI::Option* add_model_options(CLI::App& command, ModelOptions& options,
 // --python --rebuild, and --task unless the command has it already.
 void add_model_id_options(CLI::App& command, ModelIdOptions& options);
 
-// --reference-model --host-timeout: a reference that is run in its own framework.
+// --reference-model --host-timeout, for a reference that a host runs.
 void add_host_options(CLI::App& command, ModelOptions& options);
 
 // --ops
 void add_operators_option(CLI::App& command, HostOptions& host);
 
-// --task --python --host-timeout --ops: a model alone that is run in its own framework.
+// --task --python --host-timeout --ops, for a single model that a host runs.
 void add_live_model_options(CLI::App& command, ModelIdOptions& id, HostOptions& host);
 
-// How a host runs a model alone: on the first sample of --input-data, or on an example of its own.
+// The options of a host that runs a single model. Its example is the first sample of --input-data,
+// else the host's own.
 HostOptions own_host(HostOptions host, const ModelIdOptions& id, const InputSpec& inputs);
 
-// What reports call a model: without the folders around it.
+// The name of a model in reports, without folders.
 std::string display_name(const std::filesystem::path& model);
 
-// The reference of the options, or of the model; of a file of weights, the model they belong to.
+// The reference that the options name, else that of the resolved model. With --reference-model, the
+// model that the weights belong to.
 std::filesystem::path resolve_reference(const ModelOptions& options, const ResolvedModel& model);
 
-// How a host runs the reference.
+// The options of a host that runs the reference.
 HostOptions host_options(const ModelOptions& options, const ResolvedModel& model);
 
-// How models are run.
+// Options of the runtime.
 struct RuntimeOptions {
   std::string provider = "cpu";
   std::vector<std::string> provider_options;  // KEY=VALUE
-  std::string optimize;                       // empty: the runner's own choice
+  std::string optimize;                       // if empty, the runner chooses
   bool exact = false;
   int threads = 0;
 };
@@ -66,21 +68,21 @@ struct RuntimeOptions {
 // --ep --ep-option --optimize --exact --threads
 void add_runtime_options(CLI::App& command, RuntimeOptions& options);
 
-// For every kind of model; what is watched is left to the caller.
+// Runner options for every model format; the caller sets what to watch.
 RunnerOptions runner_options(const RuntimeOptions& options);
 
-// What is run with what, for the report; a path that is empty is not there.
+// The description of the run for the report; `reference` may be empty.
 RunDescription describe_run(const std::string& command, const ResolvedModel& candidate,
                             const std::filesystem::path& reference, const RuntimeOptions& runtime);
 
-// Adds what the reference, or as `fact` says the candidate, ran in, if it was a host: "python
-// 3.11.2, torch 2.13.0".
+// Adds the versions that a host reported, "python 3.11.2, torch 2.13.0", under the name `fact`.
+// Does nothing if there are none.
 void describe_host(RunDescription& run,
                    const std::vector<std::pair<std::string, std::string>>& versions,
                    const std::string& fact = "reference_runs_in");
 
-// Says what each execution provider computes of the model, where one besides the CPU's was asked
-// for, and warns of what fell back to the CPU.
+// If the execution provider is not the CPU's, adds the operators that each provider computes, and
+// warns about those that fell back to the CPU.
 void describe_placement(RunDescription& run, const Model& model, const RuntimeOptions& runtime,
                         Samples& samples);
 

@@ -13,8 +13,8 @@
 
 namespace vernier::cli {
 
-// Groups of options that several commands share. `--help` shows the options of the group "Options";
-// `--help-all` those of the other groups as well.
+// Option groups that several commands share. `--help` shows the group "Options"; `--help-all` shows
+// all groups.
 inline constexpr const char* main_group = "Options";
 
 // Adds options of one group to a command. Numbers show their defaults.
@@ -30,7 +30,7 @@ class OptionGroup {
     if (!type.empty()) option->type_name(type);
     return option->group(name_);
   }
-  // An option that may be repeated; `take` gets each of its values.
+  // An option that may be repeated; `take` is called with each value.
   template <typename Take>
   CLI::Option* each(const std::string& names, const Take& take, const std::string& help,
                     const std::string& type) {
@@ -57,7 +57,7 @@ class OptionGroup {
 
 // A whole number of at least `least`.
 CLI::Validator at_least(std::int64_t least);
-// Finite numbers above 0, and from 0 on.
+// A finite number > 0, and a finite number >= 0.
 CLI::Validator above_zero();
 CLI::Validator from_zero();
 
@@ -65,20 +65,19 @@ CLI::Validator from_zero();
 void add_limit_options(CLI::App& command, std::vector<std::string>& fail_if,
                        const std::string& help);
 
-// --baseline --update-baseline: figures that were accepted before, and that this run is held
-// against.
+// --baseline --update-baseline: previously accepted figures that this run is compared with.
 struct BaselineOptions {
   std::string file;
   bool update = false;
 };
 void add_baseline_options(CLI::App& command, BaselineOptions& options);
 
-// What --fail-if and the baseline ask for.
+// The limits of --fail-if and of the baseline.
 std::vector<Limit> limits_in_force(std::span<const std::string> fail_if,
                                    const BaselineOptions& baseline,
                                    std::span<const std::string> metrics);
 
-// Writes the file that --update-baseline asks for.
+// Writes the baseline file if --update-baseline is set and the run was not interrupted.
 template <typename Result>
 void update_baseline(const BaselineOptions& options, const Result& result) {
   if (options.update && !result.interrupted) write_baseline(options.file, baseline_of(result));
@@ -87,7 +86,7 @@ void update_baseline(const BaselineOptions& options, const Result& result) {
 // --verdict --two-sided --resamples: how the scores of a task are judged.
 void add_judgement_options(CLI::App& command, JudgeOptions& options, const std::string& group);
 
-// --temperature --pooling: how embeddings are made and searched.
+// --temperature --pooling: how embeddings are computed and searched.
 void add_embedding_options(CLI::App& command, KnnOptions& task, std::string& pooling,
                            const std::string& group);
 

@@ -31,7 +31,7 @@ bool use_colour(const OutputOptions& options) {
          isatty(STDOUT_FILENO) == 1;
 }
 
-// Whether the terminal was said to show no UTF-8, by the first of these that is set.
+// Whether the locale of the terminal is not UTF-8, by the first of these variables that is set.
 bool is_ascii_terminal(const OutputOptions& options) {
   if (!options.file.empty() || isatty(STDOUT_FILENO) != 1) return false;
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
@@ -43,7 +43,7 @@ bool is_ascii_terminal(const OutputOptions& options) {
   return false;
 }
 
-// Lines of a file, or of a pipe, may have any length.
+// 0, no limit, for a file or a pipe.
 int width_of(const OutputOptions& options) {
   return options.file.empty() ? terminal_width(STDOUT_FILENO, 0) : 0;
 }
@@ -131,7 +131,7 @@ void require_model_writable(const std::filesystem::path& file,
   require_no_report(file, "a model");
   require_writable({.file = file.string()});
   for (const std::filesystem::path& each : read) {
-    std::error_code error;  // what is not there is no file that is read
+    std::error_code error;  // a file that does not exist cannot be replaced
     if (!each.empty() && std::filesystem::equivalent(file, each, error))
       throw Error(
           fmt::format("[output] {}: would replace what is read; choose another -o", file.string()));

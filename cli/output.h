@@ -14,62 +14,63 @@ namespace vernier::cli {
 
 // -f, -o and --no-color: where and how a command shows its result.
 struct OutputOptions {
-  std::string format;  // empty: by the file's ending, else text
-  std::string file;    // empty: standard output
+  std::string format;  // if empty, by the file's extension, else text
+  std::string file;    // if empty, standard output
   bool no_color = false;
-  std::string detail = "worst:20";  // the rows whose tensors a page shows
+  std::string detail = "worst:20";  // rows whose tensors the HTML page shows
 };
 
-// `more`: formats that only this command has.
+// `more` are additional formats of this command.
 void add_output_options(CLI::App& command, OutputOptions& options,
                         const std::vector<std::string>& more = {});
 
-// --detail, for commands that see tensors inside the models.
+// --detail, for commands that watch intermediate tensors.
 void add_detail_option(CLI::App& command, OutputOptions& options);
 
-// What is recorded for a page of tensors that pass; nothing for other formats, and with --detail
-// none.
+// The function that records observed tensors for an HTML page; empty for other formats and for
+// --detail none.
 ShowPair detail_recorder(const OutputOptions& options, DetailRecord& record);
 
-// Whether the result is shown with the candidate's graph.
+// Whether the output format shows the candidate's graph.
 bool shows_graph(const OutputOptions& options);
 
-// Throws Error if the result could not be written later: call it before the long work.
+// Throws Error if the result could not be written later. Call it before measuring.
 void require_writable(const OutputOptions& options);
-// Throws Error for a name that ends like a report's, where something else is written.
+// Throws Error if `path` has the extension of a report, though `written` ("a model") is written
+// there.
 void require_no_report(const std::filesystem::path& path, const std::string& written);
-// Both for a model that a command writes, which must be none of the files that it reads; empty
-// ones count for nothing.
+// Applies both checks to a model that a command writes, and throws Error if it would replace one of
+// the files `read`; empty paths are ignored.
 void require_model_writable(const std::filesystem::path& file,
                             const std::vector<std::filesystem::path>& read);
 
-// The format in force.
+// The format of the options, else by the file's extension, else "text".
 std::string output_format(const OutputOptions& options);
 
-// What a page shows beside the result; made only when a page is asked for.
+// What an HTML page shows in addition to the result; computed only for such a page.
 struct PageParts {
-  std::function<std::string()> graph = {};   // JSON of graph_json
-  std::function<std::string()> detail = {};  // JSON of detail_json
+  std::function<std::string()> graph = {};   // from graph_json()
+  std::function<std::string()> detail = {};  // from detail_json()
 };
 
-// Writes the result; the JSON text is made only when it is asked for.
+// Writes the result; `json` is called only if the format needs it.
 void write_result(const OutputOptions& options, const Document& document,
                   const std::function<std::string()>& json, const PageParts& parts = {});
 
-// The program's arguments, which a page shows as the command that makes it again.
+// Stores the program's arguments, which an HTML page shows as the command that reproduces it.
 void remember_command_line(std::span<const char* const> arguments);
 
-// Writes a text that is rendered already.
+// Writes text that is already rendered.
 void write_text(const OutputOptions& options, const std::string& text);
 
-// Columns of the terminal that the file descriptor is: $COLUMNS if it is set, else what the
-// terminal says; `otherwise` if there is none.
+// The terminal's width in columns: $COLUMNS if set, else that of the terminal behind the
+// descriptor, else `otherwise`.
 int terminal_width(int descriptor, int otherwise);
 
-// A sentence on stderr, in lines that fit the terminal.
+// Prints a sentence on stderr, wrapped to the terminal; in a session, passes it to the session.
 void print_message(const std::string& text);
 
-// "warning: ..." on stderr, each on its own.
+// Prints each warning as "warning: ...".
 void print_warnings(std::span<const std::string> warnings);
 
 }  // namespace vernier::cli

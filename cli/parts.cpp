@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Options that change no number of a result, and those that make a part.
+// Options that change no number of a result, and options about parts.
 constexpr std::array irrelevant = {
     "--shard",        "--checkpoint",  "--from-part",    "--output",
     "--format",       "--no-color",    "--detail",       "--timings",
@@ -36,7 +36,7 @@ bool is_relevant(const CLI::Option& option) {
   return option.count() > 0 && !name.empty() && std::ranges::count(irrelevant, name) == 0;
 }
 
-// The options that were given, as arguments that give them again.
+// The given options that affect results, as arguments.
 std::vector<std::string> arguments_of(const CLI::App& command) {
   std::vector<std::string> arguments;
   for (const CLI::Option* option : command.get_options()) {
@@ -47,7 +47,7 @@ std::vector<std::string> arguments_of(const CLI::App& command) {
   return arguments;
 }
 
-// What options name that are files: what is in them.
+// Hashes of the contents of files that options name.
 std::vector<std::pair<std::string, std::string>> file_facts(const CLI::App& command,
                                                             const Measured& measured) {
   std::vector<std::pair<std::string, std::string>> facts;

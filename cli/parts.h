@@ -13,45 +13,46 @@
 
 namespace vernier::cli {
 
-// Of commands that can be measured in parts.
+// Options of commands that can be measured in parts.
 struct PartOptions {
-  std::string shard;               // "3/16"; empty: all
-  std::string checkpoint;          // a folder; empty: none
-  std::vector<std::string> parts;  // that `vernier merge` makes the result of
+  std::string shard;               // "3/16"; empty means all samples
+  std::string checkpoint;          // a folder; empty means none
+  std::vector<std::string> parts;  // the part files that `vernier merge` passes
   const CLI::App* command = nullptr;
 };
 
 // --shard --checkpoint
 void add_part_options(CLI::App& command, PartOptions& options);
-// --checkpoint alone, of what is no measurement of single samples.
+// --checkpoint only, for commands that do not measure sample by sample.
 void add_checkpoint_option(CLI::App& command, PartOptions& options);
 
-// Throws Error where the options ask for parts: for what is measured in one piece alone.
+// Throws Error if the options ask for parts; for commands that cannot be split.
 void refuse_parts(const PartOptions& options);
 
-// Whether a part that a command wrote may hold this argument.
+// Whether the header of a part file may contain this argument.
 bool is_part_argument(const std::string& argument);
 
 // What a command is about to measure.
 struct Measured {
   std::filesystem::path candidate, reference;    // may be empty
-  std::string inputs;                            // their description
-  Samples* samples = nullptr;                    // the first of which is looked at; may be null
-  std::map<std::string, std::int64_t> sections;  // how many samples each has
+  std::string inputs;                            // description of the inputs
+  Samples* samples = nullptr;                    // the first sample is hashed; may be null
+  std::map<std::string, std::int64_t> sections;  // number of samples per section
 };
 
-// The records of a command that is measured in parts, as its options say: none, those of a
-// checkpoint, those that are merged.
+// The sample records of a command: none, those of a shard or a checkpoint, or those of merged
+// parts, depending on the options.
 class MeasuredParts {
  public:
-  // All three must outlive it. Throws Error where the options do not go together, or where parts
-  // are not of this measurement.
+  // `output` must outlive it. Throws Error if the options conflict, or if parts belong to another
+  // measurement.
   MeasuredParts(const PartOptions& options, const OutputOptions& output, const Measured& measured);
 
   SampleRecords* records() { return records_ ? &*records_ : nullptr; }
-  // Whether there is nothing to judge, as only a part was measured.
+  // Whether only a part is measured, so that nothing can be judged.
   bool is_part() const { return records_ && records_->is_part(); }
-  // Writes the part, and gives the exit code: that of an interruption where it is not complete.
+  // Writes the part and returns exit_pass; if it is incomplete, writes nothing and returns
+  // exit_interrupted.
   int write() const;
 
  private:

@@ -41,7 +41,8 @@ std::string version_text() {
   return text;
 }
 
-// On stderr: each message once, or on a terminal how many there are.
+// Prints ONNX Runtime's messages on stderr: each once if verbose, else only their number, on a
+// terminal.
 void print_runtime_messages(bool verbose) {
   const std::vector<RuntimeMessage> messages = runtime_messages();
   if (verbose) {
@@ -56,8 +57,7 @@ void print_runtime_messages(bool verbose) {
   }
 }
 
-// CLI11's own message for this shows the largest double in full.
-// What the supervising process ends the run for.
+// Limits that the supervising process enforces, and the limit for compressed data.
 void add_limits(CLI::App& command) {
   const auto keep = [](std::atomic<double> ActivityPage::*limit) {
     return [limit](const std::string& text) {

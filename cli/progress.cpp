@@ -21,14 +21,14 @@ constexpr const char* clear_line = "\r\x1b[K";
 constexpr int signals[] = {SIGINT, SIGTERM};
 constexpr auto a_moment = std::chrono::milliseconds(300);
 
-// A signal handler can reach nothing but a global.
+// Global, because a signal handler can reach nothing else.
 volatile std::sig_atomic_t signal_seen = 0;
 
 void on_signal(int signal) {
   if (!signal_seen) signal_seen = signal;
 }
 
-// Ends the runs of a process that has been told to stop a moment ago.
+// Stops all runs once `a_moment` has passed since a signal.
 void stop_late_runs(const std::stop_token& done) {
   constexpr auto pause = std::chrono::milliseconds(50);
   std::mutex mutex;

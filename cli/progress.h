@@ -13,8 +13,8 @@
 
 namespace vernier::cli {
 
-// While one lives, Ctrl-C and SIGTERM set a flag, so that loops can stop between samples and clean
-// up. A sample that takes longer than a moment is stopped, too, at its next node.
+// For its lifetime, Ctrl-C and SIGTERM set a flag, so that loops can stop between samples and clean
+// up. A sample that runs for another 300 ms after the signal is stopped at its next node.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -29,9 +29,9 @@ class InterruptGuard {
   std::jthread stopper_;
 };
 
-// A progress bar on stderr, drawn at most ten times a second and only when stderr is a terminal;
-// the line is cleared when it ends. Also where loops learn of Ctrl-C. In a session that is told
-// instead, and Ctrl-C is its own business.
+// A progress bar on stderr, drawn at most ten times a second and only if stderr is a terminal; the
+// destructor clears the line. It also tells loops of Ctrl-C. In a session, progress is passed to
+// the session instead, which handles Ctrl-C itself.
 class ProgressBar {
  public:
   explicit ProgressBar(std::string label);
@@ -39,10 +39,10 @@ class ProgressBar {
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  // Starts again for the next part of the work, which may tell of no samples.
+  // Restarts the bar with a new label for the next stage, which may report no samples.
   void begin(std::string label);
 
-  // An analysis' Progress: false after Ctrl-C.
+  // The Progress callback of an analysis; returns false after Ctrl-C.
   bool operator()(std::int64_t done, std::int64_t total);
 
  private:
@@ -56,7 +56,7 @@ class ProgressBar {
   std::optional<InterruptGuard> interrupt_;
 };
 
-// What `work` returns when it is given a progress bar, which is gone afterwards.
+// Runs `work` with a progress bar and returns its result.
 template <typename Work>
 auto with_progress(const std::string& label, Work work) {
   ProgressBar bar(label);

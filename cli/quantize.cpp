@@ -156,7 +156,7 @@ void add_calibration_options(CLI::App& command, CalibrationInput& input) {
 
 namespace {
 
-// Whether the data are rows of tokens for a decoder, and not all of its inputs.
+// Whether the data file holds rows of tokens for a decoder, and not all of its inputs.
 bool is_fed_tokens(const Model& model, const CalibrationInput& input) {
   const fs::path& data = input.spec.data;
   if (data.empty() || !fs::is_regular_file(data)) return false;
@@ -167,7 +167,8 @@ bool is_fed_tokens(const Model& model, const CalibrationInput& input) {
   return !std::ranges::all_of(inputs, [&](const auto& each) { return archive.has(each.name); });
 }
 
-// As many as samples elsewhere, but the float model's logits of all of them are kept.
+// The number of sequences: default_samples, but limited because the float model's logits of all of
+// them are kept in memory.
 std::int64_t most_sequences(const Model& model, const CalibrationInput& input) {
   constexpr std::int64_t most_logit_bytes = std::int64_t{1} << 30;
   const auto decoder = find_decoder(model, input.io.roles);
@@ -182,7 +183,7 @@ CalibrationData calibration_data(const Model& model, const CalibrationInput& inp
   CalibrationData data;
   InputSpec spec = input.spec;
   read_text(input.text, model.path(), "", spec);
-  // A decoder is measured on every token of its sequences.
+  // A decoder is measured on every token of whole sequences.
   spec.whole_sequences = !spec.tokens.empty() || is_fed_tokens(model, input);
   if (spec.whole_sequences && !spec.samples) spec.samples = most_sequences(model, input);
   const bool given = are_given(spec);

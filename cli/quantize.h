@@ -10,10 +10,9 @@
 
 namespace vernier::cli {
 
-// What the commands that write quantized models share, and the commands themselves, added as those
-// of cli/command.h are.
+// Parts that the commands that write quantized models share.
 
-// --data --input-data --dataset --synthetic, and what goes with them.
+// --data --input-data --dataset --synthetic and related options.
 struct CalibrationInput {
   InputSpec spec;
   TextInput text;
@@ -23,12 +22,12 @@ struct CalibrationInput {
 void add_calibration_options(CLI::App& command, CalibrationInput& input);
 
 struct CalibrationData {
-  Inputs inputs;                    // without samples where none were given
-  std::vector<std::string> doubts;  // about what is measured on them
+  Inputs inputs;                    // `samples` is null if none were given
+  std::vector<std::string> doubts;  // reasons to doubt what is measured on these inputs
 };
 CalibrationData calibration_data(const Model& model, const CalibrationInput& input);
 
-// vernier quantize, and convert --precision int8.
+// The options of `vernier quantize`, and of `vernier convert` for quantized precisions.
 struct QuantizeCommand {
   std::string model;
   std::filesystem::path quantized;
@@ -41,31 +40,30 @@ struct QuantizeCommand {
   std::filesystem::path ranges, save_ranges;
   CalibrationInput input;
   int threads = 0;
-  PartOptions parts;  // of which only a checkpoint
+  PartOptions parts;  // only the checkpoint is used
   OutputOptions output;
 };
 // --target-cpu.
 void add_target_option(OptionGroup& group, std::string& target);
 
-// All but the model, where it is written, its precision and limits.
+// All options except the model, the output path, the precision and the limits.
 void add_quantizing_options(CLI::App& command, QuantizeCommand& options);
 int run_quantize(QuantizeCommand& options);
 QuantizeOptions quantize_options(const QuantizeCommand& options);
-
 // Throws Error if options of block-wise weights are given and none of the precisions has 4 bits.
 void require_blocks(const QuantizeCommand& options, std::span<const std::string> precisions);
-// The checkpoint of a command, which both arguments must outlive.
+// The checkpoint of a command. `options` must outlive it.
 MeasuredParts checkpoint_of(const QuantizeCommand& options, const CalibrationData& data);
 RunDescription quantize_run(const std::string& name, const QuantizeCommand& options,
                             const CalibrationData& data);
 
-// -f --report --no-color: -o is the model.
+// -f --report --no-color; -o names the model, not the report.
 void add_quantize_output_options(CLI::App& command, OutputOptions& options);
 
-// "q.onnx": "q.float.onnx".
+// The path of the float model: "q.float.onnx" for "q.onnx".
 std::filesystem::path float_model_path(const std::filesystem::path& quantized);
 
-// Of a model file and the file of its weights.
+// The size of a model file and its .data file, in bytes.
 std::int64_t model_bytes(const std::filesystem::path& path);
 
 }  // namespace vernier::cli

@@ -39,13 +39,13 @@ void require_recordable(const RecordCommand& options, ModelFormat format) {
                             options.model));
 }
 
-// A model that is read once: an ONNX model is also looked at to draw its inputs.
+// The opened model. An ONNX model is kept, because its inputs are drawn by its graph.
 struct OpenedModel {
   std::optional<Model> onnx;
-  std::unique_ptr<Runner> runner;  // null: nothing is run
+  std::unique_ptr<Runner> runner;  // null if nothing is run
 };
 
-// Whether only outputs are wanted, though some are by name.
+// Whether only outputs are selected, by kind or by name.
 bool are_outputs(const TensorSelection& tensors, const std::vector<TensorSpec>& outputs) {
   const std::vector<std::string> names = names_of(outputs);
   return !tensors.intermediates && std::ranges::all_of(tensors.patterns, [&](const auto& pattern) {
@@ -70,7 +70,7 @@ OpenedModel open_model(const RecordCommand& options, const TensorSelection& tens
   return opened;
 }
 
-// One line for each reason, with the first few names of those that were asked for.
+// Prints one line per reason, with the first few of the selected tensors.
 void print_left_out(const std::vector<UnwatchedTensor>& tensors, const TensorSelection& asked) {
   constexpr std::size_t shown = 3;
   std::map<std::string, std::vector<std::string>> by_reason;

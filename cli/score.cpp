@@ -18,7 +18,7 @@
 namespace vernier::cli {
 namespace {
 
-// What the tasks of `vernier score` have in common: predictions, labels, judgement and output.
+// Options that all tasks of `vernier score` share: predictions, labels, judgement and output.
 struct ScoreOptions {
   std::string predictions;
   std::vector<std::string> labels;
@@ -28,7 +28,7 @@ struct ScoreOptions {
   OutputOptions output;
 };
 
-// How a command scores a file of predictions, and what its report says of that.
+// Scores a file of predictions; `facts` are for the report.
 struct Scorer {
   std::string name;
   TaskOptions task;
@@ -67,7 +67,7 @@ void add_score_options(CLI::App& command, ScoreOptions& options,
   add_output_options(command, options.output);
 }
 
-// Scores the predictions, and the reference's beside them; returns the exit code.
+// Scores the predictions, and those of the reference if given; returns the exit code.
 int run_score(const ScoreOptions& options, const Scorer& scorer) {
   require_writable(options.output);
   const bool has_reference = !options.reference.empty();
@@ -90,7 +90,7 @@ std::vector<std::string> to_strings(std::span<const std::string_view> names) {
   return {names.begin(), names.end()};
 }
 
-// The labels of a task that has one file of them.
+// The labels of a task with one label file.
 std::vector<std::int64_t> read_labels(const std::string& argument) {
   const Tensor labels = read_array(argument);
   const bool recorded = labels.shape.size() == 2 && is_integer(labels.dtype);  // [runs, batch]
@@ -192,7 +192,7 @@ struct MiouCommand {
   TaskOptions task{.task = Task::image_segmentation};
 };
 
-// The maps of labels [images, height, width].
+// The label maps [height, width] of an array [images, height, width].
 std::vector<Tensor> read_maps(const std::string& argument) {
   const Tensor labels = read_array(argument);
   if (labels.shape.size() != 3)
@@ -248,7 +248,7 @@ bool is_array(const std::string& argument) {
          argument.find(".npz:") != std::string::npos;
 }
 
-// The targets [sequences, tokens] of each of the files.
+// The targets [sequences, tokens] of each file.
 std::vector<Tensor> read_target_sets(const std::vector<std::string>& files) {
   std::vector<Tensor> sets;
   for (const std::string& file : files) {

@@ -8,19 +8,19 @@
 
 namespace vernier::cli {
 
-// Where a command's result, messages and progress go when it is run inside another program. Without
-// one they go to the terminal, or to the file of --output.
+// Receives the result, messages and progress of a command that runs inside another program. Without
+// a session they go to the terminal, or to the file of --output.
 struct Session {
-  std::function<void(const HtmlResult&)> result;  // which is valid during the call
+  std::function<void(const HtmlResult&)> result;  // valid only during the call
   std::function<void(const std::string&)> message;
-  // Called as analysis' Progress is, from any thread; false asks the work to stop.
+  // Called like the Progress of an analysis, from any thread; returning false stops the work.
   std::function<bool(const std::string& label, std::int64_t done, std::int64_t total)> progress;
 };
 
-// The session of the commands that this thread runs; null: the terminal.
+// The session of commands that this thread runs; null if there is none.
 const Session* session();
 
-// While one lives, this thread's commands have the session.
+// For its lifetime, commands that this thread runs use `session`.
 class SessionScope {
  public:
   explicit SessionScope(const Session& session);

@@ -26,8 +26,8 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto patience = 900ms;       // with a process that was asked to stop
-constexpr auto one_keystroke = 100ms;  // signals this close together are one
+constexpr auto patience = 900ms;       // how long a process that was asked to stop may take
+constexpr auto one_keystroke = 100ms;  // signals this close together count as one
 constexpr auto retraced_at_most = 60s;
 
 sigset_t supervised_signals() {
@@ -37,7 +37,7 @@ sigset_t supervised_signals() {
   return signals;
 }
 
-// Memory that is neither a file's nor shared, of the process and those it forked, in bytes.
+// Private memory of the process and its children, in bytes: without mapped files and shared memory.
 double memory_in_use(pid_t process) {
   double pages = 0, resident = 0, shared = 0;
   const std::string folder = fmt::format("/proc/{}", process);
@@ -51,16 +51,17 @@ double memory_in_use(pid_t process) {
 // How a process ended.
 struct End {
   int status = 0;
-  int signal = 0;  // that it was asked to stop with
+  int signal = 0;  // signal that it was asked to stop with; 0 if none
   bool timed_out = false;
   bool out_of_memory = false;
   Clock::duration took{};
 };
 
-// A process that runs `work`, and this one, which waits for its end.
+// Forks a child process and supervises it until it ends.
 class Supervision {
  public:
-  // `seconds`: that the work may take, whatever it says of its own limits; 0: as long as it likes.
+  // `seconds` limits the child's time in addition to the limit on the activity page; 0 means no
+  // limit.
   explicit Supervision(SharedActivity& activity, double seconds = 0)
       : activity_(activity), longest_(seconds) {
     const sigset_t signals = supervised_signals();
@@ -70,7 +71,7 @@ class Supervision {
   Supervision(const Supervision&) = delete;
   Supervision& operator=(const Supervision&) = delete;
 
-  // In the process itself this returns nothing, and otherwise how it ended.
+  // Returns nullopt in the child; in the parent, waits and returns how the child ended.
   std::optional<End> start() {
     const pid_t parent = getpid();
     std::fflush(nullptr);
@@ -108,7 +109,7 @@ class Supervision {
     }
     end.signal = info.si_signo;
     asked_ = Clock::now();
-    // A terminal has told the whole process group.
+    // A terminal has already sent the signal to the whole process group.
     if (info.si_code <= 0) kill(child_, info.si_signo);
   }
 
@@ -128,8 +129,8 @@ class Supervision {
   Clock::time_point begin_, asked_;
 };
 
-// Runs the work again, node by node and without a trace, to record the node that it crashed in.
-// Whether that crashed too. --timeout is of both runs.
+// Runs the work again with every node recorded and without output, to find the node that crashes.
+// Returns whether the second run crashed too. --timeout covers both runs.
 bool find_node(SharedActivity& activity, const End& first, int argc, char** argv,
                int (*work)(int, char**)) {
   if (first.took > retraced_at_most) return false;
@@ -157,7 +158,7 @@ int report(const End& end, SharedActivity& activity, int argc, char** argv,
            int (*work)(int, char**)) {
   const double seconds = activity.page().timeout_seconds;
   const double gigabytes = activity.page().memory_gigabytes;
-  if (!end.signal && WTERMSIG(end.status) == SIGPIPE) return 128 + SIGPIPE;  // as by `| head`
+  if (!end.signal && WTERMSIG(end.status) == SIGPIPE) return 128 + SIGPIPE;  // as from `| head`
   if (end.signal || WTERMSIG(end.status) == SIGINT || WTERMSIG(end.status) == SIGTERM) {
     const int signal = end.signal ? end.signal : WTERMSIG(end.status);
     if (!activity.page().answered) print_error("interrupted before there was anything to report");
@@ -186,7 +187,7 @@ void begin_answer() {
 
 void print_error(std::string message) {
   begin_answer();
-  // A name out of a file may have a megabyte.
+  // A name from a file may be a megabyte long.
   constexpr std::size_t most = 4000, kept = most / 2;
   if (message.size() > most) message.replace(kept, message.size() - 2 * kept, " ... ");
   std::fprintf(stderr, "%svernier: %s\n", isatty(STDERR_FILENO) == 1 ? "\r\x1b[K" : "",

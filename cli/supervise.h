@@ -4,17 +4,18 @@
 
 namespace vernier::cli {
 
-// Runs `work` in a process of its own and returns its exit code. If a signal ends that process, one
-// line says what it was doing, and the exit code is 2. Keeps the limits of the activity page, and
-// passes signals on: the first asks the process to stop, and it is killed when it has not after a
-// second, or at the next signal. The environment variable VERNIER_UNSUPERVISED leaves all this out.
+// Runs `work` in a child process and returns its exit code. If a signal ends the child, prints one
+// line about what it was doing and returns 2. Enforces the limits of the activity page, and
+// forwards signals: the first one asks the child to stop; it is killed 0.9 s later or at the next
+// signal. If the environment variable VERNIER_UNSUPERVISED is set, runs `work` in this process
+// instead.
 int supervise(int argc, char** argv, int (*work)(int argc, char** argv));
 
-// From now on no limit ends this process: it has its answer, and is about to say it. Nothing is
-// added to that, however it ends after an interrupt.
+// Marks that a result or an error is about to be written: from now on no limit ends this process,
+// and the supervisor prints nothing after an interrupt.
 void begin_answer();
 
-// Lines on stderr that replace a progress bar.
+// Prints an error on stderr, in place of a progress bar.
 void print_error(std::string message);
 
 }  // namespace vernier::cli

@@ -31,7 +31,7 @@ struct SweepCommand {
   int runs = 15;
 };
 
-// Of this program running one sample of the model, as a process of its own.
+// Peak memory in bytes of `vernier record` running one sample of the model; nullopt if it fails.
 std::optional<std::int64_t> peak_memory(const fs::path& model, const fs::path& folder) {
   const fs::path outputs = folder / "outputs.npz";
   std::vector<std::string> words = {

@@ -23,9 +23,9 @@ namespace fs = std::filesystem;
 
 struct TuneCommand {
   QuantizeCommand quantize;
-  std::string reference;  // of a model that is quantized already
+  std::string reference;  // of an already quantized model
   std::string target, cost = "nodes", fallback;
-  std::vector<std::string> keep;  // nodes of a model that is quantized already
+  std::vector<std::string> keep;  // nodes of an already quantized model
 };
 
 TuneFallback fallback_of(const TuneCommand& options) {
@@ -70,7 +70,7 @@ RunDescription describe_run(const TuneCommand& options, const CalibrationData& d
   return run;
 }
 
-// No search: what somebody has chosen, as debug advises it.
+// Keeps the given nodes in float without a search, as `debug` advises.
 int keep(const TuneCommand& options) {
   const QuantizeCommand& command = options.quantize;
   if (options.reference.empty())

@@ -45,7 +45,7 @@ struct ZooCommand {
   const CLI::App* program = nullptr;
 };
 
-// Throws Error for options that the commands do not have: before hours of work.
+// Throws Error for options that the commands do not have, before hours of work.
 void require_options(const CLI::App& program, const ZooEntry& entry, const std::string& command,
                      const NamedOptions& options) {
   const CLI::App* app = program.get_subcommand(command);
@@ -58,7 +58,7 @@ void require_options(const CLI::App& program, const ZooEntry& entry, const std::
                               unknown_name(command, "option", name, names).what()));
 }
 
-// Samples are few and jobs many: a job has one thread, and the number of jobs changes no result.
+// Gives each job one thread: many jobs run at once, and results must not depend on their number.
 void add_threads(const CLI::App& program, ZooEntry& entry) {
   const auto add = [&](const std::string& command, NamedOptions& options) {
     if (program.get_subcommand(command)->get_option_no_throw("--threads"))
@@ -68,16 +68,16 @@ void add_threads(const CLI::App& program, ZooEntry& entry) {
   if (entry.candidate.empty()) add("convert", entry.convert);
 }
 
-// A row that is being measured: its processes run one after the other.
+// A row that is being measured, by one process after the other.
 struct Job {
   std::size_t row = 0;
-  std::deque<std::vector<std::string>> lines;  // that are left
-  bool makes_model = false;                    // the one that runs
+  std::deque<std::vector<std::string>> lines;  // command lines that remain
+  bool makes_model = false;                    // whether the running process converts a model
   pid_t process = -1;
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> errors{nullptr, std::fclose};
 };
 
-// This program, whatever the working folder is by then.
+// The path of this program, which stays valid if the working folder changes.
 std::string own_program() {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
@@ -110,7 +110,7 @@ void start(Job& job, const std::string& program) {
   close(nothing);
 }
 
-// Why a process could not do its work: the last line that it wrote, without the program's name.
+// Why a process failed: the last line that it wrote to stderr, without the program's name.
 std::string last_line(std::FILE* errors) {
   if (!errors || std::fseek(errors, 0, SEEK_SET) != 0) return "";
   std::string text;
@@ -150,10 +150,10 @@ class ZooRun {
     return {std::move(rows_), interrupted_};
   }
 
-  // Of a run to the end, which the next one is held against.
+  // Stores the results of a complete run, which the next run is compared with.
   void write_last(const ZooResult& result) const { cache_.write_last(result.rows, plans_); }
 
-  // The row's own result; empty: there is none.
+  // The row's JSON result; empty if there is none.
   std::string result_of(std::size_t row) const {
     const auto stored = cache_.find(plans_[row].key);
     return stored ? stored->result : "";
@@ -168,7 +168,7 @@ class ZooRun {
     return own;
   }
 
-  // Takes a row from the cache, or puts it in line.
+  // Takes a row from the cache, or queues it.
   void look_up(std::size_t index) {
     ZooRow& row = rows_[index];
     try {
@@ -199,7 +199,7 @@ class ZooRun {
     running_.push_back(std::move(job));
   }
 
-  // Whether one has ended.
+  // Handles the first process that has ended; returns whether a row is done.
   bool collect_ended() {
     for (Job& job : running_) {
       int status = 0;
@@ -213,9 +213,9 @@ class ZooRun {
     return false;
   }
 
-  // Whether the row is done.
+  // Handles the end of a process; returns whether its row is done.
   bool ended(Job& job, int code) {
-    if (code > 128) return interrupted_ = true;  // the row is left to the next run
+    if (code > 128) return interrupted_ = true;  // the next run measures this row
     const bool could_be_done = code == exit_pass || code == exit_code(Outcome::fail) ||
                                code == exit_code(Outcome::inconclusive);
     if (!could_be_done) {
@@ -257,7 +257,7 @@ class ZooRun {
                               row.error.empty() ? "" : " " + row.error));
   }
 
-  // What is not finished is not kept: it is measured by the next run.
+  // Ends the running jobs; their rows are measured by the next run.
   void stop_running() {
     for (const Job& job : running_) kill(job.process, SIGTERM);
     for (const Job& job : running_) {
@@ -283,7 +283,7 @@ class ZooRun {
   bool interrupted_ = false;
 };
 
-// The table, and the results of rows that do not pass: they are what is looked into.
+// The HTML page: the table, and the results of rows that do not pass.
 std::string page_of(const Document& document, const std::string& json, const ZooResult& result,
                     const ZooRun& running) {
   constexpr std::size_t most_results = 40;
@@ -342,7 +342,7 @@ int run_zoo(ZooCommand& options) {
   fs::current_path(zoo.folder);
   ZooRun running(options, zoo);
   const ZooResult result = running.run();
-  // A shard judges nothing: the run that collects them does.
+  // A shard judges nothing; the --collect run does.
   if (!options.shard.empty()) return result.interrupted ? exit_interrupted : exit_pass;
   const bool complete = std::ranges::none_of(
       result.rows, [](const ZooRow& row) { return row.state == ZooState::missing; });

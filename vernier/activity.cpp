@@ -23,14 +23,14 @@ void store(std::array<char, Size>& target, std::string_view text) {
   target[count] = '\0';
 }
 
-// The signal then ends the process as it would have.
+// raise() runs the default action: SA_RESETHAND has removed this handler.
 void note_crash(int signal) {
   pid_t none = 0;
   used_page->crashed.compare_exchange_strong(none, gettid());
   raise(signal);
 }
 
-// Where nobody else, such as a sanitizer, handles them.
+// Leaves signals alone that something else, such as a sanitizer, already handles.
 void note_crashes() {
   for (const int signal : {SIGSEGV, SIGFPE, SIGBUS, SIGILL}) {
     struct sigaction action = {};

@@ -16,8 +16,7 @@ bool same_letter(char left, char right) {
          std::tolower(static_cast<unsigned char>(right));
 }
 
-// Letters to insert, remove, replace or swap with the next (optimal string alignment), whatever
-// their case.
+// Case-insensitive edit distance with transpositions (optimal string alignment).
 int edit_distance(std::string_view from, std::string_view to) {
   std::vector<int> before, last, row(to.size() + 1);
   std::iota(row.begin(), row.end(), 0);
@@ -35,7 +34,7 @@ int edit_distance(std::string_view from, std::string_view to) {
   return row.back();
 }
 
-// Part of the other, or a few letters away.
+// 1 if `name` is a substring of `other`, else their edit distance.
 int distance(std::string_view name, std::string_view other) {
   if (!name.empty() && other.find(name) != std::string_view::npos) return 1;
   return edit_distance(name, other);

@@ -4,8 +4,9 @@
 
 namespace vernier {
 
-// What ends the work. The message is one line: operation in brackets, subject, expected and found,
-// remedy: "[npz] a.npz: 'x' has shape [1,10], model expects [1,3,224,224]; pass --shape".
+// A failure that ends the command. The message is one line: operation in brackets, subject,
+// expected and found, remedy: "[npz] a.npz: 'x' has shape [1,10], model expects [1,3,224,224]; pass
+// --shape".
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

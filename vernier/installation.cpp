@@ -16,8 +16,8 @@ namespace {
 std::mutex mutex;
 std::optional<PythonEnvironment> loaded_by;
 
-// Where the Python that a virtual environment was made from keeps its packages, if the environment
-// sees them. Its pyvenv.cfg says `home = /usr/bin` and `include-system-site-packages = true`.
+// The package folders of the base Python of a virtual environment; empty unless its pyvenv.cfg says
+// `include-system-site-packages = true`. The base is given there as `home = /usr/bin`.
 std::vector<fs::path> packages_of_base(const fs::path& prefix, const fs::path& version) {
   std::ifstream file(prefix / "pyvenv.cfg");
   fs::path home;
@@ -32,7 +32,8 @@ std::vector<fs::path> packages_of_base(const fs::path& prefix, const fs::path& v
           base / "lib/python3/dist-packages"};
 }
 
-// PREFIX/lib/python3.11/site-packages belongs to PREFIX/bin/python3.11.
+// The environment whose site-packages contains `folder`: PREFIX/lib/python3.11/site-packages
+// belongs to PREFIX/bin/python3.11. Empty if there is none.
 PythonEnvironment environment_around(fs::path folder) {
   for (; folder.has_relative_path(); folder = folder.parent_path()) {
     if (folder.filename() != "site-packages" && folder.filename() != "dist-packages") continue;

@@ -5,7 +5,7 @@
 namespace vernier {
 namespace {
 
-// Brackets in strings do not count.
+// Ignores brackets inside strings.
 bool is_deep(std::string_view text) {
   int level = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -11,10 +11,10 @@ namespace {
 
 struct Decoded {
   char32_t code = 0;
-  std::size_t length = 0;  // 0: not UTF-8
+  std::size_t length = 0;  // in bytes; 0 if the bytes are not UTF-8
 };
 
-// How many bytes the first one announces; 0 if it cannot be first.
+// The length in bytes of the sequence that `first` starts; 0 if no sequence starts with it.
 std::size_t announced_length(unsigned char first) {
   if (first < 0x80) return 1;
   if (first < 0xc2) return 0;
@@ -39,8 +39,8 @@ Decoded decode_one(std::string_view text) {
   return {code, length};
 }
 
-// Controls (also those of 8 bits), line and paragraph separators, and what changes the direction of
-// the text around it.
+// C0 and C1 controls, line and paragraph separators, bidirectional controls, byte order marks and
+// interlinear annotations.
 bool is_unprintable(char32_t code) {
   const auto within = [code](char32_t first, char32_t last) {
     return code >= first && code <= last;

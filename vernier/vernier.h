@@ -1,8 +1,8 @@
 #pragma once
 
-// The library in one header: questions about a reference and a candidate, each asked with the
-// paths of both, the inputs to run them on and options. What this header does not reach is not
-// installed, and may change. Every function throws Error for what cannot be done.
+// The library in one header: one function for each question about a reference and a candidate. Each
+// takes the paths of both, the inputs to run them on and options. Headers that this one does not
+// include are not installed, and may change. Every function throws Error if it cannot answer.
 
 #include <filesystem>
 
@@ -19,30 +19,31 @@
 
 namespace vernier {
 
-// How far are the outputs apart? The reference is an ONNX model, a TorchScript file or recorded
-// outputs. 100 samples unless `inputs` says otherwise; without limits, those of the candidate's
-// precision.
+// How far apart are the outputs? The reference is an ONNX model, a TorchScript file or recorded
+// outputs. Uses 100 samples unless `inputs` says otherwise. If `options` has no limits, those of
+// the candidate's precision apply.
 CompareResult compare(const std::filesystem::path& reference,
                       const std::filesystem::path& candidate, const InputSpec& inputs = {},
                       CompareModelsOptions options = {});
 
-// Which tensors and weights did quantization damage? Both are ONNX models. 8 samples unless
+// Which tensors and weights did quantization damage? Both are ONNX models. Uses 8 samples unless
 // `inputs` says otherwise.
 DebugResult debug(const std::filesystem::path& reference, const std::filesystem::path& candidate,
                   const InputSpec& inputs = {}, DebugOptions options = {});
 
-// At which layer do they start to differ, and why? The reference is a TorchScript file, an ONNX
-// model or recorded tensors. One sample, drawn from a normal distribution, unless `inputs` says
-// otherwise.
+// At which layer do reference and candidate start to differ, and why? The reference is a
+// TorchScript file, an ONNX model or recorded tensors. Uses one sample, drawn from a normal
+// distribution, unless `inputs` says otherwise.
 LayersResult layers(const std::filesystem::path& reference, const std::filesystem::path& candidate,
                     const InputSpec& inputs = {}, LayersOptions options = {});
 
-// What is wrong with the candidate? An empty reference is not compared with.
+// What is wrong with the candidate? The reference may be empty: the candidate is then checked
+// alone.
 CheckResult check(const std::filesystem::path& reference, const std::filesystem::path& candidate,
                   const InputSpec& inputs, CheckOptions options = {});
 
 // How well do both do their task on the labelled examples of `inputs.dataset`? With an empty
-// reference the candidate is scored alone. 1000 samples unless `inputs` says otherwise.
+// reference the candidate is scored alone. Uses 1000 samples unless `inputs` says otherwise.
 TaskResult evaluate(const std::filesystem::path& reference, const std::filesystem::path& candidate,
                     const InputSpec& inputs, const EvaluateOptions& options);
 

@@ -5,8 +5,8 @@
 namespace vernier {
 
 std::string version();
-std::string onnxruntime_version();  // of the library that is loaded
-std::string onnxruntime_library();  // its file
-std::string torch_version();        // of the libtorch built against; empty if there is none
+std::string onnxruntime_version();  // of the loaded library
+std::string onnxruntime_library();  // path of the loaded library
+std::string torch_version();        // of the libtorch that this build links; empty if none
 
 }  // namespace vernier

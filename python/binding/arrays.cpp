@@ -36,7 +36,7 @@ bool is_contiguous(const AnyArray& array) {
   return true;
 }
 
-// Copies what lies below `axis`; returns the end of what was written.
+// Copies the elements from `axis` on in C order; returns the end of the written bytes.
 std::byte* gather(const AnyArray& array, std::size_t axis, const std::byte* from, std::byte* to) {
   const auto size = static_cast<std::int64_t>(array.itemsize());
   if (axis == array.ndim()) {
@@ -70,7 +70,7 @@ TensorView Array::view() const {
 }
 
 nb::object memory_view(std::span<const std::byte> bytes) {
-  static char nothing = 0;  // an empty view needs an address, too
+  static char nothing = 0;  // an empty view needs a valid address too
   auto* data =
       bytes.empty() ? &nothing : const_cast<char*>(reinterpret_cast<const char*>(bytes.data()));
   return nb::steal(

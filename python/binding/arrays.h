@@ -11,13 +11,13 @@
 
 namespace vernier::binding {
 
-// Anything with DLPack or the buffer protocol, in the memory of the CPU; never converted.
+// An object with DLPack or the buffer protocol, in CPU memory; never converted.
 using AnyArray = nanobind::ndarray<nanobind::ro, nanobind::device::cpu>;
 
-// An array of Python's, where it is; one whose elements do not lie one after the other is copied.
+// A Python array, used in place; an array that is not contiguous is copied.
 class Array {
  public:
-  // Throws Error for elements that are no numbers Vernier knows.
+  // Throws Error if Vernier does not support the element type.
   Array(std::string name, AnyArray array);
   Array(Array&&) noexcept = default;
 
@@ -25,14 +25,14 @@ class Array {
 
  private:
   std::string name_;
-  AnyArray array_;  // keeps the memory
+  AnyArray array_;  // keeps the memory alive
   DType dtype_;
   Shape shape_;
   std::vector<std::byte> copy_;
   bool copied_ = false;
 };
 
-// Memory of ours as Python sees it; nothing may keep it longer than the memory lives.
+// A Python memoryview of `bytes`, which must not be used after the memory is freed.
 nanobind::object memory_view(std::span<const std::byte> bytes);
 
 // {"name": ..., "dtype": ..., "shape": ..., "bytes": ...}, as in docs/host-protocol.md.

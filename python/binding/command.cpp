@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::chrono::milliseconds signal_interval{50};
 
-// The command, and the thread that runs it.
+// A command and the thread that runs it.
 class Work {
  public:
   Work(const std::vector<std::string>& arguments, nb::handle progress) : progress_(progress) {
@@ -47,7 +47,7 @@ class Work {
     runs_->stop();
   }
 
-  // After the end. With the GIL, which what Python raised needs.
+  // Call it after the end and with the GIL, which a stored Python exception needs.
   Report result() {
     if (raised_) throw std::move(*raised_);
     if (thrown_) std::rethrow_exception(thrown_);
@@ -82,7 +82,7 @@ class Work {
   nb::handle progress_;
   cli::Session session_;
   std::atomic<bool> stopped_ = false;
-  std::shared_ptr<RunGroup> runs_ = std::make_shared<RunGroup>();  // other threads' go on
+  std::shared_ptr<RunGroup> runs_ = std::make_shared<RunGroup>();  // this command's only
   Report report_;
   std::optional<nb::python_error> raised_;
   std::exception_ptr thrown_;

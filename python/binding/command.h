@@ -10,19 +10,19 @@
 
 namespace vernier::binding {
 
-// What a command would have printed.
+// The result of a command.
 struct Report {
   int exit_code = 0;
   Document document;
-  std::string json;                   // the bytes of -f json
-  std::string graph, detail;          // what the page shows besides, as JSON
+  std::string json;                   // as written by -f json
+  std::string graph, detail;          // JSON for the HTML page
   std::vector<std::string> messages;  // warnings
 };
 
-// Runs a command as `vernier ARGUMENTS` does, without the GIL, on a thread of its own that is gone
-// when this returns. `progress(label, done, total)` may be None; a false value ends the work.
-// Throws Error as the command does, and what Python's signal handlers raise: Ctrl-C is
-// KeyboardInterrupt, also while a model runs.
+// Runs `vernier ARGUMENTS` on a separate thread, without the GIL; the thread has ended when this
+// returns. `progress(label, done, total)` may be None; if it returns a false value other than None,
+// the work stops. Throws the command's Error, or what Python's signal handlers raise: Ctrl-C raises
+// KeyboardInterrupt, even while a model runs.
 Report run_command(const std::vector<std::string>& arguments, nanobind::object progress,
                    const std::vector<const PythonModel*>& models);
 

@@ -27,7 +27,7 @@ using namespace nb::literals;
 namespace vernier::binding {
 namespace {
 
-// Arrays of Python's, given where a path of an .npz or of a folder of them would be.
+// Registers Python arrays under a path that can be given like an .npz or a folder of them.
 class PythonArrays {
  public:
   using Sample = std::vector<std::pair<std::string, AnyArray>>;
@@ -49,7 +49,7 @@ class PythonArrays {
 
  private:
   std::vector<std::vector<Array>> samples_;
-  std::unique_ptr<NamedArrays> named_;  // before the arrays are gone
+  std::unique_ptr<NamedArrays> named_;  // declared last: unregisters before the arrays are freed
 };
 
 nb::dict measure(AnyArray reference, AnyArray candidate, bool ulp, bool argmax) {
@@ -69,7 +69,7 @@ nb::dict measure(AnyArray reference, AnyArray candidate, bool ulp, bool argmax) 
   return metrics;
 }
 
-// How every report ends.
+// The last line of the report; empty if it has none.
 std::string conclusion(const Report& report) {
   const auto* last = report.document.blocks.empty()
                          ? nullptr

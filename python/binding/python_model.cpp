@@ -16,7 +16,7 @@ namespace nb = nanobind;
 namespace vernier::binding {
 namespace {
 
-// The thread's own place in PythonHost::threads, for as long as it runs Python.
+// For its lifetime, lists the current thread in PythonHost::threads.
 class Running {
  public:
   explicit Running(PythonHost& host) : host_(host), id_(PyThread_get_thread_ident()) {
@@ -33,7 +33,7 @@ class Running {
   unsigned long id_;
 };
 
-// The first line of an exception's message that says something, behind its class.
+// The exception's class and the first non-empty line of its message.
 std::string told(const nb::python_error& error) {
   const std::string kind = nb::cast<std::string>(error.type().attr("__name__"));
   if (!error.value().is_valid()) return kind;
@@ -44,7 +44,7 @@ std::string told(const nb::python_error& error) {
   return kind == "Failure" ? line : fmt::format("{}: {}", kind, line);
 }
 
-// An object that is let go with the GIL, whoever does it.
+// A Python object that is released with the GIL, on any thread.
 struct Owned {
   nb::object object;
   ~Owned() {
@@ -53,7 +53,7 @@ struct Owned {
   }
 };
 
-// The exception as an object; what C raised may be a class and no value yet.
+// The exception as an object; one that C code raised may be only a class, or a class and a message.
 nb::object exception_of(const nb::python_error& error) {
   if (!error.value().is_valid()) return error.type()();
   nb::object value = nb::borrow(error.value());
@@ -62,7 +62,7 @@ nb::object exception_of(const nb::python_error& error) {
 
 class PythonRunner final : public DescribedRunner {
  public:
-  // Without the GIL, as all others.
+  // Call it without the GIL, like all member functions.
   PythonRunner(std::shared_ptr<PythonHost> host, HostOptions options) : python_(std::move(host)) {
     options.source = std::filesystem::path(options.source).filename();
     name_ = options.source;
@@ -114,7 +114,8 @@ class PythonRunner final : public DescribedRunner {
     return list;
   }
 
-  // Calls Python. What it raises is told in a line, and kept.
+  // Calls Python with the GIL. An exception is stored in PythonHost::failure and thrown as a
+  // one-line Error.
   template <typename Call>
   void calling(const Call& call) const {
     std::optional<std::string> failure;
@@ -131,8 +132,8 @@ class PythonRunner final : public DescribedRunner {
     if (failure) throw Error(fmt::format("[host] {}: {}", name_, *failure));
   }
 
-  // Calls Python with what makes functions for it that take a tensor by its message and address.
-  // What they throw ends the call and is thrown again.
+  // Runs `call` with a function that wraps a TensorVisitor for Python, which passes a tensor by its
+  // message, address and byte count. An exception of the visitor ends the call and is rethrown.
   template <typename Call>
   void visiting(const Call& call) const {
     std::exception_ptr thrown;
@@ -148,7 +149,7 @@ class PythonRunner final : public DescribedRunner {
             name, *dtype, shape, {reinterpret_cast<const std::byte*>(address), count}};
         try {
           check_byte_count(tensor);
-          const nb::gil_scoped_release release;  // the other model may be Python's, too
+          const nb::gil_scoped_release release;  // the other model may be in Python too
           visit(tensor);
         } catch (...) {
           thrown = std::current_exception();
@@ -165,7 +166,7 @@ class PythonRunner final : public DescribedRunner {
   }
 
   std::shared_ptr<PythonHost> python_;
-  Owned host_;  // of this runner alone
+  Owned host_;  // not shared with other runners
   std::string name_;
 };
 

@@ -16,7 +16,7 @@ from vernier._vernier import Error, Report
 ModelLike = Any
 # A path; arrays by name or one array, whose leading axis is the samples; or a sequence of samples.
 InputsLike = Any
-# progress(label, done, total), which may return False to stop; or True for a bar by tqdm.
+# progress(label, done, total), which may return False to stop; or True for a tqdm progress bar.
 Progress = Union[bool, Callable[[str, int, int], object], None]
 
 
@@ -173,7 +173,7 @@ def providers() -> list[str]:
     return _vernier.providers()
 
 
-# Options of the command line that choose where the result goes.
+# Command-line options that Python does not accept, and what to use instead.
 NOT_HERE = {
     "format": "results are objects; see to_json(), to_markdown(), to_html() and to_dataframe()",
     "output": "the result is returned; write it with save()",
@@ -190,7 +190,7 @@ class Call:
         for name in options:
             if name.strip("_") in NOT_HERE:
                 raise Error(f"[{command}] {name}: {NOT_HERE[name.strip('_')]}")
-        # What tensors look like is recorded for pages only.
+        # Tensors are recorded only for HTML pages.
         self.arguments = [command, "--format=html" if "detail" in options else "--format=json"]
         self.kept: list[_vernier.Model | _vernier.Arrays] = []
         self.open_attention = bool(options.get("open_attention"))

@@ -10,7 +10,7 @@ from vernier import _vernier
 from vernier._vernier import Error
 
 Sample = list[tuple[str, Any]]
-# What to do with a Dataset of PyTorch's, whose samples have no batch axis.
+# The remedy for a PyTorch Dataset, whose samples have no batch axis.
 LOADER = "; a Dataset is given as torch.utils.data.DataLoader(dataset)"
 
 

@@ -191,7 +191,7 @@ class SessionHost(NumpyHost):
         return dict(zip(names, values))
 
 
-# Of onnxruntime.NodeArg.type.
+# By onnxruntime.NodeArg.type.
 DTYPES = {
     "tensor(float)": "float32",
     "tensor(double)": "float64",
@@ -223,7 +223,7 @@ def message_of(name: str, value: Any) -> tuple[Message, int, int]:
     import numpy
 
     value = _arrays.plain(value)
-    if str(getattr(value, "dtype", "")) == "torch.bfloat16":  # which numpy does not have
+    if str(getattr(value, "dtype", "")) == "torch.bfloat16":  # numpy has no bfloat16
         value = value.float()
     array = numpy.asarray(value)
     if array.dtype.kind not in "fiub":
@@ -233,6 +233,6 @@ def message_of(name: str, value: Any) -> tuple[Message, int, int]:
         "name": name,
         "dtype": contiguous.dtype.name,
         "shape": list(array.shape),
-        "array": contiguous,  # kept as long as the message
+        "array": contiguous,  # keeps the memory alive with the message
     }
     return message, contiguous.__array_interface__["data"][0], contiguous.nbytes

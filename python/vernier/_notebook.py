@@ -5,11 +5,11 @@ from __future__ import annotations
 from html import escape
 from typing import Any, Union
 
-# A text, or a text and its tone.
+# A text, or (text, tone).
 Cell = Union[str, tuple[str, str]]
 
 COLOURS = {"good": "#1a7f37", "fair": "#9a6700", "bad": "#cf222e"}
-MOST_ROWS = 30  # of one table
+MOST_ROWS = 30  # shown of a table
 
 
 def essentials(document: dict[str, Any]) -> str:

@@ -18,7 +18,7 @@ T = TypeVar("T", bound="Record")
 class Record:
     """An object of the JSON: its keys are attributes. Numbers that JSON cannot hold are floats."""
 
-    _key = "name"  # by which one of several is found
+    _key = "name"  # key that identifies a record in a list
     _data: dict[str, Any]
 
     def __init__(self, data: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Iterator
 
 from vernier import _vernier
 
-# Hooks are the module's, so one run at a time may look at it.
+# Hooks belong to the module, so only one run at a time may watch it.
 _locks: weakref.WeakKeyDictionary[Any, threading.RLock] = weakref.WeakKeyDictionary()
 _locks_lock = threading.Lock()
 
@@ -69,7 +69,7 @@ def module_host(module: Any, open_attention: bool) -> Any:
 
         def describe(self, request: Any, inputs: Any) -> Any:
             if request["precision"] == "float64":
-                self.use(copied(module))  # which describe() widens
+                self.use(copied(module))  # a copy, because describe() widens the model in place
             return super().describe(request, inputs)
 
         def forward(self, tensors: Any, show: Any) -> Any:

@@ -167,7 +167,7 @@ def _swept(
         if done.code != 0:
             yield Configuration(*names, failure=done.error)
             continue
-        row = json.loads(done.out)["configurations"][-1]  # behind that of the float model
+        row = json.loads(done.out)["configurations"][-1]  # the row after the float model's
         yield Configuration(*names, row=row, failure=row.get("failure", ""))
 
 
@@ -237,8 +237,8 @@ class Done:
 
     code: int
     out: str
-    error: str  # its last line on standard error
-    data: bytes | None  # what it wrote to its output
+    error: str  # last line on standard error
+    data: bytes | None  # content of its output file; None if there is none
 
 
 def _work(arguments: list[str], folder: str, output: str | None) -> Done:
@@ -298,8 +298,9 @@ class _Tasks:
         self.commands, self.output, self.cpus = commands, output, cpus
         self.left = [retries] * len(commands)
         self.folder = os.getcwd()
-        # Where each task was begun: the driver cannot ask that of a worker that is gone. On the driver's own node,
-        # without which there is no run: a node that has just died may still be offered.
+        # Records on which node each task started, because the driver cannot ask a worker that is
+        # gone. It runs on the driver's own node, since Ray may still offer a node that has just
+        # died.
         own = {"ray.io/node-id": self.ray.get_runtime_context().get_node_id()}
         self.board = self.ray.remote(num_cpus=0, label_selector=own)(_Board).remote()
         self.run = self.ray.remote(max_retries=0, num_cpus=cpus, scheduling_strategy="SPREAD")(_task)

@@ -70,7 +70,7 @@ class Comparisons:
         __tracebackhide__ = True
         if result.passed or (self._updates() and only_limits_failed(result)):
             return
-        # The first line is what pytest's summary shows.
+        # pytest's summary shows the first line.
         pytest.fail(f"{result.verdict.reason}\n\n{result}\n{self._keep(result)}", pytrace=False)
 
     def _keep(self, result: Result) -> str:

@@ -14,7 +14,7 @@ from vernier_export.calling import flat, run
 from vernier_export.errors import ExportError, first_line
 
 FIRST = (2, 5)
-LARGEST_FILE = 1 << 30  # of weights inside the file, which protobuf limits to twice that
+LARGEST_FILE = 1 << 30  # bytes of weights inside the file; protobuf's limit is twice that
 
 
 def what_is_missing():

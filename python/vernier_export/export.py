@@ -14,7 +14,7 @@ from vernier_export.tracing import Frozen, Trace
 
 def export(options, say):
     """Writes the folder; `say(kind, message)` tells of notes and warnings."""
-    warnings.simplefilter("ignore")  # other people's; what is written is checked by running it
+    warnings.simplefilter("ignore")  # from third-party code; the export is checked by running it
     write = {"torchscript": write_traced, "dynamo": dynamo.write}[chosen_exporter(options)]
     source = resolve_source(options)
     complaints = prepare(source)
@@ -82,7 +82,7 @@ def resolve_source(options):
         source = resolve(options.source, options)
     except ExportError:
         raise
-    except Exception as error:  # whatever somebody else's model code raises
+    except Exception as error:  # the user's model code may raise anything
         raise ExportError(f"{type(error).__name__}: {first_line(error)}") from error
     if source.inputs is None:
         raise ExportError("it has no example inputs; write a function that returns (model, inputs)")

@@ -6,7 +6,7 @@ import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
-# What an export may write: a file of an earlier one must not outlive it.
+# The files that an export may write; those of an earlier export are removed.
 OWN = ("model.onnx", "model.onnx.data", "model.pt", "model.layers.onnx", "preprocessor_config.json", "model.json")
 
 
@@ -28,7 +28,7 @@ def publish(work, target):
     if not target.exists():
         umask = os.umask(0)
         os.umask(umask)
-        work.chmod(0o777 & ~umask)  # mkdtemp's are for the owner alone
+        work.chmod(0o777 & ~umask)  # mkdtemp makes folders for the owner only
         work.rename(target)
         return
     for name in OWN:

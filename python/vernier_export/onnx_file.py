@@ -43,7 +43,7 @@ def write_layers(path, source, output_names, dynamic, opset):
 
 def export(model, path, source, output_names, dynamic, opset, **options):
     if "dynamo" in inspect.signature(torch.onnx.export).parameters:
-        options["dynamo"] = False  # only the exporter that traces keeps the names of the modules
+        options["dynamo"] = False  # only the tracing exporter keeps module names
     try:
         torch.onnx.export(
             model,

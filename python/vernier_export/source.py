@@ -22,12 +22,12 @@ class Source:
     inputs: dict = None  # name -> example tensor, in the order of the model's inputs
     by_keyword: bool = False  # whether the model takes them by name
     task: str = ""
-    weights: str = ""  # where they came from
-    preprocessing: dict = None  # of the sidecar
+    weights: str = ""  # where the weights come from
+    preprocessing: dict = None  # for the sidecar
     processor: object = None  # writes its own configuration with save_pretrained(folder)
-    packages: list = field(default_factory=list)  # whose versions made the model what it is
-    input_names: list = None  # where forward's own signature does not tell them
-    by_position: int = 0  # how many of these are to be given in turn
+    packages: list = field(default_factory=list)  # packages whose versions affect the model
+    input_names: list = None  # if forward's signature does not name the inputs
+    by_position: int = 0  # how many of them are passed by position
 
 
 FUNCTION = re.compile(r"(?P<place>.+?\.py|[A-Za-z_][\w.]*):(?P<function>[A-Za-z_]\w*)")
@@ -85,14 +85,14 @@ def resolve_program(path):
         raise ExportError("no such file")
     try:
         program = torch.export.load(path)
-    except RuntimeError:  # what Hugging Face's models return is known only once it is imported
+    except RuntimeError:  # output types of Hugging Face models must be imported first
         import_outputs_of_transformers()
         program = torch.export.load(path)
     arguments, _ = program.example_inputs
     names = list(program.graph_signature.user_inputs)
     try:
         model = torch.export.unflatten(program)
-    except RuntimeError as error:  # PyTorch 2.6 cannot, of a Sequential
+    except RuntimeError as error:  # PyTorch 2.6 cannot unflatten a Sequential
         raise ExportError(
             f"its modules cannot be told apart ({first_line(error)}); "
             "export it with torch.export.export(…, strict=False)"
@@ -117,7 +117,7 @@ def load_weights(model, path):
 
 def load_module(place):
     if not place.endswith(".py"):
-        sys.path.insert(0, "")  # a package in the current folder, as `python -m` finds it
+        sys.path.insert(0, "")  # packages in the current folder, as with `python -m`
         try:
             return importlib.import_module(place)
         except ModuleNotFoundError as error:
@@ -125,7 +125,7 @@ def load_module(place):
     path = Path(place)
     if not path.is_file():
         raise ExportError(f"{place}: no such file")
-    sys.path.insert(0, str(path.resolve().parent))  # it may import its neighbours
+    sys.path.insert(0, str(path.resolve().parent))  # the file may import modules in its folder
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module
@@ -142,5 +142,5 @@ def named_by_signature(model, example):
         for name, parameter in inspect.signature(model.forward).parameters.items()
         if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
     ]
-    names += [f"input_{i}" for i in range(len(names), len(values))]  # those of *args
+    names += [f"input_{i}" for i in range(len(names), len(values))]  # inputs in *args
     return dict(zip(names, values))

@@ -15,7 +15,7 @@ def walk(value, name):
     elif caches := parts_of_cache(value):
         for key, part in caches:
             yield from walk(part, join(name, key))
-    elif hasattr(value, "keys"):  # transformers' outputs are dictionaries that skip what is None
+    elif hasattr(value, "keys"):  # transformers' outputs are dictionaries without None values
         for key in value.keys():
             yield from walk(value[key], join(name, str(key)))
     elif isinstance(value, (tuple, list)):

@@ -8,7 +8,7 @@ import torch
 from vernier_export.errors import ExportError, first_line, similar
 from vernier_export.source import Source, load_weights, named_by_signature
 
-FRAMES = 16  # of a video, unless the model needs more
+FRAMES = 16  # in an example video, unless the model needs more
 
 
 def resolve_torchvision(name, options):

@@ -53,7 +53,7 @@ class Trace:
         except Exception:
             return None
         try:
-            # Optimising the trace of a large model takes minutes at its second run.
+            # Without this, the second run of a large trace spends minutes on optimising it.
             with torch.no_grad(), torch.jit.optimized_execution(False):
                 got = self.module(*tensors)
         except Exception as error:

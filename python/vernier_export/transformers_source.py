@@ -18,8 +18,8 @@ from vernier_export.source import Source
 TOKENS = 16  # in the example text
 
 
-# The classes that may do a task, in the order in which they are tried. transformers has such a table
-# too, and removes tasks from it.
+# The model classes for each task, in the order in which they are tried. transformers has a similar
+# table, but removes tasks from it.
 TASKS = {
     "audio-classification": ["AudioClassification"],
     "automatic-speech-recognition": ["CTC", "SpeechSeq2Seq"],
@@ -54,7 +54,7 @@ TASKS = {
 
 def resolve_transformers(name, options):
     transformers = import_transformers(name)
-    torch.manual_seed(options.seed)  # a head without weights is made at random
+    torch.manual_seed(options.seed)  # a head without weights is initialised randomly
     model = load_model(name, model_classes(transformers, name, options.task)).float().eval()
     set_if_present(model.config, "use_cache", False)
     set_if_present(model.config, "return_dict", True)
@@ -80,7 +80,7 @@ def import_transformers(name):
         ) from error
     if not sys.stderr.isatty():
         transformers.utils.logging.disable_progress_bar()
-    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # every try to connect is a line of it
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # it logs every attempt to connect
     return transformers
 
 
@@ -120,7 +120,7 @@ def load_model(name, classes):
     for each in classes:
         try:
             return each.from_pretrained(name)
-        except ValueError as error:  # not a class for this configuration: perhaps the next one
+        except ValueError as error:  # the class does not fit this configuration: try the next
             reasons.append(first_line(error))
         except OSError as error:
             raise ExportError(first_line(error)) from error
@@ -186,5 +186,5 @@ def takes(model, name):
 def image_processor(transformers, name):
     try:
         return transformers.AutoImageProcessor.from_pretrained(name)
-    except (OSError, ValueError, AttributeError, ImportError):  # it has none
+    except (OSError, ValueError, AttributeError, ImportError):  # the model has no image processor
         return None

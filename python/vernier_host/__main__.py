@@ -2,8 +2,8 @@
 
 import sys
 
-# Started by the path of this folder, so that the current one is not searched for modules: only what
-# is installed, and the packages beside this one.
+# Started by the path of this folder: only installed modules and the packages next to this one are
+# imported, and not those of the current folder.
 sys.path[0] = __file__.rpartition("vernier_host")[0] or "."
 
 from vernier_host.main import main  # noqa: E402

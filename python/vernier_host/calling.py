@@ -45,7 +45,7 @@ class Calling:
             elif dtype != "bool":
                 dtype = "int64"
             specs.append({"name": name, "dtype": dtype})
-            if "bytes" not in given:  # an example of the model's own: nobody else knows its shape
+            if "bytes" not in given:  # the model's own example: only the host knows its shape
                 specs[-1]["shape"] = given["shape"]
         return specs
 

@@ -13,7 +13,7 @@ PACKAGE = os.path.dirname(os.path.abspath(__file__))
 TORCH = os.path.dirname(os.path.abspath(torch.__file__))
 
 
-# timm's have their activation function as a child.
+# timm's norms have their activation function as a child.
 NORMS = (torch.nn.modules.batchnorm._NormBase, torch.nn.LayerNorm, torch.nn.GroupNorm)
 
 
@@ -94,7 +94,7 @@ def can_be_hooked(module):
 
 
 def type_of(module):
-    if hasattr(module, "type_name"):  # of an unflattened program: the class that it was
+    if hasattr(module, "type_name"):  # an unflattened program: the original class
         return str(module.type_name()).rpartition(".")[2]
     own = type(module).__bases__[0] if hasattr(module, "parametrizations") else type(module)
     return getattr(module, "original_name", own.__name__)

@@ -8,7 +8,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from vernier_export.leaves import CallNames, traced_paths
 from vernier_host.leaves import calling_line, can_be_hooked
 
-# Their further outputs serve the gradient: statistics, indices, a mask.
+# Operators whose other outputs (statistics, indices, a mask) are only for the gradient.
 ONE_OUTPUT = (
     "native_layer_norm",
     "native_group_norm",
@@ -20,7 +20,7 @@ ONE_OUTPUT = (
 )
 
 
-# What their numbers are decides which weights an exporter may fold into one.
+# Operators whose numeric arguments decide which weights an exporter may fold.
 FOLDED = ("batch_norm", "convolution")
 
 

@@ -20,7 +20,7 @@ class Ring:
         self.size = os.fstat(descriptor).st_size
         self.memory = mmap.mmap(descriptor, self.size)
         self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.memory))
-        self.largest = self.size // 2  # of what is written at once
+        self.largest = self.size // 2  # the most bytes written at once
         self.written = 0
         self.read = 0
 
@@ -52,7 +52,7 @@ class Channel:
     def end_with_vernier(self):
         """Also in the middle of a long run: nobody waits for its result any more."""
         watch = select.poll()
-        watch.register(self.socket, 0)  # only that the other end is closed
+        watch.register(self.socket, 0)  # waits only until the other end is closed
         watch.poll()
         os._exit(1)
 

@@ -14,7 +14,7 @@ DTYPES = {
     torch.uint8: "uint8",
     torch.bool: "bool",
 }
-for _name in ("uint16", "uint32", "uint64"):  # not before PyTorch 2.3
+for _name in ("uint16", "uint32", "uint64"):  # added in PyTorch 2.3
     if hasattr(torch, _name):
         DTYPES[getattr(torch, _name)] = _name
 BY_NAME = {name: dtype for dtype, name in DTYPES.items()}

@@ -7,7 +7,7 @@ decode TOKENIZER IDS... prints a JSON array: the text of each list of ids ("12,7
 
 import sys
 
-# The folder of this file is not searched for modules: only what is installed.
+# Removes this file's folder from the search path: only installed modules are imported.
 sys.path.pop(0)
 
 import json  # noqa: E402

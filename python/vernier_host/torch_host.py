@@ -17,7 +17,7 @@ from vernier_host.precision import in_float64
 from vernier_host.protocol import Failure
 from vernier_host.tensors import DTYPES, byte_count, dense, from_bytes, message_of
 
-NAMED = 3  # of a list that may be long
+NAMED = 3  # names shown of a long list
 WATCHES = {"layers": Leaves, "operators": Operators}
 
 

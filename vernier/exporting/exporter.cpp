@@ -18,9 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Runs the package vernier_export, which came with the program or is where VERNIER_PYTHONPATH says.
+// Runs the package vernier_export with Python.
 ProcessResult run_exporter(const std::string& python, const std::vector<std::string>& arguments) {
-  // By its path: by its name it would be looked for in the current folder first.
+  // Passes the package's path: Python would search for its name in the current folder first.
   std::vector<std::string> command = {python, "-B",
                                       (python_packages("[export]") / "vernier_export").string()};
   command.insert(command.end(), arguments.begin(), arguments.end());
@@ -59,7 +59,7 @@ fs::path cache_folder() {
 
 bool is_function(const std::string& source) { return source.find(':') != std::string::npos; }
 
-// Size and time of a file, or of all in a folder.
+// Path, size and modification time of a file, or of each file in a folder.
 std::string fingerprint(const fs::path& path) {
   std::error_code ignored;
   if (!fs::is_directory(path, ignored)) {
@@ -75,7 +75,7 @@ std::string fingerprint(const fs::path& path) {
   return text;
 }
 
-// Everything that the export depends on, except whether it is instrumented.
+// All that the export depends on, except `instrument`: is_current() checks that.
 std::string cache_key(const ExportOptions& options) {
   const ProcessResult versions =
       run_exporter(find_python("[export]", options.python), {"--versions"});
@@ -91,7 +91,7 @@ std::string cache_key(const ExportOptions& options) {
   return key;
 }
 
-// FNV-1a, 64 bits. The key itself is kept beside the model: this only names the folder.
+// FNV-1a, 64 bits. It only names the folder; key.txt in it holds the key itself.
 std::uint64_t hash(std::string_view text) {
   std::uint64_t value = 0xcbf29ce484222325u;
   for (const unsigned char byte : text) value = (value ^ byte) * 0x100000001b3u;
@@ -139,7 +139,7 @@ ExportedModel export_model(const ExportOptions& options, const fs::path& folder)
 }
 
 bool is_export_source(const std::string& text) {
-  if (fs::is_directory(text))  // of Hugging Face, before anything was exported from it
+  if (fs::is_directory(text))  // a Hugging Face folder without an export in it
     return fs::exists(fs::path(text) / "config.json") && !fs::exists(exported_in(text).onnx);
   if (text.starts_with('/') || text.starts_with('.')) return is_function(text);  // a path
   constexpr std::array<std::string_view, 9> files = {

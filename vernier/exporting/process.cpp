@@ -21,7 +21,8 @@ namespace {
 
 constexpr int could_not_start = 127;
 
-// The streams of the child: nothing in, a pipe out, errors where ours go.
+// The streams of the child: empty standard input, a pipe for standard output, standard error
+// inherited.
 class Streams {
  public:
   Streams() {
@@ -35,7 +36,7 @@ class Streams {
   Streams(const Streams&) = delete;
   Streams& operator=(const Streams&) = delete;
 
-  // In the child.
+  // Called in the child, between fork and exec.
   bool take() const {
     const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
     return nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 && dup2(ends_[1], STDOUT_FILENO) >= 0;
@@ -68,8 +69,9 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return result;
 }
 
-// A program that ends with this process, however that ends, and by nobody else: Ctrl-C goes to the
-// process group of whoever has the terminal. Between fork and exec nothing may allocate.
+// Starts a program that gets SIGTERM when this process ends for any reason. It has a process group
+// of its own, so that Ctrl-C in the terminal does not reach it. Nothing may allocate between fork
+// and exec.
 pid_t start(const Streams& streams, char** arguments, char** environment) {
   const pid_t parent = getpid();
   const pid_t child = fork();

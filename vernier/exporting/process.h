@@ -7,20 +7,20 @@
 namespace vernier {
 
 struct ProcessResult {
-  int exit_code = 0;  // 128 + N when signal N ended it; 127 when the program could not be started
-  std::string out;    // what it wrote to standard output
+  int exit_code = 0;  // 128 + N if signal N ended it; 127 if it could not be started
+  std::string out;    // standard output
 };
 
-// Runs a program, found on PATH unless it has a slash, and waits for it. `environment` is added to
-// this process's own. Standard input is empty; standard error is this process's. It is asked to end
-// (SIGTERM) when this process ends.
+// Runs a program and waits for it. PATH is searched unless the name has a slash. `environment` is
+// added to this process's environment. Standard input is empty; standard error is inherited. The
+// program gets SIGTERM if this process ends first.
 ProcessResult run_process(const std::vector<std::string>& command,
                           const std::map<std::string, std::string>& environment = {});
 
-// A variable of this process's environment; empty if it is not set.
+// The value of an environment variable; empty if it is not set.
 std::string environment_variable(const char* name);
 
-// This process's environment as posix_spawn takes it, "NAME=value" each, with these added.
+// This process's environment with `added`, as "NAME=value" entries.
 std::vector<std::string> environment_with(const std::map<std::string, std::string>& added);
 
 }  // namespace vernier

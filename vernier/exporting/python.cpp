@@ -15,8 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// That of the environment Vernier belongs to, that of an active one, then every python3 on PATH:
-// the first one there is often a bare one of a version manager.
+// The interpreters to try, in the order of find_python(). All of PATH is searched, because the
+// first python3 is often a version manager's without packages.
 std::vector<std::string> interpreters() {
   std::vector<std::string> found;
   const auto add = [&](const fs::path& program) {
@@ -31,8 +31,8 @@ std::vector<std::string> interpreters() {
   return found;
 }
 
-// Asks whether it could be imported, which takes milliseconds; importing it takes seconds. What the
-// current folder holds does not count.
+// Whether the interpreter finds the module outside the current folder. Finding it takes
+// milliseconds; importing it would take seconds.
 bool has_module(const std::string& program, const std::string& module) {
   const std::string question =
       "import sys; sys.path = [p for p in sys.path if p]; import importlib.util as u; "

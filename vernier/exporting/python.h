@@ -5,17 +5,17 @@
 
 namespace vernier {
 
-// The interpreter that was chosen, else the first that has PyTorch: that of the environment which
-// Vernier is installed into, that of the active environment, every python3 on PATH. Throws Error,
-// which begins with `area` ("[export]"), if there is none.
+// `chosen` if not empty, else the first interpreter that has PyTorch: that of python_environment(),
+// that of the active virtual or conda environment, then every python3 on PATH. Throws Error,
+// prefixed with `area` ("[export]"), if there is none or `chosen` does not run.
 std::string find_python(const std::string& area, const std::string& chosen);
 
-// The same of another module, as "tokenizers".
+// As find_python(), but for another module, such as "tokenizers", which `chosen` must have too.
 std::string find_python_with(const std::string& module, const std::string& area,
                              const std::string& chosen);
 
-// The folder of Vernier's Python packages, which came with the program or is where
-// VERNIER_PYTHONPATH says. Throws Error if there is none.
+// The folder of Vernier's Python packages: VERNIER_PYTHONPATH if set, else the installed one.
+// Throws Error if there is none.
 std::filesystem::path python_packages(const std::string& area);
 
 }  // namespace vernier

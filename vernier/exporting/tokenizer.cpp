@@ -50,7 +50,7 @@ std::vector<std::int64_t> Tokenizer::encode(const fs::path& text) const {
 
 namespace {
 
-// A file that is there as long as this is.
+// A temporary file; removed by the destructor.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& content)

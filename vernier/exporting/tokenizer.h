@@ -9,15 +9,15 @@
 
 namespace vernier {
 
-// A text, a pair of them, or a list of words.
+// A text, a pair of texts, or a list of words.
 struct TextToEncode {
-  std::string text, pair;               // an empty pair: there is none
-  std::vector<std::string> words = {};  // where there are some, instead of the text
+  std::string text, pair;               // an empty `pair` means none
+  std::vector<std::string> words = {};  // used instead of `text` if not empty
 };
 
-// A text as tokens. Of each token: its id and kind, whether the tokenizer added it, which of the
-// two texts (-1: none) and which word of it (-1: none) it is of, and where in the text it stands,
-// in bytes.
+// A tokenised text; each list has one element per token: its id and kind (token type id), whether
+// the tokenizer added it, the index of its text in the pair and of its word (-1 if none), and its
+// byte range in the text.
 struct EncodedText {
   std::vector<std::int64_t> ids, kinds;
   std::vector<bool> added;
@@ -25,30 +25,30 @@ struct EncodedText {
   std::vector<std::int64_t> begin, end;
 };
 
-// Texts as tokens, and the id of the token that stands for a masked one, if there is one.
+// Tokenised texts, and the id of the mask token; nullopt if the tokenizer has none.
 struct EncodedTexts {
   std::vector<EncodedText> texts;
   std::optional<std::int64_t> mask;
 };
 
-// A tokenizer.json, used by the Python package `tokenizers`: each call starts an interpreter that
-// has it.
+// A tokenizer.json, applied by the Python package `tokenizers`. Each call starts a Python process.
 class Tokenizer {
  public:
-  // The file, or a folder that has it. Throws Error if there is none, and if no interpreter has the
-  // package; `python` chooses one.
+  // `path` is a tokenizer.json or a folder that contains one; `python` is the interpreter, if empty
+  // see find_python_with(). Throws Error if the file does not exist or no interpreter has the
+  // package.
   explicit Tokenizer(const std::filesystem::path& path, const std::string& python = "");
 
   const std::filesystem::path& path() const { return path_; }
 
-  // The ids of a UTF-8 text file, with the special tokens that the tokenizer adds.
+  // The token ids of a UTF-8 text file, with the special tokens that the tokenizer adds.
   std::vector<std::int64_t> encode(const std::filesystem::path& text) const;
 
-  // Texts with the tokens that the tokenizer adds, each of `most` tokens at most: of a pair the
-  // second is cut.
+  // Encodes texts with the special tokens that the tokenizer adds, truncated to `most` tokens each;
+  // in a pair the second text is truncated.
   EncodedTexts encode(std::span<const TextToEncode> texts, std::int64_t most) const;
 
-  // The text of each list of ids.
+  // Decodes each list of ids to text.
   std::vector<std::string> decode(std::span<const std::vector<std::int64_t>> lists) const;
 
  private:

@@ -11,7 +11,7 @@ namespace vernier {
 
 struct CheckSubject {
   RunDescription run;
-  int top = 5;  // findings of one kind that are shown; JSON and SARIF have all
+  int top = 5;  // findings shown of each kind; JSON and SARIF list all
 };
 
 // Findings by kind, the worst first; the last line is the verdict.
@@ -23,7 +23,7 @@ std::string check_json(const CheckSubject& subject, const CheckResult& result);
 // SARIF 2.1.0, for code review tools: every kind of finding is a rule.
 std::string check_sarif(const CheckSubject& subject, const CheckResult& result);
 
-// What there is to say about some kinds of findings. The Markdown of all of them is docs/checks.md.
+// Explanations of kinds of findings. docs/checks.md is the Markdown of all of them.
 Document describe_explanations(std::span<const Explanation> entries);
 std::string explain_markdown(std::span<const Explanation> entries);
 std::string explain_json(std::span<const Explanation> entries);

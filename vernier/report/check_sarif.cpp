@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// SARIF's levels are called as our severities are.
+// SARIF's levels have the names of our severities.
 std::string level(Severity severity) { return std::string(severity_name(severity)); }
 
 Json text(std::string_view sentence) { return {{"text", printable(sentence)}}; }

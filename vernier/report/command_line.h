@@ -6,7 +6,7 @@
 
 namespace vernier {
 
-// An argument as a shell reads it: as it is where that is safe, else in quotes.
+// The argument as a shell needs it: unchanged if that is safe, else in quotes.
 std::string shell_argument(std::string_view argument);
 
 // "vernier tune model.int8.onnx --reference model.onnx --keep a,b -o model.int8.mixed.onnx"

@@ -45,8 +45,7 @@ std::string range_in_use(const DebugActivation& activation) {
   return fmt::format("[{:.3g}, {:.3g}]", range.low, range.high);
 }
 
-// "[-0.5, 2.1]: +9.4 dB": the range with the least expected noise, or nothing when it would not
-// help by much.
+// The range with the least expected noise, "[-0.5, 2.1]: +9.4 dB"; empty if its gain is small.
 std::string better_range(const DebugActivation& activation) {
   if (!activation.noise) return "";
   const CalibrationRange& best = activation.noise->best_range;
@@ -54,7 +53,7 @@ std::string better_range(const DebugActivation& activation) {
   return fmt::format("[{:.3g}, {:.3g}]: +{:.1f} dB", best.low, best.high, best.gain_db);
 }
 
-// The rows that have a value, the worst first, as many as are shown.
+// The `top` worst rows that have a value; NaN is the worst.
 template <typename Row>
 std::vector<Row> worst(const std::vector<Row>& rows, std::optional<double> Row::*value, int top) {
   std::vector<Row> sorted;
@@ -150,7 +149,7 @@ Table weights_table(const DebugSubject& subject, const DebugResult& result) {
   return table;
 }
 
-// Blocks that share a scale: where the error is, and which input channels are outliers.
+// Blocks of weights that share a scale: the worst block, and the outlier input channels.
 Table blocks_table(const DebugSubject& subject, const DebugResult& result) {
   Table table{.title = "Worst blocks of weights",
               .columns = {{"weight", Align::left},
@@ -186,7 +185,7 @@ std::string list_names(const std::vector<std::string>& names) {
                      names.size() - (shown - 1));
 }
 
-// What tensors lose by themselves, as far as it was measured.
+// The damage that tensors take from their own quantization, as far as it was measured.
 std::string own_conclusion(const DebugResult& result) {
   const std::vector<std::size_t>& originators = result.advice.originators;
   const auto measured = std::ranges::count_if(

@@ -9,19 +9,19 @@ namespace vernier {
 
 struct DebugSubject {
   RunDescription run;
-  double low_db = 20;                    // below: red
-  double good_db = 40;                   // above: green
-  int top = 10;                          // rows of each table of the worst
-  std::string keep_command = {};         // that keeps set_to_keep() in float; empty: there is none
-  std::vector<std::string> tokens = {};  // of the run map, as text; empty: their ids are shown
+  double low_db = 20;                    // rows below are red
+  double good_db = 40;                   // rows above are green
+  int top = 10;                          // rows of each table of worst rows
+  std::string keep_command = {};         // keeps set_to_keep() in float; empty if there is none
+  std::vector<std::string> tokens = {};  // texts of the run map's tokens; if empty, ids are shown
 };
 
 std::vector<std::string> debug_notes(const DebugResult& result);
 
-// The result in a few plain sentences.
+// The result in a few sentences.
 std::string debug_conclusion(const DebugResult& result);
 
-// What is lost in how the quantized model runs here; empty where it is too little to be told.
+// The loss from how the quantized model runs on this machine; empty if it is negligible.
 std::string debug_loss_text(const DebugSubject& subject, const DebugResult& result);
 
 Document describe_debug(const DebugSubject& subject, const DebugResult& result);

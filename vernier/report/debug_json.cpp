@@ -208,7 +208,7 @@ Json sensitivity_json(const Sensitivity& sensitivity) {
   return json;
 }
 
-// The nodes of the largest set that was proven to help.
+// The nodes of the largest set that was measured to help.
 std::vector<std::string> kept_in_float(const DebugResult& result) {
   if (!result.sensitivity || result.sensitivity->keep_in_float.empty()) return {};
   return result.sensitivity->keep_in_float.back().nodes;

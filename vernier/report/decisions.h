@@ -9,8 +9,7 @@
 
 namespace vernier {
 
-// What was tried, by how much it helped, and whether it was kept; of those that were not kept the
-// first `top`.
+// Each decision, its gain, and whether it was kept; of the rejected ones only the first `top`.
 Table decisions_table(std::span<const Decision> decisions, std::int64_t samples, int top);
 
 std::string interval_text(const ConfidenceInterval& interval);  // "[1.20, 1.40]", "[unknown]"
@@ -32,7 +31,7 @@ Json figures_json(const std::vector<OutputFigure>& figures) {
 
 // "reg 21.87 [20.1, 22.9], the worst of 2"
 std::string worst_output_text(const std::vector<OutputFigure>& figures);
-// "; of the outputs: cls 30.1 -> 31.0, reg 21.2 -> 22.0 dB", or nothing for one.
+// "; of the outputs: cls 30.1 -> 31.0, reg 21.2 -> 22.0 dB"; empty if `outputs` is.
 std::string changes_text(const std::vector<OutputChange>& outputs);
 
 template <typename Json>

@@ -52,10 +52,10 @@ Json tensor_json(const TensorDetail& detail) {
           {"slices", std::move(slices)}};
 }
 
-// A row that has figures, and how bad they are; what drift begins with goes first.
+// A row whose tensors may be shown. Drift origins come first, then the lowest SQNR.
 struct Candidate {
   DetailRecord::Key key;
-  std::string id;  // of the page's row
+  std::string id;  // id of the row on the page
   bool first = false;
   double sqnr_db = INFINITY;
 };

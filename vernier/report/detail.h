@@ -8,7 +8,7 @@
 
 namespace vernier {
 
-// --detail: of which rows a page shows tensors, besides the outputs.
+// --detail: the rows whose tensors the HTML page shows, in addition to the outputs.
 struct DetailChoice {
   enum class Which { none, worst, all };
   Which which = Which::worst;
@@ -18,7 +18,7 @@ struct DetailChoice {
 // "none", "all", "worst:20"; throws Error for anything else.
 DetailChoice parse_detail(const std::string& text);
 
-// The recorded tensors of the chosen rows as JSON for the page; arrays are base64.
+// The recorded tensors of the chosen rows as JSON for the HTML page; arrays are base64.
 std::string detail_json(const DetailRecord& record, const DebugResult& result,
                         const DetailChoice& choice);
 std::string detail_json(const DetailRecord& record, const LayersResult& result,

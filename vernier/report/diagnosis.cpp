@@ -62,8 +62,8 @@ std::string inputs_text(const CompareResult& compare) {
                                     : "drawn for the candidate";
 }
 
-// What is judged: exact arithmetic where it was computed, and what goes into a final Softmax or
-// Sigmoid.
+// The outputs that the verdict judges: in exact arithmetic if it was computed, and the input of a
+// final Softmax or Sigmoid instead of its output.
 std::vector<PairResult> judged_outputs(const CompareResult& compare) {
   std::vector<PairResult> judged =
       compare.exact_outputs.empty() ? compare.outputs : compare.exact_outputs;
@@ -75,14 +75,14 @@ std::vector<PairResult> judged_outputs(const CompareResult& compare) {
   return judged;
 }
 
-// "logits 27.3 dB (worst 22.3), 2 of 64 answers change"
+// "logits 27.30 dB (worst 22.30), 3.12% of decisions change"
 std::string output_text(const PairResult& pair) {
   if (pair.status != PairStatus::compared)
     return fmt::format("{} {}", pair.name, pair_status_name(pair.status));
   const Statistics& sqnr = pair.similarity.statistics[*find_metric("sqnr_db")];
   std::string text = fmt::format("{} {} dB (worst {})", pair.name, format_decibels(sqnr.mean),
                                  format_decibels(sqnr.min));
-  // Of scores; the largest number of a box or a picture decides nothing.
+  // Only for class scores: the argmax of boxes or images means nothing.
   const Statistics& agreement = pair.similarity.statistics[*find_metric("argmax_agreement")];
   const Shape& shape = pair.reference_shape;
   if (agreement.count > 0 && shape.size() <= 2 && !shape.empty() && shape.back() > 1)
@@ -90,7 +90,7 @@ std::string output_text(const PairResult& pair) {
   return text;
 }
 
-// The worst output stands for the others.
+// Describes the worst output, and the parts that fail.
 std::string outputs_text(const CompareResult& compare) {
   const std::vector<PairResult> outputs = judged_outputs(compare);
   if (outputs.empty()) return "none to compare";
@@ -127,7 +127,7 @@ std::string runtime_text(const DiagnosisResult& result) {
   return fmt::format("optimisation level {} changes the outputs", moved->name);
 }
 
-// One line: what the page and `debug` tell of all.
+// One line about the worst tensor; `debug` and the page list all.
 std::string quantized_place_text(const DebugResult& debug) {
   const auto& damaged = debug.advice.originators;
   if (!damaged.empty()) {
@@ -180,7 +180,7 @@ std::string place_text(const DiagnosisResult& result) {
   return "could not be found";
 }
 
-// Whether the candidate is another network: nothing in its file brings it back.
+// Whether the candidate is a different network, which no change of its file can repair.
 bool is_other_network(DiagnosedCause cause) {
   return cause == DiagnosedCause::other_weights || cause == DiagnosedCause::other_bias ||
          cause == DiagnosedCause::other_structure || cause == DiagnosedCause::missing_activation;

@@ -7,30 +7,30 @@
 
 namespace vernier {
 
-// A diagnosis and the arguments it was asked with, which the command of a remedy repeats.
+// The arguments of a diagnosis, which the commands of remedies repeat.
 struct DiagnosisSubject {
   RunDescription run;
   std::string candidate, reference;
-  std::string data;    // as quantize and repair are told of the inputs: "--data x.npz"; "": made up
-  std::string report;  // the file that holds the whole result, or ""
+  std::string data;    // option for quantize and repair, "--data x.npz"; empty if synthetic
+  std::string report;  // file that holds the whole result; may be empty
 };
 
-// One screen: a line for each question with its answer, the cause, what brings the outputs back by
-// how much, and the command for it.
+// One screen: each question with its answer, the cause, and each remedy with its measured gain and
+// its command.
 Document describe_diagnosis(const DiagnosisSubject& subject, const DiagnosisResult& result);
 
-// The answers, cause and remedies, and under their commands' names the results that they rest on.
-// Schema: docs/schemas/diagnose.schema.json.
+// The answers, cause and remedies, and the results that they rest on, under the names of their
+// commands. Schema: docs/schemas/diagnose.schema.json.
 std::string diagnosis_json(const DiagnosisSubject& subject, const DiagnosisResult& result);
 
-// "the weights are not the reference's: conv3 is 187 steps off"
+// "the weights are not the same: conv3 is 187 steps off"
 std::string cause_text(const DiagnosisResult& result);
 
-// "keep /conv1/Conv in float: 12.1 -> 24.7 dB"
+// "12.10 -> 24.70 dB with /conv1/Conv kept in float"
 std::string remedy_text(const Remedy& remedy);
 
 // "vernier repair model.int8.onnx --reference model.onnx --data x.npz -o model.int8.repaired.onnx";
-// "" where no command applies it.
+// empty if no command applies the remedy.
 std::string remedy_command(const DiagnosisSubject& subject, const Remedy& remedy);
 
 }  // namespace vernier

@@ -16,7 +16,7 @@
 namespace vernier {
 namespace {
 
-// "output boxes is the reference's 460: the 17 layers that make boxes of it there are missing"
+// "output boxes is the reference's 460: what makes boxes of it there is missing (17 layers)"
 std::string unfinished_text(const DiagnosisResult& result) {
   const auto& rows = result.layers->rows;
   const auto inner = std::ranges::find_if(rows, [&](const LayerRow& row) {
@@ -28,7 +28,8 @@ std::string unfinished_text(const DiagnosisResult& result) {
       result.subject, inner->layer, result.subject, format_count(missing, "layer"));
 }
 
-// What to pass where the only output that just the candidate has may be the missing one.
+// Suggests --map-output if exactly one output exists only in the candidate and may be the missing
+// one; empty otherwise.
 std::string renamed_text(const CompareResult& compare, const std::string& missing) {
   std::vector<std::string> others;
   for (const PairResult& pair : compare.outputs) {
@@ -53,8 +54,8 @@ std::string wrong_range_text(const DiagnosisResult& result) {
   return text;
 }
 
-// "conv3: attribute_mismatch: pads is 0 0 2 2, the reference's 1 1 1 1: another network, whatever
-// its quantizers do (12.1 dB without them)"
+// "conv3: pads is 0 0 2 2, the reference's 1 1 1 1; without its quantizers the candidate is 12.10
+// dB from it"
 std::string structure_text(const DiagnosisResult& result) {
   const Evidence& evidence = result.compare->evidence;
   const bool is_node = !evidence.other_node.empty() && result.subject == evidence.other_node;

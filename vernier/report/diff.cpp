@@ -25,7 +25,7 @@ Cell value_cell(const PairResult& pair, std::string_view name) {
   return metric_cell(similarity_metrics[index], statistics.mean);
 }
 
-// The metrics that a narrow terminal does without, before shapes and types.
+// A narrow terminal drops these metrics before shapes and types.
 int spare_of(std::string_view metric) {
   if (metric == "max_ulp_diff") return 4;
   return metric == "mean_abs_diff" ? 3 : 0;

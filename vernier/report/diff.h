@@ -9,8 +9,8 @@ namespace vernier {
 
 struct DiffSubject {
   RunDescription run;
-  bool by_sample = false;  // the leading axis is samples
-  int top = 0;             // above 0: text shows only so many pairs, the worst first
+  bool by_sample = false;  // the leading axis is the samples
+  int top = 0;             // if above 0, text shows only this many pairs, worst first
 };
 
 Document describe_diff(const DiffSubject& subject, const DiffResult& result);

@@ -7,8 +7,8 @@
 
 namespace vernier {
 
-// A report before it is rendered: every command describes its result once as a Document, and the
-// terminal and Markdown renderers show it. Text is UTF-8.
+// A report before it is rendered. Every command describes its result as a Document, which the
+// terminal, Markdown and HTML renderers show. Text is UTF-8.
 
 enum class Tone { plain, strong, faint, good, fair, bad };
 enum class Align { left, right };
@@ -26,11 +26,11 @@ struct Cell {
 struct Column {
   std::string title;
   Align align = Align::right;
-  int spare = 0;  // left out where a terminal is too narrow, the highest first; 0: never
+  int spare = 0;  // dropped if the terminal is too narrow, highest first; 0 means never
   bool operator==(const Column&) const = default;
 };
 
-// Named facts, one a line: what was run on what.
+// Named facts, one per line: what was run, and on what.
 struct Panel {
   std::string title;
   std::vector<std::pair<std::string, Cell>> facts;
@@ -51,7 +51,7 @@ struct Paragraph {
   bool operator==(const Paragraph&) const = default;
 };
 
-// Something to paste, kept verbatim.
+// Text to copy and paste, shown verbatim.
 struct Code {
   std::string text;
   bool operator==(const Code&) const = default;

@@ -15,8 +15,8 @@
 
 namespace vernier {
 
-// What was run, and on what: the same for every command. File names only, no folders; what is empty
-// is left out.
+// What was run, and on what; the same for every command. Models are given by file name, without
+// folders. Empty fields are omitted from reports.
 struct RunDescription {
   using Fact = std::variant<std::string, std::int64_t, double, bool, std::vector<std::string>>;
   std::string command;    // "eval"
@@ -26,24 +26,24 @@ struct RunDescription {
   std::string precision;                               // of the candidate
   std::string device;                                  // ONNX Runtime's execution provider
   std::string inputs;                                  // "random uniform, seed 42", or a name
-  std::optional<std::int64_t> samples;                 // that were run
-  std::vector<std::pair<std::string, Fact>> settings;  // what only this command has: "tolerance"
+  std::optional<std::int64_t> samples;                 // number of samples that were run
+  std::vector<std::pair<std::string, Fact>> settings;  // facts of this command only: "tolerance"
   bool interrupted = false;
   Runtimes runtimes;
 };
 
-// What a report says besides its result. Without a verdict nothing was judged.
+// The parts of a report that all commands share. `verdict` is null if nothing was judged.
 struct Envelope {
   RunDescription run;
   std::vector<std::string> warnings = {};
   const Verdict* verdict = nullptr;
 };
 
-// A report: what was run and its limits, then the result, then warnings, and the verdict as the
-// last line.
+// A report: the run and its limits, then the result, then warnings, and the verdict as the last
+// line.
 Document report_document(const Envelope& envelope, std::vector<Block> result);
 
-// The run's facts by name, as JSON has them; those of text read "name value".
+// The run's facts by name, as they appear in JSON.
 std::vector<std::pair<std::string, RunDescription::Fact>> run_facts(const RunDescription& run);
 
 // The first keys of a result: schema_version, command, versions, run, verdict and pass (if

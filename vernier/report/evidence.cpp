@@ -10,7 +10,8 @@ namespace vernier {
 
 namespace {
 
-// ", rounded (0.50 steps)", ", rounded but for conv3: 10.9 steps off (20.9 dB)"; empty: no steps.
+// ", rounded (0.50 steps)", ", rounded but for conv3: 10.9 steps off (20.9 dB)"; empty if no weight
+// has steps.
 std::string rounding_text(const WeightEvidence& evidence) {
   if (!evidence.worst_steps) return "";
   if (*evidence.worst_steps <= rounded_steps)

@@ -14,7 +14,7 @@ std::string weights_text(const WeightEvidence& evidence);
 // "S 0.21, like the calibration data"
 std::string calibration_text(const CalibrationFit& fit, bool real_inputs);
 
-// {"answer": "same", "weights": 37, ...}; null where weights were not compared.
+// {"answer": "same", "weights": 37, ...}; null if weights were not compared.
 template <typename Json>
 Json weights_json(const std::optional<WeightEvidence>& weights) {
   if (!weights) return nullptr;
@@ -40,9 +40,8 @@ Json weights_json(const std::optional<WeightEvidence>& weights) {
   return json;
 }
 
-// {"weights": {...} or null, "calibration": {...} or null, "narrow_range": {...} or null,
-// "other_inputs": {...} or null, "diversity": 0.4, "real_inputs": true, "missing_activations":
-// {...} or null}
+// {"real_inputs": true, "diversity": 0.4 or null, ...}; every other key is an object, or null if
+// that evidence was not gathered.
 template <typename Json>
 Json evidence_json(const Evidence& evidence) {
   Json json = {{"weights", weights_json<Json>(evidence.weights)},

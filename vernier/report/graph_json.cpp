@@ -19,8 +19,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view trace_key = "pkg.torch.onnx.stack_trace";
-constexpr int most_numbers = 16;       // of an attribute's list
-constexpr std::size_t most_text = 80;  // of an attribute's string
+constexpr int most_numbers = 16;       // shown of an attribute's list
+constexpr std::size_t most_text = 80;  // bytes shown of an attribute's string
 
 template <typename Values>
 std::string list_text(const Values& values) {
@@ -29,7 +29,7 @@ std::string list_text(const Values& values) {
                      values.size() > count ? ", …" : "");
 }
 
-// Empty for subgraphs, which are shown as such.
+// Empty for subgraphs, which are listed separately.
 std::string attribute_text(const vernier_onnx::AttributeProto& attribute) {
   using Attribute = vernier_onnx::AttributeProto;
   switch (attribute.type()) {
@@ -68,7 +68,7 @@ class Writer {
     for (const auto& node : graph.graph().node()) numbers_.emplace(&node, numbers_.size());
   }
 
-  // A name that the graph itself does not define is one of the graph around it.
+  // The index of a tensor. A name that the graph does not define belongs to a surrounding graph.
   std::size_t tensor(const GraphIndex& graph, const std::string& name) {
     const GraphIndex* home = &graph;
     while (home->outer() && !home->defines(name)) home = home->outer();

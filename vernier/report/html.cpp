@@ -29,7 +29,7 @@ std::string_view tone_name(Tone tone) {
   return "plain";
 }
 
-// A text, or a text and its tone.
+// The text, or [text, tone] if the tone is not plain.
 Json cell_json(const Cell& cell) {
   if (cell.tone == Tone::plain) return cell.text;
   return {cell.text, std::string(tone_name(cell.tone))};
@@ -90,7 +90,7 @@ Json result_json(const HtmlResult& result) {
   return json;
 }
 
-// Texts as they are shown: none hides others or moves them.
+// Escapes all texts, so that none can hide or reorder others on the page.
 Json shown(Json json) {
   if (json.is_string()) return printable_lines(json.get_ref<const std::string&>());
   if (json.is_array())
@@ -103,8 +103,8 @@ Json shown(Json json) {
 
 std::string dumped(const Json& json) { return json_line(json); }
 
-// JSON inside a script element. In JSON these characters are only in strings, where they may be
-// written as numbers: then no text of a model can end the element or begin a comment.
+// Escapes JSON for a script element. These characters occur in JSON only inside strings, where \u
+// escapes are equivalent; so no text of a model can end the element or start a comment.
 std::string escape_for_script(const std::string& json) {
   std::string text;
   text.reserve(json.size());

@@ -7,26 +7,26 @@
 
 namespace vernier {
 
-// One result on a page. What is empty is left out.
+// One result on a page. Empty fields are omitted.
 struct HtmlResult {
-  std::string json;                    // the command's own
-  const Document* document = nullptr;  // the same in words; null: a result that was saved
-  std::string command_line;            // that makes it again
-  std::string graph;                   // JSON of graph_json: the candidate's graph
-  std::string detail;                  // JSON of detail_json: what was recorded of tensors
+  std::string json;                    // the command's JSON result
+  const Document* document = nullptr;  // the same result as a report; null if read from a file
+  std::string command_line;            // command that reproduces the result
+  std::string graph;                   // the candidate's graph, from graph_json()
+  std::string detail;                  // recorded tensors, from detail_json()
 };
 
-// A page in one file, for a browser without a network: the results are data in it, and whatever
-// they say, they are text. Throws Error where the library was built without the page, or a result
-// is no JSON of Vernier.
+// A page in one file that works without a network. The results are embedded as data, escaped so
+// that nothing in them can become markup. Throws Error if the library was built without the page,
+// or if a result is not JSON of Vernier.
 std::string render_html(std::span<const HtmlResult> results);
 std::string render_html(const HtmlResult& result);
 
 // A document as JSON: {"title", "blocks": [{"kind": "panel" | "table" | "paragraph" | "code",
-// ...}]}. A cell of it is a text, or [text, tone] where its tone is not plain.
+// ...}]}. A cell is a text, or [text, tone] if its tone is not plain.
 std::string document_json(const Document& document);
 
-// Throws Error where the library was built without the page: call it before the long work.
+// Throws Error if the library was built without the page. Call it before measuring.
 void require_html();
 
 }  // namespace vernier

@@ -4,7 +4,7 @@
 
 namespace vernier {
 
-// The page that web/ is built into, with a mark where the data goes; empty: built without Node.js.
+// The page built from web/, with a mark where the data goes; empty if built without Node.js.
 std::string_view html_page();
 
 }  // namespace vernier

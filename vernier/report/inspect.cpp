@@ -29,7 +29,7 @@ std::string weights_text(const Inspection& inspection) {
   return fmt::format("{}, {}: {}", sum.elements, format_bytes(sum.bytes), fmt::join(parts, ", "));
 }
 
-// Only what is used: exporters import much that is not.
+// Lists only domains that nodes use: exporters import more.
 std::string opsets_text(const ModelSummary& onnx) {
   std::vector<std::string> opsets;
   for (const OpsetImport& import : onnx.opsets)

@@ -8,7 +8,7 @@
 
 namespace vernier {
 
-// `model` is the file's name; `live` is there when the model was run.
+// `model` is the file's name; `live` is nullopt if the model was not run.
 Document describe_inspection(const std::string& model, const Inspection& inspection,
                              const std::optional<LiveTensors>& live);
 
@@ -16,6 +16,6 @@ Document describe_inspection(const std::string& model, const Inspection& inspect
 std::string inspection_json(const std::string& model, const Inspection& inspection,
                             const std::optional<LiveTensors>& live);
 
-std::string_view format_name(ModelFormat format);  // "onnx", "torchscript", "recorded"
+std::string_view format_name(ModelFormat format);  // "onnx", "torchscript", "recorded", "hosted"
 
 }  // namespace vernier

@@ -8,7 +8,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A dynamic dimension is its symbol, or null without one.
+// A dynamic dimension is its symbol, or null if it has none.
 Json shape_json(const TensorSpec& spec) {
   if (!spec.ranked) return nullptr;
   Json shape = Json::array();

@@ -12,19 +12,19 @@
 
 namespace vernier {
 
-// What every JSON result shares. Templates, so that no JSON header is needed here: Json is
-// nlohmann::ordered_json wherever these are used.
+// Parts that all JSON results share. They are templates, so that this header needs no header of the
+// JSON library; Json is always nlohmann::ordered_json.
 
 inline constexpr int json_schema_version = 2;
 
-// A number; JSON has no non-finite ones, so those become the strings "inf", "-inf" and "nan".
+// A JSON number; non-finite values become the strings "inf", "-inf" and "nan".
 template <typename Json>
 Json json_number(double value) {
   if (std::isfinite(value)) return Json(value);
   return Json(std::string(nonfinite_name(value)));
 }
 
-// Null where there is no number.
+// A JSON number, or null for nullopt.
 template <typename Json, typename Number>
 Json optional_json(const std::optional<Number>& value) {
   if (!value) return Json(nullptr);
@@ -32,7 +32,7 @@ Json optional_json(const std::optional<Number>& value) {
   return Json(*value);
 }
 
-// The runtimes that a result depends on: their versions are part of it.
+// The runtimes that a result depends on, whose versions it records.
 struct Runtimes {
   bool onnxruntime = false;
   bool torch = false;

@@ -33,12 +33,12 @@ std::string label(const LayerRow& row) {
   return row.type.empty() ? row.layer : fmt::format("{} ({})", row.layer, row.type);
 }
 
-// With the line of code that it comes from, where that is known.
+// The label, and the line of code if it is known.
 std::string label_in_code(const LayerRow& row) {
   return row.source.empty() ? label(row) : fmt::format("{} at {}", label(row), row.source);
 }
 
-// What is wrong with a row that exceeds.
+// How a row exceeds its tolerance.
 std::string finding(const LayerRow& row) {
   if (row.match == Match::none) return "nothing in the candidate stands for it";
   if (!row.compared ||
@@ -99,7 +99,7 @@ Cell shape_cell(const LayerRow& row) {
                      format_shape(row.candidate_shape));
 }
 
-// What only some results have: columns that are shown where they say something.
+// Columns that are shown only if some row has a value.
 struct Columns {
   bool type = false;
   bool truth = false;
@@ -163,7 +163,7 @@ std::vector<LayerRow> rows_around(const LayersResult& result, int around) {
           result.rows.begin() + std::min(size, origin + around + 1)};
 }
 
-// What differs, and by how much at most; of another shape, the shapes.
+// The number of differing elements and the largest difference; the shapes if they differ.
 std::pair<Cell, Cell> difference_cells(const ComparedWeight& weight) {
   if (weight.shape != weight.found_shape)
     return {fmt::format("{} vs {}", format_shape(weight.shape), format_shape(weight.found_shape)),
@@ -172,7 +172,7 @@ std::pair<Cell, Cell> difference_cells(const ComparedWeight& weight) {
           format_scientific(weight.difference.max_abs_diff)};
 }
 
-// As many as are shown of the worst layers.
+// Shows at most `subject.top` weights.
 Table weights_table(const LayersSubject& subject, const LayersResult& result) {
   const auto& weights = result.weight_mismatches;
   Table table{.title = "Weights that differ",

@@ -6,10 +6,10 @@
 namespace vernier {
 namespace {
 
-// Beyond this a distance in ulps tells no more than the difference itself.
+// Larger distances in ulps are not shown: they say no more than the difference itself.
 constexpr double most_ulps = 1e6;
 
-// "Conv, Relu"; of many only the last.
+// "Conv, Relu"; for more than 6, the count and the last.
 std::string operators(const std::vector<std::string>& names) {
   constexpr std::size_t most_names = 6;
   if (names.empty()) return "nothing";
@@ -47,14 +47,14 @@ std::string narrow_dtype(const LayerEvidence& evidence) {
   return fmt::format("{}{} is {}", evidence.name, node, evidence.candidate.at(0));
 }
 
-// What the layer does to the reference's inputs.
+// The introduced error of the layer, on the reference's inputs.
 std::string by_itself(const LayerRow& row) {
   const double difference = row.introduced_max_abs_diff.value_or(NAN);
   return difference == 0 ? "by itself it is exact"
                          : fmt::format("by itself it is {:.3g} off", difference);
 }
 
-// The layer, and not its inputs, is wrong.
+// States that the layer itself is wrong, and not its inputs.
 std::string recomputed(const LayerRow& row, const std::string& why) {
   return fmt::format("on the reference's inputs it is still {:.3g} off: {}",
                      row.introduced_max_abs_diff.value_or(NAN), why);

@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Null for what was not compared.
+// Null if the row was not compared.
 Json figure(const LayerRow& row, double value) {
   return row.compared ? json_number<Json>(value) : Json(nullptr);
 }

@@ -15,7 +15,7 @@ bool is_word(std::string_view text, std::size_t i) {
   return i < text.size() && (std::isalnum(static_cast<unsigned char>(text[i])) || text[i] == '_');
 }
 
-// Only what would be markup where it stands: sqnr_db and [1,10] stay readable in the source.
+// Whether the character is markup at this position: sqnr_db and [1,10] need no escapes.
 bool is_markup(std::string_view text, std::size_t i) {
   switch (text[i]) {
     case '\\':
@@ -76,7 +76,7 @@ class Writer {
   }
 
   void operator()(const Paragraph& paragraph) { text_ += emphasised(paragraph.text) + "\n\n"; }
-  // Between fences that the text itself does not have.
+  // Uses a fence that does not occur in the text.
   void operator()(const Code& code) {
     std::string fence = "```";
     while (code.text.find(fence) != std::string::npos) fence += '`';

@@ -8,7 +8,7 @@
 
 namespace vernier {
 
-// "inf", "-inf" or "nan": how non-finite numbers are written everywhere.
+// The text of a non-finite number in every report: "inf", "-inf" or "nan".
 std::string_view nonfinite_name(double value);
 
 std::string format_decibels(double value);     // "42.13"
@@ -18,10 +18,11 @@ std::string format_significant(double value);  // six significant digits, for co
 std::string format_bytes(std::int64_t bytes);                         // "0 B", "12.3 kB", "1.50 GB"
 std::string format_count(std::int64_t count, std::string_view noun);  // "1 array", "2 arrays"
 
-// The text of a metric by its name: decibels, scientific or significant digits.
+// Formats a metric's value by the metric's name: as decibels, scientific or with significant
+// digits.
 std::string format_metric(std::string_view metric, double value);
 
-// Above `good` green, from `fair` up yellow, else (NaN too) red.
+// Tone::good above `good`, Tone::fair from `fair` up, else (and for NaN) Tone::bad.
 Tone decibel_tone(double value, double good = 40, double fair = 20);
 
 }  // namespace vernier

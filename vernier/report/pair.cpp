@@ -15,7 +15,7 @@ std::string both_sides(const PairResult& pair, const std::string& reference,
   return reference == candidate ? reference : reference + " / " + candidate;
 }
 
-// The samples that mean and std leave out: "1 nan, 3 inf".
+// The non-finite samples, which mean and std leave out: "1 nan, 3 inf".
 Cell nonfinite_cell(const Statistics& statistics) {
   std::vector<std::string> parts;
   const auto count = [&](std::int64_t samples, const char* name) {

@@ -10,19 +10,19 @@
 
 namespace vernier {
 
-// What the reports of every command that measures pairs have in common.
+// Parts that the reports of all commands that compare pairs share.
 
 std::string format_pair_shape(const PairResult& pair);  // "[1,10]", "[1,10] / [10]", "- / [10]"
 std::string format_pair_dtype(const PairResult& pair);  // "float32", "float32 / float16"
-// "ok" or the failures.
+// "ok", or the pair's failures.
 Cell verdict_cell(const PairResult& pair, const Verdict& verdict);
-Cell metric_cell(const Metric& metric, double value);  // decibels coloured by size
+Cell metric_cell(const Metric& metric, double value);  // decibels are coloured by value
 
-// One row a metric that has values: mean, std, min, max, the sample to look at first, and how many
-// samples are not finite.
+// One row per metric that has values: mean, std, min, max, the worst sample, and the number of
+// non-finite samples.
 Table statistics_table(const PairResult& pair);
 
-// {"sqnr_db": 42.1, ...}: the metrics of a pair that is a single sample.
+// {"sqnr_db": 42.1, ...}: the metrics of a pair of a single sample.
 template <typename Json>
 Json metric_values_json(const SimilaritySummary& summary) {
   Json values = Json::object();
@@ -33,7 +33,7 @@ Json metric_values_json(const SimilaritySummary& summary) {
   return values;
 }
 
-// {"sqnr_db_mean": 42.1, "sqnr_db_std": ...}: four keys a metric.
+// {"sqnr_db_mean": 42.1, "sqnr_db_std": ...}: four keys per metric.
 template <typename Json>
 Json metric_statistics_json(const SimilaritySummary& summary) {
   Json values = Json::object();
@@ -49,7 +49,7 @@ Json metric_statistics_json(const SimilaritySummary& summary) {
   return values;
 }
 
-// {"sqnr_db": 17, ...}: the sample to look at first, by metric.
+// {"sqnr_db": 17, ...}: the index of the worst sample, by metric.
 template <typename Json>
 Json worst_samples_json(const SimilaritySummary& summary) {
   Json samples = Json::object();
@@ -74,7 +74,7 @@ Json nonfinite_samples_json(const SimilaritySummary& summary) {
   return counts;
 }
 
-// The pair but for its metrics: name, status, types, shapes, non-finite elements, verdict.
+// The pair without its metrics: name, status, types, shapes, non-finite elements, verdict.
 template <typename Json>
 Json pair_json(const PairResult& pair, const Verdict& verdict) {
   Json json = {{"name", pair.name}, {"status", std::string(pair_status_name(pair.status))}};

@@ -12,8 +12,8 @@ struct ProgressState {
   double seconds = 0;  // since the start
 };
 
-// One line without its end: "record  [=====>     ]  12/100  8.1 samples/s  0:11 left", shortened to
-// `width` columns.
+// One line without a newline, cut to `width` columns:
+// "record  [=====>     ]  12/100  8.1 samples/s  0:11 left".
 std::string render_progress(const ProgressState& state, int width = 80);
 
 }  // namespace vernier

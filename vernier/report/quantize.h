@@ -7,16 +7,16 @@
 
 namespace vernier {
 
-// Sizes of files, in bytes.
+// Names and sizes of the files.
 struct QuantizeFiles {
-  std::string quantized, floating;  // names
+  std::string quantized, floating;  // file names
   std::int64_t source_bytes = 0, quantized_bytes = 0;
 };
 
 struct QuantizeSubject {
   RunDescription run;
   QuantizeFiles files;
-  int top = 10;  // rows of the table of decisions that were not kept
+  int top = 10;  // rejected decisions that the table shows
 };
 
 Document describe_quantize(const QuantizeSubject& subject, const QuantizeResult& result);

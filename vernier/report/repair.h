@@ -9,8 +9,8 @@ namespace vernier {
 
 struct RepairSubject {
   RunDescription run;
-  std::string file;  // that is written, if anything is gained
-  int top = 10;      // rows of decisions that were not kept
+  std::string file;  // file that is written if anything is gained
+  int top = 10;      // rejected decisions that the table shows
 };
 
 Document describe_repair(const RepairSubject& subject, const RepairResult& result);

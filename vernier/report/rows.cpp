@@ -16,7 +16,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The lists of a result whose elements are rows, and the key of a row's name.
+// A list of a result whose elements are rows: its key, the kind of its rows, and the key of their
+// names.
 struct RowList {
   const char *key, *kind, *name;
 };
@@ -44,7 +45,7 @@ struct Row {
 
 bool is_interrupted(const Json& result) { return result.value("interrupted", false); }
 
-// A diagnosis holds the results that it rests on; the one that looked deepest has the rows.
+// The most detailed result inside a diagnosis; any other result itself.
 const Json& deepest(const Json&& result) = delete;
 const Json& deepest(const Json& result) {
   if (result.value("command", "") != "diagnose") return result;
@@ -65,7 +66,7 @@ std::vector<Row> rows_of(const Json& result) {
     if (found == result.end() || !found->is_array()) continue;
     for (const Json& row : *found) {
       if (!row.is_object()) continue;
-      // layers calls the name of an output like that of a layer.
+      // `layers` stores the name of an output under the key of a layer's name.
       const auto name = row.contains(list.name) ? row.find(list.name) : row.find("layer");
       rows.push_back({list.kind, name == row.end() ? "" : text_of(*name), &row});
     }
@@ -73,8 +74,8 @@ std::vector<Row> rows_of(const Json& result) {
   return rows;
 }
 
-// What is lost in how the candidate runs here, in a sentence; "" where that is little or was not
-// measured.
+// The sentence about the loss from how the candidate runs on this machine; empty if it is
+// negligible or was not measured.
 std::string loss_of(const Json& result) {
   const Json& run = deepest(result);
   const auto found = run.find("runtime_finding");
@@ -83,7 +84,7 @@ std::string loss_of(const Json& result) {
 
 using Cells = std::vector<std::pair<std::string, std::string>>;  // column, text
 
-// What holds for the whole run: rows are read one by one, so each says it.
+// Facts about the whole run, repeated in each row because rows are read one by one.
 Cells run_cells(const Json& result) {
   Cells cells;
   if (is_interrupted(result)) cells.emplace_back("interrupted", "true");
@@ -92,7 +93,7 @@ Cells run_cells(const Json& result) {
   return cells;
 }
 
-// The numbers and texts of a row, those of objects in it by both names.
+// Adds the numbers and texts of a row; those of a nested object get the object's name as a prefix.
 void flatten(const Json& json, const std::string& prefix, Cells& cells) {
   for (const auto& [key, value] : json.items()) {
     if (value.is_array()) continue;
@@ -130,7 +131,7 @@ std::string xml(const std::string& text) {
   return escaped;
 }
 
-// Why a row fails; nothing: it does not.
+// Why a row fails; nullopt if it does not.
 std::optional<std::string> failure_of(const Row& row) {
   const Json& json = *row.json;
   if (json.value("pass", true) == false) {
@@ -146,7 +147,7 @@ std::optional<std::string> failure_of(const Row& row) {
   return std::nullopt;
 }
 
-// What the verdict says, and of a diagnosis the cause.
+// The failures and doubts of the verdict, after the cause if the result is a diagnosis.
 std::string verdict_text(const Json& result) {
   const Json& verdict = result["verdict"];
   std::string text;
@@ -167,7 +168,7 @@ std::string test_case(const std::string& group, const std::string& name,
                             type, xml(*failure));
 }
 
-// What a row shows of the tensor: how far it drifted.
+// The SQNR that a row gives for its tensor; nullopt if it has none.
 std::optional<double> figure_of(const Json& row) {
   for (const char* key : {"cumulative_sqnr_db", "sqnr_db", "local_sqnr_db", "weight_sqnr_db"})
     if (const auto value = row.find(key); value != row.end() && value->is_number())
@@ -175,7 +176,8 @@ std::optional<double> figure_of(const Json& row) {
   return std::nullopt;
 }
 
-// The nodes that write tensors, by tensor. Those without a name are not called as they are shown.
+// The name of the node that writes each tensor. Nodes without a name are skipped: graph_json()
+// gives them labels, which Model Explorer does not know.
 std::map<std::string, std::string> writers_of(const std::string& graph) {
   std::map<std::string, std::string> writers;
   if (graph.empty()) return writers;
@@ -240,7 +242,8 @@ std::string render_junit(const std::string& json) {
         outcome == "fail" ? "fail" : "inconclusive");
   if (is_interrupted(result))
     add(command, "interrupted", "the run was interrupted: run it to its end", "inconclusive");
-  // What passes as a whole has rows that drift within its limits, and no failed test.
+  // If the verdict is a pass, no row fails: single rows may exceed while the model is within
+  // limits.
   for (const Row& row : rows_of(deepest(result)))
     add(command + "." + row.kind, row.name, outcome == "pass" ? std::nullopt : failure_of(row),
         "fail");
@@ -268,7 +271,7 @@ std::string render_model_explorer(const std::string& json, const std::string& gr
     const auto writer = writers.find(tensor);
     nodes[writer == writers.end() ? tensor : writer->second] = {{"value", *figure}};
   }
-  // Colours up to a value, as the page has them: below 20 dB much is lost, above 40 little.
+  // The HTML page's colours, each up to a value: below 20 dB much is lost, above 40 dB little.
   const auto below = [](double value, const char* colour) {
     return Json{{"value", value}, {"bgColor", colour}};
   };

@@ -11,7 +11,7 @@ namespace {
 
 using Kind = RuntimeRemedy::Kind;
 
-// The key of an option that the remedy sets to 1; empty: it sets none.
+// The session option that the remedy sets to 1; empty if it sets none.
 std::string_view session_key(Kind kind) {
   switch (kind) {
     case Kind::x64_precision: return "session.x64quantprecision";
@@ -26,7 +26,7 @@ std::string place_text(const std::optional<InexactOperator>& first, const char* 
   return first ? fmt::format("{}first at {} ({})", before, first->node, first->op) : "";
 }
 
-// What gives the loss back, by how much, and how it is asked for.
+// The remedy, its gain, and the code or command that applies it.
 std::string remedy_sentence(const ArithmeticLoss& why, const RuntimeLoss& loss) {
   const RuntimeRemedy& remedy = *why.remedy;
   std::string text =

@@ -8,16 +8,16 @@
 
 namespace vernier {
 
-// What is told of the difference between what a file says and what its run makes of it.
+// The loss between exact arithmetic, as the file says, and the run on this machine.
 struct RuntimeLoss {
-  std::optional<double> db;                // nothing: not measured
-  std::optional<ArithmeticLoss> why = {};  // nothing: not known
-  // Of the command that keeps nodes in float.
+  std::optional<double> db;                // nullopt if not measured
+  std::optional<ArithmeticLoss> why = {};  // nullopt if the cause is unknown
+  // For the command that keeps nodes in float.
   std::string candidate = {}, reference = {};
-  bool has_stages = false;  // the same report shows what --stages gives
+  bool has_stages = false;  // the report also shows the result of --stages
 };
 
-// "3.2 dB are lost in this CPU's integer kernels, ..."; empty where it is too little to be told.
+// "3.2 dB are lost in this CPU's integer kernels, ..."; empty if the loss is negligible.
 std::string runtime_loss_text(const RuntimeLoss& loss);
 
 // "logits 27.30 dB as the file says, 21.10 as this CPU runs it, ...; first at /stem/Conv
@@ -27,7 +27,8 @@ std::string arithmetic_text(const ArithmeticLoss& loss);
 // "session.disable_quant_qdq=1", "accuracy_level=1 in 3 MatMulNBits nodes", "a, b kept in float"
 std::string runtime_remedy_text(const RuntimeRemedy& remedy);
 
-// How a program asks ONNX Runtime for it; empty for what changes the file.
+// The code that applies the remedy to a session of ONNX Runtime; empty if the remedy changes the
+// file.
 std::string session_code(const RuntimeRemedy& remedy);
 
 std::string_view runtime_remedy_name(RuntimeRemedy::Kind kind);

@@ -45,12 +45,12 @@ std::string labels_text(const std::vector<std::string>& nodes, const NodeLabels&
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-// What the nodes that are kept have: "float", or "8 bits".
+// The precision of kept nodes: "float", or "8 bits".
 std::string kept_text(const Sensitivity& sensitivity) {
   return sensitivity.kept_bits > 0 ? fmt::format("{} bits", sensitivity.kept_bits) : "float";
 }
 
-// What the outputs are after a change: decibels, or KL.
+// The outputs' error after a change: KL if it was measured, else decibels.
 std::string after_text(const MeasuredGain& gain) {
   return gain.kl ? kl_text(gain.kl->after) : format_decibels(gain.after_db);
 }
@@ -173,7 +173,7 @@ void describe_sensitivity(const Sensitivity& sensitivity, const NodeLabels& labe
   const auto add = [&](Table table) {
     if (!table.rows.empty()) blocks.emplace_back(std::move(table));
   };
-  // Of a decoder, the table of its projections says the same in KL.
+  // For a decoder, the table of its projections shows the same in KL.
   if (!sensitivity.kl || labels.empty()) add(nodes_table(sensitivity, top));
   add(sets_table(sensitivity, labels));
   const FloatSet* kept = set_to_keep(sensitivity);

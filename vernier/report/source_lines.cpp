@@ -11,7 +11,7 @@ namespace {
 constexpr int lines_around = 6;
 constexpr std::uintmax_t most_bytes = std::uintmax_t{4} << 20;
 
-// Whether they are the same but for the space around them.
+// Whether `line` is `text` with whitespace around it.
 bool is_line(std::string_view line, std::string_view text) {
   const std::size_t at = line.find(text);
   return at != std::string_view::npos && line.find_first_not_of(" \t") == at &&
@@ -20,8 +20,8 @@ bool is_line(std::string_view line, std::string_view text) {
 
 }  // namespace
 
-// A model may name any file: only lines of Python get into a report that is passed on, and only
-// where the one that the exporter saw is still there.
+// A model may name any file, and reports are shared. So only lines of .py files are shown, and only
+// if the line that the exporter recorded is still in place.
 std::optional<SourceLine> SourceLines::add(std::string_view trace) {
   std::optional<SourceLine> found = innermost_frame(trace);
   if (!found || !found->file.ends_with(".py")) return found;

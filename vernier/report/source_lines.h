@@ -10,7 +10,7 @@
 
 namespace vernier {
 
-// The lines around every line that was added, as far as the files are here.
+// Collects the source lines around each added line, from files that exist on this machine.
 class SourceLines {
  public:
   std::optional<SourceLine> add(std::string_view trace);

@@ -10,7 +10,7 @@ namespace {
 constexpr std::array bars = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 constexpr std::ptrdiff_t least_values = 3;
 
-// NaN is as bad as nothing that is right.
+// NaN gets the lowest bar.
 const char* bar(double decibels, double highest_db) {
   const double share = std::isnan(decibels) ? 0 : std::clamp(decibels / highest_db, 0.0, 1.0);
   return bars[std::min(bars.size() - 1, static_cast<std::size_t>(share * bars.size()))];

@@ -7,13 +7,13 @@
 namespace vernier {
 
 struct SparklineOptions {
-  double highest_db = 60;  // of the highest bar
-  int width = 60;          // most bars
+  double highest_db = 60;  // value of the highest bar
+  int width = 60;          // largest number of bars
 };
 
-// Decibels along a network as a line of bars, 0 dB low: "▇▇▆▃▃▂". Of more values than the width,
-// each bar is the least of its part. Values that are missing leave a gap; with fewer than three
-// there is no line, but "".
+// Decibels along a network as a line of bars, lowest at 0 dB: "▇▇▆▃▃▂". If there are more values
+// than `width`, each bar is the minimum of a range of values. Missing values leave a gap. Empty if
+// fewer than three values are known.
 std::string sparkline(std::span<const std::optional<double>> decibels,
                       const SparklineOptions& options = {});
 

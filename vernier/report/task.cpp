@@ -15,8 +15,8 @@ namespace vernier {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr std::size_t most_classes = 20;   // a table of more is cut
-constexpr std::size_t worst_classes = 10;  // to this many
+constexpr std::size_t most_classes = 20;   // a table with more classes is cut
+constexpr std::size_t worst_classes = 10;  // to this many rows
 
 std::string four_decimals(double value) {
   return std::isfinite(value) ? fmt::format("{:.4f}", value) : std::string(nonfinite_name(value));
@@ -37,7 +37,7 @@ bool has_reference(const TaskResult& result) {
 
 std::string percent(double level) { return fmt::format("{:g}%", 100 * level); }
 
-// NaN is out of every verdict.
+// NaN is never allowed.
 bool is_allowed(double delta, const JudgeOptions& options) {
   return delta >= -options.verdict && (delta <= options.verdict || !options.two_sided);
 }
@@ -84,7 +84,7 @@ Panel agreement_panel(const TaskResult& result) {
   return panel;
 }
 
-// Those first that lost most to the reference, then those with the lowest scores.
+// Classes with the largest loss against the reference first, then those with the lowest scores.
 std::vector<ClassResult> lowest_first(std::vector<ClassResult> classes) {
   std::ranges::stable_sort(classes, {}, [](const ClassResult& entry) {
     return std::pair(entry.reference ? entry.candidate - *entry.reference : 0, entry.candidate);
@@ -114,7 +114,7 @@ Table class_table(const TaskResult& result) {
   return table;
 }
 
-// A delta may be within the verdict by luck: its interval tells.
+// Metrics that are within the limit, but whose confidence interval is not: that may be chance.
 std::vector<std::string> doubts(const TaskResult& result, const JudgeOptions& options) {
   std::vector<std::string> texts;
   for (const MetricResult& metric : result.metrics)
@@ -127,7 +127,8 @@ std::vector<std::string> doubts(const TaskResult& result, const JudgeOptions& op
   return texts;
 }
 
-// Candidate and reference, of a metric or a class. What was scored alone may be either.
+// Adds the scores of both models for a metric or a class. If only the reference was scored, its
+// score is in `result.candidate`.
 template <typename Result>
 void add_sides(Json& json, const Result& result, const RunDescription& run) {
   const bool alone = run.candidate.empty();

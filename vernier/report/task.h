@@ -7,7 +7,7 @@
 
 namespace vernier {
 
-// Without a candidate in the run, what was scored is the reference alone.
+// If `run` has no candidate, the result holds the scores of the reference alone.
 Document describe_task(const RunDescription& run, const JudgeOptions& options,
                        const TaskResult& result);
 
@@ -15,7 +15,7 @@ Document describe_task(const RunDescription& run, const JudgeOptions& options,
 std::string task_json(const RunDescription& run, const JudgeOptions& options,
                       const TaskResult& result);
 
-// Where the time went, in seconds and shares of the whole.
+// The time of each stage, in seconds and as shares of the total.
 Document describe_timings(const TaskTimings& timings);
 
 }  // namespace vernier

@@ -19,19 +19,19 @@ const char* escape_of(Tone tone) {
     case Tone::plain: return "";
     case Tone::strong: return "\x1b[1m";
     case Tone::faint: return "\x1b[2m";
-    case Tone::good: return "\x1b[36m";  // cyan, which nobody takes for red
+    case Tone::good: return "\x1b[36m";  // cyan, which colour-blind readers can tell from red
     case Tone::fair: return "\x1b[33m";
     case Tone::bad: return "\x1b[31m";
   }
   return "";
 }
 
-// Columns that a UTF-8 text takes, counting one for every code point.
+// The width of UTF-8 text in columns, one per code point.
 int display_width(const std::string& text) {
   return static_cast<int>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
-// Where the code point with this number begins.
+// The byte offset of the code point with this index.
 std::size_t byte_offset(const std::string& text, int code_point) {
   std::size_t offset = 0;
   for (; offset < text.size(); ++offset)
@@ -39,7 +39,7 @@ std::size_t byte_offset(const std::string& text, int code_point) {
   return offset;
 }
 
-constexpr int least_column = 12;  // what is left of a column of names
+constexpr int least_column = 12;  // smallest width of a column of names
 
 int total_width(const std::vector<int>& widths) {
   return std::accumulate(widths.begin(), widths.end(), 2 * static_cast<int>(widths.size()));
@@ -116,7 +116,7 @@ class Writer {
     return widths;
   }
 
-  // What is left of a column of names at least.
+  // The smallest width of a column of names in this terminal.
   int least_width() const { return std::max(least_column, std::min(30, width_ / 3)); }
 
   bool can_fit(const Table& table) const {
@@ -126,7 +126,7 @@ class Writer {
     return total_width(widths) <= width_;
   }
 
-  // The table without the columns that have to go, whose titles are added to `left_out`.
+  // Drops spare columns until the table fits, and adds their titles to `left_out`.
   Table without_spare(Table table, std::vector<std::string>& left_out) const {
     while (width_ > 0 && !can_fit(table)) {
       std::size_t most = 0;
@@ -142,8 +142,8 @@ class Writer {
     return table;
   }
 
-  // Makes the widest columns of names narrower where that is enough. Where it is not, the table
-  // goes on below itself, and only what is wider than the terminal is cut.
+  // Narrows the widest columns of names if that makes the table fit. Otherwise the table continues
+  // below itself, and only columns wider than the terminal are cut.
   void fit(std::vector<int>& widths, const Table& table) const {
     if (width_ <= 0 || total_width(widths) <= width_) return;
     const int least = least_width();
@@ -166,7 +166,7 @@ class Writer {
       widths[i] = std::min(widths[i], std::max(least_column, width_ - widths[0] - 4));
   }
 
-  // The end of the columns from `begin` that fit beside the first one; at least one does.
+  // The end of the columns from `begin` that fit next to the first column; at least one column.
   std::size_t fitting_end(const std::vector<int>& widths, std::size_t begin) const {
     if (width_ <= 0) return widths.size();
     int used = widths.empty() ? 0 : widths[0] + 2;
@@ -176,7 +176,7 @@ class Writer {
     return std::max(end, begin + 1);
   }
 
-  // The header and every row, of the first column and those in [begin, end).
+  // Writes the header and all rows of the first column and the columns [begin, end).
   void rows(const Table& table, const std::vector<int>& widths, std::size_t begin,
             std::size_t end) {
     const auto row = [&](const auto& cell_of) {
@@ -194,7 +194,7 @@ class Writer {
       line(indent + paint({part, cell.tone}));
   }
 
-  // Lines that fit beside `indent` columns.
+  // The text in lines that fit after `indent` columns.
   std::vector<std::string> wrapped(const std::string& text, int indent) const {
     return width_ > 0 ? wrap_text(printable(text), std::max(least_column, width_ - indent))
                       : std::vector{text};

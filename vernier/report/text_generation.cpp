@@ -15,7 +15,7 @@ namespace vernier {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr std::size_t most_characters = 60;  // of a passage in a table
+constexpr std::size_t most_characters = 60;  // shown of a passage in a table
 
 std::string number(double value) {
   return std::isfinite(value) ? fmt::format("{:.6g}", value) : std::string(nonfinite_name(value));
@@ -25,7 +25,8 @@ std::string interval_text(const std::optional<ConfidenceInterval>& interval) {
   return interval ? fmt::format("[{}, {}]", number(interval->low), number(interval->high)) : "-";
 }
 
-// On one line; of a long one the end that counts, by whole UTF-8 characters.
+// The text on one line; a long text is cut to its end (`keep_end`) or its start, at whole UTF-8
+// characters.
 std::string one_line(std::string text, bool keep_end) {
   std::ranges::replace(text, '\n', ' ');
   std::vector<std::size_t> starts;
@@ -67,7 +68,7 @@ std::string disagreement_text(const TextGenerationResult& result) {
              *result.near_ties, *result.rounding);
 }
 
-// Empty where this CPU computes what the file says.
+// Empty if this CPU computes what the file says.
 std::string arithmetic_text(const TextGenerationResult& result) {
   constexpr double rounding_share = 0.9;
   const auto& arithmetic = result.arithmetic;

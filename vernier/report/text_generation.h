@@ -12,15 +12,15 @@
 
 namespace vernier {
 
-// The text of each list of tokens.
+// Returns the text of each list of token ids.
 using DecodeTokens =
     std::function<std::vector<std::string>(std::span<const std::vector<std::int64_t>>)>;
 
-// "[12 7 9]": what is shown of tokens without a tokenizer.
+// Token lists without a tokenizer: "[12 7 9]".
 std::vector<std::string> token_lists(std::span<const std::vector<std::int64_t>> lists);
 
-// What a result shows as text: of each worst token its context and both models' best tokens; of
-// each divergence the prompt and both continuations.
+// A passage that a result shows as text: for a worst token, its context and the best token of each
+// model; for a divergence, the prompt and both continuations.
 struct TextPassage {
   std::string before, reference, candidate;
   bool operator==(const TextPassage&) const = default;

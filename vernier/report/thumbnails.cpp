@@ -18,7 +18,8 @@ namespace {
 constexpr std::size_t most_pictures = 24;
 constexpr int longest_edge = 96;
 
-// The plane of an element: [height, width], [channels, height, width] or [height, width, channels].
+// Sizes and strides of an image: [height, width], [channels, height, width] or [height, width,
+// channels].
 struct PlaneLayout {
   std::int64_t height = 0, width = 0, channels = 1;
   std::int64_t row_step = 0, column_step = 0, channel_step = 0;
@@ -34,7 +35,8 @@ std::optional<PlaneLayout> layout_of(const Shape& shape) {
   return std::nullopt;
 }
 
-// A ready input, from its least value as black to its greatest as white.
+// The tensor as an image, with its minimum as black and its maximum as white; nullopt if it is no
+// image.
 std::optional<Image> picture_of(const Tensor& tensor) {
   const auto layout = layout_of(tensor.shape);
   if (!layout || element_count(tensor.shape) == 0) return std::nullopt;
@@ -74,7 +76,7 @@ Image small(const Image& image) {
   return resize(image, {scaled(image.width), scaled(image.height)}, Filter::bilinear);
 }
 
-// What got worse is looked at first.
+// At most most_pictures samples; those that the reference predicts correctly come first.
 std::vector<std::int64_t> chosen(std::span<const FlippedSample> samples) {
   std::vector<FlippedSample> ordered(samples.begin(), samples.end());
   std::ranges::stable_partition(

@@ -8,10 +8,9 @@
 
 namespace vernier {
 
-// The detail of a task's page, JSON: "thumbnails" has small pictures of some of the samples, as
-// data URLs by their number in the dataset. Those that the reference has right come first, 24 at
-// most. What is no picture is left out: arrays
-// with other than 1 or 3 channels, and files that cannot be read.
+// The detail of a task's page as JSON: "thumbnails" has small pictures of at most 24 samples, as
+// data URLs by their index in the dataset. Samples that the reference predicts correctly come
+// first. Arrays that do not have 1 or 3 channels and files that cannot be read are left out.
 std::string thumbnails_json(Dataset& dataset, std::span<const FlippedSample> samples);
 
 }  // namespace vernier

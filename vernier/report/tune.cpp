@@ -59,7 +59,7 @@ Table curve_table(const TuneSubject& subject, const TuneResult& result) {
   return table;
 }
 
-// The interval, and the output that it is of where there are several.
+// The confidence interval, and the worst output's name if there are several outputs.
 std::string range_text(const TuneSubject& subject, const TuneResult& result) {
   std::string text;
   if (!std::isnan(result.interval.low) && !std::isinf(result.value))
@@ -103,7 +103,7 @@ Document describe_tune(const TuneSubject& subject, const TuneResult& result) {
   std::vector<Block> blocks;
   if (!result.groups.empty()) blocks.emplace_back(groups_table(subject, result));
   blocks.emplace_back(curve_table(subject, result));
-  if (!result.kept.empty() && result.float_model)  // as quantize takes it
+  if (!result.kept.empty() && result.float_model)  // the option for `quantize`
     blocks.emplace_back(Code{fmt::format("{} '{}'", subject.kept_by, fmt::join(result.kept, ","))});
   blocks.emplace_back(
       Paragraph{Cell(conclusion(subject, result), result.reached ? Tone::good : Tone::bad)});

@@ -12,8 +12,8 @@ struct TuneSubject {
   QuantizeFiles files;
   Limit target;
   TuneCost cost = TuneCost::nodes;
-  std::string kept_by = "--keep-float";  // the option that keeps nodes as this did
-  int top = 10;                          // rows of the table of groups
+  std::string kept_by = "--keep-float";  // option that keeps the same nodes in quantize
+  int top = 10;                          // rows in the table of groups
 };
 
 Document describe_tune(const TuneSubject& subject, const TuneResult& result);

@@ -11,7 +11,7 @@
 namespace vernier {
 namespace {
 
-constexpr std::size_t most_failures = 3;  // in one line; JSON has all
+constexpr std::size_t most_failures = 3;  // shown in one line; JSON lists all
 
 std::string broken_text(const Failure& failure) {
   if (failure.metric == "weight_steps")

@@ -10,13 +10,13 @@ namespace vernier {
 
 // "output logits: sqnr_db_mean 12.5 < 20"
 std::string failure_text(const Failure& failure);
-// The same without its subject: "sqnr_db_mean 12.5 < 20".
+// failure_text() without the subject: "sqnr_db_mean 12.5 < 20".
 std::string reason_text(const Failure& failure);
 // "these inputs are unlike the calibration data (S 0.95 > 0.4): give --dataset or --input-data"
 std::string doubt_text(const Doubt& doubt);
 
-// How every report ends: "PASS", "FAIL: ..." or "INCONCLUSIVE: ...". Of many failures the first are
-// shown and the others counted. A pass without limits is not called one.
+// The last line of every report: "PASS", "FAIL: ..." or "INCONCLUSIVE: ...". Only the first
+// failures are shown, the others are counted. A pass without limits is not called PASS.
 Paragraph verdict_paragraph(const Verdict& verdict);
 
 // {"outcome": "fail", "failures": [{"subject", "group", "metric", "value", "limit", "kind",

@@ -34,7 +34,7 @@ Tone tone_of(const ZooRow& row) {
   return Tone::plain;
 }
 
-// What it was in the last run, where it is another now.
+// The row's outcome in the last run, if it differs: " (was FAIL)".
 std::string outcome_before(const ZooRow& row) {
   if (!row.last || row.state == ZooState::missing) return "";
   const bool has_result = row.state != ZooState::failed;
@@ -43,7 +43,7 @@ std::string outcome_before(const ZooRow& row) {
   return same ? "" : fmt::format(" (was {})", word_of(*row.last->outcome));
 }
 
-// "sqnr_db_mean" reads as sqnr_db does.
+// Formats "sqnr_db_mean" as sqnr_db.
 std::string figure_text(const std::string& metric, double value) {
   for (const Metric& known : similarity_metrics)
     if (metric.starts_with(known.name)) return format_metric(known.name, value);
@@ -69,14 +69,14 @@ Cell delta_cell(const ZooRow& row) {
           better ? Tone::good : Tone::bad};
 }
 
-// Why it is measured again; empty for a row that was not there before.
+// The row's state; for a row that was measured again, what has changed.
 std::string state_text(const ZooRow& row) {
   if (row.state != ZooState::measured || row.changed.empty())
     return std::string(zoo_state_name(row.state));
   return fmt::format("changed: {}", fmt::join(row.changed, ", "));
 }
 
-// Its command's failures and doubts in short.
+// The error of the row's command, or its failures and doubts.
 std::vector<std::string> reasons_of(const ZooRow& row) {
   if (!row.error.empty()) return {row.error};
   std::vector<std::string> reasons;
@@ -154,7 +154,7 @@ void add_all(Json& list, const Json& verdict, const char* key, Each each) {
   for (Json item : verdict.value(key, Json::array())) list.push_back(each(std::move(item)));
 }
 
-// The rows' own verdicts in one; what could not be measured is a failure of its row.
+// One verdict of all rows' verdicts; a row that could not be measured is a failure.
 Json verdict_json_of(const ZooResult& result) {
   Json failures = Json::array(), doubts = Json::array(), limits = Json::array();
   for (const ZooRow& row : result.rows) {
@@ -236,7 +236,7 @@ Document describe_zoo(const RunDescription& run, const ZooResult& result) {
 
 std::string zoo_json(const RunDescription& run, const ZooResult& result) {
   Json json = report_json<Json>({.run = run});
-  // As every result has it; here it is made of the rows' own.
+  // The same keys as in every result, but made from the rows' verdicts.
   Json verdict = verdict_json_of(result);
   json["pass"] = verdict["outcome"] == "pass";
   json["verdict"] = std::move(verdict);

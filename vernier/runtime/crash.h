@@ -7,7 +7,7 @@
 
 namespace vernier {
 
-// The process that ran a model ended before it was done.
+// Thrown when the process that ran a model ended before the run was complete.
 class ProcessEnded : public Error {
  public:
   enum class Cause { crashed, out_of_memory, timed_out };
@@ -18,13 +18,14 @@ class ProcessEnded : public Error {
   Cause cause_;
 };
 
-// Whether a process that ended like this, by wait's status, was ended by a fault of its code.
+// Whether the wait() status says that a fault in the code ended the process: a signal other than
+// SIGKILL, SIGTERM, SIGINT, SIGHUP and SIGPIPE.
 bool is_crash(int status);
 
-// What a process that a signal ended was doing, and what to do about it.
+// The error for a process that a signal ended: what it was doing, and a remedy.
 ProcessEnded crash_error(int status, const ActivityPage& page);
 
-// The same of a process that took too long, or too much.
+// The errors for a process that exceeded its time limit or its memory limit.
 ProcessEnded timeout_error(double seconds, const ActivityPage& page);
 ProcessEnded memory_error(double gigabytes, const ActivityPage& page);
 

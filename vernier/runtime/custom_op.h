@@ -6,11 +6,11 @@ struct OrtCustomOp;
 
 namespace vernier {
 
-// Sets what all custom operators of Vernier have in common: version 1 of any execution provider,
-// with required inputs and outputs. Names, types and kernels are left to the caller.
+// Sets the fields that all custom operators of Vernier share: operator version 1, any execution
+// provider, required inputs and outputs. The caller sets names, types and kernels.
 void set_common_parts(OrtCustomOp& op);
 
-// Lets output 0 take the buffer of that input where nothing else needs it.
+// Lets output 0 reuse the buffer of input number `input` if nothing else reads that buffer.
 template <int input>
 struct OutputInPlaceOf {
   static std::size_t map(int** inputs, int** outputs) {

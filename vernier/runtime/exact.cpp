@@ -20,19 +20,19 @@ using vernier_onnx::TensorProto;
 constexpr const char* microsoft = "com.microsoft";
 constexpr int none = -1;
 
-// An operator that multiplies activations by weights as integers, and which of its inputs are what.
+// An operator that multiplies activations by weights as integers, and the roles of its inputs.
 struct IntegerOperator {
   const char* op;
   const char* domain;
   int weight;
   int weight_zero_point;
-  int activation_zero_point;  // none: it quantizes the activations itself, to uint8
+  int activation_zero_point;  // none if the operator itself quantizes activations to uint8
   bool zero_point_may_be_added = true;
 };
 
 constexpr IntegerOperator integer_operators[] = {
     {"QLinearConv", "", 3, 5, 2},
-    {"QLinearConv", microsoft, 3, 5, 2},  // channels last: of graphs that were optimised
+    {"QLinearConv", microsoft, 3, 5, 2},  // channels last, as the optimiser writes it
     {"QLinearMatMul", "", 3, 5, 2},
     {"MatMulInteger", "", 1, 3, 2},
     {"ConvInteger", "", 1, 3, 2},
@@ -77,7 +77,7 @@ class UnsignedWeights {
     return weight && weight->data_type() == TensorProto::INT8;
   }
 
-  // Kernels for int8 activations take int8 weights only.
+  // Leaves operators with int8 activations alone: their kernels accept only int8 weights.
   void convert(NodeProto& node, const IntegerOperator& op) {
     const std::string weight = input_name(node, op.weight);
     const std::string zero_point = input_name(node, op.weight_zero_point);

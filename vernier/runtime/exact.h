@@ -7,27 +7,26 @@
 
 namespace vernier {
 
-// Whether the model holds operands that a DequantizeLinear makes real, of what a QuantizeLinear or
-// a weight stores: optimisation replaces the float arithmetic between such quantizers by integer
-// kernels.
+// Whether a DequantizeLinear of the model reads a QuantizeLinear or a stored weight. Optimisation
+// would replace the float arithmetic between such quantizers by integer kernels.
 bool has_dequantized_operands(const Model& model);
 
-// An int8 tensor's numbers, each 128 higher, as uint8.
+// The int8 values + 128, as uint8.
 Tensor raise_to_unsigned(const TensorView& tensor);
 
 // Makes the int8 weights of integer operators uint8, with a zero point 128 higher. The products are
-// the same, but no kernel adds pairs of them in 16 bits: those for uint8 x int8 saturate on CPUs
-// with AVX2 or AVX-512 that have no VNNI.
+// the same, but the kernels for uint8 x uint8 do not add pairs of products in 16 bits, as those for
+// uint8 x int8 do, which saturate on CPUs with AVX2 or AVX-512 but without VNNI.
 void make_weights_unsigned(Model& model);
 
-// The nodes that multiply weights in blocks (MatMulNBits) and let the runtime round activations to
-// 8 bits: accuracy_level 4.
+// The MatMulNBits nodes that let the runtime round activations to 8 bits: accuracy_level 4.
 std::vector<std::string> nodes_with_rounded_activations(const Model& model);
 
-// Makes these nodes compute with activations in float32: accuracy_level 1.
+// Makes those nodes keep activations in float32: accuracy_level 1.
 void keep_activations_in_float(Model& model);
 
-// Both: what the model computes is then what its file says, on every CPU.
+// Applies make_weights_unsigned() and keep_activations_in_float(): the model then computes what its
+// file says, on every CPU.
 void make_exact(Model& model);
 
 }  // namespace vernier

@@ -68,9 +68,8 @@ bool has_float16(const GraphProto& graph) {
          });
 }
 
-// ONNX Runtime calls the float32 counterpart of a float16 tensor x "InsertedPrecisionFreeCast_x",
-// with a
-// "_token_N" behind it if that is taken.
+// ONNX Runtime names the float32 counterpart of a float16 tensor x "InsertedPrecisionFreeCast_x",
+// and appends "_token_N" if that name is taken.
 constexpr std::string_view counterpart_prefix = "InsertedPrecisionFreeCast_";
 
 std::string counterpart_of(const std::string& name, const Names& tensors) {
@@ -97,7 +96,7 @@ void rename(GraphProto& graph, const Renames& renames) {
     for (AttributeProto& attribute : *node.mutable_attribute())
       if (attribute.has_g()) rename(*attribute.mutable_g(), renames);
   }
-  // What was said of their types was said of the float16 tensors.
+  // The recorded types are those of the float16 tensors.
   graph.clear_value_info();
 }
 
@@ -114,9 +113,10 @@ Names all_outputs(const GraphProto& graph) {
   return names;
 }
 
-// The new names of what the graph's nodes write. A counterpart of a tensor of the model that is not
-// here itself takes its name. A counterpart that has the name of one in a graph around this one, as
-// ONNX Runtime writes them though ONNX forbids it, gets another.
+// New names for float32 counterparts that the graph's nodes write. A counterpart takes the name of
+// its float16 tensor if that tensor is absent from this graph and the graphs around it. A
+// counterpart whose name is also used in a surrounding graph gets a new one: ONNX Runtime writes
+// such duplicates, which ONNX forbids.
 Renames new_names(const GraphProto& graph, const Names& tensors, const Names& around) {
   const Names here = outputs_of(graph);
   Names taken = here;
@@ -147,8 +147,8 @@ void restore_names(GraphProto& graph, const Names& tensors, Names around) {
       if (attribute.has_g()) restore_names(*attribute.mutable_g(), tensors, around);
 }
 
-// ONNX Runtime writes every domain that this process has ever registered, ours too: what the file
-// holds would depend on what ran before it.
+// ONNX Runtime imports every domain that this process has ever registered, including ours, so the
+// written graph would depend on what ran before.
 void drop_unused_imports(Model& model) {
   Names used = {"", "ai.onnx"};
   for (const Subgraph& subgraph : all_subgraphs(model.graph()))
@@ -173,7 +173,8 @@ Model executed_graph(const Model& model, const OrtOptions& options, Optimization
   session.SetOptimizedModelFilePath(file.path.c_str());
   session.SetLogSeverityLevel(ORT_LOGGING_LEVEL_ERROR);
   session.AddConfigEntry("session.disable_prepacking", "1");
-  // Without optimisation no weight is touched, and the written graph refers to them as we do.
+  // Without optimisation no weight changes, and the written graph refers to the weights as the
+  // model does.
   const bool by_reference = level == Optimization::disabled;
   if (by_reference)
     create_session_by_reference(model, session);

@@ -18,9 +18,9 @@ namespace vernier {
 namespace {
 
 constexpr std::uint64_t alignment = 64;                      // of a tensor in the ring
-constexpr std::size_t longest_line = std::size_t{64} << 20;  // a description of many layers
+constexpr std::size_t longest_line = std::size_t{64} << 20;  // enough to describe many layers
 
-// Its size is sealed: a host that cut it off would end this process by a signal.
+// The size is sealed: if a host truncated the memory, reading it would raise SIGBUS here.
 Descriptor make_memory(std::size_t size) {
   Descriptor memory(memfd_create("vernier-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (memory.get() < 0 || ftruncate(memory.get(), static_cast<off_t>(size)) != 0 ||
@@ -127,7 +127,8 @@ std::span<const std::byte> HostChannel::take_from_ring(std::size_t count) {
   return ring_.at(begin, count);
 }
 
-// Seldom: neither side ever waits for the other to read more than a few lines.
+// Reports progress only after each quarter of the ring, so that few such lines are ever unread in
+// the socket.
 void HostChannel::release() {
   if (position_ - told_ < ring_.size() / 4) return;
   told_ = position_;

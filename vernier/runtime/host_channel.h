@@ -11,8 +11,8 @@
 
 namespace vernier {
 
-// Shared memory that a host writes a stream of bytes into, and that starts again at the front. It
-// is mapped twice in a row, so that what wraps round is read in one piece.
+// A ring buffer in shared memory that a host writes a stream of bytes into. It is mapped twice in a
+// row, so that bytes that wrap around are still contiguous.
 class HostRing {
  public:
   explicit HostRing(std::size_t bytes);
@@ -22,7 +22,7 @@ class HostRing {
 
   int descriptor() const { return descriptor_.get(); }
   std::size_t size() const { return size_; }
-  // The bytes that the stream has at this position.
+  // `count` bytes of the stream from this position on.
   std::span<const std::byte> at(std::uint64_t position, std::size_t count) const;
 
  private:
@@ -32,14 +32,15 @@ class HostRing {
 };
 
 struct HostChannelOptions {
-  std::string subject;  // of messages: what the host runs
+  std::string subject;  // what the host runs; names it in error messages
   std::vector<std::string> command;
-  std::chrono::seconds timeout{300};  // for the next sign of life
+  std::chrono::seconds timeout{300};  // the longest wait for the host to send or receive
   std::size_t ring_bytes = std::size_t{32} << 20;
 };
 
-// A host, and what is said to it and by it: lines, and bytes on the socket or in the ring. Throws
-// Error when the host has ended or says nothing for too long, with the end of what it printed.
+// A host process and the connection to it: lines and bytes over the socket, bytes in the ring.
+// Throws Error with the last line that the host printed if the host has ended or does not answer in
+// time.
 class HostChannel {
  public:
   explicit HostChannel(HostChannelOptions options);
@@ -48,7 +49,7 @@ class HostChannel {
   void send_line(const std::string& line);
   std::string receive_line();
   void receive(std::span<std::byte> bytes);
-  // The next bytes in the ring, which stay there until release().
+  // The next bytes in the ring, which are valid until release().
   std::span<const std::byte> take_from_ring(std::size_t count);
   void release();
 
@@ -60,9 +61,9 @@ class HostChannel {
   HostChannelOptions options_;
   HostRing ring_;
   HostProcess process_;
-  std::string received_;        // beyond the last line
-  std::uint64_t position_ = 0;  // behind what was taken from the ring
-  std::uint64_t told_ = 0;      // up to where the host knows that it was read
+  std::string received_;        // read from the socket but not yet returned
+  std::uint64_t position_ = 0;  // stream position after the last bytes taken from the ring
+  std::uint64_t told_ = 0;      // read position that was last sent to the host
 };
 
 }  // namespace vernier

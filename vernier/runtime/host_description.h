@@ -9,7 +9,7 @@
 
 namespace vernier {
 
-// What a host says of its model: the message "description" of docs/host-protocol.md.
+// A host's description of its model: the message "description" of docs/host-protocol.md.
 struct HostDescription {
   std::vector<TensorSpec> inputs, outputs;
   std::vector<WatchedTensor> watched;
@@ -17,16 +17,17 @@ struct HostDescription {
   std::vector<std::string> warnings;
   std::vector<std::pair<std::string, std::string>> versions;
   bool outputs_are_positional = false;
-  std::optional<std::vector<TensorSpec>> parameters = {};  // nothing where the host does not say
+  std::optional<std::vector<TensorSpec>> parameters = {};  // nullopt if the host does not list them
 };
 
-// The message "describe", without its inputs.
+// The message "describe" without inputs, as one line of JSON.
 std::string describe_request(const HostOptions& options);
 
-// Throws Error, which names the source, for what is no description or of another precision.
+// Throws Error, naming the source, if the message is not a description, or if outputs are not in
+// the requested precision.
 HostDescription read_description(const std::string& message, const HostOptions& options);
 
-// A runner that says of its model what the description says.
+// A runner whose model is described by a HostDescription.
 class DescribedRunner : public Runner {
  public:
   const std::vector<TensorSpec>& inputs() const override { return model_.inputs; }

@@ -22,17 +22,18 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Descriptors of the host; below these are only the standard ones.
+// Descriptor numbers in the host, directly above the standard ones.
 constexpr int socket_number = 3, ring_number = 4;
 constexpr int above_numbers = 10;
 constexpr std::size_t kept_output = 8192;
-constexpr auto patience = 2s;  // with a host that has closed its socket
+constexpr auto patience = 2s;  // how long a host that closed its socket may take to end
 
 [[noreturn]] void throw_system(std::string_view what) {
   throw Error(fmt::format("[host] {}: {}", what, std::strerror(errno)));
 }
 
-// The same descriptor where it is in nobody's way when the child numbers its own.
+// Moves the descriptor above the numbers that dup2 assigns in the child, so that none overwrites
+// it.
 Descriptor moved_up(int number) {
   const Descriptor low(number);
   const int high = fcntl(number, F_DUPFD_CLOEXEC, above_numbers);
@@ -122,8 +123,8 @@ void HostProcess::start(const std::vector<std::string>& command, int socket, int
 
 HostProcess::~HostProcess() { kill_all(); }
 
-// Until nobody can write any more, or the process is gone and what is left of it stays silent: a
-// grandchild in a session of its own may outlive it.
+// Returns when no process holds the write end any more, or when a stop is requested and nothing is
+// left to read: a grandchild in a session of its own may outlive the host and keep the pipe open.
 void HostProcess::keep_output(const std::stop_token& stop) {
   std::array<char, 4096> buffer;
   while (true) {

@@ -11,7 +11,7 @@
 
 namespace vernier {
 
-// A file descriptor that is closed with its owner.
+// An owned file descriptor; closed by the destructor.
 class Descriptor {
  public:
   explicit Descriptor(int number = -1) : number_(number) {}
@@ -27,25 +27,24 @@ class Descriptor {
   int number_;
 };
 
-// A program that runs beside this one, in a process group of its own, and is told of a socket and a
-// ring by VERNIER_HOST_SOCKET and VERNIER_HOST_RING. What it prints is read all the time, so that
-// it never waits for a reader, and the end of it is kept. It and what it started are killed with
-// the object.
+// A host process, in a process group of its own. It gets the descriptors of a socket and a ring by
+// VERNIER_HOST_SOCKET and VERNIER_HOST_RING. A thread reads its output, so that it never blocks on
+// a full pipe, and keeps the end of it. The destructor kills the process group.
 class HostProcess {
  public:
-  // The program is found on PATH unless it has a slash. Throws Error if it cannot be started.
+  // Searches PATH unless the program's name has a slash. Throws Error if it cannot be started.
   HostProcess(const std::vector<std::string>& command, int ring);
   ~HostProcess();
   HostProcess(const HostProcess&) = delete;
   HostProcess& operator=(const HostProcess&) = delete;
 
-  // This end of the socket, which does not block.
+  // This side's end of the socket, which is non-blocking.
   int socket() const { return socket_.get(); }
 
-  // Waits a moment for its end, kills it if it goes on, and says how it ended: "ended with exit
-  // code 1", and last_words().
+  // Waits up to 2 s for the process to end, then kills it, and returns how it ended, "ended with
+  // exit code 1", followed by last_words().
   std::string end();
-  // ": " and the last line that it printed; empty if there is none.
+  // ": " and the last line that the process printed; empty if it printed nothing.
   std::string last_words();
 
  private:

@@ -46,7 +46,7 @@ bool is_function(std::string_view text) {
   return is_identifier(place);
 }
 
-// The shell starts a host of the user's own; ours runs the model in Python.
+// A host:COMMAND is run by the shell; every other source is run by our host in Python.
 std::vector<std::string> command_of(const HostOptions& options) {
   if (options.source.starts_with(command_prefix))
     return {"sh", "-c", "exec " + options.source.substr(command_prefix.size())};
@@ -191,7 +191,7 @@ class HostRunner final : public DescribedRunner {
     request({{"type", "parameters"}});
     receive_tensors([&](const std::string&, const TensorView& tensor) { visit(tensor); });
   }
-  // A host that does not know `names` sends all.
+  // Filters, because a host that does not support `names` sends all parameters.
   void visit_parameters_named(std::span<const std::string> names,
                               const TensorVisitor& visit) const override {
     if (names.empty()) return;
@@ -210,7 +210,7 @@ class HostRunner final : public DescribedRunner {
     for (const Tensor& input : inputs) channel_.send(input.bytes);
   }
 
-  // What the host says, unless that is an error.
+  // The host's next message. Throws Error if it is an error message.
   json receive() const {
     const std::string line = channel_.receive_line();
     json message = try_parse_json<json>(line);
@@ -235,7 +235,8 @@ class HostRunner final : public DescribedRunner {
     model_ = description_of(answer("description"), options);
   }
 
-  // Until the host is done. After an exception from `visit` the rest is read, and left alone.
+  // Reads tensors until the message "done". After an exception from `visit` the remaining tensors
+  // are read and ignored, then the exception is rethrown.
   template <typename Visit>
   void receive_tensors(const Visit& visit) const {
     std::exception_ptr thrown;
@@ -253,12 +254,13 @@ class HostRunner final : public DescribedRunner {
         }
       });
       channel_.release();
-      gathered_ = {};  // it may have been a whole embedding
+      gathered_ = {};  // frees the memory: the tensor may have been a whole embedding
     }
     if (thrown) std::rethrow_exception(thrown);
   }
 
-  // In the ring as they are if they are there all at once; else gathered.
+  // The tensor's bytes: a view into the ring if they are there in one piece; else copied into
+  // gathered_ from the socket or from several pieces in the ring.
   std::span<const std::byte> bytes_of(const json& message, std::int64_t expected) const {
     const std::size_t count = message.at("bytes");
     if (count != static_cast<std::size_t>(expected))

@@ -9,11 +9,12 @@
 
 namespace vernier {
 
-// Opens a model of this process. The options are those of a host: what is watched, in which
-// precision it runs, and an example of its inputs.
+// Opens a model that lives in this process, with the options of a host: what to watch, the
+// precision, and example inputs.
 using OpenInProcess = std::function<std::unique_ptr<Runner>(const HostOptions&)>;
 
-// A model of this process, which is a host's wherever its path() is given, while this lives.
+// Registers a model of this process under path() for the lifetime of the object. The path can be
+// given wherever a host source can.
 class NamedModel {
  public:
   NamedModel(const std::string& name, OpenInProcess open);
@@ -27,7 +28,7 @@ class NamedModel {
   std::filesystem::path path_;
 };
 
-// What opens the model that a NamedModel named; empty if the path is no such name.
+// The function that opens the NamedModel with this path; empty if there is none.
 OpenInProcess find_model(const std::filesystem::path& path);
 
 }  // namespace vernier

@@ -22,13 +22,13 @@
 namespace vernier {
 namespace {
 
-// Kinds of messages.
+// Message kinds.
 constexpr char input_spec = 'i', output_spec = 'o', watched_tensor = 'w', unwatched_tensor = 'u';
 constexpr char warning = '!', version_of = 'v', ready = 'R', error = 'E';
 constexpr char seek_to = 's', input = 'I', run_plain = 'r', run_observed = 'b';
 constexpr char observed = 'T', output = 'O';
 
-constexpr std::string_view memory_tag = "[memory]";  // what errors for want of memory begin with
+constexpr std::string_view memory_tag = "[memory]";  // prefix of out-of-memory errors
 
 std::vector<std::string> texts_of(const TensorSpec& spec) {
   std::vector<std::string> texts = {spec.name, std::to_string(static_cast<int>(spec.dtype)),
@@ -61,7 +61,7 @@ void describe(const Runner& runner, TensorStream& stream) {
   stream.send(ready, {runner.outputs_are_positional() ? "1" : ""});
 }
 
-// Does what it is asked to until nobody asks any more.
+// Opens the runner and serves requests until the parent closes the socket.
 void serve(const OpenRunner& open, TensorStream& stream) {
   const std::unique_ptr<Runner> runner = open();
   describe(*runner, stream);
@@ -86,7 +86,7 @@ void serve(const OpenRunner& open, TensorStream& stream) {
 [[noreturn]] void run_child(const OpenRunner& open, int socket, pid_t parent, ActivityPage& page) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(0);
-  // Whoever is interrupted ends this process.
+  // The parent handles interrupts, and kills this process if it has to.
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) signal(number, SIG_IGN);
   record_activity(page);
   TensorStream stream(socket);
@@ -123,7 +123,7 @@ class ServingProcess {
 
   TensorStream stream() const { return TensorStream(socket_.get()); }
 
-  // Wait's status, of a process that is killed unless it has ended.
+  // Kills the process if it still runs; returns its wait() status.
   int end() {
     if (child_ < 0) return status_;
     kill(child_, SIGKILL);
@@ -132,7 +132,8 @@ class ServingProcess {
     child_ = -1;
     return status_;
   }
-  // The same of one that has closed its socket, and so is ending by itself.
+  // Waits for a process that has closed its socket and so is about to end; returns its wait()
+  // status.
   int wait() {
     while (child_ > 0 && waitpid(child_, &status_, 0) < 0 && errno == EINTR) {
     }
@@ -146,7 +147,6 @@ class ServingProcess {
   int status_ = 0;
 };
 
-// What a runner says of itself.
 struct Description {
   std::vector<TensorSpec> inputs, outputs;
   std::vector<WatchedTensor> watched;
@@ -228,7 +228,8 @@ class IsolatedRunner final : public Runner {
            duration_cast<steady_clock::duration>(duration<double>(isolation_.timeout_seconds));
   }
 
-  // The next message, which is no error.
+  // The next message. Throws Error if the child reports an error, and ProcessEnded if the child
+  // ended or the deadline passed.
   StreamMessage receive(TensorStream& stream, const TensorStream::Deadline& deadline) {
     std::optional<StreamMessage> message = stream.receive(deadline);
     if (message && message->kind == error) {
@@ -244,7 +245,8 @@ class IsolatedRunner final : public Runner {
     throw crash_error(process_->wait(), activity_.page());
   }
 
-  // After an exception from the observer the rest is read, and left alone.
+  // Runs the inputs in the child. After an exception from the observer the remaining messages are
+  // read and ignored, then the exception is rethrown.
   std::vector<Tensor> request(std::span<const Tensor> inputs, const Observer& observer) {
     TensorStream stream = process_->stream();
     if (sample_) stream.send(seek_to, {std::to_string(*std::exchange(sample_, std::nullopt))});
@@ -268,7 +270,8 @@ class IsolatedRunner final : public Runner {
     return outputs;
   }
 
-  // Runs the inputs that ended the process once more, node by node.
+  // Runs the inputs that crashed the child again while recording nodes: the error then names the
+  // node. Returns `first` if the second run does not crash.
   ProcessEnded with_node(std::span<const Tensor> inputs, const ProcessEnded& first) {
     ProcessEnded ended = first;
     try {
@@ -286,7 +289,7 @@ class IsolatedRunner final : public Runner {
   Isolation isolation_;
   SharedActivity activity_;
   std::unique_ptr<ServingProcess> process_;  // null after a crash, until the next run
-  std::optional<std::int64_t> sample_;       // that the next run is of
+  std::optional<std::int64_t> sample_;       // for the next run; nullopt if seek() was not called
   Description about_;
 };
 

@@ -26,7 +26,8 @@ using Names = std::unordered_set<std::string>;
 
 constexpr const char* first_token = "vernier.token";
 
-// As in the file: a node without a name is known by its output, which a probe may have renamed.
+// The node's label in the file: a node without a name is labelled by its output, which a probe may
+// have renamed.
 std::string label_of(const NodeProto& node) {
   std::string label = node_label(node);
   if (const auto at = label.find(probed_prefix); at != std::string::npos)
@@ -38,7 +39,7 @@ class MarkInserter {
  public:
   explicit MarkInserter(const ModelProto& model) : model_(model) {}
 
-  // The token comes from the graph around it.
+  // `token` is the current token of the surrounding graph.
   void graph(GraphProto& graph, const ValueKinds& outer, Names constants, std::string token) {
     const ValueKinds kinds = value_kinds(model_, graph, outer);
     for (const TensorProto& weight : graph.initializer()) constants.insert(weight.name());
@@ -75,7 +76,7 @@ class MarkInserter {
   }
 
  private:
-  // Passes `source` on as `target`, and the token as a new one.
+  // A mark that passes `source` on as `target`, and reads the token and writes the next one.
   NodeProto mark(const NodeProto& marked, const std::string& source, const std::string& target,
                  std::string& token) {
     NodeProto node = make_node(mark_op, {source, token}, target, probe_domain);

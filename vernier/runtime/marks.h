@@ -4,9 +4,9 @@
 
 namespace vernier {
 
-// Puts a mark before and behind every node of the model that takes tensors, also in subgraphs, so
-// that the nodes run one after the other and the one that is running is recorded (record_node). For
-// a model that is run as it is written: marks are in the way of optimisation.
+// Inserts a mark before and after every node that reads and writes tensors, including nodes in
+// subgraphs. The nodes then run in file order, and the running one is recorded (record_node). Run
+// the result without optimisation: marks prevent fusions.
 void insert_marks(Model& model);
 
 }  // namespace vernier

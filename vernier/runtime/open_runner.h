@@ -13,16 +13,18 @@ namespace vernier {
 
 enum class ModelFormat { onnx, torchscript, recorded, hosted };
 
-// Hosted if is_host_source() says so; else by the file's ending: .onnx; .pt, .pth, .jit, .ts or
-// .torchscript; .npz or a folder. Throws Error if there is no such file or it has another ending.
+// hosted if is_host_source() says so; else by the extension: onnx for .onnx or a folder with a
+// genai_config.json; torchscript for .pt, .pth, .jit, .ts or .torchscript; recorded for .npz, any
+// other folder, or arrays of this process. Throws Error if the file does not exist or has another
+// extension.
 ModelFormat model_format(const std::filesystem::path& path);
 
-// What each kind of runner is to do; those of the other kinds are not used.
+// Options for each kind of runner; only those of the opened kind are used.
 struct RunnerOptions {
   OrtOptions onnx;
-  TorchOptions torch;  // without a path
+  TorchOptions torch;  // `path` is ignored
   RecordedOptions recorded;
-  HostOptions host;  // without a source
+  HostOptions host;  // `source` is ignored
 };
 
 std::unique_ptr<Runner> open_runner(const std::filesystem::path& path,

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* system_name = "libonnxruntime.so.1";
 
-// Of any library, and what to do about one that is older.
+// The required version, and the remedy for an older library.
 const std::string needed = fmt::format(
     "1.{} or later: pip install --upgrade onnxruntime, or name another with --onnxruntime FILE",
     ORT_API_VERSION);
@@ -28,8 +28,8 @@ std::mutex mutex;
 fs::path chosen;
 std::optional<OrtLibrary> loaded;
 
-// The C library of Python's package `onnxruntime`, which is not imported. Throws Error for a
-// package that is too old to have one.
+// The C library inside Python's package `onnxruntime`; the package is not imported. Empty if the
+// package is not installed. Throws Error if the package is too old to contain the library.
 fs::path of_python() {
   for (const fs::path& folder : python_environment().folders) {
     const fs::path package = folder / "onnxruntime" / "capi";
@@ -43,10 +43,10 @@ fs::path of_python() {
   return {};
 }
 
-// Debian names its own by the version: libonnxruntime.so.1.21.
+// Debian's library has the minor version in its name: libonnxruntime.so.1.21.
 constexpr int newest_system_minor = 99;
 
-// What to load, and where that name comes from.
+// The file to load, and where the choice comes from.
 struct Choice {
   fs::path file;
   std::string origin;
@@ -76,14 +76,14 @@ void* open(const Choice& choice) {
       choice.file.string(), choice.origin, reason));
 }
 
-// 20 of "1.20.1".
+// The minor version: 20 for "1.20.1".
 int minor_of(const std::string& version) {
   const std::size_t dot = version.find('.');
   return dot == std::string::npos ? 0 : std::atoi(version.c_str() + dot + 1);
 }
 
 OrtLibrary load(const Choice& choice) {
-  // ONNX Runtime 1.29 and later read this variable when they start.
+  // ONNX Runtime 1.29 and later read this variable when they are loaded.
   setenv("ORT_DISABLE_TELEMETRY", "1", 1);
   void* const handle = open(choice);
   void* const symbol = dlsym(handle, "OrtGetApiBase");
@@ -95,7 +95,7 @@ OrtLibrary load(const Choice& choice) {
   dladdr(symbol, &info);
   std::error_code ignored;
   OrtLibrary library{fs::weakly_canonical(info.dli_fname, ignored), base->GetVersionString()};
-  // One that is too old prints a line of its own when it is asked.
+  // GetApi() of a library that is too old prints an error, so it is not called.
   const OrtApi* const api =
       minor_of(library.version) < ORT_API_VERSION ? nullptr : base->GetApi(ORT_API_VERSION);
   if (api == nullptr)

@@ -5,20 +5,19 @@
 
 namespace vernier {
 
-// The ONNX Runtime that runs models. It is loaded at run time, so that a model is measured on the
-// one that its user has.
+// The ONNX Runtime library that runs models. It is loaded at run time, so that models run on the
+// version that the user has installed.
 struct OrtLibrary {
   std::filesystem::path file;
   std::string version;  // "1.30.0"
 };
 
-// Names the file to load, which must be done before anything of ONNX Runtime's is used. Throws
-// Error afterwards.
+// Sets the library file to load. Throws Error if a library is already loaded.
 void choose_ort_library(std::filesystem::path file);
 
-// Loads it at the first call: the chosen file, else the one that VERNIER_ONNXRUNTIME names, else
-// that of the Python environment which Vernier is installed into, else Vernier's own, else the
-// system's. Throws Error if there is none, or if it is older than 1.21.
+// Loads the library at the first call: the chosen file, else the file named by VERNIER_ONNXRUNTIME,
+// else that of Python's `onnxruntime` package in python_environment(), else the one installed with
+// Vernier, else the system's. Throws Error if there is none, or if it is older than 1.21.
 const OrtLibrary& ort_library();
 
 }  // namespace vernier

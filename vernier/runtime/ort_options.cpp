@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view suffix = "ExecutionProvider";
 
-// "CUDAExecutionProvider" is "CUDA" for ONNX Runtime's generic call, and "cuda" for us.
+// "CUDA" for "CUDAExecutionProvider", as AppendExecutionProvider() expects it.
 std::string without_suffix(std::string provider) {
   if (provider.ends_with(suffix)) provider.resize(provider.size() - suffix.size());
   return provider;
@@ -76,8 +76,8 @@ Ort::SessionOptions session_options(const OrtOptions& options, Optimization leve
   std::vector<std::string> disabled = options.disabled_optimizers;
   if (options.exact) {
     session.AddConfigEntry("session.x64quantprecision", "1");
-    // What it does to weights is done already, and it makes pairs of int8 activations and uint8
-    // weights, which no kernel takes.
+    // make_exact() has already converted the weights, and this optimiser would produce int8
+    // activations with uint8 weights, which no kernel supports.
     disabled.emplace_back("Avx2WeightS8ToU8Transformer");
   }
   for (const auto& [key, value] : options.config)
@@ -85,7 +85,7 @@ Ort::SessionOptions session_options(const OrtOptions& options, Optimization leve
   if (!disabled.empty())
     session.AddConfigEntry("optimization.disable_specified_optimizers",
                            fmt::format("{}", fmt::join(disabled, ";")).c_str());
-  // Where tensors are watched, a block planned for all of a run takes more than they do in turn.
+  // Probed tensors are freed one by one; a block planned for the whole run would take more memory.
   if (options.watch.intermediates()) session.DisableMemPattern();
   append_provider(session, options);
   return session;

@@ -32,38 +32,39 @@ enum class Optimization { disabled, basic, extended, all };
 
 struct OrtOptions {
   Watch watch;
-  // Unset: disabled while intermediate tensors are watched, else all. Set while they are watched:
-  // the tensors seen are those of the optimised graph.
+  // nullopt: disabled if intermediate tensors are watched, else all. If both are set, the observer
+  // is shown the tensors of the optimised graph.
   std::optional<Optimization> optimization;
   std::vector<std::string> disabled_optimizers;  // by ONNX Runtime's names: "MatMulAddFusion"
-  // Integer products as the model says, whatever the CPU: int8 weights become uint8, for which no
-  // kernel saturates, MatMulNBits does not round activations, and optimisation is off where it
-  // would replace float arithmetic between quantizers by integers.
+  // Makes integer products independent of the CPU: int8 weights become uint8, whose kernels do not
+  // saturate; MatMulNBits does not round activations; optimisation is disabled if it would replace
+  // float arithmetic between quantizers by integer kernels.
   bool exact = false;
-  int threads = 0;  // 0: as many as there are cores
-  // How many models run at the same time: each gets its share of the threads, and threads that wait
-  // for work leave their core to the others.
+  int threads = 0;  // 0 means one per core
+  // How many models run at the same time. The threads are divided among them, and idle threads do
+  // not spin.
   int models_at_once = 1;
   std::string provider = "cpu";
   std::map<std::string, std::string> provider_options;
-  std::map<std::string, std::string> config;  // of the session, by ONNX Runtime's keys
+  std::map<std::string, std::string> config;  // session config entries, by ONNX Runtime's keys
   bool operator==(const OrtOptions&) const = default;
 };
 
-// The threads of one of several models that run at the same time; 0 for the runtime's own choice.
+// The number of threads for each of several models that run at the same time; 0 lets the runtime
+// choose.
 int threads_of_each(int threads, int models_at_once);
 
-// Names of the execution providers of this build of ONNX Runtime: "cpu", "cuda", ...
+// The execution providers in the loaded ONNX Runtime: "cpu", "cuda", ...
 std::vector<std::string> available_providers();
 
-// "CPUExecutionProvider" is "cpu".
+// The short name of a provider: "cpu" for "CPUExecutionProvider".
 std::string provider_name(std::string provider);
 
-// Whether a provider's name, in whatever spelling, is that of the cpu.
+// Whether the provider is the CPU's, in any spelling.
 bool is_cpu(const std::string& provider);
 
-// For a session with these threads, this execution provider and level. Throws Error for a provider
-// that cannot be used.
+// Session options with the threads, execution provider and settings of `options`. Throws Error if
+// the provider cannot be used.
 Ort::SessionOptions session_options(const OrtOptions& options, Optimization level);
 
 }  // namespace vernier

@@ -30,7 +30,7 @@ void give_up(Probes& probes, const UnwatchedTensor& tensor) {
   probes.unwatched.push_back(tensor);
 }
 
-// The first session of a process that has probes enters their domain in a table of ONNX Runtime's.
+// Registers the probe domain once per process; see register_domain().
 void register_probe_domain() {
   static const bool registered = [] {
     const ProbeOp op;
@@ -40,7 +40,8 @@ void register_probe_domain() {
   static_cast<void>(registered);
 }
 
-// Some types can only be told from tensors by asking: probes that ONNX Runtime refuses are removed.
+// Not all types can be inferred from the graph. A probe that ONNX Runtime rejects, because its
+// value is not a tensor, is removed, and the session is created again.
 Ort::Session create_probed_session(Model& model, Ort::SessionOptions& options, Probes& probes) {
   while (true) {
     try {
@@ -54,8 +55,8 @@ Ort::Session create_probed_session(Model& model, Ort::SessionOptions& options, P
   }
 }
 
-// With every node marked, as ONNX Runtime runs the graph, on one thread; empty where it does not
-// take the marks.
+// A session of the executed graph with every node marked, on one thread; null if ONNX Runtime
+// rejects the marked graph.
 Ort::Session create_marked_session(const Model& model, OrtOptions options, Optimization level,
                                    const ProbeOp& op) {
   try {
@@ -85,8 +86,9 @@ void add_names(std::vector<const char*>& names, const std::vector<Value>& values
   for (const Value& value : values) names.push_back(value.name.c_str());
 }
 
-// A dynamic axis that is 1 may be the reason for a failure: what to try instead. The first one, the
-// batch, is only where an index exceeds it.
+// Suggests --shape options if the failure may come from a dynamic axis that was set to 1; empty if
+// there is no such axis. The first axis, the batch, is only suggested if an index was out of
+// bounds.
 std::string shape_hint(std::span<const TensorSpec> specs, std::span<const Tensor> inputs,
                        std::string_view message) {
   const bool is_index = message.find("out of data bounds") != std::string_view::npos;
@@ -111,21 +113,21 @@ struct OrtRunner::State {
   std::string provider;
   std::vector<TensorSpec> inputs;
   SessionOutputs outputs;
-  std::vector<std::shared_ptr<const MappedFile>> files;  // that hold weights
+  std::vector<std::shared_ptr<const MappedFile>> files;  // hold external weights
   Watch watch;
   Probes probes;
   ProbeOp op;
-  Ort::Session session{nullptr};  // after the operator that it uses
-  // Of providers whose tensors are watched as outputs.
-  std::vector<TensorSpec> exposed;       // that are no outputs of the model itself
-  std::unique_ptr<OrtRunner> unwatched;  // whose outputs the first watched run must have
+  Ort::Session session{nullptr};  // declared after `op`, which must outlive it
+  // Used only with providers whose tensors are watched as graph outputs.
+  std::vector<TensorSpec> exposed;       // watched tensors that are not outputs of the model
+  std::unique_ptr<OrtRunner> unwatched;  // its outputs check the first watched run
   std::once_flag compared;
 
   void take_exposed();
   void show(const Observer& observer, std::span<const Tensor> tensors) const;
 };
 
-// Tells what was exposed from the model's own outputs, which come first.
+// Moves the exposed tensors from `outputs` to `exposed`; the model's own outputs come first.
 void OrtRunner::State::take_exposed() {
   const std::size_t own = unwatched->outputs().size();
   exposed.assign(outputs.tensors.begin() + static_cast<std::ptrdiff_t>(own), outputs.tensors.end());
@@ -137,14 +139,14 @@ void OrtRunner::State::take_exposed() {
   outputs.others.resize(other);
 }
 
-// Outputs and exposed tensors, as far as they are watched, in the order of the graph.
+// Shows the observer the watched ones of `tensors`, in graph order.
 void OrtRunner::State::show(const Observer& observer, std::span<const Tensor> tensors) const {
   for (const std::string& name : probes.watched)
     observer({*std::ranges::find(tensors, name, &Tensor::name)});
 }
 
 OrtRunner::OrtRunner(Model model, const OrtOptions& options) : state_(std::make_unique<State>()) {
-  ort_environment();  // before anything else of ONNX Runtime's
+  ort_environment();  // must exist before any other ONNX Runtime object
   require_tensors(model);
   State& state = *state_;
   state.model = model.name();
@@ -208,7 +210,7 @@ std::vector<Tensor> OrtRunner::run(std::span<const Tensor> inputs, const Observe
                             state.inputs.size(), inputs.size()));
   std::vector<Ort::Value> feeds;
   for (const Tensor& input : inputs) feeds.push_back(to_ort(input));
-  // ORT wants at least one output, also of a model that has only such as are skipped.
+  // Requests non-tensor outputs too: ORT needs at least one output, and a model may have no others.
   std::vector<const char*> input_names, output_names;
   add_names(input_names, state.inputs);
   add_names(output_names, state.outputs.tensors);

@@ -9,12 +9,12 @@
 
 namespace vernier {
 
-// Runs an ONNX model with ONNX Runtime, showing the watched tensors to the observer as they are
-// produced: in execution order, never two at once, without keeping any of them. Several threads may
-// run samples at the same time, each with an observer of its own.
+// Runs an ONNX model with ONNX Runtime and shows the watched tensors to the observer as they are
+// produced: in execution order, one at a time, without keeping any. Several threads may run samples
+// at the same time, each with its own observer.
 //
-// What is shown is what ONNX Runtime computes: on a cpu without float16 kernels a float16 tensor
-// that was computed in float32 and not rounded is shown as that float32 tensor.
+// The observer is shown what ONNX Runtime computes: without float16 kernels on the CPU, a float16
+// tensor that is computed in float32 and never rounded is shown as that float32 tensor.
 class OrtRunner : public Runner {
  public:
   explicit OrtRunner(Model model, const OrtOptions& options = {});
@@ -26,7 +26,7 @@ class OrtRunner : public Runner {
   std::vector<Tensor> run(std::span<const Tensor> inputs, const Observer& observer = {}) override;
 
   std::vector<WatchedTensor> watched() const override;
-  // Also the outputs that are no numeric tensors (sequences, strings...): run() leaves them out.
+  // Includes the outputs that are not numeric tensors (sequences, strings, ...): run() omits them.
   std::vector<UnwatchedTensor> unwatched() const override;
 
  private:
@@ -34,18 +34,18 @@ class OrtRunner : public Runner {
   std::unique_ptr<State> state_;
 };
 
-// What ONNX Runtime logged, and how often.
+// A message that ONNX Runtime logged, and how often.
 struct RuntimeMessage {
   std::string text;
   std::int64_t count = 0;
   bool operator==(const RuntimeMessage&) const = default;
 };
 
-// The warnings and errors that ONNX Runtime has logged in this process, in the order of their first
-// time. Nothing of it is printed; errors that end a call come as an Error too.
+// The warnings and errors that ONNX Runtime has logged in this process, in order of first
+// occurrence. None are printed; an error that ends a call is also thrown as Error.
 std::vector<RuntimeMessage> runtime_messages();
 
-// The model as ONNX Runtime's optimiser leaves it for the cpu provider.
+// The graph that ONNX Runtime's optimiser makes of the model for the CPU provider.
 Model optimize(const Model& model, Optimization level);
 
 }  // namespace vernier

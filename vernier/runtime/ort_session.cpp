@@ -23,7 +23,7 @@
 namespace vernier {
 namespace {
 
-// kOrtSessionOptionsModelExternalInitializersFileFolderPath, newer than some headers.
+// The value of kOrtSessionOptionsModelExternalInitializersFileFolderPath, which older headers lack.
 constexpr const char* external_folder_key = "session.model_external_initializers_file_folder_path";
 
 std::string one_line(std::string text) {
@@ -32,7 +32,7 @@ std::string one_line(std::string text) {
   return text;
 }
 
-// Messages are mostly the same for many nodes and sessions.
+// Counts equal messages: many nodes and sessions log the same text.
 class MessageLog {
  public:
   void add(std::string text) {
@@ -116,7 +116,8 @@ bool tells_of_memory(const std::string& message) {
   return std::regex_search(message, pattern);
 }
 
-// Without places in ONNX Runtime's sources, its functions and the conditions that it checks.
+// The message without source locations, function names and failed conditions of ONNX Runtime's own
+// code.
 std::string without_internals(const std::string& message) {
   static const std::regex internals(R"(Load model from /proc/self/fd/\d+ failed:\s*)"
                                     R"(|/onnxruntime_src/\S+:\d+ .*?\) (\[with [^\]]*\] )?)"

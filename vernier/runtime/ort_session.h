@@ -17,27 +17,27 @@ struct OrtCustomOpDomain;
 
 namespace vernier {
 
-// The process's ONNX Runtime environment, without telemetry; what it logs is collected for
-// runtime_messages(). Must be made before anything else of ONNX Runtime's is used.
+// The process's ONNX Runtime environment, without telemetry; its log is collected for
+// runtime_messages(). Call this before using any other part of ONNX Runtime.
 const Ort::Env& ort_environment();
 
-// The files beside the model that hold its weights, as they are now. Throws Error for those that
-// are not in its folder. ONNX Runtime reads weights from them during each run, so check afterwards
-// that they are unchanged.
+// Maps the external data files of the model's weights. Throws Error for a file outside the model's
+// folder. ONNX Runtime reads weights from these files during each run, so check afterwards that
+// they are unchanged.
 std::vector<std::shared_ptr<const MappedFile>> open_external_files(const Model& model);
 
-// A session that runs the model. No copy of the weights is made on the way: those in the model file
-// are streamed to ONNX Runtime, external data is opened by it.
+// A session that runs the model. Weights are not copied: those in the model file are streamed to
+// ONNX Runtime, which opens external data itself.
 Ort::Session create_session(const Model& model, Ort::SessionOptions& options);
 
-// The same for a session that only loads the model: all weights are given as external data.
+// A session that only loads the model: all weights are passed as references to external data.
 Ort::Session create_session_by_reference(const Model& model, Ort::SessionOptions& options);
 
-// Opens a session with these custom operators and drops it: the first of a process that has them
-// enters their domain in a table of ONNX Runtime's, which two at the same time cannot do.
+// Opens and closes a session with these custom operators. The first session with a new domain
+// writes it into a global table of ONNX Runtime, which is not thread-safe.
 void register_domain(OrtCustomOpDomain* domain);
 
-// What ONNX Runtime said, as one line that names the model, and the node if there is one.
+// ONNX Runtime's message as one line that names the model, and the node if the message names one.
 Error ort_error(const std::string& model, std::string message);
 
 }  // namespace vernier

@@ -13,15 +13,15 @@ struct Value;
 
 namespace vernier {
 
-// A view of the tensor, which must outlive it.
+// A view of `tensor`, which must outlive the returned value.
 Ort::Value to_ort(const Tensor& tensor);
-// A copy. Throws Error for elements that are no numbers.
+// A copy of `value`. Throws Error if its elements are not numbers.
 Tensor from_ort(const std::string& name, const Ort::Value& value);
 
-// A session's outputs, from the session itself, which infers what the model does not say.
+// A session's outputs, with types and shapes as the session inferred them.
 struct SessionOutputs {
   std::vector<TensorSpec> tensors;
-  std::vector<OtherValue> others;  // no tensors of numbers
+  std::vector<OtherValue> others;  // not numeric tensors
 };
 SessionOutputs session_outputs(const Ort::Session& session);
 

@@ -26,7 +26,8 @@ bool write_all(int fd, std::span<const std::byte> bytes) {
   return true;
 }
 
-// In chunks, so that a large file is never in memory as a whole.
+// Releases each chunk of a mapped file after writing it, so that a large file is never fully in
+// memory.
 bool write_piece(int fd, Rope::Piece piece) {
   for (std::size_t begin = 0; begin < piece.bytes.size(); begin += chunk_bytes) {
     const auto chunk =
@@ -37,7 +38,7 @@ bool write_piece(int fd, Rope::Piece piece) {
   return true;
 }
 
-// A reader that stops early must not end the process: its signal is blocked in this thread.
+// Blocks SIGPIPE in this thread: a reader that stops early must not end the process.
 void block_pipe_signal() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -51,20 +52,20 @@ Pipe::Pipe(const Rope& rope) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw Error("[onnxruntime] no file descriptors left for a pipe");
   read_end_ = ends[0];
-  fcntl(ends[1], F_SETPIPE_SZ, static_cast<int>(chunk_bytes));  // fewer turns; a wish, not a need
+  fcntl(ends[1], F_SETPIPE_SZ, static_cast<int>(chunk_bytes));  // for speed only; may fail
   path_ = fmt::format("/proc/self/fd/{}", read_end_);
   writer_ = std::jthread([this, &rope, fd = ends[1]] {
     block_pipe_signal();
     for (const Rope::Piece& piece : rope.pieces)
       if (!write_piece(fd, piece)) {
-        cut_off_ = errno == EFAULT;  // mapped, and no longer in its file
+        cut_off_ = errno == EFAULT;  // a mapped file was truncated
         break;
       }
     close(fd);
   });
 }
 
-// Without a read end the writer's next write fails, and it ends.
+// Closing the read end makes the writer's next write fail, which ends the writer.
 Pipe::~Pipe() { close(read_end_); }
 
 }  // namespace vernier

@@ -8,9 +8,9 @@
 
 namespace vernier {
 
-// A path from which the bytes of a rope can be read once, as from a file, while a thread feeds
-// them. So a reader that takes only paths gets bytes that are in no file, without a copy of them.
-// The reader may stop early. The rope must outlive the pipe.
+// A path from which the bytes of a rope can be read once, while a thread writes them into a pipe. A
+// reader that accepts only paths can so read bytes that are in no file, without a copy. The reader
+// may stop early. The rope must outlive the pipe.
 class Pipe {
  public:
   explicit Pipe(const Rope& rope);
@@ -19,7 +19,7 @@ class Pipe {
   ~Pipe();
 
   const std::string& path() const { return path_; }
-  // Whether bytes of the rope were gone from their file before they were read.
+  // Whether a mapped file of the rope was truncated before its bytes were read.
   bool was_cut_off() const { return cut_off_; }
 
  private:

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder for the profile, removed with it.
+// A temporary folder for the profile; removed by the destructor.
 class ProfileFolder {
  public:
   ProfileFolder() {

@@ -11,11 +11,11 @@
 
 namespace vernier {
 
-// The operators that each execution provider computed in one run, by the provider's name ("cpu",
-// "openvino"), in the order in which they ran. What a provider compiled to one is one.
+// The operators that each execution provider ran, in execution order, by the provider's name
+// ("cpu", "openvino"). A subgraph that a provider compiled counts as one operator.
 using Placement = std::map<std::string, std::vector<std::string>>;
 
-// Runs the model once more, with ONNX Runtime's profiler.
+// Runs the model once with ONNX Runtime's profiler.
 Placement placement(const Model& model, const OrtOptions& options, std::span<const Tensor> inputs);
 
 }  // namespace vernier

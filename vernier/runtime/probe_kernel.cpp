@@ -21,16 +21,16 @@ thread_local ProbeRun* run_of_thread = nullptr;
 struct Op : OrtCustomOp {
   std::string_view name;
   bool pair = false;  // has a second input
-  bool mark = false;  // and a second output
+  bool mark = false;  // has a second input and a second output
   std::vector<UnwatchedTensor>* unreadable = nullptr;
 };
 
 struct Kernel {
   std::string tensor;
-  std::string before;  // what went into the quantizer; empty: there is no second input
+  std::string before;  // name of the quantizer's input; empty if not a PairProbe
 };
 
-// The node that a mark stands before or behind.
+// The node that a mark precedes or follows.
 struct MarkKernel {
   std::string node, op;
 };
@@ -46,8 +46,8 @@ std::size_t byte_count(int data_type, const Shape& shape) {
   return static_cast<std::size_t>((bits + 7) / 8);
 }
 
-// ORT gives the output the input's buffer, unless something forbids it: the output is a graph
-// output with memory of its own, or the input is needed again.
+// ORT lets the output reuse the input's buffer, unless the output is a graph output with its own
+// memory or the input is read again: then the bytes are copied.
 void pass_through(const Ort::ConstValue& source, Ort::UnownedValue& target, int data_type,
                   std::size_t bytes) {
   if (source.GetTensorRawData() == target.GetTensorMutableRawData()) return;
@@ -60,7 +60,8 @@ void pass_through(const Ort::ConstValue& source, Ort::UnownedValue& target, int 
     std::memcpy(target.GetTensorMutableRawData(), source.GetTensorRawData(), bytes);
 }
 
-// The second input, which stays until the first was shown; `shape` is where the view has its shape.
+// A view of the second input, valid until the first input was shown. `shape` holds the view's
+// shape.
 ObservedTensor before(const Kernel& kernel, const Ort::KernelContext& context, Shape& shape) {
   const Ort::ConstValue source = context.GetInput(1);
   shape = source.GetTensorTypeAndShapeInfo().GetShape();
@@ -86,7 +87,7 @@ void compute(const Kernel& kernel, const ProbeRun& run, OrtKernelContext* raw) {
   (*run.observer)({{kernel.tensor, *dtype, shape, {memory, bytes}}, {memory, bytes}});
 }
 
-// What is passed on is the input, as for a probe; nobody is shown it.
+// Passes its input on as a probe does, but records the node instead of calling the observer.
 OrtStatusPtr compute_mark(void* raw_kernel, OrtKernelContext* raw) noexcept {
   try {
     const auto& kernel = *static_cast<MarkKernel*>(raw_kernel);
@@ -147,8 +148,8 @@ OrtStatusPtr create_kernel(const OrtCustomOp* op, const OrtApi*, const OrtKernel
   }
 }
 
-// Passes the shape on where it is fully known. ORT hands unknown ranks and dimensions over as 0 and
-// -1 and would take these back as facts; the type it passes on by itself.
+// Copies the input's shape to the output if it is fully known. ORT reports unknown ranks as 0 and
+// unknown dimensions as -1, and would accept these as facts. ORT infers the type by itself.
 OrtStatusPtr same_shape(const OrtCustomOp*, OrtShapeInferContext* context) {
   const OrtApi& api = Ort::GetApi();
   OrtTensorTypeAndShapeInfo* info = nullptr;
@@ -161,7 +162,8 @@ OrtStatusPtr same_shape(const OrtCustomOp*, OrtShapeInferContext* context) {
   return known ? api.ShapeInferContext_SetOutputTypeShape(context, 0, info) : nullptr;
 }
 
-// One input of any type, and for a pair one of float32; a mark has two such outputs, too.
+// The first input and output have any type. A PairProbe has a second input of float32; a Mark has a
+// second input and a second output of float32.
 Op make_op(std::string_view name, std::vector<UnwatchedTensor>& unreadable) {
   Op op{};
   set_common_parts(op);
@@ -205,7 +207,7 @@ struct ProbeOp::State {
   std::vector<UnwatchedTensor> unreadable;
   Op ops[4] = {make_op(probe_op, unreadable), make_op(pair_probe_op, unreadable),
                make_op(copying_probe_op, unreadable), make_op(mark_op, unreadable)};
-  const OrtLibrary& library = ort_library();  // loaded before the domain is made
+  const OrtLibrary& library = ort_library();  // must be loaded before the domain is created
   Ort::CustomOpDomain domain{std::string(probe_domain).c_str()};
 };
 

@@ -9,14 +9,14 @@ struct OrtCustomOpDomain;
 
 namespace vernier {
 
-// What the probes show tensors to during one run, and what went wrong while they did.
+// The state of one run that its probes share: the observer, and the exception that it threw.
 struct ProbeRun {
-  const Observer* observer = nullptr;  // null: nobody is looking
+  const Observer* observer = nullptr;  // null if no tensor is observed
   std::exception_ptr failure = nullptr;
 };
 
-// While it lives, the probes that this thread comes to are of that run: ONNX Runtime runs a session
-// on the thread that calls it, so several threads can run one session at the same time.
+// For its lifetime, probes that execute on this thread belong to `run`. ONNX Runtime runs a session
+// on the calling thread, so several threads can run one session at the same time.
 class ThreadProbes {
  public:
   explicit ThreadProbes(ProbeRun& run);
@@ -28,14 +28,14 @@ class ThreadProbes {
   ProbeRun* outer_;
 };
 
-// The custom operator behind every Probe node of a session: passes its input through without a
+// The custom operators for the probes and marks of a session: a probe passes its input on without a
 // copy and shows it to the observer of the run. Must outlive the session.
 class ProbeOp {
  public:
   ProbeOp();
   ~ProbeOp();
   OrtCustomOpDomain* domain() const;
-  // Probes of the session on what no observer can be shown.
+  // Probed tensors of the session whose element type an observer cannot be shown.
   const std::vector<UnwatchedTensor>& unreadable() const;
 
  private:

@@ -30,13 +30,13 @@ NodeProto probe(const std::string& label, const std::string& source, const std::
   return node;
 }
 
-// Operators whose output is their input's memory in ONNX Runtime.
+// Operators whose output shares their input's memory in ONNX Runtime.
 bool hands_on_memory(const NodeProto& node) {
   return is_op(node, "Reshape") || is_op(node, "Squeeze") || is_op(node, "Unsqueeze") ||
          is_op(node, "Flatten") || is_op(node, "Identity");
 }
 
-// Whether somebody else reads the memory of what the node writes.
+// Whether another node may read the memory of the node's output.
 bool shares_memory(const GraphIndex& index, const NodeProto& node) {
   if (!hands_on_memory(node)) return false;
   const std::string& source = node.input(0);
@@ -44,15 +44,16 @@ bool shares_memory(const GraphIndex& index, const NodeProto& node) {
   return !writer || !index.has_one_reader(source) || shares_memory(index, *writer);
 }
 
-// The probe shows what went into the quantizer, too.
+// Turns the probe into a PairProbe that also shows the quantizer's input.
 void show_before(NodeProto& probe, const std::string& tensor, const std::string& label) {
   probe.set_op_type(std::string(pair_probe_op));
   probe.add_input(tensor);
   add_string(probe, before_attribute, label);
 }
 
-// The QuantizeLinear before a DequantizeLinear where one probe can show what goes in and what comes
-// out: float32 that does not come out of another quantizer, and no other reader in between.
+// The QuantizeLinear before a DequantizeLinear, if one PairProbe can show both ends: the input is
+// float32 and not the output of another quantizer, and the input and the integers have one reader
+// each. Null otherwise.
 const NodeProto* pairable_quantizer(const GraphIndex& index, const NodeProto& node) {
   if (!is_op_or_contrib(node, "DequantizeLinear")) return nullptr;
   const NodeProto* quantize = index.producer(node.input(0));
@@ -92,10 +93,10 @@ class ProbeInserter {
   Probes result() && { return std::move(result_); }
 
  private:
-  // Tensors whose probes are no plain ones, by the names that they have in their graph.
+  // Tensors that need another operator than Probe, by their names in their graph.
   struct SpecialTensors {
-    NameMap<std::string> paired;             // what goes into a quantizer, by what comes out
-    std::unordered_set<std::string> before;  // what goes in: shown with what comes out
+    NameMap<std::string> paired;             // a quantizer's input, by its output
+    std::unordered_set<std::string> before;  // quantizer inputs that a PairProbe shows
     std::unordered_set<std::string> copied;
   };
 
@@ -117,7 +118,7 @@ class ProbeInserter {
     return special;
   }
 
-  // Renames the watched outputs of the node; what is returned writes the original names.
+  // Renames the watched outputs of the node, and returns the probes that write the original names.
   std::vector<NodeProto> outputs(NodeProto& node, const std::string& path, const ValueKinds& kinds,
                                  const SpecialTensors& special) {
     std::vector<NodeProto> probes;
@@ -167,7 +168,7 @@ class ProbeInserter {
   Probes result_;
 };
 
-// Gives the producer of a probed tensor its output back and drops the probe.
+// Removes the probe that reads `source`, and restores the original name of the producer's output.
 void remove_probe(GraphProto& graph, const std::string& source) {
   auto& nodes = *graph.mutable_node();
   const auto is_probe = [&](const NodeProto& node) {

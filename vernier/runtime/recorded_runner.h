@@ -10,12 +10,12 @@
 namespace vernier {
 
 struct RecordedOptions {
-  std::vector<std::string> outputs;  // the arrays that run() returns; none: all of them
+  std::vector<std::string> outputs;  // names of the arrays that run() returns; empty means all
 };
 
-// Replays tensors that were recorded by any framework: an .npz whose leading axis is samples, or a
-// folder with an .npz for each sample. run() ignores its inputs and gives the next sample; the
-// observer sees every array, in the order of the file.
+// Replays tensors that were recorded by any framework: an .npz whose leading axis is the samples,
+// or a folder with one .npz per sample. run() ignores its inputs and returns the next sample; the
+// observer is shown every array, in file order.
 class RecordedRunner : public Runner {
  public:
   explicit RecordedRunner(const std::filesystem::path& path, const RecordedOptions& options = {});

@@ -9,18 +9,18 @@
 
 namespace vernier {
 
-// A run that was stopped.
+// Thrown by a run that was stopped.
 class Stopped : public Error {
  public:
   using Error::Error;
 };
 
-// Runs of ONNX Runtime that are stopped together.
+// ONNX Runtime runs that are stopped together.
 class RunGroup {
  public:
-  // Ends every run at its next node, and those that begin later at once: they throw Stopped.
+  // Makes every current run throw Stopped at its next node, and every later run at its start.
   void stop();
-  // From now on models run again.
+  // Allows runs again.
   void resume();
 
  private:
@@ -30,10 +30,11 @@ class RunGroup {
   bool stopping_ = false;
 };
 
-// The group of the models that this thread opens: the process' own where no scope says otherwise.
+// The group of models that this thread opens: that of the innermost RunGroupScope, else the
+// process-wide one.
 std::shared_ptr<RunGroup> run_group();
 
-// While one lives, the models that this thread opens run in that group.
+// For its lifetime, models that this thread opens belong to `group`.
 class RunGroupScope {
  public:
   explicit RunGroupScope(std::shared_ptr<RunGroup> group);
@@ -45,7 +46,8 @@ class RunGroupScope {
   std::shared_ptr<RunGroup> previous_;
 };
 
-// A run that can be stopped, while it lives. Throws Stopped if none may begin.
+// For its lifetime, a run that the group can stop by calling `stop`. Throws Stopped if the group is
+// stopped.
 class StoppableRun {
  public:
   StoppableRun(RunGroup& group, std::function<void()> stop);

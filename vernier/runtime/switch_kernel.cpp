@@ -22,11 +22,11 @@ thread_local SwitchRun* run_of_thread = nullptr;
 
 struct Op : OrtCustomOp {
   std::string_view name;
-  bool has_choice = false;  // a second input: what the file makes of the first
+  bool has_choice = false;  // second input: the result of the file's own quantizer
   ONNXTensorElementDataType second = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
 };
 
-// A weight on a simulated quantizer, as it was last computed.
+// The last simulated weight, kept while the quantizer stays the same.
 struct SimulatedWeight {
   std::shared_ptr<const SimulatedQuantizer> quantizer;
   std::vector<float> values;
@@ -80,7 +80,7 @@ bool clips(const Kernel& kernel) {
   return std::isfinite(kernel.clip_low) || std::isfinite(kernel.clip_high);
 }
 
-// The float tensor as its readers would get it without the quantizer.
+// Writes the float tensor as its readers would get it without the quantizer, clipped if needed.
 void pass_on(const Kernel& kernel, const Source& source, const Switch& what, std::byte* target) {
   if (source.view.bytes.data() != target)
     std::memmove(target, source.view.bytes.data(), source.view.bytes.size());
@@ -89,7 +89,8 @@ void pass_on(const Kernel& kernel, const Source& source, const Switch& what, std
   clip(kernel, floats(target, source.view.bytes.size() / sizeof(float)));
 }
 
-// The same, put on a quantizer. A weight is kept until it is put on another one.
+// Writes the tensor as quantized and dequantized by `quantizer`. The result for a weight is cached
+// until the quantizer changes.
 void simulate_on(Kernel& kernel, const Source& source,
                  const std::shared_ptr<const SimulatedQuantizer>& quantizer, std::byte* target) {
   const std::span<float> result = floats(target, source.view.bytes.size() / sizeof(float));
@@ -104,7 +105,7 @@ void simulate_on(Kernel& kernel, const Source& source,
   std::ranges::copy(kernel.last.values, result.begin());
 }
 
-// All of the switches that a node stands for are as in the file.
+// Whether every switch that the node depends on is set to as_in_file.
 bool takes_second(const Kernel& kernel, const SwitchRun& run) {
   return kernel.has_choice && std::ranges::all_of(kernel.switches, [&](std::int64_t index) {
            return run.settings[index].state == SwitchSetting::State::as_in_file;
@@ -167,7 +168,7 @@ OrtStatusPtr create_kernel(const OrtCustomOp* op, const OrtApi*, const OrtKernel
   }
 }
 
-// ONNX Runtime takes the output's type from the one input whose type is not said.
+// The first input has an undefined type: ONNX Runtime infers the output's type from it.
 Op make_op(std::string_view name, ONNXTensorElementDataType second) {
   Op op{};
   set_common_parts(op);
@@ -191,7 +192,7 @@ Op make_op(std::string_view name, ONNXTensorElementDataType second) {
     return nullptr;
   };
   if (!op.has_choice) return op;
-  // What the file's quantizer wrote is not read by others: the output may take its place.
+  // No other node reads the output of the file's quantizer, so the switch may reuse its buffer.
   op.GetMayInplace = OutputInPlaceOf<1>::map;
   op.ReleaseMayInplace = OutputInPlaceOf<1>::release;
   return op;
@@ -207,7 +208,7 @@ struct SwitchOp::State {
                make_op(choice_op, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT),
                make_op(choice_f16_op, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16),
                make_op(choice_bf16_op, ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16)};
-  const OrtLibrary& library = ort_library();  // loaded before the domain is made
+  const OrtLibrary& library = ort_library();  // must be loaded before the domain is created
   Ort::CustomOpDomain domain{std::string(switch_domain).c_str()};
 };
 

@@ -10,16 +10,17 @@ struct OrtCustomOpDomain;
 
 namespace vernier {
 
-// What the switches of one run are set to, and what went wrong while they worked.
+// The state of one run that its switches share: their settings, the observer, and the exception
+// thrown.
 struct SwitchRun {
   const SwitchSettings& settings;
   std::span<const Switch> switches;
-  const Observer* observer = nullptr;  // null: nobody is looking
+  const Observer* observer = nullptr;  // null if no tensor is observed
   std::exception_ptr failure = nullptr;
 };
 
-// While it lives, the switches that this thread comes to are of that run: ONNX Runtime runs a
-// session on the thread that calls it.
+// For its lifetime, switches that execute on this thread belong to `run`: ONNX Runtime runs a
+// session on the calling thread.
 class ThreadSwitches {
  public:
   explicit ThreadSwitches(SwitchRun& run);
@@ -31,7 +32,7 @@ class ThreadSwitches {
   SwitchRun* outer_;
 };
 
-// The custom operators behind the switches of a session. Must outlive the session.
+// The custom operators for the switches of a session. Must outlive the session.
 class SwitchOp {
  public:
   SwitchOp();

@@ -23,8 +23,8 @@
 namespace vernier {
 namespace {
 
-// That a model is cut into. Each costs a run of its own; half of the last one's nodes are computed
-// again in vain.
+// The number of parts that a model is cut into. More parts cost more session runs; fewer parts
+// recompute more nodes before the first changed switch.
 constexpr int most_parts = 12;
 
 void register_switch_domain() {
@@ -51,14 +51,14 @@ void require_fitting(const std::vector<Switch>& switches, const SwitchSettings& 
   }
 }
 
-// One part of the model, in a session of its own.
+// One part of the model, with its own session.
 struct BoardPart {
   Ort::Session session{nullptr};
   std::vector<std::string> inputs, outputs;
-  std::vector<std::size_t> switches;  // whose settings it depends on
+  std::vector<std::size_t> switches;  // switches that the part depends on
 };
 
-// The switches that nodes of the model, or of its subgraphs, stand for.
+// The switches that nodes of the model and its subgraphs depend on.
 std::vector<std::size_t> switches_of(const Model& model) {
   std::set<std::size_t> found;
   for (const Subgraph& place : all_subgraphs(model.graph()))
@@ -81,9 +81,9 @@ struct Switchboard::State {
   std::string model;
   std::vector<Switch> switches;
   std::vector<TensorSpec> inputs, outputs;
-  std::vector<std::shared_ptr<const MappedFile>> files;  // that hold weights
+  std::vector<std::shared_ptr<const MappedFile>> files;  // hold external weights
   SwitchOp op;
-  std::vector<BoardPart> parts;  // after the operators that they use
+  std::vector<BoardPart> parts;  // declared after `op`, which must outlive them
 
   void add_part(const Model& part, const OrtOptions& options, Optimization level) {
     Ort::SessionOptions session = session_options(options, level);
@@ -95,7 +95,7 @@ struct Switchboard::State {
     added.switches = switches_of(part);
   }
 
-  // Those of the names that are tensors, as the sessions describe them.
+  // Sets `outputs` to those of `names` that are numeric tensors, as the sessions describe them.
   void find_outputs(const std::vector<std::string>& names) {
     std::map<std::string, TensorSpec> specs;
     for (const BoardPart& part : parts)
@@ -109,7 +109,7 @@ struct Switchboard::State {
 
 Switchboard::Switchboard(SwitchedModel switched, const OrtOptions& options)
     : state_(std::make_unique<State>()) {
-  ort_environment();  // before anything else of ONNX Runtime's
+  ort_environment();  // must exist before any other ONNX Runtime object
   State& state = *state_;
   Model& model = switched.model;
   state.model = model.name();
@@ -163,10 +163,11 @@ struct SwitchedRuns::State {
   explicit State(Switchboard::State& of_board) : board(of_board) {}
 
   Switchboard::State& board;
-  std::map<std::string, Ort::Value> values;  // inputs, and what the parts computed last
-  SwitchSettings settings;                   // of the last run; empty: there was none
+  std::map<std::string, Ort::Value> values;  // inputs and the latest outputs of the parts
+  SwitchSettings settings;                   // of the last run; empty if none has succeeded
 
-  // The first part whose result may be another one than in the last run.
+  // Index of the first part whose switches differ from the last run; the number of parts if none
+  // does.
   std::size_t first_changed(const SwitchSettings& now) const {
     if (settings.empty()) return 0;
     const auto is_changed = [&](const BoardPart& part) {
@@ -205,7 +206,7 @@ std::vector<Tensor> SwitchedRuns::run(const SwitchSettings& settings, const Obse
   Switchboard::State& board = state_->board;
   require_fitting(board.switches, settings);
   const std::size_t first = state_->first_changed(settings);
-  state_->settings.clear();  // a run that fails leaves nothing to go on from
+  state_->settings.clear();  // a failed run leaves no values to reuse
   SwitchRun run{
       .settings = settings, .switches = board.switches, .observer = observer ? &observer : nullptr};
   const ThreadSwitches switching(run);

@@ -16,12 +16,12 @@ namespace vernier {
 // What a quantizer does during a run.
 struct SwitchSetting {
   enum class State {
-    off,         // passes the float tensor on, clipped where a Relu or Clip was folded into it
-    as_in_file,  // what the file's own nodes make of it
-    simulate     // the float tensor on `simulated`
+    off,         // passes the float tensor on, clipped if a Relu or Clip was folded into it
+    as_in_file,  // passes on the result of the file's own nodes
+    simulate     // quantizes the float tensor with `simulated`
   };
   State state = State::off;
-  // Shared, so that a weight on the same quantizer as in the run before is not computed again.
+  // Shared, so that a weight with the same quantizer as in the previous run is not simulated again.
   std::shared_ptr<const SimulatedQuantizer> simulated = nullptr;
 
   static SwitchSetting off() { return {}; }
@@ -32,16 +32,16 @@ struct SwitchSetting {
   bool operator==(const SwitchSetting&) const = default;
 };
 
-// One for each switch, in the order of Switchboard::switches().
+// One setting per switch, in the order of Switchboard::switches().
 using SwitchSettings = std::vector<SwitchSetting>;
 
-// A model whose quantizers are set anew for each run: opened once, one forward pass a run, for any
-// subset of quantizers and any scales. Nothing is optimised unless asked for, so a run with all as
-// in the file has the model's own outputs, one with all off the float model's, bit for bit. Several
-// threads may run at the same time, each with settings of its own.
+// A model whose quantizers can be set for each run. It is opened once, and any subset of quantizers
+// with any scales costs one forward pass. Optimisation is off by default, so a run with all
+// switches as_in_file gives the model's own outputs, and one with all off the float model's, bit
+// for bit. Several threads may run at the same time, each with its own settings.
 class Switchboard {
  public:
-  // `model` as insert_switches() made it.
+  // `model` is a result of insert_switches().
   explicit Switchboard(SwitchedModel model, const OrtOptions& options = {});
   ~Switchboard();
   Switchboard(Switchboard&&) noexcept;
@@ -50,17 +50,18 @@ class Switchboard {
   const std::vector<TensorSpec>& inputs() const;
   const std::vector<TensorSpec>& outputs() const;
 
-  // All switches in one state.
+  // The same setting for every switch.
   SwitchSettings all(const SwitchSetting& setting) const;
 
-  // Runs one set of inputs; as many samples as the model's batch axis takes. The observer, if any,
-  // is shown what reaches each switch before it is quantized, named as the switch is. Throws Error
-  // for settings that do not fit: too many or few, or as_in_file of a quantizer that no file has.
+  // Runs one set of inputs, of one or more samples along the batch axis. The observer, if any, is
+  // shown the tensor that reaches each switch, before quantization, under the name of the switch.
+  // Throws Error if the number of settings is wrong, or if as_in_file is set for a quantizer that
+  // is not in the file.
   std::vector<Tensor> run(std::span<const Tensor> inputs, const SwitchSettings& settings,
                           const Observer& observer = {});
 
-  // The places of the settings in an order in which each shares with the one before as much of the
-  // model's beginning as it can: for SwitchedRuns.
+  // Indices of the settings, ordered so that neighbours agree on as many switches from the start of
+  // the model as possible; for SwitchedRuns.
   std::vector<std::size_t> order_of_runs(std::span<const SwitchSettings> settings) const;
 
  private:
@@ -69,18 +70,18 @@ class Switchboard {
   std::unique_ptr<State> state_;
 };
 
-// Runs of one set of inputs with several settings: what a run shares with the one before it, up to
-// the first switch that is set otherwise, is not computed again. The board and the inputs must
-// outlive it. For one thread.
+// Runs one set of inputs with several settings. Each run starts at the first part of the model
+// whose switches differ from the previous run. The board and the inputs must outlive this object.
+// Not thread-safe.
 class SwitchedRuns {
  public:
-  // Throws Error for too many or few inputs.
+  // Throws Error if the number of inputs is wrong.
   SwitchedRuns(Switchboard& board, std::span<const Tensor> inputs);
   ~SwitchedRuns();
   SwitchedRuns(const SwitchedRuns&) = delete;
   SwitchedRuns& operator=(const SwitchedRuns&) = delete;
 
-  // As Switchboard::run(). The observer is shown what is computed.
+  // As Switchboard::run(), but the observer is shown only the tensors that this run computes.
   std::vector<Tensor> run(const SwitchSettings& settings, const Observer& observer = {});
 
  private:

@@ -10,7 +10,7 @@
 namespace vernier {
 namespace {
 
-// Both sides are the same program, so that numbers need no fixed width or order.
+// Both sides are the same program, so numbers need no fixed width or byte order.
 template <typename T>
 void append_number(std::string& bytes, T number) {
   bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
@@ -81,7 +81,7 @@ void TensorStream::put(std::span<const std::byte> bytes) {
     const ssize_t count = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (count > 0) bytes = bytes.subspan(static_cast<std::size_t>(count));
     if (count > 0 || (count < 0 && errno == EINTR)) continue;
-    state_ = State::ended;  // what it was doing is known when it is received from
+    state_ = State::ended;  // the caller finds the cause at the next receive()
     return;
   }
 }

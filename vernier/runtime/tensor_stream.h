@@ -10,26 +10,26 @@
 
 namespace vernier {
 
-// One message between two processes of the same program: a kind, texts, and perhaps a tensor.
+// A message between two processes of the same program: a kind, texts, and optionally a tensor.
 struct StreamMessage {
   char kind = 0;
   std::vector<std::string> texts = {};
   std::optional<Tensor> tensor = std::nullopt;
 };
 
-// Messages over a socket. Receiving gives nothing where the other side has ended, or at the
-// deadline.
+// Sends and receives messages over a socket, which it does not own. receive() returns nullopt if
+// the other side has ended or the deadline has passed.
 class TensorStream {
  public:
   using Deadline = std::optional<std::chrono::steady_clock::time_point>;
   enum class State { open, ended, late };
 
-  explicit TensorStream(int socket) : socket_(socket) {}  // which it does not own
+  explicit TensorStream(int socket) : socket_(socket) {}
 
   void send(char kind, const std::vector<std::string>& texts = {});
   void send_tensor(char kind, const TensorView& tensor);
   std::optional<StreamMessage> receive(const Deadline& deadline = std::nullopt);
-  // Why nothing was received.
+  // `ended` or `late` if the last receive() returned nullopt.
   State state() const { return state_; }
 
  private:

@@ -36,7 +36,7 @@ void require_same_build(void* module, const fs::path& path) {
 
 OpenTorchModule load_module() {
   const fs::path path = find_module();
-  // Never closed: libtorch does not survive being unloaded.
+  // Never closed: libtorch cannot be unloaded safely.
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) throw Error(fmt::format("[torch] {}: {}", path.string(), dlerror()));
   require_same_build(handle, path);

@@ -22,7 +22,7 @@ Names known_names(const Probes& probes) {
   return names;
 }
 
-// Tensors of the model that the graph that runs does not have.
+// Lists wanted tensors of the model that are missing in the executed graph as unwatched.
 void add_missing(Probes& probes, const std::vector<std::string>& wanted, Optimization level) {
   const Names known = known_names(probes);
   for (const auto& name : wanted)
@@ -55,7 +55,7 @@ void require_known(const Model& model, const Watch& watch, const Probes& probes)
 Probes watch(Model& model, const OrtOptions& options, Optimization level) {
   std::vector<std::string> wanted = tensor_names(model);
   std::erase_if(wanted, [&](const auto& name) { return !is_watched(options.watch, name); });
-  // What other providers run cannot be written down as a model.
+  // ONNX Runtime can write the executed graph as a model only for the CPU provider.
   const bool another =
       level != Optimization::disabled || (is_cpu(options.provider) && runs_another_graph(model));
   if (another) model = executed_graph(model, options, level);

@@ -9,17 +9,18 @@
 
 namespace vernier {
 
-// Puts probes on what the options ask to watch, after replacing the model by the graph that will
-// run for it where that is another one. Throws Error for a name that neither has.
+// Inserts probes for the tensors that the options watch. If ONNX Runtime runs a different graph
+// than the model's, the model is first replaced by that graph. Throws Error for a watched name that
+// is in neither.
 Probes watch(Model& model, const OrtOptions& options, Optimization level);
 
 bool is_watched(const Watch& watch, const std::string& tensor);
 
-// Throws Error for a name that is watched and that no node writes.
+// Throws Error for a watched name that no node writes.
 void require_known(const Model& model, const Watch& watch, const Probes& probes);
 
-// The probe that ONNX Runtime refused with this message because of the type of its tensor, if that
-// is what it says.
+// The probed value that ONNX Runtime rejected because of its type; nullopt if the message says
+// something else.
 std::optional<UnwatchedTensor> refused_probe(const std::string& message);
 
 }  // namespace vernier

@@ -13,7 +13,7 @@
 namespace vernier {
 namespace {
 
-// Other parts are compiled when more tensors leave them, and round otherwise.
+// With more outputs the provider compiles other parts, which round differently.
 constexpr double explained_by_rounding_db = 60;
 
 double sqnr_db(const Tensor& reference, const Tensor& candidate) {

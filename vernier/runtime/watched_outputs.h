@@ -9,15 +9,16 @@
 
 namespace vernier {
 
-// Execution providers other than the CPU's compile parts of the graph. A probe would cut these
-// parts, and leave the work to the CPU: what is watched becomes an output of the model instead. All
-// of it is in memory until the run ends.
+// Execution providers other than the CPU's compile parts of the graph. A probe would split these
+// parts and move work to the CPU, so watched tensors become outputs of the model instead. All of
+// them stay in memory until the run ends.
 
-// Makes outputs of what the options ask to watch. Throws Error for a name that the model has not.
+// Makes the watched tensors outputs of the model. Throws Error for a watched name that no node
+// writes.
 Probes expose_watched(Model& model, const Watch& watch);
 
-// Throws Error if the outputs of a watched run are not those of one that nobody watches: what was
-// shown then says nothing about the model as it runs.
+// Throws Error if the outputs of a watched run differ from those of an unwatched run (SQNR below 60
+// dB): the watched tensors are then not those of the model as it runs.
 void require_unchanged(const std::string& model, const std::string& provider,
                        std::span<const Tensor> unwatched, std::span<const Tensor> watched);
 

@@ -6,8 +6,8 @@
 
 namespace vernier {
 
-// Names the calls of modules in turn: the first call of `path` is "path", the next "path_1", and so
-// on, leaving out a name that is the path of another module.
+// Names successive calls of modules: the first call of `path` is "path", the next "path_1", and so
+// on; names that are paths of other modules are skipped.
 class CallNames {
  public:
   explicit CallNames(std::set<std::string> module_paths) : module_paths_(std::move(module_paths)) {}

@@ -29,7 +29,7 @@ bool has_children(const Module& module) {
   return children.begin() != children.end();
 }
 
-// Tracing saves the second call of a module as a method "forward1", and so on.
+// Tracing saves the second call of a module as the method "forward1", and so on.
 bool is_forward(std::string_view method) {
   constexpr std::string_view forward = "forward";
   return method.starts_with(forward) &&
@@ -40,7 +40,7 @@ std::string joined(const std::string& path, const std::string& name) {
   return path.empty() ? name : path + "." + name;
 }
 
-// Tensors, and tuples, lists, dictionaries and optionals of them.
+// Whether the type is a tensor, or a tuple, list, dictionary or optional that contains tensors.
 bool holds_tensors(const c10::TypePtr& type) {
   if (type->kind() == c10::TypeKind::TensorType) return true;
   const auto contained = type->containedTypes();
@@ -49,13 +49,13 @@ bool holds_tensors(const c10::TypePtr& type) {
 
 std::string why_not_captured(const c10::TypePtr& type) {
   if (holds_tensors(type)) return "";
-  // A traced Identity: the value it passes on was made by someone else.
+  // A traced Identity returns None: tracing connects its input directly to its readers.
   if (type->kind() == c10::TypeKind::NoneType) return "it passes its input on unchanged";
   return "returns no tensor but " + type->annotation_str();
 }
 
-// Whether a traced value is the leaf's input under another name: an operator with nothing to do,
-// such as a cast to the dtype that it has, returns its input.
+// Whether a traced value is an input of the leaf under another name: a no-op, such as a cast to the
+// same dtype, returns its input.
 bool is_passed_on(const Value* value) {
   const Node* node = value->node();
   while (node->kind() == aten::to || node->kind() == aten::contiguous)
@@ -63,8 +63,8 @@ bool is_passed_on(const Value* value) {
   return node->kind() == prim::Param;
 }
 
-// The one element that a leaf computes, of a tuple in which tracing returns its input as well;
-// nothing where it returns something else.
+// The index of the one computed element if the leaf returns a tuple in which tracing added the
+// leaf's inputs; nullopt otherwise.
 std::optional<std::size_t> computed_element(const Graph& leaf) {
   const Node* tuple = leaf.outputs().at(0)->node();
   if (tuple->kind() != prim::TupleConstruct) return std::nullopt;
@@ -107,7 +107,8 @@ bool has_forks(Graph& graph) {
   return found;
 }
 
-// A copy in which what would run as a task of its own runs in place, so that its leaves are seen.
+// A copy in which forked tasks are inlined, so that their leaves are observed. Forks remain if a
+// future is used other than by wait().
 std::shared_ptr<Graph> without_forks(Graph& graph) {
   bool possible = true;
   for_each_node(graph, [&](Node* node) {
@@ -153,7 +154,7 @@ class Instrumenter {
     }
   }
 
-  // True when the node was replaced by the subgraph of what it calls.
+  // Returns true if the node was replaced by the graph of the method that it calls.
   bool visit(Node* node, bool in_control_flow) {
     for (Block* block : node->blocks()) visit(block, true);
     if (node->kind() == prim::GetAttr) locate(node);
@@ -167,14 +168,14 @@ class Instrumenter {
     const std::string& name = node->s(attr::name);
     const c10::IValue value = parent->second.module.attr(name);
     if (!value.isModule()) return;
-    // An interface's methods cannot be inlined; those of the module behind it can.
+    // Methods of an interface type cannot be inlined; those of the module that implements it can.
     node->output()->setType(value.type());
     located_.emplace(node->output(), Located{joined(parent->second.path, name), value.toModule()});
   }
 
   bool visit_call(Node* node, bool in_control_flow) {
     const auto found = located_.find(node->input(0));
-    if (found == located_.end()) return false;  // of a TorchScript class, not a module
+    if (found == located_.end()) return false;  // a method of a TorchScript class, not of a module
     const Located callee = found->second;
     const std::string& method = node->s(attr::name);
     if (!is_forward(method) || has_children(callee.module)) {

@@ -13,14 +13,14 @@ struct Module;
 
 namespace vernier {
 
-// A copy of a module's forward graph in which modules that have submodules are inlined, and each
-// leaf call is followed by `vernier::observe(run, value, leaf)`. The graph takes one more input
-// than forward does, the Run.
+// A copy of a module's forward graph in which modules with submodules are inlined, and each leaf
+// call is followed by `vernier::observe(run, value, leaf)`. The graph has one more input than
+// forward, the Run.
 struct InstrumentedGraph {
   std::shared_ptr<torch::jit::Graph> graph;
-  std::vector<WatchedTensor> watched;      // the leaves, in the order of the graph; none if they
-  std::vector<UnwatchedTensor> unwatched;  // are not to be watched
-  std::vector<std::string> leaf_modules;   // the path of the module of each observe()
+  std::vector<WatchedTensor> watched;      // the leaves, in graph order; empty unless watch_leaves
+  std::vector<UnwatchedTensor> unwatched;  // leaves that cannot be shown; empty unless watch_leaves
+  std::vector<std::string> leaf_modules;   // module path of each leaf call, by leaf index
   CallNames names;                         // for the calls of one run
 };
 

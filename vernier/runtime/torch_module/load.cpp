@@ -11,11 +11,11 @@ namespace vernier {
 std::string what_failed(const std::exception& error) {
   const auto* libtorch = dynamic_cast<const c10::Error*>(&error);
   const std::string text = libtorch ? libtorch->what_without_backtrace() : error.what();
-  // The interpreter's message is a traceback that ends with the cause.
+  // The interpreter's message is a traceback whose end states the cause.
   const auto cause = text.rfind("RuntimeError: ");
   // "Unknown builtin op" begins with an empty line.
   auto begin = cause == std::string::npos ? text.find_first_not_of(" \n") : cause;
-  // "[enforce fail at inline_container.cc:129] . file not found": the place says nothing to users.
+  // "[enforce fail at inline_container.cc:129] . file not found": drops the source location.
   if (begin != std::string::npos && text.compare(begin, 9, "[enforce ") == 0)
     begin = text.find_first_not_of("]. \n", std::min(text.find(']', begin), text.size()));
   if (begin == std::string::npos) return "it does not say why";

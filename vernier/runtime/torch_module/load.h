@@ -10,10 +10,10 @@ struct Module;
 
 namespace vernier {
 
-// The one line of a libtorch exception that says what went wrong.
+// The line of a libtorch exception that states the cause.
 std::string what_failed(const std::exception& error);
 
-// The module, on the CPU and in eval mode. Throws Error for what is not TorchScript.
+// Loads the module on the CPU, in eval mode. Throws Error if the file is not TorchScript.
 torch::jit::Module load_torchscript(const std::filesystem::path& path);
 
 }  // namespace vernier

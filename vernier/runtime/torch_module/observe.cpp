@@ -27,7 +27,7 @@ void observe(Run& run, const c10::IValue& value, std::size_t leaf) {
                                 [&](const TensorView& view) { run.observer({view}); });
                     });
   } catch (...) {
-    // The interpreter would turn it into an exception of its own.
+    // Saved, because the interpreter replaces the exception by its own.
     run.thrown_by_observer = std::current_exception();
     throw;
   }
@@ -40,7 +40,7 @@ void observe_operator(torch::jit::Stack& stack) {
   observe(static_cast<RunHolder&>(*holder).run, value, leaf);
 }
 
-// Conservative: it is never removed, and never moved across an operator that writes.
+// CONSERVATIVE: the operator is never removed, and never moved across an operator that writes.
 const torch::jit::RegisterOperators registration(
     {torch::jit::Operator("vernier::observe(Any run, Any value, int leaf) -> ()", observe_operator,
                           c10::AliasAnalysisKind::CONSERVATIVE)});

@@ -14,19 +14,19 @@ struct Symbol;
 
 namespace vernier {
 
-// What one run carries through the graph to the `vernier::observe` operators in it.
+// The state of one run that the graph passes to its `vernier::observe` operators.
 struct Run {
   const Observer& observer;
-  const std::vector<std::string>& leaf_modules;  // by leaf, the path of its module
+  const std::vector<std::string>& leaf_modules;  // path of the module, by leaf index
   CallNames names;
-  std::string last_leaf;  // the last one that ran; empty before the first
+  std::string last_leaf;  // name of the last leaf call; empty before the first
   std::exception_ptr thrown_by_observer;
 };
 
-// vernier::observe(Any run, Any value, int leaf) -> (): shows the observer what a leaf returned.
+// vernier::observe(Any run, Any value, int leaf) -> (): shows the leaf's output to the observer.
 c10::Symbol observe_symbol();
 
-// The value that the graph takes as its last input. The run must outlive it.
+// `run` as the last input of the graph. The run must outlive the value.
 c10::IValue to_value(Run& run);
 
 }  // namespace vernier

@@ -4,9 +4,9 @@
 
 namespace vernier {
 
-// What the library takes from the PyTorch module. C++ types cross the boundary, so both sides must
-// be of one version and one compiler, which the module names; libtorch's exceptions do not cross
-// it.
+// The symbols that the library loads from the PyTorch module. C++ types cross this boundary, so
+// both sides must have the same version and compiler, which the module's build string states.
+// libtorch's exceptions do not cross it.
 #define VERNIER_TORCH_MODULE_BUILD "vernier " VERNIER_VERSION ", compiler " __VERSION__
 using TorchModuleBuild = const char* (*)();
 inline constexpr const char* torch_module_build_symbol = "vernier_torch_module_build";

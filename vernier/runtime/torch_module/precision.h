@@ -9,9 +9,9 @@ struct Module;
 
 namespace vernier {
 
-// Makes the module compute in `precision`. For f32 its half-precision parameters and buffers are
-// widened. For f64 every float one is, and so is every float32 that its code names: constant
-// tensors, casts and newly made tensors.
+// Makes the module compute in `precision`. For f32, half-precision parameters and buffers are
+// widened. For f64, all float parameters and buffers are widened, and also the narrower floats in
+// the code: constant tensors, and the dtypes of casts and new tensors.
 void set_precision(torch::jit::Module& module, DType precision);
 void set_precision(torch::jit::Graph& graph, DType precision);
 

@@ -18,7 +18,7 @@
 namespace vernier {
 namespace {
 
-// What a model makes while running, without saying in which dtype, is of the precision too.
+// For its lifetime, tensors that the model creates without a dtype get `precision`.
 class DefaultDtype {
  public:
   explicit DefaultDtype(DType precision) : before_(c10::get_default_dtype()) {
@@ -45,11 +45,11 @@ InstrumentedGraph prepare(torch::jit::Module& module, const TorchOptions& option
       subject, found, what, named));
 }
 
-// The specs that the caller knows, else those found in the file.
+// `known` if not empty, else `found`. Throws Error if both are known and their counts differ.
 std::vector<TensorSpec> chosen(const std::vector<TensorSpec>& known, std::vector<TensorSpec> found,
                                std::string_view what, const std::string& subject) {
   if (known.empty()) return found;
-  const bool countable = !found.empty();  // a list may be built only while running
+  const bool countable = !found.empty();  // a list that is built at run time has no known outputs
   if (countable && known.size() != found.size())
     throw_wrong_count(subject, what, found.size(), known.size());
   return known;

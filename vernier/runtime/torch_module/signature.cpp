@@ -46,7 +46,7 @@ std::vector<TensorSpec> specs_of(const std::string& name, const c10::TypePtr& ty
   return specs;
 }
 
-// The arguments that are fed: all but self and those left at their default value.
+// The arguments that get inputs: those after self, up to the first one with a default value.
 std::span<const c10::Argument> fed_arguments(const c10::FunctionSchema& forward) {
   const auto& all = forward.arguments();
   std::size_t end = 1;
@@ -72,7 +72,7 @@ c10::IValue argument(const c10::TypePtr& type, std::span<const Tensor>& inputs, 
   }
 }
 
-// The whole result has no name of its own.
+// An empty `container` is the result itself, which has no name.
 std::string join_output(const std::string& container, const std::string& key) {
   if (!container.empty()) return container + "_" + key;
   const bool position = key.find_first_not_of("0123456789") == std::string::npos;

@@ -15,7 +15,7 @@ namespace {
 
 using namespace torch::jit;
 
-// Observing counts as writing, so that nothing moves across it; it writes nothing.
+// The observe operator is declared as writing, so that nothing moves across it, but writes nothing.
 std::shared_ptr<Graph> without_observations(Graph& graph) {
   const auto bare = graph.copy();
   std::vector<Node*> observations;
@@ -26,7 +26,7 @@ std::shared_ptr<Graph> without_observations(Graph& graph) {
   return bare;
 }
 
-// By name alone: the module whose attribute it is may be chosen at run time.
+// Attributes are matched by name only: the module that owns one may be chosen at run time.
 std::set<std::string> changed_attributes(const std::shared_ptr<Graph>& graph) {
   const AliasDb aliases(graph);
   std::set<std::string> names;

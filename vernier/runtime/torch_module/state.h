@@ -9,8 +9,8 @@ struct Module;
 
 namespace vernier {
 
-// The attributes that running the graph changes, as they were in the file: each run starts from
-// them, so that a sample gives the same result alone and among others. Parameters are not kept.
+// The values in the file of the attributes that a run changes. Every run starts from them, so that
+// the result of a sample does not depend on other samples. Parameters are not saved.
 class ModuleState {
  public:
   ModuleState(const torch::jit::Module& module, torch::jit::Graph& graph);

@@ -6,8 +6,8 @@ struct Graph;
 
 namespace vernier {
 
-// How many operators of the graph run in training mode whatever the module's own mode is: the
-// dropouts and batch norms of a model that was traced before eval() was called.
+// The number of operators that run in training mode regardless of the module's mode: dropouts and
+// batch norms of a model that was traced before eval() was called.
 int training_mode_operators(torch::jit::Graph& graph);
 
 }  // namespace vernier

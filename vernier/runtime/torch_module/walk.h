@@ -9,7 +9,7 @@ struct Node;
 
 namespace vernier {
 
-// Visits every node, also those in the subgraphs of If, Loop and forked tasks.
+// Visits every node, including those in subgraphs of If, Loop and forked tasks.
 void for_each_node(torch::jit::Graph& graph, const std::function<void(torch::jit::Node*)>& visit);
 
 }  // namespace vernier
