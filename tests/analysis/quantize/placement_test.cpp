@@ -47,6 +47,9 @@ TEST(PlaceQuantizers, what_a_convolution_writes_is_quantized_after_its_relu) {
   const PlacementPlan plan = place_quantizers(residual(), {});
   EXPECT_THAT(names(plan), ElementsAre("x", "b", "d", "e"));
   EXPECT_TRUE(plan.tensors[3].everywhere);
+  EXPECT_EQ(plan.nodes[0].output, "a");
+  EXPECT_EQ(plan.nodes[0].quantized_output, "b");
+  EXPECT_EQ(plan.nodes[1].quantized_output, "e");
 }
 
 TEST(PlaceQuantizers, the_sum_reads_the_input_as_it_is) {

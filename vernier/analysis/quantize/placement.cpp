@@ -121,7 +121,8 @@ class Placing {
     PlacedNode placed{.node = number_.at(&node),
                       .name = node_label(node),
                       .op = node.op_type(),
-                      .output = node.output(0)};
+                      .output = node.output(0),
+                      .quantized_output = clipped_output(node.output(0))};
     for (int i = 0; i < 2; ++i) {
       const ReaderInput reader{placed.node, i};
       if (constants[i])
@@ -195,7 +196,7 @@ class Placing {
   void place_outputs() {
     for (const PlacedNode& placed : plan_.nodes) {
       if (placed.op != "Conv" && options_.placement != QuantizerPlacement::all) continue;
-      place_everywhere(clipped_output(placed.output));
+      place_everywhere(placed.quantized_output);
     }
   }
 

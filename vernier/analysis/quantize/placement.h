@@ -51,9 +51,11 @@ struct PlacedNode {
   std::vector<std::size_t> tensors;  // quantized operands: indices into PlacementPlan::tensors
   std::vector<std::size_t> weights;
   std::string output;
-  std::int64_t channels = 0;               // output channels; 0 if unknown
-  int channel_axis = 0;                    // of the output; -1 for the last axis
-  std::string bias;                        // constant with one value per channel; empty if none
+  std::string
+      quantized_output;       // `output`, or that of the Relu or Clip that is fused into the node
+  std::int64_t channels = 0;  // output channels; 0 if unknown
+  int channel_axis = 0;       // of the output; -1 for the last axis
+  std::string bias;           // constant with one value per channel; empty if none
   std::optional<ReaderInput> bias_reader;  // input that holds, or can hold, a bias; nullopt if none
   bool integer_bias = false;  // the bias is an input of this node, not of an Add behind it
 };

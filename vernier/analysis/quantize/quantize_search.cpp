@@ -20,14 +20,9 @@ constexpr std::size_t tried_in_float = 4;
 
 // The placed node that a tensor's quantizer belongs to: the Conv that writes it, else a reader.
 // Empty if none.
-std::string node_of(const PlacementPlan& plan, const Model& model, const std::string& tensor) {
-  std::string written = tensor;
-  for (const auto& node : model.graph().node())
-    if (node.output_size() > 0 && node.output(0) == tensor && node.input_size() > 0 &&
-        (is_op(node, "Relu") || is_op(node, "Clip")))
-      written = node.input(0);
+std::string node_of(const PlacementPlan& plan, const std::string& tensor) {
   for (const PlacedNode& node : plan.nodes)
-    if (node.output == written && node.op == "Conv") return node.name;
+    if (node.quantized_output == tensor && node.op == "Conv") return node.name;
   for (const PlacedNode& node : plan.nodes)
     for (const std::size_t read : node.tensors)
       if (plan.tensors[plan.tensors[read].root].name == tensor) return node.name;
@@ -150,7 +145,7 @@ std::vector<std::string> Quantizing::noisiest_nodes() {
   std::ranges::sort(order, std::greater{});
   std::vector<std::string> nodes;
   for (const auto& [total, tensor] : order) {
-    const std::string node = node_of(plan_, prepared_.model, tensor);
+    const std::string node = node_of(plan_, tensor);
     if (!node.empty() && std::ranges::count(nodes, node) == 0) nodes.push_back(node);
     if (nodes.size() == tried_in_float) break;
   }

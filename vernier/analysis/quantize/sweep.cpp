@@ -232,18 +232,17 @@ class Sweeping {
   // SQNR, and better in one.
   void mark_best() {
     for (SweepRow& row : result_.rows)
-      row.best =
-          row.failure.empty() && !std::isnan(row.deployed_sqnr_db) &&
-          std::ranges::none_of(result_.rows, [&](const SweepRow& other) {
-            if (!other.failure.empty()) return false;
-            const bool as_good = other.bytes <= row.bytes &&
-                                 other.latency_ratio <= row.latency_ratio &&
-                                 other.deployed_sqnr_db >= row.deployed_sqnr_db;
-            const bool better = other.bytes < row.bytes ||
-                                other.latency_ratio < row.latency_ratio ||
-                                other.deployed_sqnr_db > row.deployed_sqnr_db;
-            return as_good && better;
-          });
+      row.best = row.failure.empty() && !std::isnan(row.deployed_sqnr_db) &&
+                 std::ranges::none_of(result_.rows, [&](const SweepRow& other) {
+                   if (!other.failure.empty()) return false;
+                   const bool as_good = other.bytes <= row.bytes &&
+                                        other.latency_ratio <= row.latency_ratio &&
+                                        other.deployed_sqnr_db >= row.deployed_sqnr_db;
+                   const bool better = other.bytes < row.bytes ||
+                                       other.latency_ratio < row.latency_ratio ||
+                                       other.deployed_sqnr_db > row.deployed_sqnr_db;
+                   return as_good && better;
+                 });
   }
 
   const Model& model_;

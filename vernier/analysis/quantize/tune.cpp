@@ -28,8 +28,9 @@ PlacementPlan only(const PlacementPlan& plan, const std::set<std::size_t>& nodes
     }
   for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
     // The quantizer of a node's output belongs to the node.
-    const bool written = std::ranges::any_of(
-        nodes, [&](std::size_t node) { return plan.nodes[node].output == plan.tensors[i].name; });
+    const bool written = std::ranges::any_of(nodes, [&](std::size_t node) {
+      return plan.nodes[node].quantized_output == plan.tensors[i].name;
+    });
     if (!wanted.contains(i) && !written) continue;
     places[i] = result.tensors.size();
     result.tensors.push_back(plan.tensors[i]);
@@ -119,7 +120,7 @@ class Tuning {
         for (const std::size_t tensor : node.tensors)
           bits[plan.tensors[plan.tensors[tensor].root].name] = 16;
         for (const PlacedTensor& tensor : plan.tensors)
-          if (tensor.name == node.output) bits[plan.tensors[tensor.root].name] = 16;
+          if (tensor.name == node.quantized_output) bits[plan.tensors[tensor.root].name] = 16;
       }
     return bits;
   }
