@@ -19,10 +19,9 @@ inline constexpr std::string_view switch_op = "Switch";  // one input
 inline constexpr std::string_view choice_op = "Choice";  // two float32 inputs
 inline constexpr std::string_view choice_f16_op = "ChoiceFloat16";
 inline constexpr std::string_view choice_bf16_op = "ChoiceBFloat16";
-inline constexpr std::string_view switch_attribute = "switches";  // ints
-inline constexpr std::string_view role_attribute = "role";        // int, a SwitchRole
-inline constexpr std::string_view clip_low_attribute =
-    "clip_low";  // bound of a folded Relu or Clip
+inline constexpr std::string_view switch_attribute = "switches";    // ints
+inline constexpr std::string_view role_attribute = "role";          // int, a SwitchRole
+inline constexpr std::string_view clip_low_attribute = "clip_low";  // of a folded Relu or Clip
 inline constexpr std::string_view clip_high_attribute = "clip_high";
 
 // A quantizer that can be switched.
