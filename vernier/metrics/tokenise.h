@@ -11,7 +11,7 @@ namespace vernier {
 // How a sentence is split into tokens for BLEU; the tokens equal those of sacreBLEU's tokenizers.
 enum class Tokenisation {
   none,           // split at white space
-  mteval_13a,     // also around ASCII punctuation and symbols, except . , - next to digits
+  mteval_13a,     // also around ASCII punctuation and symbols, with exceptions for . , - and '
   international,  // also around all Unicode punctuation and symbols
   chinese,        // each Chinese character is a token; the rest as in mteval_13a
   character,      // each character is a token
