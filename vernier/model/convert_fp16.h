@@ -8,7 +8,7 @@
 
 namespace vernier {
 
-// What stays in float32.
+// Which parts of the model stay in float32.
 struct Fp16Options {
   bool fp16_io = false;                 // also convert graph inputs and outputs to float16
   std::vector<std::string> keep_ops;    // operator types, in addition to fp16_keep_ops()

@@ -557,7 +557,8 @@ class InputTracker {
     return {found->floats().begin(), found->floats().end()};
   }
 
-  // Of values for all features, those of the input's features; a single value applies to all.
+  // The part of `values`, one per feature, that belongs to the input; a single value applies to
+  // all.
   std::vector<double> feature_values(const std::vector<double>& values, const Place& place,
                                      const std::string& source) const {
     if (values.size() <= 1) return values;

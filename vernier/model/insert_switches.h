@@ -65,7 +65,7 @@ struct NodeInput {
 // A place for a quantizer in a float model: an activation, a graph input or a weight.
 struct SwitchPoint {
   std::string tensor;
-  std::vector<NodeInput> readers = {};  // that read the quantized tensor; empty for all readers
+  std::vector<NodeInput> readers = {};  // readers of the quantized tensor; empty for all readers
 };
 
 // Inserts a switch at each point of the main graph, with is_in_file false. Throws Error for a

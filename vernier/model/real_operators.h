@@ -13,7 +13,7 @@ struct StoredInput {
   int tensor = 0, scale = 1, zero_point = 2;
 };
 
-// The operator on real numbers that a QOperator node stands for.
+// The operator on real numbers that a QOperator node implements.
 struct RealOperator {
   const char* op = "";
   std::vector<StoredInput> inputs;  // in the order of the real operator's inputs

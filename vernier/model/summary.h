@@ -53,7 +53,7 @@ struct FunctionSummary {
   std::string domain;
   std::string name;
   std::int64_t nodes = 0;
-  std::int64_t calls = 0;  // from graphs
+  std::int64_t calls = 0;  // from graphs, without calls from other functions
   bool operator==(const FunctionSummary&) const = default;
 };
 

@@ -22,7 +22,7 @@ class SampleArchive {
   SampleArchive(SampleArchive&&) noexcept;
 
   const std::string& subject() const;             // names the archive in messages
-  const std::vector<std::string>& names() const;  // of a folder, those of its first file
+  const std::vector<std::string>& names() const;  // in a folder, the names in its first file
   bool has(const std::string& name) const;
   std::int64_t rows(const std::string& name) const;
   bool is_folder() const;  // if true, rows may differ in dtype and shape
