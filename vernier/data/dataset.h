@@ -50,17 +50,15 @@ struct DatasetOptions {
 };
 
 // Opens the dataset that `name` refers to:
-// - a folder with one subfolder of images per class, or with images and a metadata.csv or
-// labels.csv,
-//   or with images without labels, or with images/ and labels/, label maps named like the images;
+// - a folder with one subfolder of images per class, with images and a metadata.csv or labels.csv,
+//   with images without labels, or with images/ and labels/, label maps named like the images;
 // - a Parquet file, a folder of them, or a pattern such as "data/test-*.parquet", in Hugging Face's
 //   layout;
 // - a folder that Hugging Face's save_to_disk() wrote, or an .arrow file;
 // - IDX files (MNIST), gzipped or not: the file of images, or its folder;
 // - an .npz of images (uint8) or of ready inputs, optionally with labels;
 // - the id of a dataset in the local Hugging Face cache ("timm/mini-imagenet"); never downloads.
-// Throws Error for anything else, for a missing split, or if there are several splits and none is
-// chosen.
+// Throws Error for anything else, for a missing split, and if one of several splits must be chosen.
 std::unique_ptr<Dataset> open_dataset(const std::string& name, const DatasetOptions& options = {});
 
 // Which examples of a dataset are used, and in what order.

@@ -129,8 +129,7 @@ class ParquetDataset : public Dataset {
         bytes_of(images), label, map, path_of(images), name);
   }
 
-  // Uses the distinct texts of a column, sorted, as classes. Returns the column as an SQL
-  // expression.
+  // Uses the distinct texts of a column, sorted, as classes. Returns the column's SQL expression.
   std::string name_classes(const std::string& column) {
     std::set<std::string> names;
     for (const ParquetPart& file : files_) {

@@ -38,8 +38,7 @@ std::optional<std::int64_t> model_label(const Json& value) {
   return value.get<std::int64_t>();
 }
 
-// A name for comparison: lower-case letters and digits alone, so "Tinca_tinca" equals "tinca
-// tinca".
+// A name for comparison: lower-case letters and digits, so "Tinca_tinca" equals "tinca tinca".
 std::string plain(std::string_view name) {
   std::string letters;
   for (const char c : name) {

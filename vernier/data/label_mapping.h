@@ -21,8 +21,7 @@ using LabelMapping = std::map<std::int64_t, std::int64_t>;
 LabelMapping read_label_mapping(const std::filesystem::path& path,
                                 const std::vector<std::string>& classes);
 
-// The config.json next to a model, if its id2label names each of the classes exactly once; else
-// nullopt.
+// The config.json next to a model; nullopt unless its id2label names each class exactly once.
 std::optional<std::filesystem::path> find_label_names(const std::filesystem::path& model,
                                                       const std::vector<std::string>& classes);
 

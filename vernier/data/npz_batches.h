@@ -23,8 +23,7 @@ struct NpzBatches {
 // - An array of the input's rank holds rows along the batch axis: a sample takes B rows, where B is
 //   the batch size; if that is dynamic, B is from `shapes`, or 1.
 // - An array of one more dimension holds whole samples along its leading axis; so does an array
-// whose
-//   rows differ from the input's shape only by axes of size 1.
+//   whose rows differ from the input's shape only by axes of size 1.
 // - Another dtype is cast. An image that fits only in the other channel layout is permuted.
 // - An input of unknown rank takes the array's dtype and shape: a row is a sample, or in a folder a
 //   whole file is.

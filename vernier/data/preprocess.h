@@ -10,8 +10,7 @@
 namespace vernier {
 
 // The size that an image is resized to: an exact size; or the length of the shorter edge, with the
-// longer one in proportion but at most `longest_edge` if that is set; or the length of the longer
-// edge.
+// longer one in proportion but at most `longest_edge` if set; or the length of the longer edge.
 struct ResizeRule {
   std::optional<Size> exact;
   int shortest_edge = 0;  // 0 if not set

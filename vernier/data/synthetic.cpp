@@ -225,8 +225,7 @@ Tensor breed_image(const InputKind& kind, const InputDraw& draw, const Tensor& f
 
 }  // namespace
 
-// Taylor series around 0, after folding into [-1/4, 1/4] turns. The first omitted term is below
-// 1e-11.
+// Taylor series around 0, after folding into [-1/4, 1/4] turns. The next term is below 1e-11.
 double sine(double turns) {
   double folded = turns - std::floor(turns + 0.5);  // [-0.5, 0.5)
   if (folded > 0.25) folded = 0.5 - folded;

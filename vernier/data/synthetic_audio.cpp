@@ -16,8 +16,7 @@ struct Formant {
   double centre, width, gain;
 };
 
-// A synthetic voice: its pitch glides between random targets, its formants change with each
-// syllable.
+// A synthetic voice: its pitch glides between random targets, each syllable has other formants.
 class Voice {
  public:
   explicit Voice(Pcg64& random)

@@ -31,8 +31,7 @@ class Plane {
 double mix(double low, double high, double share) { return low + (high - low) * share; }
 double unit(Pcg64& random) { return uniform(random, 0, 1); }
 
-// Adds value noise with features of `cell` pixels: random numbers on a lattice, interpolated
-// smoothly.
+// Adds noise with features of `cell` pixels: random numbers on a lattice, smoothly interpolated.
 void add_noise(Plane& plane, double cell, double amplitude, Pcg64& random) {
   const auto rows = static_cast<std::int64_t>(static_cast<double>(plane.height()) / cell) + 2;
   const auto columns = static_cast<std::int64_t>(static_cast<double>(plane.width()) / cell) + 2;

@@ -6,8 +6,7 @@
 
 namespace vernier {
 
-// The maximum number of elements of a chunk, a range of a pair that is converted and summed at
-// once.
+// Maximum number of elements of a chunk, a range of a pair that is converted and summed at once.
 inline constexpr std::size_t chunk_size = 8192;
 // numpy's pairwise summation halves a range until at most this many elements are left.
 inline constexpr std::size_t leaf_size = 128;

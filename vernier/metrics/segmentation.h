@@ -47,8 +47,7 @@ std::vector<std::int64_t> best_classes(const TensorView& logits);
 std::vector<std::int64_t> best_classes(const TensorView& logits, std::int64_t height,
                                        std::int64_t width);
 
-// Intersection over union of a class in percent; NaN if the class is neither predicted nor
-// labelled.
+// Intersection over union of a class in percent; NaN if it is neither predicted nor labelled.
 double intersection_over_union(const ClassPixels& pixels);
 // The mean over the classes that are predicted or labelled; NaN if there is none.
 double mean_intersection_over_union(std::span<const ClassPixels> classes);

@@ -14,8 +14,7 @@
 namespace vernier {
 
 // How close a candidate is to its reference. The defaults are the values for identical tensors, and
-// for empty ones. A NaN on either side makes every metric that depends on it NaN. Formulas:
-// docs/metrics.md.
+// for empty ones. A NaN on either side makes all dependent metrics NaN. Formulas: docs/metrics.md.
 struct Similarity {
   std::int64_t count = 0;
   double sqnr_db = std::numeric_limits<double>::infinity();

@@ -19,8 +19,7 @@ struct TokenScore {
 
 // Scores rows of logits, not empty and of equal length. A logit of -inf excludes a token: KL is
 // infinite if only the candidate excludes it. NaN or +inf makes KL and that side's likelihood NaN.
-// If `next` is below 0, there is no next token, and the likelihoods are 0. Ties go to the lowest
-// id.
+// If `next` is below 0, there is no next token and likelihoods are 0. Ties go to the lowest id.
 TokenScore score_token(std::span<const float> reference, std::span<const float> candidate,
                        std::int64_t next);
 
@@ -40,8 +39,7 @@ struct KlSum {
 };
 KlSum kl_of_rows(const TensorView& reference, const TensorView& candidate);
 
-// The negative log-likelihood of a token under one row of logits, in nats; NaN if a logit is NaN or
-// +inf.
+// Negative log-likelihood of a token under one row of logits, in nats; NaN for a NaN or +inf logit.
 double token_nll(std::span<const float> logits, std::int64_t next);
 
 }  // namespace vernier

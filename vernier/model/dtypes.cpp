@@ -47,8 +47,7 @@ const std::unordered_map<std::string_view, DType> fixed_types = {
     {"ImageDecoder", DType::u8},
 };
 
-// Operators whose outputs have the type of an input other than the first, mostly a scale or a zero
-// point.
+// Operators whose outputs have the type of a later input, mostly of a scale or a zero point.
 const std::unordered_map<std::string_view, int> typed_by_input = {{"Where", 1},
                                                                   {"CastLike", 1},
                                                                   {"DequantizeLinear", 1},

@@ -21,8 +21,7 @@ namespace vernier {
 
 class ModelIndex;
 
-// The stored weight whose values a tensor holds, found through Identity, Cast, Transpose and
-// DequantizeLinear.
+// The stored weight that a tensor is, possibly cast, transposed or dequantized.
 struct WeightSource {
   const vernier_onnx::TensorProto* stored = nullptr;    // null if the tensor is not a weight
   const vernier_onnx::NodeProto* dequantize = nullptr;  // the DequantizeLinear on the way, or null
@@ -56,11 +55,9 @@ class GraphIndex {
   // These two ignore enclosing graphs.
   bool is_input(std::string_view tensor) const { return inputs_.contains(tensor); }
   bool is_output(std::string_view tensor) const { return outputs_.contains(tensor); }
-  // Whether this graph itself, not an enclosing one, defines the name: input, weight or node
-  // output.
+  // Whether this graph, not an enclosing one, defines the name: input, weight or node output.
   bool defines(std::string_view tensor) const;
-  // Whether this graph defines the tensor, exactly one of its nodes reads it, and it is not a graph
-  // output.
+  // Whether this graph defines the tensor, one of its nodes reads it, and nothing else does.
   bool has_one_reader(std::string_view tensor) const;
 
   // A constant's shape, else the declared shape with -1 for dynamic dims; nullopt if not declared.
@@ -133,8 +130,7 @@ class ModelIndex {
 
   // All weights, in graph order.
   std::span<const Weight> weights() const { return weights_; }
-  // The first weight of that name, the main graph's before those of subgraphs; null if there is
-  // none.
+  // The first weight of that name, the main graph's before those of subgraphs; null if none.
   const Weight* weight(std::string_view name) const;
   // The weights with this number of elements, in graph order.
   std::span<const Weight* const> weights_of_size(std::int64_t elements) const;

@@ -341,8 +341,7 @@ class InputTracker {
            (!inputs.empty() && inputs[0].dims && axis == std::ssize(*inputs[0].dims) - 1);
   }
 
-  // A Concat places its inputs one after the other; columns are known up to the first unknown
-  // width.
+  // A Concat appends its inputs; columns are known up to the first input of unknown width.
   static void place_columns(const std::vector<Value>& inputs, Value& output) {
     std::optional<std::int64_t> begin = 0;
     for (const Value& input : inputs) {
@@ -557,8 +556,7 @@ class InputTracker {
     return {found->floats().begin(), found->floats().end()};
   }
 
-  // The part of `values`, one per feature, that belongs to the input; a single value applies to
-  // all.
+  // The part of `values`, one per feature, that belongs to the input; a single value fits all.
   std::vector<double> feature_values(const std::vector<double>& values, const Place& place,
                                      const std::string& source) const {
     if (values.size() <= 1) return values;

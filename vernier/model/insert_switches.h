@@ -72,8 +72,7 @@ struct SwitchPoint {
 // tensor or reader that the model does not have, and for two switches on all readers of one tensor.
 SwitchedModel insert_switches(const Model& float_model, std::span<const SwitchPoint> points);
 
-// The float model's counterparts of quantized activations and weights, in the order of the
-// Quantization.
+// The float counterparts of quantized activations and weights, in the order of the Quantization.
 struct FloatCounterparts {
   // For each activation, the range of the Relu or Clip folded into its quantizer, if any.
   std::vector<std::optional<RealRange>> folded;

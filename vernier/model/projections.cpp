@@ -41,8 +41,7 @@ bool is_one_of(const NodeProto& node, Names names) {
   return std::ranges::find(names, node.op_type()) != names.end();
 }
 
-// The outputs that hold elements of the inputs: without a dynamically computed scale and zero
-// point.
+// The outputs that hold elements of the inputs: not a dynamically computed scale or zero point.
 std::vector<std::string> carried_outputs(const NodeProto& node) {
   std::vector<std::string> outputs(node.output().begin(), node.output().end());
   if (is_op(node, "DynamicQuantizeLinear")) outputs.resize(1);

@@ -27,8 +27,7 @@ enum class Projection {
 // "q", "k", "v", "qkv", "o", "gate", "up", "gate_up", "down", "norm", "head", "embedding".
 std::string_view projection_name(Projection projection);
 
-// A matrix product with a weight, a normalisation or an embedding, and its place in the
-// transformer.
+// A product with a weight, a normalisation or an embedding, and its place in the transformer.
 struct PlacedProjection {
   Projection kind = Projection::query;
   int layer = -1;      // counted from 0; -1 if before or after all layers

@@ -192,8 +192,7 @@ class GraphReader {
       add_operand(gather, 0, WeightForm::dequantized, *table_quantizer, output, found);
   }
 
-  // Adds one activation per tensor and quantizer; several readers may each have their own
-  // DequantizeLinear.
+  // Adds one activation per tensor and quantizer; each reader may have its own DequantizeLinear.
   void add_pair(const NodeProto& quantize, const NodeProto& dequantize, Quantization& found) {
     const std::string key =
         quantize.input(0) + '\n' + input_name(quantize, 1) + '\n' + input_name(quantize, 2);
@@ -281,8 +280,7 @@ class GraphReader {
     return output;
   }
 
-  // Dynamic quantization: the Mul that follows the integer operator multiplies by the weight's
-  // scale.
+  // Dynamic quantization: the Mul after the integer operator multiplies by the weight's scale.
   void add_integer_operator(const NodeProto& node, Quantization& found) {
     const std::string real_output = first_real_output(node.output(0));
     if (!real_output.empty()) found.outputs.push_back(weighted_output(real_output, node));
@@ -323,8 +321,7 @@ class GraphReader {
     found.weights.push_back(std::move(weight));
   }
 
-  // The real product that a Cast and a Mul compute from the integer result; empty if they do not
-  // follow.
+  // The real product that Cast and Mul compute from the integer result; empty if they do not.
   std::string first_real_output(const std::string& integers) const {
     std::string tensor = integers;
     for (int step = 0; step < 2; ++step) {

@@ -10,8 +10,7 @@
 
 namespace vernier {
 
-// What a model quantizes, found by following its graph. Tensor names are probe labels
-// (GraphIndex::label).
+// What a model quantizes, found by following its graph. Tensors are named by GraphIndex::label().
 
 // An activation that passes through a quantizer.
 struct QuantizedActivation {

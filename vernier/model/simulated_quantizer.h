@@ -30,8 +30,7 @@ struct StoredSteps {
 };
 
 // The quantizer with the calibration range [low, high], widened to contain 0, which is represented
-// exactly. If symmetric, the range extends as far below 0 as above, with the zero point in the
-// middle.
+// exactly. If symmetric, the range is as long below 0 as above, with the zero point in the middle.
 SimulatedQuantizer quantizer_of_range(double low, double high, const StoredSteps& steps,
                                       bool symmetric);
 // The per-channel quantizer with one range for each channel along `axis`.

@@ -138,8 +138,7 @@ Bytes inline_elements(Bytes weight, std::size_t threshold) {
 }
 
 // The weight with its raw_data replaced by a reference into the file. Existing location fields are
-// dropped: many tools write the default location explicitly, and of repeated fields the last
-// counts.
+// dropped: many tools write the default location, and of repeated fields the last counts.
 Rope shorten(Bytes weight, Bytes file, const std::string& location, std::size_t threshold) {
   Rope out;
   const Bytes elements = inline_elements(weight, threshold);

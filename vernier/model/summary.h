@@ -10,8 +10,7 @@
 
 namespace vernier {
 
-// Totals of the weights of one element type: initializers and constants, of the main graph and of
-// subgraphs.
+// Totals of the weights (initializers and constants) of one element type, in all graphs.
 struct WeightTotal {
   std::string dtype;
   std::int64_t tensors = 0;

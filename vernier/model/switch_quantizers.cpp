@@ -350,8 +350,7 @@ class GraphSwitches {
     products_.emplace(real_product(node.output(0)), std::move(product));
   }
 
-  // The real product that a Cast and a Mul compute from the integer result; empty if they do not
-  // follow.
+  // The real product that Cast and Mul compute from the integer result; empty if they do not.
   std::string real_product(std::string tensor) const {
     for (int step = 0; step < 2; ++step) {
       const auto readers = index_.consumers(tensor);
@@ -445,7 +444,7 @@ class GraphSwitches {
   std::set<std::string> unswitched_stores_;
 };
 
-// Calls visit(graph, path) for the graph and its subgraphs, inner ones first. Paths are those of
+// Calls visit(graph, path) for the graph and its subgraphs, inner ones first. Paths are as in
 // all_subgraphs().
 template <typename Visit>
 void visit_graphs(GraphProto& graph, const std::string& path, const Visit& visit) {

@@ -9,8 +9,7 @@
 namespace vernier {
 
 // Returns the float32 tensor that replaces a constant stored in half precision, with the same
-// shape; nullopt to keep the stored values. `name` is the initializer's, or that of the node's
-// output.
+// shape; nullopt to keep the stored values. `name` is that of the initializer or node output.
 using WiderConstant =
     std::function<std::optional<Tensor>(const std::string& name, const TensorView& stored)>;
 

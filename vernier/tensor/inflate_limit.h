@@ -16,8 +16,7 @@ void set_inflate_limit(std::int64_t bytes);
 // Throws Error, starting with `subject`, for data that exceeds the limit.
 void require_inflatable(const std::string& subject, std::uint64_t compressed, std::uint64_t size);
 
-// Throws Error if the path exists and is not a regular file: opening a pipe would wait for a
-// writer.
+// Throws Error if the path exists and is no regular file: opening a pipe would wait for a writer.
 void require_file(const std::string& operation, const std::filesystem::path& path);
 
 }  // namespace vernier

@@ -26,8 +26,7 @@ struct NpyHeader {
 
 // Reads the header from a stream of `total_bytes` bytes, which must hold exactly the header and the
 // elements that it declares; this is checked before anything is allocated. `subject` names the
-// array in errors. Throws Error for dtypes that are not plain numbers; object arrays would need
-// pickle.
+// array in errors. Throws Error for dtypes other than plain numbers; objects would need pickle.
 NpyHeader read_npy_header(const ByteReader& read, std::int64_t total_bytes,
                           const std::string& subject);
 

@@ -51,8 +51,7 @@ class NpzArrayStream {
 };
 
 // Writes an uncompressed .npz (zip64 if needed) under a temporary name; finish() renames it into
-// place, and a writer destroyed before that leaves nothing behind. Elements are stored in
-// npy_dtype().
+// place; a writer destroyed before that leaves nothing behind. Elements are stored in npy_dtype().
 class NpzWriter {
  public:
   explicit NpzWriter(const std::filesystem::path& path);

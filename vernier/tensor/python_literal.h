@@ -9,8 +9,7 @@
 
 namespace vernier {
 
-// A Python literal of the kinds found in an .npy header. Lists and tuples are distinct, as in
-// numpy.
+// A Python literal of the kinds found in .npy headers. Lists and tuples are distinct, as in numpy.
 struct PythonLiteral {
   struct Tuple {
     std::vector<PythonLiteral> items;

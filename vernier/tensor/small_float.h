@@ -32,8 +32,7 @@ constexpr std::uint32_t round_magnitude(std::uint32_t magnitude) {
   constexpr int shift = 23 - mantissa_bits;
   constexpr std::uint32_t smallest_normal = static_cast<std::uint32_t>(128 - bias) << 23;
   constexpr std::uint32_t rebias = static_cast<std::uint32_t>(127 - bias) << 23;
-  // Adding this to a subnormal leaves, in the low bits, its value in units of the smallest
-  // subnormal.
+  // Adding this to a subnormal leaves, in the low bits, its multiple of the smallest subnormal.
   constexpr auto magic = static_cast<std::uint32_t>(127 + 24 - bias - mantissa_bits) << 23;
   const std::uint32_t half_to_even = (1u << (shift - 1)) - 1 + ((magnitude >> shift) & 1u);
   const std::uint32_t normal = (magnitude - rebias + half_to_even) >> shift;
